@@ -79,7 +79,7 @@ func (c *Client) State(ctx context.Context, method, lockID string, body []byte) 
 	return answer, err
 }
 
-// Follow tells what the Stack's own backend has; nothing when it has no state.
+// Follow reports what the Stack's own backend has; nothing when it has no state.
 func (c *Client) Follow(ctx context.Context, backend string, state []byte) (Followed, error) {
 	var followed Followed
 	err := c.do(ctx, call{
@@ -96,9 +96,9 @@ func (c *Client) PutPlan(ctx context.Context, plan io.ReaderAt, size int64) (Pla
 	return kept, err
 }
 
-// Forms of a plan for people; they hold no secrets.
+// Forms of a plan for users; they contain no secrets.
 const (
-	// PlanJSON is what the engine tells of it.
+	// PlanJSON is the engine's JSON of it.
 	PlanJSON = "json"
 	// PlanText is the engine's own text.
 	PlanText = "text"
@@ -116,7 +116,7 @@ func (c *Client) KeepPlanForm(ctx context.Context, digest, form string, body io.
 	return c.do(ctx, call{method: http.MethodPut, path: path, body: body, size: size})
 }
 
-// PlanForm writes a form of a plan into file, which then holds nothing else. An *Error of code 404 says that there is none.
+// PlanForm writes a form of a plan into file, which then holds nothing else. An *Error of code 404 means that there is none.
 func (c *Client) PlanForm(ctx context.Context, digest, form string, file *os.File, limit int64) error {
 	return c.download(ctx, "/v1/plan/"+url.PathEscape(digest)+"/"+url.PathEscape(form), file, limit)
 }
@@ -146,15 +146,15 @@ func (c *Client) PutInputs(ctx context.Context, inputs InputsKept) error {
 	return c.sendJSON(ctx, http.MethodPut, "/v1/inputs", inputs)
 }
 
-// Inputs gives the variable files that were kept for the inputs of the Run.
+// Inputs returns the variable files that were kept for the inputs of the Run.
 func (c *Client) Inputs(ctx context.Context) (InputsKept, error) {
 	var kept InputsKept
 	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/inputs", take: into(&kept)})
 	return kept, err
 }
 
-// StackOutput gives an output of another Stack that a variable of the Run takes its value from. An *Error of code 409 says
-// that it is no longer what the Run was made for.
+// StackOutput returns an output of another Stack that a variable of the Run takes its value from. An *Error of code 409 means
+// that it is no longer what the Run was created for.
 func (c *Client) StackOutput(ctx context.Context, stack, output string) (Output, error) {
 	var o Output
 	path := "/v1/outputs/" + url.PathEscape(stack) + "/" + url.PathEscape(output)
@@ -162,7 +162,7 @@ func (c *Client) StackOutput(ctx context.Context, stack, output string) (Output,
 	return o, err
 }
 
-// Rescue keeps a state that could not be written. base is the SHA256 of the version that it goes on from; empty for none.
+// Rescue keeps a state that could not be written. base is the SHA256 of the version that it continues; empty for none.
 func (c *Client) Rescue(ctx context.Context, base string, state []byte) (Rescued, error) {
 	r := call{method: http.MethodPut, path: "/v1/rescue", body: bytes.NewReader(state), size: int64(len(state))}
 	if base != "" {
@@ -189,13 +189,13 @@ func (c *Client) WriteOutputs(ctx context.Context, outputs Outputs) error {
 	return c.sendJSON(ctx, http.MethodPost, "/v1/outputs", outputs)
 }
 
-// Report tells what the attempt has done so far.
+// Report reports what the attempt has done so far.
 func (c *Client) Report(ctx context.Context, report Report) error {
 	return c.sendJSON(ctx, http.MethodPost, "/v1/steps", report)
 }
 
-// AppendLog appends to the attempt's log and gives the offset at which it goes on. That is not the end of data when the
-// store has more of the log already, or less, than offset says.
+// AppendLog appends to the attempt's log and returns the offset at which it continues. That is not the end of data when the
+// store has more of the log already, or less, than offset.
 func (c *Client) AppendLog(ctx context.Context, offset int64, data []byte) (next int64, err error) {
 	err = c.do(ctx, call{
 		method: http.MethodPost, path: "/v1/logs", query: url.Values{"offset": {strconv.FormatInt(offset, 10)}},

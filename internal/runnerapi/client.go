@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Error is the store's answer to a request that it refused.
+// Error is the store's response to a request that failed.
 type Error struct {
 	// Code is the HTTP status.
 	Code int
@@ -35,7 +35,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the store answered %d: %s", e.Code, e.Message)
 }
 
-// Code gives the HTTP status of an answer that is an error, or 0 when there was no answer.
+// Code returns the HTTP status of an answer that is an error, or 0 when there was no answer.
 func Code(err error) int {
 	var e *Error
 	if errors.As(err, &e) {
@@ -44,7 +44,7 @@ func Code(err error) int {
 	return 0
 }
 
-// ClientOptions say how a runner reaches the store.
+// ClientOptions configure how a runner reaches the store.
 type ClientOptions struct {
 	// URL of the store, https.
 	URL string
@@ -66,7 +66,7 @@ type Client struct {
 	patience time.Duration
 }
 
-// NewClient makes a Client for no attempt yet.
+// NewClient creates a Client for no attempt yet.
 func NewClient(o ClientOptions) (*Client, error) {
 	base, err := url.Parse(o.URL)
 	if err != nil {
@@ -101,17 +101,17 @@ func transport(authorities *x509.CertPool) *http.Transport {
 	}
 }
 
-// For gives a Client for an attempt, with a patience of its own, over the same connection.
+// For returns a Client for an attempt, with a patience of its own, over the same connection.
 func (c *Client) For(attempt int32, patience time.Duration) *Client {
 	other := *c
 	other.attempt, other.patience = attempt, patience
 	return &other
 }
 
-// Close gives the connection back that is kept open, for a process that goes on without the Client.
+// Close closes the idle connection, for a process that continues without the Client.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Impatient gives the same Client with at most this patience.
+// Impatient returns the same Client with at most this patience.
 func (c *Client) Impatient(patience time.Duration) *Client {
 	return c.For(c.attempt, min(patience, c.patience))
 }
@@ -123,7 +123,7 @@ type call struct {
 	// body of size bytes.
 	body io.ReaderAt
 	size int64
-	// take reads the answer. It begins anew when the request is sent again.
+	// take reads the answer. It starts again when the request is sent again.
 	take func(io.Reader) error
 	// later reads an answer with code 202 in its place, if it is there.
 	later func(io.Reader) error
@@ -234,7 +234,7 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	return request, nil
 }
 
-// expired says whether the token of a request was no longer good by what it says itself: the kubelet is late to renew it, as after its machine
+// expired returns whether the token of a request was expired by its own claim: the kubelet is late to renew it, as after its machine
 // slept or while it is away, and a state must not be given up for that. A token that is none of Kubernetes has not expired.
 func expired(request *http.Request, now time.Time) bool {
 	parts := strings.Split(request.Header.Get("Authorization"), ".")

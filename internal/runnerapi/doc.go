@@ -38,7 +38,7 @@
 //	                                  in the header Cairn-Log-Offset
 //
 // Every request carries the pod's token (audience "cairn") and, in the header Cairn-Attempt, the number of the attempt
-// it is made for. The store answers 403 when the Run does not name that pod as that attempt's. Errors are plain text.
+// it is sent for. The store answers 403 when the Run does not name that pod as that attempt's. Errors are plain text.
 // A request answered with 429 or 5xx may be sent again.
 package runnerapi
 
@@ -47,7 +47,7 @@ import "encoding/json"
 // Audience of the runner's token.
 const Audience = "cairn"
 
-// AttemptHeader carries the number of the attempt that a request is made for.
+// AttemptHeader carries the number of the attempt that a request is sent for.
 const AttemptHeader = "Cairn-Attempt"
 
 // ExitStranded is the exit code of a runner whose engine could not write its state, which the store did not take as a
@@ -65,19 +65,19 @@ type Locked struct {
 
 // Rescued answers a PUT of a rescued state.
 type Rescued struct {
-	// Forked says what to do about a state that goes on from another version than the current one; empty when it does not.
+	// Forked is what to do about a state that continues another version than the current one; empty when it does not.
 	Forked string `json:"forked,omitempty"`
 }
 
-// Followed says what is still to be done after the store saw what a backend has.
+// Followed is what is still to be done after the store saw what a backend has.
 type Followed struct {
 	// Push: the store's state, GET /v1/state, is to be put into the backend, which has none or an older one.
 	Push bool `json:"push,omitempty"`
-	// Force says that what it has is a copy of that with another lineage, which the engine writes over only by force.
+	// Force is true when what it has is a copy of that with another lineage, which the engine writes over only by force.
 	Force bool `json:"force,omitempty"`
-	// Wrote says that what the backend has became the next version.
+	// Wrote is true when what the backend has became the next version.
 	Wrote bool `json:"wrote,omitempty"`
-	// Moved names the person who had the state moved there, once it is.
+	// Moved names the user who had the state moved there, once it is.
 	Moved string `json:"moved,omitempty"`
 }
 

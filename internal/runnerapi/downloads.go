@@ -17,14 +17,14 @@ type Download struct {
 	What string `json:"what"`
 	// From is the address, without a password; empty while none is asked.
 	From string `json:"from,omitempty"`
-	// Received is how many bytes of Total are there; Total is 0 while nobody has said it.
+	// Received is how many bytes of Total are there; Total is 0 while it is unknown.
 	Received int64 `json:"received,omitempty"`
 	Total    int64 `json:"total,omitempty"`
-	// Unreachable is why the last try came to nothing, when the address does not answer. Who asks again makes the store try again.
+	// Unreachable is why the last try came to nothing, when the address does not answer. A new request has the store try again.
 	Unreachable string `json:"unreachable,omitempty"`
 }
 
-// String says how far it is, for people.
+// String is the progress, for users.
 func (d Download) String() string {
 	if d.Unreachable != "" {
 		return d.Unreachable
@@ -44,7 +44,7 @@ func (d Download) String() string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// DownloadWait is how long the store holds a request that waits for a download before it tells how far that is.
+// DownloadWait is how long the store holds a request that waits for a download before it responds with the progress.
 const DownloadWait = 2 * time.Second
 
 // waitQuery is how long a request is to be held.
@@ -53,13 +53,13 @@ const waitQuery = "wait"
 // UnreachablePause is between two tries at a place that does not answer.
 const UnreachablePause = 5 * time.Second
 
-// later is the answer that a download goes on.
+// later is the response while a download continues.
 type later struct{ Download }
 
 func (l *later) Error() string { return l.String() }
 
-// await sends a request until what it waits for is downloaded. What is heard of the download is told; an error of that ends it.
-func (c *Client) await(ctx context.Context, r call, told func(Download) error) error {
+// await sends a request until what it waits for is downloaded. Each progress is passed on; an error of that ends it.
+func (c *Client) await(ctx context.Context, r call, progress func(Download) error) error {
 	if r.query == nil {
 		r.query = url.Values{}
 	}
@@ -81,7 +81,7 @@ func (c *Client) await(ctx context.Context, r call, told func(Download) error) e
 		if !errors.As(err, &l) {
 			return err
 		}
-		if err := told(l.Download); err != nil {
+		if err := progress(l.Download); err != nil {
 			return err
 		}
 		if l.Unreachable == "" {

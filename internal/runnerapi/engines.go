@@ -8,20 +8,20 @@ import (
 )
 
 // Engine asks for the newest version of an engine that meets a constraint, for an operating system and an architecture as
-// Go names them. The store has its program when it answers. An *Error with code 422 says that there is none, one with code
-// 424 that the release is not what its maker signed. Until then told hears how far the download is, and may give it up.
-func (c *Client) Engine(ctx context.Context, name, constraint, os, arch string, told func(Download) error) (EngineRelease, error) {
+// Go names them. The store has its program when it answers. An *Error with code 422 means that there is none, one with code
+// 424 that the release is not what its maker signed. Until then progress gets the progress of the download, and may cancel it.
+func (c *Client) Engine(ctx context.Context, name, constraint, os, arch string, progress func(Download) error) (EngineRelease, error) {
 	var release EngineRelease
 	err := c.await(ctx, call{
 		method: http.MethodGet, path: "/v1/engines/" + url.PathEscape(name),
 		query: url.Values{"version": {constraint}, "os": {os}, "arch": {arch}},
 		take:  into(&release),
-	}, told)
+	}, progress)
 	return release, err
 }
 
 // EngineProgram writes the program of a version, as Engine names it, into file, which then holds nothing else. The caller
-// compares it with the digest that Engine gave.
+// compares it with the digest from Engine.
 func (c *Client) EngineProgram(ctx context.Context, name, version, os, arch string, file *os.File, limit int64) error {
 	query := url.Values{"os": {os}, "arch": {arch}}
 	path := "/v1/engines/" + url.PathEscape(name) + "/" + url.PathEscape(version)

@@ -19,7 +19,7 @@ const (
 	LargestJournal = 64 << 20
 )
 
-// JournalEntry is one thing that an apply has done to a resource.
+// JournalEntry is one operation of an apply on a resource.
 type JournalEntry struct {
 	// Address of the resource. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
@@ -36,18 +36,18 @@ type JournalEntry struct {
 // JournalEntries are what was done, oldest first.
 type JournalEntries struct {
 	Entries []JournalEntry `json:"entries"`
-	// UpTo names the end of what was read: who finds that the state has it all says so with it (Done.Settled).
+	// UpTo names the end of what was read: a plan which finds that the state has it all reports that with it (Done.Settled).
 	UpTo string `json:"upTo,omitempty"`
 }
 
 // Orphan is a resource that exists and that no state knows.
 type Orphan struct {
 	Address string `json:"address"`
-	// Reason why it could not be taken into the state, for people, without secrets.
+	// Reason why it could not be taken into the state, for users, without secrets.
 	Reason string `json:"reason"`
 }
 
-// AppendJournal tells what the attempt has done, in its batch of that number.
+// AppendJournal records what the attempt has done, in its batch of that number.
 func (c *Client) AppendJournal(ctx context.Context, batch int, done JournalEntries) error {
 	data, err := json.Marshal(done)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Client) AppendJournal(ctx context.Context, batch int, done JournalEntri
 	})
 }
 
-// Journal gives what earlier applies have done of which it is not known that the state has it.
+// Journal returns what earlier applies have done of which it is not known that the state has it.
 func (c *Client) Journal(ctx context.Context) (JournalEntries, error) {
 	var journal JournalEntries
 	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/journal", take: func(body io.Reader) error {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// OrderKind is what a runner is told to do next.
+// OrderKind is a runner's next operation.
 type OrderKind string
 
-// What a runner is told to do next.
+// A runner's next operation.
 const (
 	// OrderWait: nothing yet; ask again.
 	OrderWait OrderKind = "Wait"
@@ -18,13 +18,13 @@ const (
 	OrderPlan OrderKind = "Plan"
 	// OrderApply: apply the kept plan whose digest is PlanDigest, write the outputs, report.
 	OrderApply OrderKind = "Apply"
-	// OrderShell: fetch, init, hold the pod for a person to work in, report.
+	// OrderShell: fetch, init, hold the pod for a user to work in, report.
 	OrderShell OrderKind = "Shell"
 	// OrderExit: the pod is no longer needed.
 	OrderExit OrderKind = "Exit"
 )
 
-// Order tells a runner what to do.
+// Order is what a runner does next.
 type Order struct {
 	Kind OrderKind `json:"kind"`
 	// Attempt this order is for; every later request carries it.
@@ -50,22 +50,22 @@ type Order struct {
 	VariableFiles []VariableFiles `json:"variableFiles,omitempty"`
 	// Variables win over VariableFiles; a later one wins over an earlier one.
 	Variables []Variable `json:"variables,omitempty"`
-	// Operation, Revision and Cause are for the environment of hooks: Apply, Plan, Destroy or Shell; the source's name for people; why
+	// Operation, Revision and Cause are for the environment of hooks: Apply, Plan, Destroy or Shell; the source's name for users; why
 	// there is this Run.
 	Operation string `json:"operation,omitempty"`
 	Revision  string `json:"revision,omitempty"`
 	Cause     string `json:"cause,omitempty"`
 	// Hooks in the order in which they run where several are at the same place.
 	Hooks []Hook `json:"hooks,omitempty"`
-	// Command is a script that runs in place of the engine's apply; empty for the engine's. A plan tells it, too.
+	// Command is a script that runs in place of the engine's apply; empty for the engine's. A plan reports it, too.
 	Command string `json:"command,omitempty"`
-	// Policy says that there are policies to ask about a plan that has changes: POST /v1/policy.
+	// Policy is true when there are policies to ask about a plan that has changes: POST /v1/policy.
 	Policy bool `json:"policy,omitempty"`
 	// SecretEnv names the environment variables of the runner whose values are secret.
 	SecretEnv []string `json:"secretEnv,omitempty"`
 	// SecretDirs are folders below the runner's inputs folder; every file in them holds a secret value.
 	SecretDirs []string `json:"secretDirs,omitempty"`
-	// Providers says that the store has a mirror of providers, which the engine's init gets them from: GET /v1/providers/.
+	// Providers is true when the store has a mirror of providers, which the engine's init gets them from: GET /v1/providers/.
 	Providers bool `json:"providers,omitempty"`
 	// PlanDigest of the plan to apply.
 	PlanDigest string `json:"planDigest,omitempty"`
@@ -81,7 +81,7 @@ type Order struct {
 	Backend *Backend `json:"backend,omitempty"`
 	// Build is the image to build; the Source is its context's then.
 	Build *Build `json:"build,omitempty"`
-	// Recipient is the install's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
+	// Recipient is the installation's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
 	Recipient string `json:"recipient,omitempty"`
 }
 
@@ -93,7 +93,7 @@ type WrappedEngine struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Build says how an image is built, and where it is pushed to.
+// Build is how an image is built, and where it is pushed to.
 type Build struct {
 	// Builder: Buildah, BuildKit or Kaniko.
 	Builder string `json:"builder"`
@@ -123,13 +123,13 @@ type Hook struct {
 	When string `json:"when"`
 	// Script itself, all of it.
 	Script string `json:"script"`
-	// Continue goes on when it fails.
+	// Continue ignores its failure.
 	Continue bool `json:"continue,omitempty"`
 }
 
 // Backend is where the engine keeps the state itself. The store's state follows it: PUT /v1/backend.
 type Backend struct {
-	// Type of it; empty when the code says where.
+	// Type of it; empty when the code sets it.
 	Type string `json:"type,omitempty"`
 	// FromCode, beside a Type, takes the code's own backend block where there is one. Without a block Type and Config
 	// are all, and they complete one of that type that lacks an argument which it needs.
@@ -137,13 +137,13 @@ type Backend struct {
 	// Config are its arguments, and ConfigDirs folders below the runner's inputs folder each of whose files is one more, all secret. A later one wins.
 	Config     map[string]json.RawMessage `json:"config,omitempty"`
 	ConfigDirs []string                   `json:"configDirs,omitempty"`
-	// Create makes what the backend keeps states in when it is missing.
+	// Create creates what the backend keeps states in when it is missing.
 	Create bool `json:"create,omitempty"`
 }
 
-// Interrupt says why an attempt is to stop.
+// Interrupt is why an attempt is to stop.
 type Interrupt struct {
-	// Reason for people. Example: canceled by alice.
+	// Reason for users. Example: canceled by alice.
 	Reason string `json:"reason"`
 }
 
@@ -171,7 +171,7 @@ type VariableFiles struct {
 type Variable struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value,omitempty"`
-	// File below the runner's inputs folder, and what a person calls it. Example: key password of Secret db.
+	// File below the runner's inputs folder, and its name for users. Example: key password of Secret db.
 	File string `json:"file,omitempty"`
 	From string `json:"from,omitempty"`
 	// Stack and Output name an output to ask the store for: GET /v1/outputs/{stack}/{output}.

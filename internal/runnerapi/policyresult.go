@@ -4,7 +4,7 @@ package runnerapi
 type PolicyResult struct {
 	// Checked is how many were asked.
 	Checked int32 `json:"checked"`
-	// Findings, those that refuse the plan first. There are no more than 200.
+	// Findings, those that deny the plan first, 200 at most.
 	Findings []Finding `json:"findings,omitempty"`
 	// MoreDenied, MoreRequired and MoreWarned are how many others there were.
 	MoreDenied   int `json:"moreDenied,omitempty"`
@@ -12,7 +12,7 @@ type PolicyResult struct {
 	MoreWarned   int `json:"moreWarned,omitempty"`
 }
 
-// Denied counts the findings that refuse the plan.
+// Denied counts the findings that deny the plan.
 func (v PolicyResult) Denied() int { return v.MoreDenied + v.count(Deny) }
 
 // ApprovalRequired counts the findings that require an approval of the plan.
@@ -58,12 +58,12 @@ const (
 	Warn            = "Warn"
 )
 
-// Finding is one thing that a policy has to say.
+// Finding is one result of a policy.
 type Finding struct {
-	// Policy that says it. Example: rules/tags.rego.
+	// Policy that found it. Example: rules/tags.rego.
 	Policy string `json:"policy"`
 	// Action: Deny, RequireApproval or Warn.
 	Action string `json:"action"`
-	// Message for a person.
+	// Message for the user.
 	Message string `json:"message"`
 }

@@ -15,7 +15,7 @@ type Report struct {
 	Done *Done `json:"done,omitempty"`
 }
 
-// Step is a thing an attempt does.
+// Step is a step of an attempt.
 type Step struct {
 	Name       string     `json:"name"`
 	State      string     `json:"state"` // Waiting, Running, Succeeded, Failed, Skipped
@@ -36,17 +36,17 @@ type Done struct {
 	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
 	// Changed is how many resources an apply that failed has changed.
 	Changed *int32 `json:"changed,omitempty"`
-	// Saved says that an apply got to its end, well or not, and that the state has all it did: nobody needs a journal any more.
+	// Saved is true when an apply ended, well or not, and the state has all it did: the journal is not needed any more.
 	Saved bool `json:"saved,omitempty"`
-	// Settled says that a plan found nothing that is still to be taken into the state in the journal, which it read up to there.
+	// Settled is set when a plan found nothing that is still to be taken into the state in the journal, which it read up to there.
 	Settled string `json:"settled,omitempty"`
 }
 
-// Failure says why an attempt did not succeed.
+// Failure is why an attempt did not succeed.
 type Failure struct {
 	// Class: Transient, ConfigurationError, PolicyDenied, Canceled or StateNotSaved (see ExitStranded).
 	Class string `json:"class"`
-	// Reason is BackendInCode or Interrupted, or empty where the class says enough.
+	// Reason is BackendInCode or Interrupted, or empty where the class is sufficient.
 	Reason string `json:"reason,omitempty"`
 	// Message is the engine's first error, without secrets.
 	Message string `json:"message"`
@@ -63,13 +63,13 @@ type Plan struct {
 	Import    int32            `json:"import"`
 	Forget    int32            `json:"forget"`
 	Resources []ResourceChange `json:"resources,omitempty"`
-	// EngineVersion is the exact version that made the plan; only it applies it.
+	// EngineVersion is the exact version that created the plan; only it applies it.
 	EngineVersion string `json:"engineVersion,omitempty"`
-	// Wrapped is the engine that Terragrunt ran to make the plan, if it did.
+	// Wrapped is the engine that Terragrunt ran to create the plan, if it did.
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
-	// Script says that the order names a script to apply it with.
+	// Script is true when the order names a script to apply it with.
 	Script bool `json:"script,omitempty"`
-	// Orphaned are resources that an apply made which was killed, and that could not be taken into the state.
+	// Orphaned are resources that an apply created which was killed, and that could not be taken into the state.
 	Orphaned []Orphan `json:"orphaned,omitempty"`
 }
 

@@ -2538,7 +2538,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Access is what the caller may do with an object by the roles of Kubernetes. Whether it makes sense now, the object says. */
+        /** @description Access is what the caller may do with an object by the roles of Kubernetes. Whether it has an effect now depends on the object. */
         Access: {
             actions?: {
                 [key: string]: unknown;
@@ -2549,7 +2549,7 @@ export interface components {
             step: string;
             steps?: components["schemas"]["ActivityStep"][];
         };
-        /** @description An ActivityStep begins at From and is as long as the Activity says. */
+        /** @description ActivityStep begins at From and is one step of the Activity long. */
         ActivityStep: {
             /** Format: int64 */
             failed: number;
@@ -2572,13 +2572,13 @@ export interface components {
             after?: unknown;
             /** @description Before and After are JSON; absent where there is no such value. Of a sensitive one they are "(sensitive value)". */
             before?: unknown;
-            /** @description Forces says that the change of this attribute forces the replacement. */
+            /** @description Forces: the change of this attribute forces the replacement. */
             forces?: boolean;
             /** @description Path within the resource. Examples: cidr, tags["Name"], ingress[0].cidr. */
             path: string;
             /** @description Sensitive values are not shown. */
             sensitive?: boolean;
-            /** @description Unknown says that the value is known after the apply; there is no After. */
+            /** @description Unknown: the value is known after the apply; there is no After. */
             unknown?: boolean;
         };
         /** @description A Cause is why there is a Run. */
@@ -2649,7 +2649,7 @@ export interface components {
             };
             row: components["schemas"]["State"];
         };
-        /** @description An Event was told Count times, at First and at last at Last. */
+        /** @description Event was recorded Count times, at First and at last at Last. */
         Event: {
             /** Format: int64 */
             count: number;
@@ -2662,7 +2662,7 @@ export interface components {
             /** @description Type is Normal or Warning. */
             type: string;
         };
-        /** @description Events are what Kubernetes tells of an object, the newest first. */
+        /** @description Events are the Kubernetes events of an object, the newest first. */
         Events: {
             items?: components["schemas"]["Event"][];
         };
@@ -2679,11 +2679,11 @@ export interface components {
             /** Format: int64 */
             attempt: number;
             id?: string;
-            /** @description IDKey is the attribute that identifies it, and ID its value. They are empty when the engine told none, as where it is sensitive. */
+            /** @description IDKey is the attribute that identifies it, and ID its value. They are empty when the engine reported none, such as a sensitive one. */
             idKey?: string;
             /** @description Run that did it, and which of its attempts. */
             run: string;
-            /** @description Standing: InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and somebody took it out of it), Destroyed, or Unknown where the engine encrypts the state. */
+            /** @description Standing: InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and a user removed it), Destroyed, or Unknown where the engine encrypts the state. */
             standing: string;
             /** @description Type of the resource. Example: aws_subnet. */
             type: string;
@@ -2702,7 +2702,7 @@ export interface components {
         Me: {
             groups?: string[];
             name: string;
-            /** @description Real is who asks, of somebody who asks as somebody else. */
+            /** @description Real is the user that impersonates; empty without impersonation. */
             real?: string;
         };
         /** @description Output is what a plan would do to one output. */
@@ -2765,7 +2765,7 @@ export interface components {
             address: string;
             /** @description Attributes that have a value when it is created or deleted; those that change when it is updated or replaced. */
             attributes?: components["schemas"]["Attribute"][];
-            /** @description CreateFirst says that a replacement makes the new one before it ends the old one. */
+            /** @description CreateFirst: a replacement creates the new one before it ends the old one. */
             createFirst?: boolean;
             /** @description Deposed is the key of an object that an earlier replacement left behind; the change is of that one. */
             deposed?: string;
@@ -2777,7 +2777,7 @@ export interface components {
             previous?: string;
             /** @description Provider it belongs to. Example: registry.opentofu.org/hashicorp/aws. */
             provider?: string;
-            /** @description Reason for the action, in words, where the engine told one. */
+            /** @description Reason for the action, in words, where the engine has one. */
             reason?: string;
             /** @description Type of the resource. Example: aws_subnet. */
             type?: string;
@@ -2789,7 +2789,7 @@ export interface components {
         };
         /** @description A Problem is an answer that is an error, as in RFC 9457. */
         Problem: {
-            /** @description Detail is a sentence for a person. */
+            /** @description Detail is a sentence for the user. */
             detail: string;
             /** @description Parameter is the one of the query that the error is about, if one is. */
             parameter?: string;
@@ -2806,7 +2806,7 @@ export interface components {
         };
         /** @description A Rejection ends a Run whose plan waits. */
         Rejection: {
-            /** @description Message says why, for those who wanted the change. */
+            /** @description Message is the reason, for the users who wanted the change. */
             message?: string;
             /** @description PlanDigest is that of the plan that was read; without it the one that the Run has now. */
             planDigest?: string;
@@ -2841,7 +2841,7 @@ export interface components {
         };
         /** @description A Run is a row of the list of Runs. */
         Run: {
-            /** @description ApprovedBy is who approved the plan, if somebody did. */
+            /** @description ApprovedBy is who approved the plan, if it was approved. */
             approvedBy?: string;
             /** Format: int64 */
             attempts: number;
@@ -2866,13 +2866,13 @@ export interface components {
         Session: {
             token: string;
         };
-        /** @description SignIn is how people sign in with a browser. */
+        /** @description SignIn is how users sign in with a browser. */
         SignIn: {
             methods?: components["schemas"]["SignInMethod"][];
         };
         /** @description A SignInMethod is one way to sign in. */
         SignInMethod: {
-            /** @description Name of the identity provider, for people. */
+            /** @description Name of the identity provider, as users see it. */
             name?: string;
             /** @description Type is OIDC, with a URL to go to, or Token: what Kubernetes takes, sent to /api/v1/session. */
             type: string;
@@ -2894,7 +2894,7 @@ export interface components {
             name: string;
             namespace: string;
             path?: string;
-            /** @description Ready is True, False or Unknown; Reason and Message say why, since Changed. */
+            /** @description Ready is True, False or Unknown; Reason and Message explain it, since Changed. */
             ready: string;
             reason?: string;
             /** @description Repository is namespace/name, and Path the folder in it, of a Stack from git. */
@@ -2904,7 +2904,7 @@ export interface components {
             revision?: string;
             /** @description Run is the one under way, LastRun the newest. */
             run?: string;
-            /** @description Stalled says that nothing goes on until a person acts, Deleted that the Stack is being deleted. */
+            /** @description Stalled is true when nothing continues until a user acts, Deleted when the Stack is being deleted. */
             stalled: boolean;
             suspended: boolean;
             uid: string;
@@ -2918,7 +2918,7 @@ export interface components {
             lock?: components["schemas"]["Lock"];
             name: string;
             namespace: string;
-            /** @description Rescued says that a state waits that could not be saved when it was made. */
+            /** @description Rescued is true when a state is stored that could not be saved when it was produced. */
             rescued: boolean;
             /** Format: int64 */
             resources: number;
@@ -2972,14 +2972,14 @@ export interface components {
         };
         /** @description Unlock asks for the end of a lock whose holder is over. */
         Unlock: {
-            /** @description ID of the lock, so that it is the one that was looked at. */
+            /** @description ID of the lock, so that it is the one that the user saw. */
             id: string;
         };
         /** @description View is what a plan would do. */
         View: {
             /** @description Changes of resources, gravest first: delete, replace, forget, update, create, import, move. Where there are none, the data sources that would be read. */
             changes?: components["schemas"]["PlanChange"][];
-            /** @description EngineVersion is the version of the engine that made the plan. */
+            /** @description EngineVersion is the version of the engine that created the plan. */
             engineVersion?: string;
             /** @description Outputs that would change, by name. */
             outputs?: components["schemas"]["Output"][];
