@@ -36,9 +36,9 @@ bin/kubectl-cairn: bin/cairn
 bin/cairn-runner: FORCE
 	@CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags "-s -w $(X_VERSION)" -o $@ ./cmd/cairn-runner
 
-# go builds what is in web/dist into bin/cairn-controller; where there is nothing, the server says so in place of the page.
-.PHONY: page
-page: web/dist/index.html ## Build the page for the next `make build` (needs Node)
+# go builds what is in web/dist into bin/cairn-controller; where there is nothing, the server has a placeholder for the web UI.
+.PHONY: web
+web: web/dist/index.html ## Build the web UI for the next `make build` (needs Node)
 
 web/dist/index.html: web/node_modules/.package-lock.json $(wildcard web/*.json web/*.ts) web/index.html $(shell find web/src web/public -type f 2>/dev/null)
 	@cd web && npm run --silent build
@@ -48,7 +48,7 @@ web/node_modules/.package-lock.json: web/package.json web/package-lock.json web/
 
 # Without a registry: on a Debian made here, with the compiler and the caches of this machine.
 .PHONY: images
-images: $(BIN)/tofu page ## Build the images cairn and cairn-tools into bin/images, as root
+images: $(BIN)/tofu web ## Build the images cairn and cairn-tools into bin/images, as root
 	@VERSION='$(VERSION)' REGISTRY='$(REGISTRY)' TAG='$(TAG)' tools/images/build $$(go env GOARCH) bin/images
 
 # tools/build does nothing when the tool is there and its go.mod, go.sum and flags are what they were. One after
@@ -92,8 +92,8 @@ test-unit: ## Run the tests that need nothing but Go and git (a minute on two co
 	@go -C api test -short $(GOTESTFLAGS) ./...
 	@go test -short $(GOTESTFLAGS) ./internal/... ./test/sim
 
-.PHONY: page-test
-page-test: web/node_modules/.package-lock.json ## Check the page: types, linters, format, tests
+.PHONY: web-test
+web-test: web/node_modules/.package-lock.json ## Check the web UI: types, linters, format, tests
 	@cd web && npm run --silent schema >/dev/null && git diff --exit-code src/api # what it was made from has changed: commit it too
 	@cd web && npm run --silent check
 
@@ -104,34 +104,34 @@ AGAIN ?=
 go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures 10 \
 	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- -timeout 20m $1 $(GOTESTFLAGS),go test -timeout 20m $1 $(GOTESTFLAGS) $2)
 
-# All of them, whatever becomes of the first: what needs no API server, then the rooms that test against a real one, then Cairn as a whole.
+# All of them, whatever becomes of the first: what needs no API server, then the packages that test against a real one, then Cairn as a whole.
 .PHONY: test
 test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) ## Run all tests (under 10 minutes; GOTESTFLAGS="-race -run X" to choose)
 	@failed=; \
 	(cd api && $(call go-test,,./...)) || failed=1; \
 	$(call go-test,,./internal/... ./test/sim) || failed=1; \
-	rooms=$$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,' | xargs) || true; \
-	[ -z "$$rooms" ] || $(call go-test,-tags envtest,$$rooms) || failed=1; \
+	packages=$$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,' | xargs) || true; \
+	[ -z "$$packages" ] || $(call go-test,-tags envtest,$$packages) || failed=1; \
 	$(call go-test,-tags envtest,$(patsubst %,./%/...,$(wildcard cmd charts web dev test))) || failed=1; \
 	[ -z "$$failed" ]
 
-# The rooms of which parts go on beside each other, the first ones without an API server. The detector makes tests ten times slower: RACE=all has
-# all rooms. Skipped is what measures the time and the memory that a policy takes, which are others under it.
+# The packages with concurrent parts, the first ones without an API server. The detector makes tests ten times slower: RACE=all has
+# all packages. Skipped is what measures the time and the memory that a policy takes, which are others under it.
 RACE ?=
 RACED := -race -timeout 30m -skip 'TestPoliciesThat|TestPathologicalPolicies|TestValidations|TestTextsThatTheCompiler'
 .PHONY: race
-race: tools ## Run tests with the race detector; RACE=all for those of all rooms, which takes long
+race: tools ## Run tests with the race detector; RACE=all for those of all packages, which takes long
 	@go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,runnerapi bucket bucketgc weightedlru closure policy gitprovider providers git runner)) ./test/leaks
 	@go test $(RACED) -tags envtest $(GOTESTFLAGS) $(if $(RACE),./internal/...,$(addprefix ./internal/,state repository stack run server operator))
 
 N ?= 100000
 SEED ?=
 .PHONY: sim
-sim: ## Live through N=100000 random histories (docs/reliability.md); SEED=n replays one; OFTEN=1 deletes ten times as often
+sim: ## Simulate N=100000 random histories (docs/reliability.md); SEED=n replays one; OFTEN=1 deletes ten times as often
 	@go run ./test/sim/histories $(if $(SEED),-seed $(SEED),-n $(N)) $(if $(OFTEN),-often)
 
 .PHONY: sim-scope
-sim-scope: ## Live through all histories of the small scope, a few minutes; STRIDE=10 takes one in ten
+sim-scope: ## Simulate all histories of the small scope, a few minutes; STRIDE=10 takes one in ten
 	@go run ./test/sim/histories -stride $(or $(STRIDE),1)
 
 .PHONY: faults
@@ -174,8 +174,8 @@ RUNS ?= 10
 scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each (docs/performance.md); half an hour
 	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
 
-.PHONY: scale-page
-scale-page: build tools ## Measure what people see of N=10000 Stacks of RUNS=5: pages of lists, the server's memory, the browser; some minutes
+.PHONY: scale-web
+scale-web: build tools ## Measure what users see of N=10000 Stacks of RUNS=5: pages of lists, the server's memory, the browser; some minutes
 	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 30m $(GOTESTFLAGS) ./test/scale -args -pages $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(if $(filter file,$(origin RUNS)),5,$(RUNS))
 
 SOAK ?= 1h
@@ -203,10 +203,10 @@ lint: $(BIN)/golangci-lint $(BIN)/vale ## Run the linters: Go, the order of pack
 verify: $(BIN)/controller-gen $(BIN)/golangci-lint $(BIN)/helm-docs ## Check that what is generated, formatted and pinned is as it should be
 	@tools/verify $(BIN)
 
-# The page has to be there before go builds it in, so they go one after the other.
+# The web UI is built before go embeds it, so they run one after the other.
 .PHONY: browser
-browser: tools test/browser/node_modules/.package-lock.json ## Use the page in a browser as a person does (needs Node and Chromium)
-	@$(MAKE) --no-print-directory page
+browser: tools test/browser/node_modules/.package-lock.json ## Use the web UI in a browser as a user does (needs Node and Chromium)
+	@$(MAKE) --no-print-directory web
 	@$(MAKE) --no-print-directory build
 	@cd test/browser && npm run --silent test
 

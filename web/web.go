@@ -1,4 +1,4 @@
-// Package web is the page, for browsers. `make page` builds it into dist; without that the program tells how.
+// Package web serves the web UI. `make web` builds it into dist; without that a placeholder shows how.
 package web
 
 import (
@@ -61,7 +61,7 @@ var notBuilt = asset{kind: "text/html; charset=utf-8", body: []byte(`<!doctype h
 <meta name="color-scheme" content="light dark">
 <title>Cairn</title>
 <h1>Cairn</h1>
-<p>This program was built without its page. <code>make page build</code> builds it with the page, which takes Node.</p>
+<p>This program was built without the web UI. <code>make web build</code> builds it with the web UI, which needs Node.</p>
 <p>All that the page shows is in the API, at <a href="/api/v1/openapi.json">/api/v1</a>, and on the command line, <code>cairn</code>.</p>
 </html>
 `)}

@@ -148,7 +148,7 @@ func TestNotBuilt(t *testing.T) {
 	empty := fstest.MapFS{".gitkeep": {}, "assets/left-over.js": {Data: []byte("old()")}}
 	for _, path := range []string{"/", "/stacks/shop/web"} {
 		answer, body := ask(t, empty, http.MethodGet, path)
-		if !strings.Contains(body, "make page build") || !strings.Contains(body, "/api/v1") || answer.Header.Get("Cache-Control") != "no-cache" {
+		if !strings.Contains(body, "make web build") || !strings.Contains(body, "/api/v1") || answer.Header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s answered %q, %s", path, body, answer.Header.Get("Cache-Control"))
 		}
 	}

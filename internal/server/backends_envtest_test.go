@@ -21,7 +21,7 @@ func TestAStateFollowsItsStacksBackend(t *testing.T) {
 	w := newWorld(t)
 	run := w.newRun(w.stack, "net-1")
 	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
-	r.expect(403, "made for a Stack without spec.backend", "PUT", "/v1/backend?type=s3", stateFile(1, "L", ""))
+	r.expect(403, "created for a Stack without spec.backend", "PUT", "/v1/backend?type=s3", stateFile(1, "L", ""))
 	w.fakes.backend = bucketOf("states")
 	r.expect(400, "is not the type", "PUT", "/v1/backend?type=gcs", stateFile(1, "L", ""))
 	r.expect(400, "is not the type", "PUT", "/v1/backend?type=S%203", stateFile(1, "L", ""))

@@ -41,7 +41,7 @@ func TestAnApplyLocksWritesAndUnlocks(t *testing.T) {
 func TestAStaleWriterIsRejected(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
-	r.write("a", stateFile(1, "L", ""), 423, "nobody holds")
+	r.write("a", stateFile(1, "L", ""), 423, "the state is not locked")
 	r.lock("a", 200, "")
 	r.write("a", stateFile(5, "L", ""), 200, "")
 	r.write("b", stateFile(6, "L", ""), 423, "locked under ID a")
@@ -159,7 +159,7 @@ func TestAPodOnlyReachesItsOwnStack(t *testing.T) {
 	other := w.newRun(w.newStack("db"), "db-1")
 	r := w.newPod("db-1-apply-1", other).begin(other, v1alpha1.AttemptApply)
 	r.expect(404, "", "GET", "/v1/state", nil)
-	r.write("a", stateFile(2, "L", ""), 423, "nobody holds")
+	r.write("a", stateFile(2, "L", ""), 423, "the state is not locked")
 	r.lock("a", 200, "")
 	r.write("a", stateFile(9, "M", "other"), 200, "")
 	mine.reads(stateFile(1, "L", "mine"))
