@@ -105,7 +105,7 @@ func TestAStackWaitsForWhatItDependsOn(t *testing.T) {
 	r := enterEmpty(t)
 	net := r.with("net", after("vpc"))
 	net.reconcile()
-	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not there")
+	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not found")
 
 	vpc := r.with("vpc")
 	net.reconcile()

@@ -64,7 +64,7 @@ func TestADriftCheckIsNamedFirst(t *testing.T) {
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 net-3 ")
 	check := r.run("net-3")
-	want := v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every 60m"}
+	want := v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "check for drift, every 60m"}
 	if check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause != want || check.Spec.InputsDigest != r.stack.Status.AppliedInputsDigest {
 		t.Errorf("the check is %+v", check.Spec)
 	}
@@ -146,7 +146,7 @@ func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
 	r.expectNoRun("net-2")
 	r.Clock = func() time.Time { return announced.NextCheckTime.Time }
 	r.reconcile()
-	if check := r.run("net-2"); check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause.Message != "look for drift, every 12h" {
+	if check := r.run("net-2"); check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause.Message != "check for drift, every 12h" {
 		t.Errorf("the check is %+v", check.Spec)
 	}
 	off.Clock = func() time.Time { return time.Now().Add(48 * time.Hour) }

@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// Recorder tells in events what the Ready condition says, when its reason has become another one that a person would
-// want to know of. Progress is in the Run.
+// Recorder records events for the Ready condition, when its reason changed to one that a user needs to see.
+// The Run has the events of its progress.
 type Recorder struct{ events.EventRecorder }
 
 // DecisionEvent records the decision.
@@ -33,7 +33,8 @@ func (r Recorder) DecisionEvent(w decision.Snapshot, d decision.Decision) {
 	r.record(w, kind, d.Reason, "Reconcile", d.Message)
 }
 
-// PruneFailed tells that Runs past spec.runHistoryLimit are not deleted, and of how many that were the bucket still has something.
+// PruneFailed records that Runs past spec.runHistoryLimit are not deleted, and how many of the deleted ones still have
+// objects in the bucket.
 func (r Recorder) PruneFailed(w decision.Snapshot, left int, why error) {
 	var text []string
 	if n := len(w.Unpruned); n == 1 {
@@ -47,7 +48,7 @@ func (r Recorder) PruneFailed(w decision.Snapshot, left int, why error) {
 	r.record(w, corev1.EventTypeWarning, v1alpha1.EventOldRunsCleanupFailed, "Prune", fmt.Sprintf("%s: %v", strings.Join(text, "; "), why))
 }
 
-// RequestRejected tells that nothing comes of what somebody asked for.
+// RequestRejected records that a request of a user is rejected.
 func (r Recorder) RequestRejected(w decision.Snapshot, q runinfo.Request, why string) {
 	r.record(w, corev1.EventTypeWarning, v1alpha1.EventRequestRejected, "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
 }

@@ -11,13 +11,13 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Lean has a Stack take less memory, for a cache that has ten thousand of them. Of what Cairn reads nothing is left out, since a status is written
-// as a whole: its history has no room to grow, and what is said more than once is one text. What kubectl apply keeps for itself, all of the spec
-// once more, is not there.
+// Lean reduces the memory that a Stack takes in a cache, which may have ten thousand of them. Everything that Cairn
+// reads stays, since a status is written as a whole: its history has no spare capacity, and equal texts are shared. The
+// copy of the spec that kubectl apply keeps in an annotation is dropped.
 func Lean(stack *v1alpha1.Stack) {
 	delete(stack.Annotations, corev1.LastAppliedConfigAnnotation)
 	if len(stack.Annotations) == 0 {
-		stack.Annotations = nil // an empty one has room for eight
+		stack.Annotations = nil // an empty map takes as much memory as one with eight entries
 	}
 	status := &stack.Status
 	for i := range status.Conditions {
@@ -39,7 +39,8 @@ func Lean(stack *v1alpha1.Stack) {
 	}
 }
 
-// packNames has the names and UIDs of a history in one text: of ten Runs they are twenty, and each by itself takes up to a third more.
+// packNames has the names and UIDs of a history in one text: of ten Runs they are twenty, and each by itself takes up
+// to a third more.
 func packNames(history []v1alpha1.PastRun) []v1alpha1.PastRun {
 	history = slices.Clone(history)
 	var texts []string
@@ -61,7 +62,7 @@ func packNames(history []v1alpha1.PastRun) []v1alpha1.PastRun {
 // intern is a text that many Stacks have, once.
 func intern[T ~string](text T) T { return unique.Make(text).Value() }
 
-// share is a text, and the other one if that says the same.
+// share returns the other text if both are equal, so that memory has it once.
 func share(text, other string) string {
 	if text == other {
 		return other

@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// mostOld is how many Runs past spec.runHistoryLimit wait for a bucket to let go of what it has of them. Older ones go without that: in the API
-	// server, and in the status of their Stack, there is no room for those of years.
+	// mostOld is how many Runs past spec.runHistoryLimit wait until the bucket has deleted their objects. Older ones do
+	// not wait: the API server, and the status of their Stack, cannot hold the Runs of years.
 	mostOld = 100
-	// mostRefused is how many cannot be deleted in one pass before no more are tried: one need not hold up the others, but who refuses that
-	// many refuses all.
-	mostRefused = 3
+	// mostRejected is how many deletions may fail in one pass before it stops: one Run must not hold up the others, but
+	// a server that rejects that many rejects all.
+	mostRejected = 3
 	// pruneAgain is when those that could not be deleted are tried again, where nothing else happens before.
 	pruneAgain = 15 * time.Minute
 )
 
-// prune deletes the oldest finished Runs past spec.runHistoryLimit; the newest Run stays, since the status speaks of it. Those that cannot be
-// deleted are told, and are in unpruned afterwards.
+// prune deletes the oldest finished Runs past spec.runHistoryLimit; the newest Run stays, since the status refers to
+// it. Those that cannot be deleted are in an event, and are in unpruned afterwards.
 func (r *Reconciler) prune(ctx context.Context, w *decision.Snapshot) error {
 	old := decision.RunsToPrune(*w)
-	var refused, held []error // by the bucket, by the API server
+	var bucketErrs, deleteErrs []error // by the bucket, by the API server
 	left := 0
 	for i := range old {
 		one, over := &old[i], i < len(old)-mostOld
-		kept := len(refused) >= mostRefused
+		kept := len(bucketErrs) >= mostRejected
 		if !kept {
 			if err := r.Runs.Forget(ctx, one); err != nil {
-				refused, kept = append(refused, err), true
+				bucketErrs, kept = append(bucketErrs, err), true
 			}
 		}
-		if (kept && !over) || len(held) >= mostRefused {
+		if (kept && !over) || len(deleteErrs) >= mostRejected {
 			w.Unpruned = append(w.Unpruned, one.Name)
 			continue
 		}
 		if err := r.deleteRun(ctx, one); err != nil {
-			held = append(held, err)
+			deleteErrs = append(deleteErrs, err)
 			w.Unpruned = append(w.Unpruned, one.Name)
 		} else if kept {
 			left++
 		}
 	}
-	err := errors.Join(append(refused, held...)...)
+	err := errors.Join(append(bucketErrs, deleteErrs...)...)
 	if err != nil {
 		r.Events.PruneFailed(*w, left, err)
 	}

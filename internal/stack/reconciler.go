@@ -39,7 +39,8 @@ type Runs interface {
 	Forget(ctx context.Context, r *v1alpha1.Run) error
 }
 
-// Reconciler makes Runs when they are due, says how a Stack is, and lets it go when nothing of it is left.
+// Reconciler creates Runs when they are due, writes the status of a Stack, and removes its finalizer when nothing of it
+// is left.
 type Reconciler struct {
 	snapshot.Gatherer
 	States States
@@ -53,8 +54,8 @@ type Reconciler struct {
 	Reserved *Reserved
 }
 
-// Reconcile gathers, decides, reports and acts. The report goes first: it names the Run before the Run is created, under
-// an optimistic lock, so that of two operators only one creates it.
+// Reconcile gathers, decides, reports and acts. The report goes first: it names the Run before the Run is created,
+// under an optimistic lock, so that of two operators only one creates it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	stack := &v1alpha1.Stack{}
 	if err := r.Client.Get(ctx, req.NamespacedName, stack); err != nil {
@@ -94,8 +95,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// act says when to look again. That an old Run cannot be deleted is no error of all: the time that something is due at would be lost to the waits after
-// errors, which get longer and longer.
+// act returns when to reconcile again. An old Run that cannot be deleted is not an error here: the growing backoff
+// after errors would delay what is due earlier.
 func (r *Reconciler) act(ctx context.Context, w decision.Snapshot, d decision.Decision) (again time.Duration, err error) {
 	pruned := r.prune(ctx, &w) // before the status forgets them
 	if err := r.goOn(ctx, w, d); err != nil {
@@ -137,7 +138,8 @@ func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, d decision.D
 	return nil
 }
 
-// report writes the status if it changed, and says whether the reason did. It reserves the name of a Run that is to be created.
+// report writes the status if it changed, and returns whether the reason did. It reserves the name of a Run that is to
+// be created.
 func (r *Reconciler) report(ctx context.Context, w decision.Snapshot, d decision.Decision) (changed bool, err error) {
 	next := decision.Status(w, d)
 	changed = decision.ReadyReason(w.Stack.Status) != decision.ReadyReason(next)
@@ -153,8 +155,9 @@ func (r *Reconciler) report(ctx context.Context, w decision.Snapshot, d decision
 	return changed, err
 }
 
-// isStillAbsent fails when the Run that was named before was created after all, late, while the next one was named. A Run begins only while the
-// Stack's status has it as the last one, by the word of the API server: either this finds it, or it finds that the Stack went on.
+// isStillAbsent fails when the Run that was named before was created after all, late, while the next one was named. A
+// Run begins only while the API server has it as the last one in its Stack's status: either this finds the Run, or the
+// Run finds that a newer one is named.
 func (r *Reconciler) isStillAbsent(ctx context.Context, w decision.Snapshot, before string) error {
 	if before == "" || before == w.Stack.Status.LastRun || w.RunNamed(before) != nil {
 		return nil
@@ -169,8 +172,8 @@ func (r *Reconciler) isStillAbsent(ctx context.Context, w decision.Snapshot, bef
 // errCreatedLate: what was decided on is not what there is.
 var errCreatedLate = errors.New("it was created after the next Run was named")
 
-// start creates the Run that the status names. The name stays reserved as long as the API server was not asked, or rejected it: of a request
-// whose answer is lost nobody can tell whether there was such a Run.
+// start creates the Run that the status names. The name stays reserved as long as the API server was not asked, or
+// rejected it: if the answer to a request is lost, it is not known whether it created the Run.
 func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.Decision) error {
 	spec := d.Start
 	if spec.Operation != v1alpha1.OperationDestroy {
@@ -198,8 +201,9 @@ func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.
 	return err
 }
 
-// reportRejection reports that the API server rejected a Run, for a quota or by a webhook, and returns the error. The rejection is in the Ready
-// condition until the Run is created; for a read-only Run it is in an event alone, since what Ready says is still true.
+// reportRejection reports that the API server rejected a Run, for a quota or by a webhook, and returns the error. The
+// Run is created again, at growing intervals. The rejection is in the Ready condition until the Run is created; for a
+// read-only Run it is in an event alone, since the Ready condition is still true.
 func (r *Reconciler) reportRejection(ctx context.Context, w decision.Snapshot, d decision.Decision, why error) error {
 	if !run.IsRefusal(why) {
 		return why
@@ -227,8 +231,8 @@ func reservationOf(w decision.Snapshot, d decision.Decision) decision.Reservatio
 	return decision.Reservation{Run: d.Name}
 }
 
-// owner makes a Run the Stack's. It does not block the Stack's deletion: a foreground deletion would have the garbage
-// collector delete a Run, and its pod, in the middle of an apply.
+// owner is the owner reference of a Run to its Stack. It does not block the Stack's deletion: a foreground deletion
+// would have the garbage collector delete a Run, and its pod, in the middle of an apply.
 func owner(stack *v1alpha1.Stack) metav1.OwnerReference {
 	ref := *metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))
 	ref.BlockOwnerDeletion = nil
@@ -255,7 +259,8 @@ func (r *Reconciler) finish(ctx context.Context, w decision.Snapshot, d decision
 	return r.patch(ctx, w.Stack, func() { controllerutil.RemoveFinalizer(w.Stack, v1alpha1.Finalizer) })
 }
 
-// stay says why a Stack that may go does not, once while the reason is the same: a write is an event, by which it would be tried at once again.
+// stay reports why a Stack that may go does not, once while the reason is the same: each write causes an event, after
+// which it would be retried at once.
 func (r *Reconciler) stay(ctx context.Context, w decision.Snapshot, reason, message string, why error) error {
 	d, _ := decision.Unready(reason, "%s: %v", message, why)
 	if said := decision.ReadyOf(w.Stack.Status); said.Reason == reason {

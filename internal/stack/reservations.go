@@ -10,7 +10,8 @@ import (
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
-// Reserved has the names of Runs that this process wrote into the status of a Stack and did not create yet. It is lost with the process.
+// Reserved has the names of Runs that this process wrote into the status of a Stack and did not create yet. It is lost
+// with the process.
 type Reserved struct {
 	mu   sync.Mutex
 	runs map[client.ObjectKey]reservation

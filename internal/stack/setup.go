@@ -27,7 +27,8 @@ import (
 	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
-// SetupWithManager adds the controller of Stacks. The channel has the Repositories of which a fetch moved branches or tags; handler reconciles.
+// SetupWithManager adds the controller of Stacks. The channel has the Repositories of which a fetch moved branches or
+// tags; handler reconciles.
 //
 // The Stack's status is watched too: a former leader may have written it last, from an outdated cache.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repository.Event, reconciler reconcile.Reconciler) error {
@@ -53,8 +54,8 @@ func packed(_ context.Context, stack types.NamespacedName) []reconcile.Request {
 // lookups find in the cache the Stacks that an event is relevant to.
 type lookups struct{ cache client.Reader }
 
-// moved wakes the Stacks of a Repository whose code is another after a fetch than they know, before all else. In a large
-// repository these are few, and nothing is written for the others.
+// moved wakes the Stacks of a Repository whose code is another after a fetch than they know, before all else. In a
+// large repository these are few, and nothing is written for the others.
 func moved(cache client.Reader, codes *repository.Codes) handler.TypedEventHandler[types.NamespacedName, reconcile.Request] {
 	return handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 		GenericFunc: func(ctx context.Context, e repository.Event, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -74,7 +75,7 @@ func moved(cache client.Reader, codes *repository.Codes) handler.TypedEventHandl
 	}
 }
 
-// readiness lets through what is news to the Stacks of a Repository beside its commits, which moved tells: its spec, and
+// readiness passes changes that the Stacks of a Repository need besides its commits, for which moved is: its spec, and
 // whether it is Ready.
 func readiness() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -139,7 +140,7 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 	return requests
 }
 
-// list finds objects in the cache. Only their names are looked at, so they are not copied.
+// list finds objects in the cache. Only their names are read, so they are not copied.
 func (l lookups) list(ctx context.Context, list client.ObjectList, opts ...client.ListOption) []reconcile.Request {
 	if err := l.cache.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil // only for a cache that is stopping

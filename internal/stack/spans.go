@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/tracing"
 )
 
-// trace tells that a Run was made: from when the Stack was looked at until the Run was there.
+// trace records a span for a Run that was created: from the start of the reconcile until the Run existed.
 func (r *Reconciler) trace(ctx context.Context, w decision.Snapshot, made *v1alpha1.Run) {
 	if !r.Traces.On() {
 		return

@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// causeOf says what changed since the newest Run, and who did it, where that is known.
+// causeOf returns what changed since the newest Run, and the user who changed it, where that is known.
 func causeOf(w Snapshot) v1alpha1.Cause {
 	c := changeCause(w)
 	if by := unappliedBy(w); c.By == "" || (by != "" && c.Type == v1alpha1.CauseCommit && w.Stack.Spec.PreventSelfApproval) {
@@ -25,8 +25,8 @@ func causeOf(w Snapshot) v1alpha1.Cause {
 	return c
 }
 
-// previousAuthor is who caused what is not applied and what somebody asks to be applied; empty when that is nobody, or only the
-// author of a commit, whom the API server does not know.
+// previousAuthor is the user who caused the inputs that are not applied and that a request asks to apply. It is empty
+// when there is none, and for the author of a commit, whom the API server does not know.
 func previousAuthor(w Snapshot) string {
 	if !isDue(w) {
 		return unappliedBy(w)
@@ -38,8 +38,8 @@ func previousAuthor(w Snapshot) string {
 	return c.By
 }
 
-// unappliedBy is who caused the newest Run, if what that was for is not applied: the next one would apply it too, and that a
-// Secret changed meanwhile does not make it another's doing.
+// unappliedBy is the user who caused the newest Run, if its inputs are not applied: the next Run would apply them too,
+// and a Secret that changed meanwhile does not change who caused them.
 func unappliedBy(w Snapshot) string {
 	last := w.lastDeployRun()
 	if last == nil || (appliedInputs(w) == w.Digest && !plansUserState(w, last)) || (last.Status.Phase == v1alpha1.PhaseSucceeded && last.Spec.Operation == v1alpha1.OperationApply) {
@@ -68,7 +68,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	for _, part := range []struct {
 		name    string
 		changed bool
-		// own says that it is all in the spec, and not in a ConfigMap.
+		// own reports that the whole change is in the spec, and none of it in a ConfigMap.
 		own bool
 	}{
 		{"the code", !commit && (now.Source != last.Source || now.Path != last.Path), w.Stack.Spec.Source.ConfigMap == nil},
@@ -108,7 +108,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	return ofSpec(w, "what is declared is not applied", true)
 }
 
-// sameBuild compares what specs say of images, and not what those are built from.
+// sameBuild compares the images that specs name, and not the files that those are built from.
 func sameBuild(a, b *inputs.Build) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -116,7 +116,7 @@ func sameBuild(a, b *inputs.Build) bool {
 	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// imageChanged says that the same image is built from other files.
+// imageChanged reports that the same image is built from other files.
 func imageChanged(a, b *inputs.Build) bool {
 	return a != nil && b != nil && a.Source != b.Source
 }
@@ -128,8 +128,8 @@ func sameJSON(a, b *apiextensionsv1.JSON) bool {
 	return bytes.Equal(one, other)
 }
 
-// ofSpec is the cause of a change of the Stack. Who changed it last did this, if it is all in the spec, or the spec is newer
-// than what the status speaks of; what is in a ConfigMap may be anybody's doing.
+// ofSpec is the cause of a change of the Stack. Its author is the user who changed the spec last, if the whole change
+// is in the spec, or if the spec is newer than the status. The author of a change in a ConfigMap is not known.
 func ofSpec(w Snapshot, message string, own bool) v1alpha1.Cause {
 	c := v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: message}
 	if own || w.Stack.Status.ObservedGeneration != w.Stack.Generation {
@@ -143,13 +143,14 @@ func changedBy(w Snapshot) string {
 	return runinfo.Clip(w.Stack.Annotations[v1alpha1.ChangedByAnnotation], 253)
 }
 
-// isOtherRef says that the code is that of another ref than the newest Run's, and not only of a later commit.
+// isOtherRef reports that the code is of another ref than the newest Run's, and not only of a later commit.
 func isOtherRef(w Snapshot) bool {
 	last := w.lastDeployRun()
 	return last != nil && last.Spec.Revision != "" && refOf(last.Spec.Revision) != refOf(w.Revision)
 }
 
-// isLater says that a revision is of the same branch or tag as another. What is not of one names its source itself.
+// isLater reports that a revision is of the same branch or tag as another. A revision of neither names its source
+// itself.
 func isLater(revision, than string) bool {
 	return refOf(revision) != "" && refOf(revision) == refOf(than)
 }
@@ -157,7 +158,7 @@ func isLater(revision, than string) bool {
 // refOf is main, of main@sha1:1f3c...
 func refOf(revision string) string { return revision[:max(0, strings.LastIndex(revision, "@"))] }
 
-// ownHooks says that more has changed of hooks than the text in ConfigMaps.
+// ownHooks reports that hooks changed by more than the text in ConfigMaps.
 func ownHooks(spec []v1alpha1.Hook, now, last []inputs.Hook) bool {
 	if len(now) != len(last) {
 		return true
@@ -174,7 +175,7 @@ func ownHooks(spec []v1alpha1.Hook, now, last []inputs.Hook) bool {
 	return false
 }
 
-// ownCommands says that more has changed of commands than the text in ConfigMaps.
+// ownCommands reports that commands changed by more than the text in ConfigMaps.
 func ownCommands(spec *v1alpha1.StackSpec, now, last inputs.Commands) bool {
 	for _, c := range inputs.CommandsOf(spec) {
 		if was := c.ScriptIn(&last); c.ConfigMap != nil && *was != "" {
@@ -186,8 +187,8 @@ func ownCommands(spec *v1alpha1.StackSpec, now, last inputs.Commands) bool {
 
 func sameName(a, b inputs.Policy) bool { return a.Name == b.Name }
 
-// changedVersions names the outputs and objects whose version is another one, outputs first, at most five of them, and
-// says what kind of cause they are.
+// changedVersions names the outputs and objects whose version changed, outputs first, at most five of them, and
+// returns the type of cause that they are.
 func changedVersions(last, now *inputs.Document) (kind v1alpha1.CauseType, changed []string) {
 	kind = v1alpha1.CauseVariables
 	all := maps.Clone(now.Versions)

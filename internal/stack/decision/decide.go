@@ -11,14 +11,14 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// Decision is the one next thing for a Stack, and what its Ready condition says meanwhile.
+// Decision is the next step for a Stack, and its Ready condition until that is done.
 type Decision struct {
-	// AddFinalizer before anything is made.
+	// AddFinalizer before anything is created.
 	AddFinalizer bool
 	// Start a Run like this, and Name it so.
 	Start *v1alpha1.RunSpec
 	Name  string
-	// Request is what somebody asked for that the Run takes up; empty when nobody did.
+	// Request is the request of a user that the Run accepts; empty when there is none.
 	Request string
 	// StateVersion is the version of the State that a user wrote, if the Run plans it for no other reason.
 	StateVersion int64
@@ -28,9 +28,9 @@ type Decision struct {
 	// Ready, Reason and Message are the condition.
 	Ready           metav1.ConditionStatus
 	Reason, Message string
-	// Stalled says that nothing will change until a person acts.
+	// Stalled reports that nothing changes until a user acts.
 	Stalled bool
-	// RequeueAfter looks again after this time; 0 waits for an event.
+	// RequeueAfter is when the Stack is reconciled again; 0 waits for an event.
 	RequeueAfter time.Duration
 	// NextDriftCheck is when the next drift check is due; nil when none can start as the Stack is now.
 	NextDriftCheck *metav1.Time
@@ -39,10 +39,11 @@ type Decision struct {
 // A rule decides, or leaves it to the next one.
 type rule func(Snapshot) (Decision, bool)
 
-// UncachedRequeue is when a Stack is reconciled again whose Run under way the cache does not have, unless an event comes first.
+// UncachedRequeue is when a Stack is reconciled again whose Run under way the cache does not have, unless an event
+// comes first.
 const UncachedRequeue = time.Minute
 
-// Decide says the one next thing, and when to check again.
+// Decide returns the one next step, and when to check again.
 func Decide(w Snapshot) Decision {
 	d := decideByRules(w)
 	if w.CurrentRunUncached {
@@ -140,7 +141,7 @@ func isNew(w Snapshot) (Decision, bool) {
 	return Decision{AddFinalizer: true}, true
 }
 
-// isSuspended: nothing starts. A Stack that is as declared stays Ready; one that is not waits for a person.
+// isSuspended starts nothing. A Stack that is as declared stays Ready; any other waits for a user.
 func isSuspended(w Snapshot) (Decision, bool) {
 	if !w.Stack.Spec.Suspend || w.ActiveRun() != nil {
 		return Decision{}, false
@@ -159,18 +160,18 @@ func isSuspended(w Snapshot) (Decision, bool) {
 	return d, ok
 }
 
-// decideResumed is the decision for the Stack as if it were not suspended and nobody asked for a Run.
+// decideResumed is the decision for the Stack as if it were not suspended and had no request.
 func decideResumed(w Snapshot) Decision {
 	stack := *w.Stack
 	stack.Spec.Suspend = false
-	w.Stack, w.quiet = &stack, true
+	w.Stack, w.ignoreReadOnly = &stack, true
 	return Decide(w)
 }
 
-// inputsArePending: what is needed to tell the inputs is on its way, so what was known of the Stack is still the best there is
-// to say.
+// inputsArePending waits for facts that the inputs need. Until then the status stays as it is: it is the latest that is
+// known.
 func inputsArePending(w Snapshot) (Decision, bool) {
-	if w.Problem == nil || !w.Problem.Passing || w.ActiveRun() != nil {
+	if w.Problem == nil || !w.Problem.Transient || w.ActiveRun() != nil {
 		return Decision{}, false
 	}
 	if w.Problem.After == 0 && w.Stack.Status.InputsDigest != "" && w.Stack.Status.ObservedGeneration == w.Stack.Generation && !readySays(w, w.Problem.Reason) {
@@ -198,8 +199,8 @@ func runIsUnderWay(w Snapshot) (Decision, bool) {
 	return runProgress(r)
 }
 
-// runProgress is what a Stack says while a Run is under way: what is in its way, or just that it is under way. It does not
-// follow each phase: that would be a write for each, and the Run tells it.
+// runProgress is the Ready condition while a Run is under way: what the Run waits for, or only that it is under way. It
+// does not follow each phase: the Run has that, and each would be one more write.
 func runProgress(r *v1alpha1.Run) (Decision, bool) {
 	switch c := runCondition(r); c.Reason {
 	case v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonCanceling, v1alpha1.ReasonRetrying, v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonSuspended, v1alpha1.ReasonPodPending, v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded,
@@ -226,8 +227,9 @@ func runIsDue(w Snapshot) (Decision, bool) {
 	return startDeploy(w, operation(w), causeOf(w))
 }
 
-// isDue: what is declared is neither applied nor was it tried, or may now be applied where it could only be planned, or can
-// be tried again since the state that was lost is back, or was applied before something of which nobody knows any more.
+// isDue reports that a Run of the inputs is due. They are not applied, and either no Run tried them, or the last one
+// could only plan them, or the state that it lost was restored, or they were applied before a Run of which nothing is
+// known any more.
 func isDue(w Snapshot) bool {
 	if appliedInputs(w) == w.Digest {
 		return false
@@ -237,13 +239,13 @@ func isDue(w Snapshot) bool {
 		last.Status.Phase == v1alpha1.PhaseSuperseded || appliedButLost(w, last) || (isStranded(last) && stateWasRestored(w, last))
 }
 
-// appliedButLost says that a Run applied what is declared, and that this is not applied any more, for no reason that is known: what came after it
-// was deleted by hand. A destroy is a reason.
+// appliedButLost reports that a Run applied the inputs, and that they are not applied any more for an unknown reason: a
+// later Run was deleted by hand. A destroy is a known reason.
 func appliedButLost(w Snapshot, r *v1alpha1.Run) bool {
 	return r.Status.Phase == v1alpha1.PhaseSucceeded && r.Spec.Operation == v1alpha1.OperationApply && w.LastMutatingRun() == r && destroyedBy(w) == ""
 }
 
-// operation is what a Run may do that is made for a change.
+// operation is the operation of a Run for a change.
 func operation(w Snapshot) v1alpha1.Operation {
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		return v1alpha1.OperationPlan
@@ -255,8 +257,8 @@ func startDeploy(w Snapshot, operation v1alpha1.Operation, c v1alpha1.Cause) (De
 	return startRun(w, v1alpha1.RunSpec{Operation: operation, Cause: c, InputsDigest: w.Digest, Revision: w.Revision})
 }
 
-// How long texts in a Run may be. What they name is others' to call as they like, and a Run that the API server refuses would be made again
-// and again, and nothing said of it.
+// How long texts in a Run may be. Users choose the names in them without a limit, and the API server rejects a Run that
+// is too long: it would be created again and again, without a word in the status.
 const (
 	longestCause    = 1000
 	longestRevision = 300

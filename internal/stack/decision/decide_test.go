@@ -47,7 +47,7 @@ func applied(inputs string) func(*Snapshot) {
 	return func(w *Snapshot) { w.Stack.Status.AppliedInputsDigest = inputs }
 }
 func missing(w *Snapshot) {
-	w.Problem, w.Digest = &Problem{Reason: "SecretNotFound", Message: "Secret db is not there"}, ""
+	w.Problem, w.Digest = &Problem{Reason: "SecretNotFound", Message: "Secret db is not found"}, ""
 }
 func named(run string) func(*Snapshot) {
 	return func(w *Snapshot) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = run, run }

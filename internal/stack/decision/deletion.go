@@ -8,7 +8,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// The rules for a Stack that is being deleted. A Stack goes only when its state is empty, or Orphan says so.
+// The rules for a Stack that is being deleted. It is deleted only when its state is empty, or when its deletion policy
+// is Orphan.
 
 func hasNoFinalizer(w Snapshot) (Decision, bool) {
 	return Decision{}, !slices.Contains(w.Stack.Finalizers, v1alpha1.Finalizer)
@@ -35,7 +36,7 @@ func isProtected(w Snapshot) (Decision, bool) {
 	if w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionProtect {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonDeletionProtected, "the Stack was deleted, but spec.deletionPolicy is Protect: set it to Destroy to destroy what it made, or to Orphan to let it go and keep that")
+	return stalled(v1alpha1.ReasonDeletionProtected, "the Stack was deleted, but spec.deletionPolicy is Protect: set it to Destroy to destroy its resources, or to Orphan to delete only the Stack")
 }
 
 func isNeverApplied(w Snapshot) (Decision, bool) {
@@ -53,12 +54,12 @@ func destroyIsUnderWay(w Snapshot) (Decision, bool) {
 	return runProgress(r)
 }
 
-// namespaceEnds: a destroy needs a pod, and none can be made any more.
+// namespaceEnds stops a destroy that needs a pod, where the API server creates none any more.
 func namespaceEnds(w Snapshot) (Decision, bool) {
 	if !w.NamespaceTerminating {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be made in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletionPolicy to Orphan; next time delete the Stacks before the namespace", resources(w))
+	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be created in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletionPolicy to Orphan; next time delete the Stacks before the namespace", resources(w))
 }
 
 // destroyLeftSomething: a destroy went well and yet the State is not empty.
@@ -74,7 +75,7 @@ func destroyLeftSomething(w Snapshot) (Decision, bool) {
 		w.LatestRun().Name, remainder(w), w.Stack.Name)
 }
 
-// destroyWasStopped: somebody did not want it to go on.
+// destroyWasStopped does not start a destroy again that a user stopped.
 func destroyWasStopped(w Snapshot) (Decision, bool) {
 	last := w.LatestRun()
 	if _, ok := PendingRequest(w); ok || last == nil || !stoppedByUser(w, last) {
@@ -82,13 +83,13 @@ func destroyWasStopped(w Snapshot) (Decision, bool) {
 	}
 	hint := fmt.Sprintf("; cairn retry %s destroys", w.Stack.Name)
 	if begun(last) {
-		hint = "" // the Run says it
+		hint = "" // the message of the Run has it
 	}
 	return stalled(stoppedReason(last), "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, runCondition(last).Message, hint)
 }
 
-// statesDiverged: the last destroy found a rescued state that does not follow the current version. A user merges the two; until
-// then every plan ends the same way. A rescued state that does follow became a version before the plan.
+// statesDiverged: the last destroy found a rescued state that does not follow the current version. A user merges the
+// two; until then every plan ends the same way. A rescued state that does follow became a version before the plan.
 func statesDiverged(w Snapshot) (Decision, bool) {
 	last := w.LatestRun()
 	if _, ok := PendingRequest(w); ok || last == nil || w.State.Status.Rescued == nil || !isOfDeletion(w, last) ||
@@ -99,12 +100,12 @@ func statesDiverged(w Snapshot) (Decision, bool) {
 		last.Name, runCondition(last).Message)
 }
 
-// destroyIsDue starts the destroy, and retries one that failed after spec.retry.maxBackoff, for as long as it takes. A request
-// starts it at once.
+// destroyIsDue starts the destroy, and retries one that failed after spec.retry.maxBackoff, for as long as it takes. A
+// request starts it at once.
 func destroyIsDue(w Snapshot) (Decision, bool) {
 	inputs := w.State.Status.InputsDigest
 	if inputs == "" {
-		return stalled(v1alpha1.ReasonAppliedInputsUnknown, "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletionPolicy to Orphan", w.State.Status.Resources)
+		return stalled(v1alpha1.ReasonAppliedInputsUnknown, "the state holds %d resources, but Cairn knows of no apply that created them: destroy them with the engine, or set spec.deletionPolicy to Orphan", w.State.Status.Resources)
 	}
 	if q, ok := PendingRequest(w); ok {
 		return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: inputs})
@@ -126,7 +127,7 @@ func destroyIsDue(w Snapshot) (Decision, bool) {
 	})
 }
 
-// journalIsUnreadable: nobody can tell whether there is something that no state knows, so nothing is let go of.
+// journalIsUnreadable keeps a Stack whose journal cannot be read: there may be resources that no state has.
 func journalIsUnreadable(w Snapshot) (Decision, bool) {
 	if w.StateUnreadable == "" {
 		return Decision{}, false
@@ -136,13 +137,17 @@ func journalIsUnreadable(w Snapshot) (Decision, bool) {
 	return d, ok
 }
 
-// unreadableRequeue is when to look again whether a person has done something about a journal: no event tells it.
+// unreadableRequeue is when to check a journal again that could not be read. A user has to correct it, and that causes
+// no event.
 const unreadableRequeue = time.Minute
 
-// Leftover is a Run that is not the Stack's any more and has not ended: one that was created late, or one that was deleted, of which there is a pod.
+// Nothing prevents a user from deleting a Run while its pod applies. The pod continues until it has saved its state, so
+// the next Run waits for it, and so does the deletion of the Stack. A Run that a former leader created late, after the
+// next one was named, is superseded, and the next Run waits for its end too.
 type Leftover struct{ Run, Pod string }
 
-// leftoverEndsFirst: two Runs of a Stack do not run at the same time, also when one of them was deleted or created late.
+// leftoverEndsFirst: two Runs of a Stack do not run at the same time, also when one of them was deleted or created
+// late.
 func leftoverEndsFirst(w Snapshot) (d Decision, ok bool) {
 	switch left := w.Leftover; {
 	case left.Run == "":

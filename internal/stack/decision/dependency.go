@@ -15,23 +15,23 @@ import (
 // Dependency is a Stack that has to be applied before this one is planned.
 type Dependency struct {
 	Name string
-	// Waits says why it has to be waited for; empty when its last applied inputs are its current ones.
+	// Waits is why Stacks that depend on it wait; empty when its last applied inputs are its current ones.
 	Waits string
 }
 
 // Dependent is a Stack that names this one as a dependency.
 type Dependent struct {
 	Name string
-	// Deleting says that it is being deleted.
+	// Deleting reports that it is being deleted.
 	Deleting bool
-	// Destroyed says that nothing is left of it, since somebody asked for that.
+	// Destroyed reports that nothing is left of it, because a user asked for that.
 	Destroyed bool
-	// Circular says that this Stack depends on it too: then neither goes first.
+	// Circular reports that it depends on this Stack too: then neither goes first.
 	Circular bool
 }
 
-// Dependencies names the Stacks that have to be applied before a Stack, each once: those of its spec, in that order, and
-// those that run the Terragrunt units which its code depends on.
+// Dependencies names the Stacks that have to be applied before a Stack, each once: those of its spec, in that order,
+// and those that run the Terragrunt units which its code depends on.
 func Dependencies(s *v1alpha1.Stack) []string {
 	var names []string
 	add := func(name string) {
@@ -55,8 +55,8 @@ func Dependencies(s *v1alpha1.Stack) []string {
 	return names
 }
 
-// WaitReason says why a dependency has to be waited for. One that drifted is as it was applied as far as Cairn's doing goes,
-// and does not hold up others.
+// WaitReason is why Stacks that depend on this one wait. A Stack that drifted is still as Cairn applied it,
+// so it does not hold up others.
 func WaitReason(s *v1alpha1.Stack) string {
 	ready := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
@@ -67,11 +67,11 @@ func WaitReason(s *v1alpha1.Stack) string {
 	case ready.Status == metav1.ConditionTrue, ready.Reason == v1alpha1.ReasonDrifted:
 		return ""
 	}
-	return fmt.Sprintf("it is not Ready (%s)", ready.Reason) // its message is its own to tell, and changes often
+	return fmt.Sprintf("it is not Ready (%s)", ready.Reason) // its message changes often, and is in its own status
 }
 
-// Cycle finds a way from a Stack over dependencies back to it; empty when there is none. lookup gives a Stack by name, nil
-// when there is none.
+// Cycle returns a path of dependencies from a Stack back to itself; empty when there is none. lookup returns a Stack by
+// name, nil when there is none.
 func Cycle(from *v1alpha1.Stack, lookup func(name string) *v1alpha1.Stack) []string {
 	seen := map[string]bool{}
 	var walk func(s *v1alpha1.Stack, way []string) []string
@@ -95,7 +95,7 @@ func Cycle(from *v1alpha1.Stack, lookup func(name string) *v1alpha1.Stack) []str
 	return walk(from, []string{from.Name})
 }
 
-// DependsOn says that a Stack depends on the one named, by itself or over others.
+// DependsOn reports that a Stack depends on the named one, directly or through others.
 func DependsOn(from *v1alpha1.Stack, name string, lookup func(name string) *v1alpha1.Stack) bool {
 	seen := map[string]bool{}
 	var walk func(s *v1alpha1.Stack) bool
@@ -157,7 +157,7 @@ func OutputKey(stack, output string) string { return OutputsKey(stack) + "#" + o
 // OutputsKey names all outputs of a Stack among the versions of a document.
 func OutputsKey(stack string) string { return "Stack/" + stack }
 
-// outputOf reads what outputKey and outputsKey made. The output is empty for all of them.
+// outputOf is the inverse of outputKey and outputsKey. The output is empty for all of them.
 func outputOf(key string) (stack, output string, ok bool) {
 	rest, ok := strings.CutPrefix(key, "Stack/")
 	stack, output, _ = strings.Cut(rest, "#")

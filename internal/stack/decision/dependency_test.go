@@ -20,7 +20,7 @@ func dependent(d Dependent) func(*Snapshot) {
 }
 func circle(names ...string) func(*Snapshot) { return func(w *Snapshot) { w.Cycle = names } }
 func awaited(w *Snapshot) {
-	w.Problem, w.Digest = &Problem{Reason: "RepositoryNotReady", Message: "waits for Repository infra", Passing: true}, ""
+	w.Problem, w.Digest = &Problem{Reason: "RepositoryNotReady", Message: "waits for Repository infra", Transient: true}, ""
 }
 func knownFrom(reason string) func(*Snapshot) {
 	return func(w *Snapshot) {
@@ -35,7 +35,7 @@ func TestDependencies(t *testing.T) {
 			world: world(dependsOn("vpc", "Running: Run vpc-1 is under way")), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: Running",
 		},
 		"all of them": {
-			world: world(dependsOn("vpc", ""), dependsOn("dns", "it is not there")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is not there",
+			world: world(dependsOn("vpc", ""), dependsOn("dns", "it is not found")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is not found",
 		},
 		"and starts when they are as declared": {
 			world: world(dependsOn("vpc", "")), start: "Apply net-1", ready: "Unknown", reason: "Running",

@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// The rules for drift. A check is a Run that plans the inputs which are applied: whatever it would change is drift. While
-// one is under way, and when one fails, the Stack goes on to say what it said before.
+// The rules for drift. A check is a Run that plans the applied inputs: each change in its plan is drift. While a check
+// is under way, and after one failed, the Ready condition stays as it was.
 
 // driftCheckInterval is the time between two drift checks; 0 for none.
 func driftCheckInterval(w Snapshot) time.Duration {
@@ -20,7 +20,8 @@ func driftCheckInterval(w Snapshot) time.Duration {
 	return interval
 }
 
-// intervalAndSource is the time between two drift checks, 0 for none, and what sets it: the Stack goes before the installation.
+// intervalAndSource is the time between two drift checks, 0 for none, and what sets it: the Stack goes before the
+// installation.
 func intervalAndSource(w Snapshot) (time.Duration, v1alpha1.IntervalSource) {
 	if d := w.Stack.Spec.Drift; d != nil && d.Interval != nil {
 		return d.Interval.Duration, v1alpha1.IntervalFromStack
@@ -28,7 +29,8 @@ func intervalAndSource(w Snapshot) (time.Duration, v1alpha1.IntervalSource) {
 	return w.DriftInterval, v1alpha1.IntervalFromInstallation
 }
 
-// readOnlyRunIsUnderWay: a Run that only looks changes nothing, so that all but the start of another Run is as without it.
+// readOnlyRunIsUnderWay: a Run that only looks changes nothing, so that all but the start of another Run is as without
+// it.
 func readOnlyRunIsUnderWay(w Snapshot) (Decision, bool) {
 	r := w.ActiveRun()
 	if r == nil || !w.isReadOnly(r) {
@@ -40,7 +42,7 @@ func readOnlyRunIsUnderWay(w Snapshot) (Decision, bool) {
 	if _, waits := PendingRequest(w); waits && isShell(r) { // and who waits wants to know what for
 		return runProgress(r)
 	}
-	w.Runs, w.quiet, w.looking = w.Runs[:len(w.Runs)-1], true, runinfo.Number(r.Name)
+	w.Runs, w.ignoreReadOnly, w.readOnlyRun = w.Runs[:len(w.Runs)-1], true, runinfo.Number(r.Name)
 	d := Decide(w)
 	return d, d.Start == nil
 }
@@ -52,25 +54,25 @@ func driftCorrectionIsDue(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if last := w.LastMutatingRun(); last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && runinfo.Number(last.Name) > runinfo.Number(drift.Run) {
-		return Decision{}, false // that was tried; the next check tells whether it has to be tried again
+		return Decision{}, false // that was tried; the next check decides whether it is retried
 	}
 	return startDeploy(w, v1alpha1.OperationApply, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "put back what drifted: " + driftSummary(drift)})
 }
 
-// appliesDrift says that drift is corrected by a Run, without a person.
+// appliesDrift reports that a Run corrects drift, without an action of a user.
 func appliesDrift(w Snapshot) bool {
 	return w.Stack.Spec.Drift != nil && w.Stack.Spec.Drift.OnDrift == v1alpha1.DriftApply && w.Stack.Spec.Apply != v1alpha1.ApplyNever
 }
 
 func driftCheckIsDue(w Snapshot) (Decision, bool) {
-	if w.quiet || !driftCheckIsNow(w) {
+	if w.ignoreReadOnly || !driftCheckIsNow(w) {
 		return Decision{}, false
 	}
-	w.quiet = true
-	d := Decide(w) // what the Stack says meanwhile
+	w.ignoreReadOnly = true
+	d := Decide(w) // the Ready condition meanwhile
 	d.Name, d.Start = nextRunName(w), &v1alpha1.RunSpec{
 		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, PreventSelfApproval: w.Stack.Spec.PreventSelfApproval, Operation: v1alpha1.OperationPlan, InputsDigest: w.Digest, Revision: runinfo.Clip(w.Revision, longestRevision),
-		Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every " + duration.HumanDuration(driftCheckInterval(w))},
+		Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "check for drift, every " + duration.HumanDuration(driftCheckInterval(w))},
 	}
 	return d, true
 }
@@ -91,12 +93,13 @@ func isDrifted(w Snapshot) (Decision, bool) {
 	return d, ok
 }
 
-// driftSummary says in a few words what would have to be done to put back what was applied.
+// driftSummary summarizes the changes that would restore what was applied.
 func driftSummary(s *v1alpha1.DriftStatus) string {
 	return runinfo.Summary(&v1alpha1.Plan{Changes: true, Add: s.Add, Change: s.Change, Destroy: s.Destroy, Replace: s.Replace})
 }
 
-// lastCheckFailed tells of a drift check that failed, or of the plan of a state that a user wrote, after what is known from before it.
+// lastCheckFailed is the failure of the last drift check, or of the plan of a state that a user wrote. It follows the
+// message from before it.
 func lastCheckFailed(w Snapshot) string {
 	last := w.LatestRun()
 	if last != nil && w.isReadOnly(last) && plansUserState(w, last) && last.Status.Phase == v1alpha1.PhaseFailed {
@@ -109,7 +112,7 @@ func lastCheckFailed(w Snapshot) string {
 	return "; the last drift check failed: Run " + last.Name + ": " + runCondition(last).Message
 }
 
-// lastCheckedAt is when a Run last looked at what there is, or tried to; zero when nobody can tell.
+// lastCheckedAt is when a Run last planned the Stack, or tried to; zero when that is not known.
 func lastCheckedAt(w Snapshot) time.Time {
 	var at time.Time
 	if drift := w.Stack.Status.Drift; drift != nil && !w.isInFuture(drift.CheckedAt) {
@@ -122,14 +125,15 @@ func lastCheckedAt(w Snapshot) time.Time {
 	return at
 }
 
-// isInFuture says that a time is later than any that is: the clock of who wrote it was ahead. Nothing waits until it is past. By as much as an hour, or
-// an interval, two clocks may differ for long, and a check that seems to be ahead for good would be made over and over.
+// isInFuture reports that a time is ahead of the clock, because the clock of the process that wrote it was. Nothing
+// waits for such a time. Two clocks may differ by up to an hour, or an interval, for long: a check that always seems to
+// be ahead would be started over and over.
 func (w Snapshot) isInFuture(at metav1.Time) bool {
 	return at.After(w.Now.Add(max(driftCheckInterval(w), time.Hour)))
 }
 
-// driftStatus is what is known of drift: what the newest Run that looked found, or else what was known before it. An apply
-// that went well put everything right. Where nothing looks by itself, only what somebody found is told.
+// driftStatus is the known drift: that of the newest Run that planned the applied inputs, or else that of before. An
+// apply that succeeded corrects all of it. Without drift checks only what a Run for a user found is shown.
 func driftStatus(w Snapshot) *v1alpha1.DriftStatus {
 	known, regular := w.Stack.Status.Drift, driftCheckInterval(w) > 0
 	if known != nil && !regular {

@@ -9,23 +9,23 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// When drift checks are due. The checks of all Stacks are spread evenly: each Stack has its own place within the interval, by its
-// UID. status.driftChecks.nextCheckTime announces the place at which the next check is due, and no check starts before it is announced.
-// So a new interval, as an upgrade may give to all Stacks at once, starts no check at once: the first one of each Stack is at its
-// next place.
+// When drift checks are due. The checks of all Stacks are spread evenly: each Stack has its own slot within the
+// interval, by its UID. status.driftChecks.nextCheckTime announces the slot of the next check, and no check starts
+// before it is announced. So a new interval for all Stacks, as an upgrade may set it, starts no check at once: the
+// first check of each Stack is at its next slot.
 //
-// After an outage of the operator all Stacks have passed their places. Were all of them due at once, the spreading would be lost,
-// and users would wait. So a check that missed its place by much waits for the next one. A Stack that no Run planned for two
-// intervals is overdue, and has four places in each.
+// After an outage of the operator the slots of all Stacks are in the past. If all of them were due at once, the
+// spreading would be lost, and users would wait. So a check that missed its slot by much waits for the next one. A
+// Stack that no Run planned for two intervals is overdue, and has four slots in each.
 
-// driftCheckIsNow says that it is time for a drift check.
+// driftCheckIsNow reports that a drift check is due.
 func driftCheckIsNow(w Snapshot) bool {
 	next := announcedCheck(w)
 	return w.State != nil && next != nil && !w.Now.Before(next.Time) && isCurrent(w, next)
 }
 
-// nextDriftCheck is when the next drift check is due, in the past while that one is due or under way; nil when there is nothing to
-// check. What is announced stays, so that the status is not written between two checks.
+// nextDriftCheck is when the next drift check is due, in the past while that one is due or under way; nil when there is
+// nothing to check. What is announced stays, so that the status is not written between two checks.
 func nextDriftCheck(w Snapshot) *metav1.Time {
 	if w.State == nil || driftCheckInterval(w) == 0 {
 		return nil
@@ -40,7 +40,8 @@ func nextDriftCheck(w Snapshot) *metav1.Time {
 	return &metav1.Time{Time: slotAfter(w.Now, string(w.Stack.UID), interval)}
 }
 
-// announcedCheck is when the next check is due as the status says; nil when it says nothing of the interval that is set now.
+// announcedCheck is when the next check is due by the status; nil when the status is for another interval than the
+// current one.
 func announcedCheck(w Snapshot) *metav1.Time {
 	if known := w.Stack.Status.DriftChecks; isAnnounced(w, known) {
 		return known.NextCheckTime
@@ -48,13 +49,13 @@ func announcedCheck(w Snapshot) *metav1.Time {
 	return nil
 }
 
-// isAnnounced says that the status knows of checks with the interval that is set now.
+// isAnnounced reports that the status has checks with the current interval.
 func isAnnounced(w Snapshot, known *v1alpha1.DriftChecks) bool {
 	return known != nil && known.Interval.Duration == driftCheckInterval(w) && driftCheckInterval(w) > 0
 }
 
-// isCurrent says that a place that was announced still counts: it is ahead, by no more than an interval, as it would be when the
-// clock of the process that announced it was ahead. Or it was passed a short time ago and no Run planned the Stack since.
+// isCurrent reports that an announced slot still counts. It is ahead by at most an interval: a time further ahead comes
+// from a process whose clock was ahead. Or it was passed a short time ago and no Run planned the Stack since.
 func isCurrent(w Snapshot, next *metav1.Time) bool {
 	late := w.Now.Sub(next.Time)
 	if late < 0 {
@@ -71,7 +72,7 @@ func until(w Snapshot, next *metav1.Time) time.Duration {
 	return max(0, next.Sub(w.Now))
 }
 
-// driftChecks is what the status says of drift checks. A decision without a reason has nothing new to say.
+// driftChecks is the part of the status about drift checks. A decision without a reason does not change it.
 func driftChecks(w Snapshot, d Decision) *v1alpha1.DriftChecks {
 	interval, by := intervalAndSource(w)
 	if interval == 0 {
@@ -84,8 +85,8 @@ func driftChecks(w Snapshot, d Decision) *v1alpha1.DriftChecks {
 	return checks
 }
 
-// slotAfter is the first place after a time. Places are whole seconds, as the times of Runs are: a check that ended 0.4 s after a
-// place at .5 would seem to end before it.
+// slotAfter is the first place after a time. Places are whole seconds, as the times of Runs are: a check that ended 0.4
+// s after a place at .5 would seem to end before it.
 func slotAfter(at time.Time, text string, interval time.Duration) time.Time {
 	place := slotOffset(text, interval).Truncate(time.Second)
 	next := at.Add(-place).Truncate(interval).Add(place + interval)
@@ -95,7 +96,7 @@ func slotAfter(at time.Time, text string, interval time.Duration) time.Time {
 	return next
 }
 
-// slotOffset is a time from 0 up to the interval, as good as random, and always the same of one text.
+// slotOffset is a time from 0 up to the interval, nearly random, and always the same for one text.
 func slotOffset(text string, interval time.Duration) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails

@@ -80,7 +80,7 @@ func TestADefaultThatIsNewStartsNoCheckAtOnce(t *testing.T) {
 		next := w.Stack.Status.DriftChecks.NextCheckTime.Time
 		in[int(next.Sub(now)/(every/slots))%slots]++
 		w.Now = next
-		if d := Decide(w); d.Start == nil || d.Start.Cause.Message != "look for drift, every 12h" {
+		if d := Decide(w); d.Start == nil || d.Start.Cause.Message != "check for drift, every 12h" {
 			t.Fatalf("Stack %d is not checked at %s: %+v", i, next, d)
 		}
 	}

@@ -116,7 +116,7 @@ func TestASuspendedStackStaysAsItIs(t *testing.T) {
 	w := world(suspended, isApplied)
 	w.Stack.Status = Status(w, Decide(w))
 	arrives := func(w *Snapshot) {
-		w.Problem, w.Digest = &Problem{Reason: "Fetching", Message: "it is read", Passing: true}, ""
+		w.Problem, w.Digest = &Problem{Reason: "Fetching", Message: "it is read", Transient: true}, ""
 	}
 	arrives(&w)
 	w.Now = w.Now.Add(time.Minute)

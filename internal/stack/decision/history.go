@@ -9,12 +9,13 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// The Runs that went well are ten for each Stack, and there may be ten thousand Stacks, so an operator has none of them in its
-// cache. What is decided on them is in the Stack's status: it comes there in the write that tells their end.
+// A Stack keeps ten Runs that succeeded, and there may be ten thousand Stacks, so an operator has none of these Runs in
+// its cache. The facts that rules need of them are in the Stack's status, and come there in the write that records
+// their end.
 //
-//	named in status.currentRun ──► finished ──► told: in status.history, and status.currentRun is empty ──► pruned: neither the Run nor its record
+//	named in status.currentRun ──► finished ──► recorded: in status.history, status.currentRun is empty ──► pruned: no Run, no record
 //
-// A Run that did not go well stays in the cache, so that somebody who deletes it by hand is heard.
+// A Run that did not succeed stays in the cache, so that the operator detects when a user deletes it.
 
 // RunsInHistory are the Runs of a Stack's history, as far as they are decided on.
 func RunsInHistory(stack *v1alpha1.Stack) []v1alpha1.Run {
@@ -40,7 +41,7 @@ func RunsInHistory(stack *v1alpha1.Stack) []v1alpha1.Run {
 	return runs
 }
 
-// isRecorded says that the end of a Run is in the status already, and so is all that came of it.
+// isRecorded reports that the status already has the end of a Run, with all of its results.
 func (w Snapshot) isRecorded(r *v1alpha1.Run) bool { return InHistory(w.Stack, r.Name) }
 
 // InHistory reports whether status.history has a Run.
@@ -48,8 +49,8 @@ func InHistory(stack *v1alpha1.Stack, name string) bool {
 	return slices.ContainsFunc(stack.Status.History, func(p v1alpha1.PastRun) bool { return p.Name == name })
 }
 
-// nextHistory is what the status keeps of the Runs that went well: all of those that something may yet be decided on, and of the others
-// what it takes to delete them one day.
+// nextHistory is what the status keeps of the Runs that went well: all of those that something may yet be decided on,
+// and of the others what it takes to delete them one day.
 func nextHistory(w Snapshot) []v1alpha1.PastRun {
 	gone, whole := RunsToPrune(w), runsWithDetails(w)
 	var kept []v1alpha1.PastRun
@@ -72,8 +73,8 @@ func nextHistory(w Snapshot) []v1alpha1.PastRun {
 	return kept
 }
 
-// runsWithDetails names the Runs of these that rules look at for more than whether they are there: now, once somebody has deleted by hand what
-// did not go well, and once spec.apply is another, of which it depends what only looks. What is not kept here is not known again.
+// runsWithDetails names the Runs of which rules need more than the name: now, after a user deleted Runs that did not
+// succeed, and after spec.apply changed, which decides whether a Run is read-only. What is not kept here is lost.
 func runsWithDetails(w Snapshot) []string {
 	names, stack := []string{w.Stack.Status.DestroyedByRun}, *w.Stack
 	w.Stack = &stack
@@ -99,8 +100,8 @@ func withoutResources(plan *v1alpha1.Plan) *v1alpha1.Plan {
 	return &short
 }
 
-// RunsToPrune are the finished Runs past spec.runHistoryLimit, without the newest Run. Drift checks are not counted: of them the
-// newest is kept. The one stays that found the drift which is known.
+// RunsToPrune are the finished Runs past spec.runHistoryLimit, without the newest Run. Drift checks are not counted: of
+// them the newest is kept. The one stays that found the drift which is known.
 func RunsToPrune(w Snapshot) []v1alpha1.Run {
 	if len(w.Runs) == 0 || w.Stack.Spec.RunHistoryLimit == nil {
 		return nil

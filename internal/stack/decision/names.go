@@ -5,8 +5,9 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// No two Runs have the same name in the life of their Stack, whatever is deleted (docs/decisions/0041). A number is written into status.lastRun
-// under an optimistic lock, which only goes up, and the process that wrote it alone creates the Run, with one request:
+// No two Runs have the same name in the life of their Stack, whatever is deleted (docs/decisions/0041). A number is
+// written into status.lastRun under an optimistic lock, which only goes up, and the process that wrote it alone creates
+// the Run, with one request:
 //
 //	status.lastRun: net-7 ──► create Run net-7 ──► created, or nobody can tell: the next Run is net-8
 //	                               │
@@ -14,8 +15,8 @@ import (
 //
 // A number whose process ended before the request is not used.
 
-// nextRunName is the name of the next Run: the one that this process reserved and could not create yet, or else the one above every number
-// ever used.
+// nextRunName is the name of the next Run: the one that this process reserved and could not create yet, or else the one
+// above every number ever used.
 func nextRunName(w Snapshot) string {
 	used, last := highestCreatedNumber(w), w.Stack.Status.LastRun
 	if w.Reserved.Run == last && runinfo.Number(last) > used {
@@ -36,7 +37,8 @@ func highestCreatedNumber(w Snapshot) int {
 	return n
 }
 
-// runsInState names the Runs that a State tells apart by name. One that outlived its Stack must not meet them again.
+// runsInState names the Runs that a State refers to by name. A State that outlived its Stack must not meet the same
+// names again.
 func runsInState(st *v1alpha1.State) []string {
 	if st == nil {
 		return nil

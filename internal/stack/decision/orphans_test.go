@@ -59,7 +59,7 @@ func TestAJournalKeepsAStackFromGoing(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	d := Decide(world(deleted, state(0), unsaved, had("net-1", "Succeeded", "sha256:kept", destroys)))
-	if d.Finish || d.Reason != "DestroyIncomplete" || d.Message != "Run net-1 destroyed what the state had, but an apply that was killed made aws_vpc.a, which is in no state: cairn retry net destroys once more; or delete what is left by hand, then set spec.deletionPolicy to Orphan" {
+	if d.Finish || d.Reason != "DestroyIncomplete" || d.Message != "Run net-1 destroyed what the state had, but an apply that was killed created aws_vpc.a, which is in no state: cairn retry net destroys once more; or delete what is left by hand, then set spec.deletionPolicy to Orphan" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -72,7 +72,7 @@ func TestAJournalKeepsAStackFromGoingWhoseStateIsEncrypted(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	w.Unsaved = []string{"aws_vpc.a"}
-	if d := Decide(w); d.Finish || d.Reason != "DestroyIncomplete" || !strings.Contains(d.Message, "but an apply that was killed made aws_vpc.a, which is in no state") {
+	if d := Decide(w); d.Finish || d.Reason != "DestroyIncomplete" || !strings.Contains(d.Message, "but an apply that was killed created aws_vpc.a, which is in no state") {
 		t.Errorf("%+v", d)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// The rules for Runs that came to an end which is not the one they were made for, and for Stacks that were destroyed because
-// somebody asked for it. Nothing starts again by itself after them.
+// The rules for Runs that did not end as intended, and for Stacks that were destroyed on request. After them nothing
+// starts by itself.
 
-// destroyedBy is the Run that destroyed everything because somebody asked for it; empty when what there is, if anything, is
-// there to stay. A deletion is no such thing: the Stack goes with it.
+// destroyedBy is the Run that destroyed everything on request; empty when the resources, if there are any, are to stay.
+// A destroy of a deletion does not count: the Stack is deleted with it.
 func destroyedBy(w Snapshot) string {
 	last := w.LatestRun()
 	name := w.Stack.Status.DestroyedByRun
@@ -25,13 +25,13 @@ func destroyedBy(w Snapshot) string {
 	return name
 }
 
-// recreates says that a Run has begun to make what was destroyed, or found it there. One that came to nothing, since it was
-// rejected say, is no end to that.
+// recreates reports that a Run has begun to create again what was destroyed, or found it. A Run without an effect,
+// for example a rejected one, does not count.
 func (w Snapshot) recreates(r *v1alpha1.Run) bool {
 	return r.Spec.Operation != v1alpha1.OperationDestroy && !w.isReadOnly(r) && (begun(r) || r.Status.Phase == v1alpha1.PhaseSucceeded)
 }
 
-// staysDestroyed: nothing is made again before somebody asks for it.
+// staysDestroyed creates nothing again before a user asks for it.
 func staysDestroyed(w Snapshot) (Decision, bool) {
 	name := destroyedBy(w)
 	if _, ok := PendingRequest(w); name == "" || ok || w.ActiveRun() != nil {
@@ -54,10 +54,10 @@ func staysDestroyed(w Snapshot) (Decision, bool) {
 	if after != nil {
 		text += fmt.Sprintf("; since then Run %s was %s: %s", after.Name, after.Status.Phase, runCondition(after).Message)
 	}
-	return stalled(v1alpha1.ReasonDestroyed, "%s; cairn apply %s makes it again", text, w.Stack.Name)
+	return stalled(v1alpha1.ReasonDestroyed, "%s; cairn apply %s creates it again", text, w.Stack.Name)
 }
 
-// remainder says what a destroy that went well has left.
+// remainder describes what a destroy that succeeded has left.
 func remainder(w Snapshot) string {
 	if w.State == nil {
 		return "the state is not known"
@@ -71,24 +71,24 @@ func remainder(w Snapshot) string {
 	case s.Lock != nil:
 		return fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", s.Lock.Attempt, s.Lock.Run)
 	case len(w.Unsaved) > 0:
-		return fmt.Sprintf("an apply that was killed made %s, which is in no state", w.Unsaved[0])
+		return fmt.Sprintf("an apply that was killed created %s, which is in no state", w.Unsaved[0])
 	case s.Rescued != nil:
 		return "there is a state that was saved aside"
 	}
-	return "its engine encrypts the state, so that nobody else knows what it holds"
+	return "its engine encrypts the state, so Cairn cannot read what it holds"
 }
 
-// destroyStopped: a destroy that was asked for came to a part of what it was for. What is gone is not made again by itself,
-// whatever changes, since somebody wanted it to go.
+// destroyStopped reports a requested destroy that ended early. What is gone is not created again by itself, whatever
+// changes, since a user asked to destroy it.
 func destroyStopped(w Snapshot) (Decision, bool) {
 	last := w.LastMutatingRun()
 	if _, ok := PendingRequest(w); ok || w.ActiveRun() != nil || last == nil || last.Spec.Operation != v1alpha1.OperationDestroy || !begun(last) {
 		return Decision{}, false
 	}
-	const again = "cairn apply %s makes again what is gone"
+	const again = "cairn apply %s recreates what is gone"
 	switch name := w.Stack.Name; last.Status.Phase {
 	case v1alpha1.PhaseFailed:
-		return stalled(v1alpha1.ReasonRunFailed, "Run %s failed: %s; cairn retry %s goes on with the destroy, "+again, last.Name, runCondition(last).Message, name, name)
+		return stalled(v1alpha1.ReasonRunFailed, "Run %s failed: %s; cairn retry %s continues the destroy, "+again, last.Name, runCondition(last).Message, name, name)
 	case v1alpha1.PhaseCanceled:
 		return stalled(stoppedReason(last), "Run %s: %s, "+again, last.Name, runCondition(last).Message, name)
 	}
@@ -125,8 +125,8 @@ func stoppedReason(r *v1alpha1.Run) string {
 	return v1alpha1.ReasonRunCanceled
 }
 
-// lastRunCanceled: somebody did not want the Run, and no other starts before what it was for changes, or somebody asks. One
-// that had found nothing to change tells nothing of what is applied.
+// lastRunCanceled starts no other Run after a user canceled one, until its inputs change or a user asks. A canceled Run
+// that had found nothing to change proves nothing about what is applied.
 func lastRunCanceled(w Snapshot) (Decision, bool) {
 	last := w.LastMutatingRun()
 	if last == nil || last.Status.Phase != v1alpha1.PhaseCanceled || !matchesCurrentInputs(w, last) {
@@ -135,7 +135,7 @@ func lastRunCanceled(w Snapshot) (Decision, bool) {
 	if foundNothing := last.Status.Plan == nil || !last.Status.Plan.Changes; foundNothing && appliedInputs(w) == w.Digest {
 		return Decision{}, false
 	}
-	hint := "" // the Run's message tells how to go on with what is half done
+	hint := "" // the Run's message has the next step for an apply that ended early
 	switch name := w.Stack.Name; {
 	case begun(last):
 	case last.Spec.Operation == v1alpha1.OperationDestroy:
@@ -146,15 +146,16 @@ func lastRunCanceled(w Snapshot) (Decision, bool) {
 	return stalled(stoppedReason(last), "Run %s: %s%s", last.Name, runCondition(last).Message, hint)
 }
 
-// matchesCurrentInputs says that what a Run was for is what is declared now. A destroy is for what was applied before.
+// matchesCurrentInputs reports that a Run was for the current inputs. A destroy is for inputs that were applied before.
 func matchesCurrentInputs(w Snapshot, r *v1alpha1.Run) bool {
 	return r.Spec.Operation == v1alpha1.OperationDestroy || r.Spec.InputsDigest == w.Digest
 }
 
-// begun says that an apply of the Run began, so that something may have been changed.
+// begun reports that an apply of the Run began, so that it may have changed resources.
 func begun(r *v1alpha1.Run) bool { return runinfo.Began(r) }
 
-// stateIsStranded: what the last apply made is in no state. To plan without it would be to make it twice.
+// stateIsStranded stops a Stack while no state has what the last apply created. A plan without that would create it
+// twice.
 func stateIsStranded(w Snapshot) (Decision, bool) {
 	last := w.LastMutatingRun()
 	if last == nil || w.ActiveRun() != nil || !isStranded(last) || stateWasRestored(w, last) {
@@ -168,7 +169,8 @@ func isStranded(r *v1alpha1.Run) bool {
 	return runCondition(r).Reason == string(v1alpha1.FailureStateNotSaved)
 }
 
-// stateWasRestored says that a version of the state was written after the Run lost its own: only people can have done that.
+// stateWasRestored reports that a version of the state was written after the Run lost its own: only a user can have
+// written it.
 func stateWasRestored(w Snapshot, r *v1alpha1.Run) bool {
 	i := len(r.Status.Attempts) - 1
 	if i < 0 || w.State == nil || r.Status.Attempts[i].FinishedAt == nil {
@@ -180,13 +182,14 @@ func stateWasRestored(w Snapshot, r *v1alpha1.Run) bool {
 
 func isShell(r *v1alpha1.Run) bool { return r.Spec.Operation == v1alpha1.OperationShell }
 
-// stoppedByUser says that somebody canceled or rejected a destroy since the Stack was deleted.
+// stoppedByUser reports that a user canceled or rejected a destroy since the Stack was deleted.
 func stoppedByUser(w Snapshot, r *v1alpha1.Run) bool {
 	return r.Status.Phase == v1alpha1.PhaseCanceled && isOfDeletion(w, r)
 }
 
-// isOfDeletion says that a destroy was made, or ended, since the Stack was deleted. What happened before says nothing about that. When it ended is
-// by Cairn's clock, which may be behind that of the API server: what that one says, and why there is the Run, goes first.
+// isOfDeletion reports that a destroy was created, or ended, since the Stack was deleted. One from before does not
+// count. The end is by Cairn's clock, which may be behind that of the API server, so the creation, by the API server's
+// clock, and the cause come first.
 func isOfDeletion(w Snapshot, r *v1alpha1.Run) bool {
 	if r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.FinishedAt == nil {
 		return false
@@ -195,7 +198,7 @@ func isOfDeletion(w Snapshot, r *v1alpha1.Run) bool {
 	return r.Spec.Cause.Type == v1alpha1.CauseDeletion || deleted.Before(&r.CreationTimestamp) || !r.Status.FinishedAt.Before(deleted)
 }
 
-// RunNamed finds a Run by name; nil when it is not there.
+// RunNamed returns a Run by name; nil when there is none.
 func (w Snapshot) RunNamed(name string) *v1alpha1.Run {
 	if i := slices.IndexFunc(w.Runs, func(r v1alpha1.Run) bool { return r.Name == name }); i >= 0 {
 		return &w.Runs[i]
@@ -203,9 +206,9 @@ func (w Snapshot) RunNamed(name string) *v1alpha1.Run {
 	return nil
 }
 
-// isReadOnly says that a Run only looks, and decides nothing about how the Stack stands: a drift check, or one that somebody asked
-// for. Where nothing is ever applied every Run only looks, and all of them count. What a person does in a shell is nothing that
-// was declared, and counts as little, unless its state was lost.
+// isReadOnly reports that a Run changes nothing and does not affect the Ready condition: a drift check, or one that a
+// user asked for. Where nothing is ever applied every Run only plans, and all of them count. What a user does in a
+// shell was never declared, and does not count either, unless its state was lost.
 func (w Snapshot) isReadOnly(r *v1alpha1.Run) bool {
 	if isShell(r) {
 		return !isStranded(r)

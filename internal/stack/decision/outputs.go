@@ -12,10 +12,10 @@ func outputsAreForeign(w Snapshot) (Decision, bool) {
 	if w.Outputs.Foreign == "" {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonOutputsConflict, "%s exists and Cairn did not make it for this Stack, so it is left alone: delete it, or name another one in spec.outputs", w.Outputs.Foreign)
+	return stalled(v1alpha1.ReasonOutputsConflict, "%s exists and Cairn did not create it for this Stack, so it is left alone: delete it, or name another one in spec.outputs", w.Outputs.Foreign)
 }
 
-// outputsAreMissing writes outputs again that somebody deleted, or that an object was in the way of until now.
+// outputsAreMissing writes outputs again that a user deleted, or that an object of the same name prevented until now.
 func outputsAreMissing(w Snapshot) (Decision, bool) {
 	step := outputsStep(w.LastMutatingRun())
 	if w.Outputs.Missing == "" || step == nil || w.Stack.Spec.Apply == v1alpha1.ApplyNever {

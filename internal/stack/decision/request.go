@@ -8,26 +8,27 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// The rules for what people ask for with annotations: a Run now, a look, or that everything is destroyed and the Stack stays.
+// The rules for the requests of users in annotations: a Run now, a plan, or a destroy of everything while the Stack
+// stays.
 //
-//	annotation ──► pending ──► taken up: the status that names the Run says so, in one write ──► the Run is made
-//	                  │
+//	annotation ──► pending ──► accepted: recorded in the write of the status that names the Run ──► the Run is created
 //	                  │                                                         │
-//	                  │                                                         └──► something is in the way: the name stays, and it waits
-//	                  └──► refused: the status says that too, and an event why
+//	                  │                                                         └──► another rule prevents it: the name stays, and it waits
+//	                  └──► rejected: recorded in the status too, and an event has the reason
 
-// PendingRequest is the request to create a Run for: one that was not handled yet, or one that was and whose Run is reserved
-// but not created.
+// PendingRequest is the request to create a Run for: one that was not handled yet, or one that was and whose Run is
+// reserved but not created.
 func PendingRequest(w Snapshot) (runinfo.Request, bool) {
 	q, ok := runinfo.Requested(w.Stack, w.Now)
 	if !ok && isReservedNotCreated(w) {
 		q, ok = runinfo.LastRequested(w.Stack), true
 	}
-	return q, ok && !w.quiet && rejection(w, q) == ""
+	return q, ok && !w.ignoreReadOnly && rejection(w, q) == ""
 }
 
-// isReservedNotCreated reports whether the status reserves a Run for a request and the Run was not created: the operator
-// stopped in between, or the API server or the bucket refused. Until it is created, the request is pending.
+// isReservedNotCreated reports whether the status reserves a Run for a request and the Run was not created: the
+// operator stopped in between, or the API server or the bucket rejected it. Until it is created, the request is
+// pending.
 func isReservedNotCreated(w Snapshot) bool {
 	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
 	n := s.ReservedRun
@@ -53,7 +54,7 @@ func rejection(w Snapshot, q runinfo.Request) string {
 	}
 	if q.Refused == "" && q.Operation == v1alpha1.OperationDestroy && w.Stack.DeletionTimestamp == nil &&
 		(w.ActiveRun() == nil || !begun(w.ActiveRun())) && (w.State == nil || w.State.Status.InputsDigest == "") {
-		return "no apply of Cairn's has made anything that could be destroyed"
+		return "no apply of Cairn has created anything that could be destroyed"
 	}
 	return q.Refused
 }
@@ -67,7 +68,7 @@ func RejectedRequest(w Snapshot) (q runinfo.Request, why string) {
 	return runinfo.Request{}, ""
 }
 
-// destroyIsAskedFor: everything is to be destroyed while the Stack stays, with the inputs that were last applied.
+// destroyIsRequested destroys everything while the Stack stays, with the inputs that were last applied.
 func destroyIsRequested(w Snapshot) (Decision, bool) {
 	q, ok := PendingRequest(w)
 	if !ok || q.Operation != v1alpha1.OperationDestroy {
@@ -75,7 +76,7 @@ func destroyIsRequested(w Snapshot) (Decision, bool) {
 	}
 	d, waits := dependentsGoFirst(w)
 	switch r := w.ActiveRun(); {
-	case r != nil && waits: // it goes on as without the request
+	case r != nil && waits: // it continues as without the request
 		why := d.Message
 		d, _ = runProgress(r)
 		d.Message += fmt.Sprintf("; the destroy that was %s waits: %s", q.Who(), why)
@@ -84,7 +85,7 @@ func destroyIsRequested(w Snapshot) (Decision, bool) {
 	case r != nil && (w.State == nil || w.State.Status.InputsDigest == ""): // there may be something when it has ended
 		return Decision{}, false
 	case r != nil:
-		return progressing(v1alpha1.ReasonDestroyPending, "Run %s makes way, or ends first: the destroy that was %s is next", r.Name, q.Who())
+		return progressing(v1alpha1.ReasonDestroyPending, "Run %s is superseded, or ends first: the destroy that was %s is next", r.Name, q.Who())
 	case waits:
 		d.Message += "; the destroy that was " + q.Who() + " waits for that"
 		d.RequeueAfter = time.Minute
@@ -93,7 +94,7 @@ func destroyIsRequested(w Snapshot) (Decision, bool) {
 	return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: w.State.Status.InputsDigest})
 }
 
-// runIsAskedFor: somebody wants a Run, whether anything changed or not.
+// runIsRequested starts the Run that a user asked for, whether or not anything changed.
 func runIsRequested(w Snapshot) (Decision, bool) {
 	q, ok := PendingRequest(w)
 	if !ok || w.ActiveRun() != nil {
@@ -107,30 +108,30 @@ func runIsRequested(w Snapshot) (Decision, bool) {
 	if !w.isReadOnly(&v1alpha1.Run{Spec: *d.Start}) {
 		return d, ok
 	}
-	w.quiet = true
-	if meanwhile := Decide(w); meanwhile.Start == nil { // what the Stack says goes on to be true
+	w.ignoreReadOnly = true
+	if meanwhile := Decide(w); meanwhile.Start == nil { // the Ready condition stays true
 		meanwhile.Start, meanwhile.Name, meanwhile.Request = d.Start, d.Name, d.Request
 		d = meanwhile
 	}
 	return d, ok
 }
 
-// startAsked starts a Run that takes up a request.
+// startRequested starts a Run that accepts a request.
 func startRequested(w Snapshot, q runinfo.Request, spec v1alpha1.RunSpec) (Decision, bool) {
 	spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: q.Who(), By: q.By}
 	if q.By == "" {
 		spec.Cause.By = unappliedBy(w)
 	}
 	if before := previousAuthor(w); before != "" && spec.Operation == v1alpha1.OperationApply && w.Stack.Spec.PreventSelfApproval {
-		spec.Cause.By = before // who only tries again what somebody else changed does not make it theirs
+		spec.Cause.By = before // a retry of another user's change does not change its author
 	}
 	d, ok := startRun(w, spec)
 	d.Request = q.At
 	return d, ok
 }
 
-// lastHandledRequest is the last request that was accepted or rejected. One that was there when the Stack was created counts
-// as accepted.
+// lastHandledRequest is the last request that was accepted or rejected. One that was there when the Stack was created
+// counts as accepted.
 func lastHandledRequest(w Snapshot, d Decision) *v1alpha1.HandledRequest {
 	last := w.Stack.Status.LastHandledRequest
 	if d.Request != "" {

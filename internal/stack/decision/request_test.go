@@ -242,7 +242,7 @@ func TestRequests(t *testing.T) {
 			world: world(suspended, isApplied, asks("Destroy")), ready: "True", reason: "Suspended", message: "cairn resume net",
 		},
 		"a Run that waits makes way for a destroy that is next": {
-			world: world(isApplied, had("net-2", "AwaitingApproval", "sha256:now", says("AwaitingApproval")), asks("Destroy")), ready: "Unknown", reason: "DestroyPending", message: "Run net-2 makes way, or ends first: the destroy that was asked for by alice is next",
+			world: world(isApplied, had("net-2", "AwaitingApproval", "sha256:now", says("AwaitingApproval")), asks("Destroy")), ready: "Unknown", reason: "DestroyPending", message: "Run net-2 is superseded, or ends first: the destroy that was asked for by alice is next",
 		},
 		"one that applies ends first": {
 			world: world(isApplied, had("net-2", "Applying", "sha256:now", began), asks("Destroy")), ready: "Unknown", reason: "DestroyPending",
@@ -261,7 +261,7 @@ func TestRequests(t *testing.T) {
 		},
 
 		"what was destroyed stays so": {
-			world: world(state(0), had("net-1", "Succeeded", "sha256:now"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true, message: "destroyed by Run net-2, asked for by alice; cairn apply net makes it again",
+			world: world(state(0), had("net-1", "Succeeded", "sha256:now"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true, message: "destroyed by Run net-2, asked for by alice; cairn apply net creates it again",
 		},
 		"although what is declared changes": {
 			world: world(applied("sha256:old"), state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true,
@@ -288,7 +288,7 @@ func TestRequests(t *testing.T) {
 			world: world(state(0), destroyedBefore, had("net-3", "AwaitingApproval", "sha256:now", says("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval",
 		},
 		"what was rejected makes nothing again": {
-			world: world(state(0), destroyedBefore, had("net-3", "Canceled", "sha256:now", byHand, rejected), func(w *Snapshot) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", stalled: true, message: "since then Run net-3 was Canceled: what the Run says; cairn apply net makes it again",
+			world: world(state(0), destroyedBefore, had("net-3", "Canceled", "sha256:now", byHand, rejected), func(w *Snapshot) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", stalled: true, message: "since then Run net-3 was Canceled: what the Run says; cairn apply net creates it again",
 		},
 		"nor does what failed before it began": {
 			world: world(state(0), destroyedBefore, had("net-3", "Failed", "sha256:now", byHand, says("ConfigurationError")), func(w *Snapshot) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", stalled: true, message: "since then Run net-3 was Failed",
@@ -319,18 +319,18 @@ func TestRequests(t *testing.T) {
 			world: world(isApplied, applied("sha256:old"), had("net-2", "Failed", "sha256:kept", destroys, byHand), func(w *Snapshot) { w.Digest = "sha256:new" }), start: "Apply net-3", ready: "Unknown", reason: "Running",
 		},
 		"a destroy that failed in the middle makes nothing again by itself": {
-			world: world(isApplied, had("net-2", "Failed", "sha256:kept", destroys, byHand, began, says("ConfigurationError"))), ready: "False", reason: "RunFailed", message: "cairn retry net goes on with the destroy, cairn apply net makes again what is gone", stalled: true,
+			world: world(isApplied, had("net-2", "Failed", "sha256:kept", destroys, byHand, began, says("ConfigurationError"))), ready: "False", reason: "RunFailed", message: "cairn retry net continues the destroy, cairn apply net recreates what is gone", stalled: true,
 		},
 		"although what is declared changes since": {
 			world: world(isApplied, had("net-2", "Failed", "sha256:kept", destroys, byHand, began), func(w *Snapshot) { w.Digest = "sha256:new" }), ready: "False", reason: "RunFailed", stalled: true,
 		},
 		"nor does one that was canceled in the middle": {
-			world: world(isApplied, had("net-2", "Canceled", "sha256:kept", destroys, byHand, began, says("Canceled")), func(w *Snapshot) { w.Digest = "sha256:new" }), ready: "False", reason: "RunCanceled", message: "what the Run says, cairn apply net makes again what is gone", stalled: true,
+			world: world(isApplied, had("net-2", "Canceled", "sha256:kept", destroys, byHand, began, says("Canceled")), func(w *Snapshot) { w.Digest = "sha256:new" }), ready: "False", reason: "RunCanceled", message: "what the Run says, cairn apply net recreates what is gone", stalled: true,
 		},
 		"somebody goes on with it": {
 			world: world(isApplied, had("net-2", "Canceled", "sha256:kept", destroys, byHand, began), asks("Destroy")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
-		"or makes it again": {
+		"or creates it again": {
 			world: world(isApplied, had("net-2", "Canceled", "sha256:kept", destroys, byHand, began), asks("Apply")), start: "Apply net-3", ready: "Unknown", reason: "Running",
 		},
 		"a destroy that was rejected leaves everything": {
@@ -517,9 +517,9 @@ func TestRefusedRequests(t *testing.T) {
 		"one that something comes of":   {world(isApplied, asks("Destroy")), ""},
 		"one that is ahead of its time": {world(isApplied, asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z")), "look at the clock of who asks"},
 		"of what is protected":          {world(protect, isApplied, asks("Destroy")), "spec.deletionPolicy is Protect"},
-		"of what was never made":        {world(asks("Destroy")), "no apply of Cairn's has made anything"},
+		"of what was never made":        {world(asks("Destroy")), "no apply of Cairn has created anything"},
 		"of what is being made":         {world(had("net-1", "Applying", "sha256:now", began), asks("Destroy")), ""},
-		"of what waits to be made":      {world(had("net-1", "AwaitingApproval", "sha256:now"), asks("Destroy")), "no apply of Cairn's has made anything"},
+		"of what waits to be made":      {world(had("net-1", "AwaitingApproval", "sha256:now"), asks("Destroy")), "no apply of Cairn has created anything"},
 		"of what is suspended":          {world(suspended, isApplied, asks("Destroy")), "spec.suspend is true"},
 		"of what nobody knows":          {world(asks("Explode")), `"Explode"`},
 		"one that was told already":     {world(protect, isApplied, asks("Destroy"), taken), ""},
@@ -683,7 +683,7 @@ func TestAStateThatIsBack(t *testing.T) {
 			world: world(deleted, state(3), version(0), had("net-1", "Failed", "sha256:kept", destroys, lost)), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
 		"one that was asked for is for somebody to go on with": {
-			world: world(state(3), version(time.Second), had("net-1", "Failed", "sha256:kept", destroys, byHand, lost)), ready: "False", reason: "RunFailed", message: "cairn retry net goes on with the destroy", stalled: true,
+			world: world(state(3), version(time.Second), had("net-1", "Failed", "sha256:kept", destroys, byHand, lost)), ready: "False", reason: "RunFailed", message: "cairn retry net continues the destroy", stalled: true,
 		},
 	})
 }

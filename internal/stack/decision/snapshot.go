@@ -1,5 +1,5 @@
-// Package decision decides what is next for a Stack, from a snapshot of facts: when a Run is due, what the status says, and when a deleted Stack
-// may go. It is pure: no client, no clock, no log.
+// Package decision decides the next step for a Stack, from a snapshot of facts: when a Run is due, what the status
+// contains, and when a deleted Stack may go. It is pure: no client, no clock, no log.
 package decision
 
 import (
@@ -17,35 +17,36 @@ import (
 type Snapshot struct {
 	Now   time.Time
 	Stack *v1alpha1.Stack
-	// Inputs as the spec and its sources say now. The digest is empty when Problem says why there are none.
+	// Inputs as the spec and its sources are now. The digest is empty when Problem has a reason why there are none.
 	Inputs   inputs.Document
 	Digest   string
 	Revision string
 	// Commit of the code, when it is from git.
 	Commit  Commit
 	Problem *Problem
-	// CodeRead says that the code was read, and Open names what in it is not known before the engine runs (closure.Closure): if there is
-	// something, the whole repository belongs to the code.
+	// CodeRead reports that the code was read, and Open names what in it is not known before the engine runs
+	// (closure.Closure): if there is any, the whole repository belongs to the code.
 	CodeRead bool
-	// Engine is the Stack's with what its Repository says, and nil where the Repository says nothing of it. It is known once the code
-	// was read.
+	// Engine is the Stack's, with the settings of its Repository, and nil where the Repository has none. It is known
+	// once the code was read.
 	Engine       *v1alpha1.Engine
 	UnknownReads []string
 	// Units are the Terragrunt units that the code depends on, with the Stacks that run them; of code that was read.
 	Units []v1alpha1.Unit
 	// State of the Stack; nil when there is none.
 	State *v1alpha1.State
-	// Unsaved are the addresses of what applies made and no state has, as their journal says; of a deletion alone, and when the
-	// state has no resource.
+	// Unsaved are the addresses of resources that applies created and no state has, by their journal. They are gathered
+	// only for a deletion, and when the state has no resource.
 	Unsaved []string
-	// StateUnreadable is why nobody can tell what there is, and what to do about it; empty when somebody can.
+	// StateUnreadable is why it is not known which resources exist, and what to do about it; empty when it is known.
 	StateUnreadable string
 	// Runs of the Stack, oldest first. Those that went well are as the status has them, once it does: see history.go.
 	Runs []v1alpha1.Run
-	// LateRun is the name of a Run that was created after a later one was named and that is not finished; it is not in Runs, so nothing is
-	// decided on it. Empty when there is none.
+	// LateRun is the name of a Run that was created after a later one was named and that is not finished; it is not in
+	// Runs, so nothing is decided on it. Empty when there is none.
 	LateRun string
-	// CurrentRunUncached says that the cache does not have the Run under way, and so may never tell its end.
+	// CurrentRunUncached reports that the cache does not have the Run under way, and so may never have an event of its
+	// end.
 	CurrentRunUncached bool
 	// HighestTaken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
 	HighestTaken int
@@ -53,7 +54,7 @@ type Snapshot struct {
 	Reserved Reservation
 	// Leftover is what has to end before a Run is started or the Stack goes; gathered only then.
 	Leftover Leftover
-	// LastInputs is the document of the newest Run's inputs, to tell what changed since; nil when there is none.
+	// LastInputs is the document of the newest Run's inputs, to detect what changed since; nil when there is none.
 	LastInputs *inputs.Document
 	// Dependencies are the Stacks that go first, as they stand now.
 	Dependencies []Dependency
@@ -61,22 +62,25 @@ type Snapshot struct {
 	Cycle []string
 	// Dependents are the Stacks that name this one as a dependency.
 	Dependents []Dependent
-	// Outputs says how the objects stand that spec.outputs names.
+	// Outputs is the state of the objects that spec.outputs names.
 	Outputs OutputsState
-	// NamespaceTerminating says that the API server makes nothing new in the Stack's namespace, since that is being deleted.
+	// NamespaceTerminating reports that the API server creates no object in the Stack's namespace, since that is being
+	// deleted.
 	NamespaceTerminating bool
-	// AllowShell says that the install lets people have shells.
+	// AllowShell reports that the installation allows users to open shells.
 	AllowShell bool
-	// AllowBuild says that the install builds images.
+	// AllowBuild reports that the installation builds images.
 	AllowBuild bool
-	// Unpruned names the Runs past spec.runHistoryLimit that could not be deleted, so that they are not to be forgotten.
+	// Unpruned names the Runs past spec.runHistoryLimit that could not be deleted, so that they are not to be
+	// forgotten.
 	Unpruned []string
 	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
 	DriftInterval time.Duration
-	// quiet asks what the Stack says apart from Runs that only look: none is to be started, nor what somebody asked for.
-	quiet bool
+	// quiet ignores read-only Runs and the requests of users: the decision is what Ready would be without them, and
+	// starts none.
+	ignoreReadOnly bool
 	// looking is the number of a Run under way that only looks, when Runs is without it.
-	looking int
+	readOnlyRun int
 }
 
 // Reservation is a Run that was named in the status and not created yet.
@@ -92,20 +96,20 @@ type Commit struct {
 	ID, Author, Subject string
 }
 
-// Problem says why the inputs cannot be had.
+// Problem is why there are no inputs.
 type Problem struct {
 	Reason, Message string
-	// Passing problems go away by themselves; what is known of the Stack stays known meanwhile.
-	Passing bool
-	// After is when to look again, where no event tells that it has passed: something failed, and a person should know.
+	// Transient problems end by themselves; until then the status stays as it was.
+	Transient bool
+	// After is when to check again, where no event comes when it has passed; 0 where one comes.
 	After time.Duration
 }
 
-// OutputsState says how the objects stand that spec.outputs names.
+// OutputsState is the state of the objects that spec.outputs names.
 type OutputsState struct {
-	// Foreign names one that Cairn did not make.
+	// Foreign names one that Cairn did not create.
 	Foreign string
-	// Missing names one that is not there.
+	// Missing names one that does not exist.
 	Missing string
 }
 
@@ -132,8 +136,9 @@ func (w Snapshot) LatestRun() *v1alpha1.Run {
 	return &w.Runs[len(w.Runs)-1]
 }
 
-// LastMutatingRun is the newest Run that was made to change something, or to show what would change. Those that only look are not,
-// nor is a destroy that came to nothing since it was not wanted any more. Nil when there is none.
+// LastMutatingRun is the newest Run that was created to change something, or to show what would change; nil when there
+// is none. A read-only Run does not count, nor does a destroy that ended without an effect since it was not wanted any
+// more.
 func (w Snapshot) LastMutatingRun() *v1alpha1.Run {
 	return w.newestRun(func(r *v1alpha1.Run) bool {
 		return !w.isReadOnly(r) && (r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.Phase != v1alpha1.PhaseSuperseded)
@@ -158,13 +163,14 @@ func (w Snapshot) newestRun(of func(*v1alpha1.Run) bool) *v1alpha1.Run {
 	return nil
 }
 
-// latestRunMissing says that a newer Run than the newest there is was deleted by hand: what came of it is in the status alone.
+// latestRunMissing reports that a newer Run than the newest there is was deleted by hand: only the status has its
+// results.
 func (w Snapshot) latestRunMissing() bool {
-	return max(runinfo.Number(w.LatestRun().Name), w.looking) < runinfo.Number(w.Stack.Status.LastRun)
+	return max(runinfo.Number(w.LatestRun().Name), w.readOnlyRun) < runinfo.Number(w.Stack.Status.LastRun)
 }
 
-// missingRunMayHaveDeployed says that the forgotten Run may have tried what is declared. One that was to look, or to destroy, tells nothing of that, whether it
-// was deleted by hand or never made.
+// missingRunMayHaveDeployed reports that the missing Run may have tried the inputs. A read-only Run or a destroy never
+// does, whether it was deleted by hand or never created.
 func (w Snapshot) missingRunMayHaveDeployed() bool {
 	n := w.Stack.Status.ReservedRun
 	return w.latestRunMissing() && (n == nil || n.Name != w.Stack.Status.LastRun || w.isDeploy(&v1alpha1.Run{
@@ -172,8 +178,8 @@ func (w Snapshot) missingRunMayHaveDeployed() bool {
 	}))
 }
 
-// reservedApplyMissing says that the status names a Run that may apply or destroy, as one under way, and that a user deleted it,
-// or that it is not known whether it was created: nobody knows what it changed.
+// reservedApplyMissing reports that the status names a Run under way that may apply or destroy, and that a user deleted
+// it, or that it is not known whether it was created: then it is not known what it changed.
 func (w Snapshot) reservedApplyMissing() bool {
 	n := w.Stack.Status.ReservedRun
 	return n != nil && (n.Operation == v1alpha1.OperationApply || n.Operation == v1alpha1.OperationDestroy) &&
@@ -188,8 +194,9 @@ func (w Snapshot) ActiveRun() *v1alpha1.Run {
 	return nil
 }
 
-// StateIsEmpty says that there is nothing to destroy: no state holds a resource, none was saved aside, and no apply ended in the
-// middle, which its lock would tell, or its journal; nor is a user's engine at work with it. Of a state that the engine encrypts only the engine knows: a destroy says it.
+// StateIsEmpty reports that there is nothing to destroy: no state holds a resource, no state is rescued, no lock or
+// journal shows an apply that ended in the middle, and no user holds the lock. Only the engine can read a state that it
+// encrypts: a destroy proves it empty.
 func (w Snapshot) StateIsEmpty() bool {
 	if w.State == nil {
 		return true
@@ -199,7 +206,7 @@ func (w Snapshot) StateIsEmpty() bool {
 	return !held && s.Rescued == nil && len(w.Unsaved) == 0 && (s.Resources == 0 || (s.Resources < 0 && w.LastRunDestroyed()))
 }
 
-// LastRunDestroyed says that the newest Run was a destroy and went well.
+// LastRunDestroyed reports that the newest Run was a destroy and succeeded.
 func (w Snapshot) LastRunDestroyed() bool {
 	last := w.LatestRun()
 	return last != nil && last.Spec.Operation == v1alpha1.OperationDestroy && last.Status.Phase == v1alpha1.PhaseSucceeded

@@ -19,7 +19,7 @@ const longestMessage = 32 << 10
 func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 	s := *w.Stack.Status.DeepCopy()
 	s.ObservedGeneration = w.Stack.Generation
-	if w.ActiveRun() == nil { // its end is told once
+	if w.ActiveRun() == nil { // its end is recorded once
 		s.Resources = resources(w)
 	}
 	if w.Problem == nil && w.Digest != "" {
@@ -28,7 +28,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 		}
 		s.InputsDigest = w.Digest
 	}
-	if _, waits := PendingRequest(w); !waits || !isReservedNotCreated(w) { // a Run that was named and not made is not given up while who asked for it waits
+	if _, waits := PendingRequest(w); !waits || !isReservedNotCreated(w) { // the name of a Run stays reserved while its request is pending
 		s.CurrentRun = ""
 	}
 	if last := w.LatestRun(); last != nil {
@@ -85,9 +85,9 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 	return s
 }
 
-// appliedInputs are the inputs that what is there was made from; none when an apply of others began and did not succeed, or was deleted
-// before its end was known. The status has all
-// that came of Runs whose end it tells, and perhaps of newer ones that are gone.
+// appliedInputs is the digest of the inputs that the resources were created from; empty when an apply of others began
+// and did not succeed, or was deleted before its end was known. The status has the results of all Runs whose end it
+// records, and perhaps of newer ones that are gone.
 func appliedInputs(w Snapshot) string {
 	last := w.LatestRun()
 	switch {
@@ -108,7 +108,8 @@ func appliedInputs(w Snapshot) string {
 	return last.Spec.InputsDigest
 }
 
-// builtImage is the newest image that was built for the Stack. A Run tells it at its end, when the status is written anyway.
+// builtImage is the newest image that was built for the Stack. It comes from the end of a Run, when the status is
+// written anyway.
 func builtImage(w Snapshot) *v1alpha1.BuiltImage {
 	last := w.LatestRun()
 	if last == nil || w.ActiveRun() != nil || last.Status.Image == nil || last.Status.Image.Digest == "" {
@@ -171,8 +172,8 @@ func untrackedCondition(w Snapshot) *metav1.Condition {
 	}
 }
 
-// lastRunWithOrphans is the newest Run whose plan left something out that an apply had made which was killed. An apply that went well
-// ends it: whoever let it begin was told. Nil when there is none.
+// lastRunWithOrphans is the newest Run whose plan left out a resource that a killed apply had created; nil when there
+// is none. An apply that succeeded ends it: the user who approved it was warned.
 func lastRunWithOrphans(w Snapshot) *v1alpha1.Run {
 	last := w.newestRun(func(r *v1alpha1.Run) bool { return r.Status.Plan != nil })
 	if last == nil || len(last.Status.Plan.Orphaned) == 0 || (last.Status.Phase == v1alpha1.PhaseSucceeded && begun(last)) {

@@ -32,14 +32,14 @@ func userVersion(w Snapshot) (version int64, by string) {
 // was never created.
 func plannedVersion(w Snapshot) int64 {
 	p := w.Stack.Status.PlannedState
-	if p == nil || runinfo.Number(p.Run) > max(highestCreatedNumber(w), w.looking) {
+	if p == nil || runinfo.Number(p.Run) > max(highestCreatedNumber(w), w.readOnlyRun) {
 		return 0
 	}
 	return p.Version
 }
 
 // userStateIsDue plans a version of the State that a user wrote since the inputs were applied. Under a lock the
-// user may still be at work: its end is an event.  What the plan would change nobody declared, so the rule for
+// user may still be at work: its end is an event. The changes of the plan were never declared, so the rule for
 // drift decides what follows where plans are applied without an approval.
 func userStateIsDue(w Snapshot) (Decision, bool) {
 	version, by := userVersion(w)
@@ -61,15 +61,15 @@ func userStateIsDue(w Snapshot) (Decision, bool) {
 	}
 	written := *w.State
 	written.Status.UpdatedBy = d.Name
-	w.State, w.quiet = &written, true
-	if meanwhile := Decide(w); meanwhile.Start == nil { // what the Stack says goes on to be true
+	w.State, w.ignoreReadOnly = &written, true
+	if meanwhile := Decide(w); meanwhile.Start == nil { // the Ready condition stays true
 		meanwhile.Start, meanwhile.Name, meanwhile.StateVersion = d.Start, d.Name, d.StateVersion
 		d = meanwhile
 	}
 	return d, ok
 }
 
-// isAsDeclared says that the inputs are applied or, where nothing is ever applied, planned.
+// isAsDeclared reports that the inputs are applied or, where nothing is ever applied, planned.
 func isAsDeclared(w Snapshot) bool {
 	last := w.lastDeployRun()
 	planned := w.Stack.Spec.Apply == v1alpha1.ApplyNever && last != nil &&
@@ -90,7 +90,7 @@ func plannedState(w Snapshot, d Decision) *v1alpha1.PlannedState {
 	return &v1alpha1.PlannedState{Version: version, Run: d.Name}
 }
 
-// plansUserState says that a Run was the first to plan a version of the State that a user wrote.
+// plansUserState reports that a Run was the first to plan a version of the State that a user wrote.
 func plansUserState(w Snapshot, r *v1alpha1.Run) bool {
 	p := w.Stack.Status.PlannedState
 	return p != nil && p.Run == r.Name

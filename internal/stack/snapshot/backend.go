@@ -9,7 +9,8 @@ import (
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
-// checkBackend says what is wrong with where the Stack wants its state: before a Run is made that would only find the same.
+// checkBackend returns what is wrong with the backend of a Stack, before a Run is created that would only fail for the
+// same reason.
 func checkBackend(w *decision.Snapshot) *decision.Problem {
 	b := w.Stack.Spec.Backend
 	if b == nil {
@@ -23,11 +24,11 @@ func checkBackend(w *decision.Snapshot) *decision.Problem {
 	for name, value := range b.Config {
 		config[name] = value.Raw
 	}
-	said := backend.Config{Values: config, More: len(b.ConfigFrom)+len(spec.EnvFrom) > 0, Create: b.Create}
+	declared := backend.Config{Values: config, More: len(b.ConfigFrom)+len(spec.EnvFrom) > 0, Create: b.Create}
 	for _, e := range spec.Env {
-		said.Env = append(said.Env, e.Name)
+		declared.Env = append(declared.Env, e.Name)
 	}
-	if err := backend.Of(b.Type).Validate(said); err != nil {
+	if err := backend.Of(b.Type).Validate(declared); err != nil {
 		return &decision.Problem{Reason: v1alpha1.ReasonBackendInvalid, Message: fmt.Sprintf("spec.backend: %v", err)}
 	}
 	return nil
@@ -43,8 +44,8 @@ func checkBackendOf(b *v1alpha1.Backend, engine v1alpha1.EngineName) *decision.P
 		"which generates the backend block: leave out one of the two"}
 }
 
-// stateElsewhere stops a Stack whose backend was taken away while the state is there: Cairn's copy may be behind. The state's lock is the fence; this is
-// what says so.
+// stateElsewhere stops a Stack whose backend was removed from its spec while the state is there: Cairn's copy may be
+// behind. The lock of the state is the fence; this reports it.
 func stateElsewhere(w *decision.Snapshot) *decision.Problem {
 	if w.State == nil || w.State.Status.Backend == nil || w.State.Status.Version == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/stack/source"
 )
 
-// gatherCode puts the code as it is now into the document, or says why it cannot be had.
+// gatherCode puts the current code into the document, or reports why there is none.
 func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
 	code := w.Stack.Spec.Source
 	if code.Git != nil {
@@ -91,32 +91,32 @@ func (g *Gatherer) repositoryOf(ctx context.Context, w *decision.Snapshot) (*v1a
 	if client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	w.Problem = &decision.Problem{Reason: v1alpha1.ReasonRepositoryNotFound, Message: fmt.Sprintf("Repository %s is not there: make it, or correct spec.source.git.repository", key.Name)}
+	w.Problem = &decision.Problem{Reason: v1alpha1.ReasonRepositoryNotFound, Message: fmt.Sprintf("Repository %s is not found: create it, or correct spec.source.git.repository", key.Name)}
 	if key.Namespace != w.Stack.Namespace {
-		w.Problem.Message = fmt.Sprintf("Repository %s is not there, or its spec.allowedNamespaces does not name %s", key, w.Stack.Namespace)
+		w.Problem.Message = fmt.Sprintf("Repository %s is not found, or its spec.allowedNamespaces does not name %s", key, w.Stack.Namespace)
 	}
 	return nil, nil
 }
 
-// codeProblem is what an error about the code says to a person; nil for one that only the log can tell.
+// codeProblem is the problem that a user can correct in an error about the code; nil for an error that is only logged.
 func codeProblem(repo *v1alpha1.Repository, err error) *decision.Problem {
 	var later *source.NotPacked
 	switch reason := repository.Reason(err); {
 	case errors.Is(err, repository.ErrNotFetched):
-		p := &decision.Problem{Passing: true, Reason: v1alpha1.ReasonRepositoryNotReady, Message: "waits for Repository " + repo.Name}
+		p := &decision.Problem{Transient: true, Reason: v1alpha1.ReasonRepositoryNotReady, Message: "waits for Repository " + repo.Name}
 		if trouble := repository.Trouble(repo); trouble != "" {
 			p.Message += ": " + trouble
 		}
 		return p
 	case errors.As(err, &later):
-		return &decision.Problem{Passing: true, After: later.Again, Reason: v1alpha1.ReasonSourceNotReady, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
+		return &decision.Problem{Transient: true, After: later.Again, Reason: v1alpha1.ReasonSourceNotReady, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
 	case reason != "":
 		return &decision.Problem{Reason: reason, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
 	}
 	return nil
 }
 
-// unless is the error, unless it was told as a problem.
+// unless is the error, unless it was reported as a problem.
 func unless(p *decision.Problem, err error) error {
 	if p != nil {
 		return nil
@@ -124,7 +124,7 @@ func unless(p *decision.Problem, err error) error {
 	return err
 }
 
-// buildIsAllowed says why the install builds no image for a Stack that wants one.
+// buildIsAllowed reports why the installation builds no image for a Stack that asks for one.
 func buildIsAllowed(w *decision.Snapshot) *decision.Problem {
 	if w.Stack.Spec.Runner.Build == nil || w.AllowBuild {
 		return nil
@@ -153,8 +153,8 @@ func (g *Gatherer) gatherImage(ctx context.Context, w *decision.Snapshot, doc *i
 	return unless(w.Problem, err)
 }
 
-// doesWithout says that the Stack's image is optional, and that the error is about a Dockerfile that the code does not
-// have.
+// doesWithout reports that the Stack's image is optional, and that the error is about a Dockerfile that the code does
+// not have.
 func doesWithout(stack *v1alpha1.Stack, err error) bool {
 	return stack.Spec.Runner.Build.Optional && errors.Is(err, repository.ErrNoDockerfile)
 }

@@ -23,7 +23,7 @@ import (
 )
 
 func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot) error {
-	self := *w.Stack // as its code is now, which its status may not say yet
+	self := *w.Stack // as its code is now, which its status may not have yet
 	self.Status.Units = w.CodeUnits()
 	names := decision.Dependencies(&self)
 	if len(names) == 0 {
@@ -36,7 +36,7 @@ func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot)
 		case err != nil:
 			return err
 		case other == nil:
-			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Waits: "it is not there"})
+			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Waits: "it is not found"})
 		default:
 			waits, err := g.waitsFor(ctx, other)
 			if err != nil {
@@ -56,8 +56,8 @@ func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot)
 	return failed
 }
 
-// waitsFor says why a dependency has to be waited for. What its status says may be from before something that changed for
-// both: then it is about to be looked at.
+// waitsFor is why Stacks that depend on this one wait. Its status may be from before a change that affects
+// both: then it is about to be reconciled.
 func (g *Gatherer) waitsFor(ctx context.Context, other *v1alpha1.Stack) (string, error) {
 	if waits := decision.WaitReason(other); waits != "" {
 		return waits, nil
@@ -72,7 +72,7 @@ func (g *Gatherer) waitsFor(ctx context.Context, other *v1alpha1.Stack) (string,
 	return "", nil
 }
 
-// lookup finds Stacks of a namespace by name; nil for one that is not there.
+// lookup returns Stacks of a namespace by name; nil for one that is not found.
 func (g *Gatherer) lookup(ctx context.Context, namespace string) func(string) (*v1alpha1.Stack, error) {
 	return func(name string) (*v1alpha1.Stack, error) {
 		other := &v1alpha1.Stack{}
@@ -132,6 +132,15 @@ func (g *Gatherer) gatherUsedOutputs(ctx context.Context, w *decision.Snapshot, 
 	return g.gatherUnitOutputs(ctx, w, doc)
 }
 
+// A Terragrunt unit depends on other units by their paths. The Stacks that run these are dependencies (decision 50):
+//
+//	code of Stack app ──► status.units: {path: live/vpc, stacks: [vpc]} ──► decision.Dependencies(app)
+//	                                             ▲
+//	                                             │ UnitIndex
+//	Stack vpc, whose folder is live/vpc ─────────┘
+//
+// Later steps read the names from the status, and are the same for all dependencies.
+//
 // gatherUnits finds the Stacks that run the units which a Stack's code depends on.
 func (g *Gatherer) gatherUnits(
 	ctx context.Context, stack *v1alpha1.Stack, repo *v1alpha1.Repository, code []closure.Dependency,
@@ -189,7 +198,7 @@ func runUnit(repo *v1alpha1.Repository, stacks []v1alpha1.Stack, reader *v1alpha
 	return names[:min(len(names), mostStacksOfUnit)]
 }
 
-// outputsFingerprint identifies the outputs of a state; empty while nobody has read them. Where there is no fingerprint
+// outputsFingerprint identifies the outputs of a state; empty until they were read. Where there is no fingerprint
 // of each output, as when the engine encrypts the state, it identifies the state.
 func outputsFingerprint(st v1alpha1.StateStatus) string {
 	switch {
@@ -208,8 +217,8 @@ func outputsFingerprint(st v1alpha1.StateStatus) string {
 // namedOutputs is how many outputs a message names.
 const namedOutputs = 5
 
-// outputProblem says why an output cannot be had that the State of its Stack has no fingerprint of. The first two reasons
-// pass by themselves.
+// outputProblem is why there is no value of an output that the State of its Stack has no fingerprint of. The first two
+// reasons are transient.
 func outputProblem(w *decision.Snapshot, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *decision.Problem {
 	for _, d := range w.Dependencies {
 		if d.Name == ref.Name && d.Waits != "" {
@@ -235,7 +244,7 @@ func outputsUnread(stack string) *decision.Problem {
 }
 
 func outputWaits(stack, why string) *decision.Problem {
-	return &decision.Problem{Passing: true, Reason: v1alpha1.ReasonDependencyNotReady, Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
+	return &decision.Problem{Transient: true, Reason: v1alpha1.ReasonDependencyNotReady, Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
 }
 
 func outputMissing(format string, args ...any) *decision.Problem {

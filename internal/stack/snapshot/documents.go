@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/stack/source"
 )
 
-// gatherInputs makes the document of what decides a result now, or says why it cannot be made.
+// gatherInputs creates the document of everything that decides a result now, or reports why it cannot.
 func (g *Gatherer) gatherInputs(ctx context.Context, w *decision.Snapshot) error {
 	doc, err := g.gatherSource(ctx, w)
 	if err != nil {
@@ -42,7 +42,7 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot) (inpu
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonWindowInvalid, Message: err.Error()}
 		return doc, nil
 	}
-	if b := spec.Runner.Build; b != nil && !b.Optional { // whether there is an optional one the code says
+	if b := spec.Runner.Build; b != nil && !b.Optional { // the code decides whether there is an optional one
 		if w.Problem = buildIsAllowed(w); w.Problem != nil {
 			return doc, nil
 		}

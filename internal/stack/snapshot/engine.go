@@ -13,19 +13,19 @@ import (
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
-// chooseEngine gives the engine of a Run and, for Terragrunt, the engines that it may run, the best first. Versions that the Stack
-// does not say are those that its code asks for.
-func chooseEngine(asked v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, []v1alpha1.WrappedEngine, *decision.Problem) {
-	own := asked.Wrapped
-	asked.Name, asked.Wrapped = cmp.Or(asked.Name, v1alpha1.EngineOpenTofu), nil
-	if asked.Version == "" {
+// chooseEngine returns the engine of a Run and, for Terragrunt, the engines that it may run, the best first. Versions
+// that the Stack does not set come from its code.
+func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, []v1alpha1.WrappedEngine, *decision.Problem) {
+	own := engine.Wrapped
+	engine.Name, engine.Wrapped = cmp.Or(engine.Name, v1alpha1.EngineOpenTofu), nil
+	if engine.Version == "" {
 		var problem *decision.Problem
-		if asked.Version, problem = versionIn(code, asked.Name); problem != nil {
-			return asked, nil, problem
+		if engine.Version, problem = versionIn(code, engine.Name); problem != nil {
+			return engine, nil, problem
 		}
 	}
-	if asked.Name != v1alpha1.EngineTerragrunt {
-		return asked, nil, nil
+	if engine.Name != v1alpha1.EngineTerragrunt {
+		return engine, nil, nil
 	}
 	if own == nil {
 		own = &v1alpha1.WrappedEngine{}
@@ -44,17 +44,18 @@ func chooseEngine(asked v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, 
 		case problem == nil:
 			wrapped = append(wrapped, v1alpha1.WrappedEngine{Name: name, Version: version})
 		case i == 0:
-			return asked, nil, problem
+			return engine, nil, problem
 		}
 	}
-	said := func(w v1alpha1.WrappedEngine) bool { return w.Version != "" }
-	if own.Name == "" && !slices.ContainsFunc(wrapped, said) {
-		return asked, nil, nil // so that the inputs digest of Stacks of which nothing is said stays as it was
+	hasVersion := func(w v1alpha1.WrappedEngine) bool { return w.Version != "" }
+	if own.Name == "" && !slices.ContainsFunc(wrapped, hasVersion) {
+		return engine, nil, nil // so that the inputs digest of Stacks without a version stays as it was
 	}
-	return asked, wrapped, nil
+	return engine, wrapped, nil
 }
 
-// engineOf returns the engine of a Stack with the defaults of its Repository, and records in the snapshot what these change.
+// engineOf returns the engine of a Stack with the defaults of its Repository, and records in the snapshot what these
+// change.
 func engineOf(w *decision.Snapshot, repo *v1alpha1.Repository) v1alpha1.Engine {
 	e, own := repo.EngineFor(w.Stack), w.Stack.Spec.Engine
 	own.Name = cmp.Or(own.Name, v1alpha1.EngineOpenTofu)
@@ -64,7 +65,7 @@ func engineOf(w *decision.Snapshot, repo *v1alpha1.Repository) v1alpha1.Engine {
 	return e
 }
 
-// versionIn gives the constraint that the code has for an engine: its version file before what it requires.
+// versionIn returns the constraint that the code has for an engine: its version file before what it requires.
 func versionIn(code closure.Engine, name v1alpha1.EngineName) (string, *decision.Problem) {
 	says := code.OpenTofu
 	switch name {

@@ -1,4 +1,5 @@
-// Package snapshot reads the facts on which decisions about a Stack are made: Runs, State, code, scripts, dependencies and other inputs.
+// Package snapshot reads the facts that decisions about a Stack need: Runs, State, code, scripts, dependencies and
+// other inputs.
 package snapshot
 
 import (
@@ -29,7 +30,7 @@ type StateReader interface {
 	Unsaved(ctx context.Context, key client.ObjectKey) ([]string, error)
 }
 
-// Gatherer reads all facts on which decisions about a Stack are made.
+// Gatherer reads all facts that decisions about a Stack need.
 type Gatherer struct {
 	Client client.Client
 	// Live reads from the API server, where an outdated cache could lose something.
@@ -64,7 +65,7 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		return w, err
 	}
 	if stack.DeletionTimestamp != nil {
-		// The last look at a state before it is let go is at the state itself, not at a view of it that may be old.
+		// The last check of a state before it is deleted reads the state itself: the cache may be old.
 		if w.ActiveRun() != nil {
 			return w, nil
 		}
@@ -84,7 +85,7 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		}
 		return w, g.gatherNamespace(ctx, &w)
 	}
-	doc, err := g.gatherSource(ctx, &w) // the code says what the Stack depends on
+	doc, err := g.gatherSource(ctx, &w) // the code has what the Stack depends on
 	if err != nil {
 		return w, err
 	}
@@ -109,14 +110,15 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 	return w, g.gatherAsked(ctx, &w)
 }
 
-// promote has a state count that Kubernetes has forgotten, unless all is left as it is: it may be of what is to be destroyed.
+// promote has a state count that Kubernetes has forgotten, unless all is left as it is: it may be of what is to be
+// destroyed.
 func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
 	if w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionOrphan {
 		return nil
 	}
 	err := g.StateReader.Promote(ctx, client.ObjectKeyFromObject(w.Stack))
-	var refused *statedecision.Rejection
-	if never := w.State == nil || w.State.Status.Version == 0; never && errors.As(err, &refused) && refused.Reason == statedecision.Stale {
+	var rejection *statedecision.Rejection
+	if never := w.State == nil || w.State.Status.Version == 0; never && errors.As(err, &rejection) && rejection.Reason == statedecision.Stale {
 		return nil // what there is was another Stack's of that name
 	}
 	return unreadable(w, err)
@@ -124,11 +126,11 @@ func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
 
 // unreadable records why the state cannot be read, if a retry would fail in the same way. It returns all other errors.
 func unreadable(w *decision.Snapshot, err error) error {
-	var refused *statedecision.Rejection
-	if !errors.As(err, &refused) {
+	var rejection *statedecision.Rejection
+	if !errors.As(err, &rejection) {
 		return err
 	}
-	w.StateUnreadable = refused.Message
+	w.StateUnreadable = rejection.Message
 	return nil
 }
 
@@ -143,8 +145,9 @@ func (g *Gatherer) gatherLiveState(ctx context.Context, w *decision.Snapshot) er
 	return err
 }
 
-// gatherUnsaved looks into the journal of a state without resources, and of one that its engine encrypts, once it is destroyed. One with
-// some is destroyed anyway, and its destroy looks; and of a Stack that leaves all as it is nobody asks.
+// gatherUnsaved reads the journal of a state without resources, and of one that its engine encrypts, once it is
+// destroyed. A state with resources is destroyed anyway, and its destroy reads the journal; a Stack that is orphaned
+// does not need it.
 func (g *Gatherer) gatherUnsaved(ctx context.Context, w *decision.Snapshot) (err error) {
 	if w.State == nil || w.State.Status.Resources > 0 || w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionOrphan {
 		return nil
@@ -162,7 +165,7 @@ func (g *Gatherer) gatherNamespace(ctx context.Context, w *decision.Snapshot) er
 func (g *Gatherer) gatherOutputs(ctx context.Context, w *decision.Snapshot) error {
 	for _, ref := range outputObjects(w.Stack.Spec.Outputs) {
 		meta, err := g.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
-		if err == nil && meta == nil { // or made a moment ago
+		if err == nil && meta == nil { // or created a moment ago
 			meta, err = metadata(ctx, g.Live, w.Stack.Namespace, ref.Kind, ref.Name)
 		}
 		switch name := ref.Kind + " " + ref.Name; {
@@ -185,7 +188,7 @@ func (g *Gatherer) metadata(ctx context.Context, namespace, kind, name string) (
 	return metadata(ctx, g.Client, namespace, kind, name)
 }
 
-// metadata of a core object, never its values; nil when it is not there.
+// metadata of a core object, never its values; nil when it does not exist.
 func metadata(ctx context.Context, c client.Reader, namespace, kind, name string) (*metav1.PartialObjectMetadata, error) {
 	meta := &metav1.PartialObjectMetadata{}
 	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))

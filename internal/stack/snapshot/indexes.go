@@ -12,13 +12,13 @@ import (
 // DependencyIndex is the field by which the cache finds the Stacks that depend on another one.
 const DependencyIndex = "cairn.dev/dependencies"
 
-// IndexDependencies gives the values of DependencyIndex.
+// IndexDependencies returns the values of DependencyIndex.
 func IndexDependencies(o client.Object) []string { return decision.Dependencies(o.(*v1alpha1.Stack)) }
 
 // UnitIndex is the field by which the cache finds the Stacks that run a Terragrunt unit.
 const UnitIndex = "cairn.dev/unit"
 
-// IndexUnit gives the value of UnitIndex.
+// IndexUnit returns the value of UnitIndex.
 func IndexUnit(o client.Object) []string {
 	if key := UnitOf(o.(*v1alpha1.Stack)); key != "" {
 		return []string{key}
@@ -29,7 +29,7 @@ func IndexUnit(o client.Object) []string {
 // UnitUserIndex is the field by which the cache finds the Stacks whose code depends on a Terragrunt unit.
 const UnitUserIndex = "cairn.dev/units"
 
-// IndexUnitUsers gives the values of UnitUserIndex.
+// IndexUnitUsers returns the values of UnitUserIndex.
 func IndexUnitUsers(o client.Object) []string {
 	stack := o.(*v1alpha1.Stack)
 	var keys []string
@@ -61,7 +61,7 @@ const ObjectIndex = "cairn.dev/objects"
 // ObjectKey is the value of ObjectIndex for an object.
 func ObjectKey(kind, name string) string { return kind + "/" + name }
 
-// IndexObjects gives the values of ObjectIndex: what the Stack reads and what it writes.
+// IndexObjects returns the values of ObjectIndex: the objects that the Stack reads and writes.
 func IndexObjects(o client.Object) []string {
 	stack := o.(*v1alpha1.Stack)
 	var keys []string

@@ -54,7 +54,7 @@ func TestAnOutputThatIsMissingIsExplained(t *testing.T) {
 			w := &decision.Snapshot{Dependencies: []decision.Dependency{{Name: "dns", Waits: "never"}, {Name: "vpc", Waits: tt.waits}}}
 			want := &decision.Problem{Reason: "OutputNotFound", Message: tt.want}
 			if tt.passing {
-				want = &decision.Problem{Passing: true, Reason: "DependencyNotReady", Message: tt.want}
+				want = &decision.Problem{Transient: true, Reason: "DependencyNotReady", Message: tt.want}
 			}
 			if diff := cmp.Diff(want, outputProblem(w, &v1alpha1.OutputRef{Name: "vpc", Output: "id"}, tt.status)); diff != "" {
 				t.Error(diff)

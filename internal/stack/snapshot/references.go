@@ -12,13 +12,13 @@ import (
 // Reference is an object that a Stack's inputs are read from.
 type Reference struct {
 	Kind, Name string
-	// Why says which field refers to it.
+	// Why is the field that refers to it.
 	Why string
 	// Optional ones may be missing.
 	Optional bool
 	// Credential ones only open a door, or are a file in the pod: another version of one is no cause for a Run.
 	Credential bool
-	// Text ones are read here: what they say is among the inputs, and not their version.
+	// Text ones are read here: the inputs have their text, and not their version.
 	Text bool
 }
 
@@ -99,13 +99,13 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 func hookField(i int) string   { return fmt.Sprintf("spec.hooks[%d]", i) }
 func policyField(i int) string { return fmt.Sprintf("spec.policies[%d]", i) }
 
-// problem says that a reference leads nowhere.
+// problem reports that the object of a reference is not found.
 func (r Reference) problem() *decision.Problem {
 	reason := v1alpha1.ReasonConfigMapNotFound
 	if r.Kind == "Secret" {
 		reason = v1alpha1.ReasonSecretNotFound
 	}
-	return &decision.Problem{Reason: reason, Message: fmt.Sprintf("%s %s is not there (%s): make it, or correct the Stack", r.Kind, r.Name, r.Why)}
+	return &decision.Problem{Reason: reason, Message: fmt.Sprintf("%s %s is not found (%s): create it, or correct the Stack", r.Kind, r.Name, r.Why)}
 }
 
 // outputObjects are the objects that the outputs are written to.

@@ -41,10 +41,11 @@ func (g *Gatherer) gatherRuns(ctx context.Context, w *decision.Snapshot) error {
 	return nil
 }
 
-// addCurrent adds the Run that the status names, when the cache has not heard of it or has it no more: it may have been made a moment ago, or
-// gone well. One of the same name that the cache has may be that of an earlier Stack. It is unheard when the cache does not have it and it is
-// not finished: if it is deleted while the watch is broken, a new list does not have it either, and no event tells its end.
-func (g *Gatherer) addCurrent(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) (unheard bool, err error) {
+// addCurrent adds the Run that the status names, when the cache does not have it: it may have been created a moment
+// ago, or have succeeded. A Run of the same name in the cache may be that of an earlier Stack. It is uncached when the
+// cache does not have it and it is not finished: if it is deleted while the watch is broken, a new list does not have
+// it either, and there is no event of its end.
+func (g *Gatherer) addCurrent(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) (uncached bool, err error) {
 	named := stack.Status.CurrentRun
 	if named == "" || has(runs, stack, named) {
 		return false, nil
@@ -80,13 +81,14 @@ func (g *Gatherer) addAll(ctx context.Context, stack *v1alpha1.Stack, runs *v1al
 	return nil
 }
 
-// has says that a Stack's Run of a name is among some.
+// has reports that some Runs contain a Stack's Run of a name.
 func has(runs *v1alpha1.RunList, stack *v1alpha1.Stack, name string) bool {
 	return slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == name && metav1.IsControlledBy(&r, stack) })
 }
 
-// refreshUnfinished reads those Runs anew that are not finished as far as the cache knows. A Run is named when all before it are: where one is
-// named and not made yet, a cache that says otherwise is behind, and would have the status go back to a Run that is over.
+// refreshUnfinished reads those Runs again that are not finished in the cache. A Run is named when all before it are
+// finished: where one is named and not created yet, a cache with an unfinished one is behind, and would set the status
+// back to a Run that has ended.
 func (g *Gatherer) refreshUnfinished(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	var known []v1alpha1.Run
 	for _, one := range runs.Items {
@@ -105,8 +107,8 @@ func (g *Gatherer) refreshUnfinished(ctx context.Context, stack *v1alpha1.Stack,
 	return nil
 }
 
-// VerifiedHistory remembers of which Stacks the history is whole, as far as the API server knows: an older version, which keeps none, is not at work as
-// long as this process is.
+// VerifiedHistory remembers of which Stacks the history is whole, as far as the API server knows: an older version,
+// which keeps none, is not at work as long as this process is.
 type VerifiedHistory struct {
 	mu     sync.Mutex
 	stacks map[client.ObjectKey]types.UID
@@ -137,9 +139,9 @@ func (t *VerifiedHistory) Forget(key client.ObjectKey) {
 	delete(t.stacks, key)
 }
 
-// addUnrecorded adds all Runs of a Stack of which some are not known that are newer than those in its history: the newest was deleted by hand, the
-// status was, or an older version wrote it. Those before them were told, and deleted since. Where others failed numbers are missing too, so
-// that is asked once.
+// addUnrecorded adds all Runs of a Stack that are newer than its history, where some of them are not known: the newest
+// Run or the status was deleted by hand, or an older version wrote the status. Runs before them were recorded, and
+// deleted since. Failed Runs leave gaps between the numbers too, so they are listed once.
 func (g *Gatherer) addUnrecorded(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	newest := stack.Status.LastRun
 	if newest == "" {
@@ -161,23 +163,24 @@ func (g *Gatherer) addUnrecorded(ctx context.Context, stack *v1alpha1.Stack, run
 	return g.addAll(ctx, stack, runs)
 }
 
-// lacks says that a number between those of the history and that of the newest Run is not among some Runs.
+// lacks reports that a number between those of the history and that of the newest Run is not among some Runs.
 func lacks(stack *v1alpha1.Stack, runs *v1alpha1.RunList) bool {
-	told, newest := 0, runinfo.Number(stack.Status.LastRun)
+	recorded, newest := 0, runinfo.Number(stack.Status.LastRun)
 	for i := range stack.Status.History {
-		told = max(told, runinfo.Number(stack.Status.History[i].Name))
+		recorded = max(recorded, runinfo.Number(stack.Status.History[i].Name))
 	}
-	missing := newest - 1 - told
+	missing := newest - 1 - recorded
 	for i := range runs.Items {
-		if n := runinfo.Number(runs.Items[i].Name); n > told && n < newest {
+		if n := runinfo.Number(runs.Items[i].Name); n > recorded && n < newest {
 			missing--
 		}
 	}
 	return missing > 0
 }
 
-// GatherLeftover finds a Run that was created late, or a pod that has not ended and whose Run was deleted. It asks the API server for pods, just before
-// the next Run is named or the Stack goes, and only where the Run that was named last does not exist, or an earlier Stack of this name left a State.
+// GatherLeftover finds a Run that was created late, or a pod that has not ended and whose Run was deleted. It asks the
+// API server for pods, just before the next Run is named or the Stack goes, and only where the Run that was named last
+// does not exist, or an earlier Stack of this name left a State.
 func (g *Gatherer) GatherLeftover(ctx context.Context, w *decision.Snapshot) error {
 	if w.Leftover.Run = w.LateRun; w.LateRun != "" {
 		return nil

@@ -17,7 +17,7 @@ import (
 // largestScript is how long the script of a hook or a command may be, wherever it comes from.
 const largestScript = 64 << 10
 
-// gatherScripts puts the text of hooks, commands and policies into the document, or says what is wrong with it.
+// gatherScripts puts the text of hooks, commands and policies into the document, or reports what is wrong with it.
 func (g *Gatherer) gatherScripts(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) (err error) {
 	for i, h := range w.Stack.Spec.Hooks {
 		script := h.Script
@@ -27,7 +27,7 @@ func (g *Gatherer) gatherScripts(ctx context.Context, w *decision.Snapshot, doc 
 			}
 		}
 		hook := inputs.Hook{Step: h.Step, When: h.When, Script: script}
-		if h.OnFailure != v1alpha1.HookFail { // what is said and what is meant without a word are one
+		if h.OnFailure != v1alpha1.HookFail { // the default is the same as no value
 			hook.OnFailure = h.OnFailure
 		}
 		doc.Hooks = append(doc.Hooks, hook)
@@ -36,12 +36,12 @@ func (g *Gatherer) gatherScripts(ctx context.Context, w *decision.Snapshot, doc 
 		return err
 	}
 	for i, p := range w.Stack.Spec.Policies {
-		said, err := g.text(ctx, w, policyField(i), p.ConfigMap.Name)
+		text, err := g.text(ctx, w, policyField(i), p.ConfigMap.Name)
 		if err != nil || w.Problem != nil {
 			return err
 		}
-		pinned := inputs.Policy{Name: p.ConfigMap.Name, Files: source.PoliciesIn(said)}
-		if w.Problem, err = g.Sources.CheckPolicy(ctx, policyField(i), pinned, said); err != nil || w.Problem != nil {
+		pinned := inputs.Policy{Name: p.ConfigMap.Name, Files: source.PoliciesIn(text)}
+		if w.Problem, err = g.Sources.CheckPolicy(ctx, policyField(i), pinned, text); err != nil || w.Problem != nil {
 			return err
 		}
 		doc.Policies = append(doc.Policies, pinned)
@@ -70,17 +70,17 @@ func (g *Gatherer) gatherCommands(ctx context.Context, w *decision.Snapshot, doc
 
 // script is the one that a key of a ConfigMap holds.
 func (g *Gatherer) script(ctx context.Context, w *decision.Snapshot, why string, ref *v1alpha1.KeyRef) (string, error) {
-	said, err := g.text(ctx, w, why, ref.Name)
+	text, err := g.text(ctx, w, why, ref.Name)
 	if err != nil || w.Problem != nil {
 		return "", err
 	}
-	script, ok := said.Files[ref.Key]
+	script, ok := text.Files[ref.Key]
 	invalid := v1alpha1.ReasonHookInvalid
 	if strings.HasPrefix(why, inputs.CommandsField) {
 		invalid = v1alpha1.ReasonCommandInvalid
 	}
 	switch {
-	case slices.Contains(said.Binary, ref.Key):
+	case slices.Contains(text.Binary, ref.Key):
 		w.Problem = &decision.Problem{Reason: invalid, Message: fmt.Sprintf("key %s of ConfigMap %s is not text (%s)", ref.Key, ref.Name, why)}
 	case !ok:
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonConfigMapKeyNotFound, Message: fmt.Sprintf(
@@ -92,18 +92,18 @@ func (g *Gatherer) script(ctx context.Context, w *decision.Snapshot, why string,
 	return script, nil
 }
 
-// text is what a ConfigMap says, as new as the cache knows it or newer.
+// text is the content of a ConfigMap, as new as the cache has it or newer.
 func (g *Gatherer) text(ctx context.Context, w *decision.Snapshot, why, name string) (*source.Text, error) {
 	meta, err := g.metadata(ctx, w.Stack.Namespace, "ConfigMap", name)
 	if err != nil {
 		return nil, err
 	}
-	var said *source.Text
+	var text *source.Text
 	if meta != nil {
-		said, err = g.Sources.Text(ctx, client.ObjectKeyFromObject(meta), source.VersionOf(meta))
+		text, err = g.Sources.Text(ctx, client.ObjectKeyFromObject(meta), source.VersionOf(meta))
 	}
-	if err == nil && said == nil {
+	if err == nil && text == nil {
 		w.Problem = Reference{Kind: "ConfigMap", Name: name, Why: why}.problem()
 	}
-	return said, err
+	return text, err
 }

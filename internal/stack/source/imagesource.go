@@ -17,8 +17,8 @@ import (
 	"cairn.dev/cairn/internal/repository"
 )
 
-// PackImage puts what an image is built from into the build, of code that is not from git. The version is that of its ConfigMap, if it is from one.
-// The error is repository.ErrNoDockerfile when the code has no such file.
+// PackImage puts what an image is built from into the build, of code that is not from git. The version is that of its
+// ConfigMap, if it is from one. The error is repository.ErrNoDockerfile when the code has no such file.
 func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version string, build *inputs.Build) error {
 	if stack.Spec.Source.ConfigMap == nil {
 		version = inlineVersion(stack)
@@ -39,7 +39,8 @@ func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version 
 	return err
 }
 
-// within leaves those files that are below the context's folder, the Dockerfile and what is read beside it; nil when there is no Dockerfile.
+// within leaves those files that are below the context's folder, the Dockerfile and what is read beside it; nil when
+// there is no Dockerfile.
 func within(files map[string][]byte, build *inputs.Build) map[string][]byte {
 	if _, ok := files[build.Spec.Dockerfile]; !ok {
 		return nil

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// packsAtOnce is how many archives are made at once that need the network, for each namespace.
+	// packsAtOnce is how many archives that need the network are created at once, for each namespace.
 	packsAtOnce = 2
 	// packFor is how long one may take, and packAgain when one that failed is tried again.
 	packFor   = 10 * time.Minute
 	packAgain = time.Minute
 )
 
-// NotPacked says that an archive is being made, or could not be made for a reason that may pass.
+// NotPacked reports that an archive is being created, or could not be created for a transient reason.
 type NotPacked struct {
 	why   error
 	Again time.Duration
@@ -36,7 +36,7 @@ func (e *NotPacked) Error() string {
 
 func (e *NotPacked) Unwrap() error { return e.why }
 
-// packs makes archives that need the network: a remote that does not answer must not hold up a reconcile.
+// packs creates archives that need the network: a remote that does not answer must not hold up a reconcile.
 type packs struct {
 	ended chan repository.Event
 
@@ -49,7 +49,7 @@ type packs struct {
 	work    sync.WaitGroup
 }
 
-// packing is one archive that is being made, or could not be made.
+// packing is one archive that is being created, or could not be created.
 type packing struct {
 	waiting map[types.NamespacedName]bool
 	ask     repository.Ask
@@ -74,13 +74,13 @@ func (p *packs) start(ctx context.Context) error {
 	return nil
 }
 
-// pack begins to make the archive of a key, or says what became of it. When it is made the caller is told by an event,
-// and does not ask again. What failed is tried again at once for another spec of the Repository or request on it.
+// pack begins to create the archive of a key, or returns its result. When the archive is created the caller gets an
+// event, and does not poll. A failure is retried at once for another spec of the Repository or a request on it.
 func (p *packs) pack(stack types.NamespacedName, key string, ask repository.Ask, do func(context.Context) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	// What failed is tried again after a while, or nobody asks for it again: of a branch that moves on no commit is wanted twice.
+	// A failure is retried after a while, or never: once a branch moved, no Stack needs its earlier commit.
 	maps.DeleteFunc(p.all, func(_ string, one *packing) bool { return one.err != nil && now.Sub(one.at) >= packAgain })
 	one := p.all[key]
 	if one != nil && one.err != nil && one.ask != ask {

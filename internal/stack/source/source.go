@@ -1,4 +1,5 @@
-// Package source packs the code of Stacks into archives in the bucket, and reads the ConfigMaps with their scripts and policies.
+// Package source packs the code of Stacks into archives in the bucket, and reads the ConfigMaps with their scripts and
+// policies.
 package source
 
 import (
@@ -40,16 +41,17 @@ type Sources struct {
 	Bucket inputs.Bucket
 	// packed remembers which archive a version of a ConfigMap became, so that it is read once.
 	packed *lru.Cache[string, string]
-	// texts are the ConfigMaps of hooks and policies by their version, and checked what is wrong with policies by what they
-	// say; empty for nothing.
+	// texts are the ConfigMaps of hooks and policies by their version, and checked the errors of policies by their
+	// content; empty for none.
 	texts   *weightedlru.Cache[string, *Text]
 	checked *lru.Cache[string, string]
-	// closures reads what code that is not from git says of its engine, and said remembers it by the code's version.
+	// closures reads the engine settings in code that is not from git, and facts caches them by the code's version.
 	closures *closure.Closures
-	said     *lru.Cache[string, closure.Engine]
+	facts    *lru.Cache[string, closure.Engine]
 	later    *packs
 
-	// Compile says what is wrong with policies. It compiles them in this process unless it is set to something safer.
+	// Compile returns what is wrong with policies. It compiles them in this process unless it is set to a safer
+	// function.
 	Compile func(context.Context, []policy.Module) error
 }
 
@@ -70,13 +72,13 @@ func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 	if err != nil {
 		panic(err) // as above
 	}
-	said, err := lru.New[string, closure.Engine](knownSources)
+	facts, err := lru.New[string, closure.Engine](knownSources)
 	if err != nil {
 		panic(err) // as above
 	}
 	return &Sources{
 		live: live, Bucket: bucket, packed: packed, texts: weightedlru.New[string, *Text](knownTexts, weightedlru.EntryOverhead), checked: checked,
-		closures: closure.New(closure.Options{Remember: knownSources}), said: said, later: newPacks(),
+		closures: closure.New(closure.Options{Remember: knownSources}), facts: facts, later: newPacks(),
 		Compile: func(_ context.Context, modules []policy.Module) error {
 			_, err := policy.Compile(modules)
 			return err
@@ -84,28 +86,28 @@ func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 	}
 }
 
-// Packed gives the Stacks whose code is packed now, or could not be.
+// Packed sends the Stacks whose code is packed now, or could not be.
 func (s *Sources) Packed() <-chan repository.Event { return s.later.ended }
 
-// Start owns the packing that goes on beside reconciles: when ctx is done it is ended and waited for.
+// Start owns the packing beside reconciles: when ctx is done it is stopped and waited for.
 func (s *Sources) Start(ctx context.Context) error { return s.later.start(ctx) }
 
 // Packed is code that is not from git.
 type Packed struct {
 	// Digest of its archive.
 	Digest string
-	// Engine is what it says of its engine's version.
+	// Engine has the settings in the code about its engine's version.
 	Engine closure.Engine
 }
 
-// Pack gives the Stack's code as it is now, for an engine. The version of a ConfigMap is "" for one that is not there.
+// Pack returns the Stack's current code, for an engine. The version of a ConfigMap is "" for one that does not exist.
 func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version string, engine v1alpha1.EngineName) (Packed, *decision.Problem, error) {
 	source, terragrunt := stack.Spec.Source, engine == v1alpha1.EngineTerragrunt
 	if source.ConfigMap == nil {
 		return s.keep(ctx, inlineVersion(stack), terragrunt, func() map[string][]byte { return bytesOf(source.Inline) })
 	}
 	if version == "" {
-		return Packed{}, &decision.Problem{Reason: v1alpha1.ReasonSourceNotFound, Message: fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
+		return Packed{}, &decision.Problem{Reason: v1alpha1.ReasonSourceNotFound, Message: fmt.Sprintf("ConfigMap %s is not found: create it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
 	}
 	if p, err := s.knownOf(ctx, version, terragrunt); p.Digest != "" || err != nil {
 		return p, nil, err
@@ -125,8 +127,8 @@ func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version strin
 	})
 }
 
-// Keep gives the digest of the archive of code from git. It is made once for all that has the same content: at once when all
-// of it is in the mirror, and otherwise beside the caller, who gets a *notPacked until it is done.
+// Keep returns the digest of the archive of code from git. It is created once for all code with the same content: at
+// once when all of it is in the mirror, and otherwise beside the caller, who gets a *NotPacked until it is done.
 func (s *Sources) Keep(ctx context.Context, stack types.NamespacedName, code repository.Code) (string, error) {
 	if digest, err := s.known(ctx, code.Key); digest != "" || err != nil {
 		return digest, err
@@ -150,8 +152,8 @@ func (s *Sources) Keep(ctx context.Context, stack types.NamespacedName, code rep
 	return digest, nil
 }
 
-// known gives the digest of the archive that a version became, while the bucket has it: what nobody referred to for a time
-// is not there any more, and is made again.
+// known returns the digest of the archive that was created of a version, while the bucket has it: an archive without
+// references is deleted after a time, and created again.
 func (s *Sources) known(ctx context.Context, version string) (string, error) {
 	digest, ok := s.packed.Get(version)
 	if !ok {
@@ -168,7 +170,7 @@ func (s *Sources) known(ctx context.Context, version string) (string, error) {
 	return digest, nil
 }
 
-// pack makes the archive of code from git and keeps it.
+// pack creates the archive of code from git and stores it.
 func (s *Sources) pack(ctx context.Context, code repository.Code) error {
 	var archive bytes.Buffer
 	if err := code.Archive(ctx, &archive); err != nil {
@@ -205,25 +207,25 @@ func (s *Sources) keep(ctx context.Context, version string, terragrunt bool, rea
 		return Packed{}, problem, nil
 	}
 	p := Packed{Engine: s.closures.Engine(ctx, files, terragrunt)}
-	s.said.Add(saidKey(version, terragrunt), p.Engine)
+	s.facts.Add(factsKey(version, terragrunt), p.Engine)
 	var err error
 	p.Digest, err = s.keepFiles(ctx, version, files)
 	return p, nil, err
 }
 
-// knownOf gives what is remembered of a version of code that is not from git; no Digest when that is not all of it.
+// knownOf returns what is cached of a version of code that is not from git; no Digest when a part is absent.
 func (s *Sources) knownOf(ctx context.Context, version string, terragrunt bool) (p Packed, err error) {
-	said, ok := s.said.Get(saidKey(version, terragrunt))
+	facts, ok := s.facts.Get(factsKey(version, terragrunt))
 	if !ok {
 		return Packed{}, nil
 	}
-	p.Engine = said
+	p.Engine = facts
 	p.Digest, err = s.known(ctx, version)
 	return p, err
 }
 
-// saidKey is by whom the code is read, too: Terragrunt's own file counts for Terragrunt only.
-func saidKey(version string, terragrunt bool) string {
+// factsKey is by whom the code is read, too: Terragrunt's own file counts for Terragrunt only.
+func factsKey(version string, terragrunt bool) string {
 	return fmt.Sprintf("%s %t", version, terragrunt)
 }
 
@@ -240,7 +242,8 @@ func (s *Sources) keepFiles(ctx context.Context, version string, files map[strin
 	return digest, nil
 }
 
-// inlineVersion names the code in a spec by what it says: that of many Stacks which are made alike is packed and remembered once.
+// inlineVersion is the version of the code in a spec, by its content: equal code of many Stacks is packed and cached
+// once.
 func inlineVersion(stack *v1alpha1.Stack) string {
 	sum, files := sha256.New(), stack.Spec.Source.Inline
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -249,7 +252,7 @@ func inlineVersion(stack *v1alpha1.Stack) string {
 	return "inline/" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// check refuses files that could end up outside the root module, and a source without code.
+// check rejects files that could end up outside the root module, and a source without code.
 func check(files map[string][]byte) *decision.Problem {
 	code := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -269,7 +272,7 @@ func check(files map[string][]byte) *decision.Problem {
 // zips are used again: one is a megabyte, and after a start all Stacks are packed.
 var zips = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
 
-// pack makes the same archive of the same files, always.
+// pack creates the same archive of the same files, always.
 func pack(files map[string][]byte) ([]byte, error) {
 	var buf bytes.Buffer
 	zip := zips.Get().(*gzip.Writer)

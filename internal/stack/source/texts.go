@@ -20,19 +20,19 @@ import (
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
-// Text is what a ConfigMap says.
+// Text is the content of a ConfigMap.
 type Text struct {
 	Files map[string]string
-	// digest of its name and of what it says.
+	// digest of its name and of its content.
 	digest string
 	// Binary are the keys that hold no text.
 	Binary []string
 }
 
-// Text reads a ConfigMap past the cache, once for each version; nil when it is not there any more.
+// Text reads a ConfigMap past the cache, once for each version; nil when it does not exist any more.
 func (s *Sources) Text(ctx context.Context, key client.ObjectKey, version string) (*Text, error) {
-	if said, ok := s.texts.Get(version); ok {
-		return said, nil
+	if text, ok := s.texts.Get(version); ok {
+		return text, nil
 	}
 	var cm corev1.ConfigMap
 	err := s.live.Get(ctx, key, &cm)
@@ -46,15 +46,15 @@ func (s *Sources) Text(ctx context.Context, key client.ObjectKey, version string
 	if err != nil {
 		return nil, err
 	}
-	said := &Text{Files: cm.Data, digest: inputs.Digest(data), Binary: slices.Sorted(maps.Keys(cm.BinaryData))}
-	s.texts.Add(VersionOf(&cm), said, len(data))
-	return said, nil
+	text := &Text{Files: cm.Data, digest: inputs.Digest(data), Binary: slices.Sorted(maps.Keys(cm.BinaryData))}
+	s.texts.Add(VersionOf(&cm), text, len(data))
+	return text, nil
 }
 
 // PoliciesIn are the files of a ConfigMap that are policies.
-func PoliciesIn(said *Text) map[string]string {
+func PoliciesIn(text *Text) map[string]string {
 	files := map[string]string{}
-	for name, content := range said.Files {
+	for name, content := range text.Files {
 		if isPolicy(name) {
 			files[name] = content
 		}
@@ -66,23 +66,24 @@ func isPolicy(name string) bool {
 	return slices.Contains([]string{".rego", ".yaml", ".yml"}, path.Ext(name))
 }
 
-// CheckPolicy refuses what would not be asked as it is meant: nobody looks for the policy that is never asked.
-func (s *Sources) CheckPolicy(ctx context.Context, why string, p inputs.Policy, said *Text) (*decision.Problem, error) {
+// CheckPolicy rejects a policy that would not be evaluated as intended: no user would notice a policy that is never
+// evaluated.
+func (s *Sources) CheckPolicy(ctx context.Context, why string, p inputs.Policy, text *Text) (*decision.Problem, error) {
 	invalid := func(message string) (*decision.Problem, error) {
 		return &decision.Problem{Reason: v1alpha1.ReasonPolicyInvalid, Message: runinfo.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
 	}
-	for _, key := range slices.Concat(slices.Sorted(maps.Keys(said.Files)), said.Binary) {
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(text.Files)), text.Binary) {
 		if !isPolicy(key) {
 			return invalid(fmt.Sprintf("key %s of ConfigMap %s ends in none of .rego, .yaml and .yml", key, p.Name))
 		}
 	}
-	if i := slices.IndexFunc(said.Binary, isPolicy); i >= 0 {
-		return invalid(fmt.Sprintf("key %s of ConfigMap %s is not text", said.Binary[i], p.Name))
+	if i := slices.IndexFunc(text.Binary, isPolicy); i >= 0 {
+		return invalid(fmt.Sprintf("key %s of ConfigMap %s is not text", text.Binary[i], p.Name))
 	}
 	if len(p.Files) == 0 {
 		return invalid(fmt.Sprintf("ConfigMap %s has no key that ends in .rego, .yaml or .yml", p.Name))
 	}
-	wrong, err := s.compile(ctx, p, said.digest)
+	wrong, err := s.compile(ctx, p, text.digest)
 	if err != nil {
 		return nil, fmt.Errorf("compile the policies of ConfigMap %s: %w", p.Name, err)
 	}
@@ -92,7 +93,7 @@ func (s *Sources) CheckPolicy(ctx context.Context, why string, p inputs.Policy, 
 	return nil, nil
 }
 
-// compile says what is wrong with policies; once for all ConfigMaps of one name that say the same, in whatever namespace.
+// compile returns what is wrong with policies; once for all ConfigMaps of one name and content, in whatever namespace.
 func (s *Sources) compile(ctx context.Context, p inputs.Policy, digest string) (string, error) {
 	if wrong, ok := s.checked.Get(digest); ok {
 		return wrong, nil
@@ -108,7 +109,7 @@ func (s *Sources) compile(ctx context.Context, p inputs.Policy, digest string) (
 		wrong = err.Error()
 	case errors.Is(err, policy.ErrTooMuch):
 		wrong = fmt.Sprintf("the policies of ConfigMap %s cannot be compiled: %v", p.Name, err)
-	case err != nil: // nobody knows
+	case err != nil: // the result is not known
 		return "", err
 	}
 	s.checked.Add(digest, wrong)
