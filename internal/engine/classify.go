@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// Class says what to do about a failure.
+// Class is how to handle a failure.
 type Class string
 
 // What to do about a failure.
@@ -18,11 +18,11 @@ const (
 	ConfigurationError Class = runnerapi.FailureConfigurationError
 )
 
-// Classify returns the class of a failed step from its exit code and its errors. It asks one question: would a person
-// have to change something? When in doubt the answer is no, because a retry costs little and is limited.
+// Classify returns the class of a failed step from its exit code and its errors. It answers one question: must a user
+// change something? When in doubt the answer is no, because a retry costs little and is limited.
 //
-//   - An apply fails on the world, not on the code: a retry begins with a new plan, which knows the code's mistakes.
-//   - An engine that was killed, or said nothing, was not the one at fault.
+//   - An apply fails because of the infrastructure, not the code: a retry begins with a new plan, which detects errors in the code.
+//   - An engine that was killed, or printed no error, was not the cause.
 //   - Otherwise the first error decides, by the first rule that fits it.
 func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 	first := FirstError(diagnostics)
@@ -37,16 +37,16 @@ func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 			return rule.class
 		}
 	}
-	// With a place in the code and no resource it is about the code itself. With a resource it is what a provider
-	// says, and that may be "try later".
+	// With a place in the code and no resource it is about the code itself. With a resource it is the message of a
+	// provider, and that may be transient.
 	if first.Range != nil && first.Address == "" {
 		return ConfigurationError
 	}
 	return Transient
 }
 
-// rules are the errors whose place in the code, or the lack of one, says the wrong thing about them. A summary matches
-// as a prefix, a detail anywhere. docs/failures.md tells people of them.
+// rules are the errors whose place in the code, or the lack of one, is misleading. A summary matches
+// as a prefix, a detail anywhere. docs/failures.md describes them.
 var rules = []rule{
 	// They have a place in the code, but are about the network or the world.
 	{"Failed to download module", "", Transient},
@@ -81,9 +81,9 @@ func (r rule) fits(d Diagnostic) bool {
 	return strings.HasPrefix(d.Summary, r.summary) && strings.Contains(d.Detail, r.detail)
 }
 
-// notLetIn are words of backends' servers for what the same credentials, or the same name, would be answered again. They are anywhere in an init's error, which
-// has no more to go by.
-var notLetIn = []string{
+// deniedWords are words of backends' servers for requests that fail again with the same credentials, or the same name.
+// They can be anywhere in an init's error, which has no other detail.
+var deniedWords = []string{
 	// s3
 	"NoSuchBucket", "https response error StatusCode: 403", "No valid credential sources found",
 	// gcs
@@ -100,5 +100,5 @@ var notLetIn = []string{
 
 func saysOfBackend(d Diagnostic) bool {
 	said := d.Summary + "\n" + d.Detail
-	return slices.ContainsFunc(notLetIn, func(words string) bool { return strings.Contains(said, words) })
+	return slices.ContainsFunc(deniedWords, func(words string) bool { return strings.Contains(said, words) })
 }

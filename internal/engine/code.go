@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// OverrideFile makes the engine keep the state where Cairn tells it to. Engines read files of that kind in the order of
-// their names, the last one wins.
+// OverrideFile sets the backend to which Cairn has the engine write the state. Engines read files of that kind in the
+// order of their names, the last one wins.
 const OverrideFile = "zz_cairn_override.tf"
 
 // Backend is where the engine keeps the state itself. The zero one is Cairn's, which engines know as http.
@@ -28,7 +28,7 @@ type Backend struct {
 	FromCode bool
 }
 
-// ForbiddenBackend says why no state can be kept in a backend of a type; empty when one can.
+// ForbiddenBackend returns why no state can be kept in a backend of a type; empty when one can.
 func ForbiddenBackend(kind string) string {
 	switch kind {
 	case "", "local":
@@ -53,76 +53,76 @@ func (b Backend) Override() string {
 // Own reports whether the state is in no store of Cairn's.
 func (b Backend) Own() bool { return b.FromCode || b.Type != "" }
 
-// Override is what OverrideFile holds when Cairn keeps the state. The address is not in it but comes from the environment: a saved plan remembers
-// a backend's arguments, and the pod that applies it may have another address.
+// Override is what OverrideFile holds when Cairn keeps the state. The address is not in it but comes from the
+// environment: a saved plan remembers a backend's arguments, and the pod that applies it may have another address.
 const Override = `terraform {
   backend "http" {}
 }
 `
 
-// Refused is why Cairn cannot run some code; a person has to change it.
-type Refused struct {
+// Rejection is why Cairn cannot run some code; a user has to change it.
+type Rejection struct {
 	Reason string
 	// Code is the reason for programs; empty for most.
 	Code string
 }
 
-func (r *Refused) Error() string { return r.Reason }
+func (r *Rejection) Error() string { return r.Reason }
 
-// CheckCode looks for what would make an engine keep the state of a root module elsewhere than Override says, would
-// lose one that is there, or would end everything by mistake. The error is a *Refused when the code is at fault. Code
-// that cannot be read is none of its business: the engine says better what is wrong with it.
+// CheckCode checks for code with which an engine would keep the state of a root module elsewhere than in the backend of
+// Override, would lose an existing state, or would destroy everything by mistake. The error is a *Rejection when the
+// code is at fault. It ignores code that cannot be read: the engine has a better message for it.
 //
-// Where Terragrunt puts the root module together, the code may be elsewhere: CheckBackend looks at what came of it.
+// Where Terragrunt assembles the root module, the code may be elsewhere: CheckBackend checks the result.
 func CheckCode(e Engine, b Backend, root fs.FS) error {
 	names, code, err := codeFiles(root)
 	if err != nil {
 		return err
 	}
 	if names[LocalState] {
-		return refuse("the code comes with a state (%s), which Cairn would ignore: move it into Cairn or take the file away", LocalState)
+		return reject("the code comes with a state (%s), which Cairn would ignore: move it into Cairn or take the file away", LocalState)
 	}
 	for _, name := range code {
 		base, _ := split(name)
 		if base+".tf" == OverrideFile || base+".tf" == ImportFile {
-			return refuse("the code has a file %s; this name is Cairn's own", name)
+			return reject("the code has a file %s; this name is Cairn's own", name)
 		}
 		text, err := readCode(root, name)
 		if err != nil {
 			return err
 		}
 		if found := block(name, text, "encryption"); found != nil && b.Own() {
-			return refuse("%s: the engine encrypts the state, and Cairn's copy of what is in spec.backend would be in clear: take the encryption block away, or "+
+			return reject("%s: the engine encrypts the state, and Cairn's copy of what is in spec.backend would be in clear: take the encryption block away, or "+
 				"leave the state to Cairn, which keeps it as the engine encrypts it", at(found))
 		}
 		if found := block(name, text, "cloud"); found != nil {
-			return &Refused{Code: BackendInCode, Reason: fmt.Sprintf(
+			return &Rejection{Code: BackendInCode, Reason: fmt.Sprintf(
 				"%s: the code keeps its state in a cloud block; move the state into Cairn and take the block away", at(found))}
 		}
 		found := block(name, text, "backend")
 		if found != nil && !b.FromCode && strings.HasSuffix(base, "_override") && name > OverrideFile {
-			return refuse("%s: an override file whose name sorts after %s must not have a backend block", at(found), OverrideFile)
+			return reject("%s: an override file whose name sorts after %s must not have a backend block", at(found), OverrideFile)
 		}
 	}
 	if _, terragrunt := e.(Terragrunt); terragrunt {
 		if !names[TerragruntFile] && !names[TerragruntFile+".json"] {
-			return refuse("there is no %s in the root module's folder", TerragruntFile)
+			return reject("there is no %s in the root module's folder", TerragruntFile)
 		}
 		return nil
 	}
 	if len(code) == 0 {
-		// The engine would say so too, were it not for OverrideFile; with it, it would plan the end of everything.
-		return refuse("there is no code: no file named *.tf or *.tofu in the root module")
+		// The engine would reject it too without OverrideFile; with it, it would plan to destroy everything.
+		return reject("there is no code: no file named *.tf or *.tofu in the root module")
 	}
 	return nil
 }
 
-// CheckBackend looks at what an init made of the code, in the folder where it ran: the state has to be where Override
-// says. The error is a *Refused when it is not. It returns the type of the backend.
+// CheckBackend checks the result of an init, in the folder where it ran: the state has to be in the backend of
+// Override. The error is a *Rejection when it is not. It returns the type of the backend.
 func CheckBackend(b Backend, root fs.FS) (string, error) {
 	data, err := fs.ReadFile(root, path.Join(DataDir, LocalState))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read what init made: %w", err)
+		return "", fmt.Errorf("read the result of init: %w", err)
 	}
 	var made struct{ Backend struct{ Type string } }
 	if err == nil {
@@ -132,14 +132,14 @@ func CheckBackend(b Backend, root fs.FS) (string, error) {
 	switch {
 	case b.FromCode && (err == nil || errors.Is(err, fs.ErrNotExist)):
 		if why := ForbiddenBackend(made.Backend.Type); why != "" {
-			return "", refuse("spec.backend.fromCode, and the code has no backend that can keep the state: %s", why)
+			return "", reject("spec.backend.fromCode, and the code has no backend that can keep the state: %s", why)
 		}
 		return made.Backend.Type, nil
 	case b.Type != "":
 		want = b.Type
 	}
 	if err != nil || made.Backend.Type != want {
-		return "", refuse("the code keeps its state elsewhere (backend %q); Cairn's %s does not come last in it", made.Backend.Type, OverrideFile)
+		return "", reject("the code keeps its state elsewhere (backend %q); Cairn's %s does not come last in it", made.Backend.Type, OverrideFile)
 	}
 	return want, nil
 }
@@ -156,7 +156,7 @@ type OwnBackend struct {
 }
 
 // FindBackend returns the backend block of a root module that OverrideFile replaces; nil when there is none. A block of
-// type local is none: it says what the engine does without it, and the file that it names is on somebody's machine.
+// type local does not count: it is the default of the engine, and the file that it names is on a user's machine.
 func FindBackend(root fs.FS) (*OwnBackend, error) {
 	_, code, err := codeFiles(root)
 	if err != nil {
@@ -208,8 +208,8 @@ func arguments(body hcl.Body) map[string]json.RawMessage {
 	return all
 }
 
-// Refuse is the error where Cairn has no state of a Stack: a plan on an empty state creates again what exists.
-func (o *OwnBackend) Refuse(e Engine, stack string) error {
+// Reject is the error where Cairn has no state of a Stack: a plan on an empty state creates again what exists.
+func (o *OwnBackend) Reject(e Engine, stack string) error {
 	block, pull := "the backend block", e.Program()+" init && "+e.Program()+" state pull"
 	if _, ok := e.(Terragrunt); ok {
 		block, pull = "remote_state or the backend block", e.Program()+" run -- state pull"
@@ -218,7 +218,7 @@ func (o *OwnBackend) Refuse(e Engine, stack string) error {
 	if ForbiddenBackend(o.Type) != "" {
 		keep = ""
 	}
-	return &Refused{Code: BackendInCode, Reason: fmt.Sprintf(
+	return &Rejection{Code: BackendInCode, Reason: fmt.Sprintf(
 		"%s: the code keeps its state in backend %q, and Cairn has no state of Stack %s: a plan would create again what exists. "+
 			"%sTo move the state to Cairn: %s > %s.tfstate, then cairn state push %s %s.tfstate. If there is no state yet, delete %s",
 		o.At, o.Type, stack, keep, pull, stack, stack, stack, block)}
@@ -231,12 +231,14 @@ func readCode(root fs.FS, name string) ([]byte, error) {
 		return text, nil
 	}
 	if target, bad := fs.ReadLink(root, name); bad == nil && errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse("%s is a symlink to %q, which is not in the repository: correct the symlink, or delete it", name, target)
+		return nil, reject("%s is a symlink to %q, which is not in the repository: correct the symlink, or delete it", name, target)
 	}
 	return nil, fmt.Errorf("read the code: %w", err)
 }
 
-func refuse(format string, args ...any) error { return &Refused{Reason: fmt.Sprintf(format, args...)} }
+func reject(format string, args ...any) error {
+	return &Rejection{Reason: fmt.Sprintf(format, args...)}
+}
 
 // codeFiles returns the names of all files in a root module's folder, and those of them that an engine reads as code.
 func codeFiles(root fs.FS) (names map[string]bool, code []string, err error) {
@@ -260,7 +262,7 @@ func codeFiles(root fs.FS) (names map[string]bool, code []string, err error) {
 	return names, code, nil
 }
 
-// split returns the name of a file of code without what says the kind of it, and the latter; or no kind.
+// split returns the name of a file of code without its suffix, and the suffix; no suffix for other files.
 func split(name string) (base, kind string) {
 	for _, kind := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
 		if base, ok := strings.CutSuffix(name, kind); ok {
@@ -290,5 +292,5 @@ func block(name string, text []byte, kind string) *hcl.Block {
 	return nil
 }
 
-// at is where a block is, for people.
+// at is the place of a block, for messages.
 func at(b *hcl.Block) string { return fmt.Sprintf("%s:%d", b.DefRange.Filename, b.DefRange.Start.Line) }

@@ -22,7 +22,7 @@ type Diagnostic struct {
 	Snippet *Snippet `json:"snippet,omitempty"`
 }
 
-// Snippet says what the code calls where a diagnostic is about a function.
+// Snippet has the call in the code where a diagnostic is about a function.
 type Snippet struct {
 	FunctionCall *FunctionCall `json:"function_call,omitempty"`
 }
@@ -60,8 +60,8 @@ const halted = "execution halted"
 // prologue begins the text of an init of Terraform 1.9 and later whose code is wrong; what is wrong with it follows.
 const prologue = "Terraform encountered problems during initialisation"
 
-// FirstError returns the error that says most about a failure: the first one, but for those that only say that the engine
-// was asked to stop, or that errors follow. It is nil when there is none.
+// FirstError returns the error that explains most of a failure: the first one, except for those that only report that
+// the engine was asked to stop, or that errors follow. It is nil when there is none.
 func FirstError(diagnostics []Diagnostic) *Diagnostic {
 	var first *Diagnostic
 	for i, d := range diagnostics {
@@ -97,8 +97,8 @@ func (d Diagnostic) String() string {
 	return text
 }
 
-// file returns the path within the root module. What lies outside of it are Cairn's own copies of variable files, whose
-// place means nothing to a person.
+// file returns the path within the root module. Files outside of it are Cairn's own copies of variable files, whose
+// path is of no use to a user.
 func (r *Range) file() string {
 	if path.IsAbs(r.Filename) || strings.HasPrefix(r.Filename, "../") {
 		return path.Base(r.Filename)
@@ -106,11 +106,11 @@ func (r *Range) file() string {
 	return r.Filename
 }
 
-// place is how an engine's text tells where in the code an error is.
+// place is the line in an engine's text with the place in the code of an error.
 var place = regexp.MustCompile(`^  on (.+) line (\d+)(?:,|:|$)`)
 
-// ReadErrors finds the errors in what an engine printed for people, for when it tells no events. Of each it reads what
-// an event would tell:
+// ReadErrors finds the errors in the text output of an engine, for when it prints no events. Of each it reads the
+// fields that an event has:
 //
 //	Error: summary
 //
@@ -153,7 +153,7 @@ func ReadErrors(text string) []Diagnostic {
 	return all
 }
 
-// locate reads a line before the detail; those with code say nothing.
+// locate reads a line before the detail; lines with code are ignored.
 func (d *Diagnostic) locate(line string) {
 	if address, ok := strings.CutPrefix(line, "  with "); ok {
 		d.Address = strings.TrimSuffix(strings.TrimSuffix(address, ","), ":")
@@ -169,31 +169,32 @@ func (d *Diagnostic) locate(line string) {
 // LockFailed is the summary of an engine that could not have a lock.
 const LockFailed = "Error acquiring the state lock"
 
-// HeldLock is what an engine told of a lock that it could not have.
+// HeldLock is the report of an engine about a lock that it could not acquire.
 type HeldLock struct {
-	// Said is the backend's word. Example: Already locked for workspace creation: default.
-	Said string
-	// ID of the lock, Who has it, since when and for what, as its backend tells; all empty when it does not.
+	// Message of the backend. Example: Already locked for workspace creation: default.
+	Message string
+	// ID of the lock, Who has it, since when and for what, as its backend reports; all empty when it does not.
 	ID, Who, Since, Operation string
 }
 
-// heldLock is how engines tell it, on one line.
+// heldLock is that report, on one line.
 var heldLock = regexp.MustCompile(`^Error message: (.*) Lock Info: ID: (\S*) Path: .* ?Operation: (\S*) Who: (\S*) Version: \S* Created: (.*?) Info:`)
 
-// LockedBy finds what an engine told of a lock in a backend of a type.
+// LockedBy finds the report of an engine about a lock in a backend of a type.
 //
-// PostgreSQL's locks name nobody, and neither do some answers of http: then the engine shows the lock that it asked for, with its own name, as if it were
-// the one that is held. Where an answer of http names the holder it has the ID twice.
+// PostgreSQL's locks name no holder, and neither do some responses of http: then the engine shows the lock that it
+// asked for, with its own name, as if it were the one that is held. Where a response of http names the holder it has
+// the ID twice.
 func LockedBy(backend string, d Diagnostic) (HeldLock, bool) {
 	found := heldLock.FindStringSubmatch(strings.Join(strings.Fields(d.Detail), " "))
 	if d.Summary != LockFailed || found == nil {
 		return HeldLock{}, false
 	}
-	held := HeldLock{Said: found[1], ID: found[2], Operation: found[3], Who: found[4], Since: found[5]}
-	if slices.Contains([]string{"pg", "http"}, backend) && !strings.Contains(held.Said, "ID="+held.ID) {
-		_, id, _ := strings.Cut(held.Said, "ID=")
+	held := HeldLock{Message: found[1], ID: found[2], Operation: found[3], Who: found[4], Since: found[5]}
+	if slices.Contains([]string{"pg", "http"}, backend) && !strings.Contains(held.Message, "ID="+held.ID) {
+		_, id, _ := strings.Cut(held.Message, "ID=")
 		id, _, _ = strings.Cut(id, " ")
-		held = HeldLock{Said: held.Said, ID: id}
+		held = HeldLock{Message: held.Message, ID: id}
 	}
 	return held, true
 }

@@ -1,7 +1,8 @@
 // Package engine knows the programs that plan and apply code: their arguments, the events they write, what an error
 // means and which code they take. It starts no process and knows nothing of Kubernetes.
 //
-// An engine is a file: tofu.go, terraform.go, terragrunt.go. What they differ in is their arguments and what they print.
+// An engine is a file: tofu.go, terraform.go, terragrunt.go. What they differ in is their arguments and what they
+// print.
 package engine
 
 import (
@@ -38,45 +39,46 @@ const ErroredState = "errored.tfstate"
 // PlanChanges is the exit code of a plan that is not empty.
 const PlanChanges = 2
 
-// Engine gives the arguments of one engine's commands.
+// Engine returns the arguments of one engine's commands.
 //
-// Text is asked for without color: escape codes within a line would cut a secret in two, and it would not be known.
+// Text is always without color: escape codes within a line would cut a secret in two, and it would not be detected.
 type Engine interface {
-	// Name for people.
+	// Name for messages.
 	Name() string
 	// Program is the command's name.
 	Program() string
 	// Version asks for the version, for ParseVersion.
 	Version() []string
-	// Init makes the root module ready. It never upgrades: plan and apply must use the same providers.
+	// Init prepares the root module. It never upgrades: plan and apply must use the same providers.
 	Init(Init) []string
-	// Plan finds out what is to be done. It takes no lock: it only reads the state, and what it found is checked against
-	// the state again when it is applied.
+	// Plan finds out what is to be done. It takes no lock: it only reads the state, and what it found is checked
+	// against the state again when it is applied.
 	Plan(Plan) []string
 	// Apply does what was planned.
 	Apply(Apply) []string
-	// Show tells what a saved plan would do, as JSON.
+	// Show prints the changes of a saved plan, as JSON.
 	Show(Show) []string
 	// Adopt takes one resource that exists into the state, without a plan.
 	Adopt(Adopt) []string
-	// Pull asks for the state in clear, or nothing when there is none. Only one that the engine encrypts, or keeps in a backend of its own, makes it
-	// necessary.
+	// Pull prints the state in clear, or nothing when there is none. It is needed only for a state that the engine
+	// encrypts, or keeps in a backend of its own.
 	Pull(files []string) []string
-	// Push puts the state of a file into the engine's own backend, if that has none or an older one of the same lineage.
+	// Push puts the state of a file into the engine's own backend, if that has none or an older one of the same
+	// lineage.
 	Push(Push) []string
-	// Output asks for all outputs, for ParseOutputs. Only a state that the engine encrypts makes it necessary.
+	// Output prints all outputs, for ParseOutputs. It is needed only for a state that the engine encrypts.
 	Output(files []string) []string
-	// PrintsEvents reports whether a step prints its events, for a Listener, and no text for people.
+	// PrintsEvents reports whether a step prints its events, for a Listener, instead of text.
 	PrintsEvents(Step) bool
 }
 
-// Init is what an init is told.
+// Init has the options of an init.
 type Init struct {
 	// Events is the file that gets the events of an engine that does not print them.
 	Events string
 	// VariableFiles in order; a module's source and the backend may depend on variables (OpenTofu 1.8).
 	VariableFiles []string
-	// Locked refuses any provider that the lock file does not name.
+	// Locked rejects any provider that the lock file does not name.
 	Locked bool
 	// Backend is a file of arguments for the backend; empty for none.
 	Backend string
@@ -89,7 +91,7 @@ func (o Init) backend(args []string) []string {
 	return args
 }
 
-// Plan is what a plan is told.
+// Plan has the options of a plan.
 type Plan struct {
 	Events        string
 	VariableFiles []string
@@ -99,19 +101,19 @@ type Plan struct {
 	Destroy bool
 }
 
-// Apply is what an apply is told.
+// Apply has the options of an apply.
 type Apply struct {
 	Events string
-	// VariableFiles have to be those of the plan. The values are in the plan, and others are refused; the files are for
-	// ephemeral variables and for the keys of encrypted plans and states.
+	// VariableFiles have to be those of the plan. The values are in the plan, and the engine rejects others; the files
+	// are for ephemeral variables and for the keys of encrypted plans and states.
 	VariableFiles []string
 	// Plan is the saved plan.
 	Plan string
-	// Version of the engine that made the plan and applies it; empty when it is not known.
+	// Version of the engine that created the plan and applies it; empty when it is not known.
 	Version string
 }
 
-// Push is what a push of a state is told.
+// Push has the options of a push of a state.
 type Push struct {
 	VariableFiles []string
 	// State is the file that has it.
@@ -128,7 +130,7 @@ func (o Push) args() []string {
 	return args
 }
 
-// Show is what a show is told.
+// Show has the options of a show.
 type Show struct {
 	// VariableFiles have to be those of the plan: they are for the keys of encrypted plans.
 	VariableFiles []string
@@ -155,7 +157,7 @@ func ParseVersion(data []byte) (string, error) {
 		return "", fmt.Errorf("read the engine's version: %w", err)
 	}
 	if answer.Version == "" {
-		return "", errors.New("the engine does not tell its version")
+		return "", errors.New("the engine does not print its version")
 	}
 	return answer.Version, nil
 }

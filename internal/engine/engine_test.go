@@ -189,7 +189,7 @@ func TestCheckBackend(t *testing.T) {
 		if test.made != "" {
 			files[".terraform/terraform.tfstate"] = &fstest.MapFile{Data: []byte(test.made)}
 		}
-		var refused *Refused
+		var refused *Rejection
 		if _, err := CheckBackend(Backend{}, files); errors.As(err, &refused) != test.refuse || (err != nil) != test.refuse {
 			t.Errorf("%s: %v", name, err)
 		}

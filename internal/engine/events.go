@@ -16,25 +16,25 @@ import (
 // longestEvent is how long a line of events may be; longer ones are left out.
 const longestEvent = 4 << 20
 
-// mostErrors is how many errors are kept. The first one is what people need.
+// mostErrors is how many errors are kept. Users need the first one most.
 const mostErrors = 20
 
-// Events is what an engine told while it ran.
+// Events is what an engine reported while it ran.
 type Events struct {
-	// Version of the engine; empty when it did not tell.
+	// Version of the engine; empty when it was not reported.
 	Version string
 	// Errors, in order; when there are very many only the first ones.
 	Errors []Diagnostic
 	// Undeclared has the values for which the code has no variable.
 	Undeclared []Undeclared
-	// Changes that a plan would make.
+	// Changes in a plan.
 	Changes Changes
 	// Imported has the addresses of the resources that a plan would import, whatever else it would do to them.
 	Imported map[string]bool
 	// Done is what an apply did, when it got to its end.
 	Done *Summary
-	// Changed has the addresses of the resources that an apply changed, whether it got to its end or not. One that is
-	// replaced, which the engine tells of twice, is one.
+	// Changed has the addresses of the resources that an apply changed, whether it completed or not. A resource that is
+	// replaced, which the engine reports twice, is there once.
 	Changed map[string]bool
 }
 
@@ -61,7 +61,7 @@ type event struct {
 	Hook       *hook       `json:"hook"`
 }
 
-// hook is what an apply tells of one resource.
+// hook is the report of an apply about one resource.
 type hook struct {
 	Resource struct {
 		Address string `json:"addr"`
@@ -72,7 +72,8 @@ type hook struct {
 	ID     string `json:"id_value"`
 }
 
-// changes reports whether it tells of a change: what is only read, or opened as long as the engine runs, is none.
+// changes reports whether it is about a change: a resource that is only read, or opened as long as the engine runs, is
+// not changed.
 func (h hook) changes() bool {
 	return h.Resource.Address != "" && !slices.Contains([]string{"", "read", "noop"}, h.Action)
 }
@@ -81,10 +82,11 @@ func (h hook) changes() bool {
 // cut off: an engine may have been killed while it wrote.
 func ReadEvents(r io.Reader) (Events, error) { return FollowEvents(r, nil) }
 
-// FollowEvents is ReadEvents while the engine still writes them. It tells heard of each thing that an apply has done.
-func FollowEvents(r io.Reader, heard func(Done)) (Events, error) {
+// FollowEvents is ReadEvents while the engine still writes them. It calls onDone for each change that an apply has
+// done.
+func FollowEvents(r io.Reader, onDone func(Done)) (Events, error) {
 	var all Events
-	tell := teller{heard: heard}
+	tell := notifier{onDone: onDone}
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(lines)
@@ -108,9 +110,9 @@ func FollowEvents(r io.Reader, heard func(Done)) (Events, error) {
 func (all *Events) add(e event) {
 	switch {
 	case e.Type == "version":
-		told := e.OpenTofu + e.Terraform // each tells its own
-		if _, err := version.NewVersion(told); err == nil {
-			all.Version = told
+		reported := e.OpenTofu + e.Terraform // each has its own field
+		if _, err := version.NewVersion(reported); err == nil {
+			all.Version = reported
 		}
 	case e.Type == "diagnostic" && e.Diagnostic != nil:
 		if e.Diagnostic.Severity == "error" && len(all.Errors) < mostErrors {
@@ -153,13 +155,14 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// Done is one thing that an apply has done to a resource.
+// Done is one change that an apply has done to a resource.
 type Done struct {
 	// Address and Type of the resource.
 	Address, Type string
 	// Action as the engine names it.
 	Action string
-	// IDKey is the attribute that identifies it, and ID its value; of what was destroyed the one that is gone. Both may be empty.
+	// IDKey is the attribute that identifies it, and ID its value; of what was destroyed the one that is gone. Both may
+	// be empty.
 	IDKey, ID string
 }
 
@@ -167,15 +170,15 @@ func (h hook) done() Done {
 	return Done{Address: h.Resource.Address, Type: h.Resource.Type, Action: h.Action, IDKey: h.IDKey, ID: h.ID}
 }
 
-// teller tells of each thing that an apply has done, as soon as the engine says so.
-type teller struct {
-	heard func(Done)
-	// ends are what is being destroyed, by address: only the beginning of that tells the ID.
+// notifier calls onDone for each change that an apply has done, as soon as the engine reports it.
+type notifier struct {
+	onDone func(Done)
+	// ends are the resources being destroyed, by address: only the first event of a destroy has the ID.
 	ends map[string]Done
 }
 
-func (t *teller) of(e event) {
-	if t.heard == nil || e.Hook == nil || !e.Hook.changes() {
+func (t *notifier) of(e event) {
+	if t.onDone == nil || e.Hook == nil || !e.Hook.changes() {
 		return
 	}
 	d := e.Hook.done()
@@ -189,12 +192,12 @@ func (t *teller) of(e event) {
 		if d.Action == string(Delete) && d.ID == "" {
 			d = cmp.Or(t.ends[d.Address], d)
 		}
-		t.heard(d)
+		t.onDone(d)
 	}
 }
 
-// valueUndeclared is the warning about a value of a variable file for which the code has no variable. Of many, engines warn of the
-// first two by name.
+// valueUndeclared is the warning about a value of a variable file for which the code has no variable. Of many, engines
+// warn of the first two by name.
 const valueUndeclared = "Value for undeclared variable"
 
 var undeclaredIn = regexp.MustCompile(`declare a variable named "([^"]+)" but a value was found in file "([^"]+)"`)

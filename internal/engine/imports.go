@@ -10,20 +10,20 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// ImportFile takes into the state what applies have made and could not write down. An engine plans it with the rest, so that
-// people see it.
+// ImportFile takes resources into the state that applies have created and could not record there. An engine plans it
+// with the rest, so that users see it.
 const ImportFile = "zz_cairn_journal.tf"
 
-// goneRemote is what engines say of what they are to import and is not there.
+// goneRemote is the message of engines for a resource to import that does not exist.
 const goneRemote = "Cannot import non-existent remote object"
 
-// undeclared is what engines say of what they are to import and is not in the code.
+// undeclared are the messages of engines for a resource to import that is not in the code.
 var undeclared = []string{
 	"Configuration for import target does not exist", "Import block target does not exist", "Cannot import to non-existent resource address",
 	"does not exist in the configuration", "Import to non-existent module",
 }
 
-// Adopt is what an engine is told that is to take a resource that exists into the state.
+// Adopt is a resource that exists and that an engine takes into the state.
 type Adopt struct {
 	VariableFiles []string
 	Address, ID   string
@@ -32,7 +32,7 @@ type Adopt struct {
 // ImportBlocks is what ImportFile holds.
 func ImportBlocks(missing []Missing) []byte {
 	var text bytes.Buffer
-	text.WriteString("# Made by Cairn: an apply that was killed made these, and the state does not have them.\n")
+	text.WriteString("# Created by Cairn: an apply that was killed created these, and the state does not have them.\n")
 	for _, m := range missing {
 		text.WriteString(importBlock(m))
 	}
@@ -53,11 +53,11 @@ func IsAddress(text string) bool {
 }
 
 // SaysGone reports whether what was to be imported does not exist any more: then nothing is lost.
-func SaysGone(said string) bool { return strings.Contains(said, goneRemote) }
+func SaysGone(message string) bool { return strings.Contains(message, goneRemote) }
 
 // SaysUndeclared reports whether the code does not have the address of what was to be imported.
-func SaysUndeclared(said string) bool {
-	return slices.ContainsFunc(undeclared, func(text string) bool { return strings.Contains(said, text) })
+func SaysUndeclared(message string) bool {
+	return slices.ContainsFunc(undeclared, func(text string) bool { return strings.Contains(message, text) })
 }
 
 func adoptArgs(o Adopt) []string {

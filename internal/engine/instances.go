@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/jsonsize"
 )
 
-// Instances are the resources of a state, one by one, so that it can be told what is in it, and be changed: the rest of it
+// Instances are the resources of a state, one by one, to read and change them: the rest of the state
 // stays as it was written.
 type Instances struct {
 	top       map[string]json.RawMessage
@@ -44,19 +44,19 @@ func (s *Instances) Managed() int {
 	return n
 }
 
-// errEncrypted says that an engine encrypted a state, so that nothing can be told of it.
-var errEncrypted = &Refused{Reason: "the engine encrypts the state"}
+// errEncrypted reports that an engine encrypted a state, so that it cannot be read.
+var errEncrypted = &Rejection{Reason: "the engine encrypts the state"}
 
 // mostValues is how many values a state may have for it to be looked into: each takes memory, however short it is.
 const mostValues = 8_000_000
 
-var errMany = &Refused{Reason: fmt.Sprintf("it has more than %d values", mostValues)}
+var errMany = &Rejection{Reason: fmt.Sprintf("it has more than %d values", mostValues)}
 
-// HasTooMany reports whether a state has more values than there is memory for, so that nobody can look into it.
+// HasTooMany reports whether a state has more values than there is memory for, so that it cannot be read.
 func HasTooMany(state []byte) bool { return jsonsize.HasMoreValues(state, mostValues) }
 
-// ReadInstances reads a state; an empty one when there are no bytes. Of one that the engine encrypted, or that has too many values, the
-// error is a *Refused.
+// ReadInstances reads a state; an empty one when there are no bytes. For a state that the engine encrypted, or that has
+// too many values, the error is a *Rejection.
 func ReadInstances(state []byte) (*Instances, error) {
 	s := &Instances{}
 	if len(state) == 0 {
@@ -184,11 +184,11 @@ func (s *Instances) Depose(address string, from *Instances) {
 	it.instances = append(it.instances, old...)
 }
 
-// deposedKey is one that an engine could have made, and would not.
+// deposedKey is a key that an engine could have created, and would not.
 const deposedKey = "ca120000"
 
-// Bytes is the state. It has the serial and the lineage of another one, so that an engine takes a plan that it makes of this
-// one for one of that one.
+// Bytes is the state. It has the serial and the lineage of another one, so that an engine accepts its plan of this
+// state as a plan of the other.
 func (s *Instances) Bytes(as *Instances) ([]byte, error) {
 	top := map[string]json.RawMessage{}
 	maps.Copy(top, s.top)

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Missing is a resource that applies have made and that a state does not have.
+// Missing is a resource that applies have created and that a state does not have.
 type Missing struct {
 	Address string
-	// ID to import it by; empty when the engine told none that one can import by.
+	// ID to import it by; empty when the engine reported none that an import accepts.
 	ID string
-	// Old says that the state has another object at the address, which this one replaced.
+	// Old is set when the state has another object at the address, which this one replaced.
 	Old Old
 }
 
@@ -26,38 +26,41 @@ const (
 	OldGone Old = "Gone"
 	// OldThere: it may exist still, and is to be destroyed; or is one that the state knows to be.
 	OldThere Old = "There"
-	// OldTheirs: it did not replace that. Somebody put another one there, since a version of the state had none or another one.
+	// OldTheirs: it did not replace that. A user put another one there, since a version of the state had none or
+	// another one.
 	OldTheirs Old = "Theirs"
 )
 
-// Held is the word of a journal on what a version of the state has had. It has done its work for that: when a later version does
-// not have it, somebody took it out, and it is theirs.
+// Held records in a journal what a version of the state has had. The journal is done with that: when a later version
+// does not have it, a user removed it, and it is theirs.
 const Held Action = "held"
 
-// Instead is the word of a journal on what a version of the state had at the address of what it did not have; without an ID when
-// there was nothing. When a later version has another one there, and the journal does not tell of that, somebody put it there.
+// Instead records in a journal what a version of the state had at the address of what it did not have; without an ID
+// when there was nothing. When a later version has another one there, and the journal has no entry for that, a user put
+// it there.
 const Instead Action = "instead"
 
-// living is what a journal tells of an address.
+// living is what a journal has of an address.
 type living struct {
 	Done
 	// last is where in the journal the last word on it is.
 	last int
-	// created: it was made, and not only changed.
+	// created: it was created, and not only changed.
 	created bool
 	alive   bool
 	// held: a version of the state had it.
 	held bool
-	// made is the ID that it was made with there.
-	made string
-	// instead is the ID of what the state had there, without it; nil when nobody looked yet.
+	// createdID is the ID that it was created with there.
+	createdID string
+	// instead is the ID of what the state had there, without it; nil when that was not checked yet.
 	instead *string
 	// gone are the IDs of those that were destroyed there.
 	gone map[string]bool
 }
 
-// Living returns what exists according to a journal and was in no version of the state, by its last word on each address: of a
-// replacement that creates before it destroys the last word is on the old one, whose ID tells it from the new one.
+// Living returns what exists according to a journal and was in no version of the state, by the last entry of each
+// address: of a replacement that creates before it destroys the last entry is for the old one, whose ID differs from
+// that of the new one.
 func Living(journal []Done) []Done {
 	var all []Done
 	for _, l := range replay(journal) {
@@ -72,7 +75,7 @@ func Living(journal []Done) []Done {
 // open reports whether the journal is all that may know it.
 func (l *living) open() bool { return l.alive && !l.held }
 
-// replay is what a journal tells, by address.
+// replay is what a journal has, by address.
 func replay(journal []Done) map[string]*living {
 	at := map[string]*living{}
 	for n, d := range journal {
@@ -84,8 +87,8 @@ func replay(journal []Done) map[string]*living {
 		switch Action(d.Action) {
 		case Create, Replace, Import:
 			l.Done, l.last, l.created, l.alive, l.held = d, n, true, true, false
-			if l.made = d.ID; Action(d.Action) == Import {
-				l.made = ""
+			if l.createdID = d.ID; Action(d.Action) == Import {
+				l.createdID = ""
 			}
 			l.instead = nil
 			delete(l.gone, d.ID)
@@ -112,12 +115,12 @@ func replay(journal []Done) map[string]*living {
 	return at
 }
 
-// FindMissing compares a journal with a state. What the state has at another address, where somebody moved it, is not missing,
-// nor is what an earlier version of it had.
+// FindMissing compares a journal with a state. What the state has at another address, where a user moved it, is not
+// missing, nor is what an earlier version of it had.
 func FindMissing(journal []Done, state *Instances) []Missing {
 	var all []Missing
 	c := compare(journal, state)
-	for _, l := range c.told {
+	for _, l := range c.recorded {
 		if m, missing := c.missing(l); missing && l.open() {
 			all = append(all, m)
 		}
@@ -126,12 +129,12 @@ func FindMissing(journal []Done, state *Instances) []Missing {
 	return all
 }
 
-// FindHeld returns what is to be added to a journal because of a version of the state: it has that, or nobody can tell that it has not;
-// and of what it has not, what it has there.
+// FindHeld returns the entries to add to a journal because of a version of the state: for what it has, or may have;
+// and for what it has not, what it has at that address.
 func FindHeld(journal []Done, state *Instances) []Done {
 	var all []Done
 	c := compare(journal, state)
-	for _, l := range c.told {
+	for _, l := range c.recorded {
 		_, missing := c.missing(l)
 		if !l.open() || missing && l.instead != nil {
 			continue
@@ -151,11 +154,12 @@ func FindHeld(journal []Done, state *Instances) []Done {
 
 // comparison of a journal with a state.
 type comparison struct {
-	told map[string]*living
-	// there are the objects of the state that count, by address, and deposed those addresses at which there is one to be destroyed.
+	recorded map[string]*living
+	// there are the objects of the state that count, by address, and deposed those addresses at which there is one to
+	// be destroyed.
 	there   map[string]*instance
 	deposed map[string]bool
-	// holders are the addresses at which the state has a thing, also as one to be destroyed.
+	// holders are the addresses at which the state has a resource, also as one to be destroyed.
 	holders map[identity][]string
 }
 
@@ -166,7 +170,7 @@ type identity struct{ kind, idKey, id string }
 func compare(journal []Done, state *Instances) comparison {
 	c := comparison{replay(journal), map[string]*instance{}, map[string]bool{}, map[identity][]string{}}
 	keys := map[string]bool{}
-	for _, l := range c.told {
+	for _, l := range c.recorded {
 		keys[l.IDKey] = true
 	}
 	for r := range state.resources {
@@ -194,7 +198,7 @@ func (c comparison) missing(l *living) (Missing, bool) {
 	m := Missing{Address: l.Address, ID: l.importID()}
 	if there := c.there[l.Address]; there != nil {
 		old := there.id(l.IDKey)
-		if old == "" || l.ID == "" { // nobody can tell whether it is another one
+		if old == "" || l.ID == "" { // it is not known whether it is another one
 			return Missing{}, false
 		}
 		switch {
@@ -212,13 +216,14 @@ func (c comparison) missing(l *living) (Missing, bool) {
 	return m, true
 }
 
-// has reports whether a state has a thing: at its address, or at another one, where somebody moved it. To import it then would be to have
-// it twice. At another address nothing but an id tells that it is the same, and not even that where one of its type was made there
-// with the same: such ids (a name within a region, the digest of a content) identify nothing.
+// has reports whether a state has a resource: at its address, or at another one, where a user moved it. An import would
+// then have it twice. At another address only the ID shows that it is the same, and not even that where a resource of
+// its type was created there with the same ID: such IDs (a name within a region, the digest of a content) identify
+// nothing.
 func (c comparison) has(l *living) bool {
 	for _, address := range c.holders[identity{l.Type, l.IDKey, l.ID}] {
-		other := c.told[address]
-		own := other != nil && other.alive && other.Type == l.Type && other.made == l.ID
+		other := c.recorded[address]
+		own := other != nil && other.alive && other.Type == l.Type && other.createdID == l.ID
 		if address == l.Address || l.IDKey == "id" && !own {
 			return true
 		}
@@ -226,29 +231,29 @@ func (c comparison) has(l *living) bool {
 	return false
 }
 
-// How a thing stands that a journal tells of.
-type How string
+// Presence is where a resource of a journal is now.
+type Presence string
 
-// How a thing stands that a journal tells of.
+// Where a resource of a journal is now.
 const (
 	// InState: the state has it.
-	InState How = "InState"
+	InState Presence = "InState"
 	// NotInState: no version of the state has had it, so that the next plan takes it in.
-	NotInState How = "Missing"
-	// TakenOut: a version of the state had it, and somebody took it out.
-	TakenOut How = "TakenOut"
+	NotInState Presence = "Missing"
+	// TakenOut: a version of the state had it, and a user removed it.
+	TakenOut Presence = "TakenOut"
 	// Destroyed: it was destroyed, or forgotten.
-	Destroyed How = "Destroyed"
-	// Unknown: nobody can look into the state, as where the engine encrypts it.
-	Unknown How = "Unknown"
+	Destroyed Presence = "Destroyed"
+	// Unknown: the state cannot be read, as where the engine encrypts it.
+	Unknown Presence = "Unknown"
 )
 
-// Standing is how a thing stands that a journal tells of.
+// Standing is a resource of a journal, and where it is now.
 type Standing struct {
 	Done
 	// At is where in the journal the last word on it is.
 	At  int
-	How How
+	How Presence
 }
 
 // Standings returns the last word of a journal on each address, beside a state; nil is one that cannot be looked into.
@@ -256,11 +261,11 @@ func Standings(journal []Done, state *Instances) []Standing {
 	var all []Standing
 	known := cmp.Or(state, &Instances{})
 	c := compare(journal, known)
-	for _, l := range c.told {
+	for _, l := range c.recorded {
 		s := Standing{Done: l.Done, At: l.last, How: NotInState}
 		_, missing := c.missing(l)
 		switch {
-		case l.Action == "": // only what was held: there is nothing to tell
+		case l.Action == "": // only what was held: there is nothing to report
 			continue
 		case !l.alive:
 			s.How = Destroyed
@@ -277,8 +282,8 @@ func Standings(journal []Done, state *Instances) []Standing {
 	return all
 }
 
-// importID is what the resource may be imported by. Where there is no id, engines tell a name, or one from among the tags,
-// which identifies nothing.
+// importID is what the resource may be imported by. Where there is no ID, engines report a name, or one from among the
+// tags, which identifies nothing.
 func (d Done) importID() string {
 	if strings.Contains(d.IDKey, ".") {
 		return ""

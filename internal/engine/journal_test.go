@@ -317,7 +317,7 @@ func TestWhatAnApplyTells(t *testing.T) {
 	}
 	got = nil
 	l := NewListener(&strings.Builder{})
-	l.Tell(func(d Done) { got = append(got, d) })
+	l.Notify(func(d Done) { got = append(got, d) })
 	for _, c := range []byte(events) {
 		if _, err := l.Write([]byte{c}); err != nil {
 			t.Fatal(err)

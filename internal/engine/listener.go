@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Listener takes what an engine prints where its events are among it (see Engine.PrintsEvents), keeps the events, and
-// writes as text what a person wants to read of them. Lines that are no events are passed on as they are.
+// Listener reads the output of an engine that has its events among it (see Engine.PrintsEvents), keeps the events, and
+// writes them as text for users. Other lines are passed on as they are.
 type Listener struct {
-	text   io.Writer
-	events Events
-	tell   teller
-	line   []byte
+	text     io.Writer
+	events   Events
+	notifier notifier
+	line     []byte
 	// long is true within a line that is too long, which is left out.
 	long bool
 }
@@ -22,8 +22,8 @@ type Listener struct {
 // NewListener returns a Listener that writes to text.
 func NewListener(text io.Writer) *Listener { return &Listener{text: text} }
 
-// Tell makes it tell heard of each thing that an apply has done, as soon as the engine says so.
-func (l *Listener) Tell(heard func(Done)) { l.tell.heard = heard }
+// Notify has it call onDone for each change that an apply has done, as soon as the engine reports it.
+func (l *Listener) Notify(onDone func(Done)) { l.notifier.onDone = onDone }
 
 // Write takes a part of what the engine prints.
 func (l *Listener) Write(p []byte) (int, error) {
@@ -45,7 +45,8 @@ func (l *Listener) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the text and returns the events. A last line that is cut off counts as text: the engine may have been killed.
+// Close ends the text and returns the events. A last line that is cut off counts as text: the engine may have been
+// killed.
 func (l *Listener) Close() (Events, error) {
 	var err error
 	if len(l.line) > 0 || l.long {
@@ -55,7 +56,7 @@ func (l *Listener) Close() (Events, error) {
 	return l.events, err
 }
 
-// flush takes note of a whole line and tells it.
+// flush handles a whole line and writes it.
 func (l *Listener) flush() error {
 	line := l.line
 	if l.line = l.line[:0]; l.long {
@@ -68,12 +69,12 @@ func (l *Listener) flush() error {
 		return err
 	}
 	l.events.add(e)
-	l.tell.of(e)
+	l.notifier.of(e)
 	_, err := io.WriteString(l.text, e.text())
 	return err
 }
 
-// text tells an event to a person.
+// text is an event as text for users.
 func (e event) text() string {
 	if e.Type != "diagnostic" || e.Diagnostic == nil {
 		return e.Message + "\n"

@@ -24,9 +24,9 @@ func TestLockedBy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := fmt.Sprintf(told, test.said, test.path)
-			test.want.Said = test.said
+			test.want.Message = test.said
 			if name == "a bucket tells who" {
-				test.want.Said = "operation error S3: PutObject PreconditionFailed"
+				test.want.Message = "operation error S3: PutObject PreconditionFailed"
 			}
 			event := Diagnostic{Severity: "error", Summary: "Error acquiring the state lock", Detail: text}
 			for _, d := range []Diagnostic{event, ReadErrors("Error: Error acquiring the state lock\n\n" + text)[0]} {
@@ -50,7 +50,7 @@ func TestLockedBy(t *testing.T) {
 func TestLockedByAsRecorded(t *testing.T) {
 	_, events := load(t, "lock-held")
 	want := HeldLock{
-		Said: "HTTP remote state already locked: ID=8d4f5661", ID: "8d4f5661", Who: "somebody@else", Since: "2026-01-02 03:04:05 +0000 UTC", Operation: "OperationTypeApply",
+		Message: "HTTP remote state already locked: ID=8d4f5661", ID: "8d4f5661", Who: "somebody@else", Since: "2026-01-02 03:04:05 +0000 UTC", Operation: "OperationTypeApply",
 	}
 	if got, ok := LockedBy("http", *FirstError(events.Errors)); !ok || got != want {
 		t.Error(cmp.Diff(want, got))

@@ -3,7 +3,7 @@ package engine
 // OpenTofu is https://opentofu.org, from version 1.12 on: older ones have no -json-into.
 type OpenTofu struct{}
 
-// Name for people.
+// Name for messages.
 func (OpenTofu) Name() string { return "OpenTofu" }
 
 // Program is the command's name.

@@ -38,7 +38,7 @@ type ResourceChange struct {
 // its old object lives on (lifecycle destroy = false) is two changes, a forget and a create.
 type Changes []ResourceChange
 
-// change is a planned change as an engine tells it.
+// change is a planned change as an engine reports it.
 type change struct {
 	Resource struct {
 		Address  string `json:"addr"`
@@ -89,7 +89,7 @@ func (all Changes) count(action Action) int32 {
 	return n
 }
 
-// String tells the changes in a few words, as Counts does.
+// String summarizes the changes, as Counts does.
 func (all Changes) String() string { return all.Counts().String() }
 
 // Counts are how many resources a plan would change.
@@ -113,7 +113,7 @@ func (all Changes) Counts() Counts {
 // Changed is how many resources are created, changed, replaced or destroyed, each once.
 func (c Counts) Changed() int32 { return c.Add + c.Change + c.Destroy - c.Replace }
 
-// String tells the counts in a few words. Example: "3 to add, 1 to change, 1 to destroy (1 to replace)".
+// String summarizes the counts. Example: "3 to add, 1 to change, 1 to destroy (1 to replace)".
 func (c Counts) String() string {
 	var words []string
 	for _, w := range []struct {
@@ -131,7 +131,7 @@ func (c Counts) String() string {
 	return strings.Join(words, ", ")
 }
 
-// String tells what was done in a few words. Example: "3 added, 1 changed".
+// String summarizes what was done. Example: "3 added, 1 changed".
 func (s Summary) String() string {
 	var words []string
 	for _, w := range []struct {
@@ -151,8 +151,8 @@ func (s Summary) String() string {
 // largestLockFile is more than any lock file needs.
 const largestLockFile = 8 << 20
 
-// PlannedLockFile returns the lock file that a saved plan was made with, so that it is applied with the same providers.
-// It is nil when there is none, and for a plan that the engine encrypted: then the engine itself compares.
+// PlannedLockFile returns the lock file that a saved plan was created with, so that it is applied with the same
+// providers. It is nil when there is none, and for a plan that the engine encrypted: then the engine itself compares.
 func PlannedLockFile(plan io.ReaderAt, size int64) ([]byte, error) {
 	archive, err := zip.NewReader(plan, size)
 	if errors.Is(err, zip.ErrFormat) {

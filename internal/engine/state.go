@@ -52,8 +52,9 @@ func ParseState(data []byte) (State, error) {
 	return s.State, nil
 }
 
-// WithLineage returns a state the lineage that it lacks: OpenTofu leaves the first state of all without one when it cannot ask
-// the backend whether there is another (1.12). It is made of the content, so that the same state always gets the same one.
+// WithLineage adds to a state the lineage that it lacks: OpenTofu leaves the first state of all without one when it
+// cannot ask the backend whether there is another (1.12). The lineage is derived from the content, so that the same
+// state always gets the same one.
 func WithLineage(data []byte) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

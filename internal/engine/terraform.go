@@ -1,11 +1,11 @@
 package engine
 
-// Terraform is https://developer.hashicorp.com/terraform, from version 1.0 on. It tells either events or text, both on
-// standard output: of a plan and an apply the events are asked for. Of an init only 1.9 and later tell any, so that is
-// asked for text, and ReadErrors finds in it what went wrong.
+// Terraform is https://developer.hashicorp.com/terraform, from version 1.0 on. It prints either events or text, both on
+// standard output: a plan and an apply print events. Only 1.9 and later have events for an init, so an init
+// prints text, and ReadErrors finds in it what went wrong.
 type Terraform struct{}
 
-// Name for people.
+// Name for messages.
 func (Terraform) Name() string { return "Terraform" }
 
 // Program is the command's name.
@@ -35,7 +35,7 @@ func (Terraform) Plan(o Plan) []string {
 	return variableFiles(args, o.VariableFiles)
 }
 
-// ephemeralVariables are in Terraform from this version on. Older ones refuse variable files beside a saved plan, and
+// ephemeralVariables are in Terraform from this version on. Older ones reject variable files beside a saved plan, and
 // need none: all values are in the plan.
 const ephemeralVariables = ">= 1.10"
 

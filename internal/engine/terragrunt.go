@@ -1,8 +1,8 @@
 package engine
 
-// Terragrunt is https://terragrunt.gruntwork.io, from version 1.0 on, which makes a root module out of a terragrunt.hcl
-// and runs another engine on it. All is said with `run` and flags, never with variables: an older Terragrunt fails on
-// them, where it would not notice a variable and, say, apply the same plan twice.
+// Terragrunt is https://terragrunt.gruntwork.io, from version 1.0 on, which creates a root module from a terragrunt.hcl
+// and runs another engine on it. All options are flags of `run`, never variables: an older Terragrunt fails on unknown
+// flags, but would ignore a variable and, for example, apply the same plan twice.
 type Terragrunt struct {
 	// Engine is what it runs, and Path that one's program.
 	Engine Engine
@@ -14,7 +14,7 @@ type Terragrunt struct {
 // TerragruntFile is what a folder for Terragrunt has.
 const TerragruntFile = "terragrunt.hcl"
 
-// Name for people.
+// Name for messages.
 func (Terragrunt) Name() string { return "Terragrunt" }
 
 // Program is the command's name.
@@ -49,9 +49,9 @@ func (t Terragrunt) Environment() []string {
 	return []string{"TG_NON_INTERACTIVE=true", "TG_NO_AUTO_RETRY=true", "TG_TF_PATH=" + t.Path, "TG_DOWNLOAD_DIR=" + t.Cache}
 }
 
-// run puts Terragrunt before the arguments of the engine below. It does what it is told and no more: no init of its
-// own, which would upgrade nothing but still choose, and above all no second try of a command that failed, since a plan
-// is applied once. What the engine prints is passed on as it is; of its own words there are only the errors.
+// run puts Terragrunt before the arguments of the engine below. It runs only that command: no init of its
+// own, which would upgrade nothing but still choose, and above all no retry of a command that failed, since a plan
+// is applied once. The output of the engine is passed on as it is; of Terragrunt's own messages only the errors are.
 func (t Terragrunt) run(args []string) []string {
 	return append([]string{
 		"run", "--non-interactive", "--no-color", "--no-auto-init", "--no-auto-retry",

@@ -51,7 +51,7 @@ func (o owned) NeedLeaderElection() bool { return false }
 // open returns the engines and providers that a server serves.
 func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runnerhandler.Providers, owned, error) {
 	o := release.Options{
-		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Told: t.download("engine"),
+		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Observe: t.download("engine"),
 	}
 	for name, address := range d.EngineMirrors {
 		o.Mirrors[release.Product(name)] = address

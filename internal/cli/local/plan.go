@@ -266,7 +266,7 @@ func (l *localPlan) checkOwnBackend() error {
 	if err != nil || found == nil {
 		return err
 	}
-	return found.Refuse(l.kind, l.stack.Name)
+	return found.Reject(l.kind, l.stack.Name)
 }
 
 // plan runs the engine, whose output is not changed.

@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/internal/download"
 )
 
-// cache fetches each thing once at a time, whoever asks for it, and keeps what came of it for a while.
+// cache fetches each value once at a time, for all callers, and keeps the result for a while.
 type cache[T any] struct {
 	now func() time.Time
 	// age is how long a result is kept; 0 is not at all.

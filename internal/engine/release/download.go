@@ -15,14 +15,14 @@ import (
 	"cairn.dev/cairn/internal/sigverify"
 )
 
-// bring returns the program that is kept, or downloads it. In this order, so that nothing is read that is not worth
-// reading: the signature of the list of checksums, the checksum of the archive, the program in it.
-func (r *Releases) bring(ctx context.Context, m maker, w wanted) (p Program, err error) {
+// fetch returns the stored program, or downloads it. It verifies in this order, so that nothing unverified is read:
+// the signature of the list of checksums, the checksum of the archive, the program in it.
+func (r *Releases) fetch(ctx context.Context, m maker, w wanted) (p Program, err error) {
 	if kept, ok, err := r.shelf.find(m, w); ok || err != nil {
-		r.told(ok, err)
+		r.observe(ok, err)
 		return kept, err
 	}
-	defer func() { r.told(false, err) }()
+	defer func() { r.observe(false, err) }()
 	defer r.transfers.End(w.key())
 	sum, err := r.checksum(ctx, m, w)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Releases) checksum(ctx context.Context, m maker, w wanted) (string, err
 	return sum, nil
 }
 
-// verify makes sure that one of the signatures that the list of checksums may have is there and right.
+// verify checks that a valid signature of the list of checksums exists.
 func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) error {
 	var wrong error
 	for _, pattern := range m.signatures {
@@ -163,7 +163,7 @@ func (r *Releases) unpack(archive *os.File, size int64, m maker, w wanted) (err 
 }
 
 // unpack writes the one file of that name at the top of a zip archive, of at most limit bytes, and nothing else of it.
-// No name in the archive becomes a path; one that tries to lead out still says that this is no release.
+// No name in the archive becomes a path; an archive with a name that leads out is rejected.
 func unpack(archive io.ReaderAt, size int64, name string, limit int64, to io.Writer) error {
 	z, err := zip.NewReader(archive, size)
 	if err != nil {

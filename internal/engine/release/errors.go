@@ -20,7 +20,8 @@ var (
 	ErrMalformed = errors.New("the release is not as expected")
 	// ErrUnreachable may pass: the place of the releases does not answer, or answers nonsense.
 	ErrUnreachable = errors.New("the releases cannot be reached")
-	// ErrDamaged may pass: what is kept has changed since it was verified. It is gone, and the next Get brings it anew.
+	// ErrDamaged is transient: the stored program changed since it was verified. It is deleted, and the next Get
+	// downloads it again.
 	ErrDamaged = errors.New("the program that was kept is damaged")
 )
 
@@ -36,7 +37,7 @@ var errKeyAway = errors.New("the maker's public key cannot be fetched")
 // errMissing is a file that a source does not have.
 var errMissing = errors.New("there is no such file")
 
-// tagged gives an error to what goes wrong while reading, so that it is not taken for one of writing.
+// tagged adds an error to failures of reading, so that they are not taken for failures of writing.
 type tagged struct {
 	from io.Reader
 	tag  error

@@ -9,12 +9,12 @@ import (
 	"cairn.dev/cairn/internal/sigverify"
 )
 
-// The public keys that the makers sign their releases with, apart from OpenTofu's, which a library brings. Each test of
-// this package that names a fingerprint has it from the maker's own documentation.
-// Of a maker that no module has the key of, the fingerprint is in the table of products.
+// The public keys that the makers sign their releases with, apart from OpenTofu's, which a library includes. Each test
+// of this package that names a fingerprint has it from the maker's own documentation. For a maker whose key is in no
+// module, the fingerprint is in the table of products.
 var (
 	// hashicorpKey is HashiCorp's: https://www.hashicorp.com/trust/security, and the Go module
-	// github.com/hashicorp/hc-install v0.10.0, internal/pubkey. It expires on 2030-03-01; a signature that was made before
+	// github.com/hashicorp/hc-install v0.10.0, internal/pubkey. It expires on 2030-03-01; a signature from before
 	// that counts afterwards too.
 	//
 	// C874 011F 0AB4 0511 0D02 1055 3436 5D94 72D7 468F
@@ -47,7 +47,7 @@ func (r *Releases) fetchKey(ctx context.Context, m maker, w wanted) (sigverify.K
 	if errors.Is(err, ErrUnreachable) {
 		return sigverify.Keys{}, fmt.Errorf("%w: %w", errKeyAway, err)
 	}
-	if errors.Is(err, errMissing) { // which is said of the key, and not of the version
+	if errors.Is(err, errMissing) { // the key is missing, and not the version
 		return sigverify.Keys{}, fmt.Errorf("%w: there is no file %s", errKey, at)
 	}
 	var keys sigverify.Keys

@@ -17,8 +17,8 @@ const (
 	Terragrunt Product = "Terragrunt"
 )
 
-// maker says how the releases of a product are published. In the names of files {version}, {os} and {arch} stand for
-// what is wanted.
+// maker describes how the releases of a product are published. In the names of files {version}, {os} and {arch} stand
+// for the requested ones.
 type maker struct {
 	// folder of the product on a mirror, and below Options.Dir.
 	folder string
@@ -31,8 +31,8 @@ type maker struct {
 	signatures []string
 	// keys are the maker's armored public keys, where they are built in.
 	keys []string
-	// fingerprint is that of the maker's key where only this is built in: all of it, in upper-case hex. The key itself is
-	// fetched from key, a URL, or from the file KEYS of the product on a mirror.
+	// fingerprint is that of the maker's key where only this is built in: all of it, in upper-case hex. The key itself
+	// is fetched from key, a URL, or from the file KEYS of the product on a mirror.
 	fingerprint, key string
 }
 

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// shelf keeps verified programs: <folder of the product>/<version>/<os>_<arch>/<sha256 in hex>. The name of a file says
-// what is in it, and a file gets that name only once all of it is written.
+// shelf stores verified programs: <folder of the product>/<version>/<os>_<arch>/<sha256 in hex>. The name of a file is
+// the digest of its content, and a file gets that name only once all of it is written.
 type shelf struct {
 	root *os.Root
 	dir  string
@@ -42,14 +42,14 @@ func openShelf(dir string, now time.Time) (shelf, error) {
 		return shelf{}, err
 	}
 	s := shelf{root: root, dir: dir}
-	if err := s.sweep(now); err != nil {
+	if err := s.removeDrafts(now); err != nil {
 		return shelf{}, errors.Join(err, root.Close())
 	}
 	return s, nil
 }
 
-// sweep removes what a process left that was killed during a download.
-func (s shelf) sweep(now time.Time) error {
+// removeDrafts removes the files of a process that was killed during a download.
+func (s shelf) removeDrafts(now time.Time) error {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (s shelf) versions(m maker) []string {
 	return names
 }
 
-// draft is a file that nobody sees as a program.
+// draft is a file that is not yet visible as a program.
 func (s shelf) draft() (*os.File, error) {
 	return s.root.OpenFile(draftPrefix+rand.Text(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
@@ -119,7 +119,7 @@ func (s shelf) discard(draft *os.File) error {
 	return errors.Join(draft.Close(), err)
 }
 
-// keep makes a draft the program.
+// keep turns a draft into the program.
 func (s shelf) keep(draft *os.File, sum string, m maker, w wanted) error {
 	at := path.Join(m.folder, w.version, w.platform())
 	if err := s.root.MkdirAll(at, 0o750); err != nil {

@@ -1,8 +1,8 @@
-// Package release brings engines: it finds the version that meets a constraint, downloads it once, and gives it out only
-// after the maker's signature and checksum were found to be right. It knows nothing of Kubernetes.
+// Package release downloads engines: it finds the version that meets a constraint, downloads it once, and returns it
+// only after the maker's signature and checksum were verified. It knows nothing of Kubernetes.
 //
-// Releases are at their makers' official places, or on a mirror: a web server, or a folder (file:///...) for an install
-// that is cut off. A mirror keeps the makers' names:
+// Releases are at their makers' official places, or on a mirror: a web server, or a folder (file:///...) for an
+// installation without a network. A mirror keeps the makers' names:
 //
 //	<base>/opentofu/index.json or api.json          the versions: HashiCorp's layout, or OpenTofu's
 //	<base>/opentofu/1.12.6/tofu_1.12.6_linux_amd64.zip
@@ -48,7 +48,7 @@ const (
 
 	listAge     = 10 * time.Minute // how long a list of versions counts
 	listRest    = 30 * time.Second // how long a place that does not answer is left alone
-	refusedRest = time.Minute      // how long a release that was refused is not downloaded again
+	refusedRest = time.Minute      // how long a rejected release is not downloaded again
 	listTime    = 2 * time.Minute
 	getTime     = 15 * time.Minute
 	keyTime     = 2 * time.Minute
@@ -57,39 +57,40 @@ const (
 
 // Options of Releases.
 type Options struct {
-	// Mirrors are the addresses that hold a product's releases: https://, http:// or file:// with an absolute path. User
-	// and password may be in it. Without one, a product comes from its maker's official place.
+	// Mirrors are the addresses that hold a product's releases: https://, http:// or file:// with an absolute path.
+	// User and password may be in it. Without one, a product comes from its maker's official place.
 	Mirrors map[Product]string
-	// Dir is the folder that verified programs are kept in; it is made if need be. Required.
+	// Dir is the folder that verified programs are kept in; it is created if need be. Required.
 	Dir string
 	// Client fetches. Its rule for redirects is replaced: none leads from https to http. Nil means one that knows the
 	// proxies of the environment.
 	Client *http.Client
 	// Keys are armored OpenPGP public keys, in place of the maker's, which are built in or known by their fingerprint.
 	Keys map[Product][]string
-	// Unsigned are products whose releases are taken on their checksum alone when they publish no signature, as Terragrunt
-	// did not before 0.98.0. Who can change files on such a product's mirror can then make Cairn run anything. A signature
-	// that is there must be right all the same.
+	// Unsigned are products whose releases are accepted on their checksum alone when they publish no signature, as
+	// Terragrunt did not before 0.98.0. A user who can change files on such a product's mirror can then have Cairn run
+	// anything. A signature that exists must be valid all the same.
 	Unsigned []Product
-	// Told is told of each program that is asked for: that it was cached already (a hit), or that it was not and what came of the
-	// download. Nil means nobody.
-	Told func(hit bool, err error)
+	// Observe is called for each program that is requested, with whether it was cached already (a hit), and otherwise
+	// with the result of the download. Nil is allowed.
+	Observe func(hit bool, err error)
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
 }
 
-// Releases finds and brings engines. It is safe for concurrent use.
+// Releases finds and downloads engines. It is safe for concurrent use.
 type Releases struct {
 	makers   map[Product]maker
 	sources  map[Product]source
 	keys     map[Product]sigverify.Keys // without those that are fetched
 	fetched  *cache[sigverify.Keys]
 	unsigned map[Product]bool
-	told     func(hit bool, err error)
+	observe  func(hit bool, err error)
 	shelf    shelf
 	lists    *cache[[]*version.Version]
 	programs *cache[Program]
-	// transfers are the files on their way, by the key of the program and the name of the product for its list of versions.
+	// transfers are the files on their way, by the key of the program and the name of the product for its list of
+	// versions.
 	transfers download.Transfers
 	largest   int64 // archive that is downloaded
 }
@@ -102,11 +103,11 @@ func New(o Options) (*Releases, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Told == nil {
-		o.Told = func(bool, error) {}
+	if o.Observe == nil {
+		o.Observe = func(bool, error) {}
 	}
 	r := &Releases{
-		told: o.Told, makers: makers(), sources: map[Product]source{}, keys: map[Product]sigverify.Keys{}, unsigned: map[Product]bool{},
+		observe: o.Observe, makers: makers(), sources: map[Product]source{}, keys: map[Product]sigverify.Keys{}, unsigned: map[Product]bool{},
 		largest: largestArchive,
 		lists: newCache[[]*version.Version](o.Now, listTime, func(err error) time.Duration {
 			if err != nil {
@@ -140,7 +141,7 @@ func New(o Options) (*Releases, error) {
 	return r, nil
 }
 
-// configure takes what is said for each product.
+// configure applies the options of each product.
 func (r *Releases) configure(o Options) error {
 	for p := range o.Mirrors {
 		if _, err := r.maker(p); err != nil {
@@ -240,7 +241,8 @@ func (r *Releases) list(ctx context.Context, product Product) ([]*version.Versio
 	})
 }
 
-// Progress is how far the download is that Find, with an empty version, or else Get waits for; the zero Transfer when there is none.
+// Progress is how far the download is that Find, with an empty version, or else Get waits for; the zero Transfer when
+// there is none.
 func (r *Releases) Progress(product Product, version, os, arch string) download.Transfer {
 	if version == "" {
 		return r.transfers.Of(string(product))
@@ -251,9 +253,9 @@ func (r *Releases) Progress(product Product, version, os, arch string) download.
 var platformPattern = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
 
 // Get returns the program of a version, as Find names it, for an operating system and an architecture as Go names them.
-// The first to ask starts the download; it goes on when they leave, and all who ask meanwhile wait for the same one. A
-// release that was refused is not downloaded again for a minute. Errors: ErrUnknownProduct, ErrNoVersion, ErrChecksum,
-// ErrMalformed, sigverify.ErrSignature, ErrUnreachable.
+// The first caller starts the download; it continues when that caller leaves, and all callers meanwhile wait for the
+// same one. A rejected release is not downloaded again for a minute. Errors: ErrUnknownProduct, ErrNoVersion,
+// ErrChecksum, ErrMalformed, sigverify.ErrSignature, ErrUnreachable.
 func (r *Releases) Get(ctx context.Context, product Product, version, os, arch string) (Program, error) {
 	m, err := r.maker(product)
 	if err != nil {
@@ -267,7 +269,7 @@ func (r *Releases) Get(ctx context.Context, product Product, version, os, arch s
 	}
 	w := wanted{product: product, version: version, os: os, arch: arch}
 	p, err := r.programs.get(ctx, w.key(), func(ctx context.Context) (Program, error) {
-		return r.bring(ctx, m, w)
+		return r.fetch(ctx, m, w)
 	})
 	if errors.Is(err, errMissing) {
 		return Program{}, r.noVersion(ctx, w, err)
@@ -275,7 +277,7 @@ func (r *Releases) Get(ctx context.Context, product Product, version, os, arch s
 	return p, advise(product, err)
 }
 
-// noVersion says what there is instead, when that is known.
+// noVersion is the error with the versions that exist instead, when they are known.
 func (r *Releases) noVersion(ctx context.Context, w wanted, missing error) error {
 	err := fmt.Errorf("%w: %s %s for %s: %w", ErrNoVersion, w.product, w.version, w.platform(), missing)
 	if versions, bad := r.list(ctx, w.product); bad == nil {

@@ -20,14 +20,15 @@ import (
 type source interface {
 	// versions are what is listed there, in no order.
 	versions(ctx context.Context) ([]string, error)
-	// open gives a file of a release: errMissing when there is none, ErrUnreachable when it may be there.
+	// open returns a file of a release: errMissing when there is none, ErrUnreachable when it may exist.
 	open(ctx context.Context, version, file string) (body, error)
-	// key gives the file with the maker's public key, with the errors of open; keyAt is its address, without a password.
+	// key returns the file with the maker's public key, with the errors of open; keyAt is its address, without a
+	// password.
 	key(ctx context.Context) (body, error)
 	keyAt() string
-	// at is the address of such a file for people, without a password.
+	// at is the address of such a file for messages, without a password.
 	at(version, file string) string
-	// String is the address for people, without a password.
+	// String is the address for messages, without a password.
 	String() string
 }
 
@@ -67,7 +68,7 @@ func newSource(m maker, mirror string, client *http.Client) (source, error) {
 	return nil, fmt.Errorf("%s is neither https:// nor http:// nor file://", base.Redacted())
 }
 
-// body reads what came, with errors that say that they may pass.
+// body reads a response; its errors are marked as transient.
 type body struct {
 	io.Reader
 	io.Closer
@@ -75,7 +76,7 @@ type body struct {
 	size int64
 }
 
-// readSmall reads and closes what may have no more than limit bytes.
+// readSmall reads and closes a source of at most limit bytes.
 func readSmall(from io.ReadCloser, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, limit+1))
 	from.Close()
@@ -166,7 +167,8 @@ func (w web) get(ctx context.Context, address string) (body, error) {
 	return body{}, fmt.Errorf("%w: %s answered %s", ErrUnreachable, request.URL.Redacted(), answer.Status)
 }
 
-// withoutQuery leaves the query out of the address that an error names: the query of a redirect may contain a credential.
+// withoutQuery leaves the query out of the address that an error names: the query of a redirect may contain a
+// credential.
 func withoutQuery(err error) error {
 	var asked *url.Error
 	if !errors.As(err, &asked) {
@@ -198,8 +200,8 @@ func careful(c *http.Client) *http.Client {
 	return &other
 }
 
-// folder is a source on a disk, for an install that has no way out. It is opened anew each time: a volume may be mounted
-// late, and filled while Cairn runs.
+// folder is a source on a disk, for an installation without a network. It is opened again each time: a volume may be
+// mounted late, and filled while Cairn runs.
 type folder struct{ base, product string }
 
 func (f folder) String() string { return "file://" + path.Join(f.base, f.product) }

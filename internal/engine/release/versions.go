@@ -82,7 +82,7 @@ func (w wish) newest(versions []*version.Version) (string, bool) {
 
 var firstVersion = regexp.MustCompile(`\d{1,9}(\.\d{1,9}){0,2}`)
 
-// nearest returns a few releases around what was asked for, for a message: the newest ones when that is not said.
+// nearest returns a few releases around the requested one, for a message: the newest ones when none is requested.
 func (w wish) nearest(versions []*version.Version) string {
 	const few = 5
 	var names []string
@@ -104,8 +104,8 @@ func (w wish) nearest(versions []*version.Version) string {
 	return strings.Join(names[begin:min(begin+few, len(names))], ", ")
 }
 
-// parseIndex reads a list of versions as HashiCorp (an object by version), OpenTofu (a list of ids) and GitHub (a list of
-// tags) give it. What is listed may be no version.
+// parseIndex reads a list of versions in the format of HashiCorp (an object by version), OpenTofu (a list of ids) or
+// GitHub (a list of tags). An entry may be no version.
 func parseIndex(data []byte) ([]string, error) {
 	if trimmed := strings.TrimLeft(string(data[:min(len(data), 512)]), " \t\r\n"); strings.HasPrefix(trimmed, "[") {
 		return parseTags(data)

@@ -51,7 +51,7 @@ func (a *attempt) followBackend(ctx context.Context) (result, error) {
 	}
 	for tries := 0; followed.Push; tries++ {
 		if tries == mostPuts {
-			return result{}, &engine.Refused{Reason: fmt.Sprintf(
+			return result{}, &engine.Rejection{Reason: fmt.Sprintf(
 				"backend %s took the state, and has another one all the same: look what it keeps", a.backendType)}
 		}
 		if data, followed, err = a.putThere(ctx, followed.Force); err != nil {
@@ -83,7 +83,7 @@ func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error
 	var said *runnerapi.Error
 	rejections := []int{http.StatusConflict, http.StatusBadRequest, http.StatusForbidden}
 	if errors.As(err, &said) && slices.Contains(rejections, said.Code) {
-		return nil, followed, &engine.Refused{Reason: strings.ReplaceAll(said.Message, "<stack>", a.order.Stack)}
+		return nil, followed, &engine.Rejection{Reason: strings.ReplaceAll(said.Message, "<stack>", a.order.Stack)}
 	}
 	if err != nil {
 		return nil, followed, fmt.Errorf("send what backend %s has to the server: %w", a.backendType, err)
@@ -232,18 +232,18 @@ func lockedBy(held engine.HeldLock, backend, stack, program string) string {
 	switch {
 	case backend == "pg":
 		first := ""
-		if program == "terraform" && strings.Contains(held.Said, "workspace creation") {
+		if program == "terraform" && strings.Contains(held.Message, "workspace creation") {
 			first = "Terraform locks the whole database while it creates a first state there, so that it may be for another " +
 				"state. "
 		}
 		return "another client has it, and PostgreSQL does not show which. " + first + "Its connections with locks: " +
 			"select pid, usename, client_addr, backend_start from " +
 			"pg_locks join pg_stat_activity using (pid) where locktype = 'advisory'. The lock ends with its connection. The " +
-			"backend reports: " + held.Said
+			"backend reports: " + held.Message
 	case held.Who == "":
 		return fmt.Sprintf("another client has it, and backend %s does not show which. %sThe backend reports: "+
-			"%s", backend, unlock, held.Said)
+			"%s", backend, unlock, held.Message)
 	}
 	return fmt.Sprintf("%s has it since %s (%s, ID %s). %sThe backend reports: "+
-		"%s", held.Who, held.Since, held.Operation, held.ID, unlock, held.Said)
+		"%s", held.Who, held.Since, held.Operation, held.ID, unlock, held.Message)
 }

@@ -23,7 +23,7 @@ func (a *attempt) backendFile(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	if process.Variable(a.Environ, "TF_ENCRYPTION") != "" {
-		return "", &engine.Refused{Reason: "TF_ENCRYPTION has the engine encrypt the state, and Cairn's copy of what is in " +
+		return "", &engine.Rejection{Reason: "TF_ENCRYPTION has the engine encrypt the state, and Cairn's copy of what is in " +
 			"spec.backend would be in clear: leave one of the two out"}
 	}
 	config, err := a.backendConfig()
@@ -38,7 +38,7 @@ func (a *attempt) backendFile(ctx context.Context) (string, error) {
 	}
 	text, err := backend.Render(config)
 	if err != nil {
-		return "", &engine.Refused{Reason: "spec.backend: " + err.Error()}
+		return "", &engine.Rejection{Reason: "spec.backend: " + err.Error()}
 	}
 	return a.work.BackendConfig(), os.WriteFile(a.work.BackendConfig(), text, 0o600)
 }
@@ -105,7 +105,7 @@ func (a *attempt) createBackend(ctx context.Context, config backend.Config) (bac
 	}
 	plugin := backend.Of(kind)
 	if err := plugin.Validate(config); err != nil {
-		return config, &engine.Refused{Reason: "spec.backend: " + err.Error()}
+		return config, &engine.Rejection{Reason: "spec.backend: " + err.Error()}
 	}
 	whole, rest := config, config
 	if a.inCode != nil {
@@ -124,7 +124,7 @@ func (a *attempt) createBackend(ctx context.Context, config backend.Config) (bac
 	}
 	var said *backend.Error
 	if errors.As(err, &said) && said.ForUser() {
-		return rest, &engine.Refused{Reason: fmt.Sprintf("spec.backend.create: %s", a.clean(said.Error()))}
+		return rest, &engine.Rejection{Reason: fmt.Sprintf("spec.backend.create: %s", a.clean(said.Error()))}
 	}
 	if err != nil {
 		return rest, fmt.Errorf("spec.backend.create: %w", err)

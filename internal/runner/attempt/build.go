@@ -44,7 +44,7 @@ func (a *attempt) fetchContext(ctx context.Context) (result, error) {
 	}
 	for _, name := range []string{a.order.Build.Dockerfile, a.order.Build.Context} {
 		if _, err := root.Stat(name); err != nil {
-			return result{}, &engine.Refused{Reason: fmt.Sprintf("%s is not in the code, or a link leads out of it", name)}
+			return result{}, &engine.Rejection{Reason: fmt.Sprintf("%s is not in the code, or a link leads out of it", name)}
 		}
 	}
 	return result{}, nil
@@ -122,7 +122,7 @@ func (a *attempt) runBuilder(ctx context.Context, command, env []string) (proces
 }
 
 func noBuilder(b *runnerapi.Build, program string) error {
-	return &engine.Refused{Reason: fmt.Sprintf(
+	return &engine.Rejection{Reason: fmt.Sprintf(
 		"the builder's image has no %s: name one that has %s in spec.runner.build.builderImage", program, b.Builder)}
 }
 

@@ -90,7 +90,7 @@ func (a *attempt) checkWrote() error {
 	if a.order.Command == "" || a.order.Destroy || a.followed {
 		return nil
 	}
-	return &engine.Refused{Reason: a.command().called() + " ended well, but " + wroteNothing}
+	return &engine.Rejection{Reason: a.command().called() + " ended well, but " + wroteNothing}
 }
 
 // leftSealed returns how many resources a destroy has left in a state that the engine encrypts. Cairn cannot read

@@ -27,7 +27,7 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 		return fmt.Errorf("%s; %w", why, away)
 	}
 	if code := runnerapi.Code(err); code == http.StatusUnprocessableEntity || code == http.StatusFailedDependency {
-		return &engine.Refused{Reason: why + "; " + err.Error()}
+		return &engine.Rejection{Reason: why + "; " + err.Error()}
 	}
 	if err != nil {
 		return fmt.Errorf("%s; ask the store for it: %w", why, err)

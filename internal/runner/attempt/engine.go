@@ -33,7 +33,7 @@ func (a *attempt) chosen() (engine.Engine, error) {
 	case "Terragrunt":
 		return engine.Terragrunt{Cache: a.work.TerragruntCache()}, nil
 	}
-	return nil, &engine.Refused{Reason: fmt.Sprintf("there is no engine %q", a.order.Engine)}
+	return nil, &engine.Rejection{Reason: fmt.Sprintf("there is no engine %q", a.order.Engine)}
 }
 
 // atHand reports whether the image's program is used as it is. Mostly it is, and that needs no launch: the events of
@@ -85,7 +85,7 @@ func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, 
 	}
 	meets, err := engine.Meets(t.version, constraint)
 	if err != nil {
-		return false, &engine.Refused{Reason: err.Error()}
+		return false, &engine.Rejection{Reason: err.Error()}
 	}
 	return meets, nil
 }
@@ -123,7 +123,7 @@ func (a *attempt) wrapped() (tool, string, error) {
 		case engine.Terraform{}.Name():
 			under = engine.Terraform{}
 		default:
-			return tool{}, "", &engine.Refused{Reason: fmt.Sprintf("Terragrunt runs no engine %q: spec.engine.wrapped names "+
+			return tool{}, "", &engine.Rejection{Reason: fmt.Sprintf("Terragrunt runs no engine %q: spec.engine.wrapped names "+
 				"OpenTofu or Terraform", one.Name)}
 		}
 		found := tool{Engine: under, path: a.lookup(under.Program())}
@@ -187,7 +187,7 @@ func (a *attempt) checkOwnBackend(ctx context.Context, root fs.FS) error {
 	if err != nil || state != nil {
 		return err
 	}
-	return found.Refuse(a.engine.Engine, a.order.Stack)
+	return found.Reject(a.engine.Engine, a.order.Stack)
 }
 
 // checkAssembled checks the backend in what Terragrunt assembled of a unit. A remote_state, also one of an included

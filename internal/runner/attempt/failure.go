@@ -50,7 +50,7 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	var failed *programError
 	var denied *deniedError
 	var stopped *interrupt.CanceledError
-	var refused *engine.Refused
+	var refused *engine.Rejection
 	var lost *strandedError
 	switch {
 	case errors.As(err, &lost):

@@ -106,10 +106,10 @@ func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {
 func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
 	name := path.Clean(a.order.Path)
 	if !fs.ValidPath(name) {
-		return &engine.Refused{Reason: fmt.Sprintf("the path %q leads out of the code", a.order.Path)}
+		return &engine.Rejection{Reason: fmt.Sprintf("the path %q leads out of the code", a.order.Path)}
 	}
 	if info, err := code.Stat(name); err != nil || !info.IsDir() {
-		return &engine.Refused{Reason: fmt.Sprintf("there is no folder %s in the code", name)}
+		return &engine.Rejection{Reason: fmt.Sprintf("there is no folder %s in the code", name)}
 	}
 	module, err := code.OpenRoot(name)
 	if err != nil {

@@ -150,14 +150,14 @@ func cannotRun(h hook, err error) error {
 	line, _, _ := strings.Cut(h.Script, "\n")
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(line, "#!"):
-		return &engine.Refused{Reason: fmt.Sprintf(
+		return &engine.Rejection{Reason: fmt.Sprintf(
 			"%s cannot run: its first line is %q, and there is no such program in this image", h.called(), line)}
 	case errors.Is(err, fs.ErrNotExist):
-		return &engine.Refused{Reason: fmt.Sprintf(
+		return &engine.Rejection{Reason: fmt.Sprintf(
 			"%s cannot run: there is no %s in this image; let the script begin with #! and a program that is",
 			h.called(), process.Shell)}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.ELOOP):
-		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: its first line is %q: %v", h.called(), line, err)}
+		return &engine.Rejection{Reason: fmt.Sprintf("%s cannot run: its first line is %q: %v", h.called(), line, err)}
 	}
 	return err
 }

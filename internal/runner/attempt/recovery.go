@@ -22,7 +22,7 @@ func (a *attempt) fetchJournal(ctx context.Context) error {
 	journal, err := a.client.Journal(ctx)
 	var rejected *runnerapi.Error
 	if errors.As(err, &rejected) && (rejected.Code == http.StatusConflict || rejected.Code == http.StatusBadRequest) { // and would again
-		return &engine.Refused{Reason: rejected.Message}
+		return &engine.Rejection{Reason: rejected.Message}
 	}
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
@@ -49,7 +49,7 @@ func (a *attempt) recover(ctx context.Context, plan func() error) (*recovery.Rec
 	if err != nil {
 		return nil, err
 	}
-	var encrypted *engine.Refused
+	var encrypted *engine.Rejection
 	if o.State, err = engine.ReadInstances(state); errors.As(err, &encrypted) {
 		o.Sealed = "the engine encrypts the state, so that Cairn cannot prepare it"
 		o.State, err = a.pullInstances(ctx)

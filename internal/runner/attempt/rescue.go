@@ -41,7 +41,7 @@ func (a *attempt) rescue(podCtx context.Context) error {
 		rescued, refused := a.client.Rescue(ctx, a.proxy.Base(), state)
 		switch {
 		case refused == nil && rescued.Forked != "":
-			return result{}, &engine.Refused{Reason: rescued.Forked}
+			return result{}, &engine.Rejection{Reason: rescued.Forked}
 		case refused == nil:
 			return result{message: name + " could not be written and was rescued; it is written before the next plan"}, nil
 		}

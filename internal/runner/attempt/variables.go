@@ -65,7 +65,7 @@ func (a *attempt) assemble(files variableFiles) (variableFiles, error) {
 	for i, file := range files {
 		if file.code != "" {
 			if file.data, err = workspace.Read(code, file.code); errors.Is(err, fs.ErrNotExist) {
-				return nil, &engine.Refused{Reason: fmt.Sprintf("there is no variable file %s in the code", file.code)}
+				return nil, &engine.Rejection{Reason: fmt.Sprintf("there is no variable file %s in the code", file.code)}
 			}
 			if err != nil {
 				return nil, fmt.Errorf("variable file %s of the code: %w", file.code, err)
@@ -156,13 +156,13 @@ func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, er
 		case variable.File != "":
 			data, err := workspace.Read(inputs, variable.File)
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, &engine.Refused{Reason: fmt.Sprintf("variable %s: there is no %s", variable.Name, variable.From)}
+				return nil, &engine.Rejection{Reason: fmt.Sprintf("variable %s: there is no %s", variable.Name, variable.From)}
 			}
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
 			}
 			if !utf8.Valid(data) { // marks would replace its bytes, and the redactor could not find it
-				return nil, &engine.Refused{Reason: fmt.Sprintf(
+				return nil, &engine.Rejection{Reason: fmt.Sprintf(
 					"variable %s: %s is not UTF-8, and the engine knows no other text: keep it there in base64, and let the code "+
 						"decode it", variable.Name, variable.From)}
 			}
@@ -186,7 +186,7 @@ func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, er
 func (a *attempt) checkDeclared(undeclared []engine.Undeclared) error {
 	for _, u := range undeclared {
 		if u.File == ownVariables && !a.order.Destroy {
-			return &engine.Refused{Reason: fmt.Sprintf(
+			return &engine.Rejection{Reason: fmt.Sprintf(
 				"spec.variables has %q, and the code declares no variable of that name: correct the name, declare it, "+
 					"or, where only a script reads it, write it as TF_VAR_%s into spec.env",
 				u.Variable, u.Variable)}
@@ -255,7 +255,7 @@ func (a *attempt) fetchOutput(ctx context.Context, ref outputRef) (json.RawMessa
 		case http.StatusConflict:
 			return nil, errors.New(refused.Message)
 		case http.StatusUnprocessableEntity:
-			return nil, &engine.Refused{Reason: refused.Message}
+			return nil, &engine.Rejection{Reason: refused.Message}
 		}
 	}
 	if err != nil {

@@ -108,7 +108,7 @@ func TestAVariableFileOfTheCodeIsWithinIt(t *testing.T) {
 		if err == nil || slices.ContainsFunc(files, func(f variableFile) bool { return len(f.data) > 0 }) {
 			t.Errorf("%s: %v", path, err)
 		}
-		var refused *engine.Refused
+		var refused *engine.Rejection
 		if path == "." && errors.As(err, &refused) {
 			t.Errorf("a folder is told to be missing: %v", err)
 		}

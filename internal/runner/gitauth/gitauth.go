@@ -65,7 +65,7 @@ func Configure(o Options) (env, secrets []string, err error) {
 // read reads the files of a host's credentials.
 func read(inputs *os.Root, module runnerapi.ModuleCredentials) (credentials, error) {
 	reject := func(reason string) error {
-		return &engine.Refused{Reason: fmt.Sprintf("credentials for modules of %q: %s", module.Host, reason)}
+		return &engine.Rejection{Reason: fmt.Sprintf("credentials for modules of %q: %s", module.Host, reason)}
 	}
 	if !plainHost(module.Host) {
 		return credentials{}, reject("that is no host, or host:port")
@@ -116,7 +116,7 @@ func gitSettings(environ []string, settings [][2]string) ([]string, error) {
 	if text := process.Variable(environ, "GIT_CONFIG_COUNT"); text != "" {
 		var err error
 		if first, err = strconv.Atoi(text); err != nil || first < 0 {
-			return nil, &engine.Refused{Reason: fmt.Sprintf("GIT_CONFIG_COUNT is %q: it has to be a number", text)}
+			return nil, &engine.Rejection{Reason: fmt.Sprintf("GIT_CONFIG_COUNT is %q: it has to be a number", text)}
 		}
 	}
 	env := []string{fmt.Sprintf("GIT_CONFIG_COUNT=%d", first+len(settings))}

@@ -124,7 +124,7 @@ func TestWhatTheUserSetForGitStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			git, err := configure(t, both, credentials, tt.environ...)
-			var refused *engine.Refused
+			var refused *engine.Rejection
 			if tt.refused != "" {
 				if !errors.As(err, &refused) || !strings.Contains(refused.Reason, tt.refused) {
 					t.Errorf("%v", err)
@@ -167,7 +167,7 @@ func TestCredentialsThatCannotBeUsedAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"git/0/bearerToken": "token", "git/1/other": "x"}
 			git, err := configure(t, files, []runnerapi.ModuleCredentials{{Host: tt.host, Dir: tt.dir}})
-			var refused *engine.Refused
+			var refused *engine.Rejection
 			if !errors.As(err, &refused) || !strings.Contains(refused.Reason, tt.want) || git.env != nil {
 				t.Errorf("%v, %v", err, git.env)
 			}

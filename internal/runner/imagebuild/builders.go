@@ -32,7 +32,7 @@ type Builder struct {
 func New(b runnerapi.Build, at Paths) (Builder, error) {
 	create, ok := map[string]func(runnerapi.Build, Paths) Builder{"Buildah": buildah, "BuildKit": buildKit, "Kaniko": kaniko}[b.Builder]
 	if !ok {
-		return Builder{}, &engine.Refused{Reason: fmt.Sprintf("this runner does not know the builder %q", b.Builder)}
+		return Builder{}, &engine.Rejection{Reason: fmt.Sprintf("this runner does not know the builder %q", b.Builder)}
 	}
 	builder := create(b, at)
 	if at.Credentials != "" {

@@ -20,7 +20,7 @@ import (
 func Secrets(inputs *os.Root, b runnerapi.Build) ([]string, error) {
 	data, err := workspace.Read(inputs, path.Join(b.PushDir, runnerapi.DockerConfig))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &engine.Refused{Reason: fmt.Sprintf("Secret %s was not found, or has no key .dockerconfigjson: "+
+		return nil, &engine.Rejection{Reason: fmt.Sprintf("Secret %s was not found, or has no key .dockerconfigjson: "+
 			"it has to be of type kubernetes.io/dockerconfigjson", b.PushSecret)}
 	}
 	if err != nil {
@@ -28,7 +28,7 @@ func Secrets(inputs *os.Root, b runnerapi.Build) ([]string, error) {
 	}
 	secrets, err := secretsIn(data)
 	if err != nil {
-		return nil, &engine.Refused{Reason: fmt.Sprintf("Secret %s: .dockerconfigjson is not what docker login "+
+		return nil, &engine.Rejection{Reason: fmt.Sprintf("Secret %s: .dockerconfigjson is not what docker login "+
 			"writes", b.PushSecret)}
 	}
 	return secrets, nil

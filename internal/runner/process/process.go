@@ -60,7 +60,7 @@ func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Exit, err
 	last := &Tail{Limit: tailLimit}
 	text := &merged{to: l.Secrets.Writer(io.MultiWriter(l.Text, last)), also: o.Copy}
 	listener := engine.NewListener(text)
-	listener.Tell(o.OnDone)
+	listener.Notify(o.OnDone)
 	cmd.Stdout, cmd.Stderr = text, text
 	switch {
 	case o.Answer != nil:
