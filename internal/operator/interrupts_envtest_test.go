@@ -27,7 +27,7 @@ func TestACancelIsTheEventThatInterrupts(t *testing.T) {
 	apiserver.Must(t, err)
 	apiserver.Must(t, addIndexes(t.Context(), mgr, Options{Server: true}))
 	reads := &counted{Reader: mgr.GetClient(), began: make(chan struct{}, 100)}
-	orders := dispatch.NewOrders(dispatch.OrdersOptions{Client: reads, Live: reads})
+	orders := &dispatch.Orders{Client: reads, Live: reads}
 	apiserver.Must(t, onRunEvent(t.Context(), mgr, orders.Changed))
 	go func() { _ = mgr.Start(t.Context()) }() // ends with the test
 	if !mgr.GetCache().WaitForCacheSync(t.Context()) {

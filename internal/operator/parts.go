@@ -96,10 +96,10 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	policies := policyeval.New(policyeval.Options{
 		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Evaluate: o.Policies.Evaluate, Log: p.log, Metrics: p.telemetry.server,
 	})
-	orders := dispatch.NewOrders(dispatch.OrdersOptions{
+	orders := &dispatch.Orders{
 		Client: mgr.GetClient(), Live: p.direct, Inputs: p.inputs, Patience: o.RunnerPatience, Recipient: p.keys.Recipient(),
 		Policy: policies.Asked,
-	})
+	}
 	if err := onRunEvent(ctx, mgr, orders.Changed); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *dispatch.Orders {
-	return dispatch.NewOrders(dispatch.OrdersOptions{Client: r.Room.Client, Live: r.Room.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"})
+	return &dispatch.Orders{Client: r.Room.Client, Live: r.Room.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"}
 }
 
 // An order to plan says whether there will be policies to ask, and one that cannot tell is none.

@@ -12,35 +12,29 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// Interrupt waits until an attempt of the pod is to stop, and says why. It says nothing when the attempt goes on until ctx
-// is done, or is over.
-func (o *Orders) Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (runnerapi.Interrupt, error) {
+// Interrupt waits until an attempt of the pod has to stop, and returns why. The reason is empty when ctx is done before that, or
+// the attempt is over.
+func (o *Orders) Interrupt(
+	ctx context.Context, namespace string, pod types.UID, attempt int32,
+) (runnerapi.Interrupt, error) {
+	changed, cancel := o.changes.Subscribe(pod) // before the first read, so that no change is missed
+	defer cancel()
 	for {
-		said, again, err := o.waitInterrupt(ctx, namespace, pod, attempt)
-		if !again {
-			return said, err
+		run, err := index.ByPod(ctx, o.Client, namespace, pod)
+		if err != nil {
+			return runnerapi.Interrupt{}, err
 		}
-	}
-}
-
-func (o *Orders) waitInterrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (said runnerapi.Interrupt, again bool, err error) {
-	changed, leave := o.watch(pod) // before looking, as above
-	defer leave()
-	run, err := index.ByPod(ctx, o.Client, namespace, pod)
-	if err != nil {
-		return said, false, err
-	}
-	if run != nil {
-		reason, over := interruptOf(run, pod, attempt)
-		if reason != "" || over {
-			return runnerapi.Interrupt{Reason: reason}, false, nil
+		if run != nil {
+			reason, over := interruptOf(run, pod, attempt)
+			if reason != "" || over {
+				return runnerapi.Interrupt{Reason: reason}, nil
+			}
 		}
-	}
-	select {
-	case <-ctx.Done():
-		return said, false, nil
-	case <-changed:
-		return said, true, nil
+		select {
+		case <-ctx.Done():
+			return runnerapi.Interrupt{}, nil
+		case <-changed:
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,7 +27,8 @@ func TestAnInterruptComesWithTheCancel(t *testing.T) {
 	run.Status = status
 	apiserver.Must(t, r.Client.Status().Update(t.Context(), run))
 	r.Seen(run)
-	orders, uid := NewOrders(OrdersOptions{Client: r.Client, Live: r.Live}), run.Status.Attempts[0].PodUID
+	reads := &signaled{Reader: r.Client, began: make(chan struct{}, 100)}
+	orders, uid := &Orders{Client: reads, Live: r.Live}, run.Status.Attempts[0].PodUID
 	wait := func(ctx context.Context, attempt int32) <-chan string {
 		said := make(chan string, 1)
 		go func() {
@@ -40,35 +40,20 @@ func TestAnInterruptComesWithTheCancel(t *testing.T) {
 		}()
 		return said
 	}
-	waits := func(n int) bool {
-		orders.mu.Lock()
-		defer orders.mu.Unlock()
-		w := orders.waiting[uid]
-		return (w == nil && n == 0) || (w != nil && w.n == n)
-	}
-	eventually := func(what string, ok func() bool) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
-			}
-		}
-	}
 
-	// While it goes on nothing is said, and who hangs up leaves nothing behind.
+	// While the attempt continues, no reason is returned: not after an event that is no cancel, and not at the end of the request.
 	ctx, hangUp := context.WithCancel(t.Context())
 	first := wait(ctx, 1)
-	eventually("nobody waits", func() bool { return waits(1) })
-	orders.Changed(run) // news, but no cancel: it waits on
-	eventually("nobody waits after news", func() bool { return waits(1) })
+	<-reads.began
+	orders.Changed(run)
+	<-reads.began
 	hangUp()
 	if reason := <-first; reason != "" {
 		t.Errorf("interrupted by %q", reason)
 	}
-	eventually("one that hung up waits still", func() bool { return waits(0) })
 
 	second := wait(t.Context(), 1)
-	eventually("nobody waits", func() bool { return waits(1) })
+	<-reads.began
 	before := run.DeepCopy()
 	run.Spec.Cancel, run.Spec.CanceledBy = true, "bob"
 	apiserver.Must(t, r.Client.Patch(t.Context(), run, client.MergeFrom(before)))
@@ -80,4 +65,15 @@ func TestAnInterruptComesWithTheCancel(t *testing.T) {
 	if reason := <-wait(t.Context(), 1); reason != "canceled by bob" { // asked again: its answer was lost
 		t.Errorf("interrupted by %q", reason)
 	}
+}
+
+// signaled is a Reader that signals the start of each List.
+type signaled struct {
+	client.Reader
+	began chan struct{}
+}
+
+func (s *signaled) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	s.began <- struct{}{}
+	return s.Reader.List(ctx, list, opts...)
 }

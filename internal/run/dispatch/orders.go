@@ -4,13 +4,13 @@ package dispatch
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/broadcast"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run/decision"
 	"cairn.dev/cairn/internal/run/index"
@@ -19,113 +19,66 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// OrdersOptions are what Orders tell runners, and where they know it from. All are needed.
-type OrdersOptions struct {
+// Orders are the next orders of waiting runners. All exported fields are required.
+type Orders struct {
 	// Client reads Runs and Stacks from a cache that has PodIndex.
 	Client client.Reader
 	// Live reads without a cache.
 	Live client.Reader
 	// Inputs has the documents of Runs.
 	Inputs *inputs.Store
-	// Policy says whether there are policies to ask about the plan of a Run.
+	// Policy reports whether there are policies to evaluate for the plan of a Run.
 	Policy func(context.Context, *v1alpha1.Run) (bool, error)
 	// Patience and Recipient are passed on to runners.
 	Patience  time.Duration
 	Recipient string
-}
 
-// Orders tells waiting runners what to do next, as soon as their Run says it.
-type Orders struct {
-	OrdersOptions
-
-	mu      sync.Mutex
-	waiting map[types.UID]*waiters
-}
-
-// waiters are the requests of one pod that wait for its Run to change.
-type waiters struct {
-	changed chan struct{}
-	n       int
-}
-
-// NewOrders makes Orders that wait for nobody yet.
-func NewOrders(o OrdersOptions) *Orders {
-	return &Orders{OrdersOptions: o, waiting: map[types.UID]*waiters{}}
+	changes broadcast.Broadcaster[types.UID] // by pod
 }
 
 // Changed wakes the runners that wait on a Run. It is called for each event on a Run.
 func (o *Orders) Changed(run *v1alpha1.Run) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	for _, a := range run.Status.Attempts {
-		if w, ok := o.waiting[a.PodUID]; ok {
-			close(w.changed)
-			delete(o.waiting, a.PodUID)
-		}
+		o.changes.Notify(a.PodUID)
 	}
 }
 
-// watch gives a channel that is closed at the next change of the pod's Run, and what to call when nobody waits for it.
-func (o *Orders) watch(pod types.UID) (changed <-chan struct{}, leave func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	w := o.waiting[pod]
-	if w == nil {
-		w = &waiters{changed: make(chan struct{})}
-		o.waiting[pod] = w
-	}
-	w.n++
-	return w.changed, func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if w.n--; w.n == 0 && o.waiting[pod] == w {
-			delete(o.waiting, pod)
-		}
-	}
-}
-
-// Next is the pod's next order after the attempt it has done last; Wait when there is none by the time ctx is done.
+// Next is the pod's next order after the attempt that it has completed last; Wait when there is none by the time ctx is done.
 func (o *Orders) Next(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, error) {
+	changed, cancel := o.changes.Subscribe(pod) // before the first read, so that no change is missed
+	defer cancel()
 	for {
-		order, again, err := o.wait(ctx, namespace, pod, after)
-		if !again {
+		order, until, err := o.current(ctx, namespace, pod, after)
+		if err != nil || order.Kind != runnerapi.OrderWait {
 			return order, err
 		}
+		var timer <-chan time.Time
+		if !until.IsZero() {
+			timer = time.After(time.Until(until))
+		}
+		select {
+		case <-ctx.Done():
+			return order, nil
+		case <-changed:
+		case <-timer:
+		}
 	}
 }
 
-// wait gives the order that there is, or says to look again when something has changed.
-func (o *Orders) wait(ctx context.Context, namespace string, pod types.UID, after int32) (order runnerapi.Order, again bool, err error) {
-	changed, leave := o.watch(pod) // before looking, so that no change is missed
-	defer leave()
-	order, until, err := o.look(ctx, namespace, pod, after)
-	if err != nil || order.Kind != runnerapi.OrderWait {
-		return order, false, err
-	}
-	var timer <-chan time.Time
-	if !until.IsZero() {
-		timer = time.After(time.Until(until))
-	}
-	select {
-	case <-ctx.Done():
-		return order, false, nil
-	case <-changed:
-	case <-timer:
-	}
-	return order, true, nil
-}
-
-func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, time.Time, error) {
+// current is the pod's order now. until is when a Wait is over.
+func (o *Orders) current(
+	ctx context.Context, namespace string, pod types.UID, after int32,
+) (order runnerapi.Order, until time.Time, err error) {
 	run, err := index.ByPod(ctx, o.Client, namespace, pod)
 	if err != nil {
-		return runnerapi.Order{}, time.Time{}, err
+		return order, until, err
 	}
-	if run == nil { // made, but not named yet
-		return runnerapi.Order{Kind: runnerapi.OrderWait}, time.Time{}, nil
+	if run == nil { // the pod exists, but no attempt names it yet
+		return runnerapi.Order{Kind: runnerapi.OrderWait}, until, nil
 	}
 	stack, err := index.StackOf(ctx, o.Client, o.Live, run)
 	if err != nil {
-		return runnerapi.Order{}, time.Time{}, err
+		return order, until, err
 	}
 	kind, until := NextKind(run, stack, pod, after, time.Now())
 	if kind == runnerapi.OrderWait || kind == runnerapi.OrderExit {
@@ -133,9 +86,9 @@ func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, afte
 	}
 	doc, err := o.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if err != nil {
-		return runnerapi.Order{}, time.Time{}, err
+		return order, until, err
 	}
-	order := orderOf(run, stack, doc)
+	order = orderOf(run, stack, doc)
 	if kind == runnerapi.OrderBuild {
 		order = buildOrder(run, stack, doc)
 	}
@@ -143,7 +96,7 @@ func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, afte
 	if kind == runnerapi.OrderPlan {
 		order.Policy, err = o.Policy(ctx, run)
 	}
-	return order, time.Time{}, err
+	return order, until, err
 }
 
 // NextKind decides what a pod is told that has done all up to the attempt after; until is when a Wait is over.
