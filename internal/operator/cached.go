@@ -104,14 +104,14 @@ func leanState(o any) (any, error) {
 
 func leanRun(o any) (any, error) {
 	if r, ok := o.(*v1alpha1.Run); ok {
-		run.Lean(r)
+		run.TrimRun(r)
 	}
 	return stripManagedFields(o)
 }
 
 func leanPod(o any) (any, error) {
 	if pod, ok := o.(*corev1.Pod); ok {
-		run.LeanPod(pod)
+		run.TrimPod(pod)
 	}
 	return stripManagedFields(o)
 }

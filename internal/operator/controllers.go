@@ -51,7 +51,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			VerifiedHistory: snapshot.NewVerifiedHistory(), AllowShell: o.AllowShell, AllowBuild: o.Builds.Allowed, DriftInterval: o.DriftInterval,
 		},
 		States:          p.states,
-		Runs:            run.Kept{Bucket: p.bucket},
+		Runs:            run.Artifacts{Bucket: p.bucket},
 		Events:          stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
 		ConflictBackoff: stack.NewConflictBackoff(),
 		Reserved:        stack.NewReserved(),
@@ -67,7 +67,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 	}
 
 	turns := scheduler.New(scheduler.NewQueue(scheduler.Limits{
-		Install: o.Shard.share(o.MaxRuns), Namespace: o.MaxRunsPerNamespace,
+		Installation: o.Shard.share(o.MaxRuns), Namespace: o.MaxRunsPerNamespace,
 		Repository: repositoryLimit(context.Background(), mgr.GetClient()),
 	}, time.Now), mgr.GetClient())
 	if err := mgr.Add(turns); err != nil {

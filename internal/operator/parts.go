@@ -153,7 +153,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Bucket:    p.bucket,
 		Runs:      runsByPod{mgr.GetClient()},
 		Orders:    orders,
-		Reports:   dispatch.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Verdict: policies.Result, Recorder: p.telemetry.witness(mgr, p.log)},
+		Reports:   dispatch.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Policies: policies.Result, Recorder: p.telemetry.witness(mgr, p.log)},
 		Inputs:    p.inputs.Get,
 		Outputs:   outputsOf(mgr.GetClient(), p.direct),
 		Policies:  policies,

@@ -19,12 +19,12 @@ import (
 var destroying = &runnerapi.Plan{Digest: "sha256:" + strings.Repeat("d", 64), Changes: true, Add: 1, Destroy: 2, Replace: 1}
 
 // plansToDestroy is a Run whose first plan is reported, of a Stack with these rules.
-func plansToDestroy(t *testing.T, verdict dispatch.PolicyVerdict, rules func(*v1alpha1.StackSpec)) *room {
+func plansToDestroy(t *testing.T, verdict dispatch.PolicyEvaluation, rules func(*v1alpha1.StackSpec)) *room {
 	t.Helper()
 	r := enter(t)
 	r.change(rules)
 	r.reconcile()
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: verdict}
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: verdict}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}}))
 	r.Seen(r.run)
 	return r

@@ -12,10 +12,10 @@ type Bucket interface {
 }
 
 // Kept is what the bucket holds of Runs: plans and logs.
-type Kept struct{ Bucket }
+type Artifacts struct{ Bucket }
 
 // Forget removes it for one Run that is about to go.
-func (k Kept) Forget(ctx context.Context, run *v1alpha1.Run) error {
+func (k Artifacts) Forget(ctx context.Context, run *v1alpha1.Run) error {
 	for _, kind := range []string{"plans", "logs"} {
 		if err := k.DeletePrefix(ctx, kind+"/"+run.Namespace+"/"+string(run.UID)+"/"); err != nil {
 			return err

@@ -32,7 +32,7 @@ func TestForgetTakesAllThatIsKeptOfARun(t *testing.T) {
 		}
 	}
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", UID: "uid-1"}}
-	if err := (Kept{kept}).Forget(t.Context(), run); err != nil {
+	if err := (Artifacts{kept}).Forget(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
 	for folder, want := range map[string]int{"plans/infra": 4, "logs/infra": 1, "plans/other": 4, "logs/other": 1, "plans/infra/uid-10": 4} {

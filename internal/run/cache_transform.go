@@ -10,7 +10,7 @@ import (
 // Lean leaves out of a finished Run what nothing is decided on any more, for a cache that has a hundred thousand of them: how
 // its steps went one by one, and what its plan says of each resource; nor on its labels. Who shows that to people reads the Run itself. A Run that
 // is not finished stays whole: its status is written as a whole.
-func Lean(run *v1alpha1.Run) {
+func TrimRun(run *v1alpha1.Run) {
 	if !run.Status.Phase.Finished() {
 		return
 	}
@@ -20,7 +20,7 @@ func Lean(run *v1alpha1.Run) {
 		if i > 0 && a.PodUID == run.Status.Attempts[i-1].PodUID { // one text for both
 			a.Pod, a.PodUID = run.Status.Attempts[i-1].Pod, run.Status.Attempts[i-1].PodUID
 		}
-		a.Steps = runinfo.LastingSteps(a.Steps)
+		a.Steps = runinfo.RetainedSteps(a.Steps)
 	}
 	if plan := run.Status.Plan; plan != nil {
 		plan.Resources = nil
@@ -32,13 +32,13 @@ func Lean(run *v1alpha1.Run) {
 
 // LeanPod leaves out of a pod what it was told to do. What becomes of it is in its status, and is explained with the images and
 // the memory of its containers.
-func LeanPod(pod *corev1.Pod) {
+func TrimPod(pod *corev1.Pod) {
 	spec := corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates}
-	spec.InitContainers, spec.Containers = leanContainers(pod.Spec.InitContainers), leanContainers(pod.Spec.Containers)
+	spec.InitContainers, spec.Containers = trimContainers(pod.Spec.InitContainers), trimContainers(pod.Spec.Containers)
 	pod.Spec = spec
 }
 
-func leanContainers(all []corev1.Container) []corev1.Container {
+func trimContainers(all []corev1.Container) []corev1.Container {
 	var lean []corev1.Container
 	for _, c := range all {
 		lean = append(lean, corev1.Container{Name: c.Name, Image: c.Image, Resources: corev1.ResourceRequirements{Limits: c.Resources.Limits}})

@@ -43,7 +43,7 @@ func whole(phase v1alpha1.RunPhase) *v1alpha1.Run {
 func TestARunThatIsNotFinishedStaysWhole(t *testing.T) {
 	for _, phase := range []v1alpha1.RunPhase{"", v1alpha1.PhaseQueued, v1alpha1.PhasePlanning, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseApplying, v1alpha1.PhaseShell} {
 		got := whole(phase)
-		Lean(got)
+		TrimRun(got)
 		if diff := cmp.Diff(whole(phase), got); diff != "" {
 			t.Errorf("%s: %s", phase, diff)
 		}
@@ -59,7 +59,7 @@ func TestLean(t *testing.T) {
 	}
 	got := whole(v1alpha1.PhaseFailed)
 	for range 2 { // a cache may do it twice
-		Lean(got)
+		TrimRun(got)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -77,7 +77,7 @@ func TestLeanKeepsThatAnApplyBegan(t *testing.T) {
 		r := whole(v1alpha1.PhaseFailed)
 		r.Status.Attempts[1].Steps[0].State = state
 		want := runinfo.Began(r)
-		if Lean(r); runinfo.Began(r) != want {
+		if TrimRun(r); runinfo.Began(r) != want {
 			t.Errorf("%s: began is %v, and was %v", state, runinfo.Began(r), want)
 		}
 	}
@@ -100,7 +100,7 @@ func TestLeanPod(t *testing.T) {
 	want.Spec = corev1.PodSpec{NodeName: "node-1", ReadinessGates: pod.Spec.ReadinessGates, Containers: []corev1.Container{
 		{Name: runinfo.ShellContainer, Image: "tools", Resources: corev1.ResourceRequirements{Limits: limits}},
 	}}
-	LeanPod(pod)
+	TrimPod(pod)
 	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Error(diff)
 	}

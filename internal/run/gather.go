@@ -59,7 +59,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.Run, a *v1alpha1
 	case err != nil:
 		return decision.Pod{}, err
 	}
-	return diagnosis.Observe(pod, pod.UID != a.PodUID, runinfo.Heard(run, a)), nil
+	return diagnosis.Observe(pod, pod.UID != a.PodUID, runinfo.HasReported(run, a)), nil
 }
 
 // older names an unfinished Run of the same Stack that was made before this one.
@@ -84,7 +84,7 @@ func (r *Reconciler) missing(ctx context.Context, run *v1alpha1.Run) (string, er
 		return "", nil
 	}
 	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
-	if inputsGone(err) {
+	if isInputsLost(err) {
 		return "", nil // whoever makes the pod says so
 	}
 	if err != nil {

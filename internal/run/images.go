@@ -13,7 +13,7 @@ func (r *Reconciler) imageKey(ctx context.Context, run *v1alpha1.Run, stack *v1a
 		return "", nil // so that most Runs need no look into the bucket
 	}
 	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
-	if inputsGone(err) || (err == nil && doc.Build == nil) {
+	if isInputsLost(err) || (err == nil && doc.Build == nil) {
 		return "", nil
 	}
 	if err != nil {

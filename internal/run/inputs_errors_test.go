@@ -55,7 +55,7 @@ func TestInputsThatCannotBeReadNowAreNotGone(t *testing.T) {
 		bucket.ErrNotFound: true, bucket.ErrDamaged: true, bucket.ErrWrongKey: true,
 		bucket.ErrNoBucket: false, bucket.ErrDenied: false, errors.New("connection refused"): false,
 	} {
-		if got := inputsGone(fmt.Errorf("inputs sha256:x: %w", err)); got != gone {
+		if got := isInputsLost(fmt.Errorf("inputs sha256:x: %w", err)); got != gone {
 			t.Errorf("%v: %v", err, got)
 		}
 	}

@@ -20,14 +20,14 @@ import (
 
 // A podRefusal is what the API server says when it does not let a pod be made, and what can be done about it. It is known by its
 // words: they are all that Kubernetes gives.
-type podRefusal struct{ says, advice string }
+type podRejection struct{ text, advice string }
 
 // exceeded is what a ResourceQuota says of which others of the namespace have all.
-const exceeded = "exceeded quota"
+const quotaExceeded = "exceeded quota"
 
 // podRefusals: the first that fits.
-var podRefusals = []podRefusal{
-	{exceeded, "it waits until others of the namespace have ended, or the ResourceQuota allows more"},
+var podRejections = []podRejection{
+	{quotaExceeded, "it waits until others of the namespace have ended, or the ResourceQuota allows more"},
 	{"failed quota", "the ResourceQuota asks for it: set spec.runner.resources"},
 	{"usage per ", "the LimitRange asks for it: set spec.runner.resources"},
 	{"must be less than or equal to", "a limit, which a LimitRange may have set, is below what is asked for: set spec.runner.resources"},
@@ -44,10 +44,10 @@ var podRefusals = []podRefusal{
 
 // IsRefusal says that an error is the API server's answer to this pod, or Run, and not a mishap on the way: it will be the same until
 // somebody changes something, so the Run, or the Stack, tells it.
-func IsRefusal(err error) bool {
+func IsRejection(err error) bool {
 	var status apierrors.APIStatus
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), errors.Is(err, errForeign):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), errors.Is(err, errNameTaken):
 		return true
 	case !errors.As(err, &status):
 		return false
@@ -57,10 +57,10 @@ func IsRefusal(err error) bool {
 
 // refused is the status when the API server does not let the pod be made. It is asked again after a while, since nothing tells
 // when that has changed, and more and more rarely the longer the Run has waited.
-func refused(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
-	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed, Message: "the pod cannot be made: " + why.Error(), RequeueAfter: askAgain(w)}
-	for _, r := range podRefusals {
-		if strings.Contains(why.Error(), r.says) {
+func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
+	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed, Message: "the pod cannot be made: " + why.Error(), RequeueAfter: retryAfter(w)}
+	for _, r := range podRejections {
+		if strings.Contains(why.Error(), r.text) {
 			d.Message += "; " + r.advice
 			break
 		}
@@ -68,9 +68,9 @@ func refused(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.Run
 	if apierrors.HasStatusCause(why, corev1.NamespaceTerminatingCause) {
 		d.Message = "the pod cannot be made: namespace " + w.Run.Namespace + " is being deleted"
 	}
-	said := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded)
-	if said != nil && said.Reason == d.Reason && !strings.Contains(d.Message, exceeded) { // the numbers of a quota are what is to be told
-		d.Message = runinfo.Steady(said.Message, runinfo.Clip(d.Message, decision.MaxMessage))
+	before := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded)
+	if before != nil && before.Reason == d.Reason && !strings.Contains(d.Message, quotaExceeded) { // the numbers of a quota are what is to be told
+		d.Message = runinfo.KeepIfEquivalent(before.Message, runinfo.Clip(d.Message, decision.MaxMessage))
 	}
 	if d.Phase == "" {
 		d.Phase = v1alpha1.PhaseQueued
@@ -80,29 +80,29 @@ func refused(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.Run
 
 // How often a pod that was refused is tried again.
 const (
-	soonest = 10 * time.Second
-	latest  = 2 * time.Minute
+	minRetry = 10 * time.Second
+	maxRetry = 2 * time.Minute
 )
 
 // askAgain is when a pod that was refused is tried again: a quarter of the time that the Run has waited for it.
-func askAgain(w decision.Snapshot) time.Duration {
+func retryAfter(w decision.Snapshot) time.Duration {
 	since := w.Run.CreationTimestamp.Time
 	if a := runinfo.Current(&w.Run.Status); a != nil && a.FinishedAt != nil {
 		since = a.FinishedAt.Time
 	}
-	return min(max(w.Now.Sub(since)/4, soonest), latest)
+	return min(max(w.Now.Sub(since)/4, minRetry), maxRetry)
 }
 
 // noPod is the status of a Run that ends, since no pod can be made for it.
-func noPod(s v1alpha1.RunStatus, why *podspec.InvalidError, generation int64, now time.Time) (v1alpha1.RunStatus, decision.Decision) {
+func invalidPod(s v1alpha1.RunStatus, why *podspec.InvalidError, generation int64, now time.Time) (v1alpha1.RunStatus, decision.Decision) {
 	d := decision.Decision{Phase: v1alpha1.PhaseFailed, Reason: string(v1alpha1.FailureConfigurationError), Message: "no pod can be made: " + why.Error()}
 	return decision.Record(s, d, generation, now), d
 }
 
 // withoutInputs is the status of a Run whose next pod cannot be made without them. They are looked for again after a while, since
 // nothing tells when they are back.
-func withoutInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
-	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonInputsNotFound, Message: goneInputs(w.Run, why), RequeueAfter: askAgain(w)}
+func lostInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
+	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonInputsNotFound, Message: lostInputsMessage(w.Run, why), RequeueAfter: retryAfter(w)}
 	if d.Phase == "" {
 		d.Phase = v1alpha1.PhaseQueued
 	}
@@ -111,12 +111,12 @@ func withoutInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alph
 
 // inputsGone says that the document of a Run's inputs is not in the bucket as it was kept: it will not be there before a person
 // does something, so the Run tells it. A bucket that is away is another matter, and passes.
-func inputsGone(err error) bool {
+func isInputsLost(err error) bool {
 	return errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrDamaged) || errors.Is(err, bucket.ErrWrongKey)
 }
 
 // goneInputs says which document is gone, and what to do.
-func goneInputs(run *v1alpha1.Run, err error) string {
+func lostInputsMessage(run *v1alpha1.Run, err error) string {
 	otherwise := fmt.Sprintf("cancel this Run (cairn cancel %s) and ask for another with cairn apply", run.Name)
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
 		otherwise = "set spec.deletionPolicy of the Stack to Orphan to leave everything as it is"
@@ -125,7 +125,7 @@ func goneInputs(run *v1alpha1.Run, err error) string {
 }
 
 // waits is the status of a Run that waits for a place.
-func waits(s v1alpha1.RunStatus, v scheduler.Admission, generation int64, now time.Time) (v1alpha1.RunStatus, decision.Decision) {
+func queued(s v1alpha1.RunStatus, v scheduler.Admission, generation int64, now time.Time) (v1alpha1.RunStatus, decision.Decision) {
 	d := decision.Decision{
 		Phase: s.Phase, Reason: v1alpha1.ReasonQueued, Message: v.Message(),
 		// Its turn comes as an event. This is for what its message says of its place in the line.
@@ -138,7 +138,7 @@ func waits(s v1alpha1.RunStatus, v scheduler.Admission, generation int64, now ti
 }
 
 // ofBuild says more of why a pod is refused that is to build an image.
-func ofBuild(err error) error {
+func explainBuildRejection(err error) error {
 	if !strings.Contains(err.Error(), "violates PodSecurity") {
 		return err
 	}

@@ -62,14 +62,14 @@ func TestRefused(t *testing.T) {
 			apierrors.NewInternalError(errors.New(`failed calling webhook "a.b": failed to call webhook: Post "https://a.b.svc:443/": no endpoints available`)), "; that webhook has to answer again",
 		},
 		"a name that is taken": {
-			fmt.Errorf("pod net-7-plan-1: %w", errForeign), "pod net-7-plan-1: it exists and is not of this Run",
+			fmt.Errorf("pod net-7-plan-1: %w", errNameTaken), "pod net-7-plan-1: it exists and is not of this Run",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !IsRefusal(tt.err) {
+			if !IsRejection(tt.err) {
 				t.Fatal("it is taken for a mishap")
 			}
-			s, d := refused(snapshot(), v1alpha1.RunStatus{}, tt.err)
+			s, d := rejectedPod(snapshot(), v1alpha1.RunStatus{}, tt.err)
 			if !strings.HasPrefix(d.Message, "the pod cannot be made: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
 				t.Errorf("%s %+v", s.Phase, d)
 			}
@@ -81,23 +81,23 @@ func TestRefused(t *testing.T) {
 		"an error that is none of its": errors.New("connection refused"),
 		"a server that fails":          apierrors.NewInternalError(errors.New("etcd")),
 	} {
-		if IsRefusal(err) {
+		if IsRejection(err) {
 			t.Errorf("%s is taken for a refusal", name)
 		}
 	}
 }
 
 func TestAPodThatWasRefusedIsTriedMoreAndMoreRarely(t *testing.T) {
-	for waited, want := range map[time.Duration]time.Duration{0: soonest, 20 * time.Second: soonest, 2 * time.Minute: 30 * time.Second, time.Hour: latest} {
+	for waited, want := range map[time.Duration]time.Duration{0: minRetry, 20 * time.Second: minRetry, 2 * time.Minute: 30 * time.Second, time.Hour: maxRetry} {
 		w := snapshot()
 		w.Now = w.Now.Add(waited)
 		w.Run.CreationTimestamp = metav1.NewTime(runtest.Now)
-		if got := askAgain(w); got != want {
+		if got := retryAfter(w); got != want {
 			t.Errorf("after %s it is tried again in %s", waited, got)
 		}
 		w.Run.CreationTimestamp = metav1.Time{}
 		runtest.Planned(w.Run)
-		if got := askAgain(w); got != want {
+		if got := retryAfter(w); got != want {
 			t.Errorf("%s after its plan it is tried again in %s", waited, got)
 		}
 	}
@@ -106,7 +106,7 @@ func TestAPodThatWasRefusedIsTriedMoreAndMoreRarely(t *testing.T) {
 // What a webhook answers may be another text each time. Told each time it would be a write, by which the pod would be tried again at once.
 func TestWhatAWebhookSaysAnewIsToldOnce(t *testing.T) {
 	says := func(s v1alpha1.RunStatus, format string, args ...any) v1alpha1.RunStatus {
-		s, _ = refused(snapshot(), *s.DeepCopy(), apierrors.NewInternalError(fmt.Errorf(format, args...)))
+		s, _ = rejectedPod(snapshot(), *s.DeepCopy(), apierrors.NewInternalError(fmt.Errorf(format, args...)))
 		return s
 	}
 	reset := `failed calling webhook "a.b": Post "https://a.b.svc:443/": read tcp 10.0.0.7:%d->10.0.0.8:443: read: connection reset by peer`
@@ -118,19 +118,19 @@ func TestWhatAWebhookSaysAnewIsToldOnce(t *testing.T) {
 		t.Errorf("of another reason it says %q", other.Conditions[0].Message)
 	}
 	few := forbidden("exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5")
-	s, _ := refused(snapshot(), v1alpha1.RunStatus{}, few)
-	s, _ = refused(snapshot(), s, forbidden("exceeded quota: few, requested: pods=1, used: pods=9, limited: pods=9"))
+	s, _ := rejectedPod(snapshot(), v1alpha1.RunStatus{}, few)
+	s, _ = rejectedPod(snapshot(), s, forbidden("exceeded quota: few, requested: pods=1, used: pods=9, limited: pods=9"))
 	if !strings.Contains(s.Conditions[0].Message, "limited: pods=9") {
 		t.Errorf("of a quota it says %q", s.Conditions[0].Message)
 	}
 }
 
 func TestARefusedBuildSaysWhatItNeeds(t *testing.T) {
-	err := ofBuild(errors.New(`pods "a" is forbidden: violates PodSecurity "restricted:latest": x`))
+	err := explainBuildRejection(errors.New(`pods "a" is forbidden: violates PodSecurity "restricted:latest": x`))
 	if !strings.Contains(err.Error(), `fits Pod Security "baseline"`) {
 		t.Error(err)
 	}
-	if other := errors.New("exceeded quota"); !errors.Is(ofBuild(other), other) || ofBuild(other).Error() != other.Error() {
+	if other := errors.New("exceeded quota"); !errors.Is(explainBuildRejection(other), other) || explainBuildRejection(other).Error() != other.Error() {
 		t.Error("any refusal is said to be of Pod Security")
 	}
 }

@@ -153,7 +153,7 @@ func TestReportOfADrain(t *testing.T) {
 // interrupted is the last report of a runner that was told to end.
 func (r *room) interrupted() {
 	r.Helper()
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: runnerapi.Interrupted}}}
 	a := runinfo.Current(&r.run.Status)
 	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, done))
@@ -253,12 +253,12 @@ func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
 			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.run)})
 			apiserver.Must(t, err)
 			r.Seen(r.run)
-			if result.RequeueAfter < soonest || result.RequeueAfter > latest || r.run.ResourceVersion != before {
+			if result.RequeueAfter < minRetry || result.RequeueAfter > maxRetry || r.run.ResourceVersion != before {
 				t.Errorf("it is tried again after %s, and written again: %v", result.RequeueAfter, r.run.ResourceVersion != before)
 			}
 			other := r.run.DeepCopy()
 			other.Name, other.UID = "web-1", "other"
-			if v, err := r.Scheduler.Take(t.Context(), other, r.stack, v1alpha1.AttemptPlan); err != nil || !v.Start {
+			if v, err := r.Scheduler.Admit(t.Context(), other, r.stack, v1alpha1.AttemptPlan); err != nil || !v.Start {
 				t.Errorf("it keeps its place: %s", v.Message())
 			}
 		})

@@ -48,24 +48,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	run := &v1alpha1.Run{}
 	err := r.Client.Get(ctx, req.NamespacedName, run)
 	if apierrors.IsNotFound(err) || (err == nil && (run.Status.Phase.Finished() || run.DeletionTimestamp != nil)) {
-		r.Scheduler.Leave(ctx, req.NamespacedName)
+		r.Scheduler.Remove(ctx, req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	world, err := r.gather(ctx, run)
+	snapshot, err := r.gather(ctx, run)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 	}
-	status, decision := decision.Settle(world)
+	status, decision := decision.Settle(snapshot)
 	switch {
 	case decision.NeedsPod():
-		status, decision, err = r.begin(ctx, world, status, decision)
+		status, decision, err = r.begin(ctx, snapshot, status, decision)
 	case beginsInPod(run, &status):
-		status, decision, err = r.goOn(ctx, world, status, decision)
+		status, decision, err = r.beginInPod(ctx, snapshot, status, decision)
 	default:
-		r.Scheduler.See(ctx, run, world.Stack, &status)
+		r.Scheduler.Observe(ctx, run, snapshot.Stack, &status)
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -87,15 +87,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, nil
 }
 
-// begin makes the pod of the attempt that was decided on, if it is the Run's turn. Before the first one the API server is asked whether the Stack
+// begin makes the pod of the attempt that was decided on, if it is the Run's admission. Before the first one the API server is asked whether the Stack
 // named a later Run: a former leader may have created this one late, and an old view of the Stack would not tell.
 func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
-	turn, err := r.Scheduler.Take(ctx, w.Run, w.Stack, d.Begin)
+	admission, err := r.Scheduler.Admit(ctx, w.Run, w.Stack, d.Begin)
 	if err != nil {
 		return status, d, err
 	}
-	if !turn.Start {
-		status, d = waits(status, turn, w.Run.Generation, w.Now)
+	if !admission.Start {
+		status, d = queued(status, admission, w.Run.Generation, w.Now)
 		return status, d, nil
 	}
 	if len(w.Run.Status.Attempts) == 0 {
@@ -103,25 +103,25 @@ func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1al
 			return status, d, err
 		}
 		if status, d = decision.Settle(w); !d.NeedsPod() {
-			r.Scheduler.See(ctx, w.Run, w.Stack, &status)
+			r.Scheduler.Observe(ctx, w.Run, w.Stack, &status)
 			return status, d, nil
 		}
 	}
 	pod, err := r.pod(ctx, w.Run, w.Stack, d, runinfo.NextNumber(&status))
 	if err != nil && d.Begin == v1alpha1.AttemptBuild {
-		err = ofBuild(err)
+		err = explainBuildRejection(err)
 	}
 	var unfit *podspec.InvalidError
 	switch {
 	case errors.As(err, &unfit):
-		r.Scheduler.Leave(ctx, client.ObjectKeyFromObject(w.Run))
-		status, d = noPod(status, unfit, w.Run.Generation, w.Now)
-	case err != nil && inputsGone(err):
-		r.Scheduler.Leave(ctx, client.ObjectKeyFromObject(w.Run))
-		status, d = withoutInputs(w, status, err)
-	case err != nil && IsRefusal(err):
-		r.Scheduler.Leave(ctx, client.ObjectKeyFromObject(w.Run))
-		status, d = refused(w, status, err)
+		r.Scheduler.Remove(ctx, client.ObjectKeyFromObject(w.Run))
+		status, d = invalidPod(status, unfit, w.Run.Generation, w.Now)
+	case err != nil && isInputsLost(err):
+		r.Scheduler.Remove(ctx, client.ObjectKeyFromObject(w.Run))
+		status, d = lostInputs(w, status, err)
+	case err != nil && IsRejection(err):
+		r.Scheduler.Remove(ctx, client.ObjectKeyFromObject(w.Run))
+		status, d = rejectedPod(w, status, err)
 	case err != nil:
 		return status, d, err
 	default:
@@ -137,16 +137,16 @@ func beginsInPod(run *v1alpha1.Run, status *v1alpha1.RunStatus) bool {
 }
 
 // goOn lets the pod that made a plan apply it, if it is the Run's turn: a pod that waits has no place.
-func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
-	turn, err := r.Scheduler.Take(ctx, w.Run, w.Stack, v1alpha1.AttemptApply)
-	if err == nil && !turn.Start {
-		status, d = waits(w.Run.Status, turn, w.Run.Generation, w.Now)
+func (r *Reconciler) beginInPod(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
+	admission, err := r.Scheduler.Admit(ctx, w.Run, w.Stack, v1alpha1.AttemptApply)
+	if err == nil && !admission.Start {
+		status, d = queued(w.Run.Status, admission, w.Run.Generation, w.Now)
 	}
 	return status, d, err
 }
 
 // errForeign: the name of a pod is taken.
-var errForeign = errors.New("it exists and is not of this Run: it has to go first")
+var errNameTaken = errors.New("it exists and is not of this Run: it has to go first")
 
 // pod makes the attempt's pod, or takes the one that an earlier pass made and could not report.
 func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d decision.Decision, number int32) (*corev1.Pod, error) {
@@ -162,7 +162,7 @@ func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1
 		return nil, err
 	}
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
-		if err := r.withoutLostAccount(ctx, pod); err != nil {
+		if err := r.replaceLostServiceAccount(ctx, pod); err != nil {
 			return nil, err
 		}
 	}
@@ -174,21 +174,21 @@ func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1
 		return nil, err
 	}
 	if !metav1.IsControlledBy(pod, run) {
-		return nil, fmt.Errorf("pod %s: %w", pod.Name, errForeign)
+		return nil, fmt.Errorf("pod %s: %w", pod.Name, errNameTaken)
 	}
 	return pod, nil
 }
 
 // withoutLostAccount lets a destroy run as the namespace's default account when the Stack's own was deleted before it.
-func (r *Reconciler) withoutLostAccount(ctx context.Context, pod *corev1.Pod) error {
-	if pod.Spec.ServiceAccountName == podspec.DefaultAccount {
+func (r *Reconciler) replaceLostServiceAccount(ctx context.Context, pod *corev1.Pod) error {
+	if pod.Spec.ServiceAccountName == podspec.DefaultServiceAccount {
 		return nil
 	}
 	account := &metav1.PartialObjectMetadata{}
 	account.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}, account)
 	if apierrors.IsNotFound(err) {
-		pod.Spec.ServiceAccountName = podspec.DefaultAccount
+		pod.Spec.ServiceAccountName = podspec.DefaultServiceAccount
 		return nil
 	}
 	return err

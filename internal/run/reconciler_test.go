@@ -216,7 +216,7 @@ func TestReports(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
 
 	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, done); !errors.Is(err, dispatch.ErrNotCurrent) {

@@ -188,7 +188,7 @@ func TestARunThatEndsDuringTheStart(t *testing.T) {
 	next.Scheduler = scheduler.New(scheduler.NewQueue(scheduler.Limits{Namespace: 1}, time.Now), reader)
 	reader.listed = func() {
 		go func() {
-			next.Scheduler.Leave(t.Context(), client.ObjectKeyFromObject(r.run))
+			next.Scheduler.Remove(t.Context(), client.ObjectKeyFromObject(r.run))
 			close(left)
 		}()
 		select { // it has to wait, so this takes its time

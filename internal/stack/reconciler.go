@@ -195,7 +195,7 @@ func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.
 	switch {
 	case err == nil:
 		r.trace(ctx, w, made)
-	case run.IsRefusal(err):
+	case run.IsRejection(err):
 		r.Reserved.set(w.Stack, reservationOf(w, d))
 	}
 	return err
@@ -205,11 +205,11 @@ func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.
 // Run is created again, at growing intervals. The rejection is in the Ready condition until the Run is created; for a
 // read-only Run it is in an event alone, since the Ready condition is still true.
 func (r *Reconciler) reportRejection(ctx context.Context, w decision.Snapshot, d decision.Decision, why error) error {
-	if !run.IsRefusal(why) {
+	if !run.IsRejection(why) {
 		return why
 	}
 	before := reservationOf(w, d).Rejection
-	w.Reserved = decision.Reservation{Run: d.Name, Rejection: runinfo.Steady(before, "Run "+d.Name+" cannot be created: "+why.Error())}
+	w.Reserved = decision.Reservation{Run: d.Name, Rejection: runinfo.KeepIfEquivalent(before, "Run "+d.Name+" cannot be created: "+why.Error())}
 	r.Reserved.set(w.Stack, w.Reserved)
 	if w.Reserved.Rejection == before {
 		return why
@@ -264,7 +264,7 @@ func (r *Reconciler) finish(ctx context.Context, w decision.Snapshot, d decision
 func (r *Reconciler) stay(ctx context.Context, w decision.Snapshot, reason, message string, why error) error {
 	d, _ := decision.Unready(reason, "%s: %v", message, why)
 	if said := decision.ReadyOf(w.Stack.Status); said.Reason == reason {
-		d.Message = runinfo.Steady(said.Message, d.Message)
+		d.Message = runinfo.KeepIfEquivalent(said.Message, d.Message)
 	}
 	_, err := r.report(ctx, w, d)
 	return errors.Join(why, err)

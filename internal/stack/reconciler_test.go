@@ -107,7 +107,7 @@ func (r *testEnv) begin(kept memoryBucket) {
 			Client: r.Room.Client, Live: r.Room.Live, StateReader: &r.ended, Sources: source.NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept),
 			VerifiedHistory: snapshot.NewVerifiedHistory(),
 		},
-		States: &r.ended, Runs: runs.Kept{Bucket: kept},
+		States: &r.ended, Runs: runs.Artifacts{Bucket: kept},
 		Events: Recorder{events.NewFakeRecorder(100)}, ConflictBackoff: NewConflictBackoff(), Reserved: NewReserved(),
 	}
 }

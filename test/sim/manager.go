@@ -98,7 +98,7 @@ func (m *manager) lead() {
 	w := m.w
 	m.leads = true
 	cached, live := &kube{w: w, view: m.view, of: m.id}, &kube{w: w, of: m.id}
-	m.turns = scheduler.NewQueue(scheduler.Limits{Install: w.places}, m.clock)
+	m.turns = scheduler.NewQueue(scheduler.Limits{Installation: w.places}, m.clock)
 	store := w.states(m.id, m.clock)
 	m.stack = stack.Reconciler{
 		Gatherer: snapshot.Gatherer{

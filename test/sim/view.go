@@ -45,9 +45,9 @@ func (a *api) lean(o client.Object) client.Object {
 	n := o.DeepCopyObject().(client.Object)
 	switch n := n.(type) {
 	case *v1alpha1.Run:
-		run.Lean(n)
+		run.TrimRun(n)
 	case *corev1.Pod:
-		run.LeanPod(n)
+		run.TrimPod(n)
 	case *v1alpha1.State:
 		state.Lean(n)
 	}
@@ -111,7 +111,7 @@ type server struct {
 func (w *world) newServer() *server {
 	s := &server{view: &view{api: &w.api}}
 	s.cached = &kube{w: w, view: s.view, of: -1}
-	s.reports = dispatch.Reports{Client: s.cached, Live: w.direct, Clock: w.now, Verdict: noPolicies, Retry: atOnce}
+	s.reports = dispatch.Reports{Client: s.cached, Live: w.direct, Clock: w.now, Policies: noPolicies, Retry: atOnce}
 	for k := range kinds {
 		s.view.relist(k)
 	}

@@ -68,7 +68,7 @@ func code(source v1alpha1.Source) string {
 func rules(st *v1alpha1.Stack) string {
 	parts := []string{"apply " + cmp.Or(string(st.Spec.Apply), "Manual")}
 	if kinds := st.Spec.RequireApprovalFor; len(kinds) > 0 && st.Spec.Apply == v1alpha1.ApplyAutomatic {
-		parts = append(parts, "approval for "+runinfo.InWords(kinds))
+		parts = append(parts, "approval for "+runinfo.ListKinds(kinds))
 	}
 	if st.Spec.PreventSelfApproval {
 		parts = append(parts, "no self-approval")

@@ -101,7 +101,7 @@ func approvalHint(w Snapshot) string {
 	}
 	rules := approvalRules(w)
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
-		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.InWords(listedChanges(w)))
+		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.ListKinds(listedChanges(w)))
 	}
 	if slices.Contains(rules, requiredByPolicy) {
 		parts = append(parts, policyRequirement(w.Run.Status.Plan.Policy))

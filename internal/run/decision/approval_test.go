@@ -50,26 +50,26 @@ func TestRequireApprovalForOneKind(t *testing.T) {
 		v1alpha1.ChangeCreate, v1alpha1.ChangeUpdate, v1alpha1.ChangeReplace, v1alpha1.ChangeDelete, v1alpha1.ChangeStackDeletion,
 	}
 	for name, tt := range map[string]struct {
-		world Snapshot
-		waits []v1alpha1.ChangeKind
+		snapshot Snapshot
+		waits    []v1alpha1.ChangeKind
 	}{
-		"a plan that creates waits for Create":                           {world(planned, counting(creates)), all[:1]},
-		"a plan that updates waits for Update":                           {world(planned, counting(updates)), all[1:2]},
-		"a plan that deletes waits for Delete":                           {world(planned, counting(deletes)), all[3:4]},
-		"a replacement is a Replace, a Create and a Delete":              {world(planned, counting(replaces)), []v1alpha1.ChangeKind{"Create", "Replace", "Delete"}},
-		"a plan of all four waits for each":                              {world(planned, counting(v1alpha1.Plan{Add: 2, Change: 1, Destroy: 2, Replace: 1})), all[:4]},
-		"imports and what is only forgotten wait for none":               {world(planned, counting(moves)), nil},
-		"outputs that change wait for none":                              {world(planned, counting(v1alpha1.Plan{})), nil},
-		"a correction of drift waits like any other plan":                {world(planned, counting(updates), func(w *Snapshot) { w.Run.Spec.Cause.Type = v1alpha1.CauseDrift }), all[1:2]},
-		"a destroy that a user requests is a Delete":                     {world(destroy, planned, counting(deletes)), all[3:4]},
-		"the destroy of a deleted Stack is a Delete and a StackDeletion": {world(destroy, deleting, planned, counting(deletes)), all[3:]},
-		"so is one where only outputs are left, but for the Delete":      {world(destroy, deleting, planned, counting(v1alpha1.Plan{})), all[4:]},
+		"a plan that creates waits for Create":                           {snapshot(planned, counting(creates)), all[:1]},
+		"a plan that updates waits for Update":                           {snapshot(planned, counting(updates)), all[1:2]},
+		"a plan that deletes waits for Delete":                           {snapshot(planned, counting(deletes)), all[3:4]},
+		"a replacement is a Replace, a Create and a Delete":              {snapshot(planned, counting(replaces)), []v1alpha1.ChangeKind{"Create", "Replace", "Delete"}},
+		"a plan of all four waits for each":                              {snapshot(planned, counting(v1alpha1.Plan{Add: 2, Change: 1, Destroy: 2, Replace: 1})), all[:4]},
+		"imports and what is only forgotten wait for none":               {snapshot(planned, counting(moves)), nil},
+		"outputs that change wait for none":                              {snapshot(planned, counting(v1alpha1.Plan{})), nil},
+		"a correction of drift waits like any other plan":                {snapshot(planned, counting(updates), func(w *Snapshot) { w.Run.Spec.Cause.Type = v1alpha1.CauseDrift }), all[1:2]},
+		"a destroy that a user requests is a Delete":                     {snapshot(destroy, planned, counting(deletes)), all[3:4]},
+		"the destroy of a deleted Stack is a Delete and a StackDeletion": {snapshot(destroy, deleting, planned, counting(deletes)), all[3:]},
+		"so is one where only outputs are left, but for the Delete":      {snapshot(destroy, deleting, planned, counting(v1alpha1.Plan{})), all[4:]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var waits []v1alpha1.ChangeKind
 			for _, kind := range all {
-				asking(kind)(&tt.world)
-				d := Decide(tt.world)
+				asking(kind)(&tt.snapshot)
+				d := Decide(tt.snapshot)
 				switch {
 				case d.Phase == v1alpha1.PhaseAwaitingApproval && d.Reason == v1alpha1.ReasonAwaitingApproval:
 					waits = append(waits, kind)
@@ -88,57 +88,57 @@ func TestRequireApprovalFor(t *testing.T) {
 	const underWay = time.Hour + overdue
 	yes, waitsFor := approvedFor("sha256:plan"), "AwaitingApproval"
 	goesOn := func(w Snapshot) settled {
-		return settled{world: w, phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay}
+		return settled{snapshot: w, phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay}
 	}
 	settle(t, map[string]settled{
-		"without the list a plan that deletes goes on by itself": goesOn(world(planned, counting(deletes))),
-		"what is not listed goes on by itself":                   goesOn(world(planned, counting(creates), asking("Delete", "Replace"))),
+		"without the list a plan that deletes goes on by itself": goesOn(snapshot(planned, counting(deletes))),
+		"what is not listed goes on by itself":                   goesOn(snapshot(planned, counting(creates), asking("Delete", "Replace"))),
 		"what is listed waits, and the message names the kinds that the plan has and the command": {
-			world: world(planned, counting(replaces), asking("Update", "Delete", "Replace")), phase: "AwaitingApproval", reason: waitsFor,
+			snapshot: snapshot(planned, counting(replaces), asking("Update", "Delete", "Replace")), phase: "AwaitingApproval", reason: waitsFor,
 			message: "1 to add, 1 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Replace and Delete; approve with cairn approve net",
 		},
 		"three kinds are listed in words": {
-			world: world(planned, counting(v1alpha1.Plan{Add: 1, Change: 1, Destroy: 1}), asking("Create", "Delete", "Update")), phase: "AwaitingApproval", reason: waitsFor,
+			snapshot: snapshot(planned, counting(v1alpha1.Plan{Add: 1, Change: 1, Destroy: 1}), asking("Create", "Delete", "Update")), phase: "AwaitingApproval", reason: waitsFor,
 			message: "lists Create, Update and Delete; approve",
 		},
-		"once it is approved it is applied": goesOn(world(planned, counting(deletes), asking("Delete"), yes)),
+		"once it is approved it is applied": goesOn(snapshot(planned, counting(deletes), asking("Delete"), yes)),
 		"the approval of another plan is none": {
-			world: world(planned, counting(deletes), asking("Delete"), approvedFor("sha256:other")), phase: "AwaitingApproval", reason: waitsFor,
+			snapshot: snapshot(planned, counting(deletes), asking("Delete"), approvedFor("sha256:other")), phase: "AwaitingApproval", reason: waitsFor,
 			message: "the approval by alice was for another plan; spec.requireApprovalFor of the Stack lists Delete; approve",
 		},
 		"a rejection ends it": {
-			world: world(planned, counting(deletes), asking("Delete"), rejectedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
+			snapshot: snapshot(planned, counting(deletes), asking("Delete"), rejectedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
 		},
-		"when the kind is taken from the list while the Run waits it goes on by itself": goesOn(world(waiting, counting(deletes), automatic, asking("Create"))),
-		"as when Manual becomes Automatic":                                              goesOn(world(waiting, counting(deletes), automatic)),
+		"when the kind is taken from the list while the Run waits it goes on by itself": goesOn(snapshot(waiting, counting(deletes), automatic, asking("Create"))),
+		"as when Manual becomes Automatic":                                              goesOn(snapshot(waiting, counting(deletes), automatic)),
 		"when Manual becomes Automatic with the kind on the list it waits on": {
-			world: world(waiting, counting(deletes), automatic, asking("Delete")), phase: "AwaitingApproval", reason: waitsFor, message: "lists Delete",
+			snapshot: snapshot(waiting, counting(deletes), automatic, asking("Delete")), phase: "AwaitingApproval", reason: waitsFor, message: "lists Delete",
 		},
 		"with Manual the list changes nothing, not even the message": {
-			world: world(waiting, counting(creates), asking("Create")), phase: "AwaitingApproval", reason: waitsFor, message: "3 to add; approve with cairn approve net",
+			snapshot: snapshot(waiting, counting(creates), asking("Create")), phase: "AwaitingApproval", reason: waitsFor, message: "3 to add; approve with cairn approve net",
 		},
 		"nor does it let pass what is not on it": {
-			world: world(waiting, counting(creates), asking("Delete")), phase: "AwaitingApproval", reason: waitsFor, message: "3 to add; approve with cairn approve net",
+			snapshot: snapshot(waiting, counting(creates), asking("Delete")), phase: "AwaitingApproval", reason: waitsFor, message: "3 to add; approve with cairn approve net",
 		},
 		"with Never nothing is applied, whatever is on it": {
-			world: world(planned, counting(creates), never, asking("Delete"), yes), phase: "AwaitingApproval", reason: waitsFor, message: "spec.apply of the Stack is Never",
+			snapshot: snapshot(planned, counting(creates), never, asking("Delete"), yes), phase: "AwaitingApproval", reason: waitsFor, message: "spec.apply of the Stack is Never",
 		},
-		"an approval by who caused the Run counts where self-approval is not prevented": goesOn(world(planned, counting(deletes), asking("Delete"), yes, func(w *Snapshot) { w.Run.Spec.Cause.By = "alice" })),
+		"an approval by who caused the Run counts where self-approval is not prevented": goesOn(snapshot(planned, counting(deletes), asking("Delete"), yes, func(w *Snapshot) { w.Run.Spec.Cause.By = "alice" })),
 		"and does not where they are": {
-			world: world(planned, counting(deletes), asking("Delete"), yes, func(w *Snapshot) { w.Run.Spec.Cause.By, w.Stack.Spec.PreventSelfApproval = "alice", true }),
-			phase: "AwaitingApproval", reason: waitsFor, message: "does not count (spec.preventSelfApproval)",
+			snapshot: snapshot(planned, counting(deletes), asking("Delete"), yes, func(w *Snapshot) { w.Run.Spec.Cause.By, w.Stack.Spec.PreventSelfApproval = "alice", true }),
+			phase:    "AwaitingApproval", reason: waitsFor, message: "does not count (spec.preventSelfApproval)",
 		},
 		"an approved plan waits for its window like any other": {
-			world: world(planned, counting(deletes), asking("Delete"), yes, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
+			snapshot: snapshot(planned, counting(deletes), asking("Delete"), yes, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
 		},
 		"a Run that only plans does not wait": {
-			world: world(planOnly, planned, counting(deletes), asking("Delete")), phase: "Succeeded", reason: "Planned",
+			snapshot: snapshot(planOnly, planned, counting(deletes), asking("Delete")), phase: "Succeeded", reason: "Planned",
 		},
 		"a plan without changes is the end": {
-			world: world(destroy, deleting, planned, noChanges, asking("StackDeletion")), phase: "Succeeded", reason: "NoChanges",
+			snapshot: snapshot(destroy, deleting, planned, noChanges, asking("StackDeletion")), phase: "Succeeded", reason: "NoChanges",
 		},
 		"a plan that may create something twice says both": {
-			world: world(planned, counting(deletes), leftOut, asking("Delete")), phase: "AwaitingApproval", reason: waitsFor,
+			snapshot: snapshot(planned, counting(deletes), leftOut, asking("Delete")), phase: "AwaitingApproval", reason: waitsFor,
 			message: "lists Delete; an apply that was killed made aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may make it once more: see to it first, or approve with",
 		},
 	})
@@ -151,29 +151,29 @@ func TestPoliciesThatRequireApproval(t *testing.T) {
 	says := "; policy rules/cost.rego requires an approval: it costs more than 100 a month (and 1 more); approve with cairn approve net"
 	settle(t, map[string]settled{
 		"a Stack that applies by itself waits, and the message names the policy": {
-			world: world(planned, policySays(costs)), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 1 warning" + says,
+			snapshot: snapshot(planned, policySays(costs)), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 1 warning" + says,
 		},
 		"who approves is told also where the Stack waits anyway": {
-			world: world(waiting, policySays(costs)), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 1 warning" + says,
+			snapshot: snapshot(waiting, policySays(costs)), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 1 warning" + says,
 		},
 		"both rules are named": {
-			world: world(planned, policySays(costs), asking("Create")), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(planned, policySays(costs), asking("Create")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "; spec.requireApprovalFor of the Stack lists Create" + says,
 		},
 		"who changes the Stack cannot take it back": {
-			world: world(waiting, automatic, policySays(costs)), phase: "AwaitingApproval", reason: "AwaitingApproval", message: says,
+			snapshot: snapshot(waiting, automatic, policySays(costs)), phase: "AwaitingApproval", reason: "AwaitingApproval", message: says,
 		},
 		"once it is approved it is applied": {
-			world: world(planned, policySays(costs), yes), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
+			snapshot: snapshot(planned, policySays(costs), yes), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"a warning alone lets nothing wait": {
-			world: world(planned, policySays(v1alpha1.PolicyResult{Checked: 1, Warned: 1})), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
+			snapshot: snapshot(planned, policySays(v1alpha1.PolicyResult{Checked: 1, Warned: 1})), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"with Never nothing is applied": {
-			world: world(planned, policySays(costs), never, yes), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "Never",
+			snapshot: snapshot(planned, policySays(costs), never, yes), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "Never",
 		},
 		"a requirement whose finding is not kept counts all the same": {
-			world: world(planned, policySays(v1alpha1.PolicyResult{ApprovalRequired: 1})), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(planned, policySays(v1alpha1.PolicyResult{ApprovalRequired: 1})), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "; the policies require an approval; approve",
 		},
 	})
@@ -183,23 +183,23 @@ func TestPoliciesThatRequireApproval(t *testing.T) {
 func TestApprovalRules(t *testing.T) {
 	preventSelfApproval := func(w *Snapshot) { w.Run.Spec.PreventSelfApproval = true }
 	for name, tt := range map[string]struct {
-		world Snapshot
-		want  []approvalRule
+		snapshot Snapshot
+		want     []approvalRule
 	}{
-		"none":                     {world(planned), nil},
-		"spec.apply":               {world(waiting), []approvalRule{requiredByApply}},
-		"an empty spec.apply":      {world(planned, func(w *Snapshot) { w.Stack.Spec.Apply = "" }), []approvalRule{requiredByApply}},
-		"spec.preventSelfApproval": {world(planned, preventSelfApproval), []approvalRule{requiredBySelfApproval}},
-		"orphans":                  {world(planned, leftOut), []approvalRule{requiredByOrphans}},
-		"the list":                 {world(planned, asking("Create")), []approvalRule{requiredByChanges}},
-		"a policy":                 {world(planned, policySays(costs)), []approvalRule{requiredByPolicy}},
+		"none":                     {snapshot(planned), nil},
+		"spec.apply":               {snapshot(waiting), []approvalRule{requiredByApply}},
+		"an empty spec.apply":      {snapshot(planned, func(w *Snapshot) { w.Stack.Spec.Apply = "" }), []approvalRule{requiredByApply}},
+		"spec.preventSelfApproval": {snapshot(planned, preventSelfApproval), []approvalRule{requiredBySelfApproval}},
+		"orphans":                  {snapshot(planned, leftOut), []approvalRule{requiredByOrphans}},
+		"the list":                 {snapshot(planned, asking("Create")), []approvalRule{requiredByChanges}},
+		"a policy":                 {snapshot(planned, policySays(costs)), []approvalRule{requiredByPolicy}},
 		"all of them": {
-			world(waiting, preventSelfApproval, leftOut, asking("Create"), policySays(costs)),
+			snapshot(waiting, preventSelfApproval, leftOut, asking("Create"), policySays(costs)),
 			[]approvalRule{requiredByApply, requiredBySelfApproval, requiredByOrphans, requiredByChanges, requiredByPolicy},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := approvalRules(tt.world); !slices.Equal(got, tt.want) {
+			if got := approvalRules(tt.snapshot); !slices.Equal(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

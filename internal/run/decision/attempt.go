@@ -30,8 +30,8 @@ func podIsLost(w Snapshot) (Decision, bool) {
 	if w.Pod.State == PodGone {
 		lost.Reason = v1alpha1.FailurePodVanished
 	}
-	if detail := cmp.Or(w.Pod.Detail, lastWords(w.Run, a.Pod)); detail != "" {
-		lost.Message += ": " + runinfo.Clip(detail, longestDetail)
+	if detail := cmp.Or(w.Pod.Detail, lastPodMessage(w.Run, a.Pod)); detail != "" {
+		lost.Message += ": " + runinfo.Clip(detail, maxDetail)
 	}
 	if w.Run.Spec.Cancel && (changesNothing(a) || len(a.Steps) == 0) { // as was asked for
 		lost.Class = v1alpha1.FailureCanceled
@@ -47,7 +47,7 @@ func podCannotStart(w Snapshot) (Decision, bool) {
 	failure := &v1alpha1.Failure{
 		Class:   w.Pod.Class,
 		Reason:  w.Pod.Reason,
-		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, runinfo.Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet), longestDetail)),
+		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, runinfo.Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet), maxDetail)),
 	}
 	if failure.Class != v1alpha1.FailureConfigurationError {
 		failure.Message += fmt.Sprintf("; given up after %s", short(w.Pod.Patience))
@@ -86,7 +86,7 @@ func attemptIsOverdue(w Snapshot) (Decision, bool) {
 		RequeueAfter: time.Minute,
 	}
 	if since, silent := silence(w); silent { // that it is deleted changes nothing
-		d.Reason, d.Message = v1alpha1.ReasonNodeUnreachable, unreachable(w, a, since)
+		d.Reason, d.Message = v1alpha1.ReasonNodeUnreachable, unreachableMessage(w, a, since)
 	}
 	return d, true
 }
@@ -97,12 +97,12 @@ func attemptIsUnderWay(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	d := Decision{Reason: reasonAt(w.Run.Status.Phase, a.Phase), Message: "in pod " + a.Pod}
-	reason, message, again := podSays(w, a)
+	reason, message, again := describePod(w, a)
 	if reason != "" {
 		d.Reason, d.Message = reason, message
 	}
 	if w.Run.Spec.Cancel {
-		d.Reason, d.Message = v1alpha1.ReasonCanceling, canceling(w, a)
+		d.Reason, d.Message = v1alpha1.ReasonCanceling, cancelingMessage(w, a)
 	}
 	if w.Stack != nil {
 		if late := a.StartedAt.Add(w.Stack.Spec.Timeout.Duration + overdue); again.IsZero() || late.Before(again) {
@@ -116,7 +116,7 @@ func attemptIsUnderWay(w Snapshot) (Decision, bool) {
 }
 
 // longestDetail is how much of what others say goes into a failure's message.
-const longestDetail = 1024
+const maxDetail = 1024
 
 // interruptIsExplained: a runner that was told to stop knows only that. When nothing else could tell why when it reported,
 // its node may by now.
@@ -125,7 +125,7 @@ func interruptIsExplained(w Snapshot) (Decision, bool) {
 	if a == nil || a.Failure == nil || a.Failure.Reason != v1alpha1.FailureInterrupted || w.Pod.State != PodEnded || w.Pod.Detail == "" {
 		return Decision{}, false
 	}
-	return Decision{Explain: Interrupted(a, w.Pod.Message+": "+runinfo.Clip(w.Pod.Detail, longestDetail))}, true
+	return Decision{Explain: Interrupted(a, w.Pod.Message+": "+runinfo.Clip(w.Pod.Detail, maxDetail))}, true
 }
 
 // Interrupted is the failure of an attempt whose runner was told to stop. why says why its pod has to end, in words that

@@ -47,108 +47,108 @@ func cannotPull(w *Snapshot) {
 func TestSettleABuild(t *testing.T) {
 	settle(t, map[string]settled{
 		"a Run without an image builds it first": {
-			world: world(builds), phase: "Planning", begin: "Build 1", reason: "Building", message: "in pod net-7-build-1",
+			snapshot: snapshot(builds), phase: "Planning", begin: "Build 1", reason: "Building", message: "in pod net-7-build-1",
 		},
 		"also for a shell": {
-			world: world(builds, shellRun), phase: "Planning", begin: "Build 1", reason: "Building",
+			snapshot: snapshot(builds, shellRun), phase: "Planning", begin: "Build 1", reason: "Building",
 		},
 		"also for a destroy": {
-			world: world(builds, destroy, deleting), phase: "Planning", begin: "Build 1", reason: "Building",
+			snapshot: snapshot(builds, destroy, deleting), phase: "Planning", begin: "Build 1", reason: "Building",
 		},
 		"an image of the same key is not built again": {
-			world: world(builds, func(w *Snapshot) { w.Stack.Status.Image = built("sha256:key") }), phase: "Planning", begin: "Plan 1", reason: "Planning",
+			snapshot: snapshot(builds, func(w *Snapshot) { w.Stack.Status.Image = built("sha256:key") }), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
 		"nor the one that was applied with": {
-			world: world(builds, destroy, deleting, func(w *Snapshot) {
+			snapshot: snapshot(builds, destroy, deleting, func(w *Snapshot) {
 				w.Stack.Status.Image, w.Stack.Status.AppliedImage = built("sha256:newer"), built("sha256:key")
 			}),
 			phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
 		"an image of another key is": {
-			world: world(builds, func(w *Snapshot) { w.Stack.Status.Image = built("sha256:other") }), phase: "Planning", begin: "Build 1", reason: "Building",
+			snapshot: snapshot(builds, func(w *Snapshot) { w.Stack.Status.Image = built("sha256:other") }), phase: "Planning", begin: "Build 1", reason: "Building",
 		},
 		"one that was not pushed is none": {
-			world: world(builds, func(w *Snapshot) { w.Stack.Status.Image = &v1alpha1.BuiltImage{Key: "sha256:key"} }), phase: "Planning", begin: "Build 1", reason: "Building",
+			snapshot: snapshot(builds, func(w *Snapshot) { w.Stack.Status.Image = &v1alpha1.BuiltImage{Key: "sha256:key"} }), phase: "Planning", begin: "Build 1", reason: "Building",
 		},
 		"a view of the Stack from before the Run does not tell": {
-			world: world(builds, func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" }), requeue: time.Second,
+			snapshot: snapshot(builds, func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" }), requeue: time.Second,
 		},
 		"a suspended Stack builds nothing": {
-			world: world(builds, suspended), phase: "Queued", reason: "Suspended",
+			snapshot: snapshot(builds, suspended), phase: "Queued", reason: "Suspended",
 		},
 		"a window for plans is one for what comes before them": {
-			world: world(builds, closed("Plan")), phase: "Queued", reason: "WindowClosed", requeue: time.Hour,
+			snapshot: snapshot(builds, closed("Plan")), phase: "Queued", reason: "WindowClosed", requeue: time.Hour,
 		},
 		"a build under way goes on although the inputs changed": {
-			world: world(building, changed), phase: "Planning", reason: "Building", message: "in pod net-7-build-1", requeue: time.Hour + overdue,
+			snapshot: snapshot(building, changed), phase: "Planning", reason: "Building", message: "in pod net-7-build-1", requeue: time.Hour + overdue,
 		},
 		"a build that never started makes room for newer inputs": {
-			world: world(building, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(building, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"a build that is done is followed by the plan, in a pod of its own": {
-			world: world(imageBuilt), phase: "Planning", begin: "Plan 2", reason: "Planning",
+			snapshot: snapshot(imageBuilt), phase: "Planning", begin: "Plan 2", reason: "Planning",
 		},
 		"or by the shell": {
-			world: world(imageBuilt, shellRun), phase: "Shell", begin: "Shell 2", reason: "Shell",
+			snapshot: snapshot(imageBuilt, shellRun), phase: "Shell", begin: "Shell 2", reason: "Shell",
 		},
 		"but not for old inputs": {
-			world: world(imageBuilt, changed), phase: "Superseded", reason: "Superseded",
+			snapshot: snapshot(imageBuilt, changed), phase: "Superseded", reason: "Superseded",
 		},
 		"nor for a Run that was canceled": {
-			world: world(imageBuilt, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
+			snapshot: snapshot(imageBuilt, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
 		"nor for a shell that was": {
-			world: world(imageBuilt, shellRun, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
+			snapshot: snapshot(imageBuilt, shellRun, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
 		"a Dockerfile that fails is not tried again": {
-			world: world(building, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "build: boom",
+			snapshot: snapshot(building, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "build: boom",
 		},
 		"nor for a shell": {
-			world: world(building, shellRun, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "build: boom",
+			snapshot: snapshot(building, shellRun, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "build: boom",
 		},
 		"a passing failure is tried again later": {
-			world: world(building, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
+			snapshot: snapshot(building, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
 		},
 		"with a build, since there is no image": {
-			world: world(building, failed(v1alpha1.FailureTransient), due), phase: "Planning", begin: "Build 2", reason: "Building",
+			snapshot: snapshot(building, failed(v1alpha1.FailureTransient), due), phase: "Planning", begin: "Build 2", reason: "Building",
 		},
 		"a plan that failed is made again in the image that is there": {
-			world: world(builds, planning, failed(v1alpha1.FailureTransient), due, func(w *Snapshot) { w.Run.Status.Image = built("sha256:key") }),
-			phase: "Planning", begin: "Plan 2", reason: "Planning",
+			snapshot: snapshot(builds, planning, failed(v1alpha1.FailureTransient), due, func(w *Snapshot) { w.Run.Status.Image = built("sha256:key") }),
+			phase:    "Planning", begin: "Plan 2", reason: "Planning",
 		},
 		"an image that its registry lost is built again": {
-			world: world(cannotPull), phase: "Planning", begin: "Build 2", reason: "Building",
+			snapshot: snapshot(cannotPull), phase: "Planning", begin: "Build 2", reason: "Building",
 		},
 		"once": {
-			world: world(cannotPull, func(w *Snapshot) {
+			snapshot: snapshot(cannotPull, func(w *Snapshot) {
 				w.Run.Status.Attempts = append([]v1alpha1.Attempt{{Phase: v1alpha1.AttemptBuild}}, w.Run.Status.Attempts...)
 			}), phase: "Planning", begin: "Plan 2", reason: "Planning",
 		},
 		"a build whose pod is gone is tried again later": {
-			world: world(building, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
+			snapshot: snapshot(building, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
 		},
 		"a build whose image cannot be pulled is given up": {
-			world: world(building, pod(PodPending), broken, later(startPatience)), phase: "Failed", reason: "ConfigurationError", message: "cannot start", delete: true,
+			snapshot: snapshot(building, pod(PodPending), broken, later(startPatience)), phase: "Failed", reason: "ConfigurationError", message: "cannot start", delete: true,
 		},
 		"a build long past its timeout is deleted": {
-			world: world(building, later(2*time.Hour)), phase: "Planning", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
+			snapshot: snapshot(building, later(2*time.Hour)), phase: "Planning", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
 		},
 		"a build that is canceled is interrupted": {
-			world: world(building, cancel), phase: "Planning", reason: "Canceling", message: "canceled by bob; the build in pod net-7-build-1 is interrupted", requeue: time.Hour + overdue,
+			snapshot: snapshot(building, cancel), phase: "Planning", reason: "Canceling", message: "canceled by bob; the build in pod net-7-build-1 is interrupted", requeue: time.Hour + overdue,
 		},
 		"at once when its pod has not started": {
-			world: world(building, pod(PodPending), cancel), phase: "Canceled", reason: "Canceled", delete: true,
+			snapshot: snapshot(building, pod(PodPending), cancel), phase: "Canceled", reason: "Canceled", delete: true,
 		},
 		"a build on a node that is silent holds no lock": {
-			world: world(building, func(w *Snapshot) { w.Pod.SilentSince, w.Pod.Node = now, "a" }),
-			phase: "Planning", reason: "NodeUnreachable", message: "so nothing else is begun. When", requeue: time.Hour + overdue,
+			snapshot: snapshot(building, func(w *Snapshot) { w.Pod.SilentSince, w.Pod.Node = now, "a" }),
+			phase:    "Planning", reason: "NodeUnreachable", message: "so nothing else is begun. When", requeue: time.Hour + overdue,
 		},
 	})
 }
 
 // The image that a Run begins with is in its status, whatever becomes of the Stack's.
 func TestTheImageIsTheRuns(t *testing.T) {
-	w := world(builds, func(w *Snapshot) { w.Stack.Status.Image = built("sha256:key") })
+	w := snapshot(builds, func(w *Snapshot) { w.Stack.Status.Image = built("sha256:key") })
 	s, d := Settle(w)
 	s = Begin(s, d, 1, "new", "uid-new", now)
 	if s.Image == nil || *s.Image != *built("sha256:key") {
@@ -158,7 +158,7 @@ func TestTheImageIsTheRuns(t *testing.T) {
 	if w.Stack.Status.Image.Digest != imageDigest {
 		t.Error("the Stack's changes with it")
 	}
-	w = world(builds)
+	w = snapshot(builds)
 	s, d = Settle(w)
 	s = Begin(s, d, 1, "new", "uid-new", now)
 	if s.Image == nil || *s.Image != (v1alpha1.BuiltImage{Key: "sha256:key", Run: "net-7"}) {

@@ -24,15 +24,15 @@ func cancelComesEarly(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if changesNothing(a) {
-		return Decision{DeletePod: true, End: &v1alpha1.Failure{Class: v1alpha1.FailureCanceled, Message: canceled(w.Run)}}, true
+		return Decision{DeletePod: true, End: &v1alpha1.Failure{Class: v1alpha1.FailureCanceled, Message: canceledBy(w.Run)}}, true
 	}
 	// It may have started since, and hold the lock by now: only its end ends the attempt.
-	return Decision{DeletePod: true, Reason: v1alpha1.ReasonCanceling, Message: canceling(w, a)}, true
+	return Decision{DeletePod: true, Reason: v1alpha1.ReasonCanceling, Message: cancelingMessage(w, a)}, true
 }
 
 // reports says that the pod of an apply has started, whatever the cache has heard of it: it has reported.
 func reports(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
-	return runinfo.IsApply(*a) && runinfo.Heard(run, a)
+	return runinfo.IsApply(*a) && runinfo.HasReported(run, a)
 }
 
 // isCanceled: nothing is at work. What is done stays done, and what is wrong is said rather than that it was canceled.
@@ -41,17 +41,17 @@ func isCanceled(w Snapshot) (Decision, bool) {
 	if a := runinfo.Current(&w.Run.Status); a != nil && a.Failure != nil {
 		class = a.Failure.Class
 	}
-	asked := w.Run.Spec.Cancel && !applied(w) && !finds(w) && !isFinal(class)
+	asked := w.Run.Spec.Cancel && !applied(w) && !planIsFinal(w) && !isFinal(class)
 	if !asked && class != v1alpha1.FailureCanceled {
 		return Decision{}, false
 	}
-	return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: howCanceled(w)}, true
+	return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: canceledMessage(w)}, true
 }
 
 // isRejected: the plan that waits is not wanted, whoever else approved it.
 func isRejected(w Snapshot) (Decision, bool) {
 	a, plan, no := runinfo.Current(&w.Run.Status), w.Run.Status.Plan, w.Run.Spec.Rejection
-	if no == nil || plan == nil || a == nil || plan.Digest != no.PlanDigest || a.Phase != v1alpha1.AttemptPlan || a.Failure != nil || finds(w) {
+	if no == nil || plan == nil || a == nil || plan.Digest != no.PlanDigest || a.Phase != v1alpha1.AttemptPlan || a.Failure != nil || planIsFinal(w) {
 		return Decision{}, false
 	}
 	d := Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonRejected, Message: runinfo.DoneBy("rejected", no.By)}
@@ -66,40 +66,40 @@ func InterruptReason(run *v1alpha1.Run) string {
 	if !run.Spec.Cancel || run.Status.Phase.Finished() {
 		return ""
 	}
-	return canceled(run)
+	return canceledBy(run)
 }
 
 // canceled words who cancels the Run.
-func canceled(run *v1alpha1.Run) string { return runinfo.DoneBy("canceled", run.Spec.CanceledBy) }
+func canceledBy(run *v1alpha1.Run) string { return runinfo.DoneBy("canceled", run.Spec.CanceledBy) }
 
 // canceling says what is waited for before a Run that was canceled ends.
-func canceling(w Snapshot, a *v1alpha1.Attempt) string {
+func cancelingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 	since, silent := silence(w)
 	switch {
 	case silent:
-		return canceled(w.Run) + "; " + unreachable(w, a, since)
+		return canceledBy(w.Run) + "; " + unreachableMessage(w, a, since)
 	case w.Pod.State == PodPending && !reports(w.Run, a), w.Pod.State == PodTerminating:
-		return fmt.Sprintf("%s; pod %s is deleted and has not ended yet", canceled(w.Run), a.Pod)
+		return fmt.Sprintf("%s; pod %s is deleted and has not ended yet", canceledBy(w.Run), a.Pod)
 	case a.Phase == v1alpha1.AttemptShell:
-		return fmt.Sprintf("%s; the shell in pod %s is ended, and an engine at work in it saves the state first", canceled(w.Run), a.Pod)
+		return fmt.Sprintf("%s; the shell in pod %s is ended, and an engine at work in it saves the state first", canceledBy(w.Run), a.Pod)
 	case a.Phase == v1alpha1.AttemptApply:
-		return fmt.Sprintf("%s; the engine in pod %s ends what it has in flight and saves the state", canceled(w.Run), a.Pod)
+		return fmt.Sprintf("%s; the engine in pod %s ends what it has in flight and saves the state", canceledBy(w.Run), a.Pod)
 	}
 	if a.Phase == v1alpha1.AttemptBuild {
-		return fmt.Sprintf("%s; the build in pod %s is interrupted", canceled(w.Run), a.Pod)
+		return fmt.Sprintf("%s; the build in pod %s is interrupted", canceledBy(w.Run), a.Pod)
 	}
-	return fmt.Sprintf("%s; the plan in pod %s is interrupted", canceled(w.Run), a.Pod)
+	return fmt.Sprintf("%s; the plan in pod %s is interrupted", canceledBy(w.Run), a.Pod)
 }
 
 // howCanceled says who canceled the Run, and what is half done.
-func howCanceled(w Snapshot) string {
-	text, a := canceled(w.Run), runinfo.Current(&w.Run.Status)
+func canceledMessage(w Snapshot) string {
+	text, a := canceledBy(w.Run), runinfo.Current(&w.Run.Status)
 	if !w.Run.Spec.Cancel { // the report came before the news of it
 		text = a.Failure.Message
 	}
 	if !runinfo.Began(w.Run) {
 		if a != nil && runinfo.IsApply(*a) {
-			text += fmt.Sprintf(" before the %s began", what(w.Run))
+			text += fmt.Sprintf(" before the %s began", operationName(w.Run))
 		}
 		if a != nil && a.Failure != nil && a.Failure.Class != v1alpha1.FailureCanceled {
 			text += fmt.Sprintf(" after %s: %s", failedStep(a), a.Failure.Message)
@@ -112,19 +112,19 @@ func howCanceled(w Snapshot) string {
 	}
 	switch {
 	case last.Changed != nil:
-		text += fmt.Sprintf(" in the middle of the %s: %s in the state", what(w.Run), count(*last.Changed, plan))
+		text += fmt.Sprintf(" in the middle of the %s: %s in the state", operationName(w.Run), count(*last.Changed, plan))
 	case last.Failure.Class != v1alpha1.FailureCanceled:
 		text += fmt.Sprintf(" after %s: %s", failedStep(last), last.Failure.Message)
 	case len(last.Steps) == 0:
 		text += fmt.Sprintf(", and pod %s ended before it reported anything", last.Pod)
 	default:
-		text += " in the middle of the " + what(w.Run)
+		text += " in the middle of the " + operationName(w.Run)
 	}
-	return text + "; " + GoesOn(w.Run)
+	return text + "; " + continueHint(w.Run)
 }
 
 // GoesOn is the command that goes on with what a Run has left half done.
-func GoesOn(run *v1alpha1.Run) string {
+func continueHint(run *v1alpha1.Run) string {
 	command := "apply"
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
 		command = "retry"
@@ -132,7 +132,7 @@ func GoesOn(run *v1alpha1.Run) string {
 	return fmt.Sprintf("cairn %s %s goes on", command, run.Spec.Stack.Name)
 }
 
-func what(run *v1alpha1.Run) string {
+func operationName(run *v1alpha1.Run) string {
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
 		return "destroy"
 	}

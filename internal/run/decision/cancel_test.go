@@ -56,171 +56,171 @@ func TestCancel(t *testing.T) {
 	const underWay = time.Hour + overdue
 	settle(t, map[string]settled{
 		"a queued Run ends at once": {
-			world: world(cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
+			snapshot: snapshot(cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
 		"one that nobody says who canceled does too": {
-			world: world(cancel, func(w *Snapshot) { w.Run.Spec.CanceledBy = "" }), phase: "Canceled", reason: "Canceled", message: "canceled",
+			snapshot: snapshot(cancel, func(w *Snapshot) { w.Run.Spec.CanceledBy = "" }), phase: "Canceled", reason: "Canceled", message: "canceled",
 		},
 		"one that waits for an older one does too": {
-			world: world(cancel, func(w *Snapshot) { w.Older = "net-6" }), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(cancel, func(w *Snapshot) { w.Older = "net-6" }), phase: "Canceled", reason: "Canceled",
 		},
 		"one of a suspended Stack does too": {
-			world: world(cancel, suspended), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(cancel, suspended), phase: "Canceled", reason: "Canceled",
 		},
 		"one whose inputs are missing does too": {
-			world: world(cancel, destroy, func(w *Snapshot) { w.Missing = "Secret aws is missing" }), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(cancel, destroy, func(w *Snapshot) { w.Missing = "Secret aws is missing" }), phase: "Canceled", reason: "Canceled",
 		},
 		"one whose Stack is gone does too": {
-			world: world(cancel, stackGone), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(cancel, stackGone), phase: "Canceled", reason: "Canceled",
 		},
 		"one whose inputs changed does too": {
-			world: world(cancel, changed), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(cancel, changed), phase: "Canceled", reason: "Canceled",
 		},
 		"a Run between two tries ends at once, and says what had failed": {
-			world: world(planning, between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after plan: boom",
+			snapshot: snapshot(planning, between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after plan: boom",
 		},
 		"a Run that waits for approval ends at once": {
-			world: world(waiting, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
+			snapshot: snapshot(waiting, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
 		"one that was approved and waits for a window does too": {
-			world: world(waiting, approvedFor("sha256:plan"), closed("Apply"), cancel), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), closed("Apply"), cancel), phase: "Canceled", reason: "Canceled",
 		},
 		"one that was approved a moment ago is not applied": {
-			world: world(waiting, approvedFor("sha256:plan"), cancel), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), cancel), phase: "Canceled", reason: "Canceled",
 		},
 		"a plan that comes in is not applied": {
-			world: world(planned, cancel), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(planned, cancel), phase: "Canceled", reason: "Canceled",
 		},
 		"a plan that found nothing to do is no less true": {
-			world: world(planned, noChanges, cancel), phase: "Succeeded", reason: "NoChanges",
+			snapshot: snapshot(planned, noChanges, cancel), phase: "Succeeded", reason: "NoChanges",
 		},
 		"a plan that was only to look has looked": {
-			world: world(planned, planOnly, cancel), phase: "Succeeded", reason: "Planned",
+			snapshot: snapshot(planned, planOnly, cancel), phase: "Succeeded", reason: "Planned",
 		},
 
 		"a plan whose pod has not started loses it": {
-			world: world(planning, pod(PodPending), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob", delete: true,
+			snapshot: snapshot(planning, pod(PodPending), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob", delete: true,
 		},
 		"one whose pod can never start does too": {
-			world: world(planning, pod(PodPending), later(startPatience), broken, cancel), phase: "Canceled", reason: "Canceled", delete: true,
+			snapshot: snapshot(planning, pod(PodPending), later(startPatience), broken, cancel), phase: "Canceled", reason: "Canceled", delete: true,
 		},
 		"a plan at work is interrupted, and not killed": {
-			world: world(planning, cancel), phase: "Planning", reason: "Canceling", message: "canceled by bob; the plan in pod net-7-plan-1 is interrupted", requeue: underWay,
+			snapshot: snapshot(planning, cancel), phase: "Planning", reason: "Canceling", message: "canceled by bob; the plan in pod net-7-plan-1 is interrupted", requeue: underWay,
 		},
 		"a plan whose pod is not known is waited for": {
-			world: world(planning, pod(PodUnknown), cancel), phase: "Planning", reason: "Canceling", requeue: underWay,
+			snapshot: snapshot(planning, pod(PodUnknown), cancel), phase: "Planning", reason: "Canceling", requeue: underWay,
 		},
 		"a plan whose pod is leaving is waited for": {
-			world: world(planning, pod(PodTerminating), cancel), phase: "Planning", reason: "Canceling", requeue: underWay,
+			snapshot: snapshot(planning, pod(PodTerminating), cancel), phase: "Planning", reason: "Canceling", requeue: underWay,
 		},
 		"a plan whose pod is gone is not made again": {
-			world: world(planning, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
+			snapshot: snapshot(planning, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
 		"a plan whose pod ended is not made again": {
-			world: world(planning, pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(planning, pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled",
 		},
 		"a plan that was interrupted is canceled": {
-			world: world(planning, failed(v1alpha1.FailureCanceled), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureCanceled), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
 		"a plan that failed for a passing reason meanwhile is not tried again": {
-			world: world(planning, failed(v1alpha1.FailureTransient), cancel), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), cancel), phase: "Canceled", reason: "Canceled",
 		},
 		"a mistake in the code is told all the same": {
-			world: world(planning, failed(v1alpha1.FailureConfigurationError), cancel), phase: "Failed", reason: "ConfigurationError", message: "boom",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureConfigurationError), cancel), phase: "Failed", reason: "ConfigurationError", message: "boom",
 		},
 		"and so is a policy's no": {
-			world: world(planned, failed(v1alpha1.FailurePolicyDenied), cancel), phase: "Failed", reason: "PolicyDenied",
+			snapshot: snapshot(planned, failed(v1alpha1.FailurePolicyDenied), cancel), phase: "Failed", reason: "PolicyDenied",
 		},
 
 		"an apply whose pod has not started loses it, and is not over before that is gone": {
-			world: world(applying, ownPod, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "pod net-7-apply-2 is deleted and has not ended yet", delete: true,
+			snapshot: snapshot(applying, ownPod, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "pod net-7-apply-2 is deleted and has not ended yet", delete: true,
 		},
 		"one that has reported is interrupted, although the cache has not heard that its pod has started": {
-			world: world(applying, ownPod, reported, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "the engine in pod net-7-apply-2 ends what it has in flight", requeue: underWay,
+			snapshot: snapshot(applying, ownPod, reported, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "the engine in pod net-7-apply-2 ends what it has in flight", requeue: underWay,
 		},
 		"so is one in the pod of its plan, which has": {
-			world: world(applying, planReported, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "the engine in pod net-7-plan-1 ends", requeue: underWay,
+			snapshot: snapshot(applying, planReported, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "the engine in pod net-7-plan-1 ends", requeue: underWay,
 		},
 		"nor when it can never start": {
-			world: world(applying, ownPod, pod(PodPending), later(startPatience), broken, cancel), phase: "Applying", reason: "Canceling", delete: true,
+			snapshot: snapshot(applying, ownPod, pod(PodPending), later(startPatience), broken, cancel), phase: "Applying", reason: "Canceling", delete: true,
 		},
 		"while its pod leaves it is waited for": {
-			world: world(applying, ownPod, pod(PodTerminating), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
+			snapshot: snapshot(applying, ownPod, pod(PodTerminating), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
 		},
 		"an apply whose pod is gone before it did anything is over": {
-			world: world(applying, ownPod, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob, and pod net-7-apply-2 ended before it reported anything; cairn apply net goes on",
+			snapshot: snapshot(applying, ownPod, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob, and pod net-7-apply-2 ended before it reported anything; cairn apply net goes on",
 		},
 		"an apply at work is interrupted, and its pod is let be": {
-			world: world(applying, reported, cancel), phase: "Applying", reason: "Canceling", message: "canceled by bob; the engine in pod net-7-plan-1 ends what it has in flight and saves the state", requeue: underWay,
+			snapshot: snapshot(applying, reported, cancel), phase: "Applying", reason: "Canceling", message: "canceled by bob; the engine in pod net-7-plan-1 ends what it has in flight and saves the state", requeue: underWay,
 		},
 		"an apply whose pod is not known is waited for": {
-			world: world(applying, reported, pod(PodUnknown), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
+			snapshot: snapshot(applying, reported, pod(PodUnknown), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
 		},
 		"an apply that does not end although it was canceled has an end": {
-			world: world(applying, reported, cancel, later(2*time.Hour)), phase: "Applying", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
+			snapshot: snapshot(applying, reported, cancel, later(2*time.Hour)), phase: "Applying", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
 		},
 		"an apply whose pod is gone in the middle is over, and nobody says what it did": {
-			world: world(applying, reported, pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: pod net-7-plan-1 so it is before it reported; cairn apply net goes on",
+			snapshot: snapshot(applying, reported, pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: pod net-7-plan-1 so it is before it reported; cairn apply net goes on",
 		},
 		"an apply that was interrupted says what is half done": {
-			world: world(changed20(7), cancel), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(changed20(7), cancel), phase: "Canceled", reason: "Canceled",
 			message: "canceled by bob in the middle of the apply: 7 of 20 changes were made and are in the state; cairn apply net goes on",
 		},
 		"also when the report is here before the news that it was canceled": {
-			world: world(changed20(7)), phase: "Canceled", reason: "Canceled", message: "boom in the middle of the apply: 7 of 20 changes were made",
+			snapshot: snapshot(changed20(7)), phase: "Canceled", reason: "Canceled", message: "boom in the middle of the apply: 7 of 20 changes were made",
 		},
 		"a destroy that was interrupted goes on as one": {
-			world: world(destroy, changed20(1), cancel), phase: "Canceled", reason: "Canceled",
+			snapshot: snapshot(destroy, changed20(1), cancel), phase: "Canceled", reason: "Canceled",
 			message: "canceled by bob in the middle of the destroy: 1 of 20 changes were made and are in the state; cairn retry net goes on",
 		},
 		"what is half done is counted of what the plan changes, and of nothing when it does not fit": {
-			world: world(changed20(21), cancel), phase: "Canceled", reason: "Canceled", message: "apply: 21 changes were made",
+			snapshot: snapshot(changed20(21), cancel), phase: "Canceled", reason: "Canceled", message: "apply: 21 changes were made",
 		},
 		"one that was interrupted before the engine's turn has done nothing": {
-			world: world(applying, reported, applyStep(v1alpha1.StepSkipped), failed(v1alpha1.FailureCanceled), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began",
+			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepSkipped), failed(v1alpha1.FailureCanceled), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began",
 		},
 		"nor has one whose hook failed there": {
-			world: world(applying, reported, applyStep(v1alpha1.StepSkipped), between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began after before-apply: boom",
+			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepSkipped), between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began after before-apply: boom",
 		},
 		"what one did that was lost there nobody knows": {
-			world: world(applying, reported, applyStep(v1alpha1.StepWaiting), pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "before it reported; cairn apply net goes on",
+			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepWaiting), pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "before it reported; cairn apply net goes on",
 		},
 		"an apply that had failed is not tried again": {
-			world: world(applying, reported, between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: boom; cairn apply net goes on",
+			snapshot: snapshot(applying, reported, between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: boom; cairn apply net goes on",
 		},
 		"an apply that succeeded all the same has succeeded": {
-			world: world(applyEnded, cancel), phase: "Succeeded", reason: "Applied",
+			snapshot: snapshot(applyEnded, cancel), phase: "Succeeded", reason: "Applied",
 		},
 		"a state that is nowhere but in a log is told all the same": {
-			world: world(applying, failed(v1alpha1.FailureStateNotSaved), cancel), phase: "Failed", reason: "StateNotSaved",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureStateNotSaved), cancel), phase: "Failed", reason: "StateNotSaved",
 		},
 		"also when the pod could not report it": {
-			world: world(applying, reported, pod(PodEnded), func(w *Snapshot) { w.Pod.Stranded = true }, cancel), phase: "Failed", reason: "StateNotSaved",
+			snapshot: snapshot(applying, reported, pod(PodEnded), func(w *Snapshot) { w.Pod.Stranded = true }, cancel), phase: "Failed", reason: "StateNotSaved",
 		},
 		"a Run that is over is not canceled": {
-			world: world(cancel, func(w *Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseFailed }), phase: "Failed",
+			snapshot: snapshot(cancel, func(w *Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseFailed }), phase: "Failed",
 		},
 
 		"a plan that is rejected ends the Run": {
-			world: world(waiting, rejectedFor("sha256:plan")), phase: "Canceled", reason: "Rejected", message: "rejected by bob: not on a Friday",
+			snapshot: snapshot(waiting, rejectedFor("sha256:plan")), phase: "Canceled", reason: "Rejected", message: "rejected by bob: not on a Friday",
 		},
 		"whoever approved it": {
-			world: world(waiting, rejectedFor("sha256:plan"), approvedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
+			snapshot: snapshot(waiting, rejectedFor("sha256:plan"), approvedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
 		},
 		"and whatever changed since": {
-			world: world(waiting, rejectedFor("sha256:plan"), changed), phase: "Canceled", reason: "Rejected",
+			snapshot: snapshot(waiting, rejectedFor("sha256:plan"), changed), phase: "Canceled", reason: "Rejected",
 		},
 		"also one that would be applied by itself and waits for a window": {
-			world: world(planned, closed("Apply"), rejectedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
+			snapshot: snapshot(planned, closed("Apply"), rejectedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
 		},
 		"the rejection of another plan is none": {
-			world: world(waiting, rejectedFor("sha256:other")), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(waiting, rejectedFor("sha256:other")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"an apply that is done is not rejected": {
-			world: world(applyEnded, rejectedFor("sha256:plan")), phase: "Succeeded", reason: "Applied",
+			snapshot: snapshot(applyEnded, rejectedFor("sha256:plan")), phase: "Succeeded", reason: "Applied",
 		},
 		"an apply that has begun is not rejected": {
-			world: world(applying, rejectedFor("sha256:plan")), phase: "Applying", reason: "Applying", requeue: underWay,
+			snapshot: snapshot(applying, rejectedFor("sha256:plan")), phase: "Applying", reason: "Applying", requeue: underWay,
 		},
 	})
 }
@@ -235,55 +235,55 @@ func TestPreventSelfApproval(t *testing.T) {
 	approved := approvedFor("sha256:plan") // by alice
 	settle(t, map[string]settled{
 		"whoever caused the Run does not approve it": {
-			world: world(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "the approval by alice, who caused this Run, does not count (spec.preventSelfApproval): somebody else has to; approve with cairn approve net",
 		},
 		"nor when the Stack asked for it after the Run was made": {
-			world: world(waiting, inStack, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
+			snapshot: snapshot(waiting, inStack, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
 		"nor when it was approved before, and waits": {
-			world: world(waiting, inStack, caused("alice"), approved, suspended), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
+			snapshot: snapshot(waiting, inStack, caused("alice"), approved, suspended), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
 		"a Run that asks for it goes on to, whatever became of the Stack": {
-			world: world(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
+			snapshot: snapshot(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
 		"somebody else does": {
-			world: world(waiting, inRun, inStack, caused("bob"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
+			snapshot: snapshot(waiting, inRun, inStack, caused("bob"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"where nobody is known to have caused it anybody does": {
-			world: world(waiting, inRun, inStack, approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
+			snapshot: snapshot(waiting, inRun, inStack, approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"without the field the user who caused it may": {
-			world: world(waiting, caused("alice"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
+			snapshot: snapshot(waiting, caused("alice"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"who may change the Stack cannot have a plan applied that waits for that": {
-			world: world(waiting, automatic, inRun, caused("alice")), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net",
+			snapshot: snapshot(waiting, automatic, inRun, caused("alice")), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net",
 		},
 		"nor by approving it": {
-			world: world(waiting, automatic, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
+			snapshot: snapshot(waiting, automatic, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
 		"somebody else has it applied, also there": {
-			world: world(waiting, automatic, inRun, caused("bob"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
+			snapshot: snapshot(waiting, automatic, inRun, caused("bob"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"what needs no approval goes on without": {
-			world: world(planned, inStack, caused("alice")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
+			snapshot: snapshot(planned, inStack, caused("alice")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 	})
 }
 
 func TestInterruptReason(t *testing.T) {
 	tests := map[string]struct {
-		world Snapshot
-		want  string
+		snapshot Snapshot
+		want     string
 	}{
-		"a Run that goes on":         {world(applying), ""},
-		"one that is canceled":       {world(applying, cancel), "canceled by bob"},
-		"by nobody knows whom":       {world(applying, cancel, func(w *Snapshot) { w.Run.Spec.CanceledBy = "" }), "canceled"},
-		"one that has ended already": {world(cancel, func(w *Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseCanceled }), ""},
+		"a Run that goes on":         {snapshot(applying), ""},
+		"one that is canceled":       {snapshot(applying, cancel), "canceled by bob"},
+		"by nobody knows whom":       {snapshot(applying, cancel, func(w *Snapshot) { w.Run.Spec.CanceledBy = "" }), "canceled"},
+		"one that has ended already": {snapshot(cancel, func(w *Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseCanceled }), ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := InterruptReason(tt.world.Run); got != tt.want {
+			if got := InterruptReason(tt.snapshot.Run); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -297,7 +297,7 @@ func TestACanceledApplyIsOverWhenItsPodIs(t *testing.T) {
 		for _, never := range []bool{false, true} {
 			for _, since := range []time.Duration{0, startPatience, 100 * time.Hour} {
 				for _, steps := range []func(*Snapshot){reported, func(*Snapshot) {}} {
-					w := world(applying, ownPod, cancel, later(since), steps)
+					w := snapshot(applying, ownPod, cancel, later(since), steps)
 					w.Pod = Pod{State: state}
 					if never && state == PodPending {
 						broken(&w)
@@ -305,7 +305,7 @@ func TestACanceledApplyIsOverWhenItsPodIs(t *testing.T) {
 					s, d := Settle(w)
 					over, gone := runinfo.Current(&s).FinishedAt != nil, state == PodEnded || state == PodGone
 					if state == PodGone { // its runner may be left for a while
-						w.Run.Status, w.Now = s, w.Now.Add(handsIn)
+						w.Run.Status, w.Now = s, w.Now.Add(stateGracePeriod)
 						s, d = Settle(w)
 					}
 					if over != gone || (s.Phase == v1alpha1.PhaseCanceled) != gone || d.NeedsPod() {
@@ -319,7 +319,7 @@ func TestACanceledApplyIsOverWhenItsPodIs(t *testing.T) {
 
 // A Run that ends takes the steps with it that will not be done any more, and says so to kubectl wait.
 func TestACanceledRunIsClosed(t *testing.T) {
-	w := world(planning, pod(PodPending), cancel, func(w *Snapshot) {
+	w := snapshot(planning, pod(PodPending), cancel, func(w *Snapshot) {
 		w.Run.Status.Attempts[0].Steps = []v1alpha1.Step{{Name: "fetch", State: v1alpha1.StepSucceeded}, {Name: "init", State: v1alpha1.StepRunning}, {Name: "plan", State: v1alpha1.StepWaiting}}
 	})
 	s, _ := Settle(w)

@@ -66,7 +66,7 @@ func Decide(w Snapshot) Decision {
 		attemptFailed,
 		isQueued,
 		imageIsBuilt,
-		planIsMade,
+		planIsReady,
 		applyIsDone,
 	} {
 		if d, ok := r(w); ok {
@@ -99,7 +99,7 @@ func applied(w Snapshot) bool {
 }
 
 // finds says that the last attempt was a plan after which nothing is to be done: it found no changes, or was only to look.
-func finds(w Snapshot) bool {
+func planIsFinal(w Snapshot) bool {
 	a, plan := runinfo.Current(&w.Run.Status), w.Run.Status.Plan
 	return a != nil && a.Phase == v1alpha1.AttemptPlan && a.FinishedAt != nil && a.Failure == nil && plan != nil &&
 		(!plan.Changes || w.Run.Spec.Operation == v1alpha1.OperationPlan)
@@ -153,7 +153,7 @@ func reasonAt(phase v1alpha1.RunPhase, attempt v1alpha1.AttemptPhase) string {
 }
 
 // planIsMade: the last attempt was a plan that went well.
-func planIsMade(w Snapshot) (Decision, bool) {
+func planIsReady(w Snapshot) (Decision, bool) {
 	a, plan := runinfo.Current(&w.Run.Status), w.Run.Status.Plan
 	if a.Phase != v1alpha1.AttemptPlan || plan == nil {
 		return Decision{}, false

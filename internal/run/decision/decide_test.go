@@ -23,8 +23,8 @@ const startPatience = 20 * time.Second
 
 func micro(t time.Time) *metav1.MicroTime { return runtest.Micro(t) }
 
-// world is the snapshot of a queued Run, of a Stack that applies without approval. The options change it.
-func world(options ...func(*Snapshot)) Snapshot {
+// snapshot is that of a queued Run, of a Stack that applies without approval. The options change it.
+func snapshot(options ...func(*Snapshot)) Snapshot {
 	w := Snapshot{Now: now, Stack: runtest.Stack(), Run: runtest.Run()}
 	for _, o := range options {
 		o(&w)
@@ -121,10 +121,10 @@ func nextTry(at time.Time) func(*Snapshot) {
 	return func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: at} }
 }
 
-// settled is what is expected of a world.
+// settled is what is expected of a snapshot.
 type settled struct {
-	world Snapshot
-	phase v1alpha1.RunPhase
+	snapshot Snapshot
+	phase    v1alpha1.RunPhase
 	// begin is the attempt that is started, with "in pod" when it is given to the pod that lives.
 	begin   string
 	reason  string
@@ -136,278 +136,278 @@ type settled struct {
 func TestSettle(t *testing.T) {
 	settle(t, map[string]settled{
 		"a queued Run starts a pod for its plan": {
-			world: world(), phase: "Planning", begin: "Plan 1", reason: "Planning",
+			snapshot: snapshot(), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
 		"a queued Run waits for an older one": {
-			world: world(func(w *Snapshot) { w.Older = "net-6" }), phase: "Queued", reason: "Queued", message: "net-6",
+			snapshot: snapshot(func(w *Snapshot) { w.Older = "net-6" }), phase: "Queued", reason: "Queued", message: "net-6",
 		},
 		"a suspended Stack starts no pod": {
-			world: world(suspended), phase: "Queued", reason: "Suspended",
+			snapshot: snapshot(suspended), phase: "Queued", reason: "Suspended",
 		},
 		"a destroy whose credentials are missing says which": {
-			world: world(destroy, func(w *Snapshot) { w.Missing = "Secret aws is missing" }), phase: "Queued", reason: "InputsNotFound", message: "Secret aws",
+			snapshot: snapshot(destroy, func(w *Snapshot) { w.Missing = "Secret aws is missing" }), phase: "Queued", reason: "InputsNotFound", message: "Secret aws",
 		},
 		"a queued Run of old inputs is superseded": {
-			world: world(changed), phase: "Superseded", reason: "Superseded",
+			snapshot: snapshot(changed), phase: "Superseded", reason: "Superseded",
 		},
 		"a queued Run is not judged by a Stack as it was before": {
-			world: world(changed, func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" }), phase: "Planning", begin: "Plan 1", reason: "Planning",
+			snapshot: snapshot(changed, func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" }), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
 		"a queued Run of a deleted Stack is superseded": {
-			world: world(deleting), phase: "Superseded", reason: "Superseded",
+			snapshot: snapshot(deleting), phase: "Superseded", reason: "Superseded",
 		},
 		"a destroy of a deleted Stack starts, whatever the inputs are now": {
-			world: world(deleting, destroy, changed), phase: "Planning", begin: "Plan 1", reason: "Planning",
+			snapshot: snapshot(deleting, destroy, changed), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
 		"a queued Run whose Stack is gone is superseded": {
-			world: world(stackGone), phase: "Superseded", reason: "Superseded",
+			snapshot: snapshot(stackGone), phase: "Superseded", reason: "Superseded",
 		},
 		"a plan under way goes on although the inputs changed": {
-			world: world(planning, changed), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, changed), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
 		},
 		"a plan whose pod is not known goes on": {
-			world: world(planning, pod(PodUnknown)), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, pod(PodUnknown)), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
 		},
 		"a pending pod says why": {
-			world: world(planning, pod(PodPending)), phase: "Planning", reason: "PodPending", message: "so it is", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, pod(PodPending)), phase: "Planning", reason: "PodPending", message: "so it is", requeue: time.Hour + overdue,
 		},
 		"a pod that cannot start may do so in a moment": {
-			world: world(planning, pod(PodPending), broken), phase: "Planning", reason: "PodPending", requeue: startPatience,
+			snapshot: snapshot(planning, pod(PodPending), broken), phase: "Planning", reason: "PodPending", requeue: startPatience,
 		},
 		"what a journal could not take in keeps a plan from being applied by itself": {
-			world: world(planned, leftOut), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(planned, leftOut), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "3 to add; an apply that was killed made aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may make it once more: see to it first, or approve with cairn approve net",
 		},
 		"and a person who knows may let it": {
-			world: world(planned, leftOut, approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(planned, leftOut, approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"a pod that never started makes room for newer inputs": {
-			world: world(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"a plan at work ends when its Stack is deleted, and the destroy does not wait for it": {
-			world: world(planning, deleting), phase: "Superseded", reason: "Superseded", message: "the Stack is being deleted", delete: true,
+			snapshot: snapshot(planning, deleting), phase: "Superseded", reason: "Superseded", message: "the Stack is being deleted", delete: true,
 		},
 		"also one whose pod is not known": {
-			world: world(planning, deleting, pod(PodUnknown)), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, deleting, pod(PodUnknown)), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"and one whose pod is leaving on a node that may be lost": {
-			world: world(planning, deleting, pod(PodTerminating)), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, deleting, pod(PodTerminating)), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"also of a suspended Stack": {
-			world: world(planning, deleting, suspended), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, deleting, suspended), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"an image that is built is not needed then either": {
-			world: world(planning, deleting, inBuild), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, deleting, inBuild), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"an apply at work goes on when its Stack is deleted": {
-			world: world(applying, deleting), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(applying, deleting), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"also one whose pod has not started, as far as is known": {
-			world: world(applying, ownPod, deleting, pod(PodPending)), phase: "Applying", reason: "PodPending", requeue: time.Hour + overdue,
+			snapshot: snapshot(applying, ownPod, deleting, pod(PodPending)), phase: "Applying", reason: "PodPending", requeue: time.Hour + overdue,
 		},
 		"the plan of a destroy goes on, since it is what the deletion asks for": {
-			world: world(planning, destroy, deleting), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, destroy, deleting), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
 		},
 		"but not when spec.deletionPolicy is Protect by then": {
-			world: world(planning, destroy, deleting, func(w *Snapshot) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }),
-			phase: "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Protect", delete: true,
+			snapshot: snapshot(planning, destroy, deleting, func(w *Snapshot) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }),
+			phase:    "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Protect", delete: true,
 		},
 		"a plan after an apply that failed ends too, and the Run says that it failed": {
-			world: world(applying, failed(v1alpha1.FailureTransient), plansAgain, deleting), phase: "Failed", reason: "Transient",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), plansAgain, deleting), phase: "Failed", reason: "Transient",
 			message: "not tried again since the Stack is being deleted", delete: true,
 		},
 		"a drift check makes room for a change in the middle: it only looks": {
-			world: world(planning, drift, changed), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, drift, changed), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"a drift check whose pod is not known does not": {
-			world: world(planning, drift, changed, pod(PodUnknown)), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, drift, changed, pod(PodUnknown)), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
 		},
 		"a plan does not begin while a window keeps it": {
-			world: world(closed("Plan")), phase: "Queued", reason: "WindowClosed", message: "spec.windows[0] denies Plan until", requeue: time.Hour,
+			snapshot: snapshot(closed("Plan")), phase: "Queued", reason: "WindowClosed", message: "spec.windows[0] denies Plan until", requeue: time.Hour,
 		},
 		"a plan begins while a window keeps applies": {
-			world: world(closed("Apply")), phase: "Planning", begin: "Plan 1", reason: "Planning",
+			snapshot: snapshot(closed("Apply")), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
 		"an apply waits for the window, in an idle pod too": {
-			world: world(planned, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", message: "spec.windows[0] denies Apply until", requeue: time.Hour,
+			snapshot: snapshot(planned, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", message: "spec.windows[0] denies Apply until", requeue: time.Hour,
 		},
 		"and in none": {
-			world: world(planned, pod(PodGone), closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
+			snapshot: snapshot(planned, pod(PodGone), closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
 		},
 		"a window for applies keeps no destroy": {
-			world: world(destroy, planned, pod(PodGone), closed("Apply")), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			snapshot: snapshot(destroy, planned, pod(PodGone), closed("Apply")), phase: "Applying", begin: "Apply 2", reason: "Applying",
 		},
 		"one for destroys does": {
-			world: world(destroy, planned, closed("Destroy")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
+			snapshot: snapshot(destroy, planned, closed("Destroy")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
 		},
 		"a window does not end what has begun": {
-			world: world(applying, closed("Apply")), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(applying, closed("Apply")), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"an approval comes before the window": {
-			world: world(waiting, closed("Apply")), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(waiting, closed("Apply")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"a window that cannot be read lets nothing begin": {
-			world: world(func(w *Snapshot) {
+			snapshot: snapshot(func(w *Snapshot) {
 				w.Stack.Spec.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "now and then"}}
 			}), phase: "Queued", reason: "WindowInvalid", message: "spec.windows[0]",
 		},
 		"a pod that is leaving is given no work": {
-			world: world(waiting, pod(PodTerminating), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			snapshot: snapshot(waiting, pod(PodTerminating), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",
 		},
 		"a pod that can never start ends the Run": {
-			world: world(planning, pod(PodPending), later(startPatience), broken), phase: "Failed", reason: "ConfigurationError", message: "cannot start", delete: true,
+			snapshot: snapshot(planning, pod(PodPending), later(startPatience), broken), phase: "Failed", reason: "ConfigurationError", message: "cannot start", delete: true,
 		},
 		"a plan whose pod is gone is tried again later": {
-			world: world(planning, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
+			snapshot: snapshot(planning, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
 		},
 		"an apply whose pod ended without a report is tried again later": {
-			world: world(applying, pod(PodEnded)), phase: "Applying", reason: "Retrying", requeue: 15 * time.Second,
+			snapshot: snapshot(applying, pod(PodEnded)), phase: "Applying", reason: "Retrying", requeue: 15 * time.Second,
 		},
 		"an apply whose state is nowhere but in its pod's log is not tried again": {
-			world: world(applying, pod(PodEnded), func(w *Snapshot) { w.Pod.Stranded = true }), phase: "Failed", reason: "StateNotSaved", message: "in the log of pod net-7-plan-1",
+			snapshot: snapshot(applying, pod(PodEnded), func(w *Snapshot) { w.Pod.Stranded = true }), phase: "Failed", reason: "StateNotSaved", message: "in the log of pod net-7-plan-1",
 		},
 		"an apply that reports a stranded state is not tried again": {
-			world: world(applying, failed(v1alpha1.FailureStateNotSaved)), phase: "Failed", reason: "StateNotSaved",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureStateNotSaved)), phase: "Failed", reason: "StateNotSaved",
 		},
 		"a pod long past its timeout is deleted": {
-			world: world(planning, later(2*time.Hour)), phase: "Planning", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
+			snapshot: snapshot(planning, later(2*time.Hour)), phase: "Planning", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
 		},
 		"a plan without changes is the end": {
-			world: world(planned, noChanges), phase: "Succeeded", reason: "NoChanges",
+			snapshot: snapshot(planned, noChanges), phase: "Succeeded", reason: "NoChanges",
 		},
 		"a plan that is only to be shown is the end": {
-			world: world(planned, planOnly), phase: "Succeeded", reason: "Planned", message: "3 to add",
+			snapshot: snapshot(planned, planOnly), phase: "Succeeded", reason: "Planned", message: "3 to add",
 		},
 		"an automatic apply follows in the pod of the plan": {
-			world: world(planned), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(planned), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"an automatic apply needs a new pod when that of the plan is gone": {
-			world: world(planned, pod(PodGone)), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			snapshot: snapshot(planned, pod(PodGone)), phase: "Applying", begin: "Apply 2", reason: "Applying",
 		},
 		"a plan of old inputs is not applied": {
-			world: world(planned, changed), phase: "Superseded", reason: "Superseded",
+			snapshot: snapshot(planned, changed), phase: "Superseded", reason: "Superseded",
 		},
 		"a manual apply waits for a person": {
-			world: world(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net",
+			snapshot: snapshot(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net",
 		},
 		"a destroy of a manual Stack waits for a person too": {
-			world: world(planned, manual, destroy, deleting), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(planned, manual, destroy, deleting), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"an approved plan is applied in the pod that waits": {
-			world: world(waiting, approvedFor("sha256:plan"), later(10*time.Second)), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue - 10*time.Second + 10*time.Second,
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), later(10*time.Second)), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue - 10*time.Second + 10*time.Second,
 		},
 		"an approved plan is applied in a new pod when the old one is about to leave": {
-			world: world(waiting, approvedFor("sha256:plan"), later(29*time.Second)), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), later(29*time.Second)), phase: "Applying", begin: "Apply 2", reason: "Applying",
 		},
 		"an approval of another plan lets nothing happen, and the Run says so": {
-			world: world(waiting, approvedFor("sha256:other")), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "by alice was for another plan",
+			snapshot: snapshot(waiting, approvedFor("sha256:other")), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "by alice was for another plan",
 		},
 		"an approval is worth nothing once the inputs changed": {
-			world: world(waiting, approvedFor("sha256:plan"), changed), phase: "Superseded", reason: "Superseded",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), changed), phase: "Superseded", reason: "Superseded",
 		},
 		"nothing is applied where apply became Never": {
-			world: world(waiting, approvedFor("sha256:plan"), func(w *Snapshot) { w.Stack.Spec.Apply = v1alpha1.ApplyNever }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "Never",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), func(w *Snapshot) { w.Stack.Spec.Apply = v1alpha1.ApplyNever }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "Never",
 		},
 		"an approved apply does not start while suspended": {
-			world: world(waiting, approvedFor("sha256:plan"), suspended), phase: "AwaitingApproval", reason: "Suspended",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), suspended), phase: "AwaitingApproval", reason: "Suspended",
 		},
 		"an apply under way goes on, whatever changed": {
-			world: world(applying, changed, suspended), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(applying, changed, suspended), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"an apply that is done is the end, although the inputs changed meanwhile": {
-			world: world(applyEnded, changed), phase: "Succeeded", reason: "Applied", message: "3 to add",
+			snapshot: snapshot(applyEnded, changed), phase: "Succeeded", reason: "Applied", message: "3 to add",
 		},
 		"an apply that is done is the end, although the Stack is gone": {
-			world: world(applyEnded, stackGone), phase: "Succeeded", reason: "Applied",
+			snapshot: snapshot(applyEnded, stackGone), phase: "Succeeded", reason: "Applied",
 		},
 		"a mistake in the code is not tried again": {
-			world: world(planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "plan: boom",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "plan: boom",
 		},
 		"a plan that a policy denies is not made again": {
-			world: world(planned, failed(v1alpha1.FailurePolicyDenied)), phase: "Failed", reason: "PolicyDenied", message: "boom",
+			snapshot: snapshot(planned, failed(v1alpha1.FailurePolicyDenied)), phase: "Failed", reason: "PolicyDenied", message: "boom",
 		},
 		"what policies warn of is counted": {
-			world: world(waiting, func(w *Snapshot) { w.Run.Status.Plan.Policy = &v1alpha1.PolicyResult{Warned: 2} }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 2 warnings; approve with cairn approve net",
+			snapshot: snapshot(waiting, func(w *Snapshot) { w.Run.Status.Plan.Policy = &v1alpha1.PolicyResult{Warned: 2} }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 2 warnings; approve with cairn approve net",
 		},
 		"who reviews is told of a script": {
-			world: world(waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "3 to add; a script runs in place of the engine (spec.commands.apply); approve with cairn approve net",
 		},
 		"also where all is destroyed": {
-			world: world(destroy, waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(destroy, waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "; a script runs in place of the engine (spec.commands.destroy); approve with",
 		},
 		"a passing failure is tried again later": {
-			world: world(planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 15 * time.Second,
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 15 * time.Second,
 		},
 		"a suspended Stack has no next try": {
-			world: world(suspended, planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Suspended",
+			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Suspended",
 		},
 		"nor after a clock that was ahead": {
-			world: world(suspended, planning, failed(v1alpha1.FailureTransient), later(-time.Minute), nextTry(now)),
-			phase: "Planning", reason: "Suspended",
+			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureTransient), later(-time.Minute), nextTry(now)),
+			phase:    "Planning", reason: "Suspended",
 		},
 		"a Stack that is resumed waits for the rest of the time": {
-			world: world(planning, failed(v1alpha1.FailureTransient), later(5*time.Second), nextTry(now.Add(15*time.Second))),
-			phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 10 * time.Second,
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), later(5*time.Second), nextTry(now.Add(15*time.Second))),
+			phase:    "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 10 * time.Second,
 		},
 		"a failure that is final ends the Run of a suspended Stack": {
-			world: world(suspended, planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError",
+			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError",
 		},
 		"a failed apply is followed by a new plan, never by the old one": {
-			world: world(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)} }),
-			phase: "Planning", begin: "Plan 3", reason: "Planning",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)} }),
+			phase:    "Planning", begin: "Plan 3", reason: "Planning",
 		},
 		"not a year later, after a clock that was a year ahead": {
-			world: world(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(365 * 24 * time.Hour)} }),
-			phase: "Planning", begin: "Plan 2", reason: "Planning",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(365 * 24 * time.Hour)} }),
+			phase:    "Planning", begin: "Plan 2", reason: "Planning",
 		},
 		"nor is a lost runner waited for so long": {
-			world: world(applying, failed(v1alpha1.FailurePodLost), later(-365*24*time.Hour), func(w *Snapshot) {
+			snapshot: snapshot(applying, failed(v1alpha1.FailurePodLost), later(-365*24*time.Hour), func(w *Snapshot) {
 				runinfo.Current(&w.Run.Status).Failure.Reason = v1alpha1.FailurePodVanished
 			}),
 			phase: "Planning", begin: "Plan 3", reason: "Planning",
 		},
 		"the wait doubles": {
-			world: world(planning, failed(v1alpha1.FailureTransient), retried(1)), phase: "Planning", reason: "Retrying", requeue: 30 * time.Second,
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(1)), phase: "Planning", reason: "Retrying", requeue: 30 * time.Second,
 		},
 		"the wait has an end": {
-			world: world(planning, failed(v1alpha1.FailureTransient), retried(5), func(w *Snapshot) { w.Stack.Spec.Retry.Limit = ptr.To(int32(9)) }), phase: "Planning", reason: "Retrying", requeue: time.Minute,
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(5), func(w *Snapshot) { w.Stack.Spec.Retry.Limit = ptr.To(int32(9)) }), phase: "Planning", reason: "Retrying", requeue: time.Minute,
 		},
 		"a limit of tries is kept": {
-			world: world(planning, failed(v1alpha1.FailureTransient), retried(2)), phase: "Failed", reason: "Transient", message: "tried 3 times",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(2)), phase: "Failed", reason: "Transient", message: "tried 3 times",
 		},
 		"a limit of zero never tries again": {
-			world: world(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) { w.Stack.Spec.Retry.Limit = ptr.To(int32(0)) }), phase: "Failed", reason: "Transient",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) { w.Stack.Spec.Retry.Limit = ptr.To(int32(0)) }), phase: "Failed", reason: "Transient",
 		},
 		"a failed plan of old inputs makes room": {
-			world: world(planning, failed(v1alpha1.FailureTransient), changed), phase: "Superseded", reason: "Superseded",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), changed), phase: "Superseded", reason: "Superseded",
 		},
 		"a failed apply of old inputs is not said to have done nothing": {
-			world: world(applying, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient", message: "the inputs changed",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient", message: "the inputs changed",
 		},
 		"a Run that applied something before its last plan failed is not said to have done nothing": {
-			world: world(applying, failed(v1alpha1.FailureTransient), func(w *Snapshot) {
+			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), func(w *Snapshot) {
 				w.Run.Status.Attempts = append(w.Run.Status.Attempts, v1alpha1.Attempt{Number: 3, Phase: v1alpha1.AttemptPlan, PodUID: "uid-3"})
 			}, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient",
 		},
 		"a finished Run stays as it is": {
-			world: world(changed, func(w *Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseSucceeded }), phase: "Succeeded",
+			snapshot: snapshot(changed, func(w *Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseSucceeded }), phase: "Succeeded",
 		},
 	})
 }
 
-// settle compares what comes of worlds with what is expected.
+// settle compares what comes of snapshots with what is expected.
 func settle(t *testing.T, tests map[string]settled) {
 	t.Helper()
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			before := tt.world.Run.DeepCopy()
+			before := tt.snapshot.Run.DeepCopy()
 			attempts := len(before.Status.Attempts)
-			s, d := Settle(tt.world)
+			s, d := Settle(tt.snapshot)
 			begin := ""
 			if d.NeedsPod() {
-				s = Begin(s, d, 1, "new", "uid-new", tt.world.Now)
+				s = Begin(s, d, 1, "new", "uid-new", tt.snapshot.Now)
 			}
 			if len(s.Attempts) > attempts {
 				a := runinfo.Current(&s)
@@ -430,8 +430,8 @@ func settle(t *testing.T, tests map[string]settled) {
 			if !strings.Contains(d.Message, tt.message) {
 				t.Errorf("message %q does not tell %q", d.Message, tt.message)
 			}
-			if diff := cmp.Diff(before, tt.world.Run); diff != "" {
-				t.Errorf("the world was changed:\n%s", diff)
+			if diff := cmp.Diff(before, tt.snapshot.Run); diff != "" {
+				t.Errorf("the snapshot was changed:\n%s", diff)
 			}
 			if s.Phase.Finished() && s.FinishedAt == nil && before.Status.Phase != s.Phase {
 				t.Error("a finished Run has no time of its end")
@@ -445,7 +445,7 @@ func settle(t *testing.T, tests map[string]settled) {
 func TestADeletedStackEndsNoApply(t *testing.T) {
 	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodTerminating, PodEnded, PodGone} {
 		for _, more := range [][]func(*Snapshot){nil, {ownPod}, {ownPod, reported}, {reported}, {destroy}} {
-			w := world(append([]func(*Snapshot){applying, deleting}, more...)...)
+			w := snapshot(append([]func(*Snapshot){applying, deleting}, more...)...)
 			w.Pod = Pod{State: state}
 			s, d := Settle(w)
 			over, gone := runinfo.Current(&s).FinishedAt != nil, state == PodEnded || state == PodGone

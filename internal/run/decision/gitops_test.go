@@ -13,25 +13,25 @@ import (
 // docs/decisions/0043-status-for-gitops-tools.md.
 func TestRunsAreToldToGitOpsTools(t *testing.T) {
 	for name, tt := range map[string]struct {
-		world          Snapshot
+		snapshot       Snapshot
 		phase          v1alpha1.RunPhase
 		status, health string
 	}{
-		"it waits for another Run":      {world(func(w *Snapshot) { w.Older = "net-6" }), "Queued", "InProgress", "Progressing"},
-		"it waits for its inputs":       {world(func(w *Snapshot) { w.Missing = "Secret db is not there" }), "Queued", "InProgress", "Progressing"},
-		"it plans":                      {world(planning), "Planning", "InProgress", "Progressing"},
-		"it waits for an approval":      {world(planned, manual), "AwaitingApproval", "InProgress", "Suspended"},
-		"it tries again":                {world(planning, failed(v1alpha1.FailureTransient)), "Planning", "InProgress", "Progressing"},
-		"it found no changes":           {world(planned, noChanges), "Succeeded", "Current", "Healthy"},
-		"it planned":                    {world(planned, planOnly), "Succeeded", "Current", "Healthy"},
-		"it failed":                     {world(planning, failed(v1alpha1.FailureConfigurationError)), "Failed", "Failed", "Degraded"},
-		"it was canceled":               {world(cancel), "Canceled", "Failed", "Degraded"},
-		"a newer Run takes its place":   {world(planned, manual, changed), "Superseded", "Current", "Healthy"},
-		"its Stack is deleted meantime": {world(deleting), "Superseded", "Current", "Healthy"},
+		"it waits for another Run":      {snapshot(func(w *Snapshot) { w.Older = "net-6" }), "Queued", "InProgress", "Progressing"},
+		"it waits for its inputs":       {snapshot(func(w *Snapshot) { w.Missing = "Secret db is not there" }), "Queued", "InProgress", "Progressing"},
+		"it plans":                      {snapshot(planning), "Planning", "InProgress", "Progressing"},
+		"it waits for an approval":      {snapshot(planned, manual), "AwaitingApproval", "InProgress", "Suspended"},
+		"it tries again":                {snapshot(planning, failed(v1alpha1.FailureTransient)), "Planning", "InProgress", "Progressing"},
+		"it found no changes":           {snapshot(planned, noChanges), "Succeeded", "Current", "Healthy"},
+		"it planned":                    {snapshot(planned, planOnly), "Succeeded", "Current", "Healthy"},
+		"it failed":                     {snapshot(planning, failed(v1alpha1.FailureConfigurationError)), "Failed", "Failed", "Degraded"},
+		"it was canceled":               {snapshot(cancel), "Canceled", "Failed", "Degraded"},
+		"a newer Run takes its place":   {snapshot(planned, manual, changed), "Superseded", "Current", "Healthy"},
+		"its Stack is deleted meantime": {snapshot(deleting), "Superseded", "Current", "Healthy"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := tt.world.Run
-			run.Status, _ = Settle(tt.world)
+			run := tt.snapshot.Run
+			run.Status, _ = Settle(tt.snapshot)
 			if run.Status.Phase != tt.phase {
 				t.Fatalf("the Run is %s, want %s", run.Status.Phase, tt.phase)
 			}

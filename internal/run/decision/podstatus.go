@@ -37,42 +37,42 @@ func silence(w Snapshot) (since time.Time, silent bool) {
 }
 
 // podSays is what is to be said of a pod that does not just work, and when there will be more to say.
-func podSays(w Snapshot, a *v1alpha1.Attempt) (reason, message string, again time.Time) {
-	p, made := w.Pod, a.StartedAt.Time
+func describePod(w Snapshot, a *v1alpha1.Attempt) (reason, message string, again time.Time) {
+	p, created := w.Pod, a.StartedAt.Time
 	since, silent := silence(w)
 	switch {
 	case silent:
-		return v1alpha1.ReasonNodeUnreachable, unreachable(w, a, since), time.Time{}
+		return v1alpha1.ReasonNodeUnreachable, unreachableMessage(w, a, since), time.Time{}
 	case p.State == PodTerminating && p.Until.IsZero():
-		return v1alpha1.ReasonPodTerminating, leaving(w, a), time.Time{}
+		return v1alpha1.ReasonPodTerminating, terminatingMessage(w, a), time.Time{}
 	case p.State == PodTerminating:
-		return v1alpha1.ReasonPodTerminating, leaving(w, a), p.Until.Add(silentAfter)
+		return v1alpha1.ReasonPodTerminating, terminatingMessage(w, a), p.Until.Add(silentAfter)
 	case p.State != PodPending || reports(w.Run, a):
 		return "", "", time.Time{}
 	case p.Message != "":
-		return v1alpha1.ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Message), givesUp(p, made)
-	case p.Quiet != "" && w.Now.Before(made.Add(quietFor)):
-		return "", "", made.Add(quietFor)
+		return v1alpha1.ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Message), givesUp(p, created)
+	case p.Quiet != "" && w.Now.Before(created.Add(quietFor)):
+		return "", "", created.Add(quietFor)
 	case p.Quiet != "":
-		return v1alpha1.ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Quiet), givesUp(p, made)
+		return v1alpha1.ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Quiet), givesUp(p, created)
 	}
-	return "", "", givesUp(p, made)
+	return "", "", givesUp(p, created)
 }
 
 // givesUp is when a pending pod has waited long enough; zero is never.
-func givesUp(p Pod, made time.Time) time.Time {
+func givesUp(p Pod, created time.Time) time.Time {
 	if p.Patience == 0 {
 		return time.Time{}
 	}
-	return made.Add(p.Patience)
+	return created.Add(p.Patience)
 }
 
-func leaving(w Snapshot, a *v1alpha1.Attempt) string {
+func terminatingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 	text := fmt.Sprintf("pod %s %s", a.Pod, w.Pod.Message)
 	if w.Pod.Detail != "" {
 		text += fmt.Sprintf(" (%s)", w.Pod.Detail)
 	}
-	if w.Pod.Untold {
+	if w.Pod.EndUnconfirmed {
 		return fmt.Sprintf("%s, and node %s does not say that its containers have ended: it may be at work still, so nothing else is begun. When "+
 			"you know that they have, kubectl delete pod %s", text, w.Pod.Node, a.Pod)
 	}
@@ -83,7 +83,7 @@ func leaving(w Snapshot, a *v1alpha1.Attempt) string {
 }
 
 // unreachable says that nobody knows what a pod does, and what a person can do.
-func unreachable(w Snapshot, a *v1alpha1.Attempt, since time.Time) string {
+func unreachableMessage(w Snapshot, a *v1alpha1.Attempt, since time.Time) string {
 	text := fmt.Sprintf("node %s does not answer since %s", w.Pod.Node, since.UTC().Format(time.DateTime+"Z07:00"))
 	if w.Pod.State == PodTerminating && w.Pod.SilentSince.IsZero() {
 		text = fmt.Sprintf("node %s does not say that pod %s has ended, which it had to by %s", w.Pod.Node, a.Pod, since.UTC().Format(time.DateTime+"Z07:00"))
@@ -97,10 +97,10 @@ func unreachable(w Snapshot, a *v1alpha1.Attempt, since time.Time) string {
 }
 
 // lastWords are what the Run said last of a pod that is gone by now, while it could still be asked.
-func lastWords(run *v1alpha1.Run, pod string) string {
+func lastPodMessage(run *v1alpha1.Run, pod string) string {
 	for _, c := range run.Status.Conditions {
-		told := c.Reason == v1alpha1.ReasonPodTerminating || c.Reason == v1alpha1.ReasonNodeUnreachable
-		if c.Type == v1alpha1.ConditionSucceeded && told && slices.Contains(strings.Fields(c.Message), pod) {
+		describesPod := c.Reason == v1alpha1.ReasonPodTerminating || c.Reason == v1alpha1.ReasonNodeUnreachable
+		if c.Type == v1alpha1.ConditionSucceeded && describesPod && slices.Contains(strings.Fields(c.Message), pod) {
 			text, _, _ := strings.Cut(c.Message, ". When ")
 			return text
 		}

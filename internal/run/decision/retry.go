@@ -42,7 +42,7 @@ func attemptFailed(w Snapshot) (Decision, bool) {
 // handsIn is how long a Run goes on after an apply whose pod vanished, so that nothing is planned, by it or by the next one. When somebody deletes a pod by force its object
 // goes at once, and its runner is told to end like any other: it has this time to interrupt the engine and to hand in the
 // state, which a plan should know. So has one that nobody told, and that learns from the store that it is not wanted any more.
-const handsIn = 2 * time.Minute
+const stateGracePeriod = 2 * time.Minute
 
 // runnerMayBeLeft: an apply was lost with a pod of which nobody saw the end. Whatever follows waits, also the end of the Run,
 // after which another one may begin.
@@ -51,15 +51,15 @@ func runnerMayBeLeft(w Snapshot) (Decision, bool) {
 	if a == nil || !vanished(a) {
 		return Decision{}, false
 	}
-	until := a.FinishedAt.Add(handsIn)
-	if !isLeft(until.Sub(w.Now), handsIn) {
+	until := a.FinishedAt.Add(stateGracePeriod)
+	if !isLeft(until.Sub(w.Now), stateGracePeriod) {
 		return Decision{}, false
 	}
 	d := Decision{Reason: v1alpha1.ReasonPodTerminating, RequeueAfter: until.Sub(w.Now), Message: fmt.Sprintf(
 		"%s: %s; its runner may be left and has until %s to hand in the state, before anything follows",
 		failedStep(a), a.Failure.Message, until.UTC().Format(time.TimeOnly+"Z07:00"))}
 	if w.Run.Spec.Cancel {
-		d.Reason, d.Message = v1alpha1.ReasonCanceling, canceled(w.Run)+"; "+d.Message
+		d.Reason, d.Message = v1alpha1.ReasonCanceling, canceledBy(w.Run)+"; "+d.Message
 	}
 	return d, true
 }

@@ -17,14 +17,14 @@ func TestFailuresAreKnownByTheirReason(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		world Snapshot
-		waits bool
+		snapshot Snapshot
+		waits    bool
 	}{
-		"an apply whose pod vanished":                       {world(applying, lost(v1alpha1.FailurePodVanished, "any text")), true},
-		"an apply whose pod ended, with the text of others": {world(applying, lost("", "pod net-7-plan-1 is gone before it reported")), false},
-		"a plan whose pod vanished":                         {world(planning, lost(v1alpha1.FailurePodVanished, "any text")), false},
+		"an apply whose pod vanished":                       {snapshot(applying, lost(v1alpha1.FailurePodVanished, "any text")), true},
+		"an apply whose pod ended, with the text of others": {snapshot(applying, lost("", "pod net-7-plan-1 is gone before it reported")), false},
+		"a plan whose pod vanished":                         {snapshot(planning, lost(v1alpha1.FailurePodVanished, "any text")), false},
 	} {
-		if _, waits := runnerMayBeLeft(tt.world); waits != tt.waits {
+		if _, waits := runnerMayBeLeft(tt.snapshot); waits != tt.waits {
 			t.Errorf("%s: its runner may be left: %v", name, waits)
 		}
 	}
@@ -43,13 +43,13 @@ func TestFailuresAreKnownByTheirReason(t *testing.T) {
 		"of which the cause is known":     {v1alpha1.FailurePodTerminated, false},
 		"that is none":                    {"", false},
 	} {
-		d, explained := interruptIsExplained(world(planning, interrupted(tt.reason), ended))
+		d, explained := interruptIsExplained(snapshot(planning, interrupted(tt.reason), ended))
 		if explained != tt.explained || explained && d.Explain.Reason != v1alpha1.FailurePodTerminated {
 			t.Errorf("an interrupt %s: %+v", name, d.Explain)
 		}
 	}
 	for reason, want := range map[v1alpha1.FailureReason]bool{v1alpha1.FailureImagePullFailed: true, "": false} {
-		w := world(cannotPull)
+		w := snapshot(cannotPull)
 		runinfo.Current(&w.Run.Status).Failure.Reason = reason
 		if got := isLostImage(w); got != want {
 			t.Errorf("a pod that cannot start for %q has lost its image: %v", reason, got)

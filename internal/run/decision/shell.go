@@ -33,7 +33,7 @@ func shellIsOver(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if a.Failure == nil && a.Phase != v1alpha1.AttemptBuild {
-		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonShellEnded, Message: howShellEnded(a)}, true
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonShellEnded, Message: shellEndedMessage(a)}, true
 	}
 	class := v1alpha1.FailureCanceled
 	if a.Failure != nil {
@@ -42,7 +42,7 @@ func shellIsOver(w Snapshot) (Decision, bool) {
 	switch {
 	case isFinal(class):
 	case w.Run.Spec.Cancel, class == v1alpha1.FailureCanceled:
-		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: howCanceled(w)}, true
+		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: canceledMessage(w)}, true
 	case w.Stack == nil, w.Stack.DeletionTimestamp != nil:
 		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: noStack}, true
 	}
@@ -50,7 +50,7 @@ func shellIsOver(w Snapshot) (Decision, bool) {
 }
 
 // howShellEnded is what the runner says of it: who it was that ended it knows only the runner.
-func howShellEnded(a *v1alpha1.Attempt) string {
+func shellEndedMessage(a *v1alpha1.Attempt) string {
 	for _, s := range a.Steps {
 		if s.Name == "shell" && s.Message != "" {
 			return s.Message

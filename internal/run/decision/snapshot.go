@@ -61,7 +61,7 @@ type Pod struct {
 	// SilentSince is since when its node does not answer; zero while it does.
 	SilentSince time.Time
 	// Untold says that its node takes it for ended and does not say so of its containers.
-	Untold bool
+	EndUnconfirmed bool
 	// Stranded says that it ended with a state that is nowhere but in its log.
 	Stranded bool
 }

@@ -16,7 +16,7 @@ import (
 const MaxMessage = 4096
 
 // kept is how many attempts a Run's status keeps.
-const kept = 20
+const maxAttempts = 20
 
 // Settle decides until something has to be done or waited for, and gives the status so far and that last decision. A
 // pod that it asks for is not in the status yet: Begin puts it there.
@@ -124,7 +124,7 @@ func describe(s *v1alpha1.RunStatus, d Decision, generation int64, now time.Time
 // trim drops the oldest attempts past those that are kept, but not the newest that may have changed something: that the Run
 // began to apply is known from it alone.
 func trim(attempts []v1alpha1.Attempt) []v1alpha1.Attempt {
-	n := len(attempts) - kept
+	n := len(attempts) - maxAttempts
 	if n <= 0 {
 		return attempts
 	}

@@ -10,10 +10,10 @@ import (
 
 // However often a Run tries again, it does not forget that it began to apply.
 func TestThatAnApplyBeganIsKept(t *testing.T) {
-	w := world(applying, failed(v1alpha1.FailureTransient))
+	w := snapshot(applying, failed(v1alpha1.FailureTransient))
 	s := w.Run.Status
 	applies := 0
-	for range 3 * kept {
+	for range 3 * maxAttempts {
 		before := slices.Clone(s.Attempts)
 		s = Begin(s, Decision{Begin: v1alpha1.AttemptPlan}, 1, "pod", "uid", now)
 		if !runinfo.Began(&v1alpha1.Run{Status: s}) {
@@ -33,7 +33,7 @@ func TestThatAnApplyBeganIsKept(t *testing.T) {
 			t.Errorf("attempt %d comes after %d", a.Number, s.Attempts[i-1].Number)
 		}
 	}
-	if len(s.Attempts) != kept || applies != 1 || s.Attempts[0].Number != 2 || runinfo.Current(&s).Number != 2+3*kept {
+	if len(s.Attempts) != maxAttempts || applies != 1 || s.Attempts[0].Number != 2 || runinfo.Current(&s).Number != 2+3*maxAttempts {
 		t.Errorf("%d attempts with %d applies, from %d to %d", len(s.Attempts), applies, s.Attempts[0].Number, runinfo.Current(&s).Number)
 	}
 	s = Begin(s, Decision{Begin: v1alpha1.AttemptApply}, 1, "pod", "uid", now)

@@ -13,7 +13,7 @@ import (
 // end.
 func replaced(w Snapshot) string {
 	q, ok := runinfo.Requested(w.Stack, w.Now)
-	if !ok || q.Refused != "" || w.Stack.Spec.Suspend || finds(w) || !makesWay(w, q) {
+	if !ok || q.Rejected != "" || w.Stack.Spec.Suspend || planIsFinal(w) || !yieldsTo(w, q) {
 		return ""
 	}
 	return "another Run was " + q.Who()
@@ -23,7 +23,7 @@ func replaced(w Snapshot) string {
 // that would not come back by itself: what was asked for, approved, or begun. A shell takes nothing: it waits its turn.
 //
 // For a destroy, which may have to wait for other Stacks or have nothing to destroy, the Stack says when.
-func makesWay(w Snapshot, q runinfo.Request) bool {
+func yieldsTo(w Snapshot, q runinfo.Request) bool {
 	r := w.Run
 	if q.Operation == v1alpha1.OperationShell {
 		return false

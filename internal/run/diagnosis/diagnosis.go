@@ -22,7 +22,7 @@ func Observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
 	case state.Ended(pod, heard):
 		return observeEnd(pod)
 	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
-		return observeLeaving(pod)
+		return observeTerminating(pod)
 	case pod.Status.Phase == corev1.PodRunning:
 		return decision.Pod{State: decision.PodRunning, Node: pod.Spec.NodeName, SilentSince: silentSince(pod)}
 	case pod.Status.Phase == corev1.PodPending:
@@ -33,18 +33,18 @@ func Observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
 }
 
 // observeLeaving tells of a pod that is to end by whom, and until when.
-func observeLeaving(pod *corev1.Pod) decision.Pod {
+func observeTerminating(pod *corev1.Pod) decision.Pod {
 	p := decision.Pod{State: decision.PodTerminating, Message: "was deleted", Node: pod.Spec.NodeName, SilentSince: silentSince(pod)}
-	if how, said := disruption(pod); how != "" {
-		p.Message, p.Detail = "was "+how, said
+	if how, detail := disruption(pod); how != "" {
+		p.Message, p.Detail = "was "+how, detail
 	}
 	switch {
 	case pod.DeletionTimestamp != nil:
 		p.Until = pod.DeletionTimestamp.Time
 	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
-		p.Untold = !works(pod)
+		p.EndUnconfirmed = !hasRunningContainer(pod)
 		if e, ok := wasEnded(pod); ok {
-			p.Message, p.Detail = e.how, strings.TrimSpace(e.said)
+			p.Message, p.Detail = e.how, strings.TrimSpace(e.detail)
 		} else if p.Message == "was deleted" {
 			p.Message = "was given up by " + nodeOf(pod)
 		}
@@ -57,7 +57,7 @@ func WhyTerminating(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp == nil {
 		return ""
 	}
-	if p := observeLeaving(pod); p.Detail != "" {
+	if p := observeTerminating(pod); p.Detail != "" {
 		return p.Message + ": " + p.Detail
 	}
 	return "was deleted"

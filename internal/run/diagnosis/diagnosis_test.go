@@ -58,9 +58,9 @@ func endedAs(terminated string) string {
 // A fault is a pod as Kubernetes tells of it, and what the Run is to say.
 type fault struct {
 	// pod's own words, and how the attempt stands otherwise.
-	pod   string
-	world func(*decision.Snapshot)
-	after time.Duration
+	pod      string
+	snapshot func(*decision.Snapshot)
+	after    time.Duration
 
 	// class of the attempt's failure; empty while it goes on.
 	class   v1alpha1.FailureClass
@@ -116,11 +116,11 @@ func TestFaultsOfPods(t *testing.T) {
 			message: "cannot start: Unschedulable: 0/3 nodes are available: 3 Insufficient memory.; given up after 15m; retry 1 of 2",
 		},
 		"no node has room for the apply": {
-			pod: unscheduled, world: func(w *decision.Snapshot) { applying(w); ownPod(w) }, after: startFor, class: "Transient", reason: "Retrying", delete: true, requeue: retry,
+			pod: unscheduled, snapshot: func(w *decision.Snapshot) { applying(w); ownPod(w) }, after: startFor, class: "Transient", reason: "Retrying", delete: true, requeue: retry,
 			message: "pod net-7-apply-2 cannot start: Unschedulable",
 		},
 		"a pod that reports has started, whatever the cache has heard": {
-			pod: unscheduled, world: func(w *decision.Snapshot) { applying(w); ownPod(w); reported(w) }, after: startFor, reason: "Applying", message: "in pod net-7-apply-2", requeue: late - startFor,
+			pod: unscheduled, snapshot: func(w *decision.Snapshot) { applying(w); ownPod(w); reported(w) }, after: startFor, reason: "Applying", message: "in pod net-7-apply-2", requeue: late - startFor,
 		},
 		"a gate holds it, as long as an attempt may take": {
 			pod:   `{spec: {nodeName: "", schedulingGates: [{name: kueue.x-k8s.io/admission}]}, status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: "Scheduling is blocked due to non-empty scheduling gates"}]}}`,
@@ -194,8 +194,8 @@ func TestFaultsOfPods(t *testing.T) {
 
 		// At work.
 		"the node is short of something": {
-			pod:   `{status: {reason: Evicted, message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. ", ` + endedAs(`{exitCode: 137, reason: Error}`) + disrupted("TerminationByKubelet", "The node was low on resource: memory. ") + `}}`,
-			world: applying, class: "PodLost", reason: "Retrying", requeue: retry,
+			pod:      `{status: {reason: Evicted, message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. ", ` + endedAs(`{exitCode: 137, reason: Error}`) + disrupted("TerminationByKubelet", "The node was low on resource: memory. ") + `}}`,
+			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry,
 			message: "apply: pod net-7-plan-1 was evicted by node node-a before it reported: The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi.; retry 1 of 2",
 		},
 		"it wrote more than it may": {
@@ -215,8 +215,8 @@ func TestFaultsOfPods(t *testing.T) {
 			class: "PodLost", reason: "Retrying", requeue: retry, message: "was ended by its activeDeadlineSeconds before it reported",
 		},
 		"it runs out of memory": {
-			pod:   `{spec: {containers: [{name: engine, image: registry/tools:1, resources: {limits: {memory: 512Mi}}}]}, status: {` + endedAs(`{exitCode: 137, reason: OOMKilled}`) + `}}`,
-			world: applying, class: "PodLost", reason: "Retrying", requeue: retry,
+			pod:      `{spec: {containers: [{name: engine, image: registry/tools:1, resources: {limits: {memory: 512Mi}}}]}, status: {` + endedAs(`{exitCode: 137, reason: OOMKilled}`) + `}}`,
+			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry,
 			message: "apply: pod net-7-plan-1 ran out of memory in its container engine before it reported: the limit is 512Mi: raise spec.runner.resources.limits.memory; retry 1 of 2",
 		},
 		"it runs out of memory without a limit": {
@@ -228,8 +228,8 @@ func TestFaultsOfPods(t *testing.T) {
 			class: "PodLost", reason: "Retrying", requeue: retry, message: "ran out of memory in its container proxy before it reported: the limit is 8Mi; retry",
 		},
 		"it is killed": {
-			pod:   `{status: {` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
-			world: applying, class: "PodLost", reason: "Retrying", requeue: retry,
+			pod:      `{status: {` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
+			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry,
 			message: "apply: pod net-7-plan-1 had its container engine killed (SIGKILL) before it reported: node node-a does not say that it was for memory; the node itself, or somebody on it, did it; retry 1 of 2",
 		},
 		"it is killed after its grace period": {
@@ -237,8 +237,8 @@ func TestFaultsOfPods(t *testing.T) {
 			class: "PodLost", reason: "Retrying", requeue: retry, message: "had its container engine killed (SIGKILL) before it reported: it was deleted, and did not end within 600s",
 		},
 		"the machine starts anew": {
-			pod:   `{status: {` + endedAs(`{exitCode: 255, reason: Unknown}`) + `}}`,
-			world: applying, class: "PodLost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 was lost by node node-a, as when the machine starts anew before it reported; retry",
+			pod:      `{status: {` + endedAs(`{exitCode: 255, reason: Unknown}`) + `}}`,
+			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 was lost by node node-a, as when the machine starts anew before it reported; retry",
 		},
 		"the kubelet cannot find its container": {
 			pod:   `{status: {` + endedAs(`{exitCode: 137, reason: ContainerStatusUnknown, message: The container could not be located when the pod was terminated}`) + `}}`,
@@ -253,12 +253,12 @@ func TestFaultsOfPods(t *testing.T) {
 			class: "PodLost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 ended before it reported; retry",
 		},
 		"the state is in the log alone": {
-			pod: `{status: {` + endedAs(`{exitCode: 73, reason: Error}`) + `}}`, world: applying,
+			pod: `{status: {` + endedAs(`{exitCode: 73, reason: Error}`) + `}}`, snapshot: applying,
 			class: "StateNotSaved", reason: "StateNotSaved", message: "it is in the log of pod net-7-plan-1",
 		},
 		"another container's exit code strands nothing": {
-			pod:   `{status: {phase: Failed, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0}}}, {name: proxy, state: {terminated: {exitCode: 73, reason: Error}}}]}}`,
-			world: applying, class: "PodLost", reason: "Retrying", requeue: retry, message: "had its container proxy end with exit code 73",
+			pod:      `{status: {phase: Failed, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0}}}, {name: proxy, state: {terminated: {exitCode: 73, reason: Error}}}]}}`,
+			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry, message: "had its container proxy end with exit code 73",
 		},
 
 		// On its way out.
@@ -267,8 +267,8 @@ func TestFaultsOfPods(t *testing.T) {
 			message: "pod net-7-plan-1 was deleted and has until 12:10:00Z to end", requeue: 11 * time.Minute,
 		},
 		"its node is drained": {
-			pod:   `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: EvictionByEvictionAPI, message: "Eviction API: evicting"}], ` + atWork + `}}`,
-			world: applying, reason: "PodTerminating", requeue: 11 * time.Minute,
+			pod:      `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: EvictionByEvictionAPI, message: "Eviction API: evicting"}], ` + atWork + `}}`,
+			snapshot: applying, reason: "PodTerminating", requeue: 11 * time.Minute,
 			message: "pod net-7-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until 12:10:00Z to end",
 		},
 		"its node was drained, and it did not report": {
@@ -290,7 +290,7 @@ func TestFaultsOfPods(t *testing.T) {
 
 		// Its node is silent.
 		"its node does not answer": {
-			pod: `{status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, world: applying, after: 4 * time.Minute, reason: "NodeUnreachable", requeue: late - 4*time.Minute,
+			pod: `{status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, snapshot: applying, after: 4 * time.Minute, reason: "NodeUnreachable", requeue: late - 4*time.Minute,
 			message: "node node-a does not answer since 2026-11-20 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun, and the state stays locked. When the machine is known to be off, delete Node node-a, or taint it node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, or kubectl delete pod net-7-plan-1 --force",
 		},
 		"its node does not answer during a plan, which holds no lock": {
@@ -306,39 +306,39 @@ func TestFaultsOfPods(t *testing.T) {
 			reason: "Planning", requeue: late,
 		},
 		"the taint manager deletes it from a node that does not answer": {
-			pod:   `{` + deleted + `, status: {phase: Running, conditions: [` + away + `, {type: DisruptionTarget, status: "True", reason: DeletionByTaintManager, message: "Taint manager: deleting due to NoExecute taint"}], ` + atWork + `}}`,
-			world: applying, after: 5 * time.Minute, reason: "NodeUnreachable", requeue: late - 5*time.Minute, message: "node node-a does not answer since 2026-11-20 12:03:00Z",
+			pod:      `{` + deleted + `, status: {phase: Running, conditions: [` + away + `, {type: DisruptionTarget, status: "True", reason: DeletionByTaintManager, message: "Taint manager: deleting due to NoExecute taint"}], ` + atWork + `}}`,
+			snapshot: applying, after: 5 * time.Minute, reason: "NodeUnreachable", requeue: late - 5*time.Minute, message: "node node-a does not answer since 2026-11-20 12:03:00Z",
 		},
 		"its node does not say that it has ended": {
-			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `], ` + atWork + `}}`, world: applying, after: 11 * time.Minute, reason: "NodeUnreachable", requeue: late - 11*time.Minute,
+			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `], ` + atWork + `}}`, snapshot: applying, after: 11 * time.Minute, reason: "NodeUnreachable", requeue: late - 11*time.Minute,
 			message: "node node-a does not say that pod net-7-plan-1 has ended, which it had to by 2026-11-20 12:10:00Z: pod net-7-plan-1 may still be at work",
 		},
 		"its node does not answer, and its time is over": {
-			pod: `{status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, world: applying, after: late, reason: "NodeUnreachable", delete: true, requeue: time.Minute, message: "the state stays locked",
+			pod: `{status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, snapshot: applying, after: late, reason: "NodeUnreachable", delete: true, requeue: time.Minute, message: "the state stays locked",
 		},
 		"it is deleted once, not every minute": {
-			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, world: applying, after: late, reason: "NodeUnreachable", requeue: time.Minute,
+			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, snapshot: applying, after: late, reason: "NodeUnreachable", requeue: time.Minute,
 		},
 		"its node does not answer, and somebody cancels": {
-			pod: `{status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, world: func(w *decision.Snapshot) { applying(w); cancel(w) }, after: 4 * time.Minute, reason: "Canceling", requeue: late - 4*time.Minute,
+			pod: `{status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, snapshot: func(w *decision.Snapshot) { applying(w); cancel(w) }, after: 4 * time.Minute, reason: "Canceling", requeue: late - 4*time.Minute,
 			message: "canceled by bob; node node-a does not answer since",
 		},
 		"the garbage collector says that it failed, and its node has not": {
-			pod:   `{` + deleted + `, status: {phase: Failed, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}], ` + atWork + `}}`,
-			world: applying, reason: "PodTerminating", requeue: 11 * time.Minute, message: "was removed since its node node-a is gone (PodGC: node no longer exists)",
+			pod:      `{` + deleted + `, status: {phase: Failed, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}], ` + atWork + `}}`,
+			snapshot: applying, reason: "PodTerminating", requeue: 11 * time.Minute, message: "was removed since its node node-a is gone (PodGC: node no longer exists)",
 		},
 		"its kubelet started anew and did not take it back, and says nothing of what ran": {
-			pod:   `{status: {phase: Failed, reason: NodeAffinity, message: "Pod was rejected: Predicate NodeAffinity failed"}}`,
-			world: func(w *decision.Snapshot) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late,
+			pod:      `{status: {phase: Failed, reason: NodeAffinity, message: "Pod was rejected: Predicate NodeAffinity failed"}}`,
+			snapshot: func(w *decision.Snapshot) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late,
 			message: "was refused by node node-a (NodeAffinity) (Pod was rejected: Predicate NodeAffinity failed), and node node-a does not say that its containers have ended: it may be at work still, so nothing else is begun. When you know that they have, kubectl delete pod net-7-plan-1",
 		},
 		"it was evicted, and nothing is said of what ran": {
-			pod:   `{status: {phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}}`,
-			world: func(w *decision.Snapshot) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was evicted by node node-a (The node was low on resource: memory.), and node node-a does not say",
+			pod:      `{status: {phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}}`,
+			snapshot: func(w *decision.Snapshot) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was evicted by node node-a (The node was low on resource: memory.), and node node-a does not say",
 		},
 		"nothing but its phase is said": {
-			pod:   `{status: {phase: Failed}}`,
-			world: func(w *decision.Snapshot) { planning(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was given up by node node-a, and node node-a does not say",
+			pod:      `{status: {phase: Failed}}`,
+			snapshot: func(w *decision.Snapshot) { planning(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was given up by node node-a, and node node-a does not say",
 		},
 		"the garbage collector says that it failed, of which nobody has said that it started": {
 			pod:    `{status: {phase: Failed, conditions: [{type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}]}}`,
@@ -346,16 +346,16 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if tt.world == nil {
-				tt.world = planning
+			if tt.snapshot == nil {
+				tt.snapshot = planning
 			}
-			w := world(tt.world, later(tt.after))
+			w := snapshot(tt.snapshot, later(tt.after))
 			for i := range w.Run.Status.Attempts { // all that is there was made a moment ago
 				if a := &w.Run.Status.Attempts[i]; a.FinishedAt == nil {
 					a.StartedAt = *micro(now)
 				}
 			}
-			w.Pod = Observe(podFrom(t, tt.pod), false, runinfo.Heard(w.Run, runinfo.Current(&w.Run.Status)))
+			w.Pod = Observe(podFrom(t, tt.pod), false, runinfo.HasReported(w.Run, runinfo.Current(&w.Run.Status)))
 			s, d := decision.Settle(w)
 			var class v1alpha1.FailureClass
 			if f := runinfo.Current(&s).Failure; f != nil {
@@ -384,51 +384,51 @@ func said(reason, message string) func(*decision.Snapshot) {
 func TestAPodThatIsGone(t *testing.T) {
 	gone := func(w *decision.Snapshot) { w.Pod = Observe(nil, true, false) }
 	tests := map[string]struct {
-		world   decision.Snapshot
-		message string
-		next    time.Duration
+		snapshot decision.Snapshot
+		message  string
+		next     time.Duration
 	}{
 		"a plan's, of which nothing was heard": {
-			world(planning, gone), "pod net-7-plan-1 is gone before it reported", 15 * time.Second,
+			snapshot(planning, gone), "pod net-7-plan-1 is gone before it reported", 15 * time.Second,
 		},
 		"an apply's has some time to hand in its state": {
-			world(applying, gone), "pod net-7-plan-1 is gone before it reported", leftFor,
+			snapshot(applying, gone), "pod net-7-plan-1 is gone before it reported", leftFor,
 		},
 		"an apply's, where a Stack waits longer anyway": {
-			world(applying, gone, func(w *decision.Snapshot) {
+			snapshot(applying, gone, func(w *decision.Snapshot) {
 				w.Stack.Spec.Retry.Backoff.Duration, w.Stack.Spec.Retry.MaxBackoff.Duration = time.Hour, time.Hour
 			}), "pod net-7-plan-1 is gone before it reported", time.Hour,
 		},
 		"why it had to go is told": {
-			world(applying, gone, said("PodTerminating", "pod net-7-plan-1 was evicted from node a and has until 12:10:00Z to end")),
+			snapshot(applying, gone, said("PodTerminating", "pod net-7-plan-1 was evicted from node a and has until 12:10:00Z to end")),
 			"pod net-7-plan-1 is gone before it reported: pod net-7-plan-1 was evicted from node a and has until 12:10:00Z to end", leftFor,
 		},
 		"that its node was silent is told, and no more what to do": {
-			world(applying, gone, said("NodeUnreachable", "node a does not answer since 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun. When the machine is off, delete it")),
+			snapshot(applying, gone, said("NodeUnreachable", "node a does not answer since 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun. When the machine is off, delete it")),
 			"pod net-7-plan-1 is gone before it reported: node a does not answer since 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun", leftFor,
 		},
 		"what was said of another pod is not": {
-			world(applying, gone, said("PodTerminating", "pod net-7-plan-11 was evicted")), "pod net-7-plan-1 is gone before it reported", leftFor,
+			snapshot(applying, gone, said("PodTerminating", "pod net-7-plan-11 was evicted")), "pod net-7-plan-1 is gone before it reported", leftFor,
 		},
 		"nor anything else": {
-			world(applying, gone, said("Applying", "in pod net-7-plan-1")), "pod net-7-plan-1 is gone before it reported", leftFor,
+			snapshot(applying, gone, said("Applying", "in pod net-7-plan-1")), "pod net-7-plan-1 is gone before it reported", leftFor,
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, d := decision.Settle(tt.world)
+			s, d := decision.Settle(tt.snapshot)
 			a := runinfo.Current(&s)
 			if runinfo.IsApply(*a) { // whatever is next waits first
 				if d.Reason != v1alpha1.ReasonPodTerminating || d.RequeueAfter != leftFor || s.NextAttempt != nil || !strings.Contains(d.Message, "has until 12:02:00Z to hand in the state") {
 					t.Errorf("%+v, the next try is at %s", d, s.NextAttempt)
 				}
-				tt.world.Now, tt.world.Run.Status = now.Add(leftFor), s
-				s, d = decision.Settle(tt.world)
+				tt.snapshot.Now, tt.snapshot.Run.Status = now.Add(leftFor), s
+				s, d = decision.Settle(tt.snapshot)
 				if tt.next == leftFor { // the time to wait before a retry is over, too
 					if d.Begin != v1alpha1.AttemptPlan {
 						t.Errorf("%+v", d)
 					}
-					s.NextAttempt = &metav1.Time{Time: tt.world.Now}
+					s.NextAttempt = &metav1.Time{Time: tt.snapshot.Now}
 				}
 				a = runinfo.Current(&s)
 			}
@@ -455,16 +455,16 @@ func TestAnInterruptIsExplained(t *testing.T) {
 		w.Pod = Observe(podFrom(t, `{status: {phase: Failed, reason: Evicted, message: "The node was low on resource: memory. ", containerStatuses: [{name: engine, state: {terminated: {exitCode: 0}}}]}}`), false, true)
 	}
 	for name, tt := range map[string]struct {
-		world decision.Snapshot
-		want  string
+		snapshot decision.Snapshot
+		want     string
 	}{
-		"by its node":                      {world(applying, interrupted(""), evicted), "interrupted: pod net-7-plan-1 was evicted by node node-a: The node was low on resource: memory."},
-		"by its node, which has not said":  {world(applying, interrupted("")), "interrupted: pod net-7-plan-1 was told to end by its node"},
-		"by its node, which does not say":  {world(applying, interrupted(""), pod(decision.PodEnded)), "interrupted: pod net-7-plan-1 was told to end by its node"},
-		"by somebody who was known before": {world(applying, interrupted("was deleted"), evicted), "interrupted: pod net-7-plan-1 was deleted"},
+		"by its node":                      {snapshot(applying, interrupted(""), evicted), "interrupted: pod net-7-plan-1 was evicted by node node-a: The node was low on resource: memory."},
+		"by its node, which has not said":  {snapshot(applying, interrupted("")), "interrupted: pod net-7-plan-1 was told to end by its node"},
+		"by its node, which does not say":  {snapshot(applying, interrupted(""), pod(decision.PodEnded)), "interrupted: pod net-7-plan-1 was told to end by its node"},
+		"by somebody who was known before": {snapshot(applying, interrupted("was deleted"), evicted), "interrupted: pod net-7-plan-1 was deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, d := decision.Settle(tt.world)
+			s, d := decision.Settle(tt.snapshot)
 			if got := runinfo.Current(&s).Failure.Message; got != tt.want || !strings.Contains(d.Message, "apply: "+tt.want+"; retry 1 of 2") {
 				t.Errorf("got %q, and the Run says %q", got, d.Message)
 			}
@@ -512,7 +512,7 @@ func TestARunnerThatMayBeLeft(t *testing.T) {
 		"of a Stack that is suspended": {suspended, v1alpha1.ReasonPodTerminating, v1alpha1.PhaseApplying},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(applying, gone, tt.option)
+			w := snapshot(applying, gone, tt.option)
 			for _, after := range []time.Duration{0, leftFor - time.Second} {
 				w.Now = now.Add(after)
 				s, d := decision.Settle(w)
@@ -532,11 +532,11 @@ func TestARunnerThatMayBeLeft(t *testing.T) {
 		})
 	}
 	// A pod that was seen to end is gone later as well, and has left nobody.
-	w := world(applying, pod(decision.PodEnded), noRetry)
+	w := snapshot(applying, pod(decision.PodEnded), noRetry)
 	if s, _ := decision.Settle(w); s.Phase != v1alpha1.PhaseFailed {
 		t.Errorf("%s", s.Phase)
 	}
-	w = world(applying, pod(decision.PodEnded))
+	w = snapshot(applying, pod(decision.PodEnded))
 	w.Run.Status, _ = decision.Settle(w)
 	gone(&w)
 	changed(&w)

@@ -19,8 +19,8 @@ import (
 // An ending is how a pod ended: words that follow its name, what its node or Kubernetes said of it, and the class of the
 // failure of an attempt that had not reported.
 type ending struct {
-	how, said string
-	class     v1alpha1.FailureClass
+	how, detail string
+	class       v1alpha1.FailureClass
 }
 
 // observeEnd tells how a pod ended, by the first of these that knows.
@@ -30,7 +30,7 @@ func observeEnd(pod *corev1.Pod) decision.Pod {
 	} {
 		if e, ok := tells(pod); ok {
 			return decision.Pod{
-				State: decision.PodEnded, Message: e.how, Detail: strings.TrimSpace(e.said), Class: e.class, Node: pod.Spec.NodeName,
+				State: decision.PodEnded, Message: e.how, Detail: strings.TrimSpace(e.detail), Class: e.class, Node: pod.Spec.NodeName,
 				Stranded: exitedWith(pod, runnerapi.ExitStranded),
 			}
 		}
@@ -58,33 +58,33 @@ func couldNotStart(pod *corev1.Pod) (ending, bool) {
 
 // wasEnded: the kubelet says for the whole pod why it ended it, or did not take it.
 func wasEnded(pod *corev1.Pod) (ending, bool) {
-	reason, said := pod.Status.Reason, pod.Status.Message
+	reason, detail := pod.Status.Reason, pod.Status.Message
 	switch reason {
 	case "":
 		return ending{}, false
 	case "Evicted":
-		return ending{"was evicted by " + nodeOf(pod), said, ""}, true
+		return ending{"was evicted by " + nodeOf(pod), detail, ""}, true
 	case "Preempting":
-		return ending{"was preempted by " + nodeOf(pod), said, ""}, true
+		return ending{"was preempted by " + nodeOf(pod), detail, ""}, true
 	case "Terminated":
-		return ending{"was ended by the shutdown of " + nodeOf(pod), said, ""}, true
+		return ending{"was ended by the shutdown of " + nodeOf(pod), detail, ""}, true
 	case "DeadlineExceeded":
-		return ending{"was ended by its activeDeadlineSeconds", said, ""}, true
+		return ending{"was ended by its activeDeadlineSeconds", detail, ""}, true
 	}
 	if len(containers(pod)) == 0 { // nothing of it was ever there
-		return ending{fmt.Sprintf("was refused by %s (%s)", nodeOf(pod), reason), said, v1alpha1.FailureTransient}, true
+		return ending{fmt.Sprintf("was refused by %s (%s)", nodeOf(pod), reason), detail, v1alpha1.FailureTransient}, true
 	}
-	return ending{fmt.Sprintf("ended (%s)", reason), said, ""}, true
+	return ending{fmt.Sprintf("ended (%s)", reason), detail, ""}, true
 }
 
 // wasDisrupted: somebody else than the pod's author wanted it to end.
 func wasDisrupted(pod *corev1.Pod) (ending, bool) {
-	how, said := disruption(pod)
-	return ending{"was " + how, said, ""}, how != ""
+	how, detail := disruption(pod)
+	return ending{"was " + how, detail, ""}, how != ""
 }
 
 // disruption says by whom a pod has to end, as what follows "was"; empty when nobody says.
-func disruption(pod *corev1.Pod) (how, said string) {
+func disruption(pod *corev1.Pod) (how, detail string) {
 	c := podCondition(pod, corev1.DisruptionTarget)
 	if c == nil || c.Status != corev1.ConditionTrue {
 		return "", ""

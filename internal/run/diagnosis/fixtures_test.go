@@ -10,8 +10,8 @@ import (
 
 var now, micro = runtest.Now, runtest.Micro
 
-// world is the snapshot of a queued Run. The options change it.
-func world(options ...func(*decision.Snapshot)) decision.Snapshot {
+// snapshot is that of a queued Run. The options change it.
+func snapshot(options ...func(*decision.Snapshot)) decision.Snapshot {
 	w := decision.Snapshot{Now: now, Stack: runtest.Stack(), Run: runtest.Run()}
 	for _, o := range options {
 		o(&w)

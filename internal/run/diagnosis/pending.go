@@ -50,7 +50,7 @@ var obstacles = map[string]obstacle{
 }
 
 // behind is what a kubelet says that has not heard yet of a Secret or ConfigMap.
-const behind = "failed to sync "
+const kubeletBehind = "failed to sync "
 
 // observePending tells what a pod waits for that has not started.
 func observePending(pod *corev1.Pod) decision.Pod {
@@ -69,13 +69,13 @@ func observePending(pod *corev1.Pod) decision.Pod {
 		if o.image && container == runinfo.ShellContainer && o.class == v1alpha1.FailureTransient {
 			p.Reason = v1alpha1.FailureImagePullFailed
 		}
-		if strings.HasPrefix(message, behind) {
+		if strings.HasPrefix(message, kubeletBehind) {
 			p.Patience, p.Class = pullFor, v1alpha1.FailureTransient
 		}
-	case works(pod): // an init container that takes its time
+	case hasRunningContainer(pod): // an init container that takes its time
 		p.Patience = 0
 	default:
-		p.Quiet = unsaid(pod)
+		p.Quiet = presumedWait(pod)
 	}
 	return p
 }
@@ -94,7 +94,7 @@ func waitingFor(pod *corev1.Pod) (reason, message, container string) {
 }
 
 // unsaid words what a pod seems to wait for of which its status says nothing.
-func unsaid(pod *corev1.Pod) string {
+func presumedWait(pod *corev1.Pod) string {
 	const more = "; kubectl describe pod tells more"
 	ready := podCondition(pod, corev1.PodReadyToStartContainers)
 	switch {
@@ -107,7 +107,7 @@ func unsaid(pod *corev1.Pod) string {
 }
 
 // works says that a container of a pod runs.
-func works(pod *corev1.Pod) bool {
+func hasRunningContainer(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(containers(pod), func(c corev1.ContainerStatus) bool { return c.State.Running != nil })
 }
 

@@ -16,8 +16,8 @@ const imageDigest = runtest.ImageDigest
 
 var now, built = runtest.Now, runtest.Built
 
-// world is the snapshot of a queued Run. The options change it.
-func world(options ...func(*decision.Snapshot)) decision.Snapshot {
+// snapshot is that of a queued Run. The options change it.
+func snapshot(options ...func(*decision.Snapshot)) decision.Snapshot {
 	w := decision.Snapshot{Now: now, Stack: runtest.Stack(), Run: runtest.Run()}
 	for _, o := range options {
 		o(&w)
@@ -37,9 +37,9 @@ func noPolicies(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult
 	return nil, false, nil
 }
 
-// podWorld is world with a Run that the API server has.
-func podWorld() decision.Snapshot {
-	return world(func(w *decision.Snapshot) { runtest.Committed(w.Run) })
+// podSnapshot is snapshot with a Run that the API server has.
+func podSnapshot() decision.Snapshot {
+	return snapshot(func(w *decision.Snapshot) { runtest.Committed(w.Run) })
 }
 
 // waits has a plan wait for an approval.

@@ -134,7 +134,7 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 		Engine:        string(doc.Engine.Name),
 		EngineVersion: doc.Engine.Version,
 		Wrapped:       wrappedOf(doc),
-		Outputs:       givesOutputs(run, stack),
+		Outputs:       writesOutputs(run, stack),
 		Timeout:       stack.Spec.Timeout.Duration,
 		Operation:     string(run.Spec.Operation),
 		Revision:      run.Spec.Revision,
@@ -142,14 +142,14 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 		Hooks:         hooksOf(doc),
 		Command:       commandOf(run, doc),
 	}
-	podspec.VolumesOf(run, doc).Tell(&order)
+	podspec.VolumesOf(run, doc).AddTo(&order)
 	if plan := run.Status.Plan; plan != nil {
 		order.PlanDigest = plan.Digest
 		if runinfo.IsApply(*runinfo.Current(&run.Status)) && plan.EngineVersion != "" {
 			order.EngineVersion = "= " + plan.EngineVersion
 		}
-		if made := plan.Wrapped; runinfo.IsApply(*runinfo.Current(&run.Status)) && made != nil {
-			order.Wrapped = []runnerapi.WrappedEngine{{Name: string(made.Name), Version: "= " + made.Version}}
+		if wrapped := plan.Wrapped; runinfo.IsApply(*runinfo.Current(&run.Status)) && wrapped != nil {
+			order.Wrapped = []runnerapi.WrappedEngine{{Name: string(wrapped.Name), Version: "= " + wrapped.Version}}
 		}
 	}
 	return order
@@ -157,7 +157,7 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 
 // givesOutputs says that outputs are written after the Run: also after a destroy that somebody asked for, which leaves none,
 // so that nobody goes on reading what is no more. With a Stack that is deleted its objects go anyway.
-func givesOutputs(run *v1alpha1.Run, stack *v1alpha1.Stack) bool {
+func writesOutputs(run *v1alpha1.Run, stack *v1alpha1.Stack) bool {
 	switch run.Spec.Operation {
 	case v1alpha1.OperationApply:
 		return true

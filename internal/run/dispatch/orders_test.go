@@ -19,15 +19,15 @@ import (
 
 func TestOutputsAreWrittenWhereTheyAreReadFrom(t *testing.T) {
 	for name, tt := range map[string]struct {
-		world decision.Snapshot
-		want  bool
+		snapshot decision.Snapshot
+		want     bool
 	}{
-		"an apply":                             {world(planned), true},
-		"a plan":                               {world(planned, planOnly), false},
-		"a destroy of a Stack that is deleted": {world(planned, destroy, deleting), false},
-		"a destroy of a Stack that stays":      {world(planned, destroy), true},
+		"an apply":                             {snapshot(planned), true},
+		"a plan":                               {snapshot(planned, planOnly), false},
+		"a destroy of a Stack that is deleted": {snapshot(planned, destroy, deleting), false},
+		"a destroy of a Stack that stays":      {snapshot(planned, destroy), true},
 	} {
-		if got := orderOf(tt.world.Run, tt.world.Stack, inputs.Document{}).Outputs; got != tt.want {
+		if got := orderOf(tt.snapshot.Run, tt.snapshot.Stack, inputs.Document{}).Outputs; got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
@@ -36,14 +36,14 @@ func TestOutputsAreWrittenWhereTheyAreReadFrom(t *testing.T) {
 func TestACommandIsForItsOperation(t *testing.T) {
 	doc := inputs.Document{Commands: inputs.Commands{Apply: "mine", Destroy: "end"}}
 	for _, tt := range []struct {
-		world decision.Snapshot
-		want  string
+		snapshot decision.Snapshot
+		want     string
 	}{
-		{world(planned), "mine"}, {world(planned, planOnly), "mine"}, {world(planned, destroy), "end"},
-		{world(planned, func(w *decision.Snapshot) { w.Run.Spec.Operation = v1alpha1.OperationShell }), ""},
+		{snapshot(planned), "mine"}, {snapshot(planned, planOnly), "mine"}, {snapshot(planned, destroy), "end"},
+		{snapshot(planned, func(w *decision.Snapshot) { w.Run.Spec.Operation = v1alpha1.OperationShell }), ""},
 	} {
-		if got := orderOf(tt.world.Run, tt.world.Stack, doc).Command; got != tt.want {
-			t.Errorf("%s: %q", tt.world.Run.Spec.Operation, got)
+		if got := orderOf(tt.snapshot.Run, tt.snapshot.Stack, doc).Command; got != tt.want {
+			t.Errorf("%s: %q", tt.snapshot.Run.Spec.Operation, got)
 		}
 	}
 }
@@ -63,23 +63,23 @@ func TestInterruptOf(t *testing.T) {
 	const mine = types.UID("uid-1")
 	canceled := func(w *decision.Snapshot) { w.Run.Spec.Cancel, w.Run.Spec.CanceledBy = true, "bob" }
 	for name, tt := range map[string]struct {
-		world   decision.Snapshot
-		attempt int32
-		reason  string
-		over    bool
+		snapshot decision.Snapshot
+		attempt  int32
+		reason   string
+		over     bool
 	}{
-		"an attempt goes on":                      {world: world(planning), attempt: 1},
-		"one of a Run that is canceled":           {world: world(planning, canceled), attempt: 1, reason: "canceled by bob"},
-		"an apply too":                            {world: world(applying, canceled), attempt: 2, reason: "canceled by bob"},
-		"one that is not known yet":               {world: world(canceled), attempt: 1},
-		"one that is newer than this view":        {world: world(planning, canceled), attempt: 2},
-		"one that has reported":                   {world: world(planned, canceled), attempt: 1, over: true},
-		"one that another followed":               {world: world(applying, canceled), attempt: 1, over: true},
-		"one that was given to another pod":       {world: world(planning, canceled, func(w *decision.Snapshot) { w.Run.Status.Attempts[0].PodUID = "uid-2" }), attempt: 1, over: true},
-		"one of a Run that is finished meanwhile": {world: world(applying, finished, canceled), attempt: 2, over: true},
+		"an attempt goes on":                      {snapshot: snapshot(planning), attempt: 1},
+		"one of a Run that is canceled":           {snapshot: snapshot(planning, canceled), attempt: 1, reason: "canceled by bob"},
+		"an apply too":                            {snapshot: snapshot(applying, canceled), attempt: 2, reason: "canceled by bob"},
+		"one that is not known yet":               {snapshot: snapshot(canceled), attempt: 1},
+		"one that is newer than this view":        {snapshot: snapshot(planning, canceled), attempt: 2},
+		"one that has reported":                   {snapshot: snapshot(planned, canceled), attempt: 1, over: true},
+		"one that another followed":               {snapshot: snapshot(applying, canceled), attempt: 1, over: true},
+		"one that was given to another pod":       {snapshot: snapshot(planning, canceled, func(w *decision.Snapshot) { w.Run.Status.Attempts[0].PodUID = "uid-2" }), attempt: 1, over: true},
+		"one of a Run that is finished meanwhile": {snapshot: snapshot(applying, finished, canceled), attempt: 2, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if reason, over := interruptOf(tt.world.Run, mine, tt.attempt); reason != tt.reason || over != tt.over {
+			if reason, over := interruptOf(tt.snapshot.Run, mine, tt.attempt); reason != tt.reason || over != tt.over {
 				t.Errorf("got %q, over %v; want %q, %v", reason, over, tt.reason, tt.over)
 			}
 		})
@@ -98,7 +98,7 @@ func manyHooks() inputs.Document {
 
 // An order shares the text of its hooks with the document, which is at hand for all Runs of the same inputs.
 func TestAnOrderDoesNotCopyItsHooks(t *testing.T) {
-	w := podWorld()
+	w := podSnapshot()
 	planned(&w)
 	none, many := runtest.Everything, manyHooks()
 	none.Hooks = nil
@@ -120,7 +120,7 @@ func TestAnOrderDoesNotCopyItsHooks(t *testing.T) {
 }
 
 func BenchmarkOrderOf(b *testing.B) {
-	w := podWorld()
+	w := podSnapshot()
 	planned(&w)
 	for name, doc := range map[string]inputs.Document{"without hooks": {Source: "sha256:code"}, "with 2 hooks": runtest.Everything, "with 50 hooks of 64 KiB": manyHooks()} {
 		b.Run(name, func(b *testing.B) {
@@ -138,15 +138,15 @@ func TestAPlanIsAppliedWithTheEngineThatMadeIt(t *testing.T) {
 	doc := inputs.Document{Engine: v1alpha1.Engine{Version: "~> 1.12"}}
 	made := func(w *decision.Snapshot) { w.Run.Status.Plan.EngineVersion = "1.12.3" }
 	for _, tt := range []struct {
-		name  string
-		world decision.Snapshot
-		want  string
+		name     string
+		snapshot decision.Snapshot
+		want     string
 	}{
-		{"a plan is made with what the Stack asks for", world(planning), "~> 1.12"},
-		{"its apply, with what made it", world(applying, made), "= 1.12.3"},
-		{"and where that is not known, with what the Stack asks for", world(applying), "~> 1.12"},
+		{"a plan is made with what the Stack asks for", snapshot(planning), "~> 1.12"},
+		{"its apply, with what made it", snapshot(applying, made), "= 1.12.3"},
+		{"and where that is not known, with what the Stack asks for", snapshot(applying), "~> 1.12"},
 	} {
-		if got := orderOf(tt.world.Run, tt.world.Stack, doc).EngineVersion; got != tt.want {
+		if got := orderOf(tt.snapshot.Run, tt.snapshot.Stack, doc).EngineVersion; got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -159,15 +159,15 @@ func TestAPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
 		w.Run.Status.Plan = planOf(&runnerapi.Plan{Wrapped: &runnerapi.WrappedEngine{Name: "Terraform", Version: "1.5.7"}})
 	}
 	for _, tt := range []struct {
-		name  string
-		world decision.Snapshot
-		want  []runnerapi.WrappedEngine
+		name     string
+		snapshot decision.Snapshot
+		want     []runnerapi.WrappedEngine
 	}{
-		{"a plan is made with what the Stack asks for", world(planning), asked},
-		{"its apply, with what made it", world(applying, made), []runnerapi.WrappedEngine{{Name: "Terraform", Version: "= 1.5.7"}}},
-		{"and where that is not known, with what the Stack asks for", world(applying), asked},
+		{"a plan is made with what the Stack asks for", snapshot(planning), asked},
+		{"its apply, with what made it", snapshot(applying, made), []runnerapi.WrappedEngine{{Name: "Terraform", Version: "= 1.5.7"}}},
+		{"and where that is not known, with what the Stack asks for", snapshot(applying), asked},
 	} {
-		if diff := cmp.Diff(tt.want, orderOf(tt.world.Run, tt.world.Stack, doc).Wrapped); diff != "" {
+		if diff := cmp.Diff(tt.want, orderOf(tt.snapshot.Run, tt.snapshot.Stack, doc).Wrapped); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
@@ -176,26 +176,26 @@ func TestAPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
 func TestNextKind(t *testing.T) {
 	const pod = types.UID("uid-1")
 	tests := map[string]struct {
-		world decision.Snapshot
-		after int32
-		want  string
-		until time.Time
+		snapshot decision.Snapshot
+		after    int32
+		want     string
+		until    time.Time
 	}{
-		"a new pod plans": {world: world(planning), want: "Plan"},
-		"a pod that has planned waits for the decision":    {world: world(planning), after: 1, want: "Wait"},
-		"a pod that has planned waits":                     {world: world(planned, waits), after: 1, want: "Wait", until: now.Add(30 * time.Second)},
-		"a pod that was idle long enough exits":            {world: world(planned, waits, func(w *decision.Snapshot) { w.Now = w.Now.Add(30 * time.Second) }), after: 1, want: "Exit"},
-		"a pod that is idle is given the apply":            {world: world(applying), after: 1, want: "Apply"},
-		"a pod that has applied leaves when it is said so": {world: world(applying, finished), after: 2, want: "Exit"},
-		"a pod that knows more than this view waits":       {world: world(planning), after: 2, want: "Wait"},
-		"a pod that failed leaves":                         {world: world(planning, func(w *decision.Snapshot) { runtest.Failed(v1alpha1.FailureTransient)(w.Run) }), after: 1, want: "Exit"},
-		"a pod of another attempt leaves":                  {world: world(planning, func(w *decision.Snapshot) { w.Run.Status.Attempts[0].PodUID = "uid-2" }), want: "Exit"},
-		"a pod of a Stack that is gone leaves":             {world: world(planning, func(w *decision.Snapshot) { w.Stack = nil }), want: "Exit"},
-		"a pod of a superseded Run leaves":                 {world: world(planned, func(w *decision.Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseSuperseded }), after: 1, want: "Exit"},
+		"a new pod plans": {snapshot: snapshot(planning), want: "Plan"},
+		"a pod that has planned waits for the decision":    {snapshot: snapshot(planning), after: 1, want: "Wait"},
+		"a pod that has planned waits":                     {snapshot: snapshot(planned, waits), after: 1, want: "Wait", until: now.Add(30 * time.Second)},
+		"a pod that was idle long enough exits":            {snapshot: snapshot(planned, waits, func(w *decision.Snapshot) { w.Now = w.Now.Add(30 * time.Second) }), after: 1, want: "Exit"},
+		"a pod that is idle is given the apply":            {snapshot: snapshot(applying), after: 1, want: "Apply"},
+		"a pod that has applied leaves when it is said so": {snapshot: snapshot(applying, finished), after: 2, want: "Exit"},
+		"a pod that knows more than this view waits":       {snapshot: snapshot(planning), after: 2, want: "Wait"},
+		"a pod that failed leaves":                         {snapshot: snapshot(planning, func(w *decision.Snapshot) { runtest.Failed(v1alpha1.FailureTransient)(w.Run) }), after: 1, want: "Exit"},
+		"a pod of another attempt leaves":                  {snapshot: snapshot(planning, func(w *decision.Snapshot) { w.Run.Status.Attempts[0].PodUID = "uid-2" }), want: "Exit"},
+		"a pod of a Stack that is gone leaves":             {snapshot: snapshot(planning, func(w *decision.Snapshot) { w.Stack = nil }), want: "Exit"},
+		"a pod of a superseded Run leaves":                 {snapshot: snapshot(planned, func(w *decision.Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseSuperseded }), after: 1, want: "Exit"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			kind, until := NextKind(tt.world.Run, tt.world.Stack, pod, tt.after, tt.world.Now)
+			kind, until := NextKind(tt.snapshot.Run, tt.snapshot.Stack, pod, tt.after, tt.snapshot.Now)
 			if string(kind) != tt.want || !until.Equal(tt.until) {
 				t.Errorf("got %s until %s, want %s until %s", kind, until, tt.want, tt.until)
 			}
@@ -206,7 +206,7 @@ func TestNextKind(t *testing.T) {
 func TestOrderOf(t *testing.T) {
 	for name, operation := range map[string]v1alpha1.Operation{"order-apply": v1alpha1.OperationApply, "order-destroy": v1alpha1.OperationDestroy} {
 		t.Run(name, func(t *testing.T) {
-			w := podWorld()
+			w := podSnapshot()
 			planned(&w)
 			w.Run.Spec.Operation = operation
 			deleting(&w)
@@ -216,29 +216,29 @@ func TestOrderOf(t *testing.T) {
 }
 
 func TestBuildOrder(t *testing.T) {
-	w := podWorld()
+	w := podSnapshot()
 	building(&w)
 	w.Run.Status.Image.Key = "sha256:0123456789abcdef0123"
 	runtest.Golden(t, "order-build", buildOrder(w.Run, w.Stack, runtest.ToBuild()))
 }
 
 func TestABuildIsOrderedOnce(t *testing.T) {
-	w := world(building)
+	w := snapshot(building)
 	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 0, now); kind != runnerapi.OrderBuild {
 		t.Errorf("a pod that builds is told to %s", kind)
 	}
-	w = world(building, finished)
+	w = snapshot(building, finished)
 	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 1, now); kind != runnerapi.OrderExit {
 		t.Errorf("a pod that has built is told to %s", kind)
 	}
 }
 
 func TestTheOrderOfAShell(t *testing.T) {
-	w := world(inShell)
+	w := snapshot(inShell)
 	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 0, now); kind != runnerapi.OrderShell {
 		t.Errorf("the pod is told %s", kind)
 	}
-	w = world(inShell, finished)
+	w = snapshot(inShell, finished)
 	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 1, now); kind != runnerapi.OrderExit {
 		t.Errorf("afterwards it is told %s", kind)
 	}

@@ -26,7 +26,7 @@ var (
 
 // What counts is the verdict that the server keeps of the very plan that is reported, and never what the runner says.
 func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
-	kept := func(verdicts map[string]runnerapi.PolicyResult) PolicyVerdict {
+	kept := func(verdicts map[string]runnerapi.PolicyResult) PolicyEvaluation {
 		return func(_ context.Context, _ *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
 			if v, ok := verdicts[digest]; ok {
 				return &v, true, nil
@@ -34,11 +34,11 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 			return nil, true, nil
 		}
 	}
-	one := func(v runnerapi.PolicyResult) PolicyVerdict {
+	one := func(v runnerapi.PolicyResult) PolicyEvaluation {
 		return kept(map[string]runnerapi.PolicyResult{"sha256:one": v})
 	}
 	for name, tt := range map[string]struct {
-		verdict PolicyVerdict
+		verdict PolicyEvaluation
 		done    runnerapi.Done
 		// failure is its class and message; policy the counts of what is folded in.
 		failure, policy string
@@ -72,9 +72,9 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 		"neither a plan nor a failure": {verdict: kept(nil), failure: "Transient the runner reported neither a plan nor a failure", unread: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(planning)
+			w := snapshot(planning)
 			applyReport(&w.Run.Status, runnerapi.Report{Done: &tt.done}, now)
-			if err := (Reports{Verdict: tt.verdict}).judge(t.Context(), w.Run, &tt.done); err != nil {
+			if err := (Reports{Policies: tt.verdict}).applyPolicies(t.Context(), w.Run, &tt.done); err != nil {
 				t.Fatal(err)
 			}
 			failure, policy, plan := "", "", w.Run.Status.Plan
@@ -92,28 +92,28 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 }
 
 func TestAnApplyIsNotJudgedAgain(t *testing.T) {
-	w := world(applying)
+	w := snapshot(applying)
 	done := &runnerapi.Done{Plan: planOne}
 	applyReport(&w.Run.Status, runnerapi.Report{Done: done}, now)
 	before := w.Run.DeepCopy()
-	reports := Reports{Verdict: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
+	reports := Reports{Policies: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
 		t.Error("the policies were asked")
 		return &denied, true, nil
 	}}
-	if err := reports.judge(t.Context(), w.Run, done); err != nil || !cmp.Equal(before, w.Run) {
+	if err := reports.applyPolicies(t.Context(), w.Run, done); err != nil || !cmp.Equal(before, w.Run) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // Where the verdict cannot be read nothing is reported: the runner tells it again.
 func TestAVerdictThatCannotBeReadIsNoVerdict(t *testing.T) {
-	w, away := world(planning), errors.New("the bucket is away")
+	w, away := snapshot(planning), errors.New("the bucket is away")
 	done := &runnerapi.Done{Plan: planOne}
 	applyReport(&w.Run.Status, runnerapi.Report{Done: done}, now)
-	reports := Reports{Verdict: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
+	reports := Reports{Policies: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
 		return nil, true, away
 	}}
-	if err := reports.judge(t.Context(), w.Run, done); !errors.Is(err, away) {
+	if err := reports.applyPolicies(t.Context(), w.Run, done); !errors.Is(err, away) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestAVerdictFitsIntoARun(t *testing.T) {
 		v.Findings = append(v.Findings, runnerapi.Finding{Policy: strings.Repeat("p", 10_000), Action: runnerapi.Deny, Message: strings.Repeat("ä", 10_000)})
 	}
 	got := policyOf(v)
-	if len(got.Findings) != mostFindings || got.Denied != 200 || len(got.Findings[0].Policy) > 600 || len(got.Findings[0].Message) > 1024 {
+	if len(got.Findings) != maxFindings || got.Denied != 200 || len(got.Findings[0].Policy) > 600 || len(got.Findings[0].Message) > 1024 {
 		t.Errorf("%d findings, %d denied: %.100v", len(got.Findings), got.Denied, got.Findings[0])
 	}
 	if text := denial(v); len(text) > 1100 {

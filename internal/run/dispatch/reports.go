@@ -37,7 +37,7 @@ type Reports struct {
 	// Live reads past the cache.
 	Live client.Reader
 	// Verdict of the policies on a plan.
-	Verdict PolicyVerdict
+	Policies PolicyEvaluation
 	// Witness is told what was written; nil for none.
 	Recorder *telemetry.Recorder
 	// Clock; time.Now when nil.
@@ -93,7 +93,7 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	if report.Done != nil {
 		rejectUnrequestedCancel(run)
 		r.explainInterrupt(ctx, run)
-		if err := r.judge(ctx, run, report.Done); err != nil {
+		if err := r.applyPolicies(ctx, run, report.Done); err != nil {
 			return err
 		}
 		stack, err := index.StackOf(ctx, r.Client, r.Live, run)
@@ -225,11 +225,11 @@ func planOf(p *runnerapi.Plan) *v1alpha1.Plan {
 }
 
 // longestVersion is how many characters a version may have in a Run's status.
-const longestVersion = 100
+const maxVersionLength = 100
 
 // ranBy is the engine that Terragrunt ran; nil when the runner reports none that the status takes.
 func ranBy(w *runnerapi.WrappedEngine) *v1alpha1.WrappedEngine {
-	if w == nil || w.Version == "" || len(w.Version) > longestVersion {
+	if w == nil || w.Version == "" || len(w.Version) > maxVersionLength {
 		return nil
 	}
 	name := v1alpha1.EngineName(w.Name)

@@ -44,7 +44,7 @@ func TestStepsAreToldFromTheFirstToTheLast(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(planning)
+			w := snapshot(planning)
 			applyReport(&w.Run.Status, tt.report, now.Add(time.Minute))
 			got := ""
 			for _, st := range runinfo.Current(&w.Run.Status).Steps {
@@ -62,7 +62,7 @@ func TestStepsAreToldFromTheFirstToTheLast(t *testing.T) {
 
 // A pod that goes away leaves no step that seems to be at work, or to come.
 func TestStepsOfALostAttemptAreClosed(t *testing.T) {
-	w := world(planning)
+	w := snapshot(planning)
 	w.Pod = decision.Pod{State: decision.PodGone, Message: "is gone"}
 	applyReport(&w.Run.Status, steps("fetch=Succeeded", "init=Running", "plan=Waiting"), now)
 	s, _ := decision.Settle(w)
@@ -78,16 +78,16 @@ func TestStepsOfALostAttemptAreClosed(t *testing.T) {
 func TestOnlyAnApplyThatFailedHasChangedAPart(t *testing.T) {
 	seven, failure := ptr.To(int32(7)), &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}
 	for name, tt := range map[string]struct {
-		world decision.Snapshot
-		done  runnerapi.Done
-		want  *int32
+		snapshot decision.Snapshot
+		done     runnerapi.Done
+		want     *int32
 	}{
-		"an apply that was canceled": {world(applying), runnerapi.Done{Failure: failure, Changed: seven}, seven},
-		"one that went well":         {world(applying), runnerapi.Done{Changed: seven}, nil},
-		"a plan":                     {world(planning), runnerapi.Done{Failure: failure, Changed: seven}, nil},
+		"an apply that was canceled": {snapshot(applying), runnerapi.Done{Failure: failure, Changed: seven}, seven},
+		"one that went well":         {snapshot(applying), runnerapi.Done{Changed: seven}, nil},
+		"a plan":                     {snapshot(planning), runnerapi.Done{Failure: failure, Changed: seven}, nil},
 	} {
-		applyReport(&tt.world.Run.Status, runnerapi.Report{Done: &tt.done}, now)
-		if got := runinfo.Current(&tt.world.Run.Status).Changed; (got == nil) != (tt.want == nil) || (got != nil && *got != *tt.want) {
+		applyReport(&tt.snapshot.Run.Status, runnerapi.Report{Done: &tt.done}, now)
+		if got := runinfo.Current(&tt.snapshot.Run.Status).Changed; (got == nil) != (tt.want == nil) || (got != nil && *got != *tt.want) {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
@@ -96,7 +96,7 @@ func TestOnlyAnApplyThatFailedHasChangedAPart(t *testing.T) {
 // A runner cannot cancel its own Run.
 func TestCanceledIsOnlyBelievedOfARunThatWas(t *testing.T) {
 	for canceled, want := range map[bool]v1alpha1.FailureClass{true: v1alpha1.FailureCanceled, false: v1alpha1.FailureTransient} {
-		w := world(applying)
+		w := snapshot(applying)
 		w.Run.Spec.Cancel = canceled
 		applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}}}, now)
 		rejectUnrequestedCancel(w.Run)
@@ -146,7 +146,7 @@ func TestAWrappedEngineThatTheStatusDoesNotTake(t *testing.T) {
 
 // A runner in whose pod a person works is not believed to have planned, nor to have outputs.
 func TestAShellReportsNeitherPlanNorOutputs(t *testing.T) {
-	w := world(inShell)
+	w := snapshot(inShell)
 	applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:x", Changes: true}, Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}}}, now)
 	if s := w.Run.Status; s.Plan != nil || s.Outputs != nil || s.Attempts[0].FinishedAt == nil {
 		t.Errorf("%+v", s)
@@ -164,7 +164,7 @@ func TestWhatABuildReports(t *testing.T) {
 		"a failure":       {runnerapi.Done{Failure: &runnerapi.Failure{Class: "ConfigurationError", Message: "boom"}}, "ConfigurationError: boom"},
 		"an image of old": {runnerapi.Done{Image: strings.ToUpper(imageDigest)}, "Transient: the runner reported neither an image nor a failure"},
 	} {
-		w := world(building)
+		w := snapshot(building)
 		applyReport(&w.Run.Status, runnerapi.Report{Done: &tt.done}, now)
 		got := w.Run.Status.Image.Digest
 		if f := runinfo.Current(&w.Run.Status).Failure; f != nil {
@@ -174,7 +174,7 @@ func TestWhatABuildReports(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
-	w := world(planning, func(w *decision.Snapshot) { w.Run.Status.Image = built("sha256:key") })
+	w := snapshot(planning, func(w *decision.Snapshot) { w.Run.Status.Image = built("sha256:key") })
 	applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Image: "sha256:" + strings.Repeat("0", 64), Plan: &runnerapi.Plan{}}}, now)
 	if w.Run.Status.Image.Digest != imageDigest {
 		t.Error("a plan has changed the image that it runs in")
@@ -183,7 +183,7 @@ func TestWhatABuildReports(t *testing.T) {
 
 // What a Dockerfile runs is anybody's: outputs are not its to tell.
 func TestABuildHasNoOutputs(t *testing.T) {
-	w := world(building)
+	w := snapshot(building)
 	applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Image: imageDigest, Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"evil"`)}}}, now)
 	if w.Run.Status.Outputs != nil {
 		t.Errorf("the Run has outputs: %s", w.Run.Status.Outputs)

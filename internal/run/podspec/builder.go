@@ -50,11 +50,11 @@ const (
 )
 
 // kanikoMay is what Kaniko needs as root, to unpack images in its own container and to run their programs. All of it fits Pod Security "baseline".
-var kanikoMay = []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP", "SETGID", "SETUID", "SYS_CHROOT"}
+var kanikoCapabilities = []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP", "SETGID", "SETUID", "SYS_CHROOT"}
 
 // makeBuilderPod is the pod of an attempt that builds an image. It has the credentials to push with, and nothing else of the Stack: no
 // variables, no environment, no account but the namespace's default, and of its template only what says where the pod runs.
-func makeBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, number int32, set Settings) (*corev1.Pod, error) {
+func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, number int32, set Settings) (*corev1.Pod, error) {
 	if !set.Builds.Allowed {
 		return nil, &InvalidError{"spec.runner.build: this install builds no images (--allow-image-builds)"}
 	}
@@ -66,7 +66,7 @@ func makeBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Documen
 	pod := BuildPod(run, stack, inputs.Document{Image: image, Resources: doc.Resources}, v1alpha1.AttemptBuild, number, set)
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To(builderGrace)
 	pod.Spec.InitContainers[0].SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
-	pod.Spec.SecurityContext, pod.Spec.Containers[0].SecurityContext = builderMay(spec.Builder, set.Builds)
+	pod.Spec.SecurityContext, pod.Spec.Containers[0].SecurityContext = builderSecurity(spec.Builder, set.Builds)
 	if set.Builds.UserNamespace {
 		pod.Spec.HostUsers = ptr.To(false)
 	}
@@ -82,7 +82,7 @@ func makeBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Documen
 		return nil, err
 	}
 	if !set.AllowUnrestricted && !set.Builds.Unconfined { // how confined it is the install says; annotations of old say it too
-		if why := beyond(api.LevelBaseline, pod); why != "" {
+		if why := podSecurityViolation(api.LevelBaseline, pod); why != "" {
 			return nil, &InvalidError{"of spec.runner.template: " + why}
 		}
 	}
@@ -91,14 +91,14 @@ func makeBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Documen
 
 // builderMay is what a builder may do. Kaniko is root, confined as any container is. The others are nobody in particular, who may
 // become the users that newuidmap has for them: in a namespace of users of their own they are root.
-func builderMay(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSecurityContext, *corev1.SecurityContext) {
+func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSecurityContext, *corev1.SecurityContext) {
 	if builder == v1alpha1.BuilderKaniko {
 		return &corev1.PodSecurityContext{
 				RunAsUser: ptr.To(int64(0)), RunAsGroup: ptr.To(int64(0)),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			}, &corev1.SecurityContext{
 				AllowPrivilegeEscalation: ptr.To(false),
-				Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: kanikoMay},
+				Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: kanikoCapabilities},
 			}
 	}
 	pod := &corev1.PodSecurityContext{

@@ -42,7 +42,7 @@ func TestBuilderPods(t *testing.T) {
 		"pod-unconfined": {toBuild(), buildSettings(func(b *BuildSettings) { b.Unconfined, b.UserNamespace = true, true }), api.LevelPrivileged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := podWorld()
+			w := podSnapshot()
 			pod, err := New(w.Run, w.Stack, tt.doc, v1alpha1.AttemptBuild, 1, tt.set)
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func TestBuildsThatCannotBe(t *testing.T) {
 		"not allowed": {settings, "this install builds no images (--allow-image-builds)"},
 		"no image":    {buildSettings(func(b *BuildSettings) { b.Images = nil }), "the install names no image of Buildah"},
 	} {
-		w := podWorld()
+		w := podSnapshot()
 		_, err := New(w.Run, w.Stack, toBuild(), v1alpha1.AttemptBuild, 1, tt.set)
 		var unfit *InvalidError
 		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), tt.want) {
@@ -113,7 +113,7 @@ func TestTheEngineRunsInItsImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.Template = nil
-	w := podWorld()
+	w := podSnapshot()
 	pod, err := New(w.Run, w.Stack, in, v1alpha1.AttemptPlan, 1, settings)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestTheEngineRunsInItsImage(t *testing.T) {
 func TestATemplateGivesABuildNoMoreRights(t *testing.T) {
 	doc := toBuild()
 	doc.Template = template(t, `{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/engine: unconfined, team: net}}}`)
-	w := podWorld()
+	w := podSnapshot()
 	_, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptBuild, 1, buildSettings())
 	expectUnfit(t, err, "spec.runner.template", "AppArmor")
 	for name, set := range map[string]Settings{

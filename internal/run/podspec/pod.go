@@ -50,7 +50,7 @@ const labelManagedBy = "app.kubernetes.io/managed-by"
 const gracePeriod int64 = 600
 
 // DefaultAccount is the ServiceAccount that is there in every namespace.
-const DefaultAccount = "default"
+const DefaultServiceAccount = "default"
 
 // Where things are in a runner pod.
 const (
@@ -125,7 +125,7 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 		},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                 corev1.RestartPolicyNever,
-			ServiceAccountName:            cmp.Or(doc.ServiceAccountName, DefaultAccount),
+			ServiceAccountName:            cmp.Or(doc.ServiceAccountName, DefaultServiceAccount),
 			AutomountServiceAccountToken:  ptr.To(false),
 			EnableServiceLinks:            ptr.To(false),
 			TerminationGracePeriodSeconds: ptr.To(gracePeriod),
@@ -148,14 +148,14 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 		},
 	}
 	if doc.Image == "" && doc.Template == nil && set.EngineHasRunner {
-		leaveOutCopy(&pod.Spec)
+		removeCopy(&pod.Spec)
 	}
 	return pod
 }
 
 // leaveOutCopy takes out what copies the runner. A kubelet looks once a second whether an init container has ended, and until then
 // nothing else starts.
-func leaveOutCopy(spec *corev1.PodSpec) {
+func removeCopy(spec *corev1.PodSpec) {
 	spec.InitContainers = nil
 	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
 	spec.Containers[0].VolumeMounts = slices.DeleteFunc(spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == binVolume })

@@ -18,8 +18,8 @@ import (
 
 var everything = runtest.Everything
 
-// podWorld is a Stack and its Run, as the API server has them.
-func podWorld() decision.Snapshot {
+// podSnapshot is a Stack and its Run, as the API server has them.
+func podSnapshot() decision.Snapshot {
 	return decision.Snapshot{Stack: runtest.Stack(), Run: runtest.Run(runtest.Committed)}
 }
 
@@ -31,7 +31,7 @@ var settings = Settings{
 func TestBuildPod(t *testing.T) {
 	for name, operation := range map[string]v1alpha1.Operation{"pod-apply": v1alpha1.OperationApply, "pod-destroy": v1alpha1.OperationDestroy} {
 		t.Run(name, func(t *testing.T) {
-			w := podWorld()
+			w := podSnapshot()
 			w.Run.Spec.Operation = operation
 			runtest.Golden(t, name, BuildPod(w.Run, w.Stack, everything, v1alpha1.AttemptPlan, 1, settings))
 		})
@@ -41,7 +41,7 @@ func TestBuildPod(t *testing.T) {
 // Names of any length that the API server takes give names and labels that it takes.
 func TestLongNames(t *testing.T) {
 	for _, length := range []int{1, 62, 63, 64, 200} {
-		w := podWorld()
+		w := podSnapshot()
 		w.Stack.Name = strings.Repeat("n", length-1) + "x"
 		w.Run.Name = runinfo.Name(w.Stack.Name, 12345)
 		w.Run.ObjectMeta.UID = "uid"

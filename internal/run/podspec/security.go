@@ -16,20 +16,20 @@ var security = sync.OnceValues(func() (policy.Evaluator, error) { return policy.
 
 // tooMuch says what a pod has that a runner is not to have; empty when there is nothing. Audiences are those for which it
 // may have tokens of its account, beside the store's.
-func tooMuch(pod *corev1.Pod, audiences []string) string {
+func unrestrictedReason(pod *corev1.Pod, audiences []string) string {
 	if on := pod.Spec.AutomountServiceAccountToken; on == nil || *on {
 		return "spec.automountServiceAccountToken would bring a token for the Kubernetes API into the pod"
 	}
 	for _, v := range pod.Spec.Volumes {
-		if why := credentialIn(v, audiences); why != "" && v.Name != tokenVolumeName {
+		if why := credentialViolation(v, audiences); why != "" && v.Name != tokenVolumeName {
 			return fmt.Sprintf("volume %s %s", v.Name, why)
 		}
 	}
-	return beyond(api.LevelRestricted, pod)
+	return podSecurityViolation(api.LevelRestricted, pod)
 }
 
 // credentialIn says what a volume would bring by which the pod could be somebody to the Kubernetes API.
-func credentialIn(v corev1.Volume, audiences []string) string {
+func credentialViolation(v corev1.Volume, audiences []string) string {
 	if v.Projected == nil {
 		return ""
 	}
@@ -48,7 +48,7 @@ func credentialIn(v corev1.Volume, audiences []string) string {
 
 // beyond says why a pod does not fit a level of Pod Security, of the newest version; empty when it does. Two things
 // are not looked at: they relax what is asked for, and a cluster that does not know hostUsers would leave it out.
-func beyond(level api.Level, pod *corev1.Pod) string {
+func podSecurityViolation(level api.Level, pod *corev1.Pod) string {
 	evaluator, err := security()
 	if err != nil {
 		return err.Error() // never: the checks are built in

@@ -32,16 +32,16 @@ func (u *InvalidError) Error() string { return u.why }
 // New is the pod of an attempt as the API server gets it. What it rejects is an *InvalidError.
 func New(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set Settings) (*corev1.Pod, error) {
 	if phase == v1alpha1.AttemptBuild && doc.Build != nil {
-		return makeBuilderPod(run, stack, doc, number, set)
+		return newBuilderPod(run, stack, doc, number, set)
 	}
 	pod := BuildPod(run, stack, doc, phase, number, set)
-	if err := lay(pod, doc.Template); err != nil {
+	if err := applyTemplate(pod, doc.Template); err != nil {
 		return nil, err
 	}
 	if set.AllowUnrestricted {
 		return pod, nil
 	}
-	if why := tooMuch(pod, set.TokenAudiences); why != "" {
+	if why := unrestrictedReason(pod, set.TokenAudiences); why != "" {
 		return nil, &InvalidError{why + "; change spec.runner.template, or let the install allow it (--allow-unrestricted-runners)"}
 	}
 	return pod, nil
@@ -53,7 +53,7 @@ func CheckTemplate(doc inputs.Document) error {
 		return nil
 	}
 	set := Settings{CABundle: func() []byte { return nil }}
-	return lay(BuildPod(&v1alpha1.Run{}, &v1alpha1.Stack{}, doc, v1alpha1.AttemptPlan, 1, set), doc.Template)
+	return applyTemplate(BuildPod(&v1alpha1.Run{}, &v1alpha1.Stack{}, doc, v1alpha1.AttemptPlan, 1, set), doc.Template)
 }
 
 // readTemplate reads a template. There is no field in it that nobody knows: one with a slip of the pen would mean nothing.
@@ -63,24 +63,24 @@ func readTemplate(raw *apiextensionsv1.JSON) (corev1.PodTemplateSpec, error) {
 	}
 	var t corev1.PodTemplateSpec
 	if len(raw.Raw) > largestTemplate {
-		return t, refuse("it has %d bytes, and at most %d are taken", len(raw.Raw), largestTemplate)
+		return t, invalidTemplate("it has %d bytes, and at most %d are taken", len(raw.Raw), largestTemplate)
 	}
 	strict, err := kjson.UnmarshalStrict(raw.Raw, &t)
 	switch {
 	case err != nil:
-		return t, refuse("%s", strings.TrimPrefix(err.Error(), "json: "))
+		return t, invalidTemplate("%s", strings.TrimPrefix(err.Error(), "json: "))
 	case len(strict) > 0:
-		return t, refuse("%s", strict[0])
+		return t, invalidTemplate("%s", strict[0])
 	}
 	return t, nil
 }
 
-func refuse(format string, args ...any) error {
+func invalidTemplate(format string, args ...any) error {
 	return &InvalidError{"spec.runner.template: " + fmt.Sprintf(format, args...)}
 }
 
 // lay lays a template over a pod.
-func lay(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
+func applyTemplate(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	if raw == nil {
 		return nil
 	}
@@ -95,21 +95,21 @@ func lay(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	}
 	merged, err := strategicpatch.StrategicMergePatch(built, raw.Raw, was)
 	if err != nil {
-		return refuse("%v", err)
+		return invalidTemplate("%v", err)
 	}
 	var is corev1.PodTemplateSpec
 	if err := json.Unmarshal(merged, &is); err != nil {
-		return refuse("%v", err)
+		return invalidTemplate("%v", err)
 	}
 	inOrder(&was.Spec, &is.Spec)
 	for _, rule := range []func(was, is *corev1.PodTemplateSpec) string{
 		ownsMetadata, ownsPod, ownsContainers, ownsEngine, ownsRunner, ownsEnvironment, ownsVolumes, ownsMounts,
 	} {
 		if why := rule(&was, &is); why != "" {
-			return refuse("%s", why)
+			return invalidTemplate("%s", why)
 		}
 	}
-	lockDown(is.Spec.InitContainers)
+	restrictContainers(is.Spec.InitContainers)
 	pod.Labels, pod.Annotations, pod.Spec = is.Labels, is.Annotations, is.Spec
 	return nil
 }
@@ -142,7 +142,7 @@ func builtFirst[T any](was, is []T, name func(T) string) {
 }
 
 // lockDown gives containers that say nothing of their rights as few as the engine has.
-func lockDown(containers []corev1.Container) {
+func restrictContainers(containers []corev1.Container) {
 	for i := range containers {
 		if containers[i].SecurityContext == nil {
 			containers[i].SecurityContext = restricted()
@@ -233,16 +233,16 @@ func ownsRunner(was, is *corev1.PodTemplateSpec) string {
 
 // ownsEnvironment: what Cairn and spec.env say to the engine. The folder that is its HOME may be another.
 func ownsEnvironment(was, is *corev1.PodTemplateSpec) string {
-	said := map[string][]corev1.EnvVar{}
+	before := map[string][]corev1.EnvVar{}
 	for _, e := range was.Spec.Containers[0].Env {
-		said[e.Name] = append(said[e.Name], e)
+		before[e.Name] = append(before[e.Name], e)
 	}
 	now := map[string][]corev1.EnvVar{}
 	for _, e := range is.Spec.Containers[0].Env {
 		now[e.Name] = append(now[e.Name], e)
 	}
-	for _, name := range differing(said, now) {
-		before := said[name]
+	for _, name := range differing(before, now) {
+		before := before[name]
 		switch {
 		case strings.HasPrefix(name, "CAIRN_"):
 			return fmt.Sprintf("env %s of container %s is Cairn's own", name, runinfo.ShellContainer)

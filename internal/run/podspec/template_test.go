@@ -27,7 +27,7 @@ import (
 
 func podWith(t *testing.T, text string, change func(*Settings)) (*corev1.Pod, error) {
 	t.Helper()
-	w, set := podWorld(), settings
+	w, set := podSnapshot(), settings
 	if change != nil {
 		change(&set)
 	}
@@ -51,7 +51,7 @@ func TestTemplate(t *testing.T) {
 
 // A template that changes nothing makes the pod that there is without one.
 func TestATemplateOfNothing(t *testing.T) {
-	w := podWorld()
+	w := podSnapshot()
 	want, err := New(w.Run, w.Stack, everything, v1alpha1.AttemptPlan, 1, settings)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestTheTemplatesOfTheDocumentation(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(strings.TrimPrefix(block, "yaml")), &stack); err != nil || stack.Spec.Runner.Template == nil {
 			t.Fatalf("%v:\n%s", err, block)
 		}
-		w, set := podWorld(), settings
+		w, set := podSnapshot(), settings
 		set.TokenAudiences = []string{"vault"}
 		if _, err := New(w.Run, w.Stack, inputs.Document{Template: stack.Spec.Runner.Template}, v1alpha1.AttemptPlan, 1, set); err != nil {
 			t.Errorf("%v:\n%s", err, block)
@@ -258,11 +258,11 @@ func TestTokensForAudiences(t *testing.T) {
 
 // What the engine may print and nobody may read is told to the runner, wherever it comes from.
 func TestTheRunnerKnowsTheSecretsOfATemplate(t *testing.T) {
-	w := podWorld()
+	w := podSnapshot()
 	runtest.Planned(w.Run)
 	doc := inputs.Document{Template: template(t, fullTemplate)}
 	var order runnerapi.Order
-	VolumesOf(w.Run, doc).Tell(&order)
+	VolumesOf(w.Run, doc).AddTo(&order)
 	if diff := cmp.Diff([]string{"TOKEN"}, order.SecretEnv); diff != "" {
 		t.Errorf("variables: -want +got:\n%s", diff)
 	}
@@ -315,7 +315,7 @@ func TestTemplateReads(t *testing.T) {
 }
 
 func TestImagesArePulledAsTheInstallSays(t *testing.T) {
-	w, set := podWorld(), settings
+	w, set := podSnapshot(), settings
 	set.RunnerPullPolicy, set.EnginePullPolicy, set.ImagePullSecrets = corev1.PullNever, corev1.PullAlways, []string{"registry", "other"}
 	doc := inputs.Document{Template: template(t, `{spec: {imagePullSecrets: [{name: mine}]}}`)}
 	pod, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptPlan, 1, set)
@@ -347,14 +347,14 @@ func FuzzTemplate(f *testing.F) {
 		if !json.Valid(raw) {
 			t.Skip("the API server keeps none that is not JSON")
 		}
-		w := podWorld()
+		w := podSnapshot()
 		doc := everything
 		doc.Template = &apiextensionsv1.JSON{Raw: raw}
 		pod, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptPlan, 1, settings)
 		if err != nil {
 			return
 		}
-		if why := beyond(api.LevelRestricted, pod); why != "" {
+		if why := podSecurityViolation(api.LevelRestricted, pod); why != "" {
 			t.Error(why)
 		}
 		if engine := pod.Spec.Containers[0]; len(pod.Spec.Containers) != 1 || engine.Name != runinfo.ShellContainer || engine.Command[0] != runinfo.DirBin+"/cairn-runner" {

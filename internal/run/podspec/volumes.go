@@ -136,7 +136,7 @@ func (p *Volumes) addVariables(doc inputs.Document) {
 }
 
 // Tell writes the volumes to an order.
-func (p Volumes) Tell(order *runnerapi.Order) {
+func (p Volumes) AddTo(order *runnerapi.Order) {
 	order.VariableFiles, order.Variables = p.files, p.variables
 	order.SecretEnv, order.ModuleCredentials, order.Backend = p.secretEnv, p.credentials, p.backend
 	for _, pl := range p.list {

@@ -21,7 +21,7 @@ func TestABackendIsInTheOrderAndItsSecretsInThePod(t *testing.T) {
 	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationApply, v1alpha1.OperationDestroy} {
 		p := VolumesOf(&v1alpha1.Run{Spec: v1alpha1.RunSpec{Operation: operation}}, doc)
 		var order runnerapi.Order
-		p.Tell(&order)
+		p.AddTo(&order)
 		want := &runnerapi.Backend{
 			Type: "s3", Create: true, Config: map[string]json.RawMessage{"bucket": json.RawMessage(`"b"`)}, ConfigDirs: []string{"backend/00", "backend/01"},
 		}

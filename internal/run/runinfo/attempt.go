@@ -26,7 +26,7 @@ func Active(run *v1alpha1.Run, pod types.UID) *v1alpha1.Attempt {
 }
 
 // Heard says that a runner in the pod of an attempt has reported something.
-func Heard(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
+func HasReported(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
 	return slices.ContainsFunc(run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.PodUID == a.PodUID && len(b.Steps) > 0 })
 }
 

@@ -27,19 +27,19 @@ func Changes(a v1alpha1.Attempt) bool {
 }
 
 // Telling are the steps of a finished Run's last attempt that something is decided on afterwards.
-func Telling(run *v1alpha1.Run) []v1alpha1.Step {
+func FinalSteps(run *v1alpha1.Run) []v1alpha1.Step {
 	n := len(run.Status.Attempts)
 	if n == 0 {
 		return nil
 	}
-	return LastingSteps(run.Status.Attempts[n-1].Steps)
+	return RetainedSteps(run.Status.Attempts[n-1].Steps)
 }
 
 // LastingSteps are the steps of an attempt that decisions are made on after the Run has finished.
-func LastingSteps(all []v1alpha1.Step) []v1alpha1.Step {
+func RetainedSteps(all []v1alpha1.Step) []v1alpha1.Step {
 	var steps []v1alpha1.Step
 	for _, s := range all {
-		if outlives(s) {
+		if isRetained(s) {
 			steps = append(steps, v1alpha1.Step{Name: s.Name, State: s.State, Message: s.Message})
 		}
 	}
@@ -48,6 +48,6 @@ func LastingSteps(all []v1alpha1.Step) []v1alpha1.Step {
 
 // outlives says that a step is looked at after the Run: an apply that was skipped has changed nothing, and outputs that could not
 // be written are the Stack's to tell.
-func outlives(s v1alpha1.Step) bool {
+func isRetained(s v1alpha1.Step) bool {
 	return s.Name == "outputs" || (s.Name == "apply" && s.State == v1alpha1.StepSkipped)
 }

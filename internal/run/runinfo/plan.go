@@ -58,7 +58,7 @@ func Orphans(p *v1alpha1.Plan) string {
 }
 
 // InWords lists kinds of change as in "Create, Replace and Delete".
-func InWords(kinds []v1alpha1.ChangeKind) string {
+func ListKinds(kinds []v1alpha1.ChangeKind) string {
 	text := ""
 	for i, kind := range kinds {
 		switch i {

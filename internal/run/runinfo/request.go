@@ -18,7 +18,7 @@ type Request struct {
 	// By is who asks; empty when the API server could not tell.
 	By string
 	// Refused says why nothing comes of it, ever; empty when something does.
-	Refused string
+	Rejected string
 }
 
 // MaxClockSkew is how far ahead of now a request's time may be: as much as clocks may differ.
@@ -33,7 +33,7 @@ func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
 	}
 	q := LastRequested(stack)
 	if t, ahead := aheadOf(at, now); ahead {
-		q.Refused = fmt.Sprintf("%s is %s, and it is %s: look at the clock of who asks, and ask again", v1alpha1.RequestedAtAnnotation,
+		q.Rejected = fmt.Sprintf("%s is %s, and it is %s: look at the clock of who asks, and ask again", v1alpha1.RequestedAtAnnotation,
 			t.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	return q, true
@@ -96,12 +96,12 @@ func LastRequested(stack *v1alpha1.Stack) Request {
 	if q.Operation == "" {
 		q.Operation = v1alpha1.OperationApply
 	}
-	q.Refused = refusal(stack, q.Operation)
+	q.Rejected = rejection(stack, q.Operation)
 	return q
 }
 
 // refusal says why nothing comes of a request. It would be dangerous to keep it for a time when something would.
-func refusal(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
+func rejection(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 	switch operation {
 	case v1alpha1.OperationPlan, v1alpha1.OperationApply:
 		return ""

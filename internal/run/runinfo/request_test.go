@@ -21,7 +21,7 @@ type scene struct {
 
 var now = runtest.Now
 
-func world(options ...func(*scene)) scene {
+func snapshot(options ...func(*scene)) scene {
 	w := scene{Now: now, Stack: runtest.Stack()}
 	for _, o := range options {
 		o(&w)
@@ -67,61 +67,61 @@ func TestRequested(t *testing.T) {
 		w.Stack.Status.ObservedGeneration = 1
 	}
 	tests := map[string]struct {
-		world scene
-		want  Request
+		snapshot scene
+		want     Request
 	}{
-		"nothing":                      {world: world(none)},
-		"one that was taken up":        {world: world(asked("Apply"), taken)},
-		"one from before the Stack":    {world: world(asked("Apply"), func(w *scene) { w.Stack.Status.ObservedGeneration = 0 })},
-		"one of a Stack not seen yet":  {world: world(asked("Apply"), func(w *scene) { w.Stack.Status.ObservedGeneration = -1 })},
-		"an apply":                     {world: world(asked("Apply")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
-		"nothing more said":            {world: world(asked("")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
-		"a look":                       {world: world(asked("Plan")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
-		"a destroy":                    {world: world(asked("Destroy")), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
-		"a destroy of what would stay": {world: world(asked("Destroy"), orphaned), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
+		"nothing":                      {snapshot: snapshot(none)},
+		"one that was taken up":        {snapshot: snapshot(asked("Apply"), taken)},
+		"one from before the Stack":    {snapshot: snapshot(asked("Apply"), func(w *scene) { w.Stack.Status.ObservedGeneration = 0 })},
+		"one of a Stack not seen yet":  {snapshot: snapshot(asked("Apply"), func(w *scene) { w.Stack.Status.ObservedGeneration = -1 })},
+		"an apply":                     {snapshot: snapshot(asked("Apply")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
+		"nothing more said":            {snapshot: snapshot(asked("")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
+		"a look":                       {snapshot: snapshot(asked("Plan")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
+		"a destroy":                    {snapshot: snapshot(asked("Destroy")), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
+		"a destroy of what would stay": {snapshot: snapshot(asked("Destroy"), orphaned), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
 		"a destroy of what is protected": {
-			world: world(asked("Destroy"), protected),
-			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.deletionPolicy is Protect"},
+			snapshot: snapshot(asked("Destroy"), protected),
+			want:     Request{At: "now", Operation: "Destroy", By: "alice", Rejected: "nothing is destroyed while spec.deletionPolicy is Protect"},
 		},
 		"a destroy of what is never applied": {
-			world: world(asked("Destroy"), func(w *scene) { w.Stack.Spec.Apply = v1alpha1.ApplyNever }),
-			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.apply is Never"},
+			snapshot: snapshot(asked("Destroy"), func(w *scene) { w.Stack.Spec.Apply = v1alpha1.ApplyNever }),
+			want:     Request{At: "now", Operation: "Destroy", By: "alice", Rejected: "nothing is destroyed while spec.apply is Never"},
 		},
 		"a destroy of what is suspended": {
-			world: world(asked("Destroy"), suspended),
-			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.suspend is true"},
+			snapshot: snapshot(asked("Destroy"), suspended),
+			want:     Request{At: "now", Operation: "Destroy", By: "alice", Rejected: "nothing is destroyed while spec.suspend is true"},
 		},
-		"an apply of what is suspended waits":   {world: world(asked("Apply"), suspended), want: Request{At: "now", Operation: "Apply", By: "alice"}},
-		"a later one":                           {world: world(asked("Destroy"), at("2026-11-20T12:00:01+01:00", "2026-11-20T11:00:00.5Z")), want: Request{At: "2026-11-20T12:00:01+01:00", Operation: "Destroy", By: "alice"}},
-		"one from before the last":              {world: world(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00.5Z"))},
-		"one of the same time":                  {world: world(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00Z"))},
-		"one after what is no time":             {world: world(asked("Plan"), at("2026-11-20T12:00:00Z", "now")), want: Request{At: "2026-11-20T12:00:00Z", Operation: "Plan", By: "alice"}},
-		"one that is no time itself":            {world: world(asked("Plan"), at("2", "2026-11-20T12:00:00Z")), want: Request{At: "2", Operation: "Plan", By: "alice"}},
-		"one of a clock that is a little ahead": {world: world(asked("Plan"), at("2026-11-20T12:05:00Z", "")), want: Request{At: "2026-11-20T12:05:00Z", Operation: "Plan", By: "alice"}},
+		"an apply of what is suspended waits":   {snapshot: snapshot(asked("Apply"), suspended), want: Request{At: "now", Operation: "Apply", By: "alice"}},
+		"a later one":                           {snapshot: snapshot(asked("Destroy"), at("2026-11-20T12:00:01+01:00", "2026-11-20T11:00:00.5Z")), want: Request{At: "2026-11-20T12:00:01+01:00", Operation: "Destroy", By: "alice"}},
+		"one from before the last":              {snapshot: snapshot(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00.5Z"))},
+		"one of the same time":                  {snapshot: snapshot(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00Z"))},
+		"one after what is no time":             {snapshot: snapshot(asked("Plan"), at("2026-11-20T12:00:00Z", "now")), want: Request{At: "2026-11-20T12:00:00Z", Operation: "Plan", By: "alice"}},
+		"one that is no time itself":            {snapshot: snapshot(asked("Plan"), at("2", "2026-11-20T12:00:00Z")), want: Request{At: "2", Operation: "Plan", By: "alice"}},
+		"one of a clock that is a little ahead": {snapshot: snapshot(asked("Plan"), at("2026-11-20T12:05:00Z", "")), want: Request{At: "2026-11-20T12:05:00Z", Operation: "Plan", By: "alice"}},
 		"one that is far ahead of its time": {
-			world: world(asked("Destroy"), at("2126-11-20T13:00:01+01:00", "2026-11-20T11:00:00Z")),
+			snapshot: snapshot(asked("Destroy"), at("2126-11-20T13:00:01+01:00", "2026-11-20T11:00:00Z")),
 			want: Request{
 				At: "2126-11-20T13:00:01+01:00", Operation: "Destroy", By: "alice",
-				Refused: "cairn.dev/requested-at is 2126-11-20T12:00:01Z, and it is 2026-11-20T12:00:00Z: look at the clock of who asks, and ask again",
+				Rejected: "cairn.dev/requested-at is 2126-11-20T12:00:01Z, and it is 2026-11-20T12:00:00Z: look at the clock of who asks, and ask again",
 			},
 		},
-		"one that was refused for that":            {world: world(asked("Plan"), afterRejected("2126-11-20T12:00:00Z", "2126-11-20T12:00:00Z"))},
-		"one that was refused when it was ahead":   {world: world(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2026-11-20T11:30:00Z"))},
-		"one after one that was ahead of its time": {world: world(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2126-11-20T12:00:00Z")), want: Request{At: "2026-11-20T11:30:00Z", Operation: "Plan", By: "alice"}},
-		"one after one that was rejected for else": {world: world(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2026-11-20T10:00:00Z")), want: Request{At: "2026-11-20T10:30:00Z", Operation: "Plan", By: "alice"}},
-		"one from before such a one":               {world: world(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2126-11-20T12:00:00Z"))},
-		"a word that the last one ended with":      {world: world(asked("Plan"), at("now", "please now")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
+		"one that was refused for that":            {snapshot: snapshot(asked("Plan"), afterRejected("2126-11-20T12:00:00Z", "2126-11-20T12:00:00Z"))},
+		"one that was refused when it was ahead":   {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2026-11-20T11:30:00Z"))},
+		"one after one that was ahead of its time": {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2126-11-20T12:00:00Z")), want: Request{At: "2026-11-20T11:30:00Z", Operation: "Plan", By: "alice"}},
+		"one after one that was rejected for else": {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2026-11-20T10:00:00Z")), want: Request{At: "2026-11-20T10:30:00Z", Operation: "Plan", By: "alice"}},
+		"one from before such a one":               {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2126-11-20T12:00:00Z"))},
+		"a word that the last one ended with":      {snapshot: snapshot(asked("Plan"), at("now", "please now")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
 		"a destroy of what is deleted is the deletion's matter": {
-			world: world(asked("Destroy"), protected, deleting), want: Request{At: "now", Operation: "Destroy", By: "alice"},
+			snapshot: snapshot(asked("Destroy"), protected, deleting), want: Request{At: "now", Operation: "Destroy", By: "alice"},
 		},
 		"what nobody knows": {
-			world: world(asked("destroy")),
-			want:  Request{At: "now", Operation: "destroy", By: "alice", Refused: `cairn.dev/requested-operation is "destroy": it can be Plan, Apply, Destroy or Shell`},
+			snapshot: snapshot(asked("destroy")),
+			want:     Request{At: "now", Operation: "destroy", By: "alice", Rejected: `cairn.dev/requested-operation is "destroy": it can be Plan, Apply, Destroy or Shell`},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, ok := Requested(tt.world.Stack, tt.world.Now)
+			got, ok := Requested(tt.snapshot.Stack, tt.snapshot.Now)
 			if diff := cmp.Diff(tt.want, got); diff != "" || ok != (tt.want.At != "") {
 				t.Errorf("%v, -want +got:\n%s", ok, diff)
 			}
@@ -149,8 +149,8 @@ func TestWhatTheStatusSaysOfARequest(t *testing.T) {
 			t.Errorf("%s is handled a second time: %+v", tt.at, again)
 		}
 		later := now.Add(MaxClockSkew).Format(time.RFC3339)
-		w := world(asked(v1alpha1.OperationPlan), atAfter(later, last))
-		if q, ok := Requested(w.Stack, now.Add(MaxClockSkew)); !ok || q.Refused != "" {
+		w := snapshot(asked(v1alpha1.OperationPlan), atAfter(later, last))
+		if q, ok := Requested(w.Stack, now.Add(MaxClockSkew)); !ok || q.Rejected != "" {
 			t.Errorf("%s hides one of %s: %+v", tt.at, later, q)
 		}
 	}
@@ -160,11 +160,11 @@ func TestWhatTheStatusSaysOfARequest(t *testing.T) {
 }
 
 func TestNoShellIsAskedForOfAStackThatIsDeleted(t *testing.T) {
-	q, ok := Requested(world(asked("Shell")).Stack, now)
-	if !ok || q.Refused != "" {
+	q, ok := Requested(snapshot(asked("Shell")).Stack, now)
+	if !ok || q.Rejected != "" {
 		t.Errorf("%+v", q)
 	}
-	if q, ok := Requested(world(asked("Shell"), deleting).Stack, now); !ok || q.Refused != "the Stack is being deleted" {
+	if q, ok := Requested(snapshot(asked("Shell"), deleting).Stack, now); !ok || q.Rejected != "the Stack is being deleted" {
 		t.Errorf("%+v", q)
 	}
 }

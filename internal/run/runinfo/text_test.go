@@ -17,12 +17,12 @@ func TestSteady(t *testing.T) {
 		if tt.same {
 			want = before
 		}
-		if got := Steady(before, tt.now); got != want {
+		if got := KeepIfEquivalent(before, tt.now); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	const port = `failed calling webhook "a.b": Post "https://a.b:443/": read tcp 10.0.0.7:41234->10.0.0.8:443: read: connection reset by peer`
-	if got := Steady(port, `failed calling webhook "a.b": Post "https://a.b:443/": read tcp 10.0.0.7:50001->10.0.0.8:443: read: connection reset by peer`); got != port {
+	if got := KeepIfEquivalent(port, `failed calling webhook "a.b": Post "https://a.b:443/": read tcp 10.0.0.7:50001->10.0.0.8:443: read: connection reset by peer`); got != port {
 		t.Errorf("another port: %q", got)
 	}
 }

@@ -21,12 +21,12 @@ type Admission struct {
 
 // Message says for a person what the Run waits for. It changes seldom.
 func (v Admission) Message() string {
-	return fmt.Sprintf("%s; %s", v.Why, Place(v.Ahead))
+	return fmt.Sprintf("%s; %s", v.Why, Position(v.Ahead))
 }
 
 // why says which limit a Run waits for, the narrowest of those that are reached, and how many go before it.
 func (q *Queue) why(r *queued) (string, int) {
-	for _, g := range []*group{r.groups.repository, r.groups.namespace, r.groups.install} {
+	for _, g := range []*group{r.groups.repository, r.groups.namespace, r.groups.installation} {
 		if g.full() {
 			return limitReached(g), q.ahead(r, g)
 		}
@@ -77,7 +77,7 @@ func (q *Queue) ahead(r *queued, g *group) int {
 }
 
 // Place says coarsely where in the line a Run is that has n ahead, so that what its status says changes seldom.
-func Place(n int) string {
+func Position(n int) string {
 	if n <= 0 {
 		return "next"
 	}

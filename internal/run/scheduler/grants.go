@@ -20,7 +20,7 @@ const (
 // in order, and then those that lost one.
 func (q *Queue) next() (wake []types.NamespacedName) {
 	now := q.now()
-	lost := q.takeBack(now)
+	lost := q.expireGrants(now)
 	for r := q.first(now); r != nil; r = q.first(now) {
 		q.dequeue(r)
 		r.granted = now
@@ -31,7 +31,7 @@ func (q *Queue) next() (wake []types.NamespacedName) {
 }
 
 // takeBack forgets the Runs that were granted a place and for too long did not say that they run.
-func (q *Queue) takeBack(now time.Time) (lost []types.NamespacedName) {
+func (q *Queue) expireGrants(now time.Time) (lost []types.NamespacedName) {
 	if len(q.grants) == 0 || now.Before(q.expires) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (q *Queue) takeBack(now time.Time) (lost []types.NamespacedName) {
 
 // first is the Run that may start next; nil when none may.
 func (q *Queue) first(now time.Time) *queued {
-	if q.install.full() {
+	if q.installation.full() {
 		return nil
 	}
 	kept := map[*group]bool{} // namespaces whose last place is kept from the ranks that follow
@@ -67,7 +67,7 @@ func (q *Queue) first(now time.Time) *queued {
 				r := x.runs[0]
 				switch {
 				case !x.repository.full():
-					if first == nil || byTurn(r, first) < 0 {
+					if first == nil || byPriority(r, first) < 0 {
 						first = r
 					}
 				case now.Sub(r.Since) >= patience:
@@ -86,7 +86,7 @@ func (q *Queue) first(now time.Time) *queued {
 }
 
 // byTurn puts first whose namespace has the fewest running, then who waits longest.
-func byTurn(a, b *queued) int {
+func byPriority(a, b *queued) int {
 	return cmp.Or(cmp.Compare(a.groups.namespace.running, b.groups.namespace.running), bySince(a, b))
 }
 

@@ -14,7 +14,7 @@ type queued struct {
 }
 
 // groups are those whose limits a Run is under.
-type groups struct{ repository, namespace, install *group }
+type groups struct{ repository, namespace, installation *group }
 
 // group is all Runs that a limit is for.
 type group struct {
@@ -38,7 +38,7 @@ type lane struct {
 
 // join gives the groups of a Run, made when they are not there.
 func (q *Queue) join(e Entry) groups {
-	of := groups{q.unlimited, q.namespaces[e.Key.Namespace], q.install}
+	of := groups{q.unlimited, q.namespaces[e.Key.Namespace], q.installation}
 	if of.namespace == nil {
 		of.namespace = &group{name: "of namespace " + e.Key.Namespace, limit: q.limits.Namespace}
 		q.namespaces[e.Key.Namespace] = of.namespace
@@ -103,7 +103,7 @@ func (l *lane) before(r *queued) int {
 func (g groups) each(f func(*group)) {
 	f(g.repository)
 	f(g.namespace)
-	f(g.install)
+	f(g.installation)
 }
 
 func (g *group) full() bool { return g.limit > 0 && g.running >= g.limit }

@@ -28,7 +28,7 @@ const (
 // Limits say how many Runs may run at once. 0 is no limit.
 type Limits struct {
 	// Install is for all Runs together.
-	Install int
+	Installation int
 	// Namespace is for each namespace.
 	Namespace int
 	// Repository gives the limit of a Repository, by namespace/name; nil is no limit for any. It is asked, under the
@@ -84,7 +84,7 @@ type Queue struct {
 	runs         map[types.NamespacedName]*queued
 	grants       map[types.NamespacedName]*queued // those of runs that are granted
 	expires      time.Time                        // no grant ends before; later ones end later
-	install      *group
+	installation *group
 	namespaces   map[string]*group
 	repositories map[string]*group
 	unlimited    *group // stands for the Repository of Runs that have none
@@ -96,8 +96,8 @@ func NewQueue(limits Limits, now func() time.Time) *Queue {
 	q := &Queue{
 		limits: limits, now: now,
 		runs: map[types.NamespacedName]*queued{}, grants: map[types.NamespacedName]*queued{},
-		install:    &group{name: "of this installation", limit: limits.Install},
-		namespaces: map[string]*group{}, repositories: map[string]*group{}, unlimited: &group{},
+		installation: &group{name: "of this installation", limit: limits.Installation},
+		namespaces:   map[string]*group{}, repositories: map[string]*group{}, unlimited: &group{},
 	}
 	for rank := range q.lines {
 		q.lines[rank] = map[*group]*line{}
@@ -110,7 +110,7 @@ func (q *Queue) Set(e Entry) []types.NamespacedName {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var granted time.Time
-	if r := q.placed(e); r != nil {
+	if r := q.admitted(e); r != nil {
 		granted = r.granted
 	}
 	q.put(e, granted)
@@ -142,7 +142,7 @@ func (q *Queue) Admit(e Entry) Admission {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var granted time.Time
-	if q.placed(e) != nil {
+	if q.admitted(e) != nil {
 		granted = q.now()
 	}
 	q.put(e, granted)
@@ -156,7 +156,7 @@ func (q *Queue) Admit(e Entry) Admission {
 }
 
 // placed is a Run if it has a place now; nil otherwise.
-func (q *Queue) placed(e Entry) *queued {
+func (q *Queue) admitted(e Entry) *queued {
 	if r := q.runs[e.Key]; r != nil && r.UID == e.UID && r.lane == nil {
 		return r
 	}
@@ -168,7 +168,7 @@ func (q *Queue) put(e Entry, granted time.Time) {
 	if e.Running {
 		granted = time.Time{}
 	}
-	if r := q.placed(e); r != nil && (e.Running || !granted.IsZero()) {
+	if r := q.admitted(e); r != nil && (e.Running || !granted.IsZero()) {
 		e.Repository = r.Repository // it has its place among that one's, whatever its Stack reads from by now
 	}
 	q.drop(e.Key)

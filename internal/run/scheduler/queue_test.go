@@ -72,7 +72,7 @@ func replay(t *testing.T, limits Limits, history string) *Queue {
 			v := q.Admit(asks(rest))
 			got = "yes"
 			if !v.Start {
-				got = v.Why + "; " + Place(v.Ahead)
+				got = v.Why + "; " + Position(v.Ahead)
 			}
 			if len(v.Wake) > 0 {
 				got += " wake " + names(v.Wake)
@@ -125,21 +125,21 @@ func TestQueue(t *testing.T) {
 		{"without limits all may start", Limits{}, `
 			admit a/1 drift 1 a/infra -> yes
 			admit a/2 drift 1 a/infra -> yes`},
-		{"a Run that was admitted may ask again", Limits{Install: 1}, `
+		{"a Run that was admitted may ask again", Limits{Installation: 1}, `
 			admit a/1 plan 1 -> yes
 			admit a/1 plan 1 -> yes
 			admit a/2 plan 2 -> concurrency limit of this installation reached (1 of 1); next`},
-		{"the next one is woken when a Run is gone, and its Admit confirms it", Limits{Install: 1}, `
+		{"the next one is woken when a Run is gone, and its Admit confirms it", Limits{Installation: 1}, `
 			admit a/1 plan 1 -> yes
 			admit a/2 plan 2 -> concurrency limit of this installation reached (1 of 1); next
 			remove a/1 -> a/2
 			admit a/3 plan 0 -> concurrency limit of this installation reached (1 of 1); next
 			admit a/2 plan 2 -> yes`},
-		{"a Run that no longer runs but wants to goes back into the line", Limits{Install: 1}, `
+		{"a Run that no longer runs but wants to goes back into the line", Limits{Installation: 1}, `
 			run a/1 plan 1 ->
 			admit a/2 plan 0 -> concurrency limit of this installation reached (1 of 1); next
 			set a/1 plan 1 -> a/2`},
-		{"applies go before plans, plans before pull requests, those before drift", Limits{Install: 1}, `
+		{"applies go before plans, plans before pull requests, those before drift", Limits{Installation: 1}, `
 			run z/1 plan 0 ->
 			set a/drift drift 1 ->
 			set a/pull pull 2 ->
@@ -149,12 +149,12 @@ func TestQueue(t *testing.T) {
 			remove a/apply -> a/plan
 			remove a/plan -> a/pull
 			remove a/pull -> a/drift`},
-		{"of two of one namespace the one that waits longest goes first", Limits{Install: 1}, `
+		{"of two of one namespace the one that waits longest goes first", Limits{Installation: 1}, `
 			run z/1 plan 0 ->
 			set a/late plan 2 ->
 			set a/early plan 1 ->
 			remove z/1 -> a/early`},
-		{"the namespace with the fewest running goes first, however long another waits", Limits{Install: 3}, `
+		{"the namespace with the fewest running goes first, however long another waits", Limits{Installation: 3}, `
 			run a/1 plan 0 ->
 			run a/2 plan 0 ->
 			run b/1 plan 0 ->
@@ -163,15 +163,15 @@ func TestQueue(t *testing.T) {
 			set c/1 plan 3 ->
 			remove a/1 -> c/1
 			remove c/1 -> a/3`},
-		{"a Run that its namespace holds up holds up no others", Limits{Install: 3, Namespace: 1}, `
+		{"a Run that its namespace holds up holds up no others", Limits{Installation: 3, Namespace: 1}, `
 			run a/1 plan 0 ->
 			admit a/2 apply 1 -> concurrency limit of namespace a reached (1 of 1); next
 			admit b/1 drift 2 -> yes`},
-		{"a Run that its Repository holds up holds up no others", Limits{Install: 3, Namespace: 3, Repository: ofInfra(1)}, `
+		{"a Run that its Repository holds up holds up no others", Limits{Installation: 3, Namespace: 3, Repository: ofInfra(1)}, `
 			run a/1 plan 59 a/infra ->
 			admit a/2 apply 60 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); next
 			admit a/3 drift 61 a/other -> yes`},
-		{"the Repository's limit is told before the namespace's and that before the install's", Limits{Install: 2, Namespace: 2, Repository: ofInfra(2)}, `
+		{"the Repository's limit is told before the namespace's and that before the install's", Limits{Installation: 2, Namespace: 2, Repository: ofInfra(2)}, `
 			run a/1 plan 0 a/infra ->
 			run a/2 plan 0 a/infra ->
 			admit a/3 plan 1 a/infra -> concurrency limit of Repository a/infra reached (2 of 2); next
@@ -197,17 +197,17 @@ func TestQueue(t *testing.T) {
 			set a/2 plan 58 a/other ->
 			set a/apply apply 56 a/infra ->
 			remove a/1 -> a/2`},
-		{"a limit that is lower than what runs lets nothing start until it is kept", Limits{Install: 1}, `
+		{"a limit that is lower than what runs lets nothing start until it is kept", Limits{Installation: 1}, `
 			run a/1 plan 0 ->
 			run a/2 plan 0 ->
 			admit a/3 plan 1 -> concurrency limit of this installation reached (2 of 1); next
 			remove a/1 ->
 			remove a/2 -> a/3`},
-		{"a grant is not taken back by what was said before it", Limits{Install: 1}, `
+		{"a grant is not taken back by what was said before it", Limits{Installation: 1}, `
 			admit a/1 plan 1 -> yes
 			set a/1 plan 1 ->
 			admit a/2 plan 2 -> concurrency limit of this installation reached (1 of 1); next`},
-		{"a grant that nothing comes of is taken back after a minute, and its Run is asked", Limits{Install: 1}, `
+		{"a grant that nothing comes of is taken back after a minute, and its Run is asked", Limits{Installation: 1}, `
 			admit a/1 plan 1 -> yes
 			admit a/2 plan 2 -> concurrency limit of this installation reached (1 of 1); next
 			after 59s
@@ -215,20 +215,20 @@ func TestQueue(t *testing.T) {
 			after 1s
 			reclaim -> a/2 a/1
 			admit a/1 plan 1 -> concurrency limit of this installation reached (1 of 1); next`},
-		{"each yes is good for a minute", Limits{Install: 1}, `
+		{"each yes is good for a minute", Limits{Installation: 1}, `
 			admit a/1 plan 1 -> yes
 			set a/2 plan 2 ->
 			after 50s
 			admit a/1 plan 1 -> yes
 			after 50s
 			reclaim ->`},
-		{"a Run that started keeps its place", Limits{Install: 1}, `
+		{"a Run that started keeps its place", Limits{Installation: 1}, `
 			admit a/1 plan 1 -> yes
 			run a/1 plan 1 ->
 			set a/2 plan 2 ->
 			after 1h
 			reclaim ->`},
-		{"a Run that goes on in a new pod has a minute anew to say so", Limits{Install: 1}, `
+		{"a Run that goes on in a new pod has a minute anew to say so", Limits{Installation: 1}, `
 			run a/1 plan 1 ->
 			admit a/1 apply 2 -> yes
 			set a/1 apply 2 ->
@@ -239,28 +239,28 @@ func TestQueue(t *testing.T) {
 			admit a/1 plan 1 a/infra -> yes
 			run a/1 plan 1 a/other ->
 			admit a/2 plan 2 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); next`},
-		{"after a restart those that run are counted first", Limits{Install: 2}, `
+		{"after a restart those that run are counted first", Limits{Installation: 2}, `
 			run a/1 plan 1 ->
 			run a/2 plan 1 ->
 			set a/3 plan 2 ->
 			admit a/3 plan 2 -> concurrency limit of this installation reached (2 of 2); next`},
-		{"a Run that is made anew under its name does not have the place of the old one", Limits{Install: 1}, `
+		{"a Run that is made anew under its name does not have the place of the old one", Limits{Installation: 1}, `
 			admit a/1 plan 1 -> yes
 			set a/2 plan 2 ->
 			renew a/1 plan 3 -> a/2`},
-		{"a Run that becomes more urgent goes ahead", Limits{Install: 1}, `
+		{"a Run that becomes more urgent goes ahead", Limits{Installation: 1}, `
 			run z/1 plan 0 ->
 			set a/1 plan 1 ->
 			set a/2 drift 2 ->
 			set a/2 apply 2 ->
 			remove z/1 -> a/2`},
-		{"what is removed while it waits is not woken", Limits{Install: 1}, `
+		{"what is removed while it waits is not woken", Limits{Installation: 1}, `
 			run z/1 plan 0 ->
 			set a/1 plan 1 ->
 			remove a/1 ->
 			remove a/1 ->
 			remove z/1 ->`},
-		{"the place in line counts more urgent ones and the turns of other namespaces", Limits{Install: 1}, `
+		{"the place in line counts more urgent ones and the turns of other namespaces", Limits{Installation: 1}, `
 			run z/1 plan 0 ->
 			set a/1 plan 1 ->
 			set a/2 plan 2 ->
@@ -297,7 +297,7 @@ func TestARepositorysLimitThatIsRaisedLetsMoreStart(t *testing.T) {
 func TestPlace(t *testing.T) {
 	got := map[int]string{}
 	for _, n := range []int{-1, 0, 1, 4, 5, 9, 10, 24, 25, 49, 50, 99, 100, 101} {
-		got[n] = Place(n)
+		got[n] = Position(n)
 	}
 	want := map[int]string{-1: "next", 0: "next", 1: "among the next 5", 4: "among the next 5", 5: "among the next 10", 9: "among the next 10",
 		10: "among the next 25", 24: "among the next 25", 25: "among the next 50", 49: "among the next 50", 50: "among the next 100",
@@ -308,7 +308,7 @@ func TestPlace(t *testing.T) {
 }
 
 func TestTheMessageSaysWhatIsWaitedFor(t *testing.T) {
-	q := NewQueue(Limits{Install: 1}, func() time.Time { return now.Add(time.Hour) })
+	q := NewQueue(Limits{Installation: 1}, func() time.Time { return now.Add(time.Hour) })
 	q.Admit(asks("a/1 plan 1"))
 	got := q.Admit(asks("a/2 drift 2")).Message()
 	if want := "concurrency limit of this installation reached (1 of 1); next"; got != want {
@@ -343,7 +343,7 @@ func (m *model) free(e Entry) (install, namespace, repository int) {
 		}
 		return limit - running
 	}
-	return left(m.limits.Install, len(m.running)),
+	return left(m.limits.Installation, len(m.running)),
 		left(m.limits.Namespace, m.count(m.running, func(x Entry) bool { return x.Key.Namespace == e.Key.Namespace })),
 		left(m.limits.Repository(e.Repository), m.count(m.running, func(x Entry) bool { return x.Repository == e.Repository }))
 }
@@ -431,7 +431,7 @@ func TestQueueInAnyHistory(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			c := &clock{now}
-			limits := Limits{Install: r.IntN(8), Namespace: r.IntN(4), Repository: func(key string) int { return len(key) % 4 }}
+			limits := Limits{Installation: r.IntN(8), Namespace: r.IntN(4), Repository: func(key string) int { return len(key) % 4 }}
 			q := NewQueue(limits, c.now)
 			m := &model{limits, c, map[types.NamespacedName]Entry{}, map[types.NamespacedName]Entry{}, map[types.NamespacedName]time.Time{}}
 			for step := range 400 {
@@ -503,11 +503,11 @@ func TestQueueInAnyHistory(t *testing.T) {
 			for _, e := range q.runs {
 				q.Remove(e.Key)
 			}
-			if n := len(q.runs) + len(q.grants) + len(q.namespaces) + len(q.repositories) + q.install.running; n != 0 {
+			if n := len(q.runs) + len(q.grants) + len(q.namespaces) + len(q.repositories) + q.installation.running; n != 0 {
 				t.Errorf("%d things are left when all Runs are gone", n)
 			}
 			for rank, lines := range q.lines {
-				if len(lines) > 0 || q.install.waiting[rank] != 0 {
+				if len(lines) > 0 || q.installation.waiting[rank] != 0 {
 					t.Errorf("rank %d still waits", rank)
 				}
 			}
@@ -518,8 +518,8 @@ func TestQueueInAnyHistory(t *testing.T) {
 // check says what must be true at any time, whatever the model is like.
 func check(t *testing.T, q *Queue, m *model) {
 	t.Helper()
-	if len(q.runs) != len(m.running)+len(m.waiting) || len(q.grants) != len(m.granted) || q.install.running != len(m.running) {
-		t.Fatalf("%d Runs, %d grants, %d running; want %d, %d, %d", len(q.runs), len(q.grants), q.install.running,
+	if len(q.runs) != len(m.running)+len(m.waiting) || len(q.grants) != len(m.granted) || q.installation.running != len(m.running) {
+		t.Fatalf("%d Runs, %d grants, %d running; want %d, %d, %d", len(q.runs), len(q.grants), q.installation.running,
 			len(m.running)+len(m.waiting), len(m.granted), len(m.running))
 	}
 	for _, e := range m.running {
@@ -536,7 +536,7 @@ func check(t *testing.T, q *Queue, m *model) {
 
 func TestNamespacesHaveEqualShares(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	q := NewQueue(Limits{Install: 20}, func() time.Time { return now })
+	q := NewQueue(Limits{Installation: 20}, func() time.Time { return now })
 	var running []Entry
 	byKey := map[types.NamespacedName]Entry{}
 	start := func(keys []types.NamespacedName) {
@@ -573,7 +573,7 @@ func TestNamespacesHaveEqualShares(t *testing.T) {
 }
 
 func TestAdmitFromManyGoroutinesKeepsTheLimit(t *testing.T) {
-	q := NewQueue(Limits{Install: 5, Namespace: 3}, time.Now)
+	q := NewQueue(Limits{Installation: 5, Namespace: 3}, time.Now)
 	var admitted, most atomic.Int64
 	var all sync.WaitGroup
 	for g := range 16 {
@@ -604,7 +604,7 @@ func TestAdmitFromManyGoroutinesKeepsTheLimit(t *testing.T) {
 
 func BenchmarkQueue(b *testing.B) {
 	for _, c := range []struct{ namespaces, repositories int }{{1, 1}, {50, 4}, {500, 10}, {10_000, 1}} {
-		full := NewQueue(Limits{Install: 20, Namespace: 10, Repository: func(string) int { return 10 }}, func() time.Time { return now })
+		full := NewQueue(Limits{Installation: 20, Namespace: 10, Repository: func(string) int { return 10 }}, func() time.Time { return now })
 		var all []Entry
 		for i := range 10_000 {
 			all = append(all, asks(fmt.Sprintf("ns%d/%d %s %d ns%d/r%d", i%c.namespaces, i, []string{"apply", "plan", "pull", "drift"}[i%4], i,

@@ -46,32 +46,32 @@ func (t *Scheduler) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			t.tell(ctx, t.queue.Reclaim())
+			t.notify(ctx, t.queue.Reclaim())
 		}
 	}
 }
 
 // Take asks for the place of an attempt that is about to begin.
-func (t *Scheduler) Take(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase) (Admission, error) {
+func (t *Scheduler) Admit(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase) (Admission, error) {
 	if err := t.fill(ctx); err != nil {
 		return Admission{}, err
 	}
 	e := entry(run, stack)
 	e.Rank = rank(run, phase)
-	verdict := t.queue.Admit(e)
-	t.tell(ctx, verdict.Wake)
-	return verdict, nil
+	admission := t.queue.Admit(e)
+	t.notify(ctx, admission.Wake)
+	return admission, nil
 }
 
 // See takes note of how a Run stands that does not ask for a place now.
-func (t *Scheduler) See(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus) {
+func (t *Scheduler) Observe(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus) {
 	t.mu.Lock()
-	keys := t.see(run, stack, status)
+	keys := t.observe(run, stack, status)
 	t.mu.Unlock()
-	t.tell(ctx, keys)
+	t.notify(ctx, keys)
 }
 
-func (t *Scheduler) see(run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus) []types.NamespacedName {
+func (t *Scheduler) observe(run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus) []types.NamespacedName {
 	a := runinfo.Current(status)
 	if stack == nil || status.Phase.Finished() || a == nil || a.FinishedAt != nil {
 		return t.queue.Remove(client.ObjectKeyFromObject(run))
@@ -82,11 +82,11 @@ func (t *Scheduler) see(run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alph
 }
 
 // Leave says that a Run neither runs nor waits for a place.
-func (t *Scheduler) Leave(ctx context.Context, key types.NamespacedName) {
+func (t *Scheduler) Remove(ctx context.Context, key types.NamespacedName) {
 	t.mu.Lock()
 	keys := t.queue.Remove(key)
 	t.mu.Unlock()
-	t.tell(ctx, keys)
+	t.notify(ctx, keys)
 }
 
 // fill tells the Queue once of all that ran before the process started, so that it does not give away their places.
@@ -109,13 +109,13 @@ func (t *Scheduler) fill(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.see(run, stack, &run.Status) // nothing waits yet that it could wake
+		t.observe(run, stack, &run.Status) // nothing waits yet that it could wake
 	}
 	t.filled = true
 	return nil
 }
 
-func (t *Scheduler) tell(ctx context.Context, keys []types.NamespacedName) {
+func (t *Scheduler) notify(ctx context.Context, keys []types.NamespacedName) {
 	for _, key := range keys {
 		select {
 		case t.wake <- Event{Object: key}:

@@ -217,7 +217,7 @@ func announcing(w *Snapshot) time.Duration {
 func TestDriftKeepsToTheLimit(t *testing.T) {
 	const stacks, limit, takes = 1000, 20, time.Minute
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	queue := scheduler.NewQueue(scheduler.Limits{Install: limit}, func() time.Time { return at })
+	queue := scheduler.NewQueue(scheduler.Limits{Installation: limit}, func() time.Time { return at })
 	worlds, due := map[types.NamespacedName]*Snapshot{}, map[types.NamespacedName]time.Time{}
 	for i := range stacks {
 		w := world(isApplied)

@@ -66,7 +66,7 @@ func nextHistory(w Snapshot) []v1alpha1.PastRun {
 		}
 		if slices.Contains(whole, r.Name) {
 			p.Cause = r.Spec.Cause
-			p.Details = &v1alpha1.PastDetails{InputsDigest: r.Spec.InputsDigest, Revision: r.Spec.Revision, Plan: withoutResources(r.Status.Plan), Steps: runinfo.Telling(r)}
+			p.Details = &v1alpha1.PastDetails{InputsDigest: r.Spec.InputsDigest, Revision: r.Spec.Revision, Plan: withoutResources(r.Status.Plan), Steps: runinfo.FinalSteps(r)}
 		}
 		kept = append(kept, p)
 	}

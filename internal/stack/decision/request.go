@@ -49,14 +49,14 @@ func isReservedNotCreated(w Snapshot) bool {
 
 // rejection is why a request cannot create a Run; empty when it can.
 func rejection(w Snapshot, q runinfo.Request) string {
-	if q.Refused == "" && q.Operation == v1alpha1.OperationShell && !w.AllowShell {
+	if q.Rejected == "" && q.Operation == v1alpha1.OperationShell && !w.AllowShell {
 		return "this install allows no shells (cairn-controller operator --allow-shell)"
 	}
-	if q.Refused == "" && q.Operation == v1alpha1.OperationDestroy && w.Stack.DeletionTimestamp == nil &&
+	if q.Rejected == "" && q.Operation == v1alpha1.OperationDestroy && w.Stack.DeletionTimestamp == nil &&
 		(w.ActiveRun() == nil || !begun(w.ActiveRun())) && (w.State == nil || w.State.Status.InputsDigest == "") {
 		return "no apply of Cairn has created anything that could be destroyed"
 	}
-	return q.Refused
+	return q.Rejected
 }
 
 // RejectedRequest is a pending request that cannot create a Run, and why. It is not kept: it would be dangerous if it
