@@ -11,7 +11,7 @@ type Bucket interface {
 	DeletePrefix(ctx context.Context, prefix string) error
 }
 
-// Kept is what the bucket holds of Runs: plans and logs.
+// Artifacts is what the bucket holds of Runs: plans and logs.
 type Artifacts struct{ Bucket }
 
 // Forget removes it for one Run that is about to go.

@@ -7,9 +7,9 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// Lean leaves out of a finished Run what nothing is decided on any more, for a cache that has a hundred thousand of them: how
-// its steps went one by one, and what its plan says of each resource; nor on its labels. Who shows that to people reads the Run itself. A Run that
-// is not finished stays whole: its status is written as a whole.
+// TrimRun leaves out of a finished Run what nothing is decided on any more, for a cache that has a hundred thousand of them: its
+// labels, its steps and the resources of its plan. Code that shows those to users reads the Run itself. A Run that is not finished
+// stays whole: its status is written as a whole.
 func TrimRun(run *v1alpha1.Run) {
 	if !run.Status.Phase.Finished() {
 		return
@@ -30,7 +30,7 @@ func TrimRun(run *v1alpha1.Run) {
 	}
 }
 
-// LeanPod leaves out of a pod what it was told to do. What becomes of it is in its status, and is explained with the images and
+// TrimPod leaves out of a pod most of its spec. A diagnosis needs its status, and the images and
 // the memory of its containers.
 func TrimPod(pod *corev1.Pod) {
 	spec := corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates}

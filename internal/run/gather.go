@@ -33,7 +33,8 @@ func (r *Reconciler) gather(ctx context.Context, run *v1alpha1.Run) (decision.Sn
 		return w, nil
 	}
 	w.ImageKey, err = r.imageKey(ctx, run, w.Stack)
-	if decision.Unfinished(w) != nil { // its attempt may be found lost, and the next begun in the same pass: who makes that pod says what cannot be read
+	// A lost attempt ends here, and the next one may begin in the same pass: an error of imageKey is reported when that pod is created.
+	if decision.Unfinished(w) != nil {
 		return w, nil
 	}
 	if err != nil {
@@ -46,7 +47,7 @@ func (r *Reconciler) gather(ctx context.Context, run *v1alpha1.Run) (decision.Sn
 	return w, err
 }
 
-// observe tells the state of an attempt's pod. The cache may be behind: only the API server itself says that it is gone.
+// observe returns the state of an attempt's pod. The cache may be old: only the API server decides that it is gone.
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.Run, a *v1alpha1.Attempt) (decision.Pod, error) {
 	key, pod := client.ObjectKey{Namespace: run.Namespace, Name: a.Pod}, &corev1.Pod{}
 	err := r.Client.Get(ctx, key, pod)
@@ -62,11 +63,11 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.Run, a *v1alpha1
 	return diagnosis.Observe(pod, pod.UID != a.PodUID, runinfo.HasReported(run, a)), nil
 }
 
-// older names an unfinished Run of the same Stack that was made before this one.
+// older names an unfinished Run of the same Stack that was created before this one.
 func (r *Reconciler) older(ctx context.Context, run *v1alpha1.Run) (string, error) {
 	var runs v1alpha1.RunList
 	err := r.Client.List(ctx, &runs, client.InNamespace(run.Namespace), client.MatchingFields{index.StackField: run.Spec.Stack.Name},
-		client.UnsafeDisableDeepCopy) // they are only looked at
+		client.UnsafeDisableDeepCopy) // they are only read
 	if err != nil {
 		return "", err
 	}
@@ -78,14 +79,14 @@ func (r *Reconciler) older(ctx context.Context, run *v1alpha1.Run) (string, erro
 	return "", nil
 }
 
-// missing names what a destroy's environment needs and nobody kept. Other Runs are made only when all is there.
+// missing names what a destroy's environment needs and was not found. Other Runs are created only when all exists.
 func (r *Reconciler) missing(ctx context.Context, run *v1alpha1.Run) (string, error) {
 	if run.Spec.Operation != v1alpha1.OperationDestroy {
 		return "", nil
 	}
 	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if isInputsLost(err) {
-		return "", nil // whoever makes the pod says so
+		return "", nil // reported when the pod is created
 	}
 	if err != nil {
 		return "", err
@@ -95,7 +96,8 @@ func (r *Reconciler) missing(ctx context.Context, run *v1alpha1.Run) (string, er
 		o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(need.Kind))
 		err := r.Client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: need.Name}, o)
 		if apierrors.IsNotFound(err) {
-			return fmt.Sprintf("%s %s is missing (%s): make it again, or set spec.deletionPolicy of the Stack to Orphan to leave everything as it is", need.Kind, need.Name, need.Why), nil
+			return fmt.Sprintf("%s %s not found (%s): recreate it, or set spec.deletionPolicy of the Stack to Orphan to leave everything as it is",
+				need.Kind, need.Name, need.Why), nil
 		}
 		if err != nil {
 			return "", err

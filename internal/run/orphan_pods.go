@@ -14,13 +14,13 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// endsEarly says that a Run ends and another attempt might have begun instead.
+// endsEarly reports whether a Run ends and another attempt might have begun instead.
 func endsEarly(s *v1alpha1.RunStatus) bool {
 	return s.Phase == v1alpha1.PhaseCanceled || s.Phase == v1alpha1.PhaseSuperseded
 }
 
-// deleteLeftover deletes a pod that was made for an attempt which then did not begin: somebody canceled the Run between the
-// making of the pod and the report of it, or the operator ended there. No attempt names it, so it is given no order, and
+// deleteLeftover deletes a pod that was created for an attempt which then did not begin: the Run was canceled between the
+// creation of the pod and the report of it, or the operator ended there. No attempt names it, so it receives no order, and
 // would wait for one as long as the Run is kept.
 func (r *Reconciler) deleteLeftover(ctx context.Context, run *v1alpha1.Run) error {
 	for _, phase := range []v1alpha1.AttemptPhase{v1alpha1.AttemptBuild, v1alpha1.AttemptPlan, v1alpha1.AttemptApply, v1alpha1.AttemptShell} {

@@ -18,32 +18,32 @@ import (
 	"cairn.dev/cairn/internal/run/scheduler"
 )
 
-// A podRefusal is what the API server says when it does not let a pod be made, and what can be done about it. It is known by its
-// words: they are all that Kubernetes gives.
+// podRejection is a part of the API server's message when it rejects a pod, and advice for the user. Only the message distinguishes
+// these: Kubernetes has no reason for each.
 type podRejection struct{ text, advice string }
 
-// exceeded is what a ResourceQuota says of which others of the namespace have all.
+// quotaExceeded is in the message when a ResourceQuota is used up by others of the namespace.
 const quotaExceeded = "exceeded quota"
 
-// podRefusals: the first that fits.
+// podRejections: the first that fits.
 var podRejections = []podRejection{
 	{quotaExceeded, "it waits until others of the namespace have ended, or the ResourceQuota allows more"},
 	{"failed quota", "the ResourceQuota asks for it: set spec.runner.resources"},
 	{"usage per ", "the LimitRange asks for it: set spec.runner.resources"},
 	{"must be less than or equal to", "a limit, which a LimitRange may have set, is below what is asked for: set spec.runner.resources"},
 	{"violates PodSecurity", "change spec.runner.template, or what the namespace enforces"},
-	{"error looking up service account", "make that ServiceAccount, or set spec.runner.serviceAccountName"},
-	{"no PriorityClass with name", "make that PriorityClass, or change spec.runner.template"},
-	{"RuntimeClass", "make that RuntimeClass, or change spec.runner.template"},
+	{"error looking up service account", "create that ServiceAccount, or set spec.runner.serviceAccountName"},
+	{"no PriorityClass with name", "create that PriorityClass, or change spec.runner.template"},
+	{"RuntimeClass", "create that RuntimeClass, or change spec.runner.template"},
 	{"is being terminated", "the namespace is being deleted"},
-	{"cannot create resource", "Cairn has no permission to make pods in this namespace"},
-	{"ValidatingAdmissionPolicy", "that policy has to let it, or spec.runner has to change"},
-	{"denied the request", "that webhook has to let it, or spec.runner has to change"},
+	{"cannot create resource", "Cairn has no permission to create pods in this namespace"},
+	{"ValidatingAdmissionPolicy", "that policy has to allow it, or spec.runner has to change"},
+	{"denied the request", "that webhook has to allow it, or spec.runner has to change"},
 	{"failed calling webhook", "that webhook has to answer again"},
 }
 
-// IsRefusal says that an error is the API server's answer to this pod, or Run, and not a mishap on the way: it will be the same until
-// somebody changes something, so the Run, or the Stack, tells it.
+// IsRejection reports whether an error is the API server's answer to this pod, or Run, and not a failure on the way: it stays the same until a user
+// changes something, so the Run, or the Stack, reports it.
 func IsRejection(err error) bool {
 	var status apierrors.APIStatus
 	switch {
@@ -55,10 +55,11 @@ func IsRejection(err error) bool {
 	return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "failed calling webhook")
 }
 
-// refused is the status when the API server does not let the pod be made. It is asked again after a while, since nothing tells
-// when that has changed, and more and more rarely the longer the Run has waited.
+// rejectedPod is the status when the API server rejects the pod. The create is retried after a while, since there is no event
+// when the cause is gone, and more and more rarely the longer the Run has waited.
 func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
-	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed, Message: "the pod cannot be made: " + why.Error(), RequeueAfter: retryAfter(w)}
+	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed, Message: "the pod cannot be created: " + why.Error(),
+		RequeueAfter: retryAfter(w)}
 	for _, r := range podRejections {
 		if strings.Contains(why.Error(), r.text) {
 			d.Message += "; " + r.advice
@@ -66,10 +67,10 @@ func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1
 		}
 	}
 	if apierrors.HasStatusCause(why, corev1.NamespaceTerminatingCause) {
-		d.Message = "the pod cannot be made: namespace " + w.Run.Namespace + " is being deleted"
+		d.Message = "the pod cannot be created: namespace " + w.Run.Namespace + " is being deleted"
 	}
 	before := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded)
-	if before != nil && before.Reason == d.Reason && !strings.Contains(d.Message, quotaExceeded) { // the numbers of a quota are what is to be told
+	if before != nil && before.Reason == d.Reason && !strings.Contains(d.Message, quotaExceeded) { // the numbers of a quota matter
 		d.Message = runinfo.KeepIfEquivalent(before.Message, runinfo.Clip(d.Message, decision.MaxMessage))
 	}
 	if d.Phase == "" {
@@ -78,13 +79,13 @@ func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1
 	return decision.Record(s, d, w.Run.Generation, w.Now), d
 }
 
-// How often a pod that was refused is tried again.
+// How often the create of a rejected pod is retried.
 const (
 	minRetry = 10 * time.Second
 	maxRetry = 2 * time.Minute
 )
 
-// askAgain is when a pod that was refused is tried again: a quarter of the time that the Run has waited for it.
+// retryAfter is when the create of a rejected pod is retried: a quarter of the time that the Run has waited for it.
 func retryAfter(w decision.Snapshot) time.Duration {
 	since := w.Run.CreationTimestamp.Time
 	if a := runinfo.Current(&w.Run.Status); a != nil && a.FinishedAt != nil {
@@ -93,14 +94,15 @@ func retryAfter(w decision.Snapshot) time.Duration {
 	return min(max(w.Now.Sub(since)/4, minRetry), maxRetry)
 }
 
-// noPod is the status of a Run that ends, since no pod can be made for it.
+// invalidPod is the status of a Run that ends, since no pod can be created for it.
 func invalidPod(s v1alpha1.RunStatus, why *podspec.InvalidError, generation int64, now time.Time) (v1alpha1.RunStatus, decision.Decision) {
-	d := decision.Decision{Phase: v1alpha1.PhaseFailed, Reason: string(v1alpha1.FailureConfigurationError), Message: "no pod can be made: " + why.Error()}
+	d := decision.Decision{Phase: v1alpha1.PhaseFailed, Reason: string(v1alpha1.FailureConfigurationError),
+		Message: "no pod can be created: " + why.Error()}
 	return decision.Record(s, d, generation, now), d
 }
 
-// withoutInputs is the status of a Run whose next pod cannot be made without them. They are looked for again after a while, since
-// nothing tells when they are back.
+// lostInputs is the status of a Run whose next pod cannot be created without its inputs. They are read again after a while, since there
+// is no event when they are back.
 func lostInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
 	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonInputsNotFound, Message: lostInputsMessage(w.Run, why), RequeueAfter: retryAfter(w)}
 	if d.Phase == "" {
@@ -109,26 +111,26 @@ func lostInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.
 	return decision.Record(s, d, w.Run.Generation, w.Now), d
 }
 
-// inputsGone says that the document of a Run's inputs is not in the bucket as it was kept: it will not be there before a person
-// does something, so the Run tells it. A bucket that is away is another matter, and passes.
+// isInputsLost reports whether the document of a Run's inputs is not in the bucket as it was kept: it stays lost until a user
+// restores it, so the Run reports it. A bucket that does not respond is a transient failure.
 func isInputsLost(err error) bool {
 	return errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrDamaged) || errors.Is(err, bucket.ErrWrongKey)
 }
 
-// goneInputs says which document is gone, and what to do.
+// lostInputsMessage names the lost document, and what to do.
 func lostInputsMessage(run *v1alpha1.Run, err error) string {
 	otherwise := fmt.Sprintf("cancel this Run (cairn cancel %s) and ask for another with cairn apply", run.Name)
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
 		otherwise = "set spec.deletionPolicy of the Stack to Orphan to leave everything as it is"
 	}
-	return fmt.Sprintf("what the Run was made for cannot be read from the bucket: %v. Restore the bucket from its backup, or %s", err, otherwise)
+	return fmt.Sprintf("the inputs of the Run cannot be read from the bucket: %v. Restore the bucket from its backup, or %s", err, otherwise)
 }
 
-// waits is the status of a Run that waits for a place.
+// queued is the status of a Run that waits for a place.
 func queued(s v1alpha1.RunStatus, v scheduler.Admission, generation int64, now time.Time) (v1alpha1.RunStatus, decision.Decision) {
 	d := decision.Decision{
 		Phase: s.Phase, Reason: v1alpha1.ReasonQueued, Message: v.Message(),
-		// Its turn comes as an event. This is for what its message says of its place in the line.
+		// Its admission comes as an event. This is for the queue position in its message.
 		RequeueAfter: min(5*time.Second+time.Duration(v.Ahead)*100*time.Millisecond, 5*time.Minute),
 	}
 	if d.Phase == "" {
@@ -137,10 +139,10 @@ func queued(s v1alpha1.RunStatus, v scheduler.Admission, generation int64, now t
 	return decision.Record(s, d, generation, now), d
 }
 
-// ofBuild says more of why a pod is refused that is to build an image.
+// explainBuildRejection adds to the rejection of a pod that builds an image what the namespace may not enforce.
 func explainBuildRejection(err error) error {
 	if !strings.Contains(err.Error(), "violates PodSecurity") {
 		return err
 	}
-	return fmt.Errorf("%w; a pod that builds an image fits Pod Security \"baseline\", or none where the install has builds unconfined, so its namespace may not enforce more (docs/images.md)", err)
+	return fmt.Errorf("%w; a pod that builds an image fits Pod Security \"baseline\", or none where the installation has builds unconfined, so its namespace may not enforce more (docs/images.md)", err)
 }

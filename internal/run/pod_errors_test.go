@@ -34,29 +34,29 @@ func TestRefused(t *testing.T) {
 	}{
 		"a quota": {
 			forbidden("exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5"),
-			`the pod cannot be made: pods "net-7-plan-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5; it waits until others of the namespace have ended, or the ResourceQuota allows more`,
+			`the pod cannot be created: pods "net-7-plan-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5; it waits until others of the namespace have ended, or the ResourceQuota allows more`,
 		},
 		"a quota of what the pod does not say": {
 			forbidden("failed quota: few: must specify limits.memory for: engine,runner"), "; the ResourceQuota asks for it: set spec.runner.resources",
 		},
 		"an account": {
-			forbidden(`error looking up service account infra/runner: serviceaccount "runner" not found`), "; make that ServiceAccount, or set spec.runner.serviceAccountName",
+			forbidden(`error looking up service account infra/runner: serviceaccount "runner" not found`), "; create that ServiceAccount, or set spec.runner.serviceAccountName",
 		},
 		"Pod Security": {
 			forbidden(`violates PodSecurity "restricted:latest": hostPath volumes (volume "v")`), "; change spec.runner.template, or what the namespace enforces",
 		},
 		"a class": {
-			forbidden("no PriorityClass with name urgent was found"), "; make that PriorityClass",
+			forbidden("no PriorityClass with name urgent was found"), "; create that PriorityClass",
 		},
 		"Cairn itself": {
 			apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "system:serviceaccount:cairn-system:cairn" cannot create resource "pods" in API group "" in the namespace "infra"`)),
-			"; Cairn has no permission to make pods in this namespace",
+			"; Cairn has no permission to create pods in this namespace",
 		},
 		"a policy": {
-			forbidden("ValidatingAdmissionPolicy 'images' with binding 'images' denied request: only our registry"), "; that policy has to let it",
+			forbidden("ValidatingAdmissionPolicy 'images' with binding 'images' denied request: only our registry"), "; that policy has to allow it",
 		},
 		"a webhook, whatever code it gives": {
-			&apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 400, Reason: "BadRequest", Message: `admission webhook "a.b" denied the request: no`}}, "; that webhook has to let it",
+			&apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 400, Reason: "BadRequest", Message: `admission webhook "a.b" denied the request: no`}}, "; that webhook has to allow it",
 		},
 		"a webhook that is away": {
 			apierrors.NewInternalError(errors.New(`failed calling webhook "a.b": failed to call webhook: Post "https://a.b.svc:443/": no endpoints available`)), "; that webhook has to answer again",
@@ -70,7 +70,7 @@ func TestRefused(t *testing.T) {
 				t.Fatal("it is taken for a mishap")
 			}
 			s, d := rejectedPod(snapshot(), v1alpha1.RunStatus{}, tt.err)
-			if !strings.HasPrefix(d.Message, "the pod cannot be made: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
+			if !strings.HasPrefix(d.Message, "the pod cannot be created: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
 				t.Errorf("%s %+v", s.Phase, d)
 			}
 		})

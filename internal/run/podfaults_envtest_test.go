@@ -165,7 +165,7 @@ func TestReconcileExplainsAnEviction(t *testing.T) {
 	r := enter(t)
 	pod := r.onNode()
 	r.interrupted()
-	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was told to end by its node")
+	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was terminated by its node")
 	r.tells(pod, `{reason: Evicted, message: "The node was low on resource: memory. ", `+endedAs(`{exitCode: 0, reason: Completed}`)+`}`)
 	r.reconcile()
 	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node was low on resource: memory.")
@@ -245,7 +245,7 @@ func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
 			r.expectGuard()
 			r.reconcile()
 			r.expectAttempts()
-			r.expectSays(v1alpha1.ReasonPodCreateFailed, append(tt.says, "the pod cannot be made")...)
+			r.expectSays(v1alpha1.ReasonPodCreateFailed, append(tt.says, "the pod cannot be created")...)
 			if r.run.Status.Phase != v1alpha1.PhaseQueued {
 				t.Errorf("it is %s", r.run.Status.Phase)
 			}

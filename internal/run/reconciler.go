@@ -29,7 +29,7 @@ import (
 	"cairn.dev/cairn/internal/run/telemetry"
 )
 
-// Reconciler brings a Run to its end: it makes the pods, the runners do the work, and what they report moves it on.
+// Reconciler creates the pods of a Run, and writes its status from what they report, until the Run is finished.
 type Reconciler struct {
 	Client client.Client
 	// Live reads past the cache, where an old view could start a second pod or lose one.
@@ -37,7 +37,7 @@ type Reconciler struct {
 	Inputs    *inputs.Store
 	Scheduler *scheduler.Scheduler
 	Pods      podspec.Settings
-	// Witness is told what was written; nil for none.
+	// Recorder records what was written; nil for none.
 	Recorder *telemetry.Recorder
 	// Clock; time.Now when nil.
 	Clock func() time.Time
@@ -87,8 +87,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, nil
 }
 
-// begin makes the pod of the attempt that was decided on, if it is the Run's admission. Before the first one the API server is asked whether the Stack
-// named a later Run: a former leader may have created this one late, and an old view of the Stack would not tell.
+// begin creates the pod of the attempt that was decided on, if the scheduler admits the Run. Before the first one the API server is
+// asked whether the Stack named a later Run: a former leader may have created this one late, and an old view of the Stack may not
+// have that.
 func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
 	admission, err := r.Scheduler.Admit(ctx, w.Run, w.Stack, d.Begin)
 	if err != nil {
@@ -130,13 +131,13 @@ func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1al
 	return status, d, nil
 }
 
-// beginsInPod says that the status begins an attempt in the pod of the one before.
+// beginsInPod reports whether the status begins an attempt in the pod of the one before.
 func beginsInPod(run *v1alpha1.Run, status *v1alpha1.RunStatus) bool {
 	before, after := runinfo.Current(&run.Status), runinfo.Current(status)
 	return before != nil && after != nil && before.FinishedAt != nil && after.FinishedAt == nil && before.Number < after.Number
 }
 
-// goOn lets the pod that made a plan apply it, if it is the Run's turn: a pod that waits has no place.
+// beginInPod begins the apply in the pod that planned, if the scheduler admits the Run: an idle pod does not count as running.
 func (r *Reconciler) beginInPod(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
 	admission, err := r.Scheduler.Admit(ctx, w.Run, w.Stack, v1alpha1.AttemptApply)
 	if err == nil && !admission.Start {
@@ -145,10 +146,10 @@ func (r *Reconciler) beginInPod(ctx context.Context, w decision.Snapshot, status
 	return status, d, err
 }
 
-// errForeign: the name of a pod is taken.
+// errNameTaken: the name of a pod is taken.
 var errNameTaken = errors.New("it exists and is not of this Run: it has to go first")
 
-// pod makes the attempt's pod, or takes the one that an earlier pass made and could not report.
+// pod creates the attempt's pod, or adopts the one that an earlier pass created and could not report.
 func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d decision.Decision, number int32) (*corev1.Pod, error) {
 	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if err != nil {
@@ -179,7 +180,7 @@ func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1
 	return pod, nil
 }
 
-// withoutLostAccount lets a destroy run as the namespace's default account when the Stack's own was deleted before it.
+// replaceLostServiceAccount runs a destroy with the namespace's default ServiceAccount when the Stack's own was deleted before it.
 func (r *Reconciler) replaceLostServiceAccount(ctx context.Context, pod *corev1.Pod) error {
 	if pod.Spec.ServiceAccountName == podspec.DefaultServiceAccount {
 		return nil
@@ -201,7 +202,7 @@ func (r *Reconciler) report(ctx context.Context, run *v1alpha1.Run, status v1alp
 	before := run.DeepCopy()
 	run.Status = status
 	var how []client.SubResourcePatchOption
-	if status.Phase == v1alpha1.PhaseSucceeded { // a cache without such Runs may never hear of it
+	if status.Phase == v1alpha1.PhaseSucceeded { // a cache without such Runs may never receive it
 		how = append(how, client.DisableReadYourWritesConsistency)
 	}
 	err := r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), how...)

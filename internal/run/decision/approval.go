@@ -16,7 +16,7 @@ type approvalRule string
 const (
 	// requiredByApply: spec.apply of the Stack is not Automatic.
 	requiredByApply approvalRule = "Apply"
-	// requiredBySelfApproval: the Run was created with spec.preventSelfApproval. Nobody who changes the Stack can take it from the Run.
+	// requiredBySelfApproval: the Run was created with spec.preventSelfApproval. A change of the Stack does not remove it.
 	requiredBySelfApproval approvalRule = "SelfApproval"
 	// requiredByOrphans: the plan may create resources a second time.
 	requiredByOrphans approvalRule = "Orphans"
@@ -86,7 +86,7 @@ func kindsOfChange(w Snapshot) []v1alpha1.ChangeKind {
 	return kinds
 }
 
-// approvalHint says what lets a plan that waits go on, and which rules let it wait that a user does not see in spec.apply.
+// approvalHint returns what a waiting plan needs to continue, and which rules besides spec.apply it waits for.
 func approvalHint(w Snapshot) string {
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		return "; not applied while spec.apply of the Stack is Never"
@@ -97,7 +97,7 @@ func approvalHint(w Snapshot) string {
 	case approval.OtherPlan:
 		parts = append(parts, "the approval by "+a.By+" was for another plan")
 	case approval.SelfApproval:
-		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.preventSelfApproval): somebody else has to")
+		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.preventSelfApproval): another user has to approve")
 	}
 	rules := approvalRules(w)
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
@@ -111,7 +111,7 @@ func approvalHint(w Snapshot) string {
 	}
 	approve := "approve with cairn approve " + w.Stack.Name
 	if orphans := runinfo.Orphans(w.Run.Status.Plan); orphans != "" {
-		approve = orphans + ", and this plan may make it once more: see to it first, or " + approve
+		approve = orphans + ", and this plan may create it a second time: import or delete it first, or " + approve
 	}
 	return "; " + strings.Join(append(parts, approve), "; ")
 }

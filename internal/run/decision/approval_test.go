@@ -139,7 +139,7 @@ func TestRequireApprovalFor(t *testing.T) {
 		},
 		"a plan that may create something twice says both": {
 			snapshot: snapshot(planned, counting(deletes), leftOut, asking("Delete")), phase: "AwaitingApproval", reason: waitsFor,
-			message: "lists Delete; an apply that was killed made aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may make it once more: see to it first, or approve with",
+			message: "lists Delete; an apply that was killed created aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may create it a second time: import or delete it first, or approve with",
 		},
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// The rules for an attempt that is under way: what its pod tells.
+// The rules for an attempt that is under way: what is observed of its pod.
 
 func podIsLost(w Snapshot) (Decision, bool) {
 	a := Unfinished(w)
@@ -115,11 +115,11 @@ func attemptIsUnderWay(w Snapshot) (Decision, bool) {
 	return d, true
 }
 
-// longestDetail is how much of what others say goes into a failure's message.
+// maxDetail is the maximum length of a quoted message in the message of a failure.
 const maxDetail = 1024
 
-// interruptIsExplained: a runner that was told to stop knows only that. When nothing else could tell why when it reported,
-// its node may by now.
+// interruptIsExplained: an interrupted runner does not know the cause. Where the cause was unknown when it reported,
+// the node may have reported it since.
 func interruptIsExplained(w Snapshot) (Decision, bool) {
 	a := runinfo.Current(&w.Run.Status)
 	if a == nil || a.Failure == nil || a.Failure.Reason != v1alpha1.FailureInterrupted || w.Pod.State != PodEnded || w.Pod.Detail == "" {
@@ -128,18 +128,18 @@ func interruptIsExplained(w Snapshot) (Decision, bool) {
 	return Decision{Explain: Interrupted(a, w.Pod.Message+": "+runinfo.Clip(w.Pod.Detail, maxDetail))}, true
 }
 
-// Interrupted is the failure of an attempt whose runner was told to stop. why says why its pod has to end, in words that
+// Interrupted is the failure of an attempt whose runner was interrupted. why is the cause of the end of its pod, in words that
 // follow its name; empty when only its node knows.
 func Interrupted(a *v1alpha1.Attempt, why string) *v1alpha1.Failure {
 	f := &v1alpha1.Failure{Class: a.Failure.Class, Reason: v1alpha1.FailurePodTerminated}
 	if why == "" {
-		f.Reason, why = v1alpha1.FailureInterrupted, "was told to end by its node"
+		f.Reason, why = v1alpha1.FailureInterrupted, "was terminated by its node"
 	}
 	f.Message = fmt.Sprintf("interrupted: pod %s %s", a.Pod, why)
 	return f
 }
 
-// short writes a duration as people do: 1h, not 1h0m0s.
+// short formats a duration without zero parts: 1h, not 1h0m0s.
 func short(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

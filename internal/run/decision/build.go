@@ -46,7 +46,7 @@ func knownImage(w Snapshot) *v1alpha1.BuiltImage {
 	return nil
 }
 
-// isLostImage says that the last attempt could not start for an image that another Run built: its registry may have deleted it.
+// isLostImage reports whether the last attempt could not start for an image that another Run built: its registry may have deleted it.
 // One that this Run built is there, and is not built again for want of a permission to pull it.
 func isLostImage(w Snapshot) bool {
 	a, image := runinfo.Current(&w.Run.Status), w.Run.Status.Image
@@ -56,7 +56,7 @@ func isLostImage(w Snapshot) bool {
 	return !slices.ContainsFunc(w.Run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.Phase == v1alpha1.AttemptBuild })
 }
 
-// imageIsBuilt goes on to what the image was built for.
+// imageIsBuilt continues with the attempt that the image was built for.
 func imageIsBuilt(w Snapshot) (Decision, bool) {
 	a := runinfo.Current(&w.Run.Status)
 	if a == nil || a.Phase != v1alpha1.AttemptBuild {
@@ -68,7 +68,7 @@ func imageIsBuilt(w Snapshot) (Decision, bool) {
 	return start(w, v1alpha1.AttemptPlan), true
 }
 
-// changesNothing says that an attempt neither holds the state nor changes anything: it plans, or builds an image.
+// changesNothing reports whether an attempt neither holds the state nor changes anything: it plans, or builds an image.
 func changesNothing(a *v1alpha1.Attempt) bool {
 	return a.Phase == v1alpha1.AttemptPlan || a.Phase == v1alpha1.AttemptBuild
 }

@@ -7,9 +7,9 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// The rules for a Run that somebody cancels, or whose plan somebody rejects. An engine at work is never killed for it: its
-// runner is told to interrupt it and to report. An apply is over when its pod is known to be gone or has reported, and not
-// before, since what it makes until then has to get into the state.
+// The rules for a Run that is canceled, or whose plan is rejected. An engine at work is never killed for it: its
+// runner receives an order to interrupt it and to report. An apply is over when its pod is known to be gone or has reported, and not
+// before, since what it creates until then has to get into the state.
 //
 //	             nothing at work            plan's pod pending        any pod at work
 //	cancel ──┬──────────────────► Canceled ◄────────────────┬──────────────────► Canceling ──► report ──► Canceled,
@@ -30,12 +30,12 @@ func cancelComesEarly(w Snapshot) (Decision, bool) {
 	return Decision{DeletePod: true, Reason: v1alpha1.ReasonCanceling, Message: cancelingMessage(w, a)}, true
 }
 
-// reports says that the pod of an apply has started, whatever the cache has heard of it: it has reported.
+// reports reports whether the pod of an apply has started, whatever the cache has heard of it: it has reported.
 func reports(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
 	return runinfo.IsApply(*a) && runinfo.HasReported(run, a)
 }
 
-// isCanceled: nothing is at work. What is done stays done, and what is wrong is said rather than that it was canceled.
+// isCanceled: nothing is at work. What is done stays done, and a failure is reported rather than the cancel.
 func isCanceled(w Snapshot) (Decision, bool) {
 	var class v1alpha1.FailureClass
 	if a := runinfo.Current(&w.Run.Status); a != nil && a.Failure != nil {
@@ -48,7 +48,7 @@ func isCanceled(w Snapshot) (Decision, bool) {
 	return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: canceledMessage(w)}, true
 }
 
-// isRejected: the plan that waits is not wanted, whoever else approved it.
+// isRejected: the plan that waits is not wanted, whether it was approved or not.
 func isRejected(w Snapshot) (Decision, bool) {
 	a, plan, no := runinfo.Current(&w.Run.Status), w.Run.Status.Plan, w.Run.Spec.Rejection
 	if no == nil || plan == nil || a == nil || plan.Digest != no.PlanDigest || a.Phase != v1alpha1.AttemptPlan || a.Failure != nil || planIsFinal(w) {
@@ -61,7 +61,7 @@ func isRejected(w Snapshot) (Decision, bool) {
 	return d, true
 }
 
-// InterruptReason says why the Run's attempt is to stop; empty when it is to go on.
+// InterruptReason returns why the Run's attempt is to stop; empty when it is not.
 func InterruptReason(run *v1alpha1.Run) string {
 	if !run.Spec.Cancel || run.Status.Phase.Finished() {
 		return ""
@@ -69,10 +69,10 @@ func InterruptReason(run *v1alpha1.Run) string {
 	return canceledBy(run)
 }
 
-// canceled words who cancels the Run.
+// canceledBy words who cancels the Run.
 func canceledBy(run *v1alpha1.Run) string { return runinfo.DoneBy("canceled", run.Spec.CanceledBy) }
 
-// canceling says what is waited for before a Run that was canceled ends.
+// cancelingMessage returns what is waited for before a Run that was canceled ends.
 func cancelingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 	since, silent := silence(w)
 	switch {
@@ -91,7 +91,7 @@ func cancelingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 	return fmt.Sprintf("%s; the plan in pod %s is interrupted", canceledBy(w.Run), a.Pod)
 }
 
-// howCanceled says who canceled the Run, and what is half done.
+// canceledMessage returns who canceled the Run, and what is half done.
 func canceledMessage(w Snapshot) string {
 	text, a := canceledBy(w.Run), runinfo.Current(&w.Run.Status)
 	if !w.Run.Spec.Cancel { // the report came before the news of it
@@ -123,13 +123,13 @@ func canceledMessage(w Snapshot) string {
 	return text + "; " + continueHint(w.Run)
 }
 
-// GoesOn is the command that goes on with what a Run has left half done.
+// continueHint is the command that continues what a Run has left half done.
 func continueHint(run *v1alpha1.Run) string {
 	command := "apply"
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
 		command = "retry"
 	}
-	return fmt.Sprintf("cairn %s %s goes on", command, run.Spec.Stack.Name)
+	return fmt.Sprintf("cairn %s %s continues", command, run.Spec.Stack.Name)
 }
 
 func operationName(run *v1alpha1.Run) string {
@@ -148,7 +148,7 @@ func lastApply(run *v1alpha1.Run) *v1alpha1.Attempt {
 	return &run.Status.Attempts[i]
 }
 
-// count words what an apply has done of its plan, as in "7 of 20 changes were made and are". What it takes into the state, or out of
+// count words what an apply has done of its plan, as in "7 of 20 changes were applied and are". What it takes into the state, or out of
 // it, is not changed by that.
 func count(n int32, p *v1alpha1.Plan) string {
 	of, all := "", n
@@ -157,7 +157,7 @@ func count(n int32, p *v1alpha1.Plan) string {
 		of = fmt.Sprintf(" of %d", all)
 	}
 	if all == 1 {
-		return fmt.Sprintf("%d%s change was made and is", n, of)
+		return fmt.Sprintf("%d%s change was applied and is", n, of)
 	}
-	return fmt.Sprintf("%d%s changes were made and are", n, of)
+	return fmt.Sprintf("%d%s changes were applied and are", n, of)
 }

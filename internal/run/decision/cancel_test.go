@@ -148,7 +148,7 @@ func TestCancel(t *testing.T) {
 			snapshot: snapshot(applying, ownPod, pod(PodTerminating), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
 		},
 		"an apply whose pod is gone before it did anything is over": {
-			snapshot: snapshot(applying, ownPod, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob, and pod net-7-apply-2 ended before it reported anything; cairn apply net goes on",
+			snapshot: snapshot(applying, ownPod, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob, and pod net-7-apply-2 ended before it reported anything; cairn apply net continues",
 		},
 		"an apply at work is interrupted, and its pod is let be": {
 			snapshot: snapshot(applying, reported, cancel), phase: "Applying", reason: "Canceling", message: "canceled by bob; the engine in pod net-7-plan-1 ends what it has in flight and saves the state", requeue: underWay,
@@ -160,21 +160,21 @@ func TestCancel(t *testing.T) {
 			snapshot: snapshot(applying, reported, cancel, later(2*time.Hour)), phase: "Applying", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
 		},
 		"an apply whose pod is gone in the middle is over, and nobody says what it did": {
-			snapshot: snapshot(applying, reported, pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: pod net-7-plan-1 so it is before it reported; cairn apply net goes on",
+			snapshot: snapshot(applying, reported, pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: pod net-7-plan-1 so it is before it reported; cairn apply net continues",
 		},
 		"an apply that was interrupted says what is half done": {
 			snapshot: snapshot(changed20(7), cancel), phase: "Canceled", reason: "Canceled",
-			message: "canceled by bob in the middle of the apply: 7 of 20 changes were made and are in the state; cairn apply net goes on",
+			message: "canceled by bob in the middle of the apply: 7 of 20 changes were applied and are in the state; cairn apply net continues",
 		},
 		"also when the report is here before the news that it was canceled": {
-			snapshot: snapshot(changed20(7)), phase: "Canceled", reason: "Canceled", message: "boom in the middle of the apply: 7 of 20 changes were made",
+			snapshot: snapshot(changed20(7)), phase: "Canceled", reason: "Canceled", message: "boom in the middle of the apply: 7 of 20 changes were applied",
 		},
 		"a destroy that was interrupted goes on as one": {
 			snapshot: snapshot(destroy, changed20(1), cancel), phase: "Canceled", reason: "Canceled",
-			message: "canceled by bob in the middle of the destroy: 1 of 20 changes were made and are in the state; cairn retry net goes on",
+			message: "canceled by bob in the middle of the destroy: 1 of 20 changes were applied and are in the state; cairn retry net continues",
 		},
 		"what is half done is counted of what the plan changes, and of nothing when it does not fit": {
-			snapshot: snapshot(changed20(21), cancel), phase: "Canceled", reason: "Canceled", message: "apply: 21 changes were made",
+			snapshot: snapshot(changed20(21), cancel), phase: "Canceled", reason: "Canceled", message: "apply: 21 changes were applied",
 		},
 		"one that was interrupted before the engine's turn has done nothing": {
 			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepSkipped), failed(v1alpha1.FailureCanceled), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began",
@@ -183,10 +183,10 @@ func TestCancel(t *testing.T) {
 			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepSkipped), between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began after before-apply: boom",
 		},
 		"what one did that was lost there nobody knows": {
-			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepWaiting), pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "before it reported; cairn apply net goes on",
+			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepWaiting), pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "before it reported; cairn apply net continues",
 		},
 		"an apply that had failed is not tried again": {
-			snapshot: snapshot(applying, reported, between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: boom; cairn apply net goes on",
+			snapshot: snapshot(applying, reported, between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: boom; cairn apply net continues",
 		},
 		"an apply that succeeded all the same has succeeded": {
 			snapshot: snapshot(applyEnded, cancel), phase: "Succeeded", reason: "Applied",
@@ -236,7 +236,7 @@ func TestPreventSelfApproval(t *testing.T) {
 	settle(t, map[string]settled{
 		"whoever caused the Run does not approve it": {
 			snapshot: snapshot(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
-			message: "the approval by alice, who caused this Run, does not count (spec.preventSelfApproval): somebody else has to; approve with cairn approve net",
+			message: "the approval by alice, who caused this Run, does not count (spec.preventSelfApproval): another user has to approve; approve with cairn approve net",
 		},
 		"nor when the Stack asked for it after the Run was made": {
 			snapshot: snapshot(waiting, inStack, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",

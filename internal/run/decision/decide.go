@@ -10,8 +10,8 @@ import (
 	"cairn.dev/cairn/internal/run/window"
 )
 
-// Decision is the one next thing for a Run. Its parts are done in this order: end the current attempt, begin one, move
-// to the phase, say why.
+// Decision is the next action for a Run. Its parts are done in this order: end the current attempt, begin one, move
+// to the phase, set the condition.
 type Decision struct {
 	// End fails the current attempt.
 	End *v1alpha1.Failure
@@ -21,7 +21,7 @@ type Decision struct {
 	RetryAt time.Time
 	// Begin an attempt at this phase.
 	Begin v1alpha1.AttemptPhase
-	// InPod gives the attempt that is begun to the pod of the current one; otherwise a new pod is made.
+	// InPod runs the attempt that is begun in the pod of the current one; otherwise a new pod is created.
 	InPod bool
 	// Image that the Run runs in from the attempt on that is begun, or that this one builds.
 	Image *v1alpha1.BuiltImage
@@ -29,16 +29,16 @@ type Decision struct {
 	DeletePod bool
 	// Phase to move to; empty stays.
 	Phase v1alpha1.RunPhase
-	// Reason and Message say why, in the condition.
+	// Reason and Message are those of the condition.
 	Reason, Message string
-	// RequeueAfter looks again after this time; 0 waits for an event.
+	// RequeueAfter is the time after which the Run is reconciled again; 0 waits for an event.
 	RequeueAfter time.Duration
 }
 
-// NeedsPod says that a pod has to be made before the rest of the decision can be reported.
+// NeedsPod reports whether a pod has to be created before the rest of the decision can be reported.
 func (d Decision) NeedsPod() bool { return d.Begin != "" && !d.InPod }
 
-// settled says that nothing more follows from it before the world changes.
+// settled reports whether nothing more follows from it before the snapshot changes.
 func (d Decision) settled() bool {
 	return d.End == nil && d.Explain == nil && d.RetryAt.IsZero() && (d.Begin == "" || d.NeedsPod())
 }
@@ -46,7 +46,7 @@ func (d Decision) settled() bool {
 // A rule decides, or leaves it to the next one.
 type rule func(Snapshot) (Decision, bool)
 
-// Decide says the one next thing. The first rule that has an answer wins.
+// Decide returns the next action. The first rule that has an answer wins.
 func Decide(w Snapshot) Decision {
 	for _, r := range []rule{
 		isFinished,
@@ -79,7 +79,7 @@ func Decide(w Snapshot) Decision {
 // overdue is how long after its timeout an attempt may still report, before its pod is deleted.
 const overdue = 15 * time.Minute
 
-// margin before an idle pod leaves in which it gets no more work, so that it cannot leave with it.
+// margin is the time before an idle pod exits in which it receives no work, so that it cannot exit with it.
 const margin = 2 * time.Second
 
 func isFinished(w Snapshot) (Decision, bool) { return Decision{}, w.Run.Status.Phase.Finished() }
@@ -92,13 +92,13 @@ func Unfinished(w Snapshot) *v1alpha1.Attempt {
 	return nil
 }
 
-// applied says that the last attempt was an apply that went well.
+// applied reports whether the last attempt was an apply that went well.
 func applied(w Snapshot) bool {
 	a := runinfo.Current(&w.Run.Status)
 	return a != nil && a.Phase == v1alpha1.AttemptApply && a.FinishedAt != nil && a.Failure == nil
 }
 
-// finds says that the last attempt was a plan after which nothing is to be done: it found no changes, or was only to look.
+// planIsFinal reports whether the last attempt was a plan after which nothing is to be done: it found no changes, or was only to look.
 func planIsFinal(w Snapshot) bool {
 	a, plan := runinfo.Current(&w.Run.Status), w.Run.Status.Plan
 	return a != nil && a.Phase == v1alpha1.AttemptPlan && a.FinishedAt != nil && a.Failure == nil && plan != nil &&
@@ -152,7 +152,7 @@ func reasonAt(phase v1alpha1.RunPhase, attempt v1alpha1.AttemptPhase) string {
 	return string(phase)
 }
 
-// planIsMade: the last attempt was a plan that went well.
+// planIsReady: the last attempt was a plan that went well.
 func planIsReady(w Snapshot) (Decision, bool) {
 	a, plan := runinfo.Current(&w.Run.Status), w.Run.Status.Plan
 	if a.Phase != v1alpha1.AttemptPlan || plan == nil {
@@ -179,10 +179,10 @@ func planIsReady(w Snapshot) (Decision, bool) {
 	return d, true
 }
 
-// windowCloses says that spec.windows of the Stack do not let an attempt begin now.
+// windowCloses reports whether spec.windows of the Stack do not let an attempt begin now.
 func windowCloses(w Snapshot, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase) (Decision, bool) {
 	windows, err := window.Parse(w.Stack.Spec.Windows)
-	if err != nil { // what they were meant to keep out is not known
+	if err != nil { // what they were meant to prevent is not known
 		return Decision{Phase: at, Reason: v1alpha1.ReasonWindowInvalid, Message: err.Error()}, true
 	}
 	operation := v1alpha1.OperationPlan
@@ -197,12 +197,12 @@ func windowCloses(w Snapshot, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase)
 	return d, closed
 }
 
-// podIsIdle says that the pod which made the plan is there and stays long enough to be given the apply.
+// podIsIdle reports whether the pod that planned is running, and stays long enough to receive the apply.
 func podIsIdle(w Snapshot, a *v1alpha1.Attempt) bool {
 	return w.Pod.State == PodRunning && !w.Stack.Spec.Suspend && w.Now.Before(IdleUntil(w.Stack, a).Add(-margin))
 }
 
-// IdleUntil is when the pod of an attempt that is over exits if nobody gave it more to do.
+// IdleUntil is when the pod of an attempt that is over exits unless it receives another order.
 func IdleUntil(stack *v1alpha1.Stack, a *v1alpha1.Attempt) time.Time {
 	return a.FinishedAt.Add(stack.Spec.Runner.IdleTimeout.Duration)
 }

@@ -176,7 +176,7 @@ func TestSettle(t *testing.T) {
 		},
 		"what a journal could not take in keeps a plan from being applied by itself": {
 			snapshot: snapshot(planned, leftOut), phase: "AwaitingApproval", reason: "AwaitingApproval",
-			message: "3 to add; an apply that was killed made aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may make it once more: see to it first, or approve with cairn approve net",
+			message: "3 to add; an apply that was killed created aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may create it a second time: import or delete it first, or approve with cairn approve net",
 		},
 		"and a person who knows may let it": {
 			snapshot: snapshot(planned, leftOut, approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,

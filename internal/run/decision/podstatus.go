@@ -9,22 +9,22 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// A pod that is to end, and one whose node says nothing. Of neither is it known that it has ended, so all that follows from
-// its end waits: the next attempt, and the lock. A node that is gone never says it. Then the pod's object goes at last: with
-// the Node's, by the taint out-of-service, or by force, which are three ways of saying that the machine is off.
+// A pod that is to end, and one whose node is silent. Of neither is it known that it has ended, so all that follows from
+// its end waits: the next attempt, and the lock. A node that is gone never reports it. Then the pod's object goes at last: with
+// the Node's, by the taint out-of-service, or by force, which are three ways of declaring that the machine is off.
 //
 //	Running ──► Leaving ─────────────► Ended ──► what follows
 //	   │           │  its node says so   ▲          ▲
 //	   │           └─► silent ───────────┘          │
 //	   └─────────────► silent ─────────────────► Gone
 
-// quietFor is how long nothing is said of a pod that just takes its time.
+// quietFor is how long a pod that starts slowly has no message.
 const quietFor = time.Minute
 
-// silentAfter is how long after its time a pod that is to end may go on before its node is taken for silent.
+// silentAfter is how long after its time a pod that is to end may run before its node is taken for silent.
 const silentAfter = time.Minute
 
-// silence says since when the node of an attempt's pod is silent.
+// silence returns since when the node of an attempt's pod is silent.
 func silence(w Snapshot) (since time.Time, silent bool) {
 	p := w.Pod
 	switch {
@@ -36,7 +36,7 @@ func silence(w Snapshot) (since time.Time, silent bool) {
 	return time.Time{}, false
 }
 
-// podSays is what is to be said of a pod that does not just work, and when there will be more to say.
+// describePod returns the reason and message for a pod that does not simply run, and when to check again.
 func describePod(w Snapshot, a *v1alpha1.Attempt) (reason, message string, again time.Time) {
 	p, created := w.Pod, a.StartedAt.Time
 	since, silent := silence(w)
@@ -73,7 +73,7 @@ func terminatingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 		text += fmt.Sprintf(" (%s)", w.Pod.Detail)
 	}
 	if w.Pod.EndUnconfirmed {
-		return fmt.Sprintf("%s, and node %s does not say that its containers have ended: it may be at work still, so nothing else is begun. When "+
+		return fmt.Sprintf("%s, and node %s does not report that its containers have ended: it may still be at work, so nothing else is begun. When "+
 			"you know that they have, kubectl delete pod %s", text, w.Pod.Node, a.Pod)
 	}
 	if w.Pod.Until.IsZero() {
@@ -82,11 +82,11 @@ func terminatingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 	return text + fmt.Sprintf(" and has until %s to end", w.Pod.Until.UTC().Format(time.TimeOnly+"Z07:00"))
 }
 
-// unreachable says that nobody knows what a pod does, and what a person can do.
+// unreachableMessage explains that the state of a pod is unknown, and what a user can do.
 func unreachableMessage(w Snapshot, a *v1alpha1.Attempt, since time.Time) string {
 	text := fmt.Sprintf("node %s does not answer since %s", w.Pod.Node, since.UTC().Format(time.DateTime+"Z07:00"))
 	if w.Pod.State == PodTerminating && w.Pod.SilentSince.IsZero() {
-		text = fmt.Sprintf("node %s does not say that pod %s has ended, which it had to by %s", w.Pod.Node, a.Pod, since.UTC().Format(time.DateTime+"Z07:00"))
+		text = fmt.Sprintf("node %s does not report that pod %s has ended, which it had to by %s", w.Pod.Node, a.Pod, since.UTC().Format(time.DateTime+"Z07:00"))
 	}
 	held := "nothing else is begun"
 	if !changesNothing(a) {
@@ -96,7 +96,7 @@ func unreachableMessage(w Snapshot, a *v1alpha1.Attempt, since time.Time) string
 		"node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, or kubectl delete pod %s --force", text, a.Pod, held, w.Pod.Node, a.Pod)
 }
 
-// lastWords are what the Run said last of a pod that is gone by now, while it could still be asked.
+// lastPodMessage is the last message of the Run about a pod that is gone by now.
 func lastPodMessage(run *v1alpha1.Run, pod string) string {
 	for _, c := range run.Status.Conditions {
 		describesPod := c.Reason == v1alpha1.ReasonPodTerminating || c.Reason == v1alpha1.ReasonNodeUnreachable

@@ -7,8 +7,8 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// The rules for a Run that holds a shell. It has one attempt: nobody waits at a terminal for a second one. What changes
-// meanwhile does not end it, since a person is at work in it; that the Stack goes does.
+// The rules for a Run that holds a shell. It has one attempt: no user waits at a terminal for a second one. What changes
+// meanwhile does not end it, since a user is at work in it; the deletion of the Stack does.
 //
 //	Queued ─► Shell ─┬─► left, or its time is over ─► Succeeded
 //	                 ├─► canceled, or the Stack is deleted ─► Canceled
@@ -49,7 +49,7 @@ func shellIsOver(w Snapshot) (Decision, bool) {
 	return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class), Message: fmt.Sprintf("%s: %s", failedStep(a), a.Failure.Message)}, true
 }
 
-// howShellEnded is what the runner says of it: who it was that ended it knows only the runner.
+// shellEndedMessage is the message of the runner: only the runner knows who ended the shell.
 func shellEndedMessage(a *v1alpha1.Attempt) string {
 	for _, s := range a.Steps {
 		if s.Name == "shell" && s.Message != "" {

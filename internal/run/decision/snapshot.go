@@ -17,7 +17,7 @@ type Snapshot struct {
 	Older string
 	// Pod of the current attempt.
 	Pod Pod
-	// Missing names an object that the next pod needs and that is not there; empty when all are.
+	// Missing names an object that the next pod needs and that was not found; empty when all exist.
 	Missing string
 	// ImageKey names the image that is built for the Run to run in; empty when none is.
 	ImageKey string
@@ -33,7 +33,7 @@ const (
 	PodRunning PodState = "Running"
 	// PodTerminating: it is to end; its engine saves what it has.
 	PodTerminating PodState = "Leaving"
-	// PodEnded: its containers have ended, as its node says.
+	// PodEnded: its containers have ended, as its node reports.
 	PodEnded PodState = "Ended"
 	// PodGone: the API server, asked directly, has no pod of that UID.
 	PodGone PodState = "Gone"
@@ -42,17 +42,17 @@ const (
 // Pod is what is known of an attempt's pod.
 type Pod struct {
 	State PodState
-	// Message says why it is pending or, in words that follow its name, why it is to end or how it ended.
+	// Message is why it is pending or, in words that follow its name, why it is to end or how it ended.
 	Message string
-	// Detail is what its node or Kubernetes says of that.
+	// Detail is the message of its node or of Kubernetes about that.
 	Detail string
-	// Quiet says what a pending pod seems to wait for of which nothing is said.
+	// Quiet is what a pending pod seems to wait for when nothing is reported.
 	Quiet string
-	// Patience is how long a pending pod may go on to wait; 0 as long as the attempt may take.
+	// Patience is how long a pending pod may wait; 0 as long as the attempt may take.
 	Patience time.Duration
 	// Class of the failure when it does not start, or ended before its runner reported; empty is PodLost.
 	Class v1alpha1.FailureClass
-	// Reason of that failure, where the class does not say enough.
+	// Reason of that failure, where the class is not specific enough.
 	Reason v1alpha1.FailureReason
 	// Node that it was given to.
 	Node string
@@ -60,8 +60,8 @@ type Pod struct {
 	Until time.Time
 	// SilentSince is since when its node does not answer; zero while it does.
 	SilentSince time.Time
-	// Untold says that its node takes it for ended and does not say so of its containers.
+	// EndUnconfirmed reports whether its node reports its end, but not that of its containers.
 	EndUnconfirmed bool
-	// Stranded says that it ended with a state that is nowhere but in its log.
+	// Stranded reports whether it ended with a state that is nowhere but in its log.
 	Stranded bool
 }

@@ -15,10 +15,10 @@ import (
 // MaxMessage is how long the message of a condition may be.
 const MaxMessage = 4096
 
-// kept is how many attempts a Run's status keeps.
+// maxAttempts is how many attempts a Run's status keeps.
 const maxAttempts = 20
 
-// Settle decides until something has to be done or waited for, and gives the status so far and that last decision. A
+// Settle decides until something has to be done or waited for, and returns the status so far and that last decision. A
 // pod that it asks for is not in the status yet: Begin puts it there.
 func Settle(w Snapshot) (v1alpha1.RunStatus, Decision) {
 	w.Run = w.Run.DeepCopy()
@@ -137,7 +137,7 @@ func trim(attempts []v1alpha1.Attempt) []v1alpha1.Attempt {
 	return rest
 }
 
-// CloseSteps ends the steps that nobody will report on any more.
+// CloseSteps ends the steps that no runner will report on any more.
 func CloseSteps(a *v1alpha1.Attempt, now time.Time) {
 	for i := range a.Steps {
 		switch st := &a.Steps[i]; st.State {

@@ -9,8 +9,8 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// replaced says who asked for another Run in place of this one; empty when nobody did, or when this one is not theirs to
-// end.
+// replaced returns who asked for another Run in place of this one; empty when there is no such request, or when it may not
+// end this one.
 func replaced(w Snapshot) string {
 	q, ok := runinfo.Requested(w.Stack, w.Now)
 	if !ok || q.Rejected != "" || w.Stack.Spec.Suspend || planIsFinal(w) || !yieldsTo(w, q) {
@@ -19,10 +19,10 @@ func replaced(w Snapshot) string {
 	return "another Run was " + q.Who()
 }
 
-// makesWay says that a Run which is not at work ends for a request. One who only wants to look takes nothing from others
-// that would not come back by itself: what was asked for, approved, or begun. A shell takes nothing: it waits its turn.
+// yieldsTo reports whether a Run which is not at work ends for a request. A request for a plan ends no Run that would
+// not be created again by itself: one that was requested, approved, or begun. A request for a shell ends none: it waits.
 //
-// For a destroy, which may have to wait for other Stacks or have nothing to destroy, the Stack says when.
+// For a destroy, which may have to wait for other Stacks or have nothing to destroy, the condition of the Stack decides.
 func yieldsTo(w Snapshot, q runinfo.Request) bool {
 	r := w.Run
 	if q.Operation == v1alpha1.OperationShell {
@@ -52,7 +52,7 @@ func inputsAreStale(w Snapshot) (Decision, bool) {
 	return Decision{Phase: v1alpha1.PhaseSuperseded, Reason: v1alpha1.ReasonSuperseded, Message: why}, true
 }
 
-// staleness says why what the Run would do is not wanted any more; empty when it is.
+// staleness returns why what the Run would do is not wanted any more; empty when it is.
 func staleness(w Snapshot) string {
 	destroy := w.Run.Spec.Operation == v1alpha1.OperationDestroy
 	switch {
@@ -60,7 +60,7 @@ func staleness(w Snapshot) string {
 		return "the Stack was deleted"
 	case !destroy && w.Stack.DeletionTimestamp != nil:
 		return "the Stack is being deleted"
-	case runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name): // a view of the Stack from before this Run tells nothing
+	case runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name): // a view of the Stack from before this Run decides nothing
 		return ""
 	case runinfo.Number(w.Stack.Status.LastRun) > runinfo.Number(w.Run.Name):
 		return "a newer Run of the Stack exists (" + w.Stack.Status.LastRun + "): a former leader created this one late"
@@ -72,8 +72,8 @@ func staleness(w Snapshot) string {
 	return replaced(w)
 }
 
-// mayDestroy says that spec.deletionPolicy lets what the Stack made be destroyed. Orphan speaks of what a deletion leaves, not of
-// what somebody asks for.
+// mayDestroy reports whether spec.deletionPolicy allows the Stack's resources to be destroyed. Orphan is about what a deletion leaves, not about
+// what a user asks for.
 func mayDestroy(stack *v1alpha1.Stack) bool {
 	switch stack.Spec.DeletionPolicy {
 	case v1alpha1.DeletionProtect:

@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// Observe reads the state of a pod from its object; gone says that the API server has none of that UID, and heard that its runner
+// Observe reads the state of a pod from its object; gone: the API server has none of that UID; heard: its runner
 // has reported something.
 func Observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
 	switch {
@@ -32,7 +32,7 @@ func Observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
 	}
 }
 
-// observeLeaving tells of a pod that is to end by whom, and until when.
+// observeTerminating reads from a pod that is to end why, and until when.
 func observeTerminating(pod *corev1.Pod) decision.Pod {
 	p := decision.Pod{State: decision.PodTerminating, Message: "was deleted", Node: pod.Spec.NodeName, SilentSince: silentSince(pod)}
 	if how, detail := disruption(pod); how != "" {
@@ -52,7 +52,7 @@ func observeTerminating(pod *corev1.Pod) decision.Pod {
 	return p
 }
 
-// WhyTerminating says why a pod has to end, in words that follow its name; empty when nobody deleted it.
+// WhyTerminating returns why a pod has to end, in words that follow its name; empty when it was not deleted.
 func WhyTerminating(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp == nil {
 		return ""

@@ -90,11 +90,11 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 		"a volume is not there for long": {
 			pod: creating, after: quiet, reason: "PodPending", requeue: startFor - quiet,
-			message: "pod net-7-plan-1: node node-a has not made its volumes and its network ready yet; kubectl describe pod tells more",
+			message: "pod net-7-plan-1: node node-a has not prepared its volumes and its network yet; kubectl describe pod shows more",
 		},
 		"and never comes": {
 			pod: creating, after: startFor, class: "Transient", reason: "Retrying", delete: true, requeue: retry,
-			message: "pod net-7-plan-1 cannot start: node node-a has not made its volumes and its network ready yet; kubectl describe pod tells more; given up after 15m",
+			message: "pod net-7-plan-1 cannot start: node node-a has not prepared its volumes and its network yet; kubectl describe pod shows more; given up after 15m",
 		},
 		"an image takes long": {
 			pod: strings.Replace(creating, `{type: PodReadyToStartContainers, status: "False"}`, `{type: PodReadyToStartContainers, status: "True"}`, 1), after: quiet, reason: "PodPending", requeue: startFor - quiet,
@@ -185,11 +185,11 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 		"the kubelet does not take it": {
 			pod:   `{status: {phase: Failed, reason: OutOfmemory, message: "Pod was rejected: Node didn't have enough resource: memory, requested: 268435456, used: 0, capacity: 1000"}}`,
-			class: "Transient", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 was refused by node node-a (OutOfmemory) before it reported: Pod was rejected: Node didn't have enough resource: memory",
+			class: "Transient", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 was rejected by node node-a (OutOfmemory) before it reported: Pod was rejected: Node didn't have enough resource: memory",
 		},
 		"the node is about to shut down": {
 			pod:   `{status: {phase: Failed, reason: NodeShutdown, message: "Pod was rejected: Pod was rejected as the node is shutting down."}}`,
-			class: "Transient", reason: "Retrying", requeue: retry, message: "was refused by node node-a (NodeShutdown)",
+			class: "Transient", reason: "Retrying", requeue: retry, message: "was rejected by node node-a (NodeShutdown)",
 		},
 
 		// At work.
@@ -221,7 +221,7 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 		"it runs out of memory without a limit": {
 			pod:   `{status: {` + endedAs(`{exitCode: 137, reason: OOMKilled}`) + `}}`,
-			class: "PodLost", reason: "Retrying", requeue: retry, message: "it has no limit of its own, so its node or its pod had no more to give: raise spec.runner",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "it has no limit of its own, so the memory of its node or of its pod was exhausted: raise spec.runner",
 		},
 		"a sidecar runs out of memory": {
 			pod:   `{spec: {containers: [{name: engine}, {name: proxy, resources: {limits: {memory: 8Mi}}}]}, status: {phase: Failed, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0, reason: Completed}}}, {name: proxy, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}}`,
@@ -230,7 +230,7 @@ func TestFaultsOfPods(t *testing.T) {
 		"it is killed": {
 			pod:      `{status: {` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
 			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry,
-			message: "apply: pod net-7-plan-1 had its container engine killed (SIGKILL) before it reported: node node-a does not say that it was for memory; the node itself, or somebody on it, did it; retry 1 of 2",
+			message: "apply: pod net-7-plan-1 had its container engine killed (SIGKILL) before it reported: node node-a does not report a lack of memory; the node itself, or a user on it, did it; retry 1 of 2",
 		},
 		"it is killed after its grace period": {
 			pod:   `{` + deleted + `, status: {` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
@@ -238,15 +238,15 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 		"the machine starts anew": {
 			pod:      `{status: {` + endedAs(`{exitCode: 255, reason: Unknown}`) + `}}`,
-			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 was lost by node node-a, as when the machine starts anew before it reported; retry",
+			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 was lost by node node-a, as when the machine restarts before it reported; retry",
 		},
 		"the kubelet cannot find its container": {
 			pod:   `{status: {` + endedAs(`{exitCode: 137, reason: ContainerStatusUnknown, message: The container could not be located when the pod was terminated}`) + `}}`,
-			class: "PodLost", reason: "Retrying", requeue: retry, message: "was lost by node node-a, as when the machine starts anew before it reported: The container could not be located",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "was lost by node node-a, as when the machine restarts before it reported: The container could not be located",
 		},
 		"the runner fails": {
 			pod:   `{status: {` + endedAs(`{exitCode: 1, reason: Error, message: "what it printed last"}`) + `}}`,
-			class: "PodLost", reason: "Retrying", requeue: retry, message: "had its container engine end with exit code 1 (Error) before it reported: its log says more; retry",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "had its container engine end with exit code 1 (Error) before it reported: see its log; retry",
 		},
 		"the runner ends": {
 			pod:   `{status: {phase: Succeeded, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0, reason: Completed}}}]}}`,
@@ -311,7 +311,7 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 		"its node does not say that it has ended": {
 			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `], ` + atWork + `}}`, snapshot: applying, after: 11 * time.Minute, reason: "NodeUnreachable", requeue: late - 11*time.Minute,
-			message: "node node-a does not say that pod net-7-plan-1 has ended, which it had to by 2026-11-20 12:10:00Z: pod net-7-plan-1 may still be at work",
+			message: "node node-a does not report that pod net-7-plan-1 has ended, which it had to by 2026-11-20 12:10:00Z: pod net-7-plan-1 may still be at work",
 		},
 		"its node does not answer, and its time is over": {
 			pod: `{status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, snapshot: applying, after: late, reason: "NodeUnreachable", delete: true, requeue: time.Minute, message: "the state stays locked",
@@ -330,19 +330,19 @@ func TestFaultsOfPods(t *testing.T) {
 		"its kubelet started anew and did not take it back, and says nothing of what ran": {
 			pod:      `{status: {phase: Failed, reason: NodeAffinity, message: "Pod was rejected: Predicate NodeAffinity failed"}}`,
 			snapshot: func(w *decision.Snapshot) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late,
-			message: "was refused by node node-a (NodeAffinity) (Pod was rejected: Predicate NodeAffinity failed), and node node-a does not say that its containers have ended: it may be at work still, so nothing else is begun. When you know that they have, kubectl delete pod net-7-plan-1",
+			message: "was rejected by node node-a (NodeAffinity) (Pod was rejected: Predicate NodeAffinity failed), and node node-a does not report that its containers have ended: it may still be at work, so nothing else is begun. When you know that they have, kubectl delete pod net-7-plan-1",
 		},
 		"it was evicted, and nothing is said of what ran": {
 			pod:      `{status: {phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}}`,
-			snapshot: func(w *decision.Snapshot) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was evicted by node node-a (The node was low on resource: memory.), and node node-a does not say",
+			snapshot: func(w *decision.Snapshot) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was evicted by node node-a (The node was low on resource: memory.), and node node-a does not report",
 		},
 		"nothing but its phase is said": {
 			pod:      `{status: {phase: Failed}}`,
-			snapshot: func(w *decision.Snapshot) { planning(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was given up by node node-a, and node node-a does not say",
+			snapshot: func(w *decision.Snapshot) { planning(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was given up by node node-a, and node node-a does not report",
 		},
 		"the garbage collector says that it failed, of which nobody has said that it started": {
 			pod:    `{status: {phase: Failed, conditions: [{type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}]}}`,
-			reason: "PodTerminating", requeue: late, message: "was removed since its node node-a is gone (PodGC: node no longer exists), and node node-a does not say",
+			reason: "PodTerminating", requeue: late, message: "was removed since its node node-a is gone (PodGC: node no longer exists), and node node-a does not report",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -459,8 +459,8 @@ func TestAnInterruptIsExplained(t *testing.T) {
 		want     string
 	}{
 		"by its node":                      {snapshot(applying, interrupted(""), evicted), "interrupted: pod net-7-plan-1 was evicted by node node-a: The node was low on resource: memory."},
-		"by its node, which has not said":  {snapshot(applying, interrupted("")), "interrupted: pod net-7-plan-1 was told to end by its node"},
-		"by its node, which does not say":  {snapshot(applying, interrupted(""), pod(decision.PodEnded)), "interrupted: pod net-7-plan-1 was told to end by its node"},
+		"by its node, which has not said":  {snapshot(applying, interrupted("")), "interrupted: pod net-7-plan-1 was terminated by its node"},
+		"by its node, which does not say":  {snapshot(applying, interrupted(""), pod(decision.PodEnded)), "interrupted: pod net-7-plan-1 was terminated by its node"},
 		"by somebody who was known before": {snapshot(applying, interrupted("was deleted"), evicted), "interrupted: pod net-7-plan-1 was deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {

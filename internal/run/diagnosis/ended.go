@@ -16,14 +16,14 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// An ending is how a pod ended: words that follow its name, what its node or Kubernetes said of it, and the class of the
+// An ending is how a pod ended: words that follow its name, the message of its node or of Kubernetes, and the class of the
 // failure of an attempt that had not reported.
 type ending struct {
 	how, detail string
 	class       v1alpha1.FailureClass
 }
 
-// observeEnd tells how a pod ended, by the first of these that knows.
+// observeEnd returns how a pod ended, by the first of these functions that applies.
 func observeEnd(pod *corev1.Pod) decision.Pod {
 	for _, tells := range []func(*corev1.Pod) (ending, bool){
 		couldNotStart, wasEnded, wasDisrupted, ranOutOfMemory, wasForgotten, wasKilled, containerFailed,
@@ -56,7 +56,7 @@ func couldNotStart(pod *corev1.Pod) (ending, bool) {
 	return ending{}, false
 }
 
-// wasEnded: the kubelet says for the whole pod why it ended it, or did not take it.
+// wasEnded: the status of the whole pod has the kubelet's reason why it ended or rejected the pod.
 func wasEnded(pod *corev1.Pod) (ending, bool) {
 	reason, detail := pod.Status.Reason, pod.Status.Message
 	switch reason {
@@ -72,18 +72,18 @@ func wasEnded(pod *corev1.Pod) (ending, bool) {
 		return ending{"was ended by its activeDeadlineSeconds", detail, ""}, true
 	}
 	if len(containers(pod)) == 0 { // nothing of it was ever there
-		return ending{fmt.Sprintf("was refused by %s (%s)", nodeOf(pod), reason), detail, v1alpha1.FailureTransient}, true
+		return ending{fmt.Sprintf("was rejected by %s (%s)", nodeOf(pod), reason), detail, v1alpha1.FailureTransient}, true
 	}
 	return ending{fmt.Sprintf("ended (%s)", reason), detail, ""}, true
 }
 
-// wasDisrupted: somebody else than the pod's author wanted it to end.
+// wasDisrupted: Kubernetes or a user of it ended the pod, not Cairn.
 func wasDisrupted(pod *corev1.Pod) (ending, bool) {
 	how, detail := disruption(pod)
 	return ending{"was " + how, detail, ""}, how != ""
 }
 
-// disruption says by whom a pod has to end, as what follows "was"; empty when nobody says.
+// disruption returns by whom a pod has to end, as what follows "was"; empty when that is not known.
 func disruption(pod *corev1.Pod) (how, detail string) {
 	c := podCondition(pod, corev1.DisruptionTarget)
 	if c == nil || c.Status != corev1.ConditionTrue {
@@ -128,14 +128,14 @@ func limitOf(pod *corev1.Pod, container string) string {
 			return "the limit is " + limit.String()
 		}
 	}
-	return "it has no limit of its own, so its node or its pod had no more to give"
+	return "it has no limit of its own, so the memory of its node or of its pod was exhausted"
 }
 
 // wasForgotten: the node does not know what became of a container.
 func wasForgotten(pod *corev1.Pod) (ending, bool) {
 	for _, c := range containers(pod) {
 		if t := c.State.Terminated; t != nil && (t.Reason == "ContainerStatusUnknown" || t.Reason == "Unknown") {
-			return ending{fmt.Sprintf("was lost by %s, as when the machine starts anew", nodeOf(pod)), t.Message, ""}, true
+			return ending{fmt.Sprintf("was lost by %s, as when the machine restarts", nodeOf(pod)), t.Message, ""}, true
 		}
 	}
 	return ending{}, false
@@ -153,22 +153,22 @@ func wasKilled(pod *corev1.Pod) (ending, bool) {
 		if pod.DeletionTimestamp != nil {
 			return ending{how, fmt.Sprintf("it was deleted, and did not end within %ds", ptr.Deref(pod.DeletionGracePeriodSeconds, 0)), ""}, true
 		}
-		return ending{how, fmt.Sprintf("%s does not say that it was for memory; the node itself, or somebody on it, did it", nodeOf(pod)), ""}, true
+		return ending{how, fmt.Sprintf("%s does not report a lack of memory; the node itself, or a user on it, did it", nodeOf(pod)), ""}, true
 	}
 	return ending{}, false
 }
 
-// containerFailed: a container ended by itself. What it said last may be anything, and is in its log.
+// containerFailed: a container ended by itself. Its last output may be anything, and is in its log.
 func containerFailed(pod *corev1.Pod) (ending, bool) {
 	for _, c := range containers(pod) {
 		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-			return ending{fmt.Sprintf("had its container %s end with exit code %d (%s)", c.Name, t.ExitCode, cmp.Or(t.Reason, "Error")), "its log says more", ""}, true
+			return ending{fmt.Sprintf("had its container %s end with exit code %d (%s)", c.Name, t.ExitCode, cmp.Or(t.Reason, "Error")), "see its log", ""}, true
 		}
 	}
 	return ending{}, false
 }
 
-// exitedWith says that the engine's container ended with an exit code.
+// exitedWith reports whether the engine's container ended with an exit code.
 func exitedWith(pod *corev1.Pod, code int32) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.Name == runinfo.ShellContainer && c.State.Terminated != nil && c.State.Terminated.ExitCode == code

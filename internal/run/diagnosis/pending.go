@@ -14,14 +14,14 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// How long a pending pod may wait, from when it was made. A pod that may start at any moment is given up in the end, since
+// How long a pending pod may wait, from its creation. A pod that may start at any moment is deleted in the end, since
 // it has a place that others wait for; the next try gets a new one.
 const (
-	// brokenFor is for what no kubelet can ever start. One that is behind says the same for a moment.
+	// brokenFor is for what no kubelet can ever start. One whose cache is old reports the same for a moment.
 	brokenFor = 20 * time.Second
 	// pullFor is for an image that cannot be had, and for what may pass as quickly.
 	pullFor = 5 * time.Minute
-	// startFor is for all else: a node that an autoscaler has yet to make, a large image, a volume.
+	// startFor is for all else: a node that an autoscaler has yet to create, a large image, a volume.
 	startFor = 15 * time.Minute
 )
 
@@ -32,7 +32,7 @@ type obstacle struct {
 	image    bool // the image of a container is at fault
 }
 
-// obstacles by the reason that the kubelet or the scheduler gives. With any other one the pod may wait for startFor.
+// obstacles by the reason that the kubelet or the scheduler reports. With any other one the pod may wait for startFor.
 var obstacles = map[string]obstacle{
 	"InvalidImageName":           {brokenFor, v1alpha1.FailureConfigurationError, true},
 	"CreateContainerConfigError": {brokenFor, v1alpha1.FailureConfigurationError, false},
@@ -45,20 +45,20 @@ var obstacles = map[string]obstacle{
 	"CreateContainerError":       {pullFor, v1alpha1.FailureTransient, false},
 	"RunContainerError":          {pullFor, v1alpha1.FailureTransient, false},
 	"CrashLoopBackOff":           {pullFor, v1alpha1.FailureTransient, false}, // a sidecar
-	// Whoever set the gate takes it away, a queue above all: that may take as long as an attempt may.
+	// The controller that set the gate removes it, for example a queue: that may take as long as an attempt may.
 	corev1.PodReasonSchedulingGated: {0, v1alpha1.FailureTransient, false},
 }
 
-// behind is what a kubelet says that has not heard yet of a Secret or ConfigMap.
+// kubeletBehind begins the message of a kubelet whose cache does not have a Secret or ConfigMap yet.
 const kubeletBehind = "failed to sync "
 
-// observePending tells what a pod waits for that has not started.
+// observePending returns what a pod waits for that has not started.
 func observePending(pod *corev1.Pod) decision.Pod {
 	p := decision.Pod{State: decision.PodPending, Class: v1alpha1.FailureTransient, Patience: startFor}
 	reason, message, container := waitingFor(pod)
 	switch {
 	case reason != "":
-		p.Message = reason + ": " + cmp.Or(message, "nothing more is said")
+		p.Message = reason + ": " + cmp.Or(message, "there is no message")
 		o, ok := obstacles[reason]
 		if ok {
 			p.Patience, p.Class = o.patience, o.class
@@ -80,7 +80,8 @@ func observePending(pod *corev1.Pod) decision.Pod {
 	return p
 }
 
-// waitingFor says why a pending pod has not started, if there is more to say than that it takes a moment: its first waiting container's reason, or the scheduler's.
+// waitingFor returns why a pending pod has not started: the reason of its first waiting container that is not a normal stage of the
+// start, or the scheduler's.
 func waitingFor(pod *corev1.Pod) (reason, message, container string) {
 	for _, c := range containers(pod) {
 		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
@@ -93,9 +94,9 @@ func waitingFor(pod *corev1.Pod) (reason, message, container string) {
 	return "", "", ""
 }
 
-// unsaid words what a pod seems to wait for of which its status says nothing.
+// presumedWait is what a pod seems to wait for when its status has no reason.
 func presumedWait(pod *corev1.Pod) string {
-	const more = "; kubectl describe pod tells more"
+	const more = "; kubectl describe pod shows more"
 	ready := podCondition(pod, corev1.PodReadyToStartContainers)
 	switch {
 	case pod.Spec.NodeName == "":
@@ -103,10 +104,10 @@ func presumedWait(pod *corev1.Pod) string {
 	case ready != nil && ready.Status == corev1.ConditionTrue:
 		return fmt.Sprintf("node %s has not started its containers yet, as with an image that takes long to pull", pod.Spec.NodeName) + more
 	}
-	return fmt.Sprintf("node %s has not made its volumes and its network ready yet", pod.Spec.NodeName) + more
+	return fmt.Sprintf("node %s has not prepared its volumes and its network yet", pod.Spec.NodeName) + more
 }
 
-// works says that a container of a pod runs.
+// hasRunningContainer reports whether a container of a pod runs.
 func hasRunningContainer(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(containers(pod), func(c corev1.ContainerStatus) bool { return c.State.Running != nil })
 }

@@ -38,7 +38,7 @@ func (o *Orders) Interrupt(
 	}
 }
 
-// interruptOf says why an attempt of a pod is to stop, if it is, and whether there is nothing left to stop.
+// interruptOf returns why an attempt of a pod is to stop, if it is, and whether there is nothing left to stop.
 func interruptOf(run *v1alpha1.Run, pod types.UID, attempt int32) (reason string, over bool) {
 	a := runinfo.Current(&run.Status)
 	switch {

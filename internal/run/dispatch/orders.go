@@ -99,7 +99,7 @@ func (o *Orders) current(
 	return order, until, err
 }
 
-// NextKind decides what a pod is told that has done all up to the attempt after; until is when a Wait is over.
+// NextKind decides the next order of a pod that has completed the attempt after; until is when a Wait is over.
 func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int32, now time.Time) (kind runnerapi.OrderKind, until time.Time) {
 	a := runinfo.Current(&run.Status)
 	switch {
@@ -123,7 +123,7 @@ func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int
 	return runnerapi.OrderWait, decision.IdleUntil(stack, a)
 }
 
-// orderOf is the order for the Run's current attempt, but for its kind and what the install adds.
+// orderOf is the order for the Run's current attempt, without its kind and the settings of the installation.
 func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runnerapi.Order {
 	order := runnerapi.Order{
 		Attempt:   runinfo.Current(&run.Status).Number,
@@ -155,8 +155,8 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 	return order
 }
 
-// givesOutputs says that outputs are written after the Run: also after a destroy that somebody asked for, which leaves none,
-// so that nobody goes on reading what is no more. With a Stack that is deleted its objects go anyway.
+// writesOutputs reports whether outputs are written after the Run: also after a destroy that a user asked for, which leaves none,
+// so that old outputs are not read any longer. With a Stack that is deleted its objects go anyway.
 func writesOutputs(run *v1alpha1.Run, stack *v1alpha1.Stack) bool {
 	switch run.Spec.Operation {
 	case v1alpha1.OperationApply:
@@ -168,7 +168,7 @@ func writesOutputs(run *v1alpha1.Run, stack *v1alpha1.Stack) bool {
 	}
 }
 
-// causeOf words why there is a Run. It begins with the cause's type, by which scripts can tell.
+// causeOf words why there is a Run. It begins with the cause's type, which scripts can check.
 func causeOf(run *v1alpha1.Run) string {
 	c := run.Spec.Cause
 	if c.Message == "" {
@@ -209,7 +209,7 @@ func hooksOf(doc inputs.Document) []runnerapi.Hook {
 	return hooks
 }
 
-// buildOrder is the order for a build, but for its kind and what the install adds.
+// buildOrder is the order for a build, without its kind and the settings of the installation.
 func buildOrder(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runnerapi.Order {
 	order := runnerapi.Order{
 		Attempt:   runinfo.Current(&run.Status).Number,

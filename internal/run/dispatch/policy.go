@@ -9,15 +9,15 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// A PolicyVerdict gives what the policies say of a plan of a Run, from where the runner cannot write. Asked is false when there
-// are none to ask. A nil verdict says that they were not given the plan.
+// PolicyEvaluation returns the stored policy result of a plan, which the runner cannot write. evaluated is false when there
+// are no policies. A nil result means that the policies did not receive the plan.
 type PolicyEvaluation func(ctx context.Context, run *v1alpha1.Run, digest string) (result *runnerapi.PolicyResult, evaluated bool, err error)
 
-// mostFindings is how many a Run's status has.
+// maxFindings is how many findings a Run's status has.
 const maxFindings = 50
 
-// judge puts the verdict on a plan that was reported into the status. What the runner says of it counts for nothing: a plan
-// that the policies deny, or were never given, is a failed attempt.
+// applyPolicies writes the policy result of a reported plan to the status. What the runner reports of it is ignored: a plan
+// that the policies deny, or did not receive, is a failed attempt.
 func (r Reports) applyPolicies(ctx context.Context, run *v1alpha1.Run, done *runnerapi.Done) error {
 	a := runinfo.Current(&run.Status)
 	if a.Phase != v1alpha1.AttemptPlan || done.Plan == nil || !done.Plan.Changes || (a.Failure != nil && !isPolicy(a.Failure)) {
@@ -33,15 +33,15 @@ func (r Reports) applyPolicies(ctx context.Context, run *v1alpha1.Run, done *run
 	switch {
 	case result != nil && result.Denied() > 0:
 		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePolicyDenied, Message: denial(*result)}
-	case result == nil && a.Failure == nil: // one may be required since the runner was given its order; it asks the next time
-		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the policies were never given this plan"}
+	case result == nil && a.Failure == nil: // a policy may have been added since the runner received its order; the retry asks for it
+		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the policies did not receive this plan"}
 	}
 	return nil
 }
 
 func isPolicy(f *v1alpha1.Failure) bool { return f.Class == v1alpha1.FailurePolicyDenied }
 
-// denial words the first finding that refuses a plan.
+// denial is the message of the first finding that denies a plan.
 func denial(v runnerapi.PolicyResult) string {
 	for _, f := range v.Findings {
 		if f.Action != runnerapi.Deny {

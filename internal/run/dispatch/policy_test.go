@@ -55,10 +55,10 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 		"denied, and the runner reports success": {
 			verdict: one(denied), done: runnerapi.Done{Plan: planOne}, failure: "PolicyDenied rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
 		},
-		"never asked": {verdict: kept(nil), done: runnerapi.Done{Plan: planOne}, failure: "Transient the policies were never given this plan"},
+		"never asked": {verdict: kept(nil), done: runnerapi.Done{Plan: planOne}, failure: "Transient the policies did not receive this plan"},
 		"asked about another plan, which is allowed": {
 			verdict: kept(map[string]runnerapi.PolicyResult{"sha256:other": {Checked: 1}}), done: runnerapi.Done{Plan: planOne},
-			failure: "Transient the policies were never given this plan",
+			failure: "Transient the policies did not receive this plan",
 		},
 		"never asked, for a reason": {
 			verdict: kept(nil), done: runnerapi.Done{Plan: planOne, Failure: policyIs("the plan is too large to be checked")},

@@ -36,18 +36,18 @@ type Reports struct {
 	Client client.Client
 	// Live reads past the cache.
 	Live client.Reader
-	// Verdict of the policies on a plan.
+	// Policies returns the policy result of a plan.
 	Policies PolicyEvaluation
-	// Witness is told what was written; nil for none.
+	// Recorder records what was written; nil for none.
 	Recorder *telemetry.Recorder
 	// Clock; time.Now when nil.
 	Clock func() time.Time
-	// Retry says how often, and after which waits, a report is written that another write came before; client-go's default when zero.
+	// Retry is the backoff after a conflict; the default of client-go when zero.
 	Retry wait.Backoff
 }
 
-// Report takes what an attempt of the Run has done so far. To a server that has not heard of the Run, or of the attempt, another
-// one gave it: what is not in the cache may be at the API server.
+// Report takes what an attempt of the Run has done so far. Where the cache of this server does not have the Run, or the attempt,
+// another server sent the order: the API server is asked.
 func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID types.UID, attempt int32, report runnerapi.Report) error {
 	at, err := r.cached(ctx, run, podUID, attempt)
 	if err != nil {
@@ -100,7 +100,7 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 		if err != nil {
 			return err
 		}
-		// The pod is there: it is asking. A new one is the operator's to make.
+		// The pod exists: it is asking. Only the operator creates a new one.
 		run.Status, _ = decision.Settle(decision.Snapshot{Now: r.now(), Run: run, Stack: stack, Pod: decision.Pod{State: decision.PodRunning}})
 	}
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
@@ -113,14 +113,14 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	return err
 }
 
-// rejectUnrequestedCancel makes Canceled a Transient failure unless spec.cancel is set: a runner cannot cancel its own Run.
+// rejectUnrequestedCancel changes Canceled to a Transient failure unless spec.cancel is set: a runner cannot cancel its own Run.
 func rejectUnrequestedCancel(run *v1alpha1.Run) {
 	if a := runinfo.Current(&run.Status); a.Failure != nil && a.Failure.Class == v1alpha1.FailureCanceled && !run.Spec.Cancel {
 		a.Failure.Class = v1alpha1.FailureTransient
 	}
 }
 
-// explainInterrupt adds to the failure of a runner that was told to stop why its pod has to end, where the pod says that.
+// explainInterrupt adds to the failure of an interrupted runner why its pod has to end, where the pod has a reason.
 func (r Reports) explainInterrupt(ctx context.Context, run *v1alpha1.Run) {
 	a := runinfo.Current(&run.Status)
 	if a.Failure == nil || a.Failure.Reason != v1alpha1.FailureInterrupted {
@@ -201,7 +201,7 @@ func applyReport(s *v1alpha1.RunStatus, report runnerapi.Report, now time.Time) 
 	}
 }
 
-// isDigest says that a text names an image's content.
+// isDigest reports whether a text names an image's content.
 func isDigest(s string) bool {
 	sum, ok := strings.CutPrefix(s, "sha256:")
 	raw, err := hex.DecodeString(sum)
@@ -224,7 +224,7 @@ func planOf(p *runnerapi.Plan) *v1alpha1.Plan {
 	return plan
 }
 
-// longestVersion is how many characters a version may have in a Run's status.
+// maxVersionLength is how many characters a version may have in a Run's status.
 const maxVersionLength = 100
 
 // ranBy is the engine that Terragrunt ran; nil when the runner reports none that the status takes.

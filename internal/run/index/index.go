@@ -68,8 +68,8 @@ func ByPod(ctx context.Context, c client.Reader, namespace string, uid types.UID
 	return &runs.Items[0], nil
 }
 
-// StackOf is the Run's Stack; nil when it is gone or another one has its name. That is for the API server to say: a cache's view of Stacks may
-// be older than that of Runs, and have one that was deleted and made anew since.
+// StackOf is the Run's Stack; nil when it is gone or another one has its name. Only the API server decides that: a cache's view of
+// Stacks may be older than that of Runs, and have a Stack that was deleted and recreated since.
 func StackOf(ctx context.Context, cached, live client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
 	stack, err := StackIn(ctx, cached, run)
 	if err == nil && stack == nil {

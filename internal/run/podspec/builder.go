@@ -18,20 +18,20 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// BuildSettings are the install's part of a pod that builds an image.
+// BuildSettings are the installation's part of a pod that builds an image.
 type BuildSettings struct {
-	// Allowed says that the install builds images.
+	// Allowed lets Stacks build images.
 	Allowed bool
 	// Images has the image of each builder, for Stacks that name none.
 	Images map[v1alpha1.Builder]string
 	// Unconfined takes the pod out of the node's default profiles of seccomp and AppArmor, which keep a builder that is not root
-	// from making namespaces. Without it the pod fits Pod Security "baseline".
+	// from creating namespaces. Without it the pod fits Pod Security "baseline".
 	Unconfined bool
-	// UserNamespace gives the pod users of its own (hostUsers: false).
+	// UserNamespace runs the pod with users of its own (hostUsers: false).
 	UserNamespace bool
 }
 
-// BuilderImages are the builders' own images, where the install names no others.
+// BuilderImages are the builders' own images, where the installation names no others.
 var BuilderImages = map[v1alpha1.Builder]string{
 	v1alpha1.BuilderBuildah:  "quay.io/containers/buildah:v1.43.1",
 	v1alpha1.BuilderBuildKit: "docker.io/moby/buildkit:v0.25.1-rootless",
@@ -49,19 +49,19 @@ const (
 	DirPush = "push"
 )
 
-// kanikoMay is what Kaniko needs as root, to unpack images in its own container and to run their programs. All of it fits Pod Security "baseline".
+// kanikoCapabilities is what Kaniko needs as root, to unpack images in its own container and to run their programs. All of it fits Pod Security "baseline".
 var kanikoCapabilities = []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP", "SETGID", "SETUID", "SYS_CHROOT"}
 
-// makeBuilderPod is the pod of an attempt that builds an image. It has the credentials to push with, and nothing else of the Stack: no
-// variables, no environment, no account but the namespace's default, and of its template only what says where the pod runs.
+// newBuilderPod is the pod of an attempt that builds an image. It has the credentials to push with, and nothing else of the Stack: no
+// variables, no environment, no ServiceAccount but the namespace's default, and of its template only the fields about scheduling.
 func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, number int32, set Settings) (*corev1.Pod, error) {
 	if !set.Builds.Allowed {
-		return nil, &InvalidError{"spec.runner.build: this install builds no images (--allow-image-builds)"}
+		return nil, &InvalidError{"spec.runner.build: this installation builds no images (--allow-image-builds)"}
 	}
 	spec := doc.Build.Spec
 	image := cmp.Or(spec.BuilderImage, set.Builds.Images[spec.Builder])
 	if image == "" {
-		return nil, &InvalidError{fmt.Sprintf("spec.runner.build: the install names no image of %s: name one in builderImage", spec.Builder)}
+		return nil, &InvalidError{fmt.Sprintf("spec.runner.build: the installation names no image of %s: name one in builderImage", spec.Builder)}
 	}
 	pod := BuildPod(run, stack, inputs.Document{Image: image, Resources: doc.Resources}, v1alpha1.AttemptBuild, number, set)
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To(builderGrace)
@@ -72,7 +72,7 @@ func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document
 	}
 	if spec.PushSecret != nil {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: pushVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-			SecretName: spec.PushSecret.Name, Optional: ptr.To(true), // the runner says what is missing
+			SecretName: spec.PushSecret.Name, Optional: ptr.To(true), // the runner reports what was not found
 			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: runnerapi.DockerConfig}},
 		}}})
 		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts,
@@ -81,7 +81,7 @@ func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document
 	if err := schedule(pod, doc.Template); err != nil {
 		return nil, err
 	}
-	if !set.AllowUnrestricted && !set.Builds.Unconfined { // how confined it is the install says; annotations of old say it too
+	if !set.AllowUnrestricted && !set.Builds.Unconfined { // the installation decides that, and old annotations set it too
 		if why := podSecurityViolation(api.LevelBaseline, pod); why != "" {
 			return nil, &InvalidError{"of spec.runner.template: " + why}
 		}
@@ -89,7 +89,7 @@ func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document
 	return pod, nil
 }
 
-// builderMay is what a builder may do. Kaniko is root, confined as any container is. The others are nobody in particular, who may
+// builderSecurity is what a builder may do. Kaniko is root, confined as any container is. The others are an unprivileged user, who may
 // become the users that newuidmap has for them: in a namespace of users of their own they are root.
 func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSecurityContext, *corev1.SecurityContext) {
 	if builder == v1alpha1.BuilderKaniko {
@@ -115,7 +115,7 @@ func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSe
 	return pod, container
 }
 
-// schedule takes of a template what says where a pod runs, and what a cluster's policies may ask for.
+// schedule copies from a template the fields about scheduling, and what a cluster's policies may ask for.
 func schedule(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	if raw == nil {
 		return nil

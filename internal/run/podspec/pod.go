@@ -19,26 +19,26 @@ import (
 
 // Settings are the installation's part of a runner pod.
 type Settings struct {
-	// StoreURL is where runners find the store, https.
+	// StoreURL is the URL of the server for runners, https.
 	StoreURL string
-	// CABundle gives the PEM of the authorities that the store's certificate may be from.
+	// CABundle returns the PEM of the certificate authorities of the server.
 	CABundle func() []byte
 	// RunnerImage has cairn-runner, which is copied from it into the engine's container.
 	RunnerImage string
 	// RunnerCommand is cairn-runner within RunnerImage.
 	RunnerCommand string
-	// EngineHasRunner says that EngineImage has this version's runner where it would be copied to.
+	// EngineHasRunner reports whether EngineImage has this version's runner where it would be copied to.
 	EngineHasRunner bool
 	// EngineImage has the engine, for Stacks that name no image of their own.
 	EngineImage string
-	// RunnerPullPolicy and EnginePullPolicy say when these two images are pulled; the API server's default when empty.
+	// RunnerPullPolicy and EnginePullPolicy are those of the two images; the API server's default when empty.
 	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
-	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get its account's.
+	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get those of its ServiceAccount.
 	ImagePullSecrets []string
-	// AllowUnrestricted lets templates make pods that do not fit Pod Security "restricted", or that have a token for the
+	// AllowUnrestricted lets templates create pods that do not fit Pod Security "restricted", or that have a token for the
 	// Kubernetes API.
 	AllowUnrestricted bool
-	// TokenAudiences are those for which templates may ask for tokens of the pod's account.
+	// TokenAudiences are those for which templates may ask for tokens of the pod's ServiceAccount.
 	TokenAudiences []string
 	// Builds are for pods that build images.
 	Builds BuildSettings
@@ -49,10 +49,10 @@ const labelManagedBy = "app.kubernetes.io/managed-by"
 // gracePeriod is how long an engine that is interrupted may take to finish what is in flight and save its state.
 const gracePeriod int64 = 600
 
-// DefaultAccount is the ServiceAccount that is there in every namespace.
+// DefaultServiceAccount is the ServiceAccount that is there in every namespace.
 const DefaultServiceAccount = "default"
 
-// Where things are in a runner pod.
+// Directories of a runner pod.
 const (
 	dirToken  = runinfo.DirCairn + "/token"
 	dirInputs = runinfo.DirCairn + "/inputs"
@@ -153,7 +153,7 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 	return pod
 }
 
-// leaveOutCopy takes out what copies the runner. A kubelet looks once a second whether an init container has ended, and until then
+// removeCopy takes out what copies the runner. A kubelet checks once a second whether an init container has ended, and until then
 // nothing else starts.
 func removeCopy(spec *corev1.PodSpec) {
 	spec.InitContainers = nil
@@ -161,7 +161,7 @@ func removeCopy(spec *corev1.PodSpec) {
 	spec.Containers[0].VolumeMounts = slices.DeleteFunc(spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == binVolume })
 }
 
-// owner makes a pod the Run's. It does not block the Run's deletion: to say so takes update of runs/finalizers where the API
+// owner is the reference from a pod to its Run. It does not block the Run's deletion: that would need update of runs/finalizers where the API
 // server has the admission plugin OwnerReferencesPermissionEnforcement, as OpenShift's has, and the operator has it not.
 func owner(run *v1alpha1.Run) metav1.OwnerReference {
 	ref := *metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))
@@ -184,7 +184,7 @@ func restricted() *corev1.SecurityContext {
 	}
 }
 
-// readOnly is for a container that writes to volumes only. Of the engine's image nobody knows that.
+// readOnly is for a container that writes to volumes only. That is not known of the engine's image.
 func readOnly(c *corev1.SecurityContext) *corev1.SecurityContext {
 	c.ReadOnlyRootFilesystem = ptr.To(true)
 	return c
@@ -199,7 +199,7 @@ func resourcesOf(doc inputs.Document) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: quantities(doc.Resources.Requests), Limits: quantities(doc.Resources.Limits)}
 }
 
-// quantities reads amounts; the API server let none in that cannot be read.
+// quantities parses amounts; the API server rejects invalid ones.
 func quantities(amounts map[corev1.ResourceName]v1alpha1.Amount) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, amount := range amounts {

@@ -11,14 +11,14 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// A TemplateRead is an object that a template's pod is made with: the pod cannot start without it.
+// A TemplateRead is an object that a template's pod reads: the pod cannot start without it.
 type TemplateRead struct {
 	Kind, Name string
-	// Why says what reads it.
+	// Why is the field that reads it.
 	Why string
 	// Optional ones may be missing.
 	Optional bool
-	// Decides says that another version of it may make another result: the engine has it in its environment.
+	// Decides reports whether another version of it may change the result: the engine has it in its environment.
 	Decides bool
 }
 
@@ -81,12 +81,12 @@ func TemplateReads(raw *apiextensionsv1.JSON) []TemplateRead {
 	return reads
 }
 
-// engineSecrets are what of a template the engine could print and nobody may read: variables that are from Secrets, by name,
+// engineSecrets are what of a template the engine could print and no user may read: variables that are from Secrets, by name,
 // and the Secrets in the volumes that it mounts.
 func engineSecrets(raw *apiextensionsv1.JSON) (env, mounted []string) {
 	t, err := readTemplate(raw)
 	if err != nil {
-		return nil, nil // no pod is made of it
+		return nil, nil // no pod is created from it
 	}
 	i := slices.IndexFunc(t.Spec.Containers, func(c corev1.Container) bool { return c.Name == runinfo.ShellContainer })
 	if i < 0 {

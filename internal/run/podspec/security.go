@@ -14,11 +14,11 @@ import (
 // security is what the API server itself checks pods with, where a namespace asks for it.
 var security = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
 
-// tooMuch says what a pod has that a runner is not to have; empty when there is nothing. Audiences are those for which it
+// unrestrictedReason returns what a pod has that a runner is not to have; empty when there is nothing. Audiences are those for which it
 // may have tokens of its account, beside the store's.
 func unrestrictedReason(pod *corev1.Pod, audiences []string) string {
 	if on := pod.Spec.AutomountServiceAccountToken; on == nil || *on {
-		return "spec.automountServiceAccountToken would bring a token for the Kubernetes API into the pod"
+		return "spec.automountServiceAccountToken would add a token for the Kubernetes API to the pod"
 	}
 	for _, v := range pod.Spec.Volumes {
 		if why := credentialViolation(v, audiences); why != "" && v.Name != tokenVolumeName {
@@ -28,7 +28,7 @@ func unrestrictedReason(pod *corev1.Pod, audiences []string) string {
 	return podSecurityViolation(api.LevelRestricted, pod)
 }
 
-// credentialIn says what a volume would bring by which the pod could be somebody to the Kubernetes API.
+// credentialViolation returns which credential for the Kubernetes API a volume would add to the pod.
 func credentialViolation(v corev1.Volume, audiences []string) string {
 	if v.Projected == nil {
 		return ""
@@ -36,18 +36,18 @@ func credentialViolation(v corev1.Volume, audiences []string) string {
 	for _, s := range v.Projected.Sources {
 		switch token, certificate := s.ServiceAccountToken, s.PodCertificate; {
 		case token != nil && token.Audience == "":
-			return "would bring a token for the Kubernetes API into the pod"
-		case token != nil && !slices.Contains(audiences, token.Audience): // which audiences the API server takes for its own, only the install knows
-			return fmt.Sprintf("asks for a token for the audience %q, and the install lets templates have none for it (--runner-token-audience)", token.Audience)
+			return "would add a token for the Kubernetes API to the pod"
+		case token != nil && !slices.Contains(audiences, token.Audience): // only the installation knows the API server's own audiences
+			return fmt.Sprintf("asks for a token for the audience %q, and the installation does not allow that for templates (--runner-token-audience)", token.Audience)
 		case certificate != nil && strings.HasPrefix(certificate.SignerName, "kubernetes.io/"):
-			return "would bring a certificate for the Kubernetes API into the pod"
+			return "would add a certificate for the Kubernetes API to the pod"
 		}
 	}
 	return ""
 }
 
-// beyond says why a pod does not fit a level of Pod Security, of the newest version; empty when it does. Two things
-// are not looked at: they relax what is asked for, and a cluster that does not know hostUsers would leave it out.
+// podSecurityViolation returns why a pod does not fit a level of Pod Security, of the newest version; empty when it does. Two fields
+// are not checked: they relax what is asked for, and a cluster that does not know hostUsers would leave it out.
 func podSecurityViolation(level api.Level, pod *corev1.Pod) string {
 	evaluator, err := security()
 	if err != nil {

@@ -19,12 +19,12 @@ import (
 )
 
 // spec.runner.template is laid over the pod that Cairn builds, as `kubectl patch --type=strategic` would. What comes out is
-// compared with what went in: what a rule below calls Cairn's own has to be as it was, however the template says it.
+// compared with what went in: what a rule below calls Cairn's own has to be as it was, however the template changes it.
 
 // largestTemplate is how many bytes a template may have.
 const largestTemplate = 64 << 10
 
-// InvalidError says why no pod can be created from what a Stack asks for. The same inputs always fail.
+// InvalidError is why no pod can be created from what a Stack asks for. The same inputs always fail.
 type InvalidError struct{ why string }
 
 func (u *InvalidError) Error() string { return u.why }
@@ -42,12 +42,12 @@ func New(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1
 		return pod, nil
 	}
 	if why := unrestrictedReason(pod, set.TokenAudiences); why != "" {
-		return nil, &InvalidError{why + "; change spec.runner.template, or let the install allow it (--allow-unrestricted-runners)"}
+		return nil, &InvalidError{why + "; change spec.runner.template, or allow it in the installation (--allow-unrestricted-runners)"}
 	}
 	return pod, nil
 }
 
-// CheckTemplate says what is wrong with the template of a document, whatever the install allows.
+// CheckTemplate returns what is wrong with the template of a document, whatever the installation allows.
 func CheckTemplate(doc inputs.Document) error {
 	if doc.Template == nil {
 		return nil
@@ -56,7 +56,7 @@ func CheckTemplate(doc inputs.Document) error {
 	return applyTemplate(BuildPod(&v1alpha1.Run{}, &v1alpha1.Stack{}, doc, v1alpha1.AttemptPlan, 1, set), doc.Template)
 }
 
-// readTemplate reads a template. There is no field in it that nobody knows: one with a slip of the pen would mean nothing.
+// readTemplate reads a template. Unknown fields are errors: a field with a typing error would be ignored.
 func readTemplate(raw *apiextensionsv1.JSON) (corev1.PodTemplateSpec, error) {
 	if raw == nil {
 		return corev1.PodTemplateSpec{}, nil
@@ -79,7 +79,7 @@ func invalidTemplate(format string, args ...any) error {
 	return &InvalidError{"spec.runner.template: " + fmt.Sprintf(format, args...)}
 }
 
-// lay lays a template over a pod.
+// applyTemplate lays a template over a pod.
 func applyTemplate(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	if raw == nil {
 		return nil
@@ -141,7 +141,7 @@ func builtFirst[T any](was, is []T, name func(T) string) {
 	slices.SortStableFunc(is, func(a, b T) int { return at(a) - at(b) })
 }
 
-// lockDown gives containers that say nothing of their rights as few as the engine has.
+// restrictContainers sets the security context of the engine on containers that have none.
 func restrictContainers(containers []corev1.Container) {
 	for i := range containers {
 		if containers[i].SecurityContext == nil {
@@ -171,9 +171,9 @@ func ownsMetadata(was, is *corev1.PodTemplateSpec) string {
 func ownsPod(was, is *corev1.PodTemplateSpec) string {
 	own := map[string]string{
 		"restartPolicy":         "a retry is a new pod",
-		"activeDeadlineSeconds": "spec.timeout of the Stack says how long a Run may take",
-		"serviceAccountName":    "spec.runner.serviceAccountName of the Stack says it",
-		"serviceAccount":        "spec.runner.serviceAccountName of the Stack says it",
+		"activeDeadlineSeconds": "set spec.timeout of the Stack",
+		"serviceAccountName":    "set spec.runner.serviceAccountName of the Stack",
+		"serviceAccount":        "set spec.runner.serviceAccountName of the Stack",
 		"nodeName":              "choose nodes by nodeSelector, affinity and tolerations",
 		"os":                    "runners are for Linux",
 		"ephemeralContainers":   "they come with kubectl debug only",
@@ -196,7 +196,8 @@ func ownsContainers(_, is *corev1.PodTemplateSpec) string {
 	}
 	for _, c := range is.Spec.Containers {
 		if c.Name != runinfo.ShellContainer {
-			return fmt.Sprintf("spec.containers[%s]: only %s may be there; make it an init container with restartPolicy Always, a sidecar that ends with the engine", c.Name, runinfo.ShellContainer)
+			return fmt.Sprintf("spec.containers[%s]: only %s may exist; use an init container with restartPolicy Always, a sidecar that ends with the engine",
+				c.Name, runinfo.ShellContainer)
 		}
 	}
 	return ""
@@ -204,7 +205,7 @@ func ownsContainers(_, is *corev1.PodTemplateSpec) string {
 
 func ownsEngine(was, is *corev1.PodTemplateSpec) string {
 	free := []string{"env", "imagePullPolicy", "resources", "securityContext", "volumeDevices", "volumeMounts"}
-	instead := map[string]string{"image": "spec.runner.image of the Stack says it", "envFrom": "spec.envFrom of the Stack says it"}
+	instead := map[string]string{"image": "set spec.runner.image of the Stack", "envFrom": "set spec.envFrom of the Stack"}
 	for _, field := range differing(was.Spec.Containers[0], is.Spec.Containers[0]) {
 		if slices.Contains(free, field) {
 			continue
@@ -218,7 +219,7 @@ func ownsEngine(was, is *corev1.PodTemplateSpec) string {
 	return ""
 }
 
-// ownsRunner: the container that brings the runner goes first.
+// ownsRunner: the container that copies the runner goes first.
 func ownsRunner(was, is *corev1.PodTemplateSpec) string {
 	if len(is.Spec.InitContainers) == 0 {
 		return "spec.initContainers may not be null"
@@ -231,7 +232,7 @@ func ownsRunner(was, is *corev1.PodTemplateSpec) string {
 	return ""
 }
 
-// ownsEnvironment: what Cairn and spec.env say to the engine. The folder that is its HOME may be another.
+// ownsEnvironment: the variables of Cairn and of spec.env. The folder that is its HOME may be another.
 func ownsEnvironment(was, is *corev1.PodTemplateSpec) string {
 	before := map[string][]corev1.EnvVar{}
 	for _, e := range was.Spec.Containers[0].Env {
@@ -263,7 +264,7 @@ func ownsVolumes(was, is *corev1.PodTemplateSpec) string {
 	for _, v := range is.Spec.Volumes {
 		before, ours := own[v.Name]
 		if (ours && len(differing(before, v)) > 0) || (!ours && strings.HasPrefix(v.Name, inputsVolume)) {
-			return fmt.Sprintf("spec.volumes[%s] is Cairn's own: give yours another name", v.Name)
+			return fmt.Sprintf("spec.volumes[%s] is Cairn's own: rename yours", v.Name)
 		}
 		delete(own, v.Name)
 	}

@@ -134,14 +134,14 @@ func TestWhatIsCairnsOwn(t *testing.T) {
 		"no spec":                           {`{spec: null}`, "is Cairn's own"},
 		"restarts":                          {`{spec: {restartPolicy: OnFailure}}`, "spec.restartPolicy is Cairn's own"},
 		"a deadline":                        {`{spec: {activeDeadlineSeconds: 60}}`, "spec.timeout of the Stack"},
-		"another account":                   {`{spec: {serviceAccountName: admin}}`, "spec.runner.serviceAccountName of the Stack says it"},
-		"another account, as it was called": {`{spec: {serviceAccount: admin}}`, "spec.runner.serviceAccountName of the Stack says it"},
+		"another account":                   {`{spec: {serviceAccountName: admin}}`, "set spec.runner.serviceAccountName of the Stack"},
+		"another account, as it was called": {`{spec: {serviceAccount: admin}}`, "set spec.runner.serviceAccountName of the Stack"},
 		"a node":                            {`{spec: {nodeName: a}}`, "spec.nodeName is Cairn's own"},
 		"Windows":                           {`{spec: {os: {name: windows}}}`, "spec.os is Cairn's own"},
 		"a debugger":                        {`{spec: {ephemeralContainers: [{name: a, image: b}]}}`, "spec.ephemeralContainers is Cairn's own"},
 		"no time to end":                    {`{spec: {terminationGracePeriodSeconds: 30}}`, "may not be less than 600"},
 		"any time to end":                   {`{spec: {terminationGracePeriodSeconds: null}}`, "may not be less than 600"},
-		"another container":                 {`{spec: {containers: [{name: proxy, image: b}]}}`, "spec.containers[proxy]: only engine may be there"},
+		"another container":                 {`{spec: {containers: [{name: proxy, image: b}]}}`, "spec.containers[proxy]: only engine may exist"},
 		"no container":                      {`{spec: {containers: null}}`, "spec.containers may not be null"},
 		"no runner":                         {`{spec: {initContainers: null}}`, "spec.initContainers may not be null"},
 		"another runner":                    {`{spec: {initContainers: [{name: runner, image: mine}]}}`, "spec.initContainers[runner] is Cairn's own"},
@@ -149,8 +149,8 @@ func TestWhatIsCairnsOwn(t *testing.T) {
 		"another command":                   {engine(`command: [sh]`), "spec.containers[engine].command is Cairn's own"},
 		"no command":                        {engine(`command: null`), "spec.containers[engine].command is Cairn's own"},
 		"arguments":                         {engine(`args: [a]`), "spec.containers[engine].args is Cairn's own"},
-		"an image":                          {engine(`image: mine`), "spec.runner.image of the Stack says it"},
-		"an environment from elsewhere":     {engine(`envFrom: [{secretRef: {name: a}}]`), "spec.envFrom of the Stack says it"},
+		"an image":                          {engine(`image: mine`), "set spec.runner.image of the Stack"},
+		"an environment from elsewhere":     {engine(`envFrom: [{secretRef: {name: a}}]`), "set spec.envFrom of the Stack"},
 		"a probe that kills":                {engine(`livenessProbe: {exec: {command: ["false"]}}`), "livenessProbe is Cairn's own"},
 		"a hook that delays the end":        {engine(`lifecycle: {preStop: {exec: {command: [sleep, "600"]}}}`), "lifecycle is Cairn's own"},
 		"a variable of Cairn's":             {engine(`env: [{name: CAIRN_STORE_CA, value: mine}]`), "env CAIRN_STORE_CA of container engine is Cairn's own"},
@@ -222,19 +222,19 @@ func TestUnrestrictedPods(t *testing.T) {
 		"a folder of the node":               {volume(`hostPath: {path: /}`), "hostPath"},
 		"a volume that is a client":          {volume(`nfs: {server: a, path: /}`), "nfs"},
 		"a kernel setting":                   {`{spec: {securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}}}`, "kernel.msgmax"},
-		"a token for the API":                {`{spec: {automountServiceAccountToken: true}}`, "spec.automountServiceAccountToken would bring a token for the Kubernetes API"},
-		"a token, by default":                {`{spec: {automountServiceAccountToken: null}}`, "spec.automountServiceAccountToken would bring a token"},
-		"a token in a volume":                {volume(`projected: {sources: [{serviceAccountToken: {path: a}}]}`), "volume v would bring a token for the Kubernetes API"},
-		"a token among others":               {volume(`projected: {sources: [{configMap: {name: a}}, {serviceAccountToken: {path: a, audience: ""}}]}`), "volume v would bring a token"},
+		"a token for the API":                {`{spec: {automountServiceAccountToken: true}}`, "spec.automountServiceAccountToken would add a token for the Kubernetes API"},
+		"a token, by default":                {`{spec: {automountServiceAccountToken: null}}`, "spec.automountServiceAccountToken would add a token"},
+		"a token in a volume":                {volume(`projected: {sources: [{serviceAccountToken: {path: a}}]}`), "volume v would add a token for the Kubernetes API"},
+		"a token among others":               {volume(`projected: {sources: [{configMap: {name: a}}, {serviceAccountToken: {path: a, audience: ""}}]}`), "volume v would add a token"},
 		"a token by the API's audience":      {volume(`projected: {sources: [{serviceAccountToken: {path: a, audience: "https://kubernetes.default.svc"}}]}`), `for the audience "https://kubernetes.default.svc"`},
 		"a token for the store":              {volume(`projected: {sources: [{serviceAccountToken: {path: a, audience: cairn}}]}`), `for the audience "cairn"`},
-		"a certificate for the API":          {volume(`projected: {sources: [{podCertificate: {signerName: kubernetes.io/kube-apiserver-client-pod, keyType: ED25519, credentialBundlePath: a}}]}`), "volume v would bring a certificate for the Kubernetes API"},
+		"a certificate for the API":          {volume(`projected: {sources: [{podCertificate: {signerName: kubernetes.io/kube-apiserver-client-pod, keyType: ED25519, credentialBundlePath: a}}]}`), "volume v would add a certificate for the Kubernetes API"},
 		"rights in an annotation of old":     {`{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/engine: unconfined}}}`, "AppArmor"},
 		"a container with rights of its own": {sidecar(`securityContext: {readOnlyRootFilesystem: true}`), `container "a" must set securityContext.allowPrivilegeEscalation=false`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := podWith(t, tt.template, nil)
-			expectUnfit(t, err, tt.want, "change spec.runner.template, or let the install allow it (--allow-unrestricted-runners)")
+			expectUnfit(t, err, tt.want, "change spec.runner.template, or allow it in the installation (--allow-unrestricted-runners)")
 			if _, err := podWith(t, tt.template, func(s *Settings) { s.AllowUnrestricted = true }); err != nil {
 				t.Errorf("where the install allows it: %v", err)
 			}
@@ -253,7 +253,7 @@ func TestTokensForAudiences(t *testing.T) {
 	_, err := podWith(t, text, func(s *Settings) { s.TokenAudiences = []string{"vaults"} })
 	expectUnfit(t, err, `volume v asks for a token for the audience "vault"`)
 	_, err = podWith(t, strings.ReplaceAll(text, "vault", `""`), func(s *Settings) { s.TokenAudiences = []string{""} })
-	expectUnfit(t, err, "volume v would bring a token for the Kubernetes API into the pod")
+	expectUnfit(t, err, "volume v would add a token for the Kubernetes API to the pod")
 }
 
 // What the engine may print and nobody may read is told to the runner, wherever it comes from.

@@ -13,18 +13,18 @@ import (
 )
 
 // A Volume is a Secret or ConfigMap that the kubelet mounts in a folder below the inputs folder of the runner. The pod and
-// the order are both made from the list of places, so that they cannot disagree.
+// the order are both created from the list of volumes, so that they cannot disagree.
 type Volume struct {
 	dir       string
 	secret    string
 	configMap string
 	// keys to put there; all when empty. A key that is missing is for the runner to name.
 	keys []string
-	// hidden says that the runner has to know all values in the folder as secret, whatever else it is for.
+	// hidden reports whether the runner has to know all values in the folder as secret, whatever else it is for.
 	hidden bool
 }
 
-// Volumes are all folders with the inputs of a Run, and what an order says of them.
+// Volumes are all folders with the inputs of a Run, and what an order has of them.
 type Volumes struct {
 	list        []Volume
 	files       []runnerapi.VariableFiles
@@ -135,7 +135,7 @@ func (p *Volumes) addVariables(doc inputs.Document) {
 	}
 }
 
-// Tell writes the volumes to an order.
+// AddTo writes the volumes to an order.
 func (p Volumes) AddTo(order *runnerapi.Order) {
 	order.VariableFiles, order.Variables = p.files, p.variables
 	order.SecretEnv, order.ModuleCredentials, order.Backend = p.secretEnv, p.credentials, p.backend

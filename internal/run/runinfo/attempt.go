@@ -25,12 +25,12 @@ func Active(run *v1alpha1.Run, pod types.UID) *v1alpha1.Attempt {
 	return a
 }
 
-// Heard says that a runner in the pod of an attempt has reported something.
+// HasReported reports whether a runner in the pod of an attempt has reported something.
 func HasReported(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
 	return slices.ContainsFunc(run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.PodUID == a.PodUID && len(b.Steps) > 0 })
 }
 
-// IsShell says that a Run holds a shell.
+// IsShell reports whether a Run holds a shell.
 func IsShell(r *v1alpha1.Run) bool { return r.Spec.Operation == v1alpha1.OperationShell }
 
 // NextNumber is the number of the attempt after the current one.

@@ -12,7 +12,7 @@ import (
 // Name of the n-th Run of a Stack.
 func Name(stack string, n int) string { return fmt.Sprintf("%s-%d", stack, n) }
 
-// Number of a Run by its name; 0 when the name is none that Name makes.
+// Number of a Run by its name; 0 when Name does not return such a name.
 func Number(name string) int {
 	n, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
 	if err != nil || n < 0 {
@@ -33,14 +33,13 @@ func CommitOf(revision string) string {
 	return commit
 }
 
-// Labels of a runner pod.
 // Labels of the objects of a Run.
 const (
 	LabelStack = "cairn.dev/stack"
 	LabelRun   = "cairn.dev/run"
 )
 
-// LabelValue shortens a name to what a label may hold; labels are for people and selectors, nothing is decided by them.
+// LabelValue shortens a name to what a label may hold; labels are for users and selectors, nothing is decided by them.
 func LabelValue(name string) string {
 	const limit = 63
 	if len(name) <= limit {

@@ -6,19 +6,19 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// IsDriftCheck says that a Run only looks for drift.
+// IsDriftCheck reports whether a Run only looks for drift.
 func IsDriftCheck(run *v1alpha1.Run) bool {
 	return run.Spec.Cause.Type == v1alpha1.CauseDrift && run.Spec.Operation == v1alpha1.OperationPlan
 }
 
-// IsApply says whether an attempt applies a plan.
+// IsApply reports whether an attempt applies a plan.
 func IsApply(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }
 
-// Began says that an apply began, so that something may have been changed.
+// Began reports whether an apply began, so that something may have been changed.
 func Began(r *v1alpha1.Run) bool { return slices.ContainsFunc(r.Status.Attempts, Changes) }
 
-// Changes says that an attempt may have changed something: it is an apply, and did not report that it ended before the
-// engine's turn. What a pod that was lost did after its last report nobody knows.
+// Changes reports whether an attempt may have changed something: it is an apply, and did not report that it ended before the
+// engine started. What a lost pod did after its last report is not known.
 func Changes(a v1alpha1.Attempt) bool {
 	if !IsApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailurePodLost {
 		return IsApply(a)
@@ -26,7 +26,7 @@ func Changes(a v1alpha1.Attempt) bool {
 	return !slices.ContainsFunc(a.Steps, func(s v1alpha1.Step) bool { return s.Name == "apply" && s.State == v1alpha1.StepSkipped })
 }
 
-// Telling are the steps of a finished Run's last attempt that something is decided on afterwards.
+// FinalSteps are the steps of a finished Run's last attempt that something is decided on afterwards.
 func FinalSteps(run *v1alpha1.Run) []v1alpha1.Step {
 	n := len(run.Status.Attempts)
 	if n == 0 {
@@ -35,7 +35,7 @@ func FinalSteps(run *v1alpha1.Run) []v1alpha1.Step {
 	return RetainedSteps(run.Status.Attempts[n-1].Steps)
 }
 
-// LastingSteps are the steps of an attempt that decisions are made on after the Run has finished.
+// RetainedSteps are the steps of an attempt that decisions use after the Run has finished.
 func RetainedSteps(all []v1alpha1.Step) []v1alpha1.Step {
 	var steps []v1alpha1.Step
 	for _, s := range all {
@@ -46,8 +46,8 @@ func RetainedSteps(all []v1alpha1.Step) []v1alpha1.Step {
 	return steps
 }
 
-// outlives says that a step is looked at after the Run: an apply that was skipped has changed nothing, and outputs that could not
-// be written are the Stack's to tell.
+// isRetained reports whether a step is used after the Run: an apply that was skipped has changed nothing, and outputs that could not
+// be written are reported by the Stack.
 func isRetained(s v1alpha1.Step) bool {
 	return s.Name == "outputs" || (s.Name == "apply" && s.State == v1alpha1.StepSkipped)
 }

@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// Summary says in a few words what a plan would do, as in "3 to add, 1 to destroy (1 to replace)".
+// Summary is a short text of what a plan would do, as in "3 to add, 1 to destroy (1 to replace)".
 func Summary(p *v1alpha1.Plan) string {
 	counts := Counts(p).String()
 	text := "no changes"
@@ -32,7 +32,7 @@ func Counts(p *v1alpha1.Plan) engine.Counts {
 	return engine.Counts{Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget}
 }
 
-// ByScript says that a script applies the Run's plan; empty where the engine does.
+// ByScript reports whether a script applies the Run's plan; empty where the engine does.
 func ByScript(r *v1alpha1.Run) string {
 	switch {
 	case r.Status.Plan == nil || !r.Status.Plan.Script:
@@ -43,7 +43,7 @@ func ByScript(r *v1alpha1.Run) string {
 	return "a script runs in place of the engine (spec.commands.apply)"
 }
 
-// Orphans says which resources an apply made whose engine was killed, and that could not be taken into the state; empty when
+// Orphans returns which resources an apply created whose engine was killed, and that could not be taken into the state; empty when
 // there are none.
 func Orphans(p *v1alpha1.Plan) string {
 	if p == nil || len(p.Orphaned) == 0 {
@@ -54,10 +54,10 @@ func Orphans(p *v1alpha1.Plan) string {
 	if n := len(p.Orphaned) - 1; n > 0 {
 		what += fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("an apply that was killed made %s, which could not be taken into the state (%s)", what, Clip(first.Reason, 300))
+	return fmt.Sprintf("an apply that was killed created %s, which could not be taken into the state (%s)", what, Clip(first.Reason, 300))
 }
 
-// InWords lists kinds of change as in "Create, Replace and Delete".
+// ListKinds lists kinds of change as in "Create, Replace and Delete".
 func ListKinds(kinds []v1alpha1.ChangeKind) string {
 	text := ""
 	for i, kind := range kinds {

@@ -9,22 +9,22 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Request is what a person asks of a Stack with annotations: a Run, now.
+// Request is the Run that a user asks a Stack for, with annotations.
 type Request struct {
-	// At tells this request from others. It is what the person wrote, a time by convention.
+	// At identifies the request. It is the value of the annotation, a time by convention.
 	At string
 	// Operation that is asked for.
 	Operation v1alpha1.Operation
-	// By is who asks; empty when the API server could not tell.
+	// By is who asks; empty when that is not known.
 	By string
-	// Refused says why nothing comes of it, ever; empty when something does.
+	// Rejected is why no Run is ever created for it; empty when one is.
 	Rejected string
 }
 
 // MaxClockSkew is how far ahead of now a request's time may be: as much as clocks may differ.
 const MaxClockSkew = 5 * time.Minute
 
-// Requested is the request that waits to be taken up; false when there is none. What was there when the Stack was made is
+// Requested is the request that waits to be taken up; false when there is none. What a Stack had at its creation is
 // none: the first Run takes it up, and a Stack that comes back from a backup does not repeat what was asked for long ago.
 func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
 	at, last := stack.Annotations[v1alpha1.RequestedAtAnnotation], stack.Status.LastHandledRequest
@@ -33,13 +33,13 @@ func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
 	}
 	q := LastRequested(stack)
 	if t, ahead := aheadOf(at, now); ahead {
-		q.Rejected = fmt.Sprintf("%s is %s, and it is %s: look at the clock of who asks, and ask again", v1alpha1.RequestedAtAnnotation,
+		q.Rejected = fmt.Sprintf("%s is %s, and it is %s: check the clock of the client, and ask again", v1alpha1.RequestedAtAnnotation,
 			t.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	return q, true
 }
 
-// Handled is what a status says of a request that is handled now; the last one, when it is that. A request whose time is far ahead of
+// Handled is the status of a request that is handled now; the last one, when it is that. A request whose time is far ahead of
 // now is rejected.
 func Handled(last *v1alpha1.HandledRequest, at string, rejected bool, now time.Time) *v1alpha1.HandledRequest {
 	switch _, ahead := aheadOf(at, now); {
@@ -52,16 +52,16 @@ func Handled(last *v1alpha1.HandledRequest, at string, rejected bool, now time.T
 	}
 }
 
-// Settled says that a request is the last one that was handled.
+// Settled reports whether a request is the last one that was handled.
 func Settled(last *v1alpha1.HandledRequest, at string) bool { return last != nil && last.Value == at }
 
-// aheadOf says that a request's time is too far ahead of now to be one.
+// aheadOf reports whether a request's time is too far ahead of now to be one.
 func aheadOf(at string, now time.Time) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, at)
 	return t, err == nil && t.After(now.Add(MaxClockSkew))
 }
 
-// timeOf is when the last request that was handled is from; zero when it does not say. One that was rejected for its time hides
+// timeOf is when the last request that was handled is from; zero when it is no time. One that was rejected for its time hides
 // no later one: it counts from when it was rejected.
 func timeOf(last *v1alpha1.HandledRequest) time.Time {
 	if last == nil {
@@ -78,7 +78,7 @@ func timeOf(last *v1alpha1.HandledRequest) time.Time {
 	}
 }
 
-// isOlder says that a request is from before the last one, where both are times: somebody applied a manifest, or put back
+// isOlder reports whether a request is from before the last one, where both are times: a user applied a manifest, or restored
 // annotations, that asked for something long ago.
 func isOlder(at string, last *v1alpha1.HandledRequest) bool {
 	t, err := time.Parse(time.RFC3339, at)
@@ -100,7 +100,7 @@ func LastRequested(stack *v1alpha1.Stack) Request {
 	return q
 }
 
-// refusal says why nothing comes of a request. It would be dangerous to keep it for a time when something would.
+// rejection returns why nothing comes of a request. It would be dangerous to keep it for a time when something would.
 func rejection(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 	switch operation {
 	case v1alpha1.OperationPlan, v1alpha1.OperationApply:
@@ -121,13 +121,13 @@ func rejection(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 		return "nothing is destroyed while spec.deletionPolicy is Protect"
 	case stack.Spec.Apply == v1alpha1.ApplyNever:
 		return "nothing is destroyed while spec.apply is Never"
-	case stack.Spec.Suspend: // whoever resumes it has not asked for that
+	case stack.Spec.Suspend: // a resume does not confirm the request
 		return "nothing is destroyed while spec.suspend is true"
 	}
 	return ""
 }
 
-// Who names the person, as in "asked for by alice".
+// Who names the user, as in "asked for by alice".
 func (q Request) Who() string { return DoneBy("asked for", q.By) }
 
 // DoneBy words who did something, if that is known.

@@ -102,7 +102,7 @@ func TestRequested(t *testing.T) {
 			snapshot: snapshot(asked("Destroy"), at("2126-11-20T13:00:01+01:00", "2026-11-20T11:00:00Z")),
 			want: Request{
 				At: "2126-11-20T13:00:01+01:00", Operation: "Destroy", By: "alice",
-				Rejected: "cairn.dev/requested-at is 2126-11-20T12:00:01Z, and it is 2026-11-20T12:00:00Z: look at the clock of who asks, and ask again",
+				Rejected: "cairn.dev/requested-at is 2126-11-20T12:00:01Z, and it is 2026-11-20T12:00:00Z: check the clock of the client, and ask again",
 			},
 		},
 		"one that was refused for that":            {snapshot: snapshot(asked("Plan"), afterRejected("2126-11-20T12:00:00Z", "2126-11-20T12:00:00Z"))},

@@ -17,10 +17,10 @@ func Clip(s string, limit int) string {
 	return s[:limit]
 }
 
-// longestNote is how much an event may say: the API server does not take one that says more.
+// maxNote is the maximum length of an event's note: the API server rejects a longer one.
 const maxNote = 1024
 
-// Note shortens a text to what an event may say.
+// Note shortens a text to the maximum length of an event.
 func Note(s string) string {
 	const more = "…"
 	if len(s) <= maxNote {
@@ -29,9 +29,9 @@ func Note(s string) string {
 	return Clip(s, maxNote-len(more)) + more
 }
 
-// Steady is what is to be told again of a failure: what was told before, when the two differ in nothing but words with a digit in them. What
-// others say of a failure may have in it the ID of a request, a time, or a port, which is another one each time. To tell it each time would be
-// a write, and a write is an event, by which it would be tried again at once, for ever.
+// KeepIfEquivalent returns before when the two messages differ only in words with a digit, and now otherwise. A quoted message may
+// contain the ID of a request, a time or a port, which differs each time. To write it each time would be an event each time, which
+// would cause a retry at once, without end.
 func KeepIfEquivalent(before, now string) string {
 	if slices.Equal(stableWords(before), stableWords(now)) {
 		return before
@@ -39,7 +39,7 @@ func KeepIfEquivalent(before, now string) string {
 	return now
 }
 
-// lasting are the words of a text, without those that may be another one's each time.
+// stableWords are the words of a text, without those that may be another one's each time.
 func stableWords(text string) []string {
 	words := strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`,;:"'()[]{}<>`, c) })
 	for i, word := range words {

@@ -76,7 +76,7 @@ func Committed(run *v1alpha1.Run) {
 	run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: "1f3c Widen the subnet", By: "alice"}
 }
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Golden compares an object with testdata/<name>.yaml.
 func Golden(t *testing.T, name string, v any) {

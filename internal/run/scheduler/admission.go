@@ -9,7 +9,7 @@ import (
 
 // Admission is the answer to a Run that asks to start.
 type Admission struct {
-	// Start says that it may, and from now on counts as running.
+	// Start reports whether it may, and from now on counts as running.
 	Start bool
 	// Why it waits. Example: "concurrency limit of namespace team-a reached (4 of 4)".
 	Why string
@@ -19,12 +19,12 @@ type Admission struct {
 	Wake []types.NamespacedName
 }
 
-// Message says for a person what the Run waits for. It changes seldom.
+// Message is what the Run waits for, for users. It changes seldom.
 func (v Admission) Message() string {
 	return fmt.Sprintf("%s; %s", v.Why, Position(v.Ahead))
 }
 
-// why says which limit a Run waits for, the narrowest of those that are reached, and how many go before it.
+// why returns which limit a Run waits for, the narrowest of those that are reached, and how many go before it.
 func (q *Queue) why(r *queued) (string, int) {
 	for _, g := range []*group{r.groups.repository, r.groups.namespace, r.groups.installation} {
 		if g.full() {
@@ -76,7 +76,7 @@ func (q *Queue) ahead(r *queued, g *group) int {
 	return n
 }
 
-// Place says coarsely where in the line a Run is that has n ahead, so that what its status says changes seldom.
+// Position is the approximate queue position of a Run that has n ahead, so that its status changes seldom.
 func Position(n int) string {
 	if n <= 0 {
 		return "next"

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// grantFor is how long a Run may take from being given a place until its object says that it runs.
+	// grantFor is how long a Run may take from its admission until its object shows that it runs.
 	grantFor = time.Minute
 	// patience is how long a Run waits before it keeps a place of its namespace free from lower ranks, while it lacks one of
 	// its Repository only.
@@ -30,7 +30,7 @@ func (q *Queue) next() (wake []types.NamespacedName) {
 	return append(wake, lost...)
 }
 
-// takeBack forgets the Runs that were granted a place and for too long did not say that they run.
+// expireGrants forgets the Runs whose object did not show for too long after their admission that they run.
 func (q *Queue) expireGrants(now time.Time) (lost []types.NamespacedName) {
 	if len(q.grants) == 0 || now.Before(q.expires) {
 		return nil
@@ -85,7 +85,7 @@ func (q *Queue) first(now time.Time) *queued {
 	return nil
 }
 
-// byTurn puts first whose namespace has the fewest running, then who waits longest.
+// byPriority puts first whose namespace has the fewest running, then who waits longest.
 func byPriority(a, b *queued) int {
 	return cmp.Or(cmp.Compare(a.groups.namespace.running, b.groups.namespace.running), bySince(a, b))
 }

@@ -10,7 +10,7 @@ type queued struct {
 	Entry
 	groups  groups
 	lane    *lane
-	granted time.Time // zero when its object says that it runs
+	granted time.Time // zero when its object shows that it runs
 }
 
 // groups are those whose limits a Run is under.
@@ -36,7 +36,7 @@ type lane struct {
 	runs       []*queued // by Since
 }
 
-// join gives the groups of a Run, made when they are not there.
+// join returns the groups of a Run, and creates those that do not exist.
 func (q *Queue) join(e Entry) groups {
 	of := groups{q.unlimited, q.namespaces[e.Key.Namespace], q.installation}
 	if of.namespace == nil {

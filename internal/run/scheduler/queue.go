@@ -15,23 +15,23 @@ type Rank int
 const (
 	// RankApply is for applies of approved plans, and for destroys.
 	RankApply Rank = iota
-	// RankPlan is for plans that people wait for.
+	// RankPlan is for plans that users wait for.
 	RankPlan
 	// RankPullRequest is for plans that show what a pull request would do.
 	RankPullRequest
-	// RankDrift is for looking whether all is as it was.
+	// RankDrift is for drift checks.
 	RankDrift
 
 	ranks
 )
 
-// Limits say how many Runs may run at once. 0 is no limit.
+// Limits are how many Runs may run at once. 0 is no limit.
 type Limits struct {
-	// Install is for all Runs together.
+	// Installation is for all Runs together.
 	Installation int
 	// Namespace is for each namespace.
 	Namespace int
-	// Repository gives the limit of a Repository, by namespace/name; nil is no limit for any. It is asked, under the
+	// Repository returns the limit of a Repository, by namespace/name; nil is no limit for any. It is asked, under the
 	// Queue's lock, each time one of the Repository's Runs is set or asks to be admitted, so it has to be quick.
 	Repository func(key string) int
 }
@@ -48,11 +48,11 @@ type Entry struct {
 	Repository string
 	// Since is when it began to wait. Of two it is the earlier one that goes first.
 	Since time.Time
-	// Running says that it has an attempt under way; otherwise it waits for a place.
+	// Running reports whether it has an attempt under way; otherwise it waits for a place.
 	Running bool
 }
 
-// Queue says which Runs may start: never more than the limits allow, the most urgent first and, of those, the one whose
+// Queue decides which Runs may start: never more than the limits allow, the most urgent first and, of those, the one whose
 // namespace has the fewest running, then the one that waits longest. A Run that its own namespace or Repository holds up
 // holds up no others, with one exception: one that is five minutes old and now waits for nothing but its Repository keeps
 // the last place of its namespace free from lower ranks, which otherwise could keep it from starting by turns.
@@ -64,14 +64,14 @@ type Entry struct {
 //
 // How to use it:
 //
-//   - Call Set with what is true of a Run whenever it is looked at while it runs or wants to, Remove when it is finished,
+//   - Call Set with what is true of a Run whenever it is reconciled while it runs or waits to, Remove when it is finished,
 //     gone, or waits for something else such as an approval. After a restart call Set for all that run before anything that
 //     waits; the Queue knows nothing else of the time before.
 //   - Call Admit right before an attempt is begun in a new pod, from the Run's own reconcile: that is one at a time for a
 //     Run, and reads its own writes. Admit's yes is good for a minute. If nothing is begun after all, call Remove.
 //   - Wake the Runs that are returned. Each was given a place, which its Admit will confirm; or it lost one, because for a
-//     minute its object did not say that it runs, and has to say anew what it wants. That a Run waits does not take a grant
-//     back, since that may be told from before the grant; only Remove and the minute do.
+//     minute its object did not show that it runs, and has to call Set or Admit again. That a Run waits does not take a grant
+//     back, since that may be known from before the grant; only Remove and the minute do.
 //   - Call Reclaim every few seconds, for grants to be taken back although nothing else happens.
 //
 // No call sorts all that wait. All take O(log n) for their own Run and O(l) to find the next one, l being the number of
@@ -91,7 +91,7 @@ type Queue struct {
 	lines        [ranks]map[*group]*line
 }
 
-// NewQueue makes a Queue. now is its clock.
+// NewQueue creates a Queue. now is its clock.
 func NewQueue(limits Limits, now func() time.Time) *Queue {
 	q := &Queue{
 		limits: limits, now: now,
@@ -105,7 +105,7 @@ func NewQueue(limits Limits, now func() time.Time) *Queue {
 	return q
 }
 
-// Set says what is true of a Run, and returns the Runs to wake, the next one first. It may be among them itself.
+// Set returns what is true of a Run, and returns the Runs to wake, the next one first. It may be among them itself.
 func (q *Queue) Set(e Entry) []types.NamespacedName {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,8 +136,8 @@ func (q *Queue) Reclaim() []types.NamespacedName {
 	return q.next()
 }
 
-// Admit says whether a Run may start now. If so it counts as running, and asking again gets the same answer; if not it
-// waits. One that runs already may go on.
+// Admit reports whether a Run may start now. If so it counts as running, and asking again gets the same answer; if not it
+// waits. One that runs already may continue.
 func (q *Queue) Admit(e Entry) Admission {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,7 +155,7 @@ func (q *Queue) Admit(e Entry) Admission {
 	return v
 }
 
-// placed is a Run if it has a place now; nil otherwise.
+// admitted is a Run if it has a place now; nil otherwise.
 func (q *Queue) admitted(e Entry) *queued {
 	if r := q.runs[e.Key]; r != nil && r.UID == e.UID && r.lane == nil {
 		return r
@@ -163,7 +163,7 @@ func (q *Queue) admitted(e Entry) *queued {
 	return nil
 }
 
-// put takes a Run in as it is now: running if it says so, granted unless that is zero, or else waiting.
+// put takes a Run in as it is now: running if it does, granted unless that is zero, or else waiting.
 func (q *Queue) put(e Entry, granted time.Time) {
 	if e.Running {
 		granted = time.Time{}

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// Event names a Run that is to be looked at.
+// Event names a Run that is to be reconciled.
 type Event = event.TypedGenericEvent[types.NamespacedName]
 
 // Scheduler is the Queue as the reconciler uses it. Run events go in; the Runs that may start come out as events.
@@ -24,7 +24,7 @@ type Scheduler struct {
 	cache client.Reader
 	wake  chan Event
 
-	// mu keeps what is told of a Run from coming between what fill reads and what it makes of that.
+	// mu keeps changes of a Run from coming between the reads of fill and its writes to the queue.
 	mu     sync.Mutex
 	filled bool
 }
@@ -34,7 +34,7 @@ func New(queue *Queue, cache client.Reader) *Scheduler {
 	return &Scheduler{queue: queue, cache: cache, wake: make(chan Event, 1000)}
 }
 
-// Wake gives the Runs whose turn it is.
+// Wake returns the Runs to reconcile, since they may start.
 func (t *Scheduler) Wake() <-chan Event { return t.wake }
 
 // Start takes places back now and then that were given and not used.
@@ -51,7 +51,7 @@ func (t *Scheduler) Start(ctx context.Context) error {
 	}
 }
 
-// Take asks for the place of an attempt that is about to begin.
+// Admit asks for the admission of an attempt that is about to begin.
 func (t *Scheduler) Admit(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase) (Admission, error) {
 	if err := t.fill(ctx); err != nil {
 		return Admission{}, err
@@ -63,7 +63,7 @@ func (t *Scheduler) Admit(ctx context.Context, run *v1alpha1.Run, stack *v1alpha
 	return admission, nil
 }
 
-// See takes note of how a Run stands that does not ask for a place now.
+// Observe records the status of a Run that does not ask for admission now.
 func (t *Scheduler) Observe(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus) {
 	t.mu.Lock()
 	keys := t.observe(run, stack, status)
@@ -81,7 +81,7 @@ func (t *Scheduler) observe(run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1
 	return t.queue.Set(e)
 }
 
-// Leave says that a Run neither runs nor waits for a place.
+// Remove removes a Run that neither runs nor waits for admission.
 func (t *Scheduler) Remove(ctx context.Context, key types.NamespacedName) {
 	t.mu.Lock()
 	keys := t.queue.Remove(key)
@@ -89,7 +89,7 @@ func (t *Scheduler) Remove(ctx context.Context, key types.NamespacedName) {
 	t.notify(ctx, keys)
 }
 
-// fill tells the Queue once of all that ran before the process started, so that it does not give away their places.
+// fill adds to the Queue, once, all Runs that ran before the process started, so that they count against the limits.
 func (t *Scheduler) fill(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *Scheduler) fill(ctx context.Context) error {
 		return nil
 	}
 	var runs v1alpha1.RunList
-	if err := t.cache.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
+	if err := t.cache.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil { // they are only read
 		return err
 	}
 	for i := range runs.Items {

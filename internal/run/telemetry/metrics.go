@@ -25,7 +25,7 @@ type Metrics struct {
 // longWaits are buckets for what takes from seconds to hours.
 var longWaits = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200}
 
-// NewMetrics makes Metrics that a registry has.
+// NewMetrics creates Metrics that a registry has.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	return &Metrics{
@@ -35,15 +35,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"operation", "result", "class", "cause"}),
 		lasted: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_run_duration_seconds", Buckets: longWaits,
-			Help: "Time from when a Run was made to its end, waits included.",
+			Help: "Time from when a Run was created to its end, waits included.",
 		}, []string{"operation", "result"}),
 		queued: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_run_queue_seconds", Buckets: append([]float64{0.25, 0.5}, longWaits...),
-			Help: "Time from when a Run was made to its first attempt. Kubernetes tells the former in whole seconds, so it is half a second too long on average.",
+			Help: "Time from when a Run was created to its first attempt. Kubernetes has the former in whole seconds, " +
+				"so it is half a second too long on average.",
 		}, []string{"operation"}),
 		approved: in.NewHistogram(prometheus.HistogramOpts{
 			Name: "cairn_run_approval_seconds", Buckets: []float64{10, 30, 60, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600},
-			Help: "Time from when a plan was there until the apply that somebody approved began.",
+			Help: "Time from when a plan was there until the apply that a user approved began.",
 		}),
 		attempts: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_attempt_duration_seconds", Buckets: longWaits,
@@ -51,7 +52,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"phase", "result"}),
 		steps: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_step_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
-			Help: "Time that steps of attempts took, as runners tell it. All hooks are one step, hook.",
+			Help: "Time that steps of attempts took, as runners report it. All hooks are one step, hook.",
 		}, []string{"step", "result"}),
 	}
 }
@@ -83,7 +84,7 @@ func (m *Metrics) count(before *v1alpha1.RunStatus, run *v1alpha1.Run) {
 	}
 }
 
-// ends says that a write is the one that finishes a Run.
+// ends reports whether a write is the one that finishes a Run.
 func ends(before, after *v1alpha1.RunStatus) bool {
 	return !before.Phase.Finished() && after.Phase.Finished() && after.FinishedAt != nil
 }
@@ -100,7 +101,7 @@ func ended(before, after *v1alpha1.RunStatus) []v1alpha1.Attempt {
 	return all
 }
 
-// approvalWait is how long a plan has waited for somebody whose approval a write begins to act on.
+// approvalWait is how long a plan has waited for the approval that a write begins to act on.
 func approvalWait(before *v1alpha1.RunStatus, run *v1alpha1.Run) (from, to time.Time, ok bool) {
 	n := len(run.Status.Attempts)
 	if before.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Phase != v1alpha1.PhaseApplying || run.Spec.Approval == nil || n < 2 {
@@ -128,7 +129,7 @@ func lastFailure(s *v1alpha1.RunStatus) string {
 	return ""
 }
 
-// stepName is the name of a step, all hooks being one. Runners say it, so what is not known is other.
+// stepName is the name of a step, all hooks being one. Runners report it, so an unknown name is other.
 func stepName(name string) string {
 	switch name {
 	case "fetch", "build", "engine", "init", "plan", "policy", "apply", "outputs", "rescue", "shell", "state":
@@ -140,7 +141,7 @@ func stepName(name string) string {
 	return "other"
 }
 
-// within is when a step that is over began and ended. A runner says it: what is not within its attempt is not taken.
+// within is when a step that is over began and ended. A runner reports it: times that are not within its attempt are ignored.
 func within(a *v1alpha1.Attempt, s v1alpha1.Step) (from, to time.Time, ok bool) {
 	if s.StartedAt == nil || s.FinishedAt == nil || (s.State != v1alpha1.StepSucceeded && s.State != v1alpha1.StepFailed) {
 		return from, to, false

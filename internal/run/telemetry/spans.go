@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/tracing"
 )
 
-// DecisionID is where a trace tells that there is to be a Run: beneath the commit that caused it, or else as the root of the
+// DecisionID is the span of the decision to create a Run: beneath the commit that caused it, or else as the root of the
 // Run's own trace. parent is zero then.
 func DecisionID(run *v1alpha1.Run, repository types.UID) (id, parent tracing.ID) {
 	commit := runinfo.CommitOf(run.Spec.Revision)
@@ -24,7 +24,7 @@ func DecisionID(run *v1alpha1.Run, repository types.UID) (id, parent tracing.ID)
 	return parent.Child("decide", string(run.UID)), parent
 }
 
-// Attributes say in a trace which Run a span is about.
+// Attributes identify the Run of a span.
 func Attributes(run *v1alpha1.Run) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("cairn.namespace", run.Namespace),
@@ -35,7 +35,7 @@ func Attributes(run *v1alpha1.Run) []attribute.KeyValue {
 	}
 }
 
-// spans tell a finished Run, with the times that its status has.
+// spans are those of a finished Run, with the times of its status.
 func spans(run *v1alpha1.Run, repository types.UID) []tracing.Span {
 	decision, _ := DecisionID(run, repository)
 	about := Attributes(run)
@@ -72,7 +72,7 @@ func spans(run *v1alpha1.Run, repository types.UID) []tracing.Span {
 	return all
 }
 
-// spansOf tell an attempt and its steps.
+// spansOf are those of an attempt and its steps.
 func spansOf(run tracing.ID, a *v1alpha1.Attempt, about []attribute.KeyValue) []tracing.Span {
 	attempt := tracing.Span{
 		ID: run.Child("attempt", strconv.Itoa(int(a.Number))), Parent: run, Name: "attempt",

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Windows say when an operation may begin. The zero value lets everything begin at any time. It never changes, so it may
+// Windows decide when an operation may begin. The zero value lets everything begin at any time. It never changes, so it may
 // be kept and used from anywhere.
 type Windows struct {
 	all []window
@@ -27,7 +27,7 @@ type window struct {
 	index    int
 	deny     bool
 	ops      []v1alpha1.Operation
-	days     *cron.SpecSchedule // of which only the days are looked at
+	days     *cron.SpecSchedule // only its days are used
 	starts   []int              // the minutes of such a day at which it opens
 	duration int                // in minutes
 	zone     *time.Location
@@ -41,7 +41,7 @@ const (
 	longest = 8760 * time.Hour
 )
 
-// Parse reads spec.windows. The error says which of them is wrong, and why.
+// Parse reads spec.windows. The error names the wrong one, and why.
 func Parse(ws []v1alpha1.Window) (Windows, error) {
 	var all Windows
 	for i, w := range ws {
@@ -71,7 +71,7 @@ func parseWindow(w v1alpha1.Window) (window, error) {
 		return p, fmt.Errorf("timeZone %q: %w", w.TimeZone, err)
 	}
 	if p.zone == time.Local { // that of whatever machine this is
-		return p, fmt.Errorf("timeZone %q: give the name of a zone", w.TimeZone)
+		return p, fmt.Errorf("timeZone %q: set the name of a zone", w.TimeZone)
 	}
 	if p.days, err = parseSchedule(w.Schedule); err != nil {
 		return p, fmt.Errorf("schedule %q: %w", w.Schedule, err)
@@ -94,7 +94,7 @@ func parseSchedule(s string) (*cron.SpecSchedule, error) {
 	}
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
-		return nil, errors.New("@every says how often, not when")
+		return nil, errors.New("@every is a frequency, not a time")
 	}
 	if spec.Minute == 0 || spec.Hour == 0 || spec.Dom == 0 || spec.Month == 0 || spec.Dow == 0 {
 		return nil, errors.New("a field is empty")
@@ -102,7 +102,7 @@ func parseSchedule(s string) (*cron.SpecSchedule, error) {
 	return spec, nil
 }
 
-// Closed says whether an operation may not begin now, why, and when it may: at until, which is zero if that is not within
+// Closed reports whether an operation may not begin now, why, and when it may: at until, which is zero if that is not within
 // a year. Deny wins over Allow; where there is an Allow for the operation, it may begin only inside one.
 //
 // Its work is bounded whatever the schedules are: where nothing is closed it looks at a day or two of each window, and
@@ -146,7 +146,7 @@ func (w Windows) open(op v1alpha1.Operation, at int64, n int) int {
 	return n
 }
 
-// why tells a person what is closed, and what is known of when it opens.
+// why is the message of what is closed, and when it opens if that is known.
 func (w Windows) why(op v1alpha1.Operation, at int64, opens int) string {
 	text, ends := fmt.Sprintf("no window of spec.windows allows %s now", op), -1
 	for _, x := range w.all {
@@ -215,7 +215,7 @@ func (w window) opens(lo, hi int64, f func(int64)) {
 	}
 }
 
-// on says whether a day is one of the schedule's. As ever with cron, if both the day of the month and that of the week are
+// on reports whether a day is one of the schedule's. As ever with cron, if both the day of the month and that of the week are
 // given then either will do.
 func (w window) on(t time.Time) bool {
 	const star = 63 // the parser's mark of a field that was not given

@@ -148,7 +148,7 @@ func TestParseWindowsSaysWhatIsWrong(t *testing.T) {
 		{"a schedule with seconds", `Deny "0 0 18 * * *" 1h`, `spec.windows[1]: schedule "0 0 18 * * *": `},
 		{"a value out of range", `Deny "0 24 * * *" 1h`, `spec.windows[1]: schedule "0 24 * * *": `},
 		{"a field that names nothing", `Deny ", * * * *" 1h`, `a field is empty`},
-		{"no times at all", `Deny "@every 1h" 1h`, `@every says how often`},
+		{"no times at all", `Deny "@every 1h" 1h`, `@every is a frequency`},
 		{"a zone in the schedule", `Deny "CRON_TZ=Europe/Berlin 0 18 * * *" 1h`, `the time zone goes into timeZone`},
 		{"a zone in the schedule and nothing else", `Deny "TZ=UTC" 1h`, `the time zone goes into timeZone`},
 		{"a zone that does not exist", `Deny "@daily" 1h Mars/Olympus`, `spec.windows[1]: timeZone "Mars/Olympus": `},

@@ -16,7 +16,7 @@ func leavesOut(r *v1alpha1.Run) {
 func withoutPlan(r *v1alpha1.Run) { r.Status.Plan = nil }
 
 func TestOrphaned(t *testing.T) {
-	const told = "an apply that was killed made aws_vpc.a, which could not be taken into the state (it has no importer); the log of Run net-1 has its ID"
+	const told = "an apply that was killed created aws_vpc.a, which could not be taken into the state (it has no importer); the log of Run net-1 has its ID"
 	for name, test := range map[string]struct {
 		world Snapshot
 		want  string

@@ -515,7 +515,7 @@ func TestRefusedRequests(t *testing.T) {
 	}{
 		"none":                          {world(isApplied), ""},
 		"one that something comes of":   {world(isApplied, asks("Destroy")), ""},
-		"one that is ahead of its time": {world(isApplied, asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z")), "look at the clock of who asks"},
+		"one that is ahead of its time": {world(isApplied, asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z")), "check the clock of the client"},
 		"of what is protected":          {world(protect, isApplied, asks("Destroy")), "spec.deletionPolicy is Protect"},
 		"of what was never made":        {world(asks("Destroy")), "no apply of Cairn has created anything"},
 		"of what is being made":         {world(had("net-1", "Applying", "sha256:now", began), asks("Destroy")), ""},
