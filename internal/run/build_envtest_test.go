@@ -121,7 +121,7 @@ func TestABuildThatIsNotAllowedAnyMore(t *testing.T) {
 	r.buildsAn()
 	r.Pods.Builds.Allowed = false
 	r.reconcile()
-	if c := r.run.Status.Conditions[0]; r.run.Status.Phase != v1alpha1.PhaseFailed || !strings.Contains(c.Message, "this install builds no images") {
+	if c := r.run.Status.Conditions[0]; r.run.Status.Phase != v1alpha1.PhaseFailed || !strings.Contains(c.Message, "this installation builds no images") {
 		t.Fatalf("%s %+v", r.run.Status.Phase, c)
 	}
 }
