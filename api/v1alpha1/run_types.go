@@ -313,19 +313,19 @@ type Plan struct {
 	// +listType=atomic
 	// +optional
 	Resources []ResourceChange `json:"resources,omitempty"`
-	// Orphaned are resources that an interrupted apply created and that Cairn could not import into the state.
+	// Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
 	// While this list is not empty, the plan waits for an approval, because applying it may create the
 	// resources again. At most 100.
 	// +listType=atomic
 	// +optional
-	Orphaned []Orphan `json:"orphaned,omitempty"`
+	Untracked []UntrackedResource `json:"untracked,omitempty"`
 	// Policy is the result of the policies for the plan. Unset if there are no policies.
 	// +optional
 	Policy *PolicyResult `json:"policy,omitempty"`
 }
 
-// Orphan is a resource that exists but is not in the state.
-type Orphan struct {
+// UntrackedResource is a resource that exists but is not in the state.
+type UntrackedResource struct {
 	// Address is the address of the resource. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
 	// Reason is why Cairn could not import the resource into the state.

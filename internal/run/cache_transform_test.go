@@ -26,8 +26,8 @@ func whole(phase v1alpha1.RunPhase) *v1alpha1.Run {
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: "Applied", Message: "1 to add"}},
 			Plan: &v1alpha1.Plan{
 				Digest: "sha256:1", Changes: true, Add: 1, Resources: []v1alpha1.ResourceChange{{Address: "a.b", Action: "create"}},
-				Orphaned: []v1alpha1.Orphan{{Address: "c.d", Reason: "no import"}},
-				Policy:   &v1alpha1.PolicyResult{Checked: 2, Warned: 1, Findings: []v1alpha1.PolicyFinding{{Message: "tag it"}}},
+				Untracked: []v1alpha1.UntrackedResource{{Address: "c.d", Reason: "no import"}},
+				Policy:    &v1alpha1.PolicyResult{Checked: 2, Warned: 1, Findings: []v1alpha1.PolicyFinding{{Message: "tag it"}}},
 			},
 			Attempts: []v1alpha1.Attempt{
 				{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-1-plan-1", PodUID: "u", StartedAt: at, FinishedAt: &at, Steps: []v1alpha1.Step{step("init", v1alpha1.StepSucceeded), step("plan", v1alpha1.StepSucceeded)}},

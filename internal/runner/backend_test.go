@@ -463,13 +463,13 @@ func TestTheJournalOfAStateInABackend(t *testing.T) {
 	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.c", Type: "terraform_data", Action: "create", IDKey: "id", ID: "made-and-killed"}}
 	order.Attempt, order.Source = 3, s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
 	p := run(t, s, inputs, order)
-	if done := s.done(3).Done; done.Failure != nil || done.Plan.Import != 1 || done.Plan.Add != 0 || len(done.Plan.Orphaned) != 0 {
+	if done := s.done(3).Done; done.Failure != nil || done.Plan.Import != 1 || done.Plan.Add != 0 || len(done.Plan.Untracked) != 0 {
 		t.Errorf("%+v\n%s", done.Plan, p.output)
 	}
 	order.Attempt, order.Destroy = 4, true
 	p = run(t, s, inputs, order)
-	if done := s.done(4).Done; done.Failure != nil || done.Plan.Destroy != 2 || len(done.Plan.Orphaned) != 1 ||
-		!strings.Contains(done.Plan.Orphaned[0].Reason, "the engine keeps the state in a backend of its own") {
+	if done := s.done(4).Done; done.Failure != nil || done.Plan.Destroy != 2 || len(done.Plan.Untracked) != 1 ||
+		!strings.Contains(done.Plan.Untracked[0].Reason, "the engine keeps the state in a backend of its own") {
 		t.Errorf("%+v\n%s", done.Plan, p.output)
 	}
 	if string(s.state) != was {

@@ -304,7 +304,7 @@ func TestACommandThatLeavesTheLock(t *testing.T) {
 				if attempt == 5 {
 					orphans = 1
 				}
-				if plan == nil || plan.Import != 1 || len(plan.Orphaned) != orphans {
+				if plan == nil || plan.Import != 1 || len(plan.Untracked) != orphans {
 					t.Errorf("with %q: %+v", script, plan)
 				}
 			}

@@ -130,7 +130,7 @@ func TestWhatAKilledEngineMadeIsImported(t *testing.T) {
 			order.Engine = engine
 			apply := s.planned(order, nil)
 			plan := s.done(3).Done.Plan
-			if plan.Import != 2 || plan.Add != 1 || plan.Orphaned != nil {
+			if plan.Import != 2 || plan.Add != 1 || plan.Untracked != nil {
 				t.Fatalf("%+v\n%s", plan, s.logs[3])
 			}
 			if log := string(s.logs[3]); !strings.Contains(log, "journal: an apply that was killed created terraform_data.a[\"x\"] ("+made["a[x]"]+"), and the state does not have it: it is imported") {
@@ -165,7 +165,7 @@ func TestADestroyTakesAlongWhatAKilledEngineMade(t *testing.T) {
 			order := s.plan(3, source)
 			order.Engine, order.Destroy = engine, true
 			apply := s.planned(order, nil)
-			if plan := s.done(3).Done.Plan; plan.Destroy != 2 || plan.Orphaned != nil {
+			if plan := s.done(3).Done.Plan; plan.Destroy != 2 || plan.Untracked != nil {
 				t.Fatalf("%+v\n%s", plan, s.logs[3])
 			}
 			if s.state != nil || s.lock != nil {
@@ -273,7 +273,7 @@ resource "terraform_data" "c" { for_each = toset(["there"]) }`)))
 				t.Fatalf("%+v\n%s", plan, s.logs[1])
 			}
 			var left []string
-			for _, o := range plan.Orphaned {
+			for _, o := range plan.Untracked {
 				left = append(left, o.Address)
 				want := "the code does not declare it any more"
 				if o.Address == "terraform_data.b" {
@@ -310,14 +310,14 @@ func TestWhatSomebodyPutInItsPlace(t *testing.T) {
 			second.Engine = engine
 			s.planned(second, nil)
 			plan := s.done(3).Done.Plan
-			want := []runnerapi.Orphan{{Address: "terraform_data.a", Reason: "the state has another one at its address, which a user put there since"}}
-			if diff := cmp.Diff(want, plan.Orphaned); diff != "" || plan.Changes {
+			want := []runnerapi.UntrackedResource{{Address: "terraform_data.a", Reason: "the state has another one at its address, which a user put there since"}}
+			if diff := cmp.Diff(want, plan.Untracked); diff != "" || plan.Changes {
 				t.Errorf("%+v %s\n%s", plan, diff, s.logs[3])
 			}
 			third := s.plan(5, source)
 			third.Engine, third.Destroy = engine, true
 			s.planned(third, nil)
-			if plan := s.done(5).Done.Plan; plan.Destroy != 2 || plan.Orphaned != nil {
+			if plan := s.done(5).Done.Plan; plan.Destroy != 2 || plan.Untracked != nil {
 				t.Errorf("%+v\n%s", plan, s.logs[5])
 			}
 		})
@@ -355,7 +355,7 @@ import {
 }`)))
 		order.Engine = engine
 		run(t, s, nil, order)
-		if plan := s.done(1).Done.Plan; plan == nil || plan.Import != 1 || len(plan.Orphaned) != 1 {
+		if plan := s.done(1).Done.Plan; plan == nil || plan.Import != 1 || len(plan.Untracked) != 1 {
 			t.Errorf("%s: %+v\n%s", engine, plan, s.logs[1])
 		}
 	}
@@ -499,8 +499,8 @@ func TestWhatIsLeftOutOfAPlanIsTold(t *testing.T) {
 		t.Fatalf("%+v\n%.3000s", plan, s.logs[1])
 	}
 	const why = "one plan takes in at most 500 resources, and at most 1024 KiB of import blocks"
-	want := []runnerapi.Orphan{{Address: `terraform_data.a[99]`, Reason: why}, {Address: `terraform_data.a[9]`, Reason: why}}
-	if diff := cmp.Diff(want, plan.Orphaned); diff != "" || !strings.Contains(string(s.logs[1]), "it cannot be taken into the state: "+why) {
+	want := []runnerapi.UntrackedResource{{Address: `terraform_data.a[99]`, Reason: why}, {Address: `terraform_data.a[9]`, Reason: why}}
+	if diff := cmp.Diff(want, plan.Untracked); diff != "" || !strings.Contains(string(s.logs[1]), "it cannot be taken into the state: "+why) {
 		t.Error(diff)
 	}
 }

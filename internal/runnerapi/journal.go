@@ -41,7 +41,7 @@ type JournalEntries struct {
 }
 
 // Orphan is a resource that exists and that no state knows.
-type Orphan struct {
+type UntrackedResource struct {
 	Address string `json:"address"`
 	// Reason why it could not be taken into the state, for users, without secrets.
 	Reason string `json:"reason"`

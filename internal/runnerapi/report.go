@@ -69,8 +69,8 @@ type Plan struct {
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
 	// Script is true when the order names a script to apply it with.
 	Script bool `json:"script,omitempty"`
-	// Orphaned are resources that an apply created which was killed, and that could not be taken into the state.
-	Orphaned []Orphan `json:"orphaned,omitempty"`
+	// Untracked are resources that an apply created which was killed, and that could not be taken into the state.
+	Untracked []UntrackedResource `json:"untracked,omitempty"`
 }
 
 // ResourceChange is what a plan would do to one resource.

@@ -35,7 +35,7 @@ func approvalRules(w Snapshot) []approvalRule {
 	}{
 		{requiredByApply, w.Stack.Spec.Apply != v1alpha1.ApplyAutomatic},
 		{requiredBySelfApproval, w.Run.Spec.PreventSelfApproval},
-		{requiredByOrphans, len(plan.Orphaned) > 0},
+		{requiredByOrphans, len(plan.Untracked) > 0},
 		{requiredByChanges, len(listedChanges(w)) > 0},
 		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
 	} {

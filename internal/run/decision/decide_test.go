@@ -100,7 +100,7 @@ func failed(class v1alpha1.FailureClass) func(*Snapshot) {
 }
 
 func leftOut(w *Snapshot) {
-	w.Run.Status.Plan.Orphaned = []v1alpha1.Orphan{{Address: "aws_vpc.a", Reason: "it has no importer"}, {Address: "aws_vpc.b", Reason: "why"}}
+	w.Run.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "aws_vpc.a", Reason: "it has no importer"}, {Address: "aws_vpc.b", Reason: "why"}}
 }
 
 func drift(w *Snapshot) {

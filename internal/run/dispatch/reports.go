@@ -218,8 +218,8 @@ func planOf(p *runnerapi.Plan) *v1alpha1.Plan {
 	for _, c := range p.Resources {
 		plan.Resources = append(plan.Resources, v1alpha1.ResourceChange(c))
 	}
-	for _, o := range p.Orphaned {
-		plan.Orphaned = append(plan.Orphaned, v1alpha1.Orphan(o))
+	for _, o := range p.Untracked {
+		plan.Untracked = append(plan.Untracked, v1alpha1.UntrackedResource(o))
 	}
 	return plan
 }

@@ -46,12 +46,12 @@ func ByScript(r *v1alpha1.Run) string {
 // Orphans returns which resources an apply created whose engine was killed, and that could not be taken into the state; empty when
 // there are none.
 func Orphans(p *v1alpha1.Plan) string {
-	if p == nil || len(p.Orphaned) == 0 {
+	if p == nil || len(p.Untracked) == 0 {
 		return ""
 	}
-	first := p.Orphaned[0]
+	first := p.Untracked[0]
 	what := first.Address
-	if n := len(p.Orphaned) - 1; n > 0 {
+	if n := len(p.Untracked) - 1; n > 0 {
 		what += fmt.Sprintf(" and %d more", n)
 	}
 	return fmt.Sprintf("an apply that was killed created %s, which could not be taken into the state (%s)", what, Clip(first.Reason, 300))

@@ -89,7 +89,7 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	plan := a.describe(events.Changes)
 	recovered.CheckImported(events.Imported)
 	a.checkScript(recovered)
-	plan.Orphaned = recovered.Orphans()
+	plan.Untracked = recovered.Orphans()
 	plan.Script = a.order.Command != ""
 	plan.Changes = code == engine.PlanChanges
 	a.settled = recovered.Settled(plan.Changes)
@@ -116,7 +116,7 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	case message == "":
 		message = "only outputs change"
 	}
-	if n := len(plan.Orphaned); n > 0 {
+	if n := len(plan.Untracked); n > 0 {
 		message += fmt.Sprintf("; %d resources of the journal could not be taken into the state", n)
 	}
 	return result{message: message, exitCode: &code}, nil

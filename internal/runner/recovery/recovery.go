@@ -59,7 +59,7 @@ type Recovery struct {
 	planned []engine.Missing
 	current bool
 	// orphans could not be taken into the state.
-	orphans []runnerapi.Orphan
+	orphans []runnerapi.UntrackedResource
 	// missing is how many the state does not have, and copied are those of them that were imported into the copy.
 	missing int
 	copied  []engine.Missing
@@ -226,7 +226,7 @@ func (r *Recovery) reject(m engine.Missing, rejected error) {
 
 // Orphan leaves out what cannot be taken into the state, and reports it.
 func (r *Recovery) Orphan(m engine.Missing, why string) {
-	r.orphans = append(r.orphans, runnerapi.Orphan{Address: r.Clean(m.Address), Reason: r.Clean(r.withoutIDs(why))})
+	r.orphans = append(r.orphans, runnerapi.UntrackedResource{Address: r.Clean(m.Address), Reason: r.Clean(r.withoutIDs(why))})
 	r.logf(m, "it cannot be taken into the state: "+why)
 }
 
@@ -260,7 +260,7 @@ func (r *Recovery) CheckImported(imported map[string]bool) {
 }
 
 // Orphans returns what could not be taken into the state.
-func (r *Recovery) Orphans() []runnerapi.Orphan { return r.orphans }
+func (r *Recovery) Orphans() []runnerapi.UntrackedResource { return r.orphans }
 
 // Planned returns what the plan takes in.
 func (r *Recovery) Planned() []engine.Missing { return slices.Concat(r.planned, r.copied) }

@@ -108,7 +108,7 @@ func TestWhatSettlesAJournal(t *testing.T) {
 		"it is imported":                                         {Recovery{missing: 1, planned: one}, true, false},
 		"it is imported, and nothing changes":                    {Recovery{missing: 1, planned: one}, false, false},
 		"it is in the copy that is planned on":                   {Recovery{missing: 1, copied: []engine.Missing{{}}}, true, false},
-		"it could not be taken in":                               {Recovery{missing: 1, orphans: []runnerapi.Orphan{{}}}, false, false},
+		"it could not be taken in":                               {Recovery{missing: 1, orphans: []runnerapi.UntrackedResource{{}}}, false, false},
 		"it is gone, and an apply follows":                       {Recovery{missing: 1, imports: one}, true, false},
 		"it is gone, and no apply follows, as in a destroy":      {Recovery{missing: 1, imports: one}, false, true},
 		"it is in the copy, and the plan took no notice of that": {Recovery{missing: 1, copied: []engine.Missing{{}}}, false, false},

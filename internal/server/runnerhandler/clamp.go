@@ -77,9 +77,9 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 	for _, r := range p.Resources[:min(len(p.Resources), maxResources)] {
 		out.Resources = append(out.Resources, runnerapi.ResourceChange{Address: httpapi.OneLine(r.Address, maxAddress), Action: httpapi.OneLine(r.Action, maxName)})
 	}
-	out.Orphaned = nil
-	for _, o := range p.Orphaned[:min(len(p.Orphaned), maxResources)] {
-		out.Orphaned = append(out.Orphaned, runnerapi.Orphan{Address: httpapi.OneLine(o.Address, maxAddress), Reason: httpapi.OneLine(o.Reason, maxReason)})
+	out.Untracked = nil
+	for _, o := range p.Untracked[:min(len(p.Untracked), maxResources)] {
+		out.Untracked = append(out.Untracked, runnerapi.UntrackedResource{Address: httpapi.OneLine(o.Address, maxAddress), Reason: httpapi.OneLine(o.Reason, maxReason)})
 	}
 	return &out
 }

@@ -55,7 +55,9 @@ func TestWhatWasToldStays(t *testing.T) {
 		t.Errorf("of outputs and images there are %v, %v, %v", s.Outputs, s.AppliedImage, s.Image)
 	}
 
-	lost := func(r *v1alpha1.Run) { r.Status.Plan.Orphaned = []v1alpha1.Orphan{{Address: "a", Reason: "no ID"}} }
+	lost := func(r *v1alpha1.Run) {
+		r.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "a", Reason: "no ID"}}
+	}
 	shell := func(r *v1alpha1.Run) { r.Spec.Operation, r.Status.Plan = v1alpha1.OperationShell, nil }
 	asTold(t, world(applied("sha256:now"), had("net-1", "Succeeded", "sha256:now", began), had("net-2", "Succeeded", "sha256:now", plans, byHand, lost), had("net-3", "Succeeded", "sha256:now", shell)))
 }
@@ -100,7 +102,9 @@ func TestTheHistoryIsReadAsItIsWritten(t *testing.T) {
 
 // Whoever deletes a Run that did not go well by hand has the one before it decided on, which the history has to know.
 func TestTheHistoryKnowsWhatIsDecidedOnOnceARunIsDeletedByHand(t *testing.T) {
-	lost := func(r *v1alpha1.Run) { r.Status.Plan.Orphaned = []v1alpha1.Orphan{{Address: "a", Reason: "no ID"}} }
+	lost := func(r *v1alpha1.Run) {
+		r.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "a", Reason: "no ID"}}
+	}
 	for name, w := range map[string]Snapshot{
 		"its inputs":           world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old", began, because("alice")), had("net-2", "Failed", "sha256:now")),
 		"how outputs went":     world(applied("sha256:now"), had("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), had("net-2", "Failed", "sha256:now")),

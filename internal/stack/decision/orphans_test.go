@@ -10,7 +10,7 @@ import (
 )
 
 func leavesOut(r *v1alpha1.Run) {
-	r.Status.Plan.Orphaned = []v1alpha1.Orphan{{Address: "aws_vpc.a", Reason: "it has no importer"}}
+	r.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "aws_vpc.a", Reason: "it has no importer"}}
 }
 
 func withoutPlan(r *v1alpha1.Run) { r.Status.Plan = nil }

@@ -176,7 +176,7 @@ func untrackedCondition(w Snapshot) *metav1.Condition {
 // is none. An apply that succeeded ends it: the user who approved it was warned.
 func lastRunWithOrphans(w Snapshot) *v1alpha1.Run {
 	last := w.newestRun(func(r *v1alpha1.Run) bool { return r.Status.Plan != nil })
-	if last == nil || len(last.Status.Plan.Orphaned) == 0 || (last.Status.Phase == v1alpha1.PhaseSucceeded && begun(last)) {
+	if last == nil || len(last.Status.Plan.Untracked) == 0 || (last.Status.Phase == v1alpha1.PhaseSucceeded && begun(last)) {
 		return nil
 	}
 	return last

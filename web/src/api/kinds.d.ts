@@ -537,17 +537,6 @@ export interface components {
                      * @description Import is the number of resources to import into the state.
                      */
                     import: number;
-                    /**
-                     * @description Orphaned are resources that an interrupted apply created and that Cairn could not import into the state.
-                     *     While this list is not empty, the plan waits for an approval, because applying it may create the
-                     *     resources again. At most 100.
-                     */
-                    orphaned?: {
-                        /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
-                        address: string;
-                        /** @description Reason is why Cairn could not import the resource into the state. */
-                        reason: string;
-                    }[];
                     /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
                     policy?: {
                         /**
@@ -607,6 +596,17 @@ export interface components {
                     }[];
                     /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                     script?: boolean;
+                    /**
+                     * @description Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
+                     *     While this list is not empty, the plan waits for an approval, because applying it may create the
+                     *     resources again. At most 100.
+                     */
+                    untracked?: {
+                        /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                        address: string;
+                        /** @description Reason is why Cairn could not import the resource into the state. */
+                        reason: string;
+                    }[];
                     /**
                      * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
                      *     plan. Unset for other engines.
@@ -1617,17 +1617,6 @@ export interface components {
                              * @description Import is the number of resources to import into the state.
                              */
                             import: number;
-                            /**
-                             * @description Orphaned are resources that an interrupted apply created and that Cairn could not import into the state.
-                             *     While this list is not empty, the plan waits for an approval, because applying it may create the
-                             *     resources again. At most 100.
-                             */
-                            orphaned?: {
-                                /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
-                                address: string;
-                                /** @description Reason is why Cairn could not import the resource into the state. */
-                                reason: string;
-                            }[];
                             /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
                             policy?: {
                                 /**
@@ -1687,6 +1676,17 @@ export interface components {
                             }[];
                             /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                             script?: boolean;
+                            /**
+                             * @description Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
+                             *     While this list is not empty, the plan waits for an approval, because applying it may create the
+                             *     resources again. At most 100.
+                             */
+                            untracked?: {
+                                /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                                address: string;
+                                /** @description Reason is why Cairn could not import the resource into the state. */
+                                reason: string;
+                            }[];
                             /**
                              * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
                              *     plan. Unset for other engines.

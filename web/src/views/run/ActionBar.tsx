@@ -150,9 +150,9 @@ export function ActionBar({ detail, possible, shown }: Props) {
                     Policies warn: {plan?.policy?.warned} {plan?.policy?.warned === 1 ? 'finding' : 'findings'}.
                   </p>
                 )}
-                {(plan?.orphaned?.length ?? 0) > 0 && (
+                {(plan?.untracked?.length ?? 0) > 0 && (
                   <p className="text-warn">
-                    {plan?.orphaned?.length} resources exist but are not in the state: the apply may create them again.
+                    {plan?.untracked?.length} resources exist but are not in the state: the apply may create them again.
                   </p>
                 )}
               </>

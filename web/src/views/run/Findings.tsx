@@ -10,7 +10,7 @@ export function Findings({ plan }: { plan: Plan }) {
   const findings = policy?.findings ?? []
   const required = policy?.approvalRequired ?? 0
   const more = policy ? policy.denied + required + policy.warned - findings.length : 0
-  const orphans = plan.orphaned ?? []
+  const orphans = plan.untracked ?? []
   return (
     <>
       {plan.script && (
