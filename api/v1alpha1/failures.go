@@ -10,7 +10,7 @@ type FailureClass string
 // +kubebuilder:validation:Enum=BackendInCode;ImagePullFailed;Interrupted;PodTerminated;PodVanished
 type FailureReason string
 
-// Reasons of failures whose class does not say enough.
+// Reasons of failures that are more specific than the class.
 const (
 	// FailureBackendInCode: the code has a backend of its own. The Ready condition of the Stack has the same
 	// reason.
@@ -18,9 +18,10 @@ const (
 	// FailureImagePullFailed: the node could not pull the image of the engine. Where another Run built that
 	// image, Cairn builds it again.
 	FailureImagePullFailed FailureReason = "ImagePullFailed"
-	// FailureInterrupted: the runner was told to stop, and the cause is not known yet.
+	// FailureInterrupted: the runner received a signal to stop, and the cause is not known yet.
 	FailureInterrupted FailureReason = "Interrupted"
-	// FailurePodTerminated: the runner was told to stop since its pod had to end. The message says why.
+	// FailurePodTerminated: the runner received a signal to stop, because its pod had to end. The message has the
+	// cause.
 	FailurePodTerminated FailureReason = "PodTerminated"
 	// FailurePodVanished: the pod was gone before anything reported that its containers had ended, so a runner
 	// may still be at work. Cairn waits two minutes before anything follows an apply.

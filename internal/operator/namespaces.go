@@ -34,8 +34,8 @@ func cachedIn(o cache.Options, namespaces []string) cache.Options {
 	return o
 }
 
-// namespacedClient is a client that finds nothing in other namespaces. A cache that does not have them says that it failed, and
-// whoever names an object there would be tried again and again.
+// namespacedClient is a client that finds nothing in other namespaces. Its cache does not have them and returns an
+// error, with which a reconcile of an object that names one there would be retried for ever.
 type namespacedClient struct {
 	client.Client
 	namespaces []string

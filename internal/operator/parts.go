@@ -256,7 +256,7 @@ func hostsOf(address *url.URL, public server.Public) []string {
 	return hosts
 }
 
-// tell tells of every event on a Run.
+// onRunEvent calls changed for every event on a Run.
 func onRunEvent(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Run)) error {
 	informer, err := mgr.GetCache().GetInformer(ctx, &v1alpha1.Run{})
 	if err != nil {

@@ -40,7 +40,7 @@ type JournalEntries struct {
 	UpTo string `json:"upTo,omitempty"`
 }
 
-// Orphan is a resource that exists and that no state knows.
+// UntrackedResource is a resource that exists and is in no state.
 type UntrackedResource struct {
 	Address string `json:"address"`
 	// Reason why it could not be taken into the state, for users, without secrets.

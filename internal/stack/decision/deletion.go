@@ -141,9 +141,10 @@ func journalIsUnreadable(w Snapshot) (Decision, bool) {
 // no event.
 const unreadableRequeue = time.Minute
 
-// Nothing prevents a user from deleting a Run while its pod applies. The pod continues until it has saved its state, so
-// the next Run waits for it, and so does the deletion of the Stack. A Run that a former leader created late, after the
-// next one was named, is superseded, and the next Run waits for its end too.
+// Leftover is a Run that is no longer the Stack's, or its pod, and has not ended. Nothing prevents a user from deleting a
+// Run while its pod applies. The pod continues until it has saved its state, so the next Run waits for it, and so does the
+// deletion of the Stack. A Run that a former leader created late, after the next one was named, is superseded, and the
+// next Run waits for its end too.
 type Leftover struct{ Run, Pod string }
 
 // leftoverEndsFirst: two Runs of a Stack do not run at the same time, also when one of them was deleted or created
