@@ -98,3 +98,11 @@ func deletedStack(resources *int32, orphan bool) decision.Snapshot {
 	}
 	return w
 }
+
+// A Run that a former leader created late has to end before the next one, without a question to the API server.
+func TestALateRunIsALeftover(t *testing.T) {
+	w := decision.Snapshot{Stack: &v1alpha1.Stack{}, LateRun: "net-1"}
+	if err := (&Gatherer{}).GatherLeftover(t.Context(), &w); err != nil || w.Leftover != (decision.Leftover{Run: "net-1"}) {
+		t.Errorf("%+v, %v", w.Leftover, err)
+	}
+}
