@@ -52,7 +52,7 @@ func TestCorpus(t *testing.T) {
 			case c.pending != "" && len(found) == 0:
 				t.Errorf("the case holds now: remove its line \"pending: %s\"", c.pending)
 			case c.pending != "":
-				t.Skipf("pending: %s\n%s", c.pending, strings.Join(found, "\n"))
+				t.Logf("a known difference: %s\n%s", c.pending, strings.Join(found, "\n"))
 			case len(found) > 0:
 				t.Error(strings.Join(found, "\n"))
 			}

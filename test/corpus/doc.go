@@ -17,7 +17,7 @@
 //	either: PATH         it does not matter whether an edit of this file starts a Run
 //	refused: TEXT        Cairn rejects the code, with a message that contains this text
 //	whole: true          the case also runs in a whole Cairn, with an API server
-//	pending: REASON      the case does not hold yet; it fails as soon as it does
+//	pending: REASON      a known difference from the engine: the case fails as soon as there is none
 //
 // An edit or removal of any other file of the repository must start a Run. A key may be repeated.
 package corpus

@@ -40,9 +40,6 @@ func TestCorpusInWholeCairn(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			if c.pending != "" {
-				t.Skipf("pending: %s", c.pending)
-			}
 			repo, err := c.create(repos)
 			if err != nil {
 				t.Fatal(err)
