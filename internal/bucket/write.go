@@ -25,7 +25,7 @@ func (b *Bucket) PutFrom(ctx context.Context, key string, r io.Reader) error {
 	return b.write(ctx, key, source, true, b.encrypted(source))
 }
 
-// PutOnce is Put for a key that contains the digest of the bytes: what is there already is what would be written,
+// PutOnce is Put for a key that contains the digest of the bytes: an existing object has the bytes to be written,
 // and is left alone while it is young (see RenewAfter).
 func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
 	if err := checkKey(key); err != nil {

@@ -231,7 +231,7 @@ func TestApplyWithoutAnApprovalStops(t *testing.T) {
 	d.want(1, "cairn resume net", "", "plan", "net")
 }
 
-// TestApplyApprovesOnlyTheRequestedRun, however sure whoever asked is.
+// TestApplyApprovesOnlyTheRequestedRun, also with --yes.
 func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 	d := newDesk(t)
 	st := d.stack("net")
@@ -294,7 +294,7 @@ func TestNames(t *testing.T) {
 	d.want(0, "repositories\nnet\n", "", "__complete", "get", "")
 }
 
-// TestReadOnlyUser reads what there is, and is told which verb is missing for the rest.
+// TestReadOnlyUser reads all objects, and gets an error with the missing verb for the rest.
 func TestReadOnlyUser(t *testing.T) {
 	d := newDesk(t)
 	d.stack("net")

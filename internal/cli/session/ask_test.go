@@ -56,7 +56,7 @@ func TestConfirm(t *testing.T) {
 	}{
 		"said already":                        {said: true, done: true},
 		"nobody there":                        {canAsk: true, answer: "yes\n"},
-		"somebody there, but not to be asked": {tty: true, answer: "yes\n"},
+		"a terminal, but no questions": {tty: true, answer: "yes\n"},
 		"yes":                                 {canAsk: true, tty: true, answer: "yes\n", done: true},
 		"no":                                  {canAsk: true, tty: true, answer: "no\n"},
 		"y is not yes":                        {canAsk: true, tty: true, answer: "y\n"},

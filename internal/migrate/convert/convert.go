@@ -202,7 +202,7 @@ func (c *Conversion) result() Result {
 	return r
 }
 
-// Keys are the names of the keys of a Secret or ConfigMap of the input; ok is false when it is not in it. Values are not looked at.
+// Keys are the names of the keys of a Secret or ConfigMap of the input; ok is false when it is not in it. Values are not read.
 func (c *Conversion) Keys(kind, namespace, name string) (keys []string, ok bool) {
 	o := c.Find("", kind, namespace, name)
 	if o == nil {

@@ -64,7 +64,7 @@ func (r *Runner) Apply(spec *v1alpha1.StackSpec) {
 	spec.Runner.Template = &apiextensionsv1.JSON{Raw: raw}
 }
 
-// AddToPod takes a field over into the pod's template; lists are put behind what is there, maps over it.
+// AddToPod takes a field over into the pod's template; lists are appended to the existing ones, and maps overwrite their keys.
 func (r *Runner) AddToPod(f manifest.Field, name string) {
 	if r.pod == nil {
 		r.pod = map[string]any{}

@@ -61,7 +61,7 @@ func convertGitRepository(c *convert.Conversion, o *convert.Object) {
 	spec.At("sparseCheckout").NotNeeded("a Stack gets its own files only")
 	spec.At("gitImplementation").NotNeeded("git itself is used")
 	spec.At("include").Unsupported("a Stack reads from one repository")
-	spec.At("verify").Unsupported("signatures of commits are not looked at")
+	spec.At("verify").Unsupported("signatures of commits are not verified")
 	spec.At("proxySecretRef").Unsupported("a proxy is an option of the installation")
 	spec.At("accessFrom").Unsupported("spec.allowedNamespaces lists the namespaces whose Stacks may read")
 }

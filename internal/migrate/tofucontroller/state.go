@@ -17,16 +17,16 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 	switch custom := at.At("customConfiguration"); {
 	case spec.At("cloud").Exists():
 		convertCloud(o, s)
-		at.Ignored("with spec.cloud it is not looked at")
-		spec.At("backendConfigsFrom").Ignored("with spec.cloud it is not looked at")
+		at.Ignored("it has no effect with spec.cloud")
+		spec.At("backendConfigsFrom").Ignored("it has no effect with spec.cloud")
 		spec.At("workspace").NotNeeded("the state is moved")
 		return
 	case at.At("disable").Bool():
 		p = &convert.Backend{Backend: v1alpha1.Backend{FromCode: true}}
 		at.At("disable").Became("spec.backend.fromCode: the backend block of the code")
-		at.At("disable").ToDo("look that the code has a backend block: without one its state was in a pod, and is gone")
+		at.At("disable").ToDo("check that the code has a backend block: without one its state was in a pod, and is lost")
 		for _, name := range []string{"secretSuffix", "inClusterConfig", "customConfiguration", "configPath", "labels"} {
-			at.At(name).Ignored("with disable it is not looked at")
+			at.At(name).Ignored("it has no effect with disable")
 		}
 	case custom.Text() != "":
 		var err error
@@ -36,7 +36,7 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 		}
 		custom.Became("spec.backend type %s: the same arguments, and the state stays where it is", p.Type)
 		for _, name := range []string{"secretSuffix", "inClusterConfig", "configPath", "labels"} {
-			at.At(name).Ignored("with customConfiguration it is not looked at")
+			at.At(name).Ignored("it has no effect with customConfiguration")
 		}
 	default:
 		p = defaultState(o)

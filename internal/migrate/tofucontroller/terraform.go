@@ -201,7 +201,7 @@ func convertRetry(o *convert.Object, s *v1alpha1.StackSpec) {
 	if spec.At("retryStrategy").Text() == "ExponentialBackoff" {
 		spec.At("maxRetryInterval").Became("spec.retry.maxBackoff")
 	} else {
-		spec.At("maxRetryInterval").Ignored("without retryStrategy ExponentialBackoff it is not looked at")
+		spec.At("maxRetryInterval").Ignored("it has no effect without retryStrategy ExponentialBackoff")
 	}
 	if retries := spec.At("remediation", "retries"); spec.At("remediation").Exists() {
 		limit := int32(min(max(retries.Int(), 0), 100))
@@ -241,7 +241,7 @@ func noteOthers(o *convert.Object) {
 	spec.At("runnerTerminationGracePeriodSeconds").NotNeeded("pods have 10 minutes to let the engine save its state")
 	spec.At("upgradeOnInit").NotNeeded("init never upgrades: the lock file of the code selects the providers, and the apply has those of the plan")
 	spec.At("refreshBeforeApply").NotNeeded("the plan refreshes, and what is applied is that plan")
-	spec.At("enableInventory").NotNeeded("cairn state list shows what there is")
+	spec.At("enableInventory").NotNeeded("cairn state list shows the resources")
 	spec.At("storeReadablePlan").NotNeeded("every plan is kept, and shown by cairn diff and the web UI")
 	spec.At("plan").NotNeeded("plans hold no lock of Cairn's, and applies always do")
 	spec.At("breakTheGlass").NotNeeded("cairn shell opens a shell with the state")

@@ -83,7 +83,7 @@ func convertVariable(f manifest.Field, s *v1alpha1.StackSpec) {
 	s.Variables = append(s.Variables, v1alpha1.Variable{Name: name, Value: &apiextensionsv1.JSON{Raw: raw}})
 	f.At("name").Became("spec.variables %s", name)
 	f.At("value").Became("spec.variables %s", name)
-	f.At("valueFrom").Ignored("beside a value it is not looked at, nor otherwise")
+	f.At("valueFrom").Ignored("it has no effect beside a value")
 }
 
 // convertVariablesFrom are keys of a Secret or ConfigMap: by name where it lists them, otherwise all of them, by the environment.
