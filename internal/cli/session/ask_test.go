@@ -54,14 +54,14 @@ func TestConfirm(t *testing.T) {
 		answer            string
 		done              bool
 	}{
-		"said already":                        {said: true, done: true},
-		"nobody there":                        {canAsk: true, answer: "yes\n"},
+		"said already":                 {said: true, done: true},
+		"nobody there":                 {canAsk: true, answer: "yes\n"},
 		"a terminal, but no questions": {tty: true, answer: "yes\n"},
-		"yes":                                 {canAsk: true, tty: true, answer: "yes\n", done: true},
-		"no":                                  {canAsk: true, tty: true, answer: "no\n"},
-		"y is not yes":                        {canAsk: true, tty: true, answer: "y\n"},
-		"no answer":                           {canAsk: true, tty: true},
-		"interrupted":                         {ctx: canceled, canAsk: true, tty: true, answer: "no\n"},
+		"yes":                          {canAsk: true, tty: true, answer: "yes\n", done: true},
+		"no":                           {canAsk: true, tty: true, answer: "no\n"},
+		"y is not yes":                 {canAsk: true, tty: true, answer: "y\n"},
+		"no answer":                    {canAsk: true, tty: true},
+		"interrupted":                  {ctx: canceled, canAsk: true, tty: true, answer: "no\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.ctx == nil {
