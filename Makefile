@@ -106,7 +106,7 @@ go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary 
 
 # All of them, whatever becomes of the first: what needs no API server, then the packages that test against a real one, then Cairn as a whole.
 .PHONY: test
-test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) ## Run all tests (under 10 minutes; GOTESTFLAGS="-race -run X" to choose)
+test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) ## Run all tests (about 20 minutes on two cores; GOTESTFLAGS="-race -run X" to choose)
 	@failed=; \
 	(cd api && $(call go-test,,./...)) || failed=1; \
 	$(call go-test,,./internal/... ./test/sim) || failed=1; \
