@@ -70,7 +70,8 @@ var (
 func (f *fleet) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		gaugeLeader, gaugeStacks, gaugeUnreadySince, gaugeDrifted, gaugeDriftSince, gaugeRuns, gaugeRunsSince,
-		gaugeStates, gaugeStateBytes, gaugeStateLargest, gaugeResources, gaugeRescued, gaugeLocks, gaugeLocksSince, gaugeRepositories,
+		gaugeStates, gaugeStateBytes, gaugeStateLargest, gaugeResources, gaugeRescued, gaugeLocks, gaugeLocksSince,
+		gaugeRepositories,
 	} {
 		descs <- d
 	}
@@ -184,7 +185,8 @@ func each[T client.Object](ctx context.Context, from client.Reader, kind T, list
 			return nil
 		}
 	}
-	if err := from.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // of single namespaces there are several caches
+	// Of single namespaces there are several caches.
+	if err := from.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	return apimeta.EachListItem(list, func(o runtime.Object) error {

@@ -19,20 +19,14 @@ import (
 // addHealth adds /healthz, which fails when only a restart helps: some reconcile does not come to an end. And
 // /readyz, which fails while the process cannot work: its cache has not seen what there is yet, the store does not
 // answer, or the bucket cannot be read. That another one is the leader is no reason for either.
-func addHealth(mgr ctrl.Manager, p *parts, o Options) error {
-	if err := mgr.AddHealthzCheck("reconciles", func(*http.Request) error { return p.watch.stuck(time.Now()) }); err != nil {
-		return err
-	}
-	err := mgr.AddReadyzCheck("cache", func(r *http.Request) error {
+func addHealth(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
+	filled := func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), 100*time.Millisecond)
 		defer cancel()
 		if !mgr.GetCache().WaitForCacheSync(ctx) {
 			return errors.New("the cache is not filled yet")
 		}
 		return nil
-	})
-	if err != nil {
-		return err
 	}
 	look := &bucketProbe{look: p.bucket.Reachable, onChange: func(err error) {
 		if err != nil {
@@ -41,11 +35,14 @@ func addHealth(mgr ctrl.Manager, p *parts, o Options) error {
 			p.log.Info("the bucket can be read")
 		}
 	}}
-	if err := errors.Join(mgr.Add(look), mgr.AddReadyzCheck("bucket", func(*http.Request) error { return look.last() })); err != nil {
+	err := errors.Join(
+		mgr.Add(look),
+		mgr.AddHealthzCheck("reconciles", func(*http.Request) error { return p.watch.stuck(time.Now()) }),
+		mgr.AddReadyzCheck("cache", filled),
+		mgr.AddReadyzCheck("bucket", func(*http.Request) error { return look.last() }),
+	)
+	if err != nil || !o.Server {
 		return err
-	}
-	if !o.Server {
-		return nil
 	}
 	address, err := url.Parse(o.StoreURL)
 	if err != nil {

@@ -2,17 +2,10 @@ package operator
 
 import (
 	"log/slog"
-	"net/url"
 	"testing"
-
-	"cairn.dev/cairn/internal/server"
 )
 
 func TestACertificateIsForAHostThatRunnersDoNotAskFor(t *testing.T) {
-	store, err := url.Parse("https://cairn.cairn-system.svc:8443")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, tt := range map[string]struct {
 		folder, public string
 		there, refused bool
@@ -23,9 +16,10 @@ func TestACertificateIsForAHostThatRunnersDoNotAskFor(t *testing.T) {
 		"an address, which nobody says": {"/etc/cairn", "https://192.0.2.1", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			certificate, err := certificateOf(Options{CertDir: tt.folder}, store, server.Public{URL: tt.public}, slog.New(slog.DiscardHandler))
-			if (certificate != nil) != tt.there || (err != nil) != tt.refused {
-				t.Errorf("%v, %v", certificate, err)
+			o := Options{CertDir: tt.folder, StoreURL: "https://cairn.cairn-system.svc:8443", PublicURL: tt.public}
+			at, err := endpointsOf(o, slog.New(slog.DiscardHandler))
+			if (at.certificate != nil) != tt.there || (err != nil) != tt.refused {
+				t.Errorf("%v, %v", at.certificate, err)
 			}
 		})
 	}

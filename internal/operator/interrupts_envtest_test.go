@@ -25,7 +25,7 @@ func TestACancelIsTheEventThatInterrupts(t *testing.T) {
 		Scheme: scheme(), Cache: cacheOptions(Options{}), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 	})
 	apiserver.Must(t, err)
-	apiserver.Must(t, addIndexes(t.Context(), mgr, Options{Server: true}))
+	apiserver.Must(t, addIndexes(t.Context(), mgr, nil, Options{Server: true}))
 	reads := &counted{Reader: mgr.GetClient(), began: make(chan struct{}, 100)}
 	orders := &dispatch.Orders{Client: reads, Live: reads}
 	apiserver.Must(t, onRunEvent(t.Context(), mgr, orders.Changed))

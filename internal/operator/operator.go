@@ -3,13 +3,13 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -65,27 +65,14 @@ type Options struct {
 	PublicTrusted bool
 	// RunnerPatience is how long a runner keeps trying a store that is away.
 	RunnerPatience time.Duration
-	// RunnerImage, RunnerCommand and EngineImage shape runner pods.
-	RunnerImage, RunnerCommand, EngineImage string
-	// EngineHasRunner: EngineImage has this version's cairn-runner at /cairn/bin.
-	EngineHasRunner bool
-	// RunnerPullPolicy and EnginePullPolicy of these images; the API server's default when empty.
-	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
-	// ImagePullSecrets are names of Secrets that runner pods pull images with, in the namespaces of Stacks.
-	ImagePullSecrets []string
-	// RunnerTokenAudiences are those for which spec.runner.template may ask for tokens of the pod's account.
-	RunnerTokenAudiences []string
+	// Pods shapes the pods of Runs. Their StoreURL is that above, and their CABundle that of the server's keys.
+	Pods podspec.Settings
 	// MaxRuns and MaxRunsPerNamespace are how many Runs may have a pod at work at once; 0 is no limit.
 	MaxRuns, MaxRunsPerNamespace int
 	// DriftInterval is how often Stacks without a setting of their own are checked for drift; 0 for never.
 	DriftInterval time.Duration
 	// AllowShell allows users to open shells in runner pods, if RBAC permits it.
 	AllowShell bool
-	// AllowUnrestrictedRunners allows spec.runner.template to create pods that do not fit Pod Security
-	// "restricted".
-	AllowUnrestrictedRunners bool
-	// Builds configures whether, and how, images are built for Stacks (spec.runner.build).
-	Builds podspec.BuildSettings
 	// Namespaces are the only ones whose objects are read; all of the cluster's when empty.
 	Namespaces []string
 	// Shard is the part of the namespaces that the operator looks after; all of them when it is zero.
@@ -122,19 +109,16 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if !o.again {
 		klog.SetLogger(o.Log) // without a lock: nothing may log by then
 	}
-	if err := checkNamespaces(o.Namespaces); err != nil {
+	if err := errors.Join(checkNamespaces(o.Namespaces), o.Shard.check(o)); err != nil {
 		return err
 	}
-	if err := o.Shard.check(o); err != nil {
+	t, err := newTelemetry(ctx, o, slog.New(logr.ToSlogHandler(o.Log)))
+	if err != nil {
 		return err
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = "cairn-serve/" + version.Version
 	config.QPS = -1 // the API server's own fairness is the limit
-	t, err := newTelemetry(ctx, o, slog.New(logr.ToSlogHandler(o.Log)))
-	if err != nil {
-		return err
-	}
 	countWrites(config, t.registry)
 	if err := awaitAPI(ctx, config, apiPatience, o.Log); err != nil {
 		return err
@@ -143,37 +127,19 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := addIndexes(ctx, mgr, o); err != nil {
-		return fmt.Errorf("index the cache: %w", err)
-	}
-	p, err := makeParts(ctx, mgr, o)
+	p, err := newParts(ctx, mgr, o, t)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	p.measure(t)
-	if o.Operator {
-		if err := addControllers(mgr, p, o); err != nil {
-			return err
-		}
-		if err := addUpkeep(mgr, p, o); err != nil {
-			return err
-		}
-	}
-	if o.Server {
-		if err := addServer(ctx, mgr, p, o); err != nil {
+	for _, add := range adders(o) {
+		if err := add(ctx, mgr, p, o); err != nil {
 			return err
 		}
 	}
 	asBefore := collectEagerly()
 	defer asBefore()
 	if err := mgr.Add(memoryReleaser{mgr.GetCache(), func() { asBefore(); debug.FreeOSMemory() }}); err != nil {
-		return err
-	}
-	if err := addHealth(mgr, p, o); err != nil {
-		return err
-	}
-	if err := t.add(mgr, o); err != nil {
 		return err
 	}
 	withdraw, err := t.publish()
@@ -184,12 +150,29 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	return mgr.Start(ctx)
 }
 
+// An adder adds something to the manager.
+type adder func(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
+
+// adders are those of all that a process is.
+func adders(o Options) []adder {
+	all := []adder{addIndexes}
+	if o.Operator {
+		all = append(all, addControllers, addUpkeep)
+	}
+	if o.Server {
+		all = append(all, addServer)
+	}
+	return append(all, addHealth, addTelemetry)
+}
+
 // managerOptions are those of all controllers too.
 func managerOptions(o Options) ctrl.Options {
 	return ctrl.Options{
-		Scheme:                        scheme(),
-		Logger:                        o.Log,
-		Controller:                    ctrlconfig.Controller{MaxConcurrentReconciles: 4, ReconciliationTimeout: reconcileTime, SkipNameValidation: &o.again},
+		Scheme: scheme(),
+		Logger: o.Log,
+		Controller: ctrlconfig.Controller{
+			MaxConcurrentReconciles: 4, ReconciliationTimeout: reconcileTime, SkipNameValidation: &o.again,
+		},
 		Cache:                         cachedIn(cacheOptions(o), o.Namespaces),
 		NewClient:                     newClient(o.Namespaces, readYourWritesTimeout),
 		LeaderElection:                o.LeaderElection && o.Operator,
@@ -234,7 +217,7 @@ func newClient(namespaces []string, patience time.Duration) client.NewClientFunc
 
 // addIndexes has the caches find what is asked for. An operator alone does without what only runners ask: of a hundred
 // thousand Runs it is a tenth of the memory.
-func addIndexes(ctx context.Context, mgr ctrl.Manager, o Options) error {
+func addIndexes(ctx context.Context, mgr ctrl.Manager, _ *parts, o Options) error {
 	type indexed struct {
 		of     client.Object
 		field  string
@@ -256,7 +239,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	for _, i := range all {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, i.of, i.field, i.values); err != nil {
-			return err
+			return fmt.Errorf("index the cache: %w", err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"log/slog"
 	"testing"
 
 	"cairn.dev/cairn/internal/server"
@@ -9,7 +10,7 @@ import (
 func TestWhereTheServerIsIsToldUnlessItIsNotToBe(t *testing.T) {
 	for _, publish := range []bool{true, false} {
 		o := Options{PublicURL: "https://cairn.example.com", PublishEndpoint: publish}
-		public, err := publicOf(o)
+		at, err := endpointsOf(o, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -17,8 +18,8 @@ func TestWhereTheServerIsIsToldUnlessItIsNotToBe(t *testing.T) {
 		if publish {
 			want = server.Public{URL: "https://cairn.example.com", OwnCA: true}
 		}
-		if got := publishedEndpoint(o, public); got != want {
-			t.Errorf("publish %v: %+v is told", publish, got)
+		if at.published != want {
+			t.Errorf("publish %v: %+v is told", publish, at.published)
 		}
 	}
 }

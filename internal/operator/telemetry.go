@@ -48,8 +48,8 @@ func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry,
 		Name: "cairn_build_info", Help: "1 while the process lives. process is serve, operator or server.",
 	}, []string{"version", "process"}).WithLabelValues(version.Version, half(o)).Set(1)
 	return &telemetry{
-		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: runtelemetry.NewMetrics(r), server: servermetrics.New(r),
-		bucketgc: bucketgc.NewMetrics(r),
+		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: runtelemetry.NewMetrics(r),
+		server: servermetrics.New(r), bucketgc: bucketgc.NewMetrics(r),
 		downloads: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_downloads_total",
 			Help: "Engines and archives of providers that runners asked for. artifact is engine or provider; result is hit " +
@@ -71,8 +71,9 @@ func half(o Options) string {
 	}
 }
 
-// add adds what collects metrics to the manager. publish, after that, adds the metrics to its metrics server.
-func (t *telemetry) add(mgr ctrl.Manager, o Options) error {
+// addTelemetry adds what collects metrics to the manager. publish, after that, adds the metrics to its metrics server.
+func addTelemetry(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
+	t := p.telemetry
 	if o.Operator {
 		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), leading: mgr.Elected(), shard: o.Shard}); err != nil {
 			return err

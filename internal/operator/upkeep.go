@@ -1,13 +1,15 @@
 package operator
 
 import (
+	"context"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"cairn.dev/cairn/internal/bucketgc"
 )
 
 // addUpkeep has the leader of the operators collect the garbage of the bucket.
-func addUpkeep(mgr ctrl.Manager, p *parts, o Options) error {
+func addUpkeep(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 	if err := bucketgc.CheckAfter(o.BucketGCAfter); err != nil || o.BucketGCAfter == 0 {
 		return err
 	}

@@ -23,12 +23,14 @@ import (
 	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/internal/server/policyeval"
+	"cairn.dev/cairn/internal/server/runnerhandler"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -159,22 +161,14 @@ func newWorld(t *testing.T) *world {
 	w.inputs, err = documents.Put(t.Context(), inputs.Document{Source: w.source})
 	must(t, err)
 
-	s, err := server.New(server.Options{
-		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
-		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Log: log,
-		Inputs: func(ctx context.Context, digest string) (inputs.Document, error) {
-			doc, err := documents.Get(ctx, digest)
-			doc.Backend = w.fakes.backend
-			return doc, err
-		},
-		GoneTokens: auth.NewDeletedPods(apiserver.Config, time.Now),
-		Policies: policyeval.New(policyeval.Options{
-			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: documents.Get, Evaluate: policy.Evaluate, Log: log,
-		}),
-		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
-			return w.fakes.outputs, w.fakes.stack, nil
-		},
-	})
+	o := w.options(log)
+	o.Inputs = func(ctx context.Context, digest string) (inputs.Document, error) {
+		doc, err := documents.Get(ctx, digest)
+		doc.Backend = w.fakes.backend
+		return doc, err
+	}
+	o.GoneTokens = auth.NewDeletedPods(apiserver.Config, time.Now)
+	s, err := server.New(o)
 	must(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -194,6 +188,20 @@ func newWorld(t *testing.T) *world {
 	w.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
 	t.Cleanup(w.http.CloseIdleConnections)
 	return w
+}
+
+// options are those of a server that requires neither certificates nor deleted pods.
+func (w *world) options(log *slog.Logger) server.Options {
+	return server.Options{Hosts: []string{"127.0.0.1"}, Keys: w.keys, Options: runnerhandler.Options{
+		Client: apiserver.Kube, Live: apiserver.Kube, Catalog: listing.NewCatalog(), State: w.state, Bucket: w.bucket,
+		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: w.documents.Get, Log: log,
+		Policies: policyeval.New(policyeval.Options{
+			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Evaluate: policy.Evaluate, Log: log,
+		}),
+		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
+			return w.fakes.outputs, w.fakes.stack, nil
+		},
+	}}
 }
 
 func (w *world) newStack(name string) *v1alpha1.Stack {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Plain serves a handler over plain HTTP: behind an Ingress, which has the certificate, or to pods that a NetworkPolicy selects.
+// Plain serves a handler over plain HTTP: behind an Ingress, which has the certificate, or to pods that a NetworkPolicy
+// selects.
 type Plain struct {
 	// Address to listen on. Example: :8080.
 	Address string
@@ -39,17 +40,18 @@ func (s *Plain) Start(ctx context.Context) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(l) }()
-	return waitAndShutDown(ctx, web, served, 10*time.Second)
+	return waitAndShutDown(ctx, web, served)
 }
 
-// waitAndShutDown waits until a server fails or ctx is done, and then shuts it down: open requests have up to drain to end.
-func waitAndShutDown(ctx context.Context, web *http.Server, served <-chan error, drain time.Duration) error {
+// waitAndShutDown waits until a server fails or ctx is done, and then shuts it down: open requests have up to 10 s to
+// end.
+func waitAndShutDown(ctx context.Context, web *http.Server, served <-chan error) error {
 	select {
 	case err := <-served:
 		return err
 	case <-ctx.Done():
 	}
-	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	err := web.Shutdown(draining)
 	if err != nil {

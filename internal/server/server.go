@@ -1,12 +1,11 @@
-// Package server is the store: what runners ask, hand in and report over HTTP, in the language of internal/runnerapi. It
-// does not trust a caller. A token identifies the pod that sends a request, the pod's Run decides what it may access, and all that a
-// request names is derived from that Run or compared with it.
+// Package server is the store: what runners ask, hand in and report over HTTP, in the language of internal/runnerapi.
+// It does not trust a caller. A token identifies the pod that sends a request, the pod's Run decides what it may
+// access, and all that a request names is derived from that Run or compared with it.
 //
 // It also serves users, in the language of internal/userapi; Kubernetes decides who they are and what they are allowed.
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -17,86 +16,47 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/endpoint"
 	"cairn.dev/cairn/internal/server/pki"
-	"cairn.dev/cairn/internal/server/policyeval"
 	"cairn.dev/cairn/internal/server/runnerhandler"
-	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/server/userhandler"
-	"cairn.dev/cairn/internal/state"
 )
 
 // Options of a Server. All are required, except where they have a default.
 type Options struct {
+	// Options of the runner API, of which users have the same. The server sets Pods, Logs and Stopping.
+	runnerhandler.Options
 	// Address to listen on. Example: :8443.
 	Address string
 	// Hosts are the names and addresses that runners and users reach the server under. They are in its certificate.
 	Hosts []string
 	// Keys of the installation.
 	Keys *pki.Keys
-	// Client writes Secrets and ConfigMaps and reviews users' tokens.
-	Client client.Client
-	// Live reads past every cache.
-	Live client.Reader
-	// State keeps the states.
-	State *state.Store
-	// Bucket keeps sources, plans and logs.
-	Bucket *bucket.Bucket
-	// Runs, Orders and Reports are the Runs' side.
-	Runs    runnerhandler.Runs
-	Orders  runnerhandler.Orders
-	Reports runnerhandler.Reports
-	// Policies are asked about plans.
-	Policies *policyeval.Evaluator
-	// Inputs returns the document of a Run's inputs.
-	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
-	// Outputs returns where a Run's outputs are written, and their Stack; nil when they are not written.
-	Outputs func(ctx context.Context, run *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error)
-	// Engines has the engines that an image lacks; nil for none.
-	Engines runnerhandler.Engines
-	// Providers is a mirror of providers; nil for none.
-	Providers runnerhandler.Providers
 	// Tokens of runners; nil asks the API server for a review of each.
 	Tokens auth.PodVerifier
 	// GoneTokens verifies tokens whose pod was deleted, which a review rejects: they allow only to save a state and a
 	// journal. nil takes none, as is right where Tokens does not mind whether the pod is gone.
 	GoneTokens auth.PodVerifier
-	// Namespaces are the only ones that are served; all of the cluster's when empty.
-	Namespaces []string
 	// Cache has the Runs whose logs users follow; nil reads them from Live.
 	Cache client.Reader
-	// Catalog is what users can list; nil lists nothing.
-	Catalog *listing.Catalog
 	// ClientCA is what client certificates of users are verified with; nil accepts none.
 	ClientCA auth.ClientCA
-	// Kubernetes is how users' own writes reach the API server: with their credentials, and for those whom an identity provider
-	// named, by impersonation. Without it users can write only states.
+	// Kubernetes is how users' own writes reach the API server: with their credentials, and for those whom an identity
+	// provider named, by impersonation. Without it users can write only states.
 	Kubernetes *rest.Config
 	// SignIn configures how users sign in with a browser.
 	SignIn auth.SignIn
-	// Events records on a State what a user did to it; nil records nothing.
-	Events events.EventRecorder
 	// Public is where users find the server; the zero value publishes nothing.
 	Public Public
 	// HostCertificate is shown to those who ask for its host; nil for the server's own.
 	HostCertificate *pki.HostCertificate
-	// Metrics count requests; nil for none.
-	Metrics *servermetrics.Metrics
-	// Log gets a line for each request at debug, and its errors at warn.
-	Log *slog.Logger
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
-	// Drain is how long requests under way may take once the server stops; 0 means 10 s.
-	Drain time.Duration
 }
 
 // Public is where users find the server.
@@ -112,14 +72,14 @@ type Server struct {
 	Options
 	runners *runnerhandler.API
 	users   *userhandler.API
-	logs    *artifact.Logs
 	stop    context.CancelFunc
 }
 
 // New creates a Server that does not listen yet.
 func New(o Options) (*Server, error) {
-	if o.Keys == nil || o.Client == nil || o.Live == nil || o.State == nil || o.Bucket == nil ||
-		o.Runs == nil || o.Orders == nil || o.Reports == nil || o.Policies == nil || o.Inputs == nil || o.Outputs == nil || o.Log == nil {
+	if o.Keys == nil || o.Client == nil || o.Live == nil || o.Catalog == nil || o.State == nil || o.Bucket == nil ||
+		o.Runs == nil || o.Orders == nil || o.Reports == nil || o.Policies == nil || o.Inputs == nil || o.Outputs == nil ||
+		o.Log == nil {
 		return nil, errors.New("server: an option is missing")
 	}
 	if o.Now == nil {
@@ -131,31 +91,25 @@ func New(o Options) (*Server, error) {
 	if o.Tokens == nil {
 		o.Tokens = auth.TokenReview{Client: o.Client}
 	}
-	o.Drain = cmp.Or(o.Drain, 10*time.Second)
-	o.SignIn.URL = cmp.Or(o.SignIn.URL, o.Public.URL)
 	authorizer := auth.NewAuthorizer(o.Client)
 	users, err := auth.NewUserAuthenticator(auth.UserOptions{
-		Client: o.Client, ClientCA: o.ClientCA, Authorizer: authorizer, SignIn: o.SignIn, DeriveKey: o.Keys.DeriveKey, Now: o.Now,
+		Client: o.Client, ClientCA: o.ClientCA, Authorizer: authorizer, SignIn: o.SignIn, DeriveKey: o.Keys.DeriveKey,
+		Now: o.Now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	logs := artifact.NewLogs(o.Bucket)
 	stopping, stop := context.WithCancel(context.Background())
+	o.Pods = auth.NewPodAuthenticator(o.Tokens, o.GoneTokens, o.Now)
+	o.Logs, o.Stopping = artifact.NewLogs(o.Bucket), stopping
 	return &Server{
 		Options: o,
-		runners: runnerhandler.New(runnerhandler.Options{
-			Pods: auth.NewPodAuthenticator(o.Tokens, o.GoneTokens, o.Now), Namespaces: o.Namespaces, Client: o.Client, Live: o.Live, Catalog: o.Catalog,
-			State: o.State, Bucket: o.Bucket, Logs: logs, Runs: o.Runs, Orders: o.Orders, Reports: o.Reports, Policies: o.Policies,
-			Inputs: o.Inputs, Outputs: o.Outputs, Engines: o.Engines, Providers: o.Providers, Events: o.Events, Metrics: o.Metrics,
-			Log: o.Log, Stopping: stopping,
-		}),
+		runners: runnerhandler.New(o.Options),
 		users: userhandler.New(userhandler.Options{
 			Users: users, Authorizer: authorizer, Namespaces: o.Namespaces, Client: o.Client, Live: o.Live, Cache: o.Cache,
-			State: o.State, Bucket: o.Bucket, Logs: logs, Identities: o.Keys.Identities, Catalog: o.Catalog, Kubernetes: o.Kubernetes,
-			Events: o.Events, Metrics: o.Metrics, Log: o.Log, Now: o.Now, Stopping: stopping,
+			State: o.State, Bucket: o.Bucket, Logs: o.Logs, Identities: o.Keys.Identities, Catalog: o.Catalog,
+			Kubernetes: o.Kubernetes, Events: o.Events, Metrics: o.Metrics, Log: o.Log, Now: o.Now, Stopping: stopping,
 		}),
-		logs: logs,
 		stop: stop,
 	}, nil
 }
@@ -178,12 +132,12 @@ func (s *Server) WebHandler(webhooks http.Handler) http.Handler {
 }
 
 // RunChanged wakes those who follow the log of a Run.
-func (s *Server) RunChanged(run *v1alpha1.Run) { s.logs.RunChanged(run) }
+func (s *Server) RunChanged(run *v1alpha1.Run) { s.Logs.RunChanged(run) }
 
 // NeedLeaderElection returns false: every process may serve.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Start listens and serves until ctx is done, and then for as long as the requests under way need, up to Drain.
+// Start listens and serves until ctx is done. Then open requests have up to 10 s to end.
 func (s *Server) Start(ctx context.Context) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", s.Address)
@@ -217,7 +171,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 	defer s.stop()
 	context.AfterFunc(ctx, s.stop)
-	err := waitAndShutDown(ctx, web, served, s.Drain)
+	err := waitAndShutDown(ctx, web, served)
 	stopFlushing()
 	<-flushed
 	<-published

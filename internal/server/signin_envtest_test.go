@@ -234,7 +234,7 @@ func TestTheWebListener(t *testing.T) {
 	user, who := w.account("alice")
 	serve := func(url string) (*userServer, *browser) {
 		p := w.serveSite(func(o *server.Options) { o.SignIn.URL = url })
-		web := httptest.NewServer(p.WebHandler(webhook.Repositories{Log: p.Log}.Handler()))
+		web := httptest.NewServer(p.WebHandler(webhook.Repositories{Log: p.Options.Log}.Handler()))
 		t.Cleanup(web.Close)
 		b := p.browser()
 		at := *p

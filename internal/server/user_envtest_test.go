@@ -31,10 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
-	"cairn.dev/cairn/internal/server/policyeval"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -89,17 +87,8 @@ func (w *world) serveUsers(change ...func(*server.Options)) *userServer {
 
 	p := &userServer{world: w, log: &lockedLog{}, events: events.NewFakeRecorder(100)}
 	log := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	o := server.Options{
-		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
-		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: w.documents.Get, Log: log,
-		Policies: policyeval.New(policyeval.Options{
-			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Evaluate: policy.Evaluate, Log: log,
-		}),
-		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
-			return w.fakes.outputs, w.fakes.stack, nil
-		},
-		ClientCA: authority.VerifyOptions, Events: p.events,
-	}
+	o := w.options(log)
+	o.ClientCA, o.Events = authority.VerifyOptions, p.events
 	for _, c := range change {
 		c(&o)
 	}

@@ -86,32 +86,33 @@ func (p *processFlags) operatorFlags() *pflag.FlagSet {
 		"number of operators that divide the namespaces among them, by a hash of their names; at most 16")
 	f.IntVar(&p.Shard.Index, "shard", 0, "index of this operator among total-shards, from 0")
 	p.addRunnerFlags(f)
-	addBuildFlags(f, &p.Builds)
+	addBuildFlags(f, &p.Pods.Builds)
 	return f
 }
 
 // addRunnerFlags adds the flags for the pods of Runs.
 func (p *processFlags) addRunnerFlags(f *pflag.FlagSet) {
-	f.StringVar(&p.RunnerImage, "runner-image", "", "image that contains cairn-runner")
-	f.StringVar(&p.RunnerCommand, "runner-command", "/usr/local/bin/cairn-runner",
+	f.StringVar(&p.Pods.RunnerImage, "runner-image", "", "image that contains cairn-runner")
+	f.StringVar(&p.Pods.RunnerCommand, "runner-command", "/usr/local/bin/cairn-runner",
 		"path of cairn-runner in the runner image")
-	f.StringVar(&p.EngineImage, "engine-image", "", "image that contains the engine, for Stacks without spec.runner.image")
-	f.BoolVar(&p.EngineHasRunner, "engine-image-has-runner", false,
+	f.StringVar(&p.Pods.EngineImage, "engine-image", "",
+		"image that contains the engine, for Stacks without spec.runner.image")
+	f.BoolVar(&p.Pods.EngineHasRunner, "engine-image-has-runner", false,
 		"the engine image contains cairn-runner of this version at /cairn/bin: pods with that image start without copying "+
 			"it, a second sooner")
-	f.Var((*pullPolicy)(&p.RunnerPullPolicy), "runner-image-pull-policy",
+	f.Var((*pullPolicy)(&p.Pods.RunnerPullPolicy), "runner-image-pull-policy",
 		"pull policy of the runner image: Always, IfNotPresent or Never; default: that of Kubernetes")
-	f.Var((*pullPolicy)(&p.EnginePullPolicy), "engine-image-pull-policy",
+	f.Var((*pullPolicy)(&p.Pods.EnginePullPolicy), "engine-image-pull-policy",
 		"pull policy of the engine image: Always, IfNotPresent or Never; default: that of Kubernetes")
-	f.StringSliceVar(&p.ImagePullSecrets, "image-pull-secret", nil,
+	f.StringSliceVar(&p.Pods.ImagePullSecrets, "image-pull-secret", nil,
 		"Secrets for pulling the images of runner pods; they must exist in the namespaces of Stacks and replace those of "+
 			"the ServiceAccount")
 	f.BoolVar(&p.AllowShell, "allow-shell", false,
 		"allow shells in runner pods (cairn shell) to users with the verb shell: a shell shows secrets in clear text, and "+
 			"its commands are in no log")
-	f.BoolVar(&p.AllowUnrestrictedRunners, "allow-unrestricted-runners", false,
+	f.BoolVar(&p.Pods.AllowUnrestricted, "allow-unrestricted-runners", false,
 		"allow spec.runner.template of Stacks to create pods that violate Pod Security \"restricted\"")
-	f.StringSliceVar(&p.RunnerTokenAudiences, "runner-token-audience", nil,
+	f.StringSliceVar(&p.Pods.TokenAudiences, "runner-token-audience", nil,
 		"audiences of ServiceAccount tokens that spec.runner.template may request; those of the Kubernetes API are rejected")
 }
 
@@ -229,7 +230,9 @@ func (p *processFlags) options() (operator.Options, error) {
 			return o, fmt.Errorf("--%s is %d: it must not be negative; 0 is for no limit", flag, limit)
 		}
 	}
-	for flag, d := range map[string]time.Duration{"runner-patience": o.RunnerPatience, "session-lifetime": o.SignIn.Lifetime} {
+	for flag, d := range map[string]time.Duration{
+		"runner-patience": o.RunnerPatience, "session-lifetime": o.SignIn.Lifetime,
+	} {
 		if d <= 0 {
 			return o, fmt.Errorf("--%s is %s: it must be more than 0", flag, d)
 		}

@@ -10,11 +10,11 @@ import (
 
 func TestPullPolicy(t *testing.T) {
 	var o operator.Options
-	p := (*pullPolicy)(&o.RunnerPullPolicy)
-	if err := p.Set("Never"); err != nil || o.RunnerPullPolicy != corev1.PullNever {
-		t.Errorf("got %v and %q", err, o.RunnerPullPolicy)
+	p := (*pullPolicy)(&o.Pods.RunnerPullPolicy)
+	if err := p.Set("Never"); err != nil || o.Pods.RunnerPullPolicy != corev1.PullNever {
+		t.Errorf("got %v and %q", err, o.Pods.RunnerPullPolicy)
 	}
-	if err := p.Set("never"); err == nil || o.RunnerPullPolicy != corev1.PullNever {
-		t.Errorf("one that Kubernetes does not know: got %v and %q", err, o.RunnerPullPolicy)
+	if err := p.Set("never"); err == nil || o.Pods.RunnerPullPolicy != corev1.PullNever {
+		t.Errorf("one that Kubernetes does not know: got %v and %q", err, o.Pods.RunnerPullPolicy)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // StateMemory limits the memory of states that engines read. An engine may read as many copies of a state as it likes.
 type StateMemory struct {
 	*tenant.Semaphore
-	// Catalog has the sizes of States; nil for none. It may be out of date.
+	// Catalog has the sizes of States. It may be out of date.
 	Catalog *listing.Catalog
 	// Live reads States that the Catalog has not received yet.
 	Live client.Reader
@@ -23,10 +23,7 @@ type StateMemory struct {
 
 // AcquireState waits until there is memory for the current version of a state. The returned function releases it.
 func (m StateMemory) AcquireState(ctx context.Context, key types.NamespacedName) (func(), error) {
-	var st *v1alpha1.State
-	if m.Catalog != nil {
-		st = m.Catalog.States.Get(key.Namespace, key.Name)
-	}
+	st := m.Catalog.States.Get(key.Namespace, key.Name)
 	if st == nil {
 		st = &v1alpha1.State{}
 		if err := m.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {

@@ -1,5 +1,6 @@
-// Package runnerhandler handles the requests of the runner API (internal/runnerapi). It does not trust what a request claims: the token
-// names the pod, the Run of that pod names what it can access, and everything else is derived from that Run or compared with it.
+// Package runnerhandler handles the requests of the runner API (internal/runnerapi). It does not trust what a request
+// claims: the token names the pod, the Run of that pod names what it can access, and everything else is derived from that
+// Run or compared with it.
 package runnerhandler
 
 import (
@@ -34,7 +35,7 @@ type Options struct {
 	Client client.Client
 	// Live reads past every cache.
 	Live client.Reader
-	// Catalog has the sizes of States; nil for none.
+	// Catalog has the sizes of States.
 	Catalog *listing.Catalog
 	// State keeps the states.
 	State *state.Store
@@ -61,7 +62,8 @@ type Options struct {
 	Metrics *servermetrics.Metrics
 	// Log gets a line for each request at debug, and its errors at warn.
 	Log *slog.Logger
-	// Stopping is done once the server stops. Runners that wait for an order are then asked to retry, with another process.
+	// Stopping is done once the server stops. Runners that wait for an order are then asked to retry, with another
+	// process.
 	Stopping context.Context
 }
 
@@ -85,7 +87,8 @@ func (s *API) Flush(ctx context.Context) { s.progress.run(ctx) }
 
 // AddRoutes adds the runner API, which internal/runnerapi describes.
 func (s *API) AddRoutes(mux *http.ServeMux) {
-	from := func(pod sender, pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
+	type handler func(http.ResponseWriter, *http.Request, Caller) error
+	from := func(pod sender, pattern string, time time.Duration, has standing, h handler) {
 		mux.Handle(pattern, s.answer(time, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
 			c, err := s.caller(r, pod, has)
 			if err != nil {
@@ -94,7 +97,7 @@ func (s *API) AddRoutes(mux *http.ServeMux) {
 			return c, h(w, r, c)
 		}))
 	}
-	handle := func(pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
+	handle := func(pattern string, time time.Duration, has standing, h handler) {
 		from(s.Pods.Authenticate, pattern, time, has, h)
 	}
 	mux.Handle("GET /v1/order", s.answer(maxWait+httpapi.ShortTimeout, s.order))

@@ -1,4 +1,5 @@
-// Package userhandler handles the requests of the user API (internal/userapi). Kubernetes decides who a user is and what they are allowed.
+// Package userhandler handles the requests of the user API (internal/userapi). Kubernetes decides who a user is and
+// what they are allowed.
 package userhandler
 
 import (
@@ -41,7 +42,7 @@ type Options struct {
 	Logs   *artifact.Logs
 	// Identities decrypt states that runners sealed.
 	Identities func() []age.Identity
-	// Catalog is what users can list; nil lists nothing.
+	// Catalog is what users can list.
 	Catalog *listing.Catalog
 	// Kubernetes is how users' own writes reach the API server; without it they can write only states.
 	Kubernetes *rest.Config
@@ -83,16 +84,18 @@ func (s *API) AddRoutes(mux router) {
 			return httpapi.Errorf(http.StatusNotFound, "there is no %.200s", r.URL.Path)
 		}))
 	}
-	mux.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	mux.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
 	page := web.Handler()
 	mux.Handle("/", page)
 	mux.Handle("/signin", page) // or it would be taken for /signin/
 }
 
 const (
-	// userMemory is how much of users' large states is in memory at a time. It is apart from bodyMemory: a user who pulls or
-	// pushes slowly must not keep a runner from saving its state.
+	// userMemory is how much of users' large states is in memory at a time. It is apart from bodyMemory: a user who pulls
+	// or pushes slowly must not keep a runner from saving its state.
 	userMemory = 4 * state.MaxSize
-	// peoplePart is how much of it they have for one namespace.
+	// userPart is how much of it they have for one namespace.
 	userPart = 3 * state.MaxSize
 )

@@ -5,13 +5,14 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server/auth"
 )
 
 // TestThePageIsEverywhereElse sees which paths of the site are the page's. A browser loads /signin whole when a sign-in went wrong.
 func TestThePageIsEverywhereElse(t *testing.T) {
 	mux := http.NewServeMux()
-	New(Options{Users: &auth.UserAuthenticator{}}).AddRoutes(mux)
+	New(Options{Catalog: listing.NewCatalog(), Users: &auth.UserAuthenticator{}}).AddRoutes(mux)
 	for path, page := range map[string]bool{
 		"/":                  true,
 		"/signin?error=late": true,

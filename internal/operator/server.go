@@ -1,0 +1,198 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/metacontroller"
+	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/pki"
+	"cairn.dev/cairn/internal/server/policyeval"
+	"cairn.dev/cairn/internal/server/runnerhandler"
+	"cairn.dev/cairn/internal/server/webhook"
+)
+
+// addServer adds the server for runners and users, and those for webhooks and for metacontroller.
+func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error {
+	at, err := endpointsOf(o, p.log)
+	if err != nil {
+		return err
+	}
+	engines, mirror, closers, err := o.Downloads.open(o.CacheDir, p.telemetry)
+	if err != nil {
+		return err
+	}
+	tokens, gone, err := o.RunnerTokens.open(ctx, mgr.GetConfig(), p.direct)
+	if err != nil {
+		return err
+	}
+	authority, err := clientCA(mgr, o)
+	if err != nil {
+		return err
+	}
+	policies := policyeval.New(policyeval.Options{
+		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Evaluate: o.Policies.Evaluate,
+		Log: p.log, Metrics: p.telemetry.server,
+	})
+	orders := &dispatch.Orders{
+		Client: mgr.GetClient(), Live: p.direct, Inputs: p.inputs, Patience: o.RunnerPatience,
+		Recipient: p.keys.Recipient(), Policy: policies.Asked,
+	}
+	reports := dispatch.Reports{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Policies: policies.Result,
+		Recorder: p.telemetry.witness(mgr, p.log),
+	}
+	catalog := listing.NewCatalog()
+	s, err := server.New(server.Options{
+		Options: runnerhandler.Options{
+			Namespaces: o.Namespaces, Client: p.direct, Live: p.direct, Catalog: catalog, State: p.states, Bucket: p.bucket,
+			Runs: runsByPod{mgr.GetClient()}, Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
+			Outputs: outputsOf(mgr.GetClient(), p.direct), Engines: engines, Providers: mirror,
+			Events: mgr.GetEventRecorder("cairn"), Metrics: p.telemetry.server, Log: p.log,
+		},
+		Address: o.StoreAddress, Hosts: at.hosts, Public: at.published, HostCertificate: at.certificate, Keys: p.keys,
+		Tokens: tokens, GoneTokens: gone, Cache: mgr.GetClient(), ClientCA: authority, Kubernetes: mgr.GetConfig(),
+		SignIn: at.signIn,
+	})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		onRunEvent(ctx, mgr, orders.Changed), onRunEvent(ctx, mgr, s.RunChanged), catalog.Fill(ctx, mgr.GetCache()),
+		mgr.Add(closers), mgr.Add(s),
+	)
+	if at.certificate != nil {
+		err = errors.Join(err, mgr.Add(at.certificate))
+	}
+	if o.MetacontrollerAddress != "" && o.MetacontrollerAddress != "0" {
+		hooks := metacontroller.NewHandler(metacontroller.HandlerOptions{
+			Log: p.log, Record: p.telemetry.server.MetacontrollerHook,
+		})
+		err = errors.Join(err, mgr.Add(&server.Plain{Address: o.MetacontrollerAddress, Handler: hooks, Log: p.log}))
+	}
+	if o.WebAddress != "0" {
+		webhooks := webhook.Repositories{
+			Cache: mgr.GetClient(), Client: p.direct, Record: p.telemetry.server.Webhook, Traces: p.telemetry.traces, Log: p.log,
+		}
+		web := &server.Plain{Address: o.WebAddress, Handler: s.WebHandler(webhooks.Handler()), Log: p.log}
+		err = errors.Join(err, mgr.Add(web))
+	}
+	return err
+}
+
+// clientCA verifies client certificates of users; nil where none are accepted.
+func clientCA(mgr ctrl.Manager, o Options) (auth.ClientCA, error) {
+	if !o.ClientCertificates {
+		return nil, nil
+	}
+	kube, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	authority, err := auth.NewClusterCA(kube)
+	if err != nil {
+		return nil, err
+	}
+	return authority.VerifyOptions, mgr.Add(authority)
+}
+
+// endpoints are where runners and users find the server.
+type endpoints struct {
+	// hosts are the names that the server's own certificate has.
+	hosts []string
+	// published is what all users of the cluster are told; the zero value tells nothing.
+	published server.Public
+	// certificate for the host that users use; nil for the server's own.
+	certificate *pki.HostCertificate
+	// signIn has the address of the web UI.
+	signIn auth.SignIn
+}
+
+func endpointsOf(o Options, log *slog.Logger) (endpoints, error) {
+	store, err := url.Parse(o.StoreURL)
+	if err != nil {
+		return endpoints{}, fmt.Errorf("store URL: %w", err)
+	}
+	public := server.Public{URL: strings.TrimSuffix(cmp.Or(o.PublicURL, o.StoreURL), "/"), OwnCA: !o.PublicTrusted}
+	u, err := url.Parse(public.URL)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		return endpoints{}, fmt.Errorf("public URL %q: an address with https is needed, as in "+
+			"https://cairn.example.com", public.URL)
+	}
+	at := endpoints{hosts: []string{store.Hostname()}, signIn: o.SignIn}
+	at.signIn.URL = cmp.Or(o.SignIn.URL, public.URL)
+	if public.OwnCA && u.Hostname() != store.Hostname() {
+		at.hosts = append(at.hosts, u.Hostname())
+	}
+	if o.PublishEndpoint {
+		at.published = public
+	}
+	// Runners trust the server's own certificate only, so theirs is another host.
+	switch {
+	case o.CertDir == "":
+	case u.Hostname() == store.Hostname() || net.ParseIP(u.Hostname()) != nil:
+		return endpoints{}, fmt.Errorf("a certificate in %s is for the host of the public URL, which has to be a name and "+
+			"another one than that of the store URL; it is %s", o.CertDir, u.Hostname())
+	default:
+		at.certificate = pki.NewHostCertificate(o.CertDir, u.Hostname(), log)
+	}
+	return at, nil
+}
+
+// onRunEvent calls changed for every event on a Run.
+func onRunEvent(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Run)) error {
+	informer, err := mgr.GetCache().GetInformer(ctx, &v1alpha1.Run{})
+	if err != nil {
+		return err
+	}
+	tell := func(o any) {
+		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = gone.Obj
+		}
+		if r, ok := o.(*v1alpha1.Run); ok {
+			changed(r)
+		}
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: tell, UpdateFunc: func(_, o any) { tell(o) }, DeleteFunc: tell,
+	})
+	return err
+}
+
+// runsByPod finds Runs in the cache.
+type runsByPod struct{ client.Reader }
+
+// ByPod finds the Run that names the pod.
+func (r runsByPod) ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error) {
+	return index.ByPod(ctx, r.Reader, namespace, pod)
+}
+
+// outputsOf is where a Run's outputs go.
+func outputsOf(
+	cached, live client.Reader,
+) func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
+	return func(ctx context.Context, r *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
+		stack, err := index.StackOf(ctx, cached, live, r)
+		if err != nil || stack == nil {
+			return nil, nil, err
+		}
+		return stack.Spec.Outputs, stack, nil
+	}
+}
