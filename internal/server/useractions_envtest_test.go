@@ -205,7 +205,7 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	b.want(404, "nothing", "POST", ns+"/repositories/nothing/fetch", nil)
 	run.Status.Phase = v1alpha1.PhaseSucceeded
 	must(t, apiserver.Kube.Status().Update(t.Context(), run))
-	b.want(409, "no plan that waits", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: planDigest})
+	b.want(409, "no plan waits", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: planDigest})
 	b.want(409, "is Succeeded already", "POST", ns+"/runs/net-1/cancel", nil)
 	p.eventually(func() bool {
 		return strings.Contains(b.do("POST", ns+"/stacks/net/retry", nil).body, "Run net-1 succeeded")

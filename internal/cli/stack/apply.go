@@ -178,18 +178,13 @@ for an approval if the Stack requires one. Needs the verb apply on the Stack, or
 
 // operationToRetry returns the operation that failed or was canceled.
 func operationToRetry(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) (v1alpha1.Operation, error) {
-	runs, err := runsOf(ctx, s, stack.Namespace, stack.Name)
+	runs, err := runsOf(ctx, s, stack)
 	if err != nil {
 		return "", err
 	}
-	operation, last := action.Again(stack, runs)
-	switch {
-	case operation != "":
-		return operation, nil
-	case last != nil:
-		return "", fmt.Errorf("there is nothing to retry: Run %s succeeded; `%s apply %s` requests another one",
-			last.Name, s.Program, stack.Name)
+	operation, err := action.Again(stack, runs)
+	if err != nil {
+		return "", fmt.Errorf("%w; `%s apply %s` requests one", err, s.Program, stack.Name)
 	}
-	return "", fmt.Errorf("there is nothing to retry: Stack %s has no Run with changes; `%s apply %s` requests one",
-		stack.Name, s.Program, stack.Name)
+	return operation, nil
 }

@@ -33,8 +33,9 @@ not retried before the Stack changes or a user requests it. Needs the verb cance
 				return err
 			case run == nil:
 				return errNoRun(s, stack)
-			case finished(run):
-				return fmt.Errorf("there is nothing to cancel: Run %s is %s already", run.Name, run.Status.Phase)
+			}
+			if err := action.CheckCancel(run); err != nil {
+				return err
 			}
 			user, err := s.User(ctx)
 			if err != nil {

@@ -1,10 +1,8 @@
 package stack
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -55,7 +53,7 @@ func describe(ctx context.Context, s *session.Session, arg string) (screen.Descr
 		if err != nil {
 			return d, err
 		}
-		if d.Runs, err = runsOf(ctx, s, stack.Namespace, stack.Name); err != nil {
+		if d.Runs, err = runsOf(ctx, s, stack); err != nil {
 			return d, err
 		}
 		state := &v1alpha1.State{}
@@ -95,20 +93,16 @@ func eventsOf(ctx context.Context, s *session.Session, o client.Object) ([]corev
 }
 
 // runsOf returns the Runs of a Stack, newest first.
-func runsOf(ctx context.Context, s *session.Session, ns, stack string) ([]v1alpha1.Run, error) {
+func runsOf(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) ([]v1alpha1.Run, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
 		return nil, err
 	}
 	list := &v1alpha1.RunList{}
-	if err := c.List(ctx, list, client.InNamespace(ns)); err != nil {
+	if err := c.List(ctx, list, client.InNamespace(stack.Namespace)); err != nil {
 		return nil, s.Explain(err)
 	}
-	runs := slices.DeleteFunc(list.Items, func(r v1alpha1.Run) bool { return r.Spec.Stack.Name != stack })
-	slices.SortFunc(runs, func(a, b v1alpha1.Run) int {
-		return cmp.Compare(runinfo.Number(b.Name), runinfo.Number(a.Name))
-	})
-	return runs, nil
+	return runinfo.Of(list.Items, stack.Name), nil
 }
 
 func historyCommand(s *session.Session) *cobra.Command {
@@ -126,7 +120,7 @@ func historyCommand(s *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			runs, err := runsOf(cmd.Context(), s, stack.Namespace, stack.Name)
+			runs, err := runsOf(cmd.Context(), s, stack)
 			switch {
 			case err != nil:
 				return err

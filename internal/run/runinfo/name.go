@@ -1,12 +1,17 @@
-// Package runinfo has the pure functions over Runs, and over requests for Runs, that the controllers of Stacks and Runs, the server and the CLI share.
+// Package runinfo has the pure functions over Runs, and over requests for Runs, that the controllers of Stacks and
+// Runs, the server and the CLI share.
 package runinfo
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"cairn.dev/cairn/api/v1alpha1"
 )
 
 // Name of the n-th Run of a Stack.
@@ -19,6 +24,13 @@ func Number(name string) int {
 		return 0
 	}
 	return n
+}
+
+// Of returns the Runs of a Stack, the newest first.
+func Of(runs []v1alpha1.Run, stack string) []v1alpha1.Run {
+	runs = slices.DeleteFunc(runs, func(r v1alpha1.Run) bool { return r.Spec.Stack.Name != stack })
+	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(Number(b.Name), Number(a.Name)) })
+	return runs
 }
 
 // CommitOf is the commit that a revision names; empty when it names none.

@@ -17,7 +17,6 @@ import (
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/userapi"
@@ -78,7 +77,7 @@ func (s *API) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.Run,
 	}
 	switch {
 	case !approval.Pending(o):
-		return nil, httpapi.Errorf(http.StatusConflict, "there is no plan that waits for an approval: Run %s is %s", o.Name, cmp.Or(string(o.Status.Phase), "not begun"))
+		return nil, httpapi.Errorf(http.StatusConflict, "no plan waits for an approval: Run %s is %s", o.Name, cmp.Or(string(o.Status.Phase), "not begun"))
 	case digest != "" && o.Status.Plan.Digest != digest:
 		return nil, httpapi.Errorf(http.StatusConflict, "Run %s has another plan now than the one that you read: read it again", o.Name)
 	}
@@ -120,10 +119,10 @@ func (s *API) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	a.noted("action", action.Cancel)
-	switch {
-	case o.Status.Phase.Finished():
-		return httpapi.Errorf(http.StatusConflict, "there is nothing to cancel: Run %s is %s already", o.Name, o.Status.Phase)
-	case o.Spec.Cancel:
+	if err := action.CheckCancel(o); err != nil {
+		return err
+	}
+	if o.Spec.Cancel {
 		return showDone(w, o)
 	}
 	return s.done(w, r, a, o, action.CancelRun(a.GetName()))
@@ -144,7 +143,7 @@ func (s *API) requestRun(w http.ResponseWriter, r *http.Request, a ask, what fun
 		return err
 	}
 	if o.Spec.Suspend && o.DeletionTimestamp == nil {
-		return httpapi.Errorf(http.StatusConflict, "Stack %s is suspended, nothing starts: resume it first", o.Name)
+		return httpapi.Errorf(http.StatusConflict, "Stack %s is suspended, so no Run starts: resume it first", o.Name)
 	}
 	return s.done(w, r, a, o, action.RequestRun(operation, action.Now(s.Now()), a.GetName()))
 }
@@ -160,15 +159,7 @@ func (s *API) again(o *v1alpha1.Stack) (v1alpha1.Operation, error) {
 			runs = append(runs, *r)
 		}
 	}
-	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(runinfo.Number(b.Name), runinfo.Number(a.Name)) })
-	operation, last := action.Again(o, runs)
-	switch {
-	case operation != "":
-		return operation, nil
-	case last != nil:
-		return "", httpapi.Errorf(http.StatusConflict, "there is nothing to try again: Run %s succeeded", last.Name)
-	}
-	return "", httpapi.Errorf(http.StatusConflict, "there is nothing to try again: no Run of Stack %s was to change anything", o.Name)
+	return action.Again(o, runs)
 }
 
 func (s *API) suspendStack(w http.ResponseWriter, r *http.Request, a ask, suspend bool) error {
@@ -248,7 +239,7 @@ func (s *API) verbsOf(ctx context.Context, a ask, actions map[string][]string) e
 		return err
 	}
 	operation, err := s.again(o)
-	var no *httpapi.Error
+	var no action.Impossible
 	switch {
 	case errors.As(err, &no):
 		operation = v1alpha1.OperationApply

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/userapi"
@@ -15,8 +16,12 @@ func writeProblem(w http.ResponseWriter, err error) {
 	code, text := httpapi.StatusOf(err)
 	problem := userapi.Problem{Type: "about:blank", Detail: text}
 	var bad *listing.BadQuery
-	if errors.As(err, &bad) {
+	var no action.Impossible
+	switch {
+	case errors.As(err, &bad):
 		code, problem.Detail, problem.Parameter = http.StatusBadRequest, bad.Error(), bad.Parameter
+	case errors.As(err, &no):
+		code, problem.Detail = http.StatusConflict, no.Error()
 	}
 	problem.Status, problem.Title = code, http.StatusText(code)
 	if code == http.StatusUnauthorized {
