@@ -5,7 +5,6 @@ package server_test
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -283,12 +282,12 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 	if diff := cmp.Diff(plan.View{EngineVersion: "1.12.6"}, view); err != nil || diff != "" {
 		t.Errorf("without changes: %v %s", err, diff)
 	}
-	_, err = alice.PlanText(ctx, ns, "net-1")
+	_, err = alice.PlanForm(ctx, ns, "net-1", userapi.FormText)
 	Result(t, err, http.StatusNotFound, "has no changes")
 
 	run.Status.Plan.Changes = true
 	must(t, apiserver.Kube.Status().Update(ctx, run))
-	_, err = alice.PlanJSON(ctx, ns, "net-1")
+	_, err = alice.PlanForm(ctx, ns, "net-1", userapi.FormJSON)
 	Result(t, err, http.StatusNotFound, "is not stored")
 	folder := "plans/" + ns + "/" + string(run.UID) + "/" + run.Status.Plan.Digest
 	raw := []byte(`{"format_version":"1.2","terraform_version":"1.12.6","resource_changes":[{"address":"terraform_data.a","mode":"managed","type":"terraform_data","name":"a",` +
@@ -298,13 +297,11 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 	if view, err = alice.Plan(ctx, ns, "net-1"); err != nil || len(view.Changes) != 1 || view.Changes[0].Address != "terraform_data.a" || view.Changes[0].Action != plan.Create {
 		t.Errorf("got %+v, %v", view, err)
 	}
-	if got, err := alice.PlanJSON(ctx, ns, "net-1"); err != nil || !json.Valid(got) || !bytes.Equal(got, raw) {
-		t.Errorf("got %s, %v", got, err)
-	}
-	text, err := alice.PlanText(ctx, ns, "net-1")
-	must(t, err)
-	defer text.Close()
-	if got, err := io.ReadAll(text); err != nil || string(got) != "Plan: 1 to add" {
-		t.Errorf("got %q, %v", got, err)
+	for form, want := range map[string]string{userapi.FormJSON: string(raw), userapi.FormText: "Plan: 1 to add"} {
+		body, err := alice.PlanForm(ctx, ns, "net-1", form)
+		must(t, err)
+		if got, err := io.ReadAll(body); err != nil || string(got) != want || body.Close() != nil {
+			t.Errorf("%s: got %q, %v", form, got, err)
+		}
 	}
 }

@@ -24,7 +24,8 @@ type Client struct {
 	shown int64
 }
 
-// New creates a Client for the server at a URL. The transport trusts the server's certificate and has the user's credentials.
+// New creates a Client for the server at a URL. The transport trusts the server's certificate and has the user's
+// credentials.
 func New(base string, transport http.RoundTripper) *Client {
 	return &Client{
 		base: strings.TrimSuffix(base, "/"),
@@ -36,8 +37,8 @@ func New(base string, transport http.RoundTripper) *Client {
 	}
 }
 
-// At returns a Client whose pushes and rollbacks are rejected unless that version of the state is still the current one. It is
-// the one that the user saw; 0 accepts any.
+// At returns a Client whose pushes and rollbacks are rejected unless that version of the state is still the current
+// one. It is the one that the user saw; 0 accepts any.
 func (c *Client) At(version int64) *Client {
 	at := *c
 	at.shown = version
@@ -46,33 +47,22 @@ func (c *Client) At(version int64) *Client {
 
 // Plan returns what a Run would do. A plan without changes is an empty View.
 func (c *Client) Plan(ctx context.Context, namespace, run string) (plan.View, error) {
-	var view plan.View
-	data, err := c.planForm(ctx, namespace, run, FormView)
-	if err != nil {
-		return view, err
-	}
-	if err := json.Unmarshal(data, &view); err != nil {
-		return view, fmt.Errorf("read the plan of Run %s: %w", run, err)
-	}
-	return view, nil
+	return decode[plan.View](ctx, c, planCall(namespace, run, FormView), LargestPlan)
 }
 
-// PlanText returns a Run's plan as its engine printed it, without escape codes. The caller closes it.
-func (c *Client) PlanText(ctx context.Context, namespace, run string) (io.ReadCloser, error) {
-	return c.open(ctx, call{path: runPath(namespace, run, "plan"), query: url.Values{"format": {FormText}}})
+// PlanForm returns a form of a Run's plan: FormText as its engine printed it, without escape codes, or FormJSON in the
+// JSON of its engine. The caller closes it.
+func (c *Client) PlanForm(ctx context.Context, namespace, run, form string) (io.ReadCloser, error) {
+	return c.open(ctx, planCall(namespace, run, form))
 }
 
-// PlanJSON returns a Run's plan in the JSON of its engine.
-func (c *Client) PlanJSON(ctx context.Context, namespace, run string) ([]byte, error) {
-	return c.planForm(ctx, namespace, run, FormJSON)
-}
-
-func (c *Client) planForm(ctx context.Context, namespace, run, form string) ([]byte, error) {
-	return c.get(ctx, call{path: runPath(namespace, run, "plan"), query: url.Values{"format": {form}}}, LargestPlan)
+func planCall(namespace, run, form string) call {
+	return call{path: runPath(namespace, run, "plan"), query: url.Values{"format": {form}}}
 }
 
 // Logs returns the log of a Run. The caller closes it. It ends with io.EOF at the end of the log; any other error is
-// that the connection was cut off, also when the server stops: to continue, request the log again from the offset that was reached.
+// that the connection was cut off, also when the server stops: to continue, request the log again from the offset that
+// was reached.
 func (c *Client) Logs(ctx context.Context, namespace, run string, o LogOptions) (io.ReadCloser, error) {
 	query := url.Values{}
 	if o.Attempt > 0 {
@@ -103,57 +93,37 @@ func (c *Client) State(ctx context.Context, namespace, name string, version int6
 
 // Journal returns the journal of a state.
 func (c *Client) Journal(ctx context.Context, namespace, name string) (Journal, error) {
-	var journal Journal
-	data, err := c.get(ctx, call{path: statePath(namespace, name, "journal")}, LargestJournal)
-	if err != nil {
-		return journal, err
-	}
-	if err := json.Unmarshal(data, &journal); err != nil {
-		return journal, fmt.Errorf("read the journal of state %s: %w", name, err)
-	}
-	return journal, nil
+	return decode[Journal](ctx, c, call{path: statePath(namespace, name, "journal")}, LargestJournal)
 }
 
-// PushState stores data as the next version of a state. Force accepts one with another lineage, or whose serial does not follow.
+// PushState stores data as the next version of a state. Force accepts one with another lineage, or whose serial does
+// not follow.
 func (c *Client) PushState(ctx context.Context, namespace, name string, data []byte, force bool) (StateVersion, error) {
-	r := call{method: http.MethodPost, path: statePath(namespace, name, "versions"), query: c.current(), body: bytes.NewReader(data)}
+	r := post(statePath(namespace, name, "versions"), data)
+	r.query = c.current()
 	if force {
 		r.query.Set("force", "true")
 	}
-	return c.stateVersion(ctx, r)
+	return decode[StateVersion](ctx, c, r, largestMessage)
 }
 
 // Rollback creates a new version with the content of an older one.
 func (c *Client) Rollback(ctx context.Context, namespace, name string, version int64) (StateVersion, error) {
-	body, err := json.Marshal(Rollback{Version: version})
-	if err != nil {
-		return StateVersion{}, err
-	}
-	return c.stateVersion(ctx, call{
-		method: http.MethodPost, path: statePath(namespace, name, "rollback"), query: c.current(), body: bytes.NewReader(body),
-	})
+	r := postJSON(statePath(namespace, name, "rollback"), Rollback{Version: version})
+	r.query = c.current()
+	return decode[StateVersion](ctx, c, r, largestMessage)
 }
 
 // RestoreState takes the backup of a state, or forgets it.
 func (c *Client) RestoreState(ctx context.Context, namespace, name string, forget bool) (StateVersion, error) {
-	body, err := json.Marshal(Restore{Forget: forget})
-	if err != nil {
-		return StateVersion{}, err
-	}
-	return c.stateVersion(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "restore"), body: bytes.NewReader(body)})
+	r := postJSON(statePath(namespace, name, "restore"), Restore{Forget: forget})
+	return decode[StateVersion](ctx, c, r, largestMessage)
 }
 
 // MoveState lets a state move to the current backend of its Stack.
 func (c *Client) MoveState(ctx context.Context, namespace, name string) (StateMove, error) {
-	var move StateMove
-	data, err := c.get(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "migrate"), query: c.current()}, largestMessage)
-	if err != nil {
-		return move, err
-	}
-	if err := json.Unmarshal(data, &move); err != nil {
-		return move, fmt.Errorf("read the server's answer: %w", err)
-	}
-	return move, nil
+	r := call{method: http.MethodPost, path: statePath(namespace, name, "migrate"), query: c.current()}
+	return decode[StateMove](ctx, c, r, largestMessage)
 }
 
 // current sets which version a write is for.
@@ -167,27 +137,21 @@ func (c *Client) current() url.Values {
 
 // Unlock ends the lock of that ID, whose holder is over.
 func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
-	body, err := json.Marshal(Unlock{ID: id})
-	if err != nil {
-		return err
-	}
-	answer, err := c.open(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "unlock"), body: bytes.NewReader(body)})
+	answer, err := c.open(ctx, postJSON(statePath(namespace, name, "unlock"), Unlock{ID: id}))
 	if err != nil {
 		return err
 	}
 	return answer.Close()
 }
 
-// Recover puts the state back that a pod printed to its log, encrypted, since it could be sent nowhere. All of the log is
-// read, and of it only what is encrypted is sent.
+// Recover puts the state back that a pod printed to its log, encrypted, since it could be sent nowhere. All of the log
+// is read, and of it only what is encrypted is sent.
 func (c *Client) Recover(ctx context.Context, namespace, name string, log io.Reader) (StateVersion, error) {
 	sealed, err := Sealed(log)
 	if err != nil {
 		return StateVersion{}, err
 	}
-	return c.stateVersion(ctx, call{
-		method: http.MethodPost, path: statePath(namespace, name, "recover"), body: bytes.NewReader(sealed),
-	})
+	return decode[StateVersion](ctx, c, post(statePath(namespace, name, "recover"), sealed), largestMessage)
 }
 
 func runPath(namespace, run, what string) string {
@@ -211,16 +175,25 @@ type call struct {
 	body         *bytes.Reader
 }
 
-func (c *Client) stateVersion(ctx context.Context, r call) (StateVersion, error) {
-	var version StateVersion
-	data, err := c.get(ctx, r, largestMessage)
+func post(path string, body []byte) call {
+	return call{method: http.MethodPost, path: path, body: bytes.NewReader(body)}
+}
+
+func postJSON(path string, body any) call {
+	data, _ := json.Marshal(body) // strings, numbers and bools always can be
+	return post(path, data)
+}
+
+// decode sends a request, and reads the answer as JSON.
+func decode[T any](ctx context.Context, c *Client, r call, limit int64) (answer T, err error) {
+	data, err := c.get(ctx, r, limit)
 	if err != nil {
-		return version, err
+		return answer, err
 	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return version, fmt.Errorf("read the server's answer: %w", err)
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return answer, fmt.Errorf("read the server's answer: %w", err)
 	}
-	return version, nil
+	return answer, nil
 }
 
 // get sends a request and reads the answer whole.

@@ -47,10 +47,10 @@ func TestAClientAsksWhatThePackageSays(t *testing.T) {
 		"plan": {func(c *Client) (any, error) { return c.Plan(t.Context(), "web", "net-7") },
 			string(view), asked{"GET /api/v1/namespaces/web/runs/net-7/plan?format=view", ""},
 			plan.View{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}},
-		"plan as text": {func(c *Client) (any, error) { return read(c.PlanText(t.Context(), "web", "net-7")) },
+		"plan as text": {func(c *Client) (any, error) { return read(c.PlanForm(t.Context(), "web", "net-7", FormText)) },
 			"Plan: 3 to add", asked{"GET /api/v1/namespaces/web/runs/net-7/plan?format=text", ""}, "Plan: 3 to add"},
-		"plan as JSON": {func(c *Client) (any, error) { return c.PlanJSON(t.Context(), "web", "net-7") },
-			"{}", asked{"GET /api/v1/namespaces/web/runs/net-7/plan?format=json", ""}, []byte("{}")},
+		"plan as JSON": {func(c *Client) (any, error) { return read(c.PlanForm(t.Context(), "web", "net-7", FormJSON)) },
+			"{}", asked{"GET /api/v1/namespaces/web/runs/net-7/plan?format=json", ""}, "{}"},
 		"all logs": {func(c *Client) (any, error) { return read(c.Logs(t.Context(), "web", "net-7", LogOptions{})) },
 			"text", asked{"GET /api/v1/namespaces/web/runs/net-7/logs", ""}, "text"},
 		"a log from an offset": {func(c *Client) (any, error) {

@@ -14,6 +14,7 @@ import (
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // planFormat is the format in which a plan is shown.
@@ -78,7 +79,7 @@ func showRaw(ctx context.Context, s *session.Session, r *v1alpha1.Run) error {
 	if err != nil {
 		return err
 	}
-	text, err := server.PlanText(ctx, r.Namespace, r.Name)
+	text, err := server.PlanForm(ctx, r.Namespace, r.Name, userapi.FormText)
 	if err != nil {
 		return s.ExplainServer(err)
 	}
