@@ -15,9 +15,7 @@ import (
 )
 
 // auditedUnless is audited for who may not, too: err is why.
-func (s *API) auditedUnless(
-	err error, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error,
-) func(http.ResponseWriter, *http.Request, ask) error {
+func (s *API) auditedUnless(err error, need auth.Right, h handler) handler {
 	return s.audited(need, func(w http.ResponseWriter, r *http.Request, a ask) error {
 		if err != nil {
 			return err
@@ -27,9 +25,7 @@ func (s *API) auditedUnless(
 }
 
 // audited writes a line for what a user wants to do, or to read in clear, whether or not it succeeds.
-func (s *API) audited(
-	need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error,
-) func(http.ResponseWriter, *http.Request, ask) error {
+func (s *API) audited(need auth.Right, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, a ask) error {
 		var facts []any
 		a.facts = &facts
@@ -60,16 +56,19 @@ func (s *API) recordEvent(ctx context.Context, a ask, reason, action, format str
 	if err := s.Live.Get(ctx, a.NamespacedName, st); err != nil {
 		return // the audit line has it too
 	}
-	s.Events.Eventf(st, nil, corev1.EventTypeNormal, reason, action, "%s %s", a.User.String(), fmt.Sprintf(format, args...))
+	did := fmt.Sprintf(format, args...)
+	s.Events.Eventf(st, nil, corev1.EventTypeNormal, reason, action, "%s %s", a.User.String(), did)
 }
 
-// traced is from where a request came, and the trace that it is of. What a proxy reports of its client is not verified.
+// traced is from where a request came, and the trace that it is of. What a proxy reports of its client is not
+// verified.
 func traced(r *http.Request) []any {
 	facts := []any{"from", r.RemoteAddr}
 	if behind := r.Header.Get("X-Forwarded-For"); behind != "" {
 		facts = append(facts, "forwardedFor", httpapi.OneLine(behind, 200))
 	}
-	of := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
+	in := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	of := trace.SpanContextFromContext(in)
 	if of.HasTraceID() {
 		facts = append(facts, "traceID", of.TraceID().String())
 	}

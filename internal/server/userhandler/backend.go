@@ -29,7 +29,7 @@ var (
 
 // addUserBackend adds the backend of each state.
 func (s *API) addUserBackend(mux router, path string) {
-	add := func(method string, within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error) {
+	add := func(method string, within time.Duration, need auth.Right, h handler) {
 		mux.Handle(method+" "+path, s.answerEngine(within, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
 			a, err := s.ask(r, p, need)
 			return s.auditedUnless(err, need, h)(w, r, a)
@@ -39,14 +39,15 @@ func (s *API) addUserBackend(mux router, path string) {
 	add("POST", httpapi.LongTimeout, mayPush, s.writeUserState)
 	add("LOCK", httpapi.ShortTimeout, mayPush, s.lockUserState)
 	add("DELETE", httpapi.ShortTimeout, mayPush, s.deleteUserState)
-	mux.Handle("UNLOCK "+path, s.answerEngine(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
+	unlock := func(w http.ResponseWriter, r *http.Request, p auth.User) error {
 		need, a, err := s.askToUnlock(r, p)
 		unlock := s.forceUnlock
 		if need == mayPush {
 			unlock = s.giveLockBack
 		}
 		return s.auditedUnless(err, need, unlock)(w, r, a)
-	}))
+	}
+	mux.Handle("UNLOCK "+path, s.answerEngine(httpapi.ShortTimeout, unlock))
 }
 
 // askToUnlock is ask with the right that it takes: push for a lock of one's own, and unlock for any other. What is
@@ -65,11 +66,17 @@ func (s *API) askToUnlock(r *http.Request, p auth.User) (auth.Right, ask, error)
 
 // lockOf is the lock of a state; nil when it is not held.
 func (s *API) lockOf(ctx context.Context, key types.NamespacedName) (*v1alpha1.Lock, error) {
+	st, err := s.readState(ctx, key)
+	return st.Status.Lock, err
+}
+
+// readState reads a State; an empty one for that of a Stack without a state.
+func (s *API) readState(ctx context.Context, key types.NamespacedName) (*v1alpha1.State, error) {
 	st := &v1alpha1.State{}
 	if err := s.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read State %s: %w", key, err)
+		return st, fmt.Errorf("read State %s: %w", key, err)
 	}
-	return st.Status.Lock, nil
+	return st, nil
 }
 
 func (a ask) holder() decision.Holder { return decision.Holder{User: a.GetName()} }
@@ -99,7 +106,7 @@ func (s *API) readUserState(w http.ResponseWriter, r *http.Request, a ask) error
 // writeUserState takes the next version from the holder of the lock.
 func (s *API) writeUserState(w http.ResponseWriter, r *http.Request, a ask) error {
 	id := r.URL.Query().Get("ID")
-	a.noted("lock", httpapi.OneLine(id, httpbackend.MaxLockText))
+	a.noted("lock", lockText(id))
 	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, a.Namespace, state.MaxSize, 1)
 	if err != nil {
 		return err
@@ -116,10 +123,10 @@ func (s *API) writeUserState(w http.ResponseWriter, r *http.Request, a ask) erro
 	if now.Unchanged { // sent again
 		a.noted("unchanged", true)
 	} else {
-		s.recordEvent(r.Context(), a, v1alpha1.EventStatePushed, "Push", "wrote version %d (serial %d) with an engine, under the lock %s",
-			now.Version, now.Serial, httpapi.OneLine(id, httpbackend.MaxLockText))
+		s.recordEvent(r.Context(), a, v1alpha1.EventStatePushed, "Push",
+			"wrote version %d (serial %d) with an engine, under the lock %s", now.Version, now.Serial, lockText(id))
 	}
-	return stateIs(w, now.StateStatus)
+	return httpapi.WriteJSON(w, http.StatusOK, versionOf(now.StateStatus))
 }
 
 // lockUserState takes the lock, or responds with the reason in the form that an engine shows to its user.
@@ -132,19 +139,24 @@ func (s *API) lockUserState(w http.ResponseWriter, r *http.Request, a ask) error
 	if err != nil {
 		return err
 	}
-	a.noted("lock", httpapi.OneLine(info.ID, httpbackend.MaxLockText), "operation", httpapi.OneLine(info.Operation, httpbackend.MaxLockText))
-	want := decision.LockRequest{ID: info.ID, Who: httpapi.OneLine(info.Who, httpbackend.MaxLockText)}
+	id := lockText(info.ID)
+	a.noted("lock", id, "operation", lockText(info.Operation))
+	want := decision.LockRequest{ID: info.ID, Who: lockText(info.Who)}
 	err = s.State.LockForUser(r.Context(), a.NamespacedName, a.holder(), want)
 	var refused *decision.Rejection
 	if errors.As(err, &refused) {
-		return errors.Join(err, httpapi.WriteJSON(w, http.StatusLocked, httpbackend.LockConflict(refused, a.NamespacedName.String())))
+		conflict := httpbackend.LockConflict(refused, a.NamespacedName.String())
+		return errors.Join(err, httpapi.WriteJSON(w, http.StatusLocked, conflict))
 	}
 	if err != nil {
 		return err
 	}
-	s.recordEvent(r.Context(), a, v1alpha1.EventStateLocked, "Lock", "locked the state with an engine, lock ID %s", httpapi.OneLine(info.ID, httpbackend.MaxLockText))
+	s.recordEvent(r.Context(), a, v1alpha1.EventStateLocked, "Lock", "locked the state with an engine, lock ID %s", id)
 	return httpapi.WriteJSON(w, http.StatusOK, info)
 }
+
+// lockText is a text of an engine as it is shown to users.
+func lockText(text string) string { return httpapi.OneLine(text, httpbackend.MaxLockText) }
 
 // giveLockBack ends the lock of the user who asks.
 func (s *API) giveLockBack(w http.ResponseWriter, r *http.Request, a ask) error {
@@ -162,9 +174,7 @@ func (s *API) forceUnlock(w http.ResponseWriter, r *http.Request, a ask) error {
 
 // unlocked ends the lock that an engine names. Older engines do not send the ID that force-unlock is given: they mean
 // the lock that is there.
-func (s *API) unlocked(
-	w http.ResponseWriter, r *http.Request, a ask, done string, unlock func(id string) error,
-) error {
+func (s *API) unlocked(w http.ResponseWriter, r *http.Request, a ask, done string, unlock func(id string) error) error {
 	data, err := httpapi.ReadAll(w, r, httpbackend.MaxLockInfo)
 	if err != nil {
 		return err
@@ -180,7 +190,7 @@ func (s *API) unlocked(
 	if err != nil {
 		return err
 	}
-	id := httpapi.OneLine(info.ID, httpbackend.MaxLockText)
+	id := lockText(info.ID)
 	a.noted("lock", id)
 	if err := unlock(info.ID); err != nil {
 		return err
@@ -197,6 +207,8 @@ func (s *API) deleteUserState(w http.ResponseWriter, _ *http.Request, a ask) err
 }
 
 // answerEngine finds out whose engine asks.
-func (s *API) answerEngine(within time.Duration, h func(http.ResponseWriter, *http.Request, auth.User) error) http.Handler {
+func (s *API) answerEngine(
+	within time.Duration, h func(http.ResponseWriter, *http.Request, auth.User) error,
+) http.Handler {
 	return s.answerKnown(within, s.Users.AuthenticateEngine, h)
 }

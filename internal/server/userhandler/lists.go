@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -15,9 +17,6 @@ import (
 // addLists adds what users can list, get and watch.
 func (s *API) addLists(mux router) {
 	c := s.Catalog
-	if c == nil {
-		return
-	}
 	addKind(s, mux, "stacks", listing.Stacks, &c.Stacks)
 	addKind(s, mux, "runs", listing.Runs, &c.Runs)
 	addKind(s, mux, "repositories", listing.Repositories, &c.Repositories)
@@ -28,8 +27,17 @@ func (s *API) addLists(mux router) {
 	mux.Handle("GET /api/v1/me", s.answerAnyone(httpapi.ShortTimeout, showMe))
 }
 
-// addKind adds the lists of a kind, of all namespaces and of one, and its objects.
-func addKind[O, R any](s *API, mux router, resource string, kind listing.Kind[O, R], shelf *listing.Shelf[O]) {
+// pointer is that to an object.
+type pointer[O any] interface {
+	*O
+	client.Object
+}
+
+// addKind adds the lists of a kind, of all namespaces and of one, its objects and their events, and what users may do
+// with them.
+func addKind[O, R any, P pointer[O]](
+	s *API, mux router, resource string, kind listing.Kind[O, R], shelf *listing.Shelf[O],
+) {
 	list := func(w http.ResponseWriter, r *http.Request, p auth.User) error {
 		objects, err := seenBy(r.Context(), s, p, resource, shelf, r.PathValue("namespace"))
 		if err != nil {
@@ -43,21 +51,45 @@ func addKind[O, R any](s *API, mux router, resource string, kind listing.Kind[O,
 	}
 	mux.Handle("GET /api/v1/"+resource, s.answerAnyone(httpapi.ShortTimeout, list))
 	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource, s.answerAnyone(httpapi.ShortTimeout, list))
-	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource+"/{name}", s.handleUser(httpapi.ShortTimeout, auth.Right{Verb: "get", Resource: resource},
-		func(w http.ResponseWriter, _ *http.Request, a ask) error {
-			if err := s.filled(); err != nil {
-				return err
-			}
-			o := shelf.Get(a.Namespace, a.Name)
-			if o == nil {
-				return httpapi.Errorf(http.StatusNotFound, "there is no %s in %s of namespace %s", a.Name, resource, a.Namespace)
-			}
-			return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[R, *O]{Row: kind.Row(o), Object: o})
-		}))
+	get := func(path string, h handler) {
+		may := auth.Right{Verb: "get", Resource: resource}
+		mux.Handle("GET "+object(resource)+path, s.handleUser(httpapi.ShortTimeout, may, h))
+	}
+	find := func(a ask) (*O, error) {
+		if err := s.filled(); err != nil {
+			return nil, err
+		}
+		if o := shelf.Get(a.Namespace, a.Name); o != nil {
+			return o, nil
+		}
+		return nil, httpapi.Errorf(http.StatusNotFound, "there is no %s in %s of namespace %s", a.Name, resource, a.Namespace)
+	}
+	get("", func(w http.ResponseWriter, _ *http.Request, a ask) error {
+		o, err := find(a)
+		if err != nil {
+			return err
+		}
+		return showObject(w, kind, o)
+	})
+	get("/events", func(w http.ResponseWriter, r *http.Request, a ask) error {
+		o, err := find(a)
+		if err != nil {
+			return err
+		}
+		return s.showEvents(w, r, P(o))
+	})
+	get("/access", func(w http.ResponseWriter, r *http.Request, a ask) error { return s.showAccess(w, r, a, resource) })
+}
+
+// showObject responds with an object and its row.
+func showObject[O, R any](w http.ResponseWriter, kind listing.Kind[O, R], o *O) error {
+	return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[R, *O]{Row: kind.Row(o), Object: o})
 }
 
 // seenBy returns the objects of a kind that a user may list: of one namespace, or of all.
-func seenBy[O any](ctx context.Context, s *API, p auth.User, resource string, shelf *listing.Shelf[O], namespace string) ([]*O, error) {
+func seenBy[O any](
+	ctx context.Context, s *API, p auth.User, resource string, shelf *listing.Shelf[O], namespace string,
+) ([]*O, error) {
 	if err := s.filled(); err != nil {
 		return nil, err
 	}

@@ -20,8 +20,8 @@ import (
 const (
 	// lookAgain is how often who follows a log looks for what another process took of it.
 	lookAgain = time.Second
-	// listAgain is how often it lists the log for that. A listing costs, and finds more only where two processes took the
-	// same bytes.
+	// listAgain is how often it lists the log for that. A listing costs, and finds more only where two processes took
+	// the same bytes.
 	listAgain = 10 * time.Second
 	// longestFollow is how long a log is followed by one request. Then the reader asks again, and may or may not.
 	longestFollow = time.Hour
@@ -50,7 +50,7 @@ func (s *API) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	if err != nil {
 		return err
 	}
-	run, err := s.runFor(r, a)
+	run, err := s.readRun(r.Context(), a)
 	if err != nil {
 		return err
 	}
@@ -245,8 +245,8 @@ func (f *follower) still(ctx context.Context) error {
 	return f.may(ctx)
 }
 
-// wait for news, or for the time to look whether there is some. A Run may be silent for hours, as one whose plan waits: who reads
-// events gets heartbeats meanwhile.
+// wait for news, or for the time to look whether there is some. A Run may be silent for hours, as one whose plan waits:
+// who reads events gets heartbeats meanwhile.
 func (f *follower) wait(ctx context.Context) error {
 	if f.pieces != nil && time.Since(f.sent) >= heartbeat {
 		if err := f.send(nil); err != nil {
@@ -287,7 +287,8 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// mayStill returns an error once the user may not follow a log any longer. While Kubernetes does not answer, the last answer is used.
+// mayStill returns an error once the user may not follow a log any longer. While Kubernetes does not answer, the last
+// answer is used.
 func (s *API) mayStill(ctx context.Context, a ask) error {
 	err := s.Users.Revalidate(ctx, a.User)
 	if err == nil {

@@ -3,11 +3,8 @@ package userhandler
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
@@ -28,19 +25,21 @@ const (
 // showPlan shows what a Run would do.
 func (s *API) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 	form := r.URL.Query().Get("format")
-	run, err := s.runFor(r, a)
+	run, err := s.readRun(r.Context(), a)
 	if err != nil {
 		return err
 	}
 	planned := run.Status.Plan
 	switch {
 	case form != "" && form != userapi.FormView && form != userapi.FormText && form != userapi.FormJSON:
-		return httpapi.Errorf(http.StatusBadRequest, "format=%.40q: there are %s, %s and %s", form, userapi.FormView, userapi.FormText, userapi.FormJSON)
+		return httpapi.Errorf(http.StatusBadRequest, "format=%.40q: there are %s, %s and %s",
+			form, userapi.FormView, userapi.FormText, userapi.FormJSON)
 	case planned == nil:
 		return httpapi.Errorf(http.StatusNotFound, "Run %s has no plan", run.Name)
 	case planned.Changes:
 	case form == userapi.FormText || form == userapi.FormJSON:
-		return httpapi.Errorf(http.StatusNotFound, "the plan of Run %s has no changes, so that only its text is stored", run.Name)
+		return httpapi.Errorf(http.StatusNotFound,
+			"the plan of Run %s has no changes, so that only its text is stored", run.Name)
 	default:
 		return httpapi.WriteJSON(w, http.StatusOK, plan.View{EngineVersion: planned.EngineVersion})
 	}
@@ -65,7 +64,9 @@ func (s *API) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 	return err
 }
 
-func (s *API) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key, mime string, limit int64) error {
+func (s *API) planForm(
+	w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key, mime string, limit int64,
+) error {
 	form, err := s.Bucket.Read(r.Context(), key)
 	if err != nil {
 		return notShown(err, run)
@@ -100,21 +101,8 @@ func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, 
 // notShown explains that a form of a plan is not stored: the plan is older than Cairn's forms, or too large for them.
 func notShown(err error, run *v1alpha1.Run) error {
 	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
-		return httpapi.Errorf(http.StatusNotFound, "this form of the plan of Run %s is not stored: it was too large, or could not be created; "+
-			"see the log of the Run", run.Name)
+		return httpapi.Errorf(http.StatusNotFound, "this form of the plan of Run %s is not stored: it was too large, or "+
+			"could not be created; see the log of the Run", run.Name)
 	}
 	return err
-}
-
-// runFor reads the Run that a request is about.
-func (s *API) runFor(r *http.Request, a ask) (*v1alpha1.Run, error) {
-	run := &v1alpha1.Run{}
-	err := s.Live.Get(r.Context(), a.NamespacedName, run)
-	if apierrors.IsNotFound(err) {
-		return nil, httpapi.Errorf(http.StatusNotFound, "there is no Run %s in namespace %s", a.Name, a.Namespace)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read Run %s: %w", a.NamespacedName, err)
-	}
-	return run, nil
 }

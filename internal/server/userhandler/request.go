@@ -30,6 +30,9 @@ func (a ask) noted(facts ...any) {
 	}
 }
 
+// handler handles a request of a user who has the right to it.
+type handler func(http.ResponseWriter, *http.Request, ask) error
+
 // router takes handlers for patterns, as http.ServeMux does.
 type router interface {
 	Handle(pattern string, handler http.Handler)
@@ -37,11 +40,11 @@ type router interface {
 
 // addRoutes adds the user API, which internal/userapi describes.
 func (s *API) addRoutes(mux router) {
-	const runs, states = "/api/v1/namespaces/{namespace}/runs/{name}/", "/api/v1/namespaces/{namespace}/states/{name}/"
-	read := func(path string, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error) {
+	runs, states := object("runs")+"/", object("states")+"/"
+	read := func(path string, need auth.Right, h handler) {
 		mux.Handle("GET "+path, s.handleUser(httpapi.LongTimeout, need, h))
 	}
-	write := func(path string, within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error) {
+	write := func(path string, within time.Duration, need auth.Right, h handler) {
 		mux.Handle("POST "+path, s.answerAudited(within, need, h))
 	}
 	s.addSessions(mux)
@@ -61,9 +64,7 @@ func (s *API) addRoutes(mux router) {
 }
 
 // handleUser authenticates and authorizes a request before it reads anything else; then it runs the handler.
-func (s *API) handleUser(
-	within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error,
-) http.Handler {
+func (s *API) handleUser(within time.Duration, need auth.Right, h handler) http.Handler {
 	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
 		a, err := s.ask(r, p, need)
 		if err != nil {
@@ -73,10 +74,8 @@ func (s *API) handleUser(
 	})
 }
 
-// answerAudited is answerPerson with an audit line, also for who may not.
-func (s *API) answerAudited(
-	within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error,
-) http.Handler {
+// answerAudited is handleUser with an audit line, also for who may not.
+func (s *API) answerAudited(within time.Duration, need auth.Right, h handler) http.Handler {
 	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
 		a, err := s.ask(r, p, need)
 		return s.auditedUnless(err, need, h)(w, r, a)
@@ -85,9 +84,11 @@ func (s *API) answerAudited(
 
 // ask returns what a user's request is about, after it was authorized.
 func (s *API) ask(r *http.Request, p auth.User, need auth.Right) (ask, error) {
-	a := ask{User: p, NamespacedName: types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}}
+	key := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	a := ask{User: p, NamespacedName: key}
 	if len(validation.IsDNS1123Label(a.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(a.Name)) > 0 {
-		return a, httpapi.Errorf(http.StatusBadRequest, "%.80q in namespace %.80q cannot be the name of anything", a.Name, a.Namespace)
+		return a, httpapi.Errorf(http.StatusBadRequest, "%.80q in namespace %.80q cannot be the name of anything",
+			a.Name, a.Namespace)
 	}
 	if !s.Namespaces.Includes(a.Namespace) {
 		return a, httpapi.Errorf(http.StatusForbidden, "this Cairn does not look at namespace %s", a.Namespace)
@@ -113,12 +114,15 @@ func protect(h http.Header) {
 }
 
 // answerAnyone finds out who asks, and runs the handler, which finds out whether they may.
-func (s *API) answerAnyone(within time.Duration, h func(http.ResponseWriter, *http.Request, auth.User) error) http.Handler {
+func (s *API) answerAnyone(
+	within time.Duration, h func(http.ResponseWriter, *http.Request, auth.User) error,
+) http.Handler {
 	return s.answerKnown(within, s.Users.Authenticate, h)
 }
 
 func (s *API) answerKnown(
-	within time.Duration, identify func(*http.Request) (auth.User, error), h func(http.ResponseWriter, *http.Request, auth.User) error,
+	within time.Duration, identify func(*http.Request) (auth.User, error),
+	h func(http.ResponseWriter, *http.Request, auth.User) error,
 ) http.Handler {
 	return s.handle(within, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
 		p, err := identify(r)
@@ -129,7 +133,7 @@ func (s *API) answerKnown(
 	})
 }
 
-// answerWhoever runs a handler, turns its error into an answer, and logs what became of the request: never its body, or what its
+// handle runs a handler, turns its error into an answer, and logs what became of the request: never its body, or its
 // user's credentials.
 func (s *API) handle(within time.Duration, h func(http.ResponseWriter, *http.Request) (auth.User, error)) http.Handler {
 	protected := func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
@@ -141,7 +145,8 @@ func (s *API) handle(within time.Duration, h func(http.ResponseWriter, *http.Req
 
 func (s *API) logRequest(r *http.Request, p auth.User, a httpapi.Result) {
 	log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", a.Code, "took", a.Took, "person", p.String())
-	stranger := p.Info == nil && a.Code < http.StatusInternalServerError // which needs no credentials, and can be repeated without end
+	// It needs no credentials, and can be repeated without end.
+	stranger := p.Info == nil && a.Code < http.StatusInternalServerError
 	if a.Err != nil && !stranger && r.Context().Err() == nil && !errors.Is(a.Err, errStopping) {
 		log.Warn("request refused", "error", a.Err)
 	} else {
@@ -186,8 +191,10 @@ func flag(r *http.Request, name string) (bool, error) {
 
 // sentJSON reads a small body. A form of another site cannot send one.
 func (s *API) sentJSON(w http.ResponseWriter, r *http.Request, v any) error {
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(strings.ToLower(kind)) != "application/json" {
-		return httpapi.Errorf(http.StatusUnsupportedMediaType, "the body has to be JSON: set Content-Type to application/json")
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if strings.TrimSpace(strings.ToLower(kind)) != "application/json" {
+		return httpapi.Errorf(http.StatusUnsupportedMediaType,
+			"the body has to be JSON: set Content-Type to application/json")
 	}
 	return smallJSON(w, r, v)
 }

@@ -13,7 +13,6 @@ import (
 	"filippo.io/age"
 	"filippo.io/age/armor"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -31,7 +30,8 @@ func (s *API) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
 	if which := r.PathValue("version"); which != userapi.Current {
 		var err error
 		if number, err = strconv.ParseInt(which, 10, 64); err != nil || number < 1 {
-			return httpapi.Errorf(http.StatusBadRequest, "%.40q is not the number of a version, nor %q, nor %q", which, userapi.Current, userapi.Rescued)
+			return httpapi.Errorf(http.StatusBadRequest, "%.40q is not the number of a version, nor %q, nor %q",
+				which, userapi.Current, userapi.Rescued)
 		}
 	}
 	a.noted("version", r.PathValue("version"))
@@ -93,19 +93,15 @@ func (s *API) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
 	if err != nil {
 		return err
 	}
-	a.noted("version", now.Version, "serial", now.Serial)
 	how := ""
 	if force {
 		how = " by force"
 	}
+	did := "pushed version %d (serial %d)" + how
 	if now.Unchanged {
-		a.noted("unchanged", true)
-		s.recordEvent(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed%s what is version %d (serial %d) already: nothing was written",
-			how, now.Version, now.Serial)
-	} else {
-		s.recordEvent(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed version %d (serial %d)%s", now.Version, now.Serial, how)
+		did = "pushed" + how + " what is version %d (serial %d) already: nothing was written"
 	}
-	return stateIs(w, now.StateStatus)
+	return s.changed(w, r, a, now, v1alpha1.EventStatePushed, "Push", did)
 }
 
 // rollbackState goes back to the content of an older version.
@@ -131,10 +127,8 @@ func (s *API) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error
 	if err != nil {
 		return err
 	}
-	a.noted("version", now.Version, "serial", now.Serial)
-	s.recordEvent(r.Context(), a, v1alpha1.EventStateRolledBack, "Rollback", "went back to version %d: it is version %d now (serial %d)",
-		want.Version, now.Version, now.Serial)
-	return stateIs(w, now)
+	did := fmt.Sprintf("went back to version %d: it is version %%d now (serial %%d)", want.Version)
+	return s.changed(w, r, a, state.Outcome{StateStatus: now}, v1alpha1.EventStateRolledBack, "Rollback", did)
 }
 
 // releaseState ends a lock whose holder is over.
@@ -150,7 +144,7 @@ func (s *API) releaseState(w http.ResponseWriter, r *http.Request, a ask) error 
 	if err := s.State.Release(r.Context(), a.NamespacedName, want.ID); err != nil {
 		return err
 	}
-	s.recordEvent(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", "ended the lock %s", httpapi.OneLine(want.ID, httpbackend.MaxLockText))
+	s.recordEvent(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", "ended the lock %s", lockText(want.ID))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -175,16 +169,11 @@ func (s *API) recoverState(w http.ResponseWriter, r *http.Request, a ask) error 
 	if err != nil {
 		return err
 	}
-	a.noted("version", now.Version, "serial", now.Serial)
+	did := "put a state back from the log of a pod: it is version %d (serial %d)"
 	if now.Unchanged {
-		a.noted("unchanged", true)
-		s.recordEvent(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
-			now.Version, now.Serial)
-	} else {
-		s.recordEvent(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "put a state back from the log of a pod: it is version %d (serial %d)",
-			now.Version, now.Serial)
+		did = "found in the log of a pod what is version %d (serial %d) already: nothing was written"
 	}
-	return stateIs(w, now.StateStatus)
+	return s.changed(w, r, a, now, v1alpha1.EventStateRescued, "Recover", did)
 }
 
 // restoreState takes the backup of a state, or forgets it.
@@ -194,7 +183,8 @@ func (s *API) restoreState(w http.ResponseWriter, r *http.Request, a ask) error 
 		return err
 	}
 	a.noted("forget", want.Forget)
-	free, err := s.memory.Acquire(r.Context(), a.Namespace, userPart) // the size of an unpacked state is not known before
+	// The size of an unpacked state is not known before.
+	free, err := s.memory.Acquire(r.Context(), a.Namespace, userPart)
 	if err != nil {
 		return err
 	}
@@ -203,20 +193,18 @@ func (s *API) restoreState(w http.ResponseWriter, r *http.Request, a ask) error 
 	if err != nil {
 		return err
 	}
-	a.noted("version", now.Version, "serial", now.Serial)
+	did := "took the backup: it is version %d (serial %d)"
 	if want.Forget {
-		s.recordEvent(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "forgot the backup that this state did not follow: version %d counts (serial %d)", now.Version, now.Serial)
-	} else {
-		s.recordEvent(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "took the backup: it is version %d (serial %d)", now.Version, now.Serial)
+		did = "forgot the backup that this state did not follow: version %d counts (serial %d)"
 	}
-	return stateIs(w, now)
+	return s.changed(w, r, a, state.Outcome{StateStatus: now}, v1alpha1.EventStateRestored, "Restore", did)
 }
 
 // roomFor waits until there is memory for some copies of a version; 0 is the current one.
 func (s *API) roomFor(ctx context.Context, a ask, number, copies int64) (func(), error) {
-	st := &v1alpha1.State{}
-	if err := s.Live.Get(ctx, a.NamespacedName, st); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read State %s: %w", a.NamespacedName, err)
+	st, err := s.readState(ctx, a.NamespacedName)
+	if err != nil {
+		return nil, err
 	}
 	if number == 0 && st.Status.Version > 0 {
 		return s.memory.Acquire(ctx, a.Namespace, copies*st.Status.Size)
@@ -248,14 +236,14 @@ func unread(err error) error {
 	return fmt.Errorf("read the log: %w", err)
 }
 
-// unseal reads what a runner sealed: compressed under the name of its Stack, with the SHA256 of the version that it continues,
-// encrypted, armored. Who may recover one state must not read another one that way.
+// unseal reads what a runner sealed: compressed under the name of its Stack, with the SHA256 of the version that it
+// continues, encrypted, armored. Who may recover one state must not read another one that way.
 func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) (base string, data []byte, err error) {
 	packed, err := age.Decrypt(armor.NewReader(bytes.NewReader(sealed)), identities...)
 	var mismatch *age.NoIdentityMatchError
 	if errors.As(err, &mismatch) {
-		return "", nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of another install of "+
-			"Cairn, or to one that is lost: Secret cairn-keys has none that reads it")
+		return "", nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of "+
+			"another install of Cairn, or to one that is lost: Secret cairn-keys has none that reads it")
 	}
 	if err != nil {
 		return "", nil, broken(err)
@@ -278,11 +266,25 @@ func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) 
 }
 
 func broken(err error) error {
-	return httpapi.Errorf(http.StatusUnprocessableEntity, "the encrypted state in this log is damaged, or a part of it is missing: %v", err)
+	return httpapi.Errorf(http.StatusUnprocessableEntity,
+		"the encrypted state in this log is damaged, or a part of it is missing: %v", err)
 }
 
-func stateIs(w http.ResponseWriter, now v1alpha1.StateStatus) error {
-	return httpapi.WriteJSON(w, http.StatusOK, userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources})
+// changed notes and records what a user did to a state, in a format for its version and serial, and responds with
+// them.
+func (s *API) changed(
+	w http.ResponseWriter, r *http.Request, a ask, now state.Outcome, reason, action, did string,
+) error {
+	a.noted("version", now.Version, "serial", now.Serial)
+	if now.Unchanged {
+		a.noted("unchanged", true)
+	}
+	s.recordEvent(r.Context(), a, reason, action, did, now.Version, now.Serial)
+	return httpapi.WriteJSON(w, http.StatusOK, versionOf(now.StateStatus))
+}
+
+func versionOf(now v1alpha1.StateStatus) userapi.StateVersion {
+	return userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}
 }
 
 // moveState lets the state move to the Stack's current backend.
@@ -297,23 +299,23 @@ func (s *API) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
 	}
 	a.noted("version", now.Version, "serial", now.Serial, "from", from, "to", to)
 	if to == "" {
-		s.recordEvent(r.Context(), a, v1alpha1.EventStateMigrated, "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
+		s.recordEvent(r.Context(), a, v1alpha1.EventStateMigrated, "Move",
+			"had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
 	} else {
-		s.recordEvent(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
+		s.recordEvent(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move",
+			"lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, userapi.StateMove{
-		StateVersion: userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
-	})
+	return httpapi.WriteJSON(w, http.StatusOK, userapi.StateMove{StateVersion: versionOf(now), From: from, To: to})
 }
 
-// showJournal responds with what applies have done of which it is not known that the state has it all. Who may read the state may read that:
-// it holds less.
+// showJournal responds with what applies have done of which it is not known that the state has it all. Who may read
+// the state may read that: it holds less.
 func (s *API) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
-	st := &v1alpha1.State{}
-	if err := s.Live.Get(r.Context(), a.NamespacedName, st); client.IgnoreNotFound(err) != nil {
+	st, err := s.readState(r.Context(), a.NamespacedName)
+	switch {
+	case err != nil:
 		return err
-	}
-	if st.UID == "" {
+	case st.UID == "":
 		return noVersion(a, 0)
 	}
 	a.noted("journal", true)
