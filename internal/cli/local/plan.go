@@ -17,9 +17,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/cli/state"
 	"cairn.dev/cairn/internal/cli/statefile"
 	"cairn.dev/cairn/internal/cli/workcopy"
 	"cairn.dev/cairn/internal/engine"
@@ -239,11 +241,7 @@ func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) 
 
 // copyState reads the state, if there is one.
 func (l *localPlan) copyState(ctx context.Context) error {
-	server, err := l.Server(ctx)
-	if err != nil {
-		return err
-	}
-	data, err := server.State(ctx, l.stack.Namespace, l.stack.Name, 0)
+	data, err := state.Pull(ctx, l.Session, client.ObjectKeyFromObject(l.stack), 0)
 	if session.HasCode(err, http.StatusNotFound) {
 		if err := l.checkOwnBackend(); err != nil {
 			return err
@@ -252,7 +250,7 @@ func (l *localPlan) copyState(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return l.ExplainServer(err)
+		return err
 	}
 	return os.WriteFile(l.state(), data, 0o600)
 }

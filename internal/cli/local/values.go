@@ -202,18 +202,13 @@ func (v *localValues) object(ctx context.Context, o client.Object, name string) 
 	if data, ok := v.objects[id]; ok {
 		return data, nil
 	}
-	c, err := v.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
-	err = c.Get(ctx, client.ObjectKey{Namespace: v.stack.Namespace, Name: name}, o)
-	switch {
+	switch err := v.Get(ctx, client.ObjectKey{Namespace: v.stack.Namespace, Name: name}, o); {
 	case apierrors.IsNotFound(err):
 		return nil, &unreadable{id + " does not exist"}
 	case apierrors.IsForbidden(err):
 		return nil, &unreadable{"you may not read " + id}
 	case err != nil:
-		return nil, v.Explain(err)
+		return nil, err
 	}
 	data := map[string][]byte{}
 	switch o := o.(type) {

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
 )
 
 // Completion returns the words that can follow args.
@@ -31,27 +34,35 @@ func (s *Session) Complete(words Completion) cobra.CompletionFunc {
 
 // CompleteStacks completes the argument of a command for one Stack.
 func CompleteStacks(ctx context.Context, s *Session, args []string) ([]string, error) {
-	if len(args) > 0 {
-		return nil, nil
-	}
-	return s.CompleteNames(ctx, "stack")
+	return s.CompleteNames(ctx, args, lists("stack")...)
 }
 
 // CompleteStacksAndRuns completes the argument of a command for one Stack or Run.
 func CompleteStacksAndRuns(ctx context.Context, s *Session, args []string) ([]string, error) {
+	return s.CompleteNames(ctx, args, lists("")...)
+}
+
+// CompleteNames completes the first argument with the names of the objects of some kinds.
+func (s *Session) CompleteNames(ctx context.Context, args []string, kinds ...client.ObjectList) ([]string, error) {
 	if len(args) > 0 {
 		return nil, nil
 	}
-	return s.CompleteNames(ctx, "")
-}
-
-// CompleteNames returns the names of the objects of a kind in the namespace of the session.
-func (s *Session) CompleteNames(ctx context.Context, kind string) ([]string, error) {
 	ns, err := s.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	return s.names(ctx, ns, kind)
+	return s.Names(ctx, ns, kinds...)
+}
+
+// lists returns the lists of a kind: stack, run, or empty for both.
+func lists(kind string) []client.ObjectList {
+	switch kind {
+	case "stack":
+		return []client.ObjectList{&v1alpha1.StackList{}}
+	case "run":
+		return []client.ObjectList{&v1alpha1.RunList{}}
+	}
+	return []client.ObjectList{&v1alpha1.StackList{}, &v1alpha1.RunList{}}
 }
 
 // Examples formats the examples of a command's help, with the name that the user calls it by.

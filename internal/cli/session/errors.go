@@ -16,11 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/userapi"
 )
@@ -207,7 +204,7 @@ func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string
 	}
 	what := map[string]string{"stack": "Stack", "run": "Run", "": "Stack and no Run"}[kind]
 	text := fmt.Sprintf("there is no %s %s in namespace %s", what, name, ns)
-	names, listed := s.names(ctx, ns, kind)
+	names, listed := s.Names(ctx, ns, lists(kind)...)
 	switch near := Similar(name, names); {
 	case listed != nil:
 	case len(near) > 0:
@@ -218,32 +215,6 @@ func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string
 		text += ": `cairn get` lists them; select another namespace with -n NAMESPACE"
 	}
 	return Explanation{text, err}
-}
-
-// names returns the names of the Stacks, the Runs or both in a namespace.
-func (s *Session) names(ctx context.Context, ns, kind string) ([]string, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for k, list := range map[string]client.ObjectList{"stack": &v1alpha1.StackList{}, "run": &v1alpha1.RunList{}} {
-		if kind != "" && kind != k {
-			continue
-		}
-		if err := c.List(ctx, list, client.InNamespace(ns)); err != nil {
-			return nil, err
-		}
-		err := apimeta.EachListItem(list, func(o runtime.Object) error {
-			names = append(names, o.(client.Object).GetName())
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	slices.Sort(names)
-	return names, nil
 }
 
 // Similar returns at most three names that are similar to an unknown one, the most similar first.

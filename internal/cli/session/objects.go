@@ -3,9 +3,12 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -15,10 +18,6 @@ import (
 // Stack takes precedence over a Run of the same name; stack/NAME and run/NAME select one. The Run is nil for a Stack
 // that never had one. The Stack is nil if it was deleted, or if the user may not read it.
 func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, *v1alpha1.Run, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, nil, err
-	}
 	ns, err := s.Namespace()
 	if err != nil {
 		return nil, nil, err
@@ -27,7 +26,7 @@ func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, 
 	var forbidden error
 	if kind != "run" {
 		stack := &v1alpha1.Stack{}
-		err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack)
+		err := s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack)
 		switch {
 		case err == nil:
 			run, err := s.runOf(ctx, stack)
@@ -39,29 +38,25 @@ func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, 
 		}
 	}
 	run := &v1alpha1.Run{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, run); err != nil {
+	if err := s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, run); err != nil {
 		if forbidden != nil && IgnoreUnreadable(err) == nil {
 			err = forbidden // without a readable Run of that name, report the Stack
 		}
 		return nil, nil, s.NotFound(ctx, err, ns, name, kind)
 	}
 	stack := &v1alpha1.Stack{}
-	switch err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: run.Spec.Stack.Name}, stack); {
+	switch err := s.Get(ctx, client.ObjectKey{Namespace: ns, Name: run.Spec.Stack.Name}, stack); {
 	case err == nil:
 		return stack, run, nil
 	case IgnoreUnreadable(err) == nil:
 		return nil, run, nil
 	default:
-		return nil, nil, s.Explain(err)
+		return nil, nil, err
 	}
 }
 
 // Stack returns the Stack with a name.
 func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
 	ns, err := s.Namespace()
 	if err != nil {
 		return nil, err
@@ -71,7 +66,7 @@ func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error
 		return nil, fmt.Errorf("%s is a Run: use the name of a Stack", arg)
 	}
 	stack := &v1alpha1.Stack{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack); err != nil {
+	if err := s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack); err != nil {
 		return nil, s.NotFound(ctx, err, ns, name, "stack")
 	}
 	return stack, nil
@@ -79,21 +74,17 @@ func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error
 
 // runOf returns the active or else the last Run of a Stack; nil if it has none.
 func (s *Session) runOf(ctx context.Context, stack *v1alpha1.Stack) (*v1alpha1.Run, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
 	for _, name := range []string{stack.Status.CurrentRun, stack.Status.LastRun} {
 		if name == "" {
 			continue
 		}
 		run := &v1alpha1.Run{}
-		err := c.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: name}, run)
+		err := s.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: name}, run)
 		if err == nil {
 			return run, nil
 		}
 		if !apierrors.IsNotFound(err) { // its name is reserved before it is created
-			return nil, s.Explain(err)
+			return nil, err
 		}
 	}
 	return nil, nil
@@ -112,6 +103,40 @@ func SplitKind(arg string) (kind, name string) {
 		return "run", name
 	}
 	return "", arg
+}
+
+// Get reads an object. The error is explained, and keeps its reason.
+func (s *Session) Get(ctx context.Context, key client.ObjectKey, o client.Object) error {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return err
+	}
+	return s.Explain(c.Get(ctx, key, o))
+}
+
+// List reads the objects of a kind. The error is explained, and keeps its reason.
+func (s *Session) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return err
+	}
+	return s.Explain(c.List(ctx, list, opts...))
+}
+
+// Names returns the names of the objects of some kinds in a namespace.
+func (s *Session) Names(ctx context.Context, ns string, kinds ...client.ObjectList) ([]string, error) {
+	var names []string
+	for _, list := range kinds {
+		if err := s.List(ctx, list, client.InNamespace(ns)); err != nil {
+			return nil, err
+		}
+		_ = apimeta.EachListItem(list, func(o runtime.Object) error { // fails only for what is no list
+			names = append(names, o.(client.Object).GetName())
+			return nil
+		})
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // commandOwner owns the fields that commands write.

@@ -214,6 +214,16 @@ func (s *Session) Server(ctx context.Context) (*userapi.Client, error) {
 	return userapi.New(address, transport), nil
 }
 
+// Call sends a request to Cairn's server, and explains its error.
+func Call[T any](ctx context.Context, s *Session, send func(*userapi.Client) (T, error)) (answer T, err error) {
+	server, err := s.Server(ctx)
+	if err != nil {
+		return answer, err
+	}
+	answer, err = send(server)
+	return answer, s.ExplainServer(err)
+}
+
 // serverConfig returns the configuration of a client of Cairn's server with the credentials for Kubernetes: a token, a
 // plugin or a certificate, and --as.
 func serverConfig(kube *rest.Config, address string, ca []byte) *rest.Config {

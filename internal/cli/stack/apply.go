@@ -15,7 +15,7 @@ import (
 
 func applyCommand(s *session.Session) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{
+	cmd := onStack(s, &cobra.Command{
 		Use:   "apply STACK",
 		Short: "Plan a Stack and apply the plan once it is approved",
 		Long: `Requests a Run, even if nothing changed, follows it and shows its plan. If the plan needs an approval, it
@@ -24,42 +24,36 @@ apply on the Stack, and approve on its Runs to approve a plan.`,
 		Example: s.Examples(`
 			cairn apply net
 			cairn apply net --yes`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacks),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			stack, err := s.Stack(ctx, args[0])
-			if err != nil {
-				return err
+	}, func(ctx context.Context, stack *v1alpha1.Stack) error {
+		return requestAndApprove(ctx, s, stack, v1alpha1.OperationApply, func(ctx context.Context) (bool, error) {
+			if yes {
+				return true, nil
 			}
-			run, err := requestRun(ctx, s, stack, v1alpha1.OperationApply)
-			if err != nil {
-				return err
-			}
-			return followAndApprove(ctx, s, run, func(ctx context.Context, r *v1alpha1.Run) (bool, error) {
-				if yes {
-					return true, nil
-				}
-				return s.Ask(ctx, "Approve this plan and apply it? Enter 'yes' to confirm:", "yes")
-			})
-		},
-	}
+			return s.Ask(ctx, "Approve this plan and apply it? Enter 'yes' to confirm:", "yes")
+		})
+	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
 	return cmd
 }
 
-// A confirmation returns whether the user approves the plan of a Run.
-type confirmation func(context.Context, *v1alpha1.Run) (bool, error)
+// A confirmation returns whether the user approves the plan that was shown.
+type confirmation func(context.Context) (bool, error)
 
-// followAndApprove follows a Run to its end. It shows each plan, and approves those that the user confirms.
-func followAndApprove(ctx context.Context, s *session.Session, run *v1alpha1.Run, confirm confirmation) error {
+// requestAndApprove requests a Run, and follows it to its end. It shows each plan, and approves those that the user
+// confirms.
+func requestAndApprove(
+	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation, confirm confirmation,
+) error {
+	run, err := requestRun(ctx, s, stack, operation)
+	if err != nil {
+		return err
+	}
 	shown := ""
 	for {
 		planned := func(r *v1alpha1.Run) bool {
 			plan := r.Status.Plan
 			return plan != nil && plan.Changes && plan.Digest != shown && r.Status.Phase != v1alpha1.PhasePlanning
 		}
-		var err error
 		run, err = follow(ctx, s, run, func(r *v1alpha1.Run) bool {
 			return finished(r) || planned(r) || screen.AwaitsApproval(r)
 		})
@@ -88,7 +82,7 @@ func followAndApprove(ctx context.Context, s *session.Session, run *v1alpha1.Run
 
 // approveIfConfirmed approves the plan of a Run if the user confirms it. Otherwise the Run waits.
 func approveIfConfirmed(ctx context.Context, s *session.Session, run *v1alpha1.Run, confirm confirmation) error {
-	ok, err := confirm(ctx, run)
+	ok, err := confirm(ctx)
 	switch {
 	case err != nil:
 		return notApproved(s, run, err)
@@ -131,7 +125,7 @@ func printResult(s *session.Session, run *v1alpha1.Run) error {
 
 func retryCommand(s *session.Session) *cobra.Command {
 	var wait bool
-	cmd := &cobra.Command{
+	cmd := onStack(s, &cobra.Command{
 		Use:   "retry STACK",
 		Short: "Retry a failed or canceled Run, with a new plan",
 		Long: `Requests a Run for the apply or destroy that failed or was canceled. It starts with a new plan, which waits
@@ -139,52 +133,35 @@ for an approval if the Stack requires one. Needs the verb apply on the Stack, or
 		Example: s.Examples(`
 			cairn retry net
 			cairn retry net --wait`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacks),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			stack, err := s.Stack(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			operation, err := operationToRetry(ctx, s, stack)
-			if err != nil {
-				return err
-			}
-			run, err := requestRun(ctx, s, stack, operation)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(s.Out, "Run %s was created.\n", run.Name)
-			if !wait {
-				return nil
-			}
-			run, err = follow(ctx, s, run, func(r *v1alpha1.Run) bool {
-				return finished(r) || checkPending(s, stack, r) == nil
-			})
-			if err != nil {
-				return err
-			}
-			if !finished(run) {
-				fmt.Fprintf(s.ErrOut, "Run %s waits: `%s approve %s` approves it.\n", run.Name, s.Program, run.Name)
-				return session.ErrChanges
-			}
-			return printResult(s, run)
-		},
-	}
+	}, func(ctx context.Context, stack *v1alpha1.Stack) error { return retryStack(ctx, s, stack, wait) })
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run until it ends or waits for an approval")
 	return cmd
 }
 
-// operationToRetry returns the operation that failed or was canceled.
-func operationToRetry(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) (v1alpha1.Operation, error) {
+func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, wait bool) error {
 	runs, err := runsOf(ctx, s, stack)
 	if err != nil {
-		return "", err
+		return err
 	}
 	operation, err := action.Again(stack, runs)
 	if err != nil {
-		return "", fmt.Errorf("%w; `%s apply %s` requests one", err, s.Program, stack.Name)
+		return fmt.Errorf("%w; `%s apply %s` requests one", err, s.Program, stack.Name)
 	}
-	return operation, nil
+	run, err := requestRun(ctx, s, stack, operation)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Out, "Run %s was created.\n", run.Name)
+	if !wait {
+		return nil
+	}
+	run, err = follow(ctx, s, run, func(r *v1alpha1.Run) bool { return finished(r) || checkPending(s, r) == nil })
+	switch {
+	case err != nil:
+		return err
+	case finished(run):
+		return printResult(s, run)
+	}
+	fmt.Fprintf(s.ErrOut, "Run %s waits: `%s approve %s` approves it.\n", run.Name, s.Program, run.Name)
+	return session.ErrChanges
 }

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -24,7 +25,7 @@ type approveOptions struct {
 
 func approveCommand(s *session.Session) *cobra.Command {
 	var o approveOptions
-	cmd := &cobra.Command{
+	cmd := onRun(s, &cobra.Command{
 		Use:   "approve STACK|RUN",
 		Short: "Approve the plan that waits, so that exactly it is applied",
 		Long: `Approves the current plan of a Run, and no other: a new plan of the Run needs a new approval. Set the digest
@@ -33,19 +34,12 @@ of the plan that you read to approve only that plan. Needs the verb approve on t
 			cairn approve net
 			cairn approve net --show
 			cairn approve net-7 --digest sha256:1f3c... --wait`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			stack, run, err := s.StackOrRun(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if err := checkPending(s, stack, run); err != nil {
-				return err
-			}
-			return approvePending(cmd.Context(), s, run, o)
-		},
-	}
+	}, func(ctx context.Context, run *v1alpha1.Run) error {
+		if err := checkPending(s, run); err != nil {
+			return err
+		}
+		return approvePending(ctx, s, run, o)
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.digest, "digest", "", digestUsage)
 	f.BoolVar(&o.show, "show", false, "show the whole plan first and, on a terminal, ask")
@@ -57,9 +51,7 @@ func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, 
 	if err := screen.Plan(s.Out, run, s.Style()); err != nil {
 		return err
 	}
-	if o.digest == "" {
-		o.digest = run.Status.Plan.Digest
-	}
+	o.digest = cmp.Or(o.digest, run.Status.Plan.Digest)
 	if o.show {
 		fmt.Fprintln(s.Out)
 		if err := showPlan(ctx, s, run, planFormat{}); err != nil {
@@ -100,10 +92,8 @@ func approve(ctx context.Context, s *session.Session, run *v1alpha1.Run, digest 
 }
 
 // checkPending returns an error unless a Run waits for an approval.
-func checkPending(s *session.Session, stack *v1alpha1.Stack, run *v1alpha1.Run) error {
+func checkPending(s *session.Session, run *v1alpha1.Run) error {
 	switch {
-	case run == nil:
-		return errNoRun(s, stack)
 	case !approval.Pending(run):
 		return fmt.Errorf("no plan waits for an approval: %s", screen.Line(run, s.Style()))
 	case screen.Approved(run):
@@ -115,39 +105,29 @@ func checkPending(s *session.Session, stack *v1alpha1.Stack, run *v1alpha1.Run) 
 
 func rejectCommand(s *session.Session) *cobra.Command {
 	var digest, reason string
-	cmd := &cobra.Command{
+	cmd := onRun(s, &cobra.Command{
 		Use:   "reject STACK|RUN",
 		Short: "Reject the plan that waits: its Run ends, and nothing is applied",
 		Long: `Ends a Run that waits for an approval. Nothing is applied until the Stack changes or a user requests a Run.
 Needs the verb reject on the Run.`,
 		Example: s.Examples(`
 			cairn reject net --reason "not on a Friday"`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			stack, run, err := s.StackOrRun(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if err := checkPending(s, stack, run); err != nil {
-				return err
-			}
-			user, err := s.User(ctx)
-			if err != nil {
-				return err
-			}
-			if digest == "" {
-				digest = run.Status.Plan.Digest
-			}
-			if err := s.Patch(ctx, run, action.RejectRun(digest, user, reason)); err != nil {
-				return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
-			}
-			fmt.Fprintf(s.Out, "Run %s is rejected by %s; `%s apply %s` requests another one.\n",
-				run.Name, screen.Clean(user), s.Program, run.Spec.Stack.Name)
-			return nil
-		},
-	}
+	}, func(ctx context.Context, run *v1alpha1.Run) error {
+		if err := checkPending(s, run); err != nil {
+			return err
+		}
+		user, err := s.User(ctx)
+		if err != nil {
+			return err
+		}
+		digest = cmp.Or(digest, run.Status.Plan.Digest)
+		if err := s.Patch(ctx, run, action.RejectRun(digest, user, reason)); err != nil {
+			return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
+		}
+		_, err = fmt.Fprintf(s.Out, "Run %s is rejected by %s; `%s apply %s` requests another one.\n",
+			run.Name, screen.Clean(user), s.Program, run.Spec.Stack.Name)
+		return err
+	})
 	f := cmd.Flags()
 	f.StringVar(&reason, "reason", "", "reason for the author of the change")
 	f.StringVar(&digest, "digest", "", digestUsage)

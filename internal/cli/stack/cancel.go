@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -14,7 +15,7 @@ import (
 
 func cancelCommand(s *session.Session) *cobra.Command {
 	var wait bool
-	cmd := &cobra.Command{
+	cmd := onRun(s, &cobra.Command{
 		Use:   "cancel STACK|RUN",
 		Short: "Cancel a Run; an active apply finishes pending operations and saves the state",
 		Long: `Cancels a Run or, of a Stack, its active Run. A Run that is queued or waits ends immediately. A running
@@ -23,43 +24,40 @@ not retried before the Stack changes or a user requests it. Needs the verb cance
 		Example: s.Examples(`
 			cairn cancel net
 			cairn cancel net-7 --wait`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			stack, run, err := s.StackOrRun(ctx, args[0])
-			switch {
-			case err != nil:
-				return err
-			case run == nil:
-				return errNoRun(s, stack)
-			}
-			if err := action.CheckCancel(run); err != nil {
+	}, func(ctx context.Context, run *v1alpha1.Run) error {
+		if err := action.CheckCancel(run); err != nil {
+			return err
+		}
+		if !run.Spec.Cancel {
+			if err := cancelRun(ctx, s, run); err != nil {
 				return err
 			}
-			user, err := s.User(ctx)
-			if err != nil {
-				return err
-			}
-			if !run.Spec.Cancel {
-				if err := s.Patch(ctx, run, action.CancelRun(user)); err != nil {
-					return fmt.Errorf("the Run %s is not canceled: %w", run.Name, err)
-				}
-			}
-			if !wait {
-				fmt.Fprintf(s.Out, "Run %s is being canceled; `%s why %s` shows its progress.\n", run.Name, s.Program, run.Name)
-				return nil
-			}
-			if run, err = follow(ctx, s, run, finished); err != nil {
-				return err
-			}
-			if run.Status.Phase == v1alpha1.PhaseCanceled {
-				_, err := fmt.Fprintln(s.Out, screen.Result(run))
-				return err
-			}
-			return errors.New("too late to cancel: " + screen.Result(run))
-		},
-	}
+		}
+		if !wait {
+			fmt.Fprintf(s.Out, "Run %s is being canceled; `%s why %s` shows its progress.\n", run.Name, s.Program, run.Name)
+			return nil
+		}
+		run, err := follow(ctx, s, run, finished)
+		switch {
+		case err != nil:
+			return err
+		case run.Status.Phase == v1alpha1.PhaseCanceled:
+			_, err := fmt.Fprintln(s.Out, screen.Result(run))
+			return err
+		}
+		return errors.New("too late to cancel: " + screen.Result(run))
+	})
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run to its end")
 	return cmd
+}
+
+func cancelRun(ctx context.Context, s *session.Session, run *v1alpha1.Run) error {
+	user, err := s.User(ctx)
+	if err == nil {
+		err = s.Patch(ctx, run, action.CancelRun(user))
+	}
+	if err != nil {
+		return fmt.Errorf("the Run %s is not canceled: %w", run.Name, err)
+	}
+	return nil
 }

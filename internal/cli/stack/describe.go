@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -49,18 +48,14 @@ func describe(ctx context.Context, s *session.Session, arg string) (screen.Descr
 	}
 	var about []client.Object
 	if stack != nil && !d.Alone {
-		c, err := s.Kubernetes()
-		if err != nil {
-			return d, err
-		}
 		if d.Runs, err = runsOf(ctx, s, stack); err != nil {
 			return d, err
 		}
 		state := &v1alpha1.State{}
-		if err := c.Get(ctx, client.ObjectKeyFromObject(stack), state); err == nil {
+		if err := s.Get(ctx, client.ObjectKeyFromObject(stack), state); err == nil {
 			d.State = state
 		} else if session.IgnoreUnreadable(err) != nil {
-			return d, s.Explain(err)
+			return d, err
 		}
 		about = append(about, stack)
 	}
@@ -79,60 +74,40 @@ func describe(ctx context.Context, s *session.Session, arg string) (screen.Descr
 
 // eventsOf returns the events of an object.
 func eventsOf(ctx context.Context, s *session.Session, o client.Object) ([]corev1.Event, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
 	list := &corev1.EventList{}
-	about := fields.OneTermEqualSelector("involvedObject.uid", string(o.GetUID()))
-	err = c.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFieldsSelector{Selector: about})
-	if session.IgnoreUnreadable(err) != nil {
-		return nil, s.Explain(err)
-	}
-	return list.Items, nil
+	about := client.MatchingFields{"involvedObject.uid": string(o.GetUID())}
+	err := s.List(ctx, list, client.InNamespace(o.GetNamespace()), about)
+	return list.Items, session.IgnoreUnreadable(err)
 }
 
 // runsOf returns the Runs of a Stack, newest first.
 func runsOf(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) ([]v1alpha1.Run, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
 	list := &v1alpha1.RunList{}
-	if err := c.List(ctx, list, client.InNamespace(stack.Namespace)); err != nil {
-		return nil, s.Explain(err)
-	}
-	return runinfo.Of(list.Items, stack.Name), nil
+	err := s.List(ctx, list, client.InNamespace(stack.Namespace))
+	return runinfo.Of(list.Items, stack.Name), err
 }
 
 func historyCommand(s *session.Session) *cobra.Command {
 	var format string
-	cmd := &cobra.Command{
+	cmd := onStack(s, &cobra.Command{
 		Use:   "history STACK",
 		Short: "Show the Runs of a Stack, newest first",
 		Example: s.Examples(`
 			cairn history net
 			cairn history net -o wide`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacks),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			stack, err := s.Stack(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			runs, err := runsOf(cmd.Context(), s, stack)
-			switch {
-			case err != nil:
-				return err
-			case format != "" && format != session.FormatWide:
-				return printList(s, format, &v1alpha1.RunList{Items: runs}, false)
-			case len(runs) == 0:
-				_, err := fmt.Fprintln(s.ErrOut, errNoRun(s, stack))
-				return err
-			}
-			return s.PrintTable(screen.History(runs, s.Style()), format == session.FormatWide, false)
-		},
-	}
+	}, func(ctx context.Context, stack *v1alpha1.Stack) error {
+		runs, err := runsOf(ctx, s, stack)
+		switch {
+		case err != nil:
+			return err
+		case format != "" && format != session.FormatWide:
+			return printList(s, format, &v1alpha1.RunList{Items: runs}, false)
+		case len(runs) == 0:
+			_, err := fmt.Fprintln(s.ErrOut, errNoRun(s, stack))
+			return err
+		}
+		return s.PrintTable(screen.History(runs, s.Style()), format == session.FormatWide, false)
+	})
 	session.AddFormatFlag(cmd, &format, session.FormatWide, session.FormatName)
 	return cmd
 }

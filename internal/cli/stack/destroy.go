@@ -14,7 +14,7 @@ import (
 
 func destroyCommand(s *session.Session) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{
+	cmd := onStack(s, &cobra.Command{
 		Use:   "destroy STACK",
 		Short: "Destroy all resources of a Stack; the Stack stays",
 		Long: `Requests a Run that destroys all resources, follows it and shows its plan. It asks for the Stack's name
@@ -24,30 +24,18 @@ an approval, approve on its Runs.`,
 		Example: s.Examples(`
 			cairn destroy net
 			cairn destroy net --yes`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacks),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			stack, err := s.Stack(ctx, args[0])
-			if err != nil {
-				return err
+	}, func(ctx context.Context, stack *v1alpha1.Stack) error {
+		if err := confirmDestroy(ctx, s, stack, yes); err != nil {
+			return err
+		}
+		return requestAndApprove(ctx, s, stack, v1alpha1.OperationDestroy, func(ctx context.Context) (bool, error) {
+			if yes {
+				return true, nil
 			}
-			if err := confirmDestroy(ctx, s, stack, yes); err != nil {
-				return err
-			}
-			run, err := requestRun(ctx, s, stack, v1alpha1.OperationDestroy)
-			if err != nil {
-				return err
-			}
-			return followAndApprove(ctx, s, run, func(ctx context.Context, _ *v1alpha1.Run) (bool, error) {
-				if yes {
-					return true, nil
-				}
-				return s.Ask(ctx, "Approve this plan and destroy all resources? Enter the Stack's name, "+
-					stack.Name+", to confirm:", stack.Name)
-			})
-		},
-	}
+			return s.Ask(ctx, "Approve this plan and destroy all resources? Enter the Stack's name, "+
+				stack.Name+", to confirm:", stack.Name)
+		})
+	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
 	return cmd
 }

@@ -126,10 +126,6 @@ func parseGet(args []string) (kind resource, names []string) {
 
 // get shows the objects of a resource and, with --watch, their changes.
 func get(ctx context.Context, s *session.Session, kind resource, names []string, g getOptions) error {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return err
-	}
 	ns, err := s.Namespace()
 	if err != nil {
 		return err
@@ -147,8 +143,8 @@ func get(ctx context.Context, s *session.Session, kind resource, names []string,
 	}
 	list := kind.list()
 	options := client.ListOptions{Namespace: ns, LabelSelector: selector}
-	if err := c.List(ctx, list, &options); err != nil {
-		return s.Explain(err)
+	if err := s.List(ctx, list, &options); err != nil {
+		return err
 	}
 	if err := keepNamed(ctx, s, list, names, ns, kind); err != nil {
 		return err
@@ -321,20 +317,10 @@ func completeGet(ctx context.Context, s *session.Session, args []string) ([]stri
 		}
 	}
 	kind, _ := parseGet(args)
-	c, err := s.Kubernetes()
-	if err != nil {
-		return words, err
-	}
 	ns, err := s.Namespace()
 	if err != nil {
 		return words, err
 	}
-	list := kind.list()
-	if err := c.List(ctx, list, client.InNamespace(ns)); err != nil {
-		return words, err
-	}
-	return words, apimeta.EachListItem(list, func(o runtime.Object) error {
-		words = append(words, o.(client.Object).GetName())
-		return nil
-	})
+	names, err := s.Names(ctx, ns, kind.list())
+	return append(words, names...), err
 }

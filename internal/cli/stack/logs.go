@@ -28,7 +28,7 @@ type logOptions struct {
 
 func logsCommand(s *session.Session) *cobra.Command {
 	var l logOptions
-	cmd := &cobra.Command{
+	cmd := onRun(s, &cobra.Command{
 		Use:   "logs STACK|RUN",
 		Short: "Show the log of a Run",
 		Long: `Shows the log of a Run or, of a Stack, that of its active or else its last Run: all attempts, one after the
@@ -38,23 +38,12 @@ Run did not succeed. Secret values are removed from it. Needs get on runs/logs.`
 			cairn logs net
 			cairn logs -f net-7
 			cairn logs net-7 --attempt 2 --step apply`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			stack, run, err := s.StackOrRun(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if run == nil {
-				return errNoRun(s, stack)
-			}
-			if err := l.check(run); err != nil {
-				return err
-			}
-			return showLogs(ctx, s, run, l)
-		},
-	}
+	}, func(ctx context.Context, run *v1alpha1.Run) error {
+		if err := l.check(run); err != nil {
+			return err
+		}
+		return showLogs(ctx, s, run, l)
+	})
 	f := cmd.Flags()
 	f.BoolVarP(&l.follow, "follow", "f", false, "continue until the Run ends")
 	f.Int32Var(&l.attempt, "attempt", 0, "only this attempt")

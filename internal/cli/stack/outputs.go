@@ -76,13 +76,9 @@ func printOutput(ctx context.Context, s *session.Session, stack *v1alpha1.Stack,
 
 // listHidden prints the names of the outputs that are not shown to standard error.
 func listHidden(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) error {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return err
-	}
 	state := &v1alpha1.State{}
-	if err := session.IgnoreUnreadable(c.Get(ctx, client.ObjectKeyFromObject(stack), state)); err != nil {
-		return s.Explain(err)
+	if err := session.IgnoreUnreadable(s.Get(ctx, client.ObjectKeyFromObject(stack), state)); err != nil {
+		return err
 	}
 	if text := screen.HiddenOutputs(stack, state); text != "" {
 		fmt.Fprintln(s.ErrOut, text)

@@ -84,7 +84,7 @@ func planStack(ctx context.Context, s *session.Session, name string, format plan
 
 func diffCommand(s *session.Session) *cobra.Command {
 	var format planFormat
-	cmd := &cobra.Command{
+	cmd := onRun(s, &cobra.Command{
 		Use:   "diff STACK|RUN",
 		Short: "Show the plan that waits, or else the last one; nothing is run",
 		Long: `Shows the plan of a Run or, of a Stack, that of its active or else its last Run. It creates no Run. The exit
@@ -92,23 +92,12 @@ code is 2 if the plan has changes. Needs get on runs/plan.`,
 		Example: s.Examples(`
 			cairn diff net
 			cairn diff net-7 --raw`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			stack, run, err := s.StackOrRun(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if run == nil {
-				return errNoRun(s, stack)
-			}
-			if err := showPlan(ctx, s, run, format); err != nil {
-				return err
-			}
-			return hasChanges(run)
-		},
-	}
+	}, func(ctx context.Context, run *v1alpha1.Run) error {
+		if err := showPlan(ctx, s, run, format); err != nil {
+			return err
+		}
+		return hasChanges(run)
+	})
 	format.addFlags(cmd)
 	return cmd
 }

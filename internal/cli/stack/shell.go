@@ -19,7 +19,6 @@ import (
 	utilexec "k8s.io/client-go/util/exec"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/run/runinfo"
@@ -91,9 +90,10 @@ func checkExec(ctx context.Context, s *session.Session, namespace string) error 
 		return err
 	}
 	for _, verb := range []string{"get", "create"} { // WebSocket needs both
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Resource: "pods", Subresource: "exec"},
-		}}
+		review := &authorizationv1.SelfSubjectAccessReview{}
+		review.Spec.ResourceAttributes = &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: verb, Resource: "pods", Subresource: "exec",
+		}
 		if err := c.Create(ctx, review); err != nil {
 			return s.Explain(err)
 		}
@@ -110,7 +110,7 @@ func awaitShell(ctx context.Context, s *session.Session, shell *v1alpha1.Run) (*
 	last, err := follow(ctx, s, shell, func(r *v1alpha1.Run) bool { return finished(r) || isOpen(r) })
 	switch {
 	case ctx.Err() != nil:
-		return nil, errors.Join(cancelShell(context.WithoutCancel(ctx), s, shell), err)
+		return nil, errors.Join(cancelRun(context.WithoutCancel(ctx), s, shell), err)
 	case err != nil:
 		return nil, err
 	case !isOpen(last):
@@ -133,18 +133,6 @@ func isOpen(r *v1alpha1.Run) bool {
 		}
 	}
 	return false
-}
-
-// cancelShell cancels the Run of a shell.
-func cancelShell(ctx context.Context, s *session.Session, shell *v1alpha1.Run) error {
-	user, err := s.User(ctx)
-	if err == nil {
-		err = s.Patch(ctx, shell, action.CancelRun(user))
-	}
-	if err != nil {
-		return fmt.Errorf("the Run %s is not canceled: %w", shell.Name, err)
-	}
-	return nil
 }
 
 // attach runs a command, or a shell, in the pod.
@@ -173,7 +161,7 @@ func attach(ctx context.Context, s *session.Session, shell *v1alpha1.Run, comman
 	var exit utilexec.CodeExitError
 	switch {
 	case ctx.Err() != nil:
-		if err := cancelShell(context.WithoutCancel(ctx), s, shell); err != nil {
+		if err := cancelRun(context.WithoutCancel(ctx), s, shell); err != nil {
 			return session.Interrupted("interrupted; Run %s continues until its command ends: %w", shell.Name, err)
 		}
 		return session.Interrupted("interrupted: Run %s is canceled", shell.Name)

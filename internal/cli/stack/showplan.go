@@ -41,15 +41,15 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, format p
 	}
 	var view plan.View
 	if r.Status.Plan.Changes {
-		server, err := s.Server(ctx)
-		if err != nil {
+		var err error
+		view, err = session.Call(ctx, s, func(server *userapi.Client) (plan.View, error) {
+			return server.Plan(ctx, r.Namespace, r.Name)
+		})
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
 			return showSummary(s, r, err)
-		}
-		if view, err = server.Plan(ctx, r.Namespace, r.Name); err != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return showSummary(s, r, s.ExplainServer(err))
 		}
 	}
 	if format.output != "" {
@@ -75,13 +75,11 @@ func showSummary(s *session.Session, r *v1alpha1.Run, why error) error {
 
 // showRaw shows the plan as the engine printed it.
 func showRaw(ctx context.Context, s *session.Session, r *v1alpha1.Run) error {
-	server, err := s.Server(ctx)
+	text, err := session.Call(ctx, s, func(server *userapi.Client) (io.ReadCloser, error) {
+		return server.PlanForm(ctx, r.Namespace, r.Name, userapi.FormText)
+	})
 	if err != nil {
 		return err
-	}
-	text, err := server.PlanForm(ctx, r.Namespace, r.Name, userapi.FormText)
-	if err != nil {
-		return s.ExplainServer(err)
 	}
 	defer text.Close()
 	return writeRaw(s, text)

@@ -1,10 +1,12 @@
 package stack
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/session"
 )
@@ -27,22 +29,15 @@ func resumeCommand(s *session.Session) *cobra.Command {
 
 // setSuspend completes a command that sets spec.suspend.
 func setSuspend(s *session.Session, cmd *cobra.Command, suspend bool, result string) *cobra.Command {
-	cmd.Args = s.MaxArgs(1)
-	cmd.ValidArgsFunction = s.Complete(session.CompleteStacks)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		stack, err := s.Stack(cmd.Context(), args[0])
+	return onStack(s, cmd, func(ctx context.Context, stack *v1alpha1.Stack) error {
+		user, err := s.User(ctx)
 		if err != nil {
 			return err
 		}
-		user, err := s.User(cmd.Context())
-		if err != nil {
-			return err
-		}
-		if err := s.Patch(cmd.Context(), stack, action.SuspendStack(stack, suspend, user)); err != nil {
+		if err := s.Patch(ctx, stack, action.SuspendStack(stack, suspend, user)); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(s.Out, "Stack %s %s.\n", stack.Name, result)
 		return err
-	}
-	return cmd
+	})
 }

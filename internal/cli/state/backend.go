@@ -24,7 +24,7 @@ const backendUser = "cairn"
 
 func backendCommand(s *session.Session) *cobra.Command {
 	var token, config bool
-	cmd := &cobra.Command{
+	cmd := onState(s, &cobra.Command{
 		Use:   "backend STACK",
 		Short: "Print how OpenTofu or Terraform on your machine uses a Stack's state",
 		Long: `Prints a configuration of the backend "http", with which OpenTofu or Terraform on your machine reads, locks
@@ -37,15 +37,13 @@ Needs the verb pull on the State to read, push to lock and write, and unlock to 
 			export TF_HTTP_PASSWORD="$(cairn state backend net --token)"
 			tofu init && tofu apply
 			cairn state backend net --backend-config > net.tfbackend`),
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.Complete(session.CompleteStacks),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if token {
-				return printToken(s)
-			}
-			return printBackend(cmd.Context(), s, args[0], config)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, _ []string) error {
+		if token {
+			return printToken(s)
+		}
+		return printBackend(ctx, s, key, config)
+	})
 	cmd.Flags().BoolVar(&token, "token", false,
 		"print only the bearer token of your kubeconfig, for TF_HTTP_PASSWORD")
 	cmd.Flags().BoolVar(&config, "backend-config", false,
@@ -54,11 +52,7 @@ Needs the verb pull on the State to read, push to lock and write, and unlock to 
 	return cmd
 }
 
-func printBackend(ctx context.Context, s *session.Session, arg string, config bool) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
+func printBackend(ctx context.Context, s *session.Session, key client.ObjectKey, config bool) error {
 	if err := checkStored(ctx, s, key); err != nil {
 		return err
 	}
@@ -76,12 +70,8 @@ func printBackend(ctx context.Context, s *session.Session, arg string, config bo
 
 // checkStored returns an error if Cairn does not store the state of a Stack.
 func checkStored(ctx context.Context, s *session.Session, key client.ObjectKey) error {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return err
-	}
 	stack := &v1alpha1.Stack{}
-	switch err := c.Get(ctx, key, stack); {
+	switch err := s.Get(ctx, key, stack); {
 	case apierrors.IsForbidden(err): // permissions for the state do not include the Stack
 		return nil
 	case err != nil:

@@ -14,7 +14,7 @@ import (
 
 func diffCommand(s *session.Session) *cobra.Command {
 	var format string
-	cmd := &cobra.Command{
+	cmd := onState(s, &cobra.Command{
 		Use:   "diff STACK [FROM] [TO]",
 		Short: "Compare two versions of a Stack's state",
 		Long: `Shows the differences of version TO of the state from version FROM: resources that were added or removed, and
@@ -26,19 +26,14 @@ shown, only that they differ. The exit code is 0 also if the versions differ.`,
 			cairn state diff net 3 5 -o json`),
 		Args:              cobra.RangeArgs(1, 3),
 		ValidArgsFunction: s.Complete(completeVersions(2)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return showDiff(cmd.Context(), s, args[0], args[1:], format)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
+		return showDiff(ctx, s, key, args, format)
+	})
 	session.AddFormatFlag(cmd, &format)
 	return cmd
 }
 
-func showDiff(ctx context.Context, s *session.Session, arg string, versions []string, format string) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
+func showDiff(ctx context.Context, s *session.Session, key client.ObjectKey, versions []string, format string) error {
 	from, to, err := versionsOf(ctx, s, key, versions)
 	if err != nil {
 		return err

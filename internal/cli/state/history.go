@@ -18,7 +18,7 @@ import (
 
 func historyCommand(s *session.Session) *cobra.Command {
 	var format string
-	cmd := &cobra.Command{
+	cmd := onState(s, &cobra.Command{
 		Use:   "history STACK",
 		Short: "List the stored versions of a Stack's state",
 		Long: `Lists the stored versions of the state, newest first, with their writers and times, and the lock if there is
@@ -26,21 +26,14 @@ one. With -o wide it reads each version to count its resources, which needs the 
 		Example: s.Examples(`
 			cairn state history net
 			cairn state history net -o wide`),
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: s.Complete(completeStates),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return showHistory(cmd.Context(), s, args[0], format)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, _ []string) error {
+		return showHistory(ctx, s, key, format)
+	})
 	session.AddFormatFlag(cmd, &format, session.FormatWide)
 	return cmd
 }
 
-func showHistory(ctx context.Context, s *session.Session, arg, format string) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
+func showHistory(ctx context.Context, s *session.Session, key client.ObjectKey, format string) error {
 	st, err := getState(ctx, s, key)
 	if err != nil {
 		return err

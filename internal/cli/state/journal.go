@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
@@ -15,7 +16,7 @@ import (
 
 func journalCommand(s *session.Session) *cobra.Command {
 	var format string
-	cmd := &cobra.Command{
+	cmd := onState(s, &cobra.Command{
 		Use:   "journal STACK",
 		Short: "List resources that applies changed and that the state may lack",
 		Long: `Lists the journal of the state: the resource changes since the last apply that saved its state. It is empty
@@ -24,33 +25,22 @@ no sensitive IDs.`,
 		Example: s.Examples(`
 			cairn state journal net
 			cairn state journal net -o json`),
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: s.Complete(completeStates),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return showJournal(cmd.Context(), s, args[0], format)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, _ []string) error {
+		return showJournal(ctx, s, key, format)
+	})
 	session.AddFormatFlag(cmd, &format)
 	return cmd
 }
 
-func showJournal(ctx context.Context, s *session.Session, arg, format string) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
-	server, err := s.Server(ctx)
-	if err != nil {
-		return err
-	}
-	journal, err := server.Journal(ctx, key.Namespace, key.Name)
-	if session.HasCode(err, http.StatusNotFound) {
-		return noState(ctx, s, key, err)
-	}
-	if err != nil {
-		return s.ExplainServer(err)
-	}
+func showJournal(ctx context.Context, s *session.Session, key client.ObjectKey, format string) error {
+	journal, err := session.Call(ctx, s, func(server *userapi.Client) (userapi.Journal, error) {
+		return server.Journal(ctx, key.Namespace, key.Name)
+	})
 	switch {
+	case session.HasCode(err, http.StatusNotFound):
+		return noState(ctx, s, key, err)
+	case err != nil:
+		return err
 	case format != "":
 		return s.PrintValue(format, journal.Resources)
 	case len(journal.Resources) == 0:

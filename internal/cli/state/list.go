@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
@@ -17,7 +18,7 @@ func listCommand(s *session.Session) *cobra.Command {
 		version int64
 		format  string
 	)
-	cmd := &cobra.Command{
+	cmd := onState(s, &cobra.Command{
 		Use:   "list STACK [ADDRESS...]",
 		Short: "List the resources in a Stack's state",
 		Long: `Lists the addresses of the resources in the state, as tofu state list does. An ADDRESS is that of a resource,
@@ -28,22 +29,17 @@ or of a module or a resource with several instances, which selects all of them.`
 			cairn state list net --version 3 -o json`),
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: s.Complete(completeAddresses),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return listResources(cmd.Context(), s, args[0], args[1:], version, format)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
+		return listResources(ctx, s, key, args, version, format)
+	})
 	cmd.Flags().Int64Var(&version, "version", 0, "version of the state; default: the current one")
 	session.AddFormatFlag(cmd, &format, session.FormatWide, session.FormatName)
 	return cmd
 }
 
 func listResources(
-	ctx context.Context, s *session.Session, arg string, addresses []string, version int64, format string,
+	ctx context.Context, s *session.Session, key client.ObjectKey, addresses []string, version int64, format string,
 ) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
 	state, err := readState(ctx, s, key, version)
 	if err != nil {
 		return err

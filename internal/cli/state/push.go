@@ -17,16 +17,14 @@ import (
 )
 
 func pushCommand(s *session.Session) *cobra.Command {
-	var (
-		force, yes bool
-		format     string
-	)
-	cmd := &cobra.Command{
+	c := change{Session: s}
+	var force bool
+	cmd := onState(s, &cobra.Command{
 		Use:   "push STACK FILE|-",
 		Short: "Push a file as the new version of a Stack's state",
 		Long: `Writes a file, or standard input, as the new version of the state. As for tofu state push, it must have the
-lineage of the state and a higher serial, unless --force is set. It is rejected while the state is locked or a Run of the
-Stack is active. No resources change: the next plan compares the resources with the new state.`,
+lineage of the state and a higher serial, unless --force is set. It is rejected while the state is locked or a Run of
+the Stack is active. No resources change: the next plan compares the resources with the new state.`,
 		Example: s.Examples(`
 			cairn state push net net.tfstate
 			tofu state pull | cairn state push net - --yes`),
@@ -37,22 +35,16 @@ Stack is active. No resources change: the next plan compares the resources with 
 			}
 			return s.Complete(completeStates)(cmd, args, toComplete)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return pushState(cmd.Context(), s, args[0], args[1], force, yes, format)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
+		return c.push(ctx, key, args[0], force)
+	})
 	cmd.Flags().BoolVar(&force, "force", false, "accept another lineage, or a serial that does not increase")
-	session.AddFormatFlag(cmd, &format)
-	yesFlag(cmd, &yes)
+	c.addFlags(cmd)
 	return cmd
 }
 
-func pushState(ctx context.Context, s *session.Session, arg, file string, force, yes bool, format string) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
-	data, err := readFile(ctx, s, file, userapi.LargestState)
+func (c *change) push(ctx context.Context, key client.ObjectKey, file string, force bool) error {
+	data, err := readFile(ctx, c.Session, file, userapi.LargestState)
 	if err != nil {
 		return err
 	}
@@ -61,25 +53,20 @@ func pushState(ctx context.Context, s *session.Session, arg, file string, force,
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	shown := int64(0)
-	if !yes {
-		fmt.Fprintf(s.ErrOut, "The state in %s has serial %d and %s.\n",
+	if !c.yes {
+		fmt.Fprintf(c.ErrOut, "The state in %s has serial %d and %s.\n",
 			file, document.Serial, countResources(int64(document.Resources)))
-		if shown, err = showReplacement(ctx, s, key, data); err != nil {
+		if shown, err = showReplacement(ctx, c.Session, key, data); err != nil {
 			return err
 		}
 	}
-	if err := s.Confirm(ctx, yes, file != "-", fmt.Sprintf("Write it as the state of Stack %s?", key.Name)); err != nil {
+	question := fmt.Sprintf("Write it as the state of Stack %s?", key.Name)
+	if err := c.Confirm(ctx, c.yes, file != "-", question); err != nil {
 		return err
 	}
-	server, err := s.Server(ctx)
-	if err != nil {
-		return err
-	}
-	version, err := server.At(shown).PushState(ctx, key.Namespace, key.Name, data, force)
-	if err != nil {
-		return s.ExplainServer(err)
-	}
-	return printVersion(s, format, key, version)
+	return writeVersion(ctx, c.Session, c.format, key, func(server *userapi.Client) (userapi.StateVersion, error) {
+		return server.At(shown).PushState(ctx, key.Namespace, key.Name, data, force)
+	})
 }
 
 // readFile reads a file, or standard input for -.

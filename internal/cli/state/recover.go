@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,15 +15,16 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func recoverCommand(s *session.Session) *cobra.Command {
 	var pod, file, format string
-	cmd := &cobra.Command{
+	cmd := onState(s, &cobra.Command{
 		Use:   "recover STACK",
 		Short: "Recover a state that an apply could only write to its pod's log",
-		Long: `Recovers the state of an apply that could not connect to the server to save it. The pod then prints the state to its
-log, encrypted so that only Cairn can read it, and the Stack is not planned (Ready has the reason StateNotSaved). This
+		Long: `Recovers the state of an apply that could not connect to the server to save it. The pod then prints the state to
+its log, encrypted so that only Cairn can read it, and the Stack is not planned (Ready has the reason StateNotSaved). This
 command sends that log to the server, which stores the state as the current version; then the Stack continues.
 
 By default it reads the log of the pod that printed the state, from Kubernetes with your permissions. If the pod was
@@ -34,12 +36,9 @@ To go back to an earlier version use "cairn state rollback"; to use the backup i
 			cairn state recover net --pod net-7-apply-2
 			cairn state recover net --file net-7.log
 			kubectl logs net-7-apply-2 | cairn state recover net --file -`),
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: s.Complete(completeStates),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return recoverState(cmd.Context(), s, args[0], pod, file, format)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, _ []string) error {
+		return recoverState(ctx, s, key, pod, file, format)
+	})
 	f := cmd.Flags()
 	f.StringVar(&pod, "pod", "", "pod whose log has the state; default: the one that could not save it")
 	f.StringVar(&file, "file", "", "file with the log, - for standard input")
@@ -48,26 +47,20 @@ To go back to an earlier version use "cairn state rollback"; to use the backup i
 	return cmd
 }
 
-func recoverState(ctx context.Context, s *session.Session, arg, pod, file, format string) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
+func recoverState(ctx context.Context, s *session.Session, key client.ObjectKey, pod, file, format string) error {
 	log, from, err := logToSearch(ctx, s, key, pod, file)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	fmt.Fprintf(s.ErrOut, "Searching for the state in %s ...\n", from)
-	server, err := s.Server(ctx)
-	if err != nil {
-		return err
-	}
-	version, err := server.Recover(ctx, key.Namespace, key.Name, log)
-	if err != nil {
-		return s.ExplainServer(fmt.Errorf("%s: %w", from, err))
-	}
-	return printVersion(s, format, key, version)
+	return writeVersion(ctx, s, format, key, func(server *userapi.Client) (userapi.StateVersion, error) {
+		version, err := server.Recover(ctx, key.Namespace, key.Name, log)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", from, err)
+		}
+		return version, err
+	})
 }
 
 // logToSearch opens the log to search, and describes where it is from.
@@ -92,30 +85,19 @@ func logToSearch(
 
 // unsavedPod returns the pod of the newest attempt that could not save its state.
 func unsavedPod(ctx context.Context, s *session.Session, key client.ObjectKey) (string, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
+	var runs v1alpha1.RunList
+	if err := s.List(ctx, &runs, client.InNamespace(key.Namespace)); err != nil {
 		return "", err
 	}
-	var runs v1alpha1.RunList
-	if err := c.List(ctx, &runs, client.InNamespace(key.Namespace)); err != nil {
-		return "", s.Explain(err)
-	}
-	pod, newest := "", 0
-	for _, r := range runs.Items {
-		if r.Spec.Stack.Name != key.Name || runinfo.Number(r.Name) < newest {
-			continue
-		}
-		for _, a := range r.Status.Attempts {
+	for _, r := range runinfo.Of(runs.Items, key.Name) {
+		for _, a := range slices.Backward(r.Status.Attempts) {
 			if a.Failure != nil && a.Failure.Class == v1alpha1.FailureStateNotSaved {
-				pod, newest = a.Pod, runinfo.Number(r.Name)
+				return a.Pod, nil
 			}
 		}
 	}
-	if pod == "" {
-		return "", fmt.Errorf("no Run of Stack %s ended with its state in a pod's log: there is nothing to recover; "+
-			"to read another log, use --pod or --file", key.Name)
-	}
-	return pod, nil
+	return "", fmt.Errorf("no Run of Stack %s ended with its state in a pod's log: there is nothing to recover; "+
+		"to read another log, use --pod or --file", key.Name)
 }
 
 // engineContainer is the container of a runner's pod that runs the engine.

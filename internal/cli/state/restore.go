@@ -5,16 +5,16 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func restoreCommand(s *session.Session) *cobra.Command {
-	var (
-		forget, yes bool
-		format      string
-	)
-	cmd := &cobra.Command{
+	c := change{Session: s}
+	var forget bool
+	cmd := onState(s, &cobra.Command{
 		Use:   "restore STACK",
 		Short: "Restore a state from its backup in the bucket, where Cairn does not do so by itself",
 		Long: `Restores the state from its backup. The bucket has a backup of each state. When Kubernetes has lost a State
@@ -28,42 +28,22 @@ recover".`,
 		Example: s.Examples(`
 			cairn state restore net
 			cairn state restore net --forget`),
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: s.Complete(completeStates),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return restoreState(cmd.Context(), s, args[0], forget, yes, format)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, _ []string) error { return c.restore(ctx, key, forget) })
 	cmd.Flags().BoolVar(&forget, "forget", false, "discard the backup: the state stays as it is, or there is none")
-	session.AddFormatFlag(cmd, &format)
-	yesFlag(cmd, &yes)
+	c.addFlags(cmd)
 	return cmd
 }
 
-func restoreState(ctx context.Context, s *session.Session, arg string, forget, yes bool, format string) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
+func (c *change) restore(ctx context.Context, key client.ObjectKey, forget bool) error {
 	question := "Replace the state of Stack %s with its backup?"
 	if forget {
 		question = "Discard the backup of the state of Stack %s? Cairn then manages none of the resources that only the " +
 			"backup has."
 	}
-	if err := s.Confirm(ctx, yes, true, fmt.Sprintf(question, key.Name)); err != nil {
+	if err := c.Confirm(ctx, c.yes, true, fmt.Sprintf(question, key.Name)); err != nil {
 		return err
 	}
-	server, err := s.Server(ctx)
-	if err != nil {
-		return err
-	}
-	version, err := server.RestoreState(ctx, key.Namespace, key.Name, forget)
-	if err != nil {
-		return s.ExplainServer(err)
-	}
-	if forget && version.Version == 0 {
-		fmt.Fprintf(s.Out, "Stack %s has no state.\n", key.Name)
-		return nil
-	}
-	return printVersion(s, format, key, version)
+	return writeVersion(ctx, c.Session, c.format, key, func(server *userapi.Client) (userapi.StateVersion, error) {
+		return server.RestoreState(ctx, key.Namespace, key.Name, forget)
+	})
 }

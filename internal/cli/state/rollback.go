@@ -9,14 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func rollbackCommand(s *session.Session) *cobra.Command {
-	var (
-		yes    bool
-		format string
-	)
-	cmd := &cobra.Command{
+	c := change{Session: s}
+	cmd := onState(s, &cobra.Command{
 		Use:   "rollback STACK VERSION",
 		Short: "Roll a Stack's state back to an earlier version",
 		Long: `Creates a new version of the state with the content of an earlier one, as "cairn state history" lists them;
@@ -30,43 +28,31 @@ backup in the bucket, "cairn state restore".`,
 			cairn state rollback net 3`),
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: s.Complete(completeVersions(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return rollBack(cmd.Context(), s, args[0], args[1], yes, format)
-		},
-	}
-	session.AddFormatFlag(cmd, &format)
-	yesFlag(cmd, &yes)
+	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
+		return c.rollBack(ctx, key, args[0])
+	})
+	c.addFlags(cmd)
 	return cmd
 }
 
-func rollBack(ctx context.Context, s *session.Session, arg, to string, yes bool, format string) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
+func (c *change) rollBack(ctx context.Context, key client.ObjectKey, to string) error {
 	version, err := parseVersion(to)
 	if err != nil {
 		return err
 	}
 	shown := int64(0)
-	if !yes {
-		if shown, err = showVersion(ctx, s, key, version); err != nil {
+	if !c.yes {
+		if shown, err = showVersion(ctx, c.Session, key, version); err != nil {
 			return err
 		}
 	}
 	question := fmt.Sprintf("Roll the state of Stack %s back to version %d?", key.Name, version)
-	if err := s.Confirm(ctx, yes, true, question); err != nil {
+	if err := c.Confirm(ctx, c.yes, true, question); err != nil {
 		return err
 	}
-	server, err := s.Server(ctx)
-	if err != nil {
-		return err
-	}
-	result, err := server.At(shown).Rollback(ctx, key.Namespace, key.Name, version)
-	if err != nil {
-		return s.ExplainServer(err)
-	}
-	return printVersion(s, format, key, result)
+	return writeVersion(ctx, c.Session, c.format, key, func(server *userapi.Client) (userapi.StateVersion, error) {
+		return server.At(shown).Rollback(ctx, key.Namespace, key.Name, version)
+	})
 }
 
 // showVersion shows the differences of an older version of a state from the current one, as far as the user may read

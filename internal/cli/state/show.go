@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
@@ -17,11 +18,11 @@ func showCommand(s *session.Session) *cobra.Command {
 		format  string
 		reveal  bool
 	)
-	cmd := &cobra.Command{
+	cmd := onState(s, &cobra.Command{
 		Use:   "show STACK ADDRESS",
 		Short: "Show the attributes of a resource in a Stack's state",
-		Long: `Shows the attributes of one resource in the state. It hides values that the state marks as sensitive, texts that
-contain such a value, and texts of attributes with a name such as password or token, as a state does not record which
+		Long: `Shows the attributes of one resource in the state. It hides values that the state marks as sensitive, texts
+that contain such a value, and texts of attributes with a name such as password or token, as a state does not record which
 attributes a provider declares as sensitive.`,
 		Example: s.Examples(`
 			cairn state show net aws_vpc.this
@@ -29,10 +30,9 @@ attributes a provider declares as sensitive.`,
 			cairn state show net random_password.db --show-sensitive`),
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: s.Complete(completeAddress),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return showResources(cmd.Context(), s, args[0], args[1], version, format, reveal)
-		},
-	}
+	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
+		return showResources(ctx, s, key, args[0], version, format, reveal)
+	})
 	f := cmd.Flags()
 	f.Int64Var(&version, "version", 0, "version of the state; default: the current one")
 	f.BoolVar(&reveal, "show-sensitive", false, "show sensitive values too")
@@ -47,12 +47,9 @@ type shownResource struct {
 }
 
 func showResources(
-	ctx context.Context, s *session.Session, arg, address string, version int64, format string, reveal bool,
+	ctx context.Context, s *session.Session, key client.ObjectKey, address string, version int64, format string,
+	reveal bool,
 ) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
 	state, err := readState(ctx, s, key, version)
 	if err != nil {
 		return err

@@ -63,19 +63,47 @@ func stateKey(s *session.Session, arg string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: ns, Name: name}, nil
 }
 
+// onState completes a command whose first argument is a State, by default the only one. do gets the others.
+func onState(
+	s *session.Session, cmd *cobra.Command, do func(ctx context.Context, key client.ObjectKey, args []string) error,
+) *cobra.Command {
+	if cmd.Args == nil {
+		cmd.Args = cobra.ExactArgs(1)
+	}
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = s.Complete(completeStates)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		key, err := stateKey(s, args[0])
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), key, args[1:])
+	}
+	return cmd
+}
+
+// A change of a state: the flags of the commands that ask the user before it.
+type change struct {
+	*session.Session
+	yes    bool
+	format string
+}
+
+func (c *change) addFlags(cmd *cobra.Command) {
+	session.AddFormatFlag(cmd, &c.format)
+	yesFlag(cmd, &c.yes)
+}
+
 // getState returns the State with a name. It may exist without its Stack, if that was deleted and its resources were
 // not.
 func getState(ctx context.Context, s *session.Session, key client.ObjectKey) (*v1alpha1.State, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
 	state := &v1alpha1.State{}
-	err = c.Get(ctx, key, state)
+	err := s.Get(ctx, key, state)
 	if apierrors.IsNotFound(err) {
 		return nil, noState(ctx, s, key, err)
 	}
-	return state, s.Explain(err)
+	return state, err
 }
 
 // noState returns why there is no State: its Stack was never applied, or does not exist.
@@ -88,25 +116,13 @@ func noState(ctx context.Context, s *session.Session, key client.ObjectKey, err 
 
 // Pull returns a version of a state as its engine wrote it; version 0 is the current one.
 func Pull(ctx context.Context, s *session.Session, key client.ObjectKey, version int64) ([]byte, error) {
-	server, err := s.Server(ctx)
-	if err != nil {
-		return nil, err
-	}
-	data, err := server.State(ctx, key.Namespace, key.Name, version)
+	data, err := session.Call(ctx, s, func(server *userapi.Client) ([]byte, error) {
+		return server.State(ctx, key.Namespace, key.Name, version)
+	})
 	if version == 0 && session.HasCode(err, http.StatusNotFound) {
 		return nil, noState(ctx, s, key, err)
 	}
-	return data, s.ExplainServer(err)
-}
-
-// pullRescued returns the state that an attempt could not save.
-func pullRescued(ctx context.Context, s *session.Session, key client.ObjectKey) ([]byte, error) {
-	server, err := s.Server(ctx)
-	if err != nil {
-		return nil, err
-	}
-	data, err := server.RescuedState(ctx, key.Namespace, key.Name)
-	return data, s.ExplainServer(err)
+	return data, err
 }
 
 // readState reads a version of a state; version 0 is the current one.
@@ -136,12 +152,22 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// printVersion prints the new version of a state.
-func printVersion(s *session.Session, format string, key client.ObjectKey, v userapi.StateVersion) error {
-	if format != "" {
+// writeVersion has the server write a version of a state, and prints it.
+func writeVersion(
+	ctx context.Context, s *session.Session, format string, key client.ObjectKey,
+	write func(*userapi.Client) (userapi.StateVersion, error),
+) error {
+	v, err := session.Call(ctx, s, write)
+	switch {
+	case err != nil:
+		return err
+	case v.Version == 0: // of a backup that was discarded
+		_, err = fmt.Fprintf(s.Out, "Stack %s has no state.\n", key.Name)
+		return err
+	case format != "":
 		return s.PrintValue(format, v)
 	}
-	_, err := fmt.Fprintf(s.Out, "State %s is at version %d now: serial %d, %s.\n",
+	_, err = fmt.Fprintf(s.Out, "State %s is at version %d now: serial %d, %s.\n",
 		key.Name, v.Version, v.Serial, countResources(int64(v.Resources)))
 	return err
 }
@@ -158,30 +184,7 @@ func countResources(n int64) string {
 
 // completeStates completes the name of a State.
 func completeStates(ctx context.Context, s *session.Session, args []string) ([]string, error) {
-	if len(args) > 0 {
-		return nil, nil
-	}
-	return stateNames(ctx, s)
-}
-
-func stateNames(ctx context.Context, s *session.Session) ([]string, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
-	ns, err := s.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	var states v1alpha1.StateList
-	if err := c.List(ctx, &states, client.InNamespace(ns)); err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, state := range states.Items {
-		names = append(names, state.Name)
-	}
-	return names, nil
+	return s.CompleteNames(ctx, args, &v1alpha1.StateList{})
 }
 
 // completeVersions completes a State and then up to a number of its versions, newest first.
@@ -209,7 +212,7 @@ func completeVersions(limit int) session.Completion {
 // completeAddresses completes a State and then addresses of its resources.
 func completeAddresses(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 	if len(args) == 0 {
-		return stateNames(ctx, s)
+		return completeStates(ctx, s, args)
 	}
 	key, err := stateKey(s, args[0])
 	if err != nil {

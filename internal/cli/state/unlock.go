@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
@@ -12,32 +13,26 @@ import (
 
 func unlockCommand(s *session.Session) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{
+	cmd := onState(s, &cobra.Command{
 		Use:   "unlock STACK LOCK_ID",
 		Short: "Remove a lock on a Stack's state whose holder no longer runs",
 		Long: `Removes the lock with that ID. Cairn itself removes a lock when the pod that holds it was deleted; use this
 command in other cases. It is rejected while the pod may still run, as two concurrent engines would lose changes.
 
-The engine of a user outside of the cluster removes its lock when it ends. Cairn cannot detect whether it still runs: ask
-that user before you remove its lock. Later changes of that engine cannot be saved to the state.`,
+The engine of a user outside of the cluster removes its lock when it ends. Cairn cannot detect whether it still runs:
+ask that user before you remove its lock. Later changes of that engine cannot be saved to the state.`,
 		Example: s.Examples(`
 			cairn state history net
 			cairn state unlock net 5c21e1a5-0ad9-4b2a-8d6b-2f1f7b0b7d4e`),
-		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: s.Complete(completeStates),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return unlockState(cmd.Context(), s, args[0], args[1], yes)
-		},
-	}
+		Args: cobra.ExactArgs(2),
+	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
+		return unlockState(ctx, s, key, args[0], yes)
+	})
 	yesFlag(cmd, &yes)
 	return cmd
 }
 
-func unlockState(ctx context.Context, s *session.Session, arg, id string, yes bool) error {
-	key, err := stateKey(s, arg)
-	if err != nil {
-		return err
-	}
+func unlockState(ctx context.Context, s *session.Session, key client.ObjectKey, id string, yes bool) error {
 	if !yes {
 		st, err := getState(ctx, s, key)
 		if err != nil {
@@ -52,8 +47,8 @@ func unlockState(ctx context.Context, s *session.Session, arg, id string, yes bo
 				screen.Clean(by))
 		}
 	}
-	if err := s.Confirm(ctx, yes, true, fmt.Sprintf("Remove the lock %s on the state of Stack %s?",
-		id, key.Name)); err != nil {
+	question := fmt.Sprintf("Remove the lock %s on the state of Stack %s?", id, key.Name)
+	if err := s.Confirm(ctx, yes, true, question); err != nil {
 		return err
 	}
 	server, err := s.Server(ctx)
