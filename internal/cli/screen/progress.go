@@ -38,7 +38,8 @@ func Line(r *v1alpha1.Run, s Style) string {
 // inProgress returns whether the reason of a Run is that of a running engine. Its message is then the pod's name.
 func inProgress(reason string) bool {
 	switch reason {
-	case string(v1alpha1.PhasePlanning), v1alpha1.ReasonBuilding, string(v1alpha1.PhaseApplying), string(v1alpha1.PhaseShell):
+	case string(v1alpha1.PhasePlanning), v1alpha1.ReasonBuilding, string(v1alpha1.PhaseApplying),
+		string(v1alpha1.PhaseShell):
 		return true
 	}
 	return false
@@ -82,10 +83,10 @@ func after(separator, text string) string {
 
 // running returns the running step; nil if there is none.
 func running(r *v1alpha1.Run) *v1alpha1.Step {
-	if len(r.Status.Attempts) == 0 {
+	a := runinfo.Current(&r.Status)
+	if a == nil {
 		return nil
 	}
-	a := r.Status.Attempts[len(r.Status.Attempts)-1]
 	for i := range a.Steps {
 		if a.Steps[i].State == v1alpha1.StepRunning {
 			return &a.Steps[i]

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -88,10 +89,8 @@ func lines(text string) []string {
 
 // condition returns the condition of a type; an empty one if there is none.
 func condition(conditions []metav1.Condition, kind string) metav1.Condition {
-	for _, c := range conditions {
-		if c.Type == kind {
-			return c
-		}
+	if c := apimeta.FindStatusCondition(conditions, kind); c != nil {
+		return *c
 	}
 	return metav1.Condition{}
 }

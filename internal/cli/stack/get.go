@@ -32,35 +32,25 @@ type resource struct {
 	table func(client.ObjectList, screen.Style) *metav1.Table
 }
 
+// newResource returns the resource whose lists are of type L.
+func newResource[L any, P interface {
+	*L
+	client.ObjectList
+}](plural string, table func(P, screen.Style) *metav1.Table, names ...string) resource {
+	return resource{plural, names, func() client.ObjectList { return P(new(L)) },
+		func(list client.ObjectList, s screen.Style) *metav1.Table { return table(list.(P), s) }}
+}
+
 var resources = []resource{
-	{
-		"Stacks", []string{"stacks", "stack"},
-		func() client.ObjectList { return &v1alpha1.StackList{} },
-		func(l client.ObjectList, s screen.Style) *metav1.Table {
-			return screen.Stacks(l.(*v1alpha1.StackList).Items, s)
-		},
-	},
-	{
-		"Runs", []string{"runs", "run"},
-		func() client.ObjectList { return &v1alpha1.RunList{} },
-		func(l client.ObjectList, s screen.Style) *metav1.Table {
-			return screen.Runs(l.(*v1alpha1.RunList).Items, s)
-		},
-	},
-	{
-		"States", []string{"states", "state"},
-		func() client.ObjectList { return &v1alpha1.StateList{} },
-		func(l client.ObjectList, s screen.Style) *metav1.Table {
-			return screen.States(l.(*v1alpha1.StateList).Items, s)
-		},
-	},
-	{
-		"Repositories", []string{"repositories", "repository", "repos", "repo"},
-		func() client.ObjectList { return &v1alpha1.RepositoryList{} },
-		func(l client.ObjectList, s screen.Style) *metav1.Table {
-			return screen.Repositories(l.(*v1alpha1.RepositoryList).Items, s)
-		},
-	},
+	newResource("Stacks", func(l *v1alpha1.StackList, s screen.Style) *metav1.Table { return screen.Stacks(l.Items, s) },
+		"stacks", "stack"),
+	newResource("Runs", func(l *v1alpha1.RunList, s screen.Style) *metav1.Table { return screen.Runs(l.Items, s) },
+		"runs", "run"),
+	newResource("States", func(l *v1alpha1.StateList, s screen.Style) *metav1.Table { return screen.States(l.Items, s) },
+		"states", "state"),
+	newResource("Repositories", func(l *v1alpha1.RepositoryList, s screen.Style) *metav1.Table {
+		return screen.Repositories(l.Items, s)
+	}, "repositories", "repository", "repos", "repo"),
 }
 
 // resourceNamed returns the resource with a name.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -124,15 +125,9 @@ func awaitShell(ctx context.Context, s *session.Session, shell *v1alpha1.Run) (*
 
 // isOpen returns whether the runner waits for the user of the shell.
 func isOpen(r *v1alpha1.Run) bool {
-	if r.Status.Phase != v1alpha1.PhaseShell || len(r.Status.Attempts) == 0 {
-		return false
-	}
-	for _, step := range r.Status.Attempts[len(r.Status.Attempts)-1].Steps {
-		if step.Name == "shell" {
-			return step.State == v1alpha1.StepRunning
-		}
-	}
-	return false
+	a := runinfo.Current(&r.Status)
+	waits := func(s v1alpha1.Step) bool { return s.Name == "shell" && s.State == v1alpha1.StepRunning }
+	return r.Status.Phase == v1alpha1.PhaseShell && a != nil && slices.ContainsFunc(a.Steps, waits)
 }
 
 // attach runs a command, or a shell, in the pod.

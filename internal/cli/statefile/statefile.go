@@ -189,20 +189,18 @@ func compact(data []byte) string {
 
 // Find returns the resource with an address, and its deposed objects.
 func (s *State) Find(address string) []Resource {
-	var found []Resource
-	for _, r := range s.Resources {
-		if r.Address == address {
-			found = append(found, r)
-		}
-	}
-	return found
+	return s.where(func(r Resource) bool { return r.Address == address })
 }
 
 // Below returns the resources of a module, or the instances of a resource.
 func (s *State) Below(address string) []Resource {
+	return s.where(func(r Resource) bool { return below(r.Address, address) })
+}
+
+func (s *State) where(is func(Resource) bool) []Resource {
 	var found []Resource
 	for _, r := range s.Resources {
-		if below(r.Address, address) {
+		if is(r) {
 			found = append(found, r)
 		}
 	}
