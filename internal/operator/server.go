@@ -81,11 +81,17 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if at.certificate != nil {
 		err = errors.Join(err, mgr.Add(at.certificate))
 	}
+	return errors.Join(err, addPlain(mgr, p, o, s))
+}
+
+// addPlain adds the servers without TLS: for metacontroller, and for Git providers and browsers.
+func addPlain(mgr ctrl.Manager, p *parts, o Options, s *server.Server) error {
+	var err error
 	if o.MetacontrollerAddress != "" && o.MetacontrollerAddress != "0" {
 		hooks := metacontroller.NewHandler(metacontroller.HandlerOptions{
 			Log: p.log, Record: p.telemetry.server.MetacontrollerHook,
 		})
-		err = errors.Join(err, mgr.Add(&server.Plain{Address: o.MetacontrollerAddress, Handler: hooks, Log: p.log}))
+		err = mgr.Add(&server.Plain{Address: o.MetacontrollerAddress, Handler: hooks, Log: p.log})
 	}
 	if o.WebAddress != "0" {
 		webhooks := webhook.Repositories{
