@@ -276,6 +276,21 @@ func startRun(w Snapshot, spec v1alpha1.RunSpec) (Decision, bool) {
 	return d, ok
 }
 
+// startBeside is the start of a Run with the Ready condition meanwhile: that of the Stack without it, if the Run is
+// read-only and no other one is due.
+func startBeside(w Snapshot, d Decision) Decision {
+	if !w.isReadOnly(&v1alpha1.Run{Spec: *d.Start}) {
+		return d
+	}
+	w.ignoreReadOnly = true
+	meanwhile := Decide(w)
+	if meanwhile.Start != nil {
+		return d
+	}
+	meanwhile.Start, meanwhile.Name, meanwhile.Request, meanwhile.StateVersion = d.Start, d.Name, d.Request, d.StateVersion
+	return meanwhile
+}
+
 func changesAreOnlyShown(w Snapshot) (Decision, bool) {
 	last := w.LastMutatingRun()
 	if last == nil || last.Spec.Operation != v1alpha1.OperationPlan || last.Spec.InputsDigest != w.Digest ||

@@ -42,7 +42,7 @@ func readOnlyRunIsUnderWay(w Snapshot) (Decision, bool) {
 	if _, waits := PendingRequest(w); waits && isShell(r) { // and who waits wants to know what for
 		return runProgress(r)
 	}
-	w.Runs, w.ignoreReadOnly, w.readOnlyRun = w.Runs[:len(w.Runs)-1], true, runinfo.Number(r.Name)
+	w.ignoreReadOnly = true
 	d := Decide(w)
 	return d, d.Start == nil
 }
@@ -65,16 +65,12 @@ func appliesDrift(w Snapshot) bool {
 }
 
 func driftCheckIsDue(w Snapshot) (Decision, bool) {
-	if w.ignoreReadOnly || !driftCheckIsNow(w) {
+	if next := nextDriftCheck(w); w.ignoreReadOnly || next == nil || w.Now.Before(next.Time) {
 		return Decision{}, false
 	}
-	w.ignoreReadOnly = true
-	d := Decide(w) // the Ready condition meanwhile
-	d.Name, d.Start = nextRunName(w), &v1alpha1.RunSpec{
-		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, PreventSelfApproval: w.Stack.Spec.PreventSelfApproval, Operation: v1alpha1.OperationPlan, InputsDigest: w.Digest, Revision: runinfo.Clip(w.Revision, longestRevision),
-		Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "check for drift, every " + duration.HumanDuration(driftCheckInterval(w))},
-	}
-	return d, true
+	why := "check for drift, every " + duration.HumanDuration(driftCheckInterval(w))
+	d, _ := startDeploy(w, v1alpha1.OperationPlan, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: why})
+	return startBeside(w, d), true
 }
 
 func isDrifted(w Snapshot) (Decision, bool) {
@@ -118,7 +114,7 @@ func lastCheckedAt(w Snapshot) time.Time {
 	if drift := w.Stack.Status.Drift; drift != nil && !w.isInFuture(drift.CheckedAt) {
 		at = drift.CheckedAt.Time
 	}
-	last := w.newestRun(func(r *v1alpha1.Run) bool { return !isShell(r) })
+	last := w.newestRun(func(r *v1alpha1.Run) bool { return !isShell(r) && r.Status.Phase.Finished() })
 	if last != nil && last.Status.FinishedAt != nil && last.Status.FinishedAt.After(at) && !w.isInFuture(*last.Status.FinishedAt) {
 		at = last.Status.FinishedAt.Time
 	}

@@ -306,7 +306,7 @@ func TestACheckIsDueOnceInEachInterval(t *testing.T) {
 		due := 0
 		for w.Now = now; w.Now.Before(now.Add(3 * time.Hour)); w.Now = w.Now.Add(300 * time.Millisecond) {
 			announcing(&w)
-			if driftCheckIsNow(w) {
+			if startsCheck(w) {
 				due++
 				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now.Truncate(time.Second))}
 			}

@@ -18,12 +18,6 @@ import (
 // spreading would be lost, and users would wait. So a check that missed its slot by much waits for the next one. A
 // Stack that no Run planned for two intervals is overdue, and has four slots in each.
 
-// driftCheckIsNow reports that a drift check is due.
-func driftCheckIsNow(w Snapshot) bool {
-	next := announcedCheck(w)
-	return w.State != nil && next != nil && !w.Now.Before(next.Time) && isCurrent(w, next)
-}
-
 // nextDriftCheck is when the next drift check is due, in the past while that one is due or under way; nil when there is
 // nothing to check. What is announced stays, so that the status is not written between two checks.
 func nextDriftCheck(w Snapshot) *metav1.Time {

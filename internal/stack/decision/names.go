@@ -27,14 +27,19 @@ func nextRunName(w Snapshot) string {
 
 // highestCreatedNumber is the highest number of a Run that is known to have been created.
 func highestCreatedNumber(w Snapshot) int {
-	n := max(w.HighestTaken, runinfo.Number(w.Leftover.Run))
-	if last := w.LatestRun(); last != nil {
-		n = max(n, runinfo.Number(last.Name))
-	}
+	n := max(w.HighestTaken, runinfo.Number(w.Leftover.Run), highestNumber(w))
 	for _, name := range runsInState(w.State) {
 		n = max(n, runinfo.Number(name))
 	}
 	return n
+}
+
+// highestNumber is the highest number of the Stack's Runs; 0 when there is none.
+func highestNumber(w Snapshot) int {
+	if len(w.Runs) == 0 {
+		return 0
+	}
+	return runinfo.Number(w.Runs[len(w.Runs)-1].Name)
 }
 
 // runsInState names the Runs that a State refers to by name. A State that outlived its Stack must not meet the same

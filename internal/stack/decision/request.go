@@ -104,16 +104,8 @@ func runIsRequested(w Snapshot) (Decision, bool) {
 	if q.Operation == v1alpha1.OperationApply {
 		spec.Operation = operation(w)
 	}
-	d, ok := startRequested(w, q, spec)
-	if !w.isReadOnly(&v1alpha1.Run{Spec: *d.Start}) {
-		return d, ok
-	}
-	w.ignoreReadOnly = true
-	if meanwhile := Decide(w); meanwhile.Start == nil { // the Ready condition stays true
-		meanwhile.Start, meanwhile.Name, meanwhile.Request = d.Start, d.Name, d.Request
-		d = meanwhile
-	}
-	return d, ok
+	d, _ := startRequested(w, q, spec)
+	return startBeside(w, d), true
 }
 
 // startRequested starts a Run that accepts a request.

@@ -76,11 +76,9 @@ type Snapshot struct {
 	Unpruned []string
 	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
 	DriftInterval time.Duration
-	// quiet ignores read-only Runs and the requests of users: the decision is what Ready would be without them, and
-	// starts none.
+	// ignoreReadOnly leaves out the read-only Run that is under way, drift checks, and the requests of users: what is
+	// decided is what Ready would be without them.
 	ignoreReadOnly bool
-	// looking is the number of a Run under way that only looks, when Runs is without it.
-	readOnlyRun int
 }
 
 // Reservation is a Run that was named in the status and not created yet.
@@ -130,10 +128,9 @@ func (w *Snapshot) AddRuns(runs []v1alpha1.Run) {
 
 // LatestRun is the newest Run; nil when there is none.
 func (w Snapshot) LatestRun() *v1alpha1.Run {
-	if len(w.Runs) == 0 {
-		return nil
-	}
-	return &w.Runs[len(w.Runs)-1]
+	return w.newestRun(func(r *v1alpha1.Run) bool {
+		return !w.ignoreReadOnly || r.Status.Phase.Finished() || !w.isReadOnly(r)
+	})
 }
 
 // LastMutatingRun is the newest Run that was created to change something, or to show what would change; nil when there
@@ -166,7 +163,7 @@ func (w Snapshot) newestRun(of func(*v1alpha1.Run) bool) *v1alpha1.Run {
 // latestRunMissing reports that a newer Run than the newest there is was deleted by hand: only the status has its
 // results.
 func (w Snapshot) latestRunMissing() bool {
-	return max(runinfo.Number(w.LatestRun().Name), w.readOnlyRun) < runinfo.Number(w.Stack.Status.LastRun)
+	return highestNumber(w) < runinfo.Number(w.Stack.Status.LastRun)
 }
 
 // missingRunMayHaveDeployed reports that the missing Run may have tried the inputs. A read-only Run or a destroy never

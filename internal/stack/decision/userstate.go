@@ -32,7 +32,7 @@ func userVersion(w Snapshot) (version int64, by string) {
 // was never created.
 func plannedVersion(w Snapshot) int64 {
 	p := w.Stack.Status.PlannedState
-	if p == nil || runinfo.Number(p.Run) > max(highestCreatedNumber(w), w.readOnlyRun) {
+	if p == nil || runinfo.Number(p.Run) > highestCreatedNumber(w) {
 		return 0
 	}
 	return p.Version
@@ -54,19 +54,12 @@ func userStateIsDue(w Snapshot) (Decision, bool) {
 	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !w.Stack.Spec.PreventSelfApproval && !appliesDrift(w) {
 		operation = v1alpha1.OperationPlan
 	}
-	d, ok := startDeploy(w, operation, c)
+	d, _ := startDeploy(w, operation, c)
 	d.StateVersion = version
-	if !w.isReadOnly(&v1alpha1.Run{Spec: *d.Start}) {
-		return d, ok
-	}
-	written := *w.State
-	written.Status.UpdatedBy = d.Name
-	w.State, w.ignoreReadOnly = &written, true
-	if meanwhile := Decide(w); meanwhile.Start == nil { // the Ready condition stays true
-		meanwhile.Start, meanwhile.Name, meanwhile.StateVersion = d.Start, d.Name, d.StateVersion
-		d = meanwhile
-	}
-	return d, ok
+	planned := *w.State
+	planned.Status.UpdatedBy = d.Name
+	w.State = &planned
+	return startBeside(w, d), true
 }
 
 // isAsDeclared reports that the inputs are applied or, where nothing is ever applied, planned.
