@@ -42,19 +42,19 @@ func (s *Store) Follow(
 		if seen.Unmoved, err = s.unmoved(ctx, key, st.Status, next); err != nil {
 			return err
 		}
-		if v = decision.AdmitFollow(w, by, seen); v.Rejection != nil {
-			return v.Rejection
+		if v, err = decision.AdmitFollow(w, by, seen); err != nil {
+			return err
 		}
 		if v.Status != nil && v.Status.Move == nil && seen.Equal && next.Lineage == st.Status.Lineage {
 			moved = st.Status.Move
 		}
 		return nil
 	}
-	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
 		if err := decide(st); err != nil || v.Action != decision.FollowWrite {
-			return nil, err
+			return nil, 0, err
 		}
-		return v.Status, s.recordHeld(ctx, key, st.Status) // a change outside of Cairn is a user's change
+		return v.Status, 0, s.recordHeld(ctx, key, st.Status) // a change outside of Cairn is a user's change
 	})
 	if err != nil || v.Action != decision.FollowMark {
 		return v, moved, err
@@ -125,22 +125,19 @@ func (s *Store) Move(
 		return now, "", "", err
 	}
 	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.snapshotForUser(ctx, st)
+		w, err := s.snapshotForUser(ctx, st, shown)
 		if err != nil {
 			return nil, err
 		}
-		if err := decision.CheckShown(st, shown); err != nil {
+		next, err := decision.AdmitMove(w, w.Backend != "", by)
+		if err != nil {
 			return nil, err
-		}
-		v := decision.AdmitMove(w, w.Backend != "", by)
-		if v.Rejection != nil {
-			return nil, v.Rejection
 		}
 		if from, to = "", w.Backend; st.Status.Backend != nil {
 			from = st.Status.Backend.Type
 		}
-		now = *v.Status
-		return v.Status, nil
+		now = *next
+		return next, nil
 	})
 	return now, from, to, err
 }

@@ -110,27 +110,27 @@ func (s *Store) restoreBackup(
 		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "the backup of state %s: %v", key, err)
 	}
 	next := &candidate{summary, data, origin{run: b.Run, attempt: b.Attempt, by: b.By}}
-	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
 		switch decision.CompareBackup(st.Status, b, stack) {
 		case decision.Forked:
-			return nil, decision.RejectBackup(key, b)
+			return nil, 0, decision.RejectBackup(key, b)
 		case decision.Newer:
 		default:
-			return nil, nil
+			return nil, 0, nil
 		}
 		status, err := s.unlocked(ctx, st)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		status.InputsDigest = b.Inputs
-		return status, s.number(key, next, summary, data, decision.FirstSerial(st.Status, summary))
+		return status, decision.FirstSerial(st.Status, summary), nil
 	})
 	if err == nil {
-		s.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from "+
-			"it", "namespace", key.Namespace, "stack", key.Name,
+		s.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from it",
+			"namespace", key.Namespace, "stack", key.Name,
 			"serial", summary.Serial, "written", b.At, "run", b.Run)
 	}
-	return now, err
+	return now.StateStatus, err
 }
 
 // unpackBackup reads the bytes: those after the head, or those of the version when its home is the bucket.
@@ -177,8 +177,8 @@ func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*deci
 		return nil, none, nil
 	case errors.Is(err, bucket.ErrWrongKey), errors.Is(err, bucket.ErrDamaged),
 		errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF):
-		s.Log.Warn("the backup of a state cannot be "+
-			"read", "namespace", key.Namespace, "stack", key.Name, "object", backupKey(key), "error", err)
+		s.Log.Warn("the backup of a state cannot be read",
+			"namespace", key.Namespace, "stack", key.Name, "object", backupKey(key), "error", err)
 		return nil, none, nil
 	}
 	return nil, none, fmt.Errorf("read the backup of state %s: %w", key, err)
@@ -252,7 +252,7 @@ func (s *Store) Restore(
 	if b == nil {
 		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "there is no backup of state %s", key)
 	}
-	if w, err := s.snapshotForUser(ctx, st); err != nil {
+	if w, err := s.snapshotForUser(ctx, st, 0); err != nil {
 		return v1alpha1.StateStatus{}, err
 	} else if rejection := decision.CheckIdle(w); rejection != nil {
 		return v1alpha1.StateStatus{}, rejection

@@ -46,8 +46,8 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 				return nil, nil
 			}
 		}
-		if rejection := decision.AdmitDelete(w, force); rejection != nil {
-			return nil, rejection
+		if err := decision.AdmitDelete(w, force); err != nil {
+			return nil, err
 		}
 		next := st.Status.DeepCopy()
 		next.Lock = &v1alpha1.Lock{ID: decision.DeletionLock, Who: "cairn", Since: metav1.NewTime(s.Now())}

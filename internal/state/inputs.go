@@ -57,9 +57,8 @@ func (s *Store) AdoptInputs(ctx context.Context, key types.NamespacedName, input
 func (s *Store) KeptInputs(ctx context.Context, key types.NamespacedName, inputs string) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, inputsKey(key, inputs), maxInputs)
 	if errors.Is(err, bucket.ErrNotFound) {
-		return nil, decision.Reject(decision.Missing, "the variables of the last apply are not in the bucket: restore "+
-			"the bucket from its backup, "+
-			"or set spec.deletionPolicy of the Stack to Orphan")
+		return nil, decision.Reject(decision.Missing, "the variables of the last apply are not in the bucket: "+
+			"restore the bucket from its backup, or set spec.deletionPolicy of the Stack to Orphan")
 	}
 	return data, err
 }

@@ -60,8 +60,8 @@ func (s *Store) AppendJournal(
 	case rejection != nil:
 		return rejection
 	case attempt.Phase != v1alpha1.AttemptApply:
-		return decision.Reject(decision.NotCurrent, "attempt %d of Run %s is no apply, and has no "+
-			"journal", by.Attempt, run.Name)
+		return decision.Reject(decision.NotCurrent, "attempt %d of Run %s is no apply, and has no journal",
+			by.Attempt, run.Name)
 	case batch < 0 || batch >= runnerapi.MostBatches:
 		return decision.Reject(decision.Invalid, "there is no batch %d of a journal", batch)
 	}
@@ -205,8 +205,8 @@ func (s *Store) readBatches(ctx context.Context, key types.NamespacedName, names
 				return err
 			}
 			if size.Add(int64(len(data))) > runnerapi.LargestJournal {
-				return decision.Reject(decision.Damaged, "the journal of state %s is larger than %d MiB: "+
-					"%s", key.Name, runnerapi.LargestJournal>>20, journalAdvice(key, "all in "+journalFolder(key)))
+				return decision.Reject(decision.Damaged, "the journal of state %s is larger than %d MiB: %s",
+					key.Name, runnerapi.LargestJournal>>20, journalAdvice(key, "all in "+journalFolder(key)))
 			}
 			var part runnerapi.JournalEntries
 			if err := json.Unmarshal(data, &part); err != nil {
@@ -273,8 +273,7 @@ func (s *Store) currentInstances(ctx context.Context, key types.NamespacedName) 
 		return &engine.Instances{}, nil
 	}
 	instances, err := s.instances(ctx, key, version)
-	var rejected *decision.Rejection
-	if errors.As(err, &rejected) {
+	if decision.ReasonOf(err) != "" {
 		return nil, nil
 	}
 	return instances, err

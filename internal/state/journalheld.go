@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -49,11 +48,10 @@ func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1a
 	if err == nil && ok {
 		instances, err = s.instances(ctx, key, version)
 	}
-	var rejected *decision.Rejection
 	switch {
-	case errors.As(err, &rejected):
-		s.Log.Warn("cannot read what a state has of its "+
-			"journal", "state", key.String(), "version", version.Version, "reason", err)
+	case decision.ReasonOf(err) != "":
+		s.Log.Warn("cannot read what a state has of its journal",
+			"state", key.String(), "version", version.Version, "reason", err)
 		return nil
 	case err != nil:
 		return err

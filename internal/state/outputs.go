@@ -41,16 +41,15 @@ func (s *Store) Output(ctx context.Context, key types.NamespacedName, name strin
 	}
 	if d.Resources == document.Unknown {
 		return document.Output{}, "", decision.Reject(decision.Opaque, "the state of Stack %s is encrypted by its "+
-			"engine, or of a format that Cairn does not "+
-			"know: its outputs cannot be passed on", key.Name)
+			"engine, or of a format that Cairn does not know: its outputs cannot be passed on", key.Name)
 	}
 	o, ok := d.Outputs[name]
 	switch {
 	case !ok:
 		return document.Output{}, "", ErrNone
 	case lacksFingerprints(st.Status):
-		return document.Output{}, "", fmt.Errorf("state %s: the outputs of version %d have no fingerprints "+
-			"yet", key, st.Status.Version)
+		return document.Output{}, "", fmt.Errorf("state %s: the outputs of version %d have no fingerprints yet",
+			key, st.Status.Version)
 	}
 	return o, st.Status.Outputs[name], nil
 }

@@ -75,16 +75,15 @@ func (s *Store) read(
 		v, ok := pick(st.Status)
 		switch {
 		case !ok && st.Status.Version > 0 && seen == 0 && len(st.Status.Versions) == 0:
-			return nil, nil, decision.Reject(decision.Damaged, "state %s is at version %d but lists no "+
-				"versions", key, st.Status.Version)
+			return nil, nil, decision.Reject(decision.Damaged, "state %s is at version %d but lists no versions",
+				key, st.Status.Version)
 		case !ok:
 			return nil, nil, ErrNone
 		case v.Version == seen:
 			return nil, nil, damage
 		}
 		data, err := s.versions.Get(ctx, key, v)
-		var rejection *decision.Rejection
-		if err == nil || !errors.As(err, &rejection) {
+		if decision.ReasonOf(err) == "" {
 			return data, st, err
 		}
 		seen, damage = v.Version, err

@@ -52,19 +52,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, st); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	var rejected *decision.Rejection
 	var result ctrl.Result
+	var err error
 	if lacksFingerprints(st.Status) {
-		if err := r.States.FillOutputs(ctx, req.NamespacedName); errors.As(err, &rejected) {
-			r.States.Log.Warn("outputs of a state are not "+
-				"known", "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
-			result.RequeueAfter = damagedAgain
-		} else if err != nil {
-			return ctrl.Result{}, err
-		}
+		err = r.States.FillOutputs(ctx, req.NamespacedName)
+		result, err = r.later(req, "outputs of a state are not known", err, damagedAgain)
 	}
-	if st.DeletionTimestamp == nil {
-		return result, nil
+	if err != nil || st.DeletionTimestamp == nil {
+		return result, err
 	}
 	return r.end(ctx, req)
 }
@@ -82,14 +77,17 @@ func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, er
 	if !apierrors.IsNotFound(err) {
 		return ctrl.Result{}, fmt.Errorf("read Stack %s: %w", req.NamespacedName, err)
 	}
-	var rejected *decision.Rejection
-	if err := r.States.Purge(ctx, req.NamespacedName); errors.As(err, &rejected) {
-		r.States.Log.Warn("a deleted State stays", "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
-		return ctrl.Result{RequeueAfter: time.Minute}, nil
-	} else if err != nil {
+	return r.later(req, "a deleted State stays", r.States.Purge(ctx, req.NamespacedName), time.Minute)
+}
+
+// later logs why something is rejected, which only a user can change, and tries again after a time.
+func (r *Reconciler) later(req ctrl.Request, what string, err error, after time.Duration) (ctrl.Result, error) {
+	rejected, ok := errors.AsType[*decision.Rejection](err)
+	if !ok {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, nil
+	r.States.Log.Warn(what, "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
+	return ctrl.Result{RequeueAfter: after}, nil
 }
 
 // Lean removes from a State what no decision needs, for a cache with ten thousand of them: the facts about its

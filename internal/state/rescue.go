@@ -43,9 +43,9 @@ func (s *Store) Rescue(
 		SHA256: sum, Serial: summary.Serial, Lineage: summary.Lineage,
 		Run: by.Run, Attempt: by.Attempt, Base: base, At: metav1.NewTime(s.Now()),
 	}
-	var rejected *decision.Rejection
 	err = s.commitRescued(ctx, key, by, r, summary, data)
-	if err == nil || errors.As(err, &rejected) && rejected.Reason != decision.Diverged {
+	rejected, final := errors.AsType[*decision.Rejection](err)
+	if err == nil || final && rejected.Reason != decision.Diverged {
 		return err
 	}
 	// It forked, another one holds the lock, or a version cannot be written right now, which may be why there is
@@ -53,7 +53,7 @@ func (s *Store) Rescue(
 	if kept := s.keepRescued(ctx, key, by, r); kept != nil {
 		return fmt.Errorf("%w (%s)", kept, err.Error())
 	}
-	if rejected != nil {
+	if final {
 		return rejected
 	}
 	return nil
@@ -67,22 +67,18 @@ func (s *Store) commitRescued(
 	summary decision.Summary, data []byte,
 ) error {
 	next := &candidate{summary, data, originOf(by)}
-	_, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	_, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
 		switch outcome, err := s.admitRescue(ctx, st, by, r); {
 		case err != nil:
-			return nil, err
+			return nil, 0, err
 		case outcome == decision.RescueKeep:
-			return nil, errWaits
+			return nil, 0, errWaits
 		case outcome == decision.RescueFork:
-			return nil, decision.RejectFork(key, st.Status, r)
+			return nil, 0, decision.RejectFork(key, st.Status, r)
 		case outcome == decision.RescueDone:
-			return nil, nil
+			return nil, 0, nil
 		}
-		status := st.Status.DeepCopy()
-		if status.Rescued != nil && status.Rescued.SHA256 == r.SHA256 {
-			status.Rescued = nil
-		}
-		return status, s.number(key, next, summary, data, decision.FirstSerial(st.Status, summary))
+		return withoutRescued(st, r), decision.FirstSerial(st.Status, summary), nil
 	})
 	return err
 }
@@ -112,11 +108,16 @@ func (s *Store) admitRescue(
 	if err != nil {
 		return "", err
 	}
-	outcome, rejection := decision.AdmitRescue(w, by, r)
-	if rejection != nil {
-		return "", rejection
+	return decision.AdmitRescue(w, by, r)
+}
+
+// withoutRescued is the status of a State in which a rescued state does not wait any more.
+func withoutRescued(st *v1alpha1.State, r v1alpha1.RescuedState) *v1alpha1.StateStatus {
+	next := st.Status.DeepCopy()
+	if next.Rescued != nil && next.Rescued.SHA256 == r.SHA256 {
+		next.Rescued = nil
 	}
-	return outcome, nil
+	return next
 }
 
 // Promote writes a newer rescued state as the current version, after restoring the State from its backup if Kubernetes
@@ -139,24 +140,24 @@ func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
 	by := decision.Holder{Run: r.Run, Attempt: r.Attempt}
 	older := false
 	next := &candidate{summary, data, originOf(by)}
-	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
 		older = false
 		if st.Status.Rescued == nil || st.Status.Rescued.SHA256 != r.SHA256 {
-			return nil, nil
+			return nil, 0, nil
 		}
 		switch decision.CompareRescued(st.Status, r) {
 		case decision.Forked:
-			return nil, decision.RejectFork(key, st.Status, r)
+			return nil, 0, decision.RejectFork(key, st.Status, r)
 		case decision.Same, decision.Older:
 			older = true
-			return nil, nil
+			return nil, 0, nil
 		}
 		status, err := s.unlocked(ctx, st)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		status.Rescued = nil
-		return status, s.number(key, next, summary, data, decision.FirstSerial(st.Status, summary))
+		return status, decision.FirstSerial(st.Status, summary), nil
 	})
 	if err != nil || !older {
 		return err
@@ -186,9 +187,7 @@ func (s *Store) dropRescued(ctx context.Context, key types.NamespacedName, r v1a
 		if st.Status.Rescued == nil || st.Status.Rescued.SHA256 != r.SHA256 {
 			return nil, nil
 		}
-		next := st.Status.DeepCopy()
-		next.Rescued = nil
-		return next, nil
+		return withoutRescued(st, r), nil
 	})
 	if err == nil {
 		s.Log.Warn("a rescued state is not newer than the current one; it stays in the bucket",

@@ -115,8 +115,8 @@ func (s *Store) snapshot(ctx context.Context, st *v1alpha1.State, by decision.Ho
 		return decision.Snapshot{}, err
 	}
 	if run != nil && run.Spec.Stack.Name != st.Name {
-		return decision.Snapshot{}, decision.Reject(decision.NotCurrent, "Run %s is of Stack "+
-			"%s", run.Name, run.Spec.Stack.Name)
+		return decision.Snapshot{}, decision.Reject(decision.NotCurrent, "Run %s is of Stack %s",
+			run.Name, run.Spec.Stack.Name)
 	}
 	return decision.Snapshot{Status: st.Status, Run: run, Now: metav1.NewTime(s.Now())}, nil
 }

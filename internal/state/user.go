@@ -46,12 +46,11 @@ func (s *Store) push(
 		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
 	}
 	next := &candidate{summary, data, origin{by: by}}
-	return s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (decision.Result, error) {
-		v, serial := decision.AdmitPush(w, summary, force)
+	return s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
 		if w.Stranded != nil {
 			next.from.after = w.Stranded.At.Time
 		}
-		return v, s.number(key, next, summary, data, serial)
+		return decision.AdmitPush(w, summary, force)
 	})
 }
 
@@ -64,8 +63,8 @@ func (s *Store) Rollback(
 	}
 	data, err := s.ReadVersion(ctx, key, version)
 	if errors.Is(err, ErrNone) {
-		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "version %d of state %s is not "+
-			"kept", version, key.Name)
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "version %d of state %s is not kept",
+			version, key.Name)
 	}
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
@@ -74,13 +73,9 @@ func (s *Store) Rollback(
 	if err != nil {
 		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", version, key.Name, err)
 	}
-	next := &candidate{from: origin{by: by}}
-	made, err := s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (decision.Result, error) {
-		v, serial := decision.AdmitRollback(w, version, content)
-		if v.Rejection != nil {
-			return v, nil
-		}
-		return v, s.number(key, next, decision.Summary{}, data, serial)
+	next := &candidate{data: data, from: origin{by: by}}
+	made, err := s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
+		return decision.AdmitRollback(w, version, content)
 	})
 	return made.StateStatus, err
 }
@@ -88,27 +83,19 @@ func (s *Store) Rollback(
 // commitForUser commits what a user requests, as long as the version that they saw is the current one.
 func (s *Store) commitForUser(
 	ctx context.Context, key types.NamespacedName, next *candidate, shown int64,
-	admit func(decision.Snapshot) (decision.Result, error),
+	admit func(decision.Snapshot) (*v1alpha1.StateStatus, int64, error),
 ) (Outcome, error) {
-	unchanged := false
-	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.snapshotForUser(ctx, st)
+	return s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
+		w, err := s.snapshotForUser(ctx, st, shown)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if err := decision.CheckShown(st, shown); err != nil {
-			return nil, err
-		}
-		v, err := admit(w)
-		if v.Rejection != nil {
-			return nil, v.Rejection
-		}
-		if unchanged = v.Status == nil; err == nil && !unchanged {
+		status, serial, err := admit(w)
+		if status != nil {
 			err = s.recordHeld(ctx, key, st.Status)
 		}
-		return v.Status, err
+		return status, serial, err
 	})
-	return Outcome{now, unchanged}, err
 }
 
 // Recover puts the state back that a user found in the log of a pod which could send it nowhere. base is as for
@@ -125,7 +112,7 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base 
 	r := v1alpha1.RescuedState{
 		SHA256: summary.SHA256, Serial: summary.Serial, Lineage: summary.Lineage, Base: base, At: metav1.NewTime(s.Now()),
 	}
-	made, err := s.commitForUser(ctx, key, next, 0, func(w decision.Snapshot) (decision.Result, error) {
+	made, err := s.commitForUser(ctx, key, next, 0, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
 		if w.Over { // a pod that could send its state nowhere could not unlock it either
 			w.Status.Lock = nil
 		}
@@ -133,11 +120,9 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base 
 			next.from.after = w.Stranded.At.Time
 			r.Run, r.Attempt = w.Stranded.Run, w.Stranded.Attempt
 		}
-		v, serial := decision.AdmitRecover(w, summary, base)
-		return v, s.number(key, next, summary, data, serial)
+		return decision.AdmitRecover(w, summary, base)
 	})
-	var rejected *decision.Rejection
-	if errors.As(err, &rejected) && rejected.Reason == decision.Diverged {
+	if decision.ReasonOf(err) == decision.Diverged {
 		if kept := s.keepFork(ctx, key, r, data); kept != nil {
 			return made, kept
 		}
@@ -166,46 +151,21 @@ func (s *Store) keepFork(ctx context.Context, key types.NamespacedName, r v1alph
 // Release ends the lock of that ID for a user, if its holder is known to be over.
 func (s *Store) Release(ctx context.Context, key types.NamespacedName, id string) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.snapshotForUser(ctx, st)
+		w, err := s.snapshotForUser(ctx, st, 0)
 		if err != nil {
 			return nil, err
 		}
-		v := decision.AdmitRelease(w, id)
-		if v.Rejection != nil && v.Rejection.Reason == decision.Locked {
+		next, err := decision.AdmitRelease(w, id)
+		if decision.ReasonOf(err) == decision.Locked {
 			return nil, s.whyHeld(ctx, key, st.Status.Lock)
 		}
-		if v.Rejection != nil {
-			return nil, v.Rejection
-		}
-		return v.Status, nil
+		return next, err
 	})
 }
 
-// number sets the candidate to a state, with another serial unless that is 0.
-func (s *Store) number(
-	key types.NamespacedName, next *candidate, summary decision.Summary, data []byte, serial int64,
-) error {
-	if serial == 0 {
-		next.Summary, next.data = summary, data
-		return nil
-	}
-	if next.data != nil && next.Serial == serial {
-		return nil
-	}
-	counted, err := document.WithSerial(data, serial)
-	if err != nil {
-		return decision.Reject(decision.Invalid, "the state cannot get serial %d: %v", serial, err)
-	}
-	summary, err = s.summarize(key, counted)
-	if err != nil {
-		return decision.Reject(decision.Invalid, "%v", err)
-	}
-	next.Summary, next.data = summary, counted
-	return nil
-}
-
-// snapshotForUser gathers the facts for a decision about a user's request.
-func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State) (decision.Snapshot, error) {
+// snapshotForUser gathers the facts for a decision about a user's request. It rejects the request if shown is not 0, nor
+// the current version.
+func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State, shown int64) (decision.Snapshot, error) {
 	w := decision.Snapshot{Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
 	key := client.ObjectKeyFromObject(st)
 	stack, err := s.stack(ctx, key)
@@ -218,7 +178,10 @@ func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State) (decisi
 			return w, err
 		}
 	}
-	return w, s.addRuns(ctx, key, &w)
+	if err := s.addRuns(ctx, key, &w); err != nil {
+		return w, err
+	}
+	return w, decision.CheckShown(st, shown)
 }
 
 // addRuns finds the Stack's Run that is at work, and where a state was lost last.
@@ -270,18 +233,14 @@ func (s *Store) LockForUser(
 		return err
 	}
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.snapshotForUser(ctx, st)
+		w, err := s.snapshotForUser(ctx, st, 0)
 		if err != nil {
 			return nil, err
 		}
 		if w.Unsaved, err = s.unsaved(ctx, key); err != nil {
 			return nil, err
 		}
-		v := decision.AdmitUserLock(w, by, want)
-		if v.Rejection != nil {
-			return nil, v.Rejection
-		}
-		return v.Status, nil
+		return decision.AdmitUserLock(w, by, want)
 	})
 }
 

@@ -25,15 +25,15 @@ func (s *Store) Lock(
 		if err != nil {
 			return nil, err
 		}
-		v := decision.AdmitLock(w, by, want)
-		if v.Rejection != nil && v.Rejection.Reason == decision.Locked && st.Status.Lock != nil {
+		next, err := decision.AdmitLock(w, by, want)
+		if decision.ReasonOf(err) == decision.Locked && st.Status.Lock != nil {
 			if w.Over, err = s.isOver(ctx, key.Namespace, st.Status.Lock); err != nil {
 				return nil, err
 			}
-			v = decision.AdmitLock(w, by, want)
+			next, err = decision.AdmitLock(w, by, want)
 		}
-		if v.Rejection != nil {
-			return nil, v.Rejection
+		if err != nil {
+			return nil, err
 		}
 		if from = nil; w.Over {
 			from = st.Status.Lock
@@ -41,7 +41,7 @@ func (s *Store) Lock(
 		if w.Run != nil && w.Run.Spec.Operation == v1alpha1.OperationShell { // a user works in it
 			err = s.recordHeld(ctx, key, st.Status)
 		}
-		return v.Status, err
+		return next, err
 	})
 	if err == nil && from != nil {
 		s.Log.Warn("took the lock of a state over from an attempt whose pod is gone",
@@ -54,11 +54,7 @@ func (s *Store) Lock(
 // Unlock releases the lock.
 func (s *Store) Unlock(ctx context.Context, key types.NamespacedName, by decision.Holder, id string) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		v := decision.AdmitUnlock(decision.Snapshot{Status: st.Status}, by, id)
-		if v.Rejection != nil {
-			return nil, v.Rejection
-		}
-		return v.Status, nil
+		return decision.AdmitUnlock(decision.Snapshot{Status: st.Status}, by, id)
 	})
 }
 
@@ -77,23 +73,18 @@ func (s *Store) WriteVersion(
 	if err != nil {
 		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
 	}
-	unchanged := false
-	next := &candidate{summary, data, originOf(by)}
-	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	from := &candidate{summary, data, originOf(by)}
+	return s.commit(ctx, key, from, func(st *v1alpha1.State) (next *v1alpha1.StateStatus, serial int64, err error) {
 		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		v := decision.AdmitWrite(w, by, id, summary)
-		if v.Rejection != nil {
-			return nil, v.Rejection
-		}
-		if unchanged = v.Status == nil; !unchanged && by.User != "" { // what a user took out of the state is not taken back
+		next, err = decision.AdmitWrite(w, by, id, summary)
+		if next != nil && by.User != "" { // what a user took out of the state is not taken back
 			err = s.recordHeld(ctx, key, st.Status)
 		}
-		return v.Status, err
+		return next, 0, err
 	})
-	return Outcome{now, unchanged}, err
 }
 
 // candidate is a state that is to become a version.
@@ -103,43 +94,66 @@ type candidate struct {
 	from origin
 }
 
+// admission decides whether a candidate may follow the version that a State has. It returns the status that the new
+// version is added to, nil for none, and the serial that the candidate gets; 0 leaves it the one that it has.
+type admission func(*v1alpha1.State) (status *v1alpha1.StateStatus, serial int64, err error)
+
 // commit stores the bytes first and then declares them the current version, if admit still admits them for the
-// State that is swapped; admit may also change what is to be stored. Bytes are stored again only when they or the
-// version's number changed in between. It returns the status afterwards.
+// State that is swapped. Bytes are stored again only when they or the version's number changed in between. It returns
+// the status afterwards.
 func (s *Store) commit(
-	ctx context.Context, key types.NamespacedName, next *candidate,
-	admit func(*v1alpha1.State) (*v1alpha1.StateStatus, error),
-) (v1alpha1.StateStatus, error) {
+	ctx context.Context, key types.NamespacedName, given *candidate, admit admission,
+) (Outcome, error) {
+	var next candidate
 	var version v1alpha1.StateVersion
-	var now v1alpha1.StateStatus
 	var dropped []v1alpha1.StateVersion
-	counts := false
+	var now Outcome
 	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		now, dropped, counts = st.Status, nil, false
-		admitted, err := admit(st)
+		now, dropped = Outcome{st.Status, true}, nil
+		admitted, serial, err := admit(st)
 		if err != nil || admitted == nil {
 			return nil, err
 		}
-		if number := admitted.Version + 1; version.Version != number || version.SHA256 != next.SHA256 {
-			version, err = s.versions.Put(ctx, key, newVersion(number, next.Summary, next.from, s.date(next.from)), next.data)
-			if err != nil {
+		if serial == 0 {
+			next = *given
+		} else if next.Serial != serial {
+			if next, err = s.renumber(key, *given, serial); err != nil {
 				return nil, err
 			}
 		}
-		now, dropped = decision.Accept(*admitted, next.Summary, version, s.Keep)
-		counts = true
-		return &now, nil
+		if number := admitted.Version + 1; version.Version != number || version.SHA256 != next.SHA256 {
+			version = newVersion(number, next.Summary, given.from, s.date(given.from))
+			if version, err = s.versions.Put(ctx, key, version, next.data); err != nil {
+				return nil, err
+			}
+		}
+		now.StateStatus, dropped = decision.Accept(*admitted, next.Summary, version, s.Keep)
+		now.Unchanged = false
+		return &now.StateStatus, nil
 	})
-	if err == nil && counts {
-		if err := s.backUp(ctx, key, now, next.data); err != nil {
-			s.Log.Warn("a state has no backup for "+
-				"now", "namespace", key.Namespace, "stack", key.Name, "version", now.Version, "error", err)
+	if err == nil && !now.Unchanged {
+		if err := s.backUp(ctx, key, now.StateStatus, next.data); err != nil {
+			s.Log.Warn("a state has no backup for now",
+				"namespace", key.Namespace, "stack", key.Name, "version", now.Version, "error", err)
 		}
 	}
 	if err == nil && len(dropped) > 0 {
-		s.versions.Collect(ctx, key, now, dropped)
+		s.versions.Collect(ctx, key, now.StateStatus, dropped)
 	}
 	return now, err
+}
+
+// renumber is the candidate with another serial.
+func (s *Store) renumber(key types.NamespacedName, given candidate, serial int64) (candidate, error) {
+	data, err := document.WithSerial(given.data, serial)
+	if err != nil {
+		return candidate{}, decision.Reject(decision.Invalid, "the state cannot get serial %d: %v", serial, err)
+	}
+	summary, err := s.summarize(key, data)
+	if err != nil {
+		return candidate{}, decision.Reject(decision.Invalid, "%v", err)
+	}
+	return candidate{summary, data, given.from}, nil
 }
 
 // date is when a version counts as written. Of it whole seconds are kept.

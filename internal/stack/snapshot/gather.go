@@ -117,8 +117,7 @@ func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
 		return nil
 	}
 	err := g.StateReader.Promote(ctx, client.ObjectKeyFromObject(w.Stack))
-	var rejection *statedecision.Rejection
-	if never := w.State == nil || w.State.Status.Version == 0; never && errors.As(err, &rejection) && rejection.Reason == statedecision.Stale {
+	if never := w.State == nil || w.State.Status.Version == 0; never && statedecision.ReasonOf(err) == statedecision.Stale {
 		return nil // what there is was another Stack's of that name
 	}
 	return unreadable(w, err)
@@ -126,8 +125,8 @@ func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
 
 // unreadable records why the state cannot be read, if a retry would fail in the same way. It returns all other errors.
 func unreadable(w *decision.Snapshot, err error) error {
-	var rejection *statedecision.Rejection
-	if !errors.As(err, &rejection) {
+	rejection, ok := errors.AsType[*statedecision.Rejection](err)
+	if !ok {
 		return err
 	}
 	w.StateUnreadable = rejection.Message

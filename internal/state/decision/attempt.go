@@ -49,15 +49,18 @@ func NamedAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Rejection) 
 	return nil, Reject(NotCurrent, "Run %s names no attempt %d of this pod", run.Name, by.Attempt)
 }
 
-// checkApplies rejects an attempt that only plans. It needs no lock, since the version that it reads does not
-// change, and has no state to send; its code may come from any user who can open a pull request. A user in a shell
-// may apply: the Stack runs nothing else then.
-func checkApplies(a *v1alpha1.Attempt, run *v1alpha1.Run) *Rejection {
-	if a.Phase != v1alpha1.AttemptApply && a.Phase != v1alpha1.AttemptShell {
-		return Reject(NotCurrent, "attempt %d of Run %s plans, and a plan neither locks nor writes the "+
-			"state", a.Number, run.Name)
+// mayChange returns the caller's attempt, as CurrentAttempt or NamedAttempt finds it, unless it only plans. A plan needs no
+// lock, since the version that it reads does not change, and has no state to send; its code may come from any user who
+// can open a pull request. A user in a shell may apply: the Stack runs nothing else then.
+func mayChange(
+	find func(*v1alpha1.Run, Holder) (*v1alpha1.Attempt, *Rejection), run *v1alpha1.Run, by Holder,
+) (*v1alpha1.Attempt, *Rejection) {
+	a, rejection := find(run, by)
+	if rejection == nil && a.Phase != v1alpha1.AttemptApply && a.Phase != v1alpha1.AttemptShell {
+		rejection = Reject(NotCurrent, "attempt %d of Run %s plans, and a plan neither locks nor writes the state",
+			a.Number, run.Name)
 	}
-	return nil
+	return a, rejection
 }
 
 // Holds reports whether the lock is the caller's. The ID alone is not enough: the pod's log has it, and so has the

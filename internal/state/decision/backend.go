@@ -38,9 +38,8 @@ type FollowResult struct {
 	Action FollowAction
 	// Force is for a Push over an empty state, or over a copy of the current version: an engine assigns its own
 	// lineage to the first state of a backend, and accepts another one only by force.
-	Force     bool
-	Rejection *Rejection
-	Status    *v1alpha1.StateStatus
+	Force  bool
+	Status *v1alpha1.StateStatus
 }
 
 // AdmitFollow compares the backend with the current version. What the backend has counts, as long as it follows
@@ -56,32 +55,32 @@ type FollowResult struct {
 //	the same, of another lineage      just written there        it is written there once more, by force: see FollowResult
 //	an older serial                   as the backend had it     the version is written there if a user requested it; otherwise rejected
 //	another lineage, or both changed                            rejected
-func AdmitFollow(w Snapshot, by Holder, seen Observed) FollowResult {
+func AdmitFollow(w Snapshot, by Holder, seen Observed) (FollowResult, error) {
 	if w.Run == nil {
-		return FollowResult{Rejection: Reject(NotCurrent, "Run %s is gone", by.Run)}
+		return FollowResult{}, Reject(NotCurrent, "Run %s is gone", by.Run)
 	}
 	attempt, rejection := CurrentAttempt(w.Run, by)
 	if rejection != nil {
-		return FollowResult{Rejection: rejection}
+		return FollowResult{}, rejection
 	}
 	plans := attempt.Phase == v1alpha1.AttemptPlan
-	v := compareBackend(w.Status, seen)
+	v, err := compareBackend(w.Status, seen)
 	switch {
-	case v.Rejection != nil || v.Action == FollowNothing:
-		return v
+	case err != nil || v.Action == FollowNothing:
+		return v, err
 	case v.Action == FollowPush && !plans:
-		return FollowResult{Rejection: Reject(Stale, "the state is newer than what backend %s has: plan again", seen.Type)}
+		return FollowResult{}, Reject(Stale, "the state is newer than what backend %s has: plan again", seen.Type)
 	case !plans && !Holds(w.Status.Lock, by):
-		return FollowResult{Rejection: Reject(NotHolder, "attempt %d of Run %s does not hold the state's lock: take it "+
-			"first", by.Attempt, by.Run)}
+		return FollowResult{}, Reject(NotHolder, "attempt %d of Run %s does not hold the state's lock: take it first",
+			by.Attempt, by.Run)
 	case plans && w.Status.Lock != nil && !w.Over:
-		return FollowResult{Rejection: RejectLocked(w.Status.Lock)}
+		return FollowResult{}, RejectLocked(w.Status.Lock)
 	}
-	return v
+	return v, nil
 }
 
 // compareBackend is AdmitFollow without the check of the caller.
-func compareBackend(now v1alpha1.StateStatus, seen Observed) FollowResult {
+func compareBackend(now v1alpha1.StateStatus, seen Observed) (FollowResult, error) {
 	had, said := now.Backend, now.Move != nil && now.Move.Version == now.Version
 	ahead := had != nil && had.Version < now.Version
 	has, force := seen.State, false
@@ -90,42 +89,40 @@ func compareBackend(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	}
 	switch {
 	case has == nil && now.Version == 0:
-		return FollowResult{Action: FollowNothing}
+		return FollowResult{Action: FollowNothing}, nil
 	case has == nil && (said || had != nil && had.Version == 0):
-		return FollowResult{Action: FollowPush, Force: force}
+		return FollowResult{Action: FollowPush, Force: force}, nil
 	case has == nil:
-		return rejectFollow("%s has no state there, and Cairn has one: %s. "+
-			"%s", backendOf(seen), describeVersion(now), vanished(now))
+		return rejectFollow("%s has no state there, and Cairn has one: %s. %s",
+			backendOf(seen), describeVersion(now), vanished(now))
 	case has.Lineage != now.Lineage && isNothing(now):
-		return writeNext(now, seen)
+		return writeNext(now, seen), nil
 	case has.Lineage != now.Lineage && seen.Equal && (said || had != nil && had.Version == 0):
-		return FollowResult{Action: FollowPush, Force: true}
+		return FollowResult{Action: FollowPush, Force: true}, nil
 	case has.Lineage != now.Lineage:
-		return rejectFollow("%s has a state of lineage %s (serial %d), and Cairn has another one: %s. One of the two is "+
-			"another Stack's, or was recreated. If the "+
-			"backend is the wrong one, correct spec.backend; if what it has is right, push it to Cairn: cairn state push "+
-			"--force <stack> FILE",
+		return rejectFollow("%s has a state of lineage %s (serial %d), and Cairn has another one: %s. One of the two "+
+			"is another Stack's, or was recreated. If the backend is the wrong one, correct spec.backend; if what it "+
+			"has is right, push it to Cairn: cairn state push --force <stack> FILE",
 			backendOf(seen), has.Lineage, has.Serial, describeVersion(now))
 	case has.SHA256 == now.SHA256 || seen.Equal && has.Serial == now.Serial:
-		return mark(now, seen)
+		return mark(now, seen), nil
 	case seen.Equal && has.Serial > now.Serial:
-		return writeNext(now, seen)
+		return writeNext(now, seen), nil
 	case ahead && seen.Unmoved:
-		return FollowResult{Action: FollowPush}
+		return FollowResult{Action: FollowPush}, nil
 	case has.Serial <= now.Serial && said:
-		return FollowResult{Action: FollowPush}
+		return FollowResult{Action: FollowPush}, nil
 	case ahead || has.Serial == now.Serial:
-		return rejectFollow("%s has a state (serial %d), and Cairn has another one of the same lineage: %s. Both follow "+
-			"an earlier one. To continue "+
-			"with what the backend has, push it to Cairn: cairn state push --force <stack> "+
-			"FILE%s", backendOf(seen), has.Serial, describeVersion(now), orMove(has.Serial <= now.Serial))
+		return rejectFollow("%s has a state (serial %d), and Cairn has another one of the same lineage: %s. Both "+
+			"follow an earlier one. To continue with what the backend has, push it to Cairn: cairn state push "+
+			"--force <stack> FILE%s",
+			backendOf(seen), has.Serial, describeVersion(now), orMove(has.Serial <= now.Serial))
 	case has.Serial < now.Serial:
 		return rejectFollow("%s has an older state (serial %d) than Cairn has seen: %s. If an older one was restored "+
-			"there, choose which one counts: cairn "+
-			"state migrate <stack> puts Cairn's there, and cairn state push --force <stack> FILE takes the "+
-			"backend's", backendOf(seen), has.Serial, describeVersion(now))
+			"there, choose which one counts: cairn state migrate <stack> puts Cairn's there, and cairn state push "+
+			"--force <stack> FILE takes the backend's", backendOf(seen), has.Serial, describeVersion(now))
 	}
-	return writeNext(now, seen)
+	return writeNext(now, seen), nil
 }
 
 func orMove(may bool) string {
@@ -165,8 +162,8 @@ func isNothing(now v1alpha1.StateStatus) bool {
 // isEmpty is isNothing for a state of a backend.
 func isEmpty(s Summary) bool { return s.Resources == 0 && len(s.Outputs) == 0 }
 
-func rejectFollow(format string, args ...any) FollowResult {
-	return FollowResult{Rejection: Reject(Stale, format, args...)}
+func rejectFollow(format string, args ...any) (FollowResult, error) {
+	return FollowResult{}, Reject(Stale, format, args...)
 }
 
 // writeNext admits the backend's state as the next version.
@@ -190,29 +187,29 @@ func mark(now v1alpha1.StateStatus, seen Observed) FollowResult {
 
 // AdmitMove records where a user wants the state to be: in the backend that the Stack names now, to which the next
 // plan writes it; or in Cairn when it names none. That is so at once, since Cairn has a copy.
-func AdmitMove(w Snapshot, toBackend bool, by string) Result {
+func AdmitMove(w Snapshot, toBackend bool, by string) (*v1alpha1.StateStatus, error) {
 	if rejection := CheckIdle(w); rejection != nil {
-		return Result{Rejection: rejection}
+		return nil, rejection
 	}
 	now := w.Status
 	next := now.DeepCopy()
 	switch {
 	case now.Rescued != nil:
-		return Result{Rejection: rejectBeforeRescue(now)}
+		return nil, rejectBeforeRescue(now)
 	case isLost(w):
-		return Result{Rejection: rejectLost(w, "push by force")}
+		return nil, rejectLost(w, "push by force")
 	case toBackend && now.Version == 0:
-		return Result{Rejection: Reject(Missing, "there is no state to move: what the Stack's backend has is adopted by "+
-			"the next plan")}
+		return nil, Reject(Missing, "there is no state to move: what the Stack's backend has is adopted by "+
+			"the next plan")
 	case toBackend:
 		next.Move = &v1alpha1.StateMove{Version: now.Version, By: by, At: w.Now}
 	case now.Backend == nil:
-		return Result{Rejection: Reject(Invalid, "Cairn keeps this state already, and the Stack names no other place: "+
-			"set spec.backend first")}
+		return nil, Reject(Invalid, "Cairn keeps this state already, and the Stack names no other place: "+
+			"set spec.backend first")
 	default:
 		next.Backend, next.Move = nil, nil
 	}
-	return Result{Status: next}
+	return next, nil
 }
 
 // rejectElsewhere rejects a Run that names no backend while the state is in one: what it was planned for may be

@@ -73,13 +73,13 @@ func TestAdmitFollow(t *testing.T) {
 		"a copy that nobody had put there":                  {in(version(3, 9, "ours"), 3, 9), equal(has(1, "theirs", "theirs")), "Stale: ", nil},
 		"another lineage, and there is nothing here":        {empty, has(1, "theirs", "theirs"), "Write", &v1alpha1.StateBackend{Type: "s3", Version: 4, Serial: 1}},
 	} {
-		v := AdmitFollow(Snapshot{Status: test.now, Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, me, test.seen)
+		v, err := AdmitFollow(Snapshot{Status: test.now, Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, me, test.seen)
 		got := string(v.Action)
 		if v.Force {
 			got += " by force"
 		}
-		if v.Rejection != nil {
-			got = string(v.Rejection.Reason) + ": " + v.Rejection.Message
+		if err != nil {
+			got = string(ReasonOf(err)) + ": " + err.Error()
 		}
 		var backend *v1alpha1.StateBackend
 		if v.Status != nil {
@@ -88,7 +88,7 @@ func TestAdmitFollow(t *testing.T) {
 				t.Errorf("%s: a word is still there that was acted on", name)
 			}
 		}
-		if diff := cmp.Diff(test.backend, backend); !strings.Contains(got, test.want) || (v.Rejection == nil && got != test.want) || diff != "" {
+		if diff := cmp.Diff(test.backend, backend); !strings.Contains(got, test.want) || (err == nil && got != test.want) || diff != "" {
 			t.Errorf("%s: %s %s", name, got, diff)
 		}
 	}
@@ -124,8 +124,8 @@ func TestAdmitFollowOfWhom(t *testing.T) {
 		"an attempt that is finished":           {Snapshot{Status: now, Run: done(runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"))}, me, newer, NotCurrent},
 		"no Run":                                {Snapshot{Status: now}, me, newer, NotCurrent},
 	} {
-		if v := AdmitFollow(test.world, test.by, test.seen); reason(v.Rejection) != test.want {
-			t.Errorf("%s: %v", name, v.Rejection)
+		if _, err := AdmitFollow(test.world, test.by, test.seen); ReasonOf(err) != test.want {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -151,12 +151,12 @@ func TestAdmitMove(t *testing.T) {
 		"while it is locked":     {Snapshot{Status: v1alpha1.StateStatus{Version: 3, Lock: lockOf(me, "a")}}, true, Locked, v1alpha1.StateStatus{}},
 		"before a rescued one":   {Snapshot{Status: rescued}, true, Stale, v1alpha1.StateStatus{}},
 	} {
-		v := AdmitMove(test.world, test.toBackend, "alice")
-		if reason(v.Rejection) != test.want {
-			t.Errorf("%s: %v", name, v.Rejection)
+		next, err := AdmitMove(test.world, test.toBackend, "alice")
+		if ReasonOf(err) != test.want {
+			t.Errorf("%s: %v", name, err)
 		}
-		if v.Status != nil {
-			if diff := cmp.Diff(test.then, *v.Status); diff != "" {
+		if next != nil {
+			if diff := cmp.Diff(test.then, *next); diff != "" {
 				t.Errorf("%s: %s", name, diff)
 			}
 		}
@@ -165,13 +165,13 @@ func TestAdmitMove(t *testing.T) {
 
 func TestALockOfAStateElsewhere(t *testing.T) {
 	in := v1alpha1.StateStatus{Version: 3, Serial: 9, Backend: &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 9}}
-	if v := AdmitLock(Snapshot{Status: in, Run: applying()}, me, LockRequest{ID: "a"}); v.Rejection == nil || !strings.Contains(v.Rejection.Message, "cairn state migrate") {
-		t.Errorf("%+v", v)
+	if next, err := AdmitLock(Snapshot{Status: in, Run: applying()}, me, LockRequest{ID: "a"}); err == nil || !strings.Contains(err.Error(), "cairn state migrate") {
+		t.Errorf("%+v, %v", next, err)
 	}
-	if v := AdmitLock(Snapshot{Status: in, Run: applying()}, me, LockRequest{ID: "a", Backend: "s3"}); v.Rejection != nil || v.Status.Backend.Version != 3 {
-		t.Errorf("%+v", v)
+	if next, err := AdmitLock(Snapshot{Status: in, Run: applying()}, me, LockRequest{ID: "a", Backend: "s3"}); err != nil || next.Backend.Version != 3 {
+		t.Errorf("%+v, %v", next, err)
 	}
-	if v := AdmitLock(Snapshot{Run: applying()}, me, LockRequest{ID: "a", Backend: "s3"}); v.Rejection != nil || *v.Status.Backend != (v1alpha1.StateBackend{Type: "s3"}) {
-		t.Errorf("%+v", v)
+	if next, err := AdmitLock(Snapshot{Run: applying()}, me, LockRequest{ID: "a", Backend: "s3"}); err != nil || *next.Backend != (v1alpha1.StateBackend{Type: "s3"}) {
+		t.Errorf("%+v, %v", next, err)
 	}
 }

@@ -1,11 +1,13 @@
 // Package decision has the rules for states: who gets the lock, which version may follow, what becomes of a rescued
-// state and of a backup, and when a state may be deleted. Its functions are pure: a Snapshot in, a Result out.
+// state and of a backup, and when a state may be deleted. Its functions are pure. Those
+// named Admit decide on a request: they return the status to write, nil when nothing has to change, or a Rejection.
 //
 // Everything in a Snapshot is read without a cache, since an outdated answer about who may write is worse than
 // none.
 package decision
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,12 +35,6 @@ type Snapshot struct {
 	Backend string
 	// Now, for what is written down.
 	Now metav1.Time
-}
-
-// Result is the decision on a request: a Rejection, or a Status to write, or neither when nothing has to change.
-type Result struct {
-	Rejection *Rejection
-	Status    *v1alpha1.StateStatus
 }
 
 // Stranded is an attempt that could not send its last state anywhere.
@@ -111,6 +107,14 @@ type Rejection struct {
 }
 
 func (r *Rejection) Error() string { return r.Message }
+
+// ReasonOf is the reason of an error that is a Rejection; empty for any other.
+func ReasonOf(err error) Reason {
+	if rejection, ok := errors.AsType[*Rejection](err); ok {
+		return rejection.Reason
+	}
+	return ""
+}
 
 // Reject returns a Rejection.
 func Reject(reason Reason, format string, args ...any) *Rejection {

@@ -20,29 +20,26 @@ type LockRequest struct {
 //	free ──► held ──► free
 //	          │ ▲
 //	          └─┘ taken over, once the holder is known to be over
-func AdmitLock(w Snapshot, by Holder, want LockRequest) Result {
+func AdmitLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStatus, error) {
 	if w.Run == nil {
-		return Result{Rejection: Reject(NotCurrent, "Run %s is gone", by.Run)}
+		return nil, Reject(NotCurrent, "Run %s is gone", by.Run)
 	}
-	attempt, rejection := CurrentAttempt(w.Run, by)
-	if rejection == nil {
-		rejection = checkApplies(attempt, w.Run)
-	}
+	attempt, rejection := mayChange(CurrentAttempt, w.Run, by)
 	if rejection != nil {
-		return Result{Rejection: rejection}
+		return nil, rejection
 	}
 	lock := w.Status.Lock
 	switch {
 	case !lockable(want.ID):
-		return Result{Rejection: rejectLockID(want.ID)}
+		return nil, rejectLockID(want.ID)
 	case Holds(lock, by) && lock.ID == want.ID:
-		return Result{}
+		return nil, nil
 	case lock != nil && !w.Over:
-		return Result{Rejection: RejectLocked(lock)}
+		return nil, RejectLocked(lock)
 	case w.Status.Rescued != nil:
-		return Result{Rejection: rejectOutdatedPlan(w.Status.Rescued)}
+		return nil, rejectOutdatedPlan(w.Status.Rescued)
 	case w.Status.Backend != nil && want.Backend == "":
-		return Result{Rejection: rejectElsewhere(w.Status)}
+		return nil, rejectElsewhere(w.Status)
 	}
 	next := w.Status.DeepCopy()
 	next.Lock = &v1alpha1.Lock{
@@ -54,7 +51,7 @@ func AdmitLock(w Snapshot, by Holder, want LockRequest) Result {
 	if attempt.Phase == v1alpha1.AttemptApply { // what a user does in a shell is no apply of the Stack's inputs
 		next.InputsDigest = w.Run.Spec.InputsDigest
 	}
-	return Result{Status: next}
+	return next, nil
 }
 
 // lockable reports whether an engine may lock under that ID. The ID of a deletion means that the bytes are being
@@ -66,16 +63,16 @@ func rejectLockID(id string) *Rejection {
 }
 
 // AdmitUnlock decides whether the lock is released. The holder may do so even when its attempt is over.
-func AdmitUnlock(w Snapshot, by Holder, id string) Result {
+func AdmitUnlock(w Snapshot, by Holder, id string) (*v1alpha1.StateStatus, error) {
 	if w.Status.Lock == nil {
-		return Result{}
+		return nil, nil
 	}
 	if rejection := checkLock(w.Status.Lock, by, id); rejection != nil {
-		return Result{Rejection: rejection}
+		return nil, rejection
 	}
 	next := w.Status.DeepCopy()
 	next.Lock = nil
-	return Result{Status: next}
+	return next, nil
 }
 
 // checkLock is the fence: the lock's ID and its pod have to match.
@@ -88,8 +85,8 @@ func checkLock(lock *v1alpha1.Lock, by Holder, id string) *Rejection {
 	case !Holds(lock, by) && lock.By != "":
 		return Reject(NotHolder, "the lock %s is held by %s", lock.ID, holderName(lock))
 	case !Holds(lock, by):
-		return Reject(NotHolder, "the lock %s is held by attempt %d of Run %s in another "+
-			"pod", lock.ID, lock.Attempt, lock.Run)
+		return Reject(NotHolder, "the lock %s is held by attempt %d of Run %s in another pod",
+			lock.ID, lock.Attempt, lock.Run)
 	}
 	return nil
 }
@@ -98,9 +95,8 @@ func checkLock(lock *v1alpha1.Lock, by Holder, id string) *Rejection {
 func RejectLocked(lock *v1alpha1.Lock) *Rejection {
 	r := Reject(Locked, "the state is locked by %s since %s", holderName(lock), clock(lock.Since))
 	if lock.By != "" {
-		r.Message += fmt.Sprintf(". The lock ends with the engine that took it, which runs outside of the cluster, and "+
-			"does not expire. "+
-			"If that engine does not run any more: cairn state unlock <stack> %s", lock.ID)
+		r.Message += fmt.Sprintf(". The lock ends with the engine that took it, which runs outside of the cluster, "+
+			"and does not expire. If that engine does not run any more: cairn state unlock <stack> %s", lock.ID)
 	}
 	r.Lock = lock.DeepCopy()
 	return r
@@ -129,30 +125,30 @@ func holderName(lock *v1alpha1.Lock) string {
 // AdmitUserLock decides whether a user's engine gets the lock. A Run that works on the state, or was planned for
 // it, comes first, as it does before a push: the user's engine would otherwise change real resources, and could not
 // write the state afterwards.
-func AdmitUserLock(w Snapshot, by Holder, want LockRequest) Result {
+func AdmitUserLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStatus, error) {
 	now := w.Status
 	if !lockable(want.ID) {
-		return Result{Rejection: rejectLockID(want.ID)}
+		return nil, rejectLockID(want.ID)
 	}
 	if Holds(now.Lock, by) && now.Lock.ID == want.ID { // sent again
-		return Result{}
+		return nil, nil
 	}
 	if rejection := CheckIdle(w); rejection != nil {
-		return Result{Rejection: rejection}
+		return nil, rejection
 	}
 	switch {
 	case w.Backend != "" || now.Backend != nil:
-		return Result{Rejection: RejectInBackend(w)}
+		return nil, RejectInBackend(w)
 	case now.Rescued != nil:
-		return Result{Rejection: rejectBeforeRescue(now)}
+		return nil, rejectBeforeRescue(now)
 	case isLost(w):
-		return Result{Rejection: rejectLost(w, "push by force")}
+		return nil, rejectLost(w, "push by force")
 	case len(w.Unsaved) > 0:
-		return Result{Rejection: rejectUnsaved(w.Unsaved)}
+		return nil, rejectUnsaved(w.Unsaved)
 	}
 	next := now.DeepCopy()
 	next.Lock = &v1alpha1.Lock{ID: want.ID, By: by.User, Who: want.Who, Since: w.Now}
-	return Result{Status: next}
+	return next, nil
 }
 
 // RejectInBackend rejects an engine that would work with Cairn's copy of a state that is in another backend.

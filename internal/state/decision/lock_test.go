@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -45,11 +46,10 @@ func lockOf(by Holder, id string) *v1alpha1.Lock {
 	return &v1alpha1.Lock{ID: id, Run: by.Run, Attempt: by.Attempt, PodUID: by.PodUID, Since: noon}
 }
 
-func reason(r *Rejection) Reason {
-	if r == nil {
-		return ""
-	}
-	return r.Reason
+// lockIn is the lock that prevents what was asked for.
+func lockIn(err error) *v1alpha1.Lock {
+	rejection, _ := errors.AsType[*Rejection](err)
+	return rejection.Lock
 }
 
 func TestAdmitLock(t *testing.T) {
@@ -84,16 +84,16 @@ func TestAdmitLock(t *testing.T) {
 				test.by = me
 			}
 			test.world.Now = noon
-			v := AdmitLock(test.world, test.by, LockRequest{ID: test.id, Who: "runner@pod"})
-			if reason(v.Rejection) != test.want || (v.Status != nil) != test.taken {
-				t.Fatalf("got %+v", v)
+			next, err := AdmitLock(test.world, test.by, LockRequest{ID: test.id, Who: "runner@pod"})
+			if ReasonOf(err) != test.want || (next != nil) != test.taken {
+				t.Fatalf("got %+v, %v", next, err)
 			}
-			if v.Rejection != nil && v.Rejection.Reason == Locked && v.Rejection.Lock == nil {
+			if err != nil && ReasonOf(err) == Locked && lockIn(err) == nil {
 				t.Error("the rejection does not say who holds the lock")
 			}
 			want := &v1alpha1.Lock{ID: test.id, Run: "net-7", Attempt: 2, PodUID: "pod-2", Who: "runner@pod", Since: noon}
-			if v.Status != nil && !cmp.Equal(want, v.Status.Lock) {
-				t.Error(cmp.Diff(want, v.Status.Lock))
+			if next != nil && !cmp.Equal(want, next.Lock) {
+				t.Error(cmp.Diff(want, next.Lock))
 			}
 		})
 	}
@@ -101,21 +101,21 @@ func TestAdmitLock(t *testing.T) {
 
 func TestAShellLocksAndWritesAsAnApplyDoes(t *testing.T) {
 	run := runOf(v1alpha1.AttemptShell, "pod-1", "pod-2")
-	v := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}, me, LockRequest{ID: "a"})
-	if v.Status == nil || v.Status.Lock == nil || v.Status.InputsDigest != "sha256:old" { // what was applied is what a destroy takes
-		t.Errorf("lock: %+v", v)
+	next, err := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}, me, LockRequest{ID: "a"})
+	if next == nil || next.Lock == nil || next.InputsDigest != "sha256:old" { // what was applied is what a destroy takes
+		t.Errorf("lock: %+v, %v", next, err)
 	}
-	if v := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}, "b")}}, me, LockRequest{ID: "a"}); reason(v.Rejection) != Locked {
-		t.Errorf("a held lock: %+v", v)
+	if next, err := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}, "b")}}, me, LockRequest{ID: "a"}); ReasonOf(err) != Locked {
+		t.Errorf("a held lock: %+v, %v", next, err)
 	}
-	if v := AdmitWrite(Snapshot{Run: run}, me, "a", Summary{Serial: 1, Lineage: "L"}); reason(v.Rejection) != NotHolder {
-		t.Errorf("without a lock: %+v", v)
+	if next, err := AdmitWrite(Snapshot{Run: run}, me, "a", Summary{Serial: 1, Lineage: "L"}); ReasonOf(err) != NotHolder {
+		t.Errorf("without a lock: %+v, %v", next, err)
 	}
-	if v := AdmitWrite(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); v.Status == nil {
-		t.Errorf("write: %+v", v)
+	if next, err := AdmitWrite(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); next == nil {
+		t.Errorf("write: %+v, %v", next, err)
 	}
-	if v := AdmitWrite(Snapshot{Run: done(run), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); reason(v.Rejection) != NotCurrent {
-		t.Errorf("after its end: %+v", v)
+	if next, err := AdmitWrite(Snapshot{Run: done(run), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); ReasonOf(err) != NotCurrent {
+		t.Errorf("after its end: %+v, %v", next, err)
 	}
 	if outcome, rejection := AdmitRescue(Snapshot{Run: run}, me, v1alpha1.RescuedState{Serial: 1, Lineage: "L", SHA256: "sha256:1"}); outcome != RescueCommit {
 		t.Errorf("rescue: %s, %v", outcome, rejection)
@@ -124,8 +124,8 @@ func TestAShellLocksAndWritesAsAnApplyDoes(t *testing.T) {
 
 func TestTheLockOfAnApplyRecordsItsInputs(t *testing.T) {
 	w := Snapshot{Run: applying(), Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}
-	if v := AdmitLock(w, me, LockRequest{ID: "a"}); v.Status == nil || v.Status.InputsDigest != "sha256:in" {
-		t.Errorf("got %+v", v)
+	if next, err := AdmitLock(w, me, LockRequest{ID: "a"}); next == nil || next.InputsDigest != "sha256:in" {
+		t.Errorf("got %+v, %v", next, err)
 	}
 }
 
@@ -147,12 +147,12 @@ func TestAdmitUnlock(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			v := AdmitUnlock(Snapshot{Status: v1alpha1.StateStatus{Version: 3, Lock: test.lock}}, test.by, test.id)
-			if reason(v.Rejection) != test.want || (v.Status != nil) != test.writes {
-				t.Fatalf("got %+v", v)
+			next, err := AdmitUnlock(Snapshot{Status: v1alpha1.StateStatus{Version: 3, Lock: test.lock}}, test.by, test.id)
+			if ReasonOf(err) != test.want || (next != nil) != test.writes {
+				t.Fatalf("got %+v, %v", next, err)
 			}
-			if v.Status != nil && (v.Status.Lock != nil || v.Status.Version != 3) {
-				t.Errorf("left %+v", v.Status)
+			if next != nil && (next.Lock != nil || next.Version != 3) {
+				t.Errorf("left %+v", next)
 			}
 		})
 	}
@@ -236,16 +236,16 @@ func TestAdmitUserLock(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			test.world.Now = noon
-			v := AdmitUserLock(test.world, alice, LockRequest{ID: test.id, Who: "dev@laptop"})
-			if reason(v.Rejection) != test.want || (v.Status == nil) != (test.want != "" || test.keeps) {
-				t.Fatalf("got %+v", v)
+			next, err := AdmitUserLock(test.world, alice, LockRequest{ID: test.id, Who: "dev@laptop"})
+			if ReasonOf(err) != test.want || (next == nil) != (test.want != "" || test.keeps) {
+				t.Fatalf("got %+v, %v", next, err)
 			}
-			if v.Rejection != nil && !strings.Contains(v.Rejection.Message, test.says) {
-				t.Errorf("it says %q", v.Rejection.Message)
+			if err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it says %q", err.Error())
 			}
 			want := &v1alpha1.Lock{ID: test.id, By: "alice@example.com", Who: "dev@laptop", Since: noon}
-			if v.Status != nil && !cmp.Equal(want, v.Status.Lock) {
-				t.Error(cmp.Diff(want, v.Status.Lock))
+			if next != nil && !cmp.Equal(want, next.Lock) {
+				t.Error(cmp.Diff(want, next.Lock))
 			}
 		})
 	}
@@ -281,12 +281,12 @@ func TestAUserWritesUnderTheLock(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			v := AdmitWrite(Snapshot{Status: test.status, Now: noon}, test.by, test.id, test.next)
-			if reason(v.Rejection) != test.want || (v.Status != nil) != test.write {
-				t.Fatalf("got %+v", v)
+			next, err := AdmitWrite(Snapshot{Status: test.status, Now: noon}, test.by, test.id, test.next)
+			if ReasonOf(err) != test.want || (next != nil) != test.write {
+				t.Fatalf("got %+v, %v", next, err)
 			}
-			if v.Rejection != nil && !strings.Contains(v.Rejection.Message, test.says) {
-				t.Errorf("it says %q", v.Rejection.Message)
+			if err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it says %q", err.Error())
 			}
 		})
 	}
@@ -294,23 +294,23 @@ func TestAUserWritesUnderTheLock(t *testing.T) {
 
 func TestAUsersLockEnds(t *testing.T) {
 	held := at5(lockedFor(alice, "a"))
-	if v := AdmitUnlock(Snapshot{Status: held}, alice, "a"); v.Rejection != nil || v.Status == nil || v.Status.Lock != nil {
-		t.Errorf("its holder gives it back: %+v", v)
+	if next, err := AdmitUnlock(Snapshot{Status: held}, alice, "a"); err != nil || next == nil || next.Lock != nil {
+		t.Errorf("its holder gives it back: %+v, %v", next, err)
 	}
 	for name, by := range map[string]Holder{"another user": bob, "a pod": me, "nobody": {}} {
-		if v := AdmitUnlock(Snapshot{Status: held}, by, "a"); reason(v.Rejection) != NotHolder {
-			t.Errorf("%s gives it back: %+v", name, v)
+		if next, err := AdmitUnlock(Snapshot{Status: held}, by, "a"); ReasonOf(err) != NotHolder {
+			t.Errorf("%s gives it back: %+v, %v", name, next, err)
 		}
 	}
-	if v := AdmitUnlock(Snapshot{Status: held}, alice, "b"); reason(v.Rejection) != NotHolder {
-		t.Errorf("under another ID: %+v", v)
+	if next, err := AdmitUnlock(Snapshot{Status: held}, alice, "b"); ReasonOf(err) != NotHolder {
+		t.Errorf("under another ID: %+v, %v", next, err)
 	}
 	// By force, which takes another verb.
-	if v := AdmitRelease(Snapshot{Status: held}, "a"); v.Rejection != nil || v.Status == nil || v.Status.Lock != nil {
-		t.Errorf("a user ends it by force: %+v", v)
+	if next, err := AdmitRelease(Snapshot{Status: held}, "a"); err != nil || next == nil || next.Lock != nil {
+		t.Errorf("a user ends it by force: %+v, %v", next, err)
 	}
-	if v := AdmitRelease(Snapshot{Status: held}, "b"); reason(v.Rejection) != NotHolder {
-		t.Errorf("by force, under another ID: %+v", v)
+	if next, err := AdmitRelease(Snapshot{Status: held}, "b"); ReasonOf(err) != NotHolder {
+		t.Errorf("by force, under another ID: %+v, %v", next, err)
 	}
 	if IsOver(held.Lock, nil, true) {
 		t.Error("it ends by itself")
@@ -319,19 +319,19 @@ func TestAUsersLockEnds(t *testing.T) {
 
 // A Run that applies finds the lock as it would find that of another Run: it is tried again.
 func TestARunWaitsForAUsersLock(t *testing.T) {
-	v := AdmitLock(Snapshot{Run: applying(), Status: at5(lockedFor(alice, "a"))}, me, LockRequest{ID: "b"})
-	if reason(v.Rejection) != Locked || v.Rejection.Lock == nil {
-		t.Fatalf("got %+v", v)
+	next, err := AdmitLock(Snapshot{Run: applying(), Status: at5(lockedFor(alice, "a"))}, me, LockRequest{ID: "b"})
+	if ReasonOf(err) != Locked || lockIn(err) == nil {
+		t.Fatalf("got %+v, %v", next, err)
 	}
 	for _, part := range []string{"user alice@example.com (dev@laptop)", "does not expire", "cairn state unlock <stack> a"} {
-		if !strings.Contains(v.Rejection.Message, part) {
-			t.Errorf("it does not say %q: %s", part, v.Rejection.Message)
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("it does not say %q: %s", part, err.Error())
 		}
 	}
-	if rejection := AdmitDelete(Snapshot{Status: at5(lockedFor(alice, "a"))}, true); reason(rejection) != Locked {
+	if rejection := AdmitDelete(Snapshot{Status: at5(lockedFor(alice, "a"))}, true); ReasonOf(rejection) != Locked {
 		t.Errorf("a deletion: %v", rejection)
 	}
-	if v := AdmitLock(Snapshot{Run: applying(), Status: at5()}, me, LockRequest{ID: DeletionLock}); reason(v.Rejection) != Invalid {
-		t.Errorf("the ID of a deletion: %+v", v)
+	if next, err := AdmitLock(Snapshot{Run: applying(), Status: at5()}, me, LockRequest{ID: DeletionLock}); ReasonOf(err) != Invalid {
+		t.Errorf("the ID of a deletion: %+v, %v", next, err)
 	}
 }

@@ -75,7 +75,7 @@ const (
 
 // AdmitRescue decides about a rescued state whose bytes are in the bucket already. Any attempt that the Run names
 // may send it, over or not, and the holder of the lock when the Run is gone.
-func AdmitRescue(w Snapshot, by Holder, r v1alpha1.RescuedState) (RescueOutcome, *Rejection) {
+func AdmitRescue(w Snapshot, by Holder, r v1alpha1.RescuedState) (RescueOutcome, error) {
 	if rejection := CheckRescuer(w, by); rejection != nil {
 		return "", rejection
 	}
@@ -110,20 +110,16 @@ func CheckRescuer(w Snapshot, by Holder) *Rejection {
 	if w.Run == nil {
 		return Reject(NotCurrent, "Run %s is gone, and attempt %d does not hold the lock", by.Run, by.Attempt)
 	}
-	attempt, rejection := NamedAttempt(w.Run, by)
-	if rejection == nil {
-		rejection = checkApplies(attempt, w.Run)
-	}
+	_, rejection := mayChange(NamedAttempt, w.Run, by)
 	return rejection
 }
 
 // RejectFork rejects plans until a user has merged a rescued state with the current version.
 func RejectFork(key types.NamespacedName, now v1alpha1.StateStatus, r v1alpha1.RescuedState) *Rejection {
 	return Reject(Diverged, "attempt %d of Run %s could not save its state (serial %d, lineage %s), and version %d "+
-		"(serial %d, lineage %s), "+
-		"which is current now, is not the one that it started from. Nothing is planned until you have merged the two. "+
-		"Read both: cairn state "+
-		"pull %[8]s; cairn state pull %[8]s --rescued. Then cairn state push %[8]s FILE --force, and cairn apply %[8]s",
+		"(serial %d, lineage %s), which is current now, is not the one that it started from. Nothing is planned "+
+		"until you have merged the two. Read both: cairn state pull %[8]s; cairn state pull %[8]s --rescued. Then "+
+		"cairn state push %[8]s FILE --force, and cairn apply %[8]s",
 		r.Attempt, r.Run, r.Serial, r.Lineage, now.Version, now.Serial, now.Lineage, key.Name)
 }
 
@@ -136,8 +132,7 @@ func rejectBeforeRescue(now v1alpha1.StateStatus) *Rejection {
 			"state pull <stack> --rescued has it), and push the result by force", r.Attempt, r.Run, r.Serial)
 	}
 	return Reject(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before the "+
-		"next plan: wait for "+
-		"that plan, or push by force to leave it behind", r.Attempt, r.Run, r.Serial)
+		"next plan: wait for that plan, or push by force to leave it behind", r.Attempt, r.Run, r.Serial)
 }
 
 // Backup is what the bucket knows of the version that counts, beside its bytes.
@@ -177,8 +172,7 @@ func CompareBackup(st v1alpha1.StateStatus, b Backup, stack types.UID) Relation 
 // RejectBackup rejects plans while the bucket has a state, and only a user can decide what to do with it.
 func RejectBackup(key types.NamespacedName, b Backup) *Rejection {
 	return Reject(Stale, "the bucket has a state (serial %d, lineage %s, %d resources, written %s) of which State %s "+
-		"knows nothing: it is of another Stack "+
-		"of that name, or both went their own ways since etcd was restored. An administrator of the installation takes "+
-		"it with cairn state restore %s, or forgets it with "+
-		"cairn state restore %s --forget", b.Serial, b.Lineage, b.Resources, clock(b.At), key, key.Name, key.Name)
+		"knows nothing: it is of another Stack of that name, or both went their own ways since etcd was restored. An "+
+		"administrator of the installation takes it with cairn state restore %s, or forgets it with cairn state "+
+		"restore %s --forget", b.Serial, b.Lineage, b.Resources, clock(b.At), key, key.Name, key.Name)
 }

@@ -122,7 +122,7 @@ func TestAdmitRescue(t *testing.T) {
 				test.by = me
 			}
 			got, rejection := AdmitRescue(Snapshot{Status: test.status, Run: test.run, Now: noon}, test.by, test.r)
-			if got != test.want || reason(rejection) != test.reason {
+			if got != test.want || ReasonOf(rejection) != test.reason {
 				t.Fatalf("got %q, %v", got, rejection)
 			}
 		})
@@ -148,7 +148,7 @@ func TestAdmitDelete(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := reason(AdmitDelete(test.world, test.force)); got != test.want {
+			if got := ReasonOf(AdmitDelete(test.world, test.force)); got != test.want {
 				t.Fatalf("got %q", got)
 			}
 		})

@@ -12,8 +12,7 @@ import (
 // rejectLost rejects a request that would replace the state that a stranded attempt lost.
 func rejectLost(w Snapshot, otherwise string) *Rejection {
 	return Reject(Stale, "attempt %d of Run %s lost a newer state, which comes first: put it back with cairn state "+
-		"recover <stack>, or %s "+
-		"to leave it behind", w.Stranded.Attempt, w.Stranded.Run, otherwise)
+		"recover <stack>, or %s to leave it behind", w.Stranded.Attempt, w.Stranded.Run, otherwise)
 }
 
 // AdmitPush decides whether a state that a user pushes becomes the current version. Without force it has to follow
@@ -21,94 +20,92 @@ func rejectLost(w Snapshot, otherwise string) *Rejection {
 //
 // A state that replaces the current one gets a serial that no version had: a plan identifies the state that it is
 // for by lineage and serial. A first state of serial 0 gets one too, see FirstSerial.
-func AdmitPush(w Snapshot, next Summary, force bool) (v Result, renumber int64) {
+func AdmitPush(w Snapshot, next Summary, force bool) (status *v1alpha1.StateStatus, renumber int64, err error) {
 	if rejection := CheckIdle(w); rejection != nil {
-		return Result{Rejection: rejection}, 0
+		return nil, 0, rejection
 	}
 	now := w.Status
 	follows := now.Version == 0 || next.Lineage == now.Lineage && next.Serial > now.Serial
 	empty := now.Resources == 0 && len(now.Outputs) == 0
 	switch {
 	case now.Rescued != nil && !force:
-		return Result{Rejection: rejectBeforeRescue(now)}, 0
+		return nil, 0, rejectBeforeRescue(now)
 	case isLost(w) && !force:
-		return Result{Rejection: rejectLost(w, "push by force")}, 0
+		return nil, 0, rejectLost(w, "push by force")
 	case now.Version > 0 && next.SHA256 == now.SHA256 && now.Rescued == nil && !isLost(w):
-		return Result{}, 0
+		return nil, 0, nil
 	case follows || force || empty:
 	case next.Lineage != now.Lineage:
-		return Result{Rejection: Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or was "+
-			"recreated. "+
-			"If it is to replace what is there, push it by force", now.Lineage, next.Lineage)}, 0
+		return nil, 0, Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or was "+
+			"recreated. If it is to replace what is there, push it by force", now.Lineage, next.Lineage)
 	default:
-		return Result{Rejection: Reject(Stale, "the state is at serial %d, this one has %d: it does not follow. If it is "+
-			"to replace "+
-			"what is there, push it by force", now.Serial, next.Serial)}, 0
+		return nil, 0, Reject(Stale, "the state is at serial %d, this one has %d: it does not follow. If it is to "+
+			"replace what is there, push it by force", now.Serial, next.Serial)
 	}
 	if !follows || next.Serial == 0 {
 		renumber = unused(now, next.Serial)
 	}
 	if renumber > 0 && next.Resources == document.Unknown {
-		return Result{Rejection: rejectOpaqueSerial(next.Serial, renumber)}, 0
+		return nil, 0, rejectOpaqueSerial(next.Serial, renumber)
 	}
-	status := now.DeepCopy()
+	status = now.DeepCopy()
 	status.Rescued = nil
-	return Result{Status: status}, renumber
+	return status, renumber, nil
 }
 
 // AdmitRollback decides whether an older version becomes the current one again, as a new version with the next
 // serial.
-func AdmitRollback(w Snapshot, version int64, content document.Document) (v Result, serial int64) {
+func AdmitRollback(
+	w Snapshot, version int64, content document.Document,
+) (status *v1alpha1.StateStatus, serial int64, err error) {
 	if rejection := CheckIdle(w); rejection != nil {
-		return Result{Rejection: rejection}, 0
+		return nil, 0, rejection
 	}
 	now := w.Status
 	serial = unused(now, now.Serial)
 	switch {
 	case version == now.Version:
-		return Result{Rejection: Reject(Invalid, "version %d is the current one", version)}, 0
+		return nil, 0, Reject(Invalid, "version %d is the current one", version)
 	case now.Rescued != nil:
-		return Result{Rejection: rejectBeforeRescue(now)}, 0
+		return nil, 0, rejectBeforeRescue(now)
 	case isLost(w):
-		return Result{Rejection: rejectLost(w, "pull that version and push it by force")}, 0
+		return nil, 0, rejectLost(w, "pull that version and push it by force")
 	case content.Lineage != now.Lineage:
-		return Result{Rejection: Reject(Stale, "version %d has lineage %s, the current one %s: it is another state. If "+
-			"it is to "+
-			"replace what is there, pull it, and push it by force", version, content.Lineage, now.Lineage)}, 0
+		return nil, 0, Reject(Stale, "version %d has lineage %s, the current one %s: it is another state. If it is "+
+			"to replace what is there, pull it, and push it by force", version, content.Lineage, now.Lineage)
 	case content.Resources == document.Unknown:
-		return Result{Rejection: rejectOpaqueSerial(content.Serial, serial)}, 0
+		return nil, 0, rejectOpaqueSerial(content.Serial, serial)
 	}
-	return Result{Status: now.DeepCopy()}, serial
+	return now.DeepCopy(), serial, nil
 }
 
 // AdmitRelease decides whether a user may end the lock of that ID. Cairn finds out whether an attempt is over; only
 // users know it of a user's engine.
-func AdmitRelease(w Snapshot, id string) Result {
+func AdmitRelease(w Snapshot, id string) (*v1alpha1.StateStatus, error) {
 	lock := w.Status.Lock
 	switch {
 	case lock == nil:
-		return Result{Rejection: Reject(Missing, "the state is not locked")}
+		return nil, Reject(Missing, "the state is not locked")
 	case lock.ID == DeletionLock:
-		return Result{Rejection: Reject(Busy, "the state is being deleted; wait until that is complete")}
+		return nil, Reject(Busy, "the state is being deleted; wait until that is complete")
 	case lock.ID != id:
-		return Result{Rejection: Reject(NotHolder, "the state is locked under another ID, by %s since %s: look at it "+
-			"again with "+
-			"kubectl get state -o yaml", holderName(lock), clock(lock.Since))}
+		return nil, Reject(NotHolder, "the state is locked under another ID, by %s since %s: look at it again with "+
+			"kubectl get state -o yaml", holderName(lock), clock(lock.Since))
 	case !w.Over && lock.By == "":
-		return Result{Rejection: RejectLocked(lock)}
+		return nil, RejectLocked(lock)
 	}
 	next := w.Status.DeepCopy()
 	next.Lock = nil
-	return Result{Status: next}
+	return next, nil
 }
 
 // AdmitRecover decides about a state that a user found in a pod's log, as about one that the Stack's last stranded
 // attempt rescues.
 //
 // If it is the current version already, it becomes a version once more: so the Stack knows that it was recovered.
-func AdmitRecover(w Snapshot, found Summary, base string) (v Result, renumber int64) {
+func AdmitRecover(w Snapshot, found Summary, base string) (status *v1alpha1.StateStatus, renumber int64, err error) {
 	if rejection := CheckIdle(w); rejection != nil {
-		return Result{Rejection: rejection}, 0
+		return nil, 0, rejection
 	}
 	r := v1alpha1.RescuedState{SHA256: found.SHA256, Serial: found.Serial, Lineage: found.Lineage, Base: base, At: w.Now}
 	if w.Stranded != nil {
@@ -118,34 +115,31 @@ func AdmitRecover(w Snapshot, found Summary, base string) (v Result, renumber in
 	switch CompareRescued(now, r) {
 	case Same:
 		if !isLost(w) {
-			return Result{}, 0
+			return nil, 0, nil
 		}
 	case Older:
-		return Result{Rejection: Reject(Stale, "the current version (serial %d) is past the state in this log (serial "+
-			"%d): there is "+
-			"nothing to put back", now.Serial, found.Serial)}, 0
+		return nil, 0, Reject(Stale, "the current version (serial %d) is past the state in this log (serial %d): "+
+			"there is nothing to put back", now.Serial, found.Serial)
 	case Forked:
 		if !isLost(w) {
-			return Result{Rejection: Reject(Stale, "the state in this log (serial %d, lineage %s) does not follow the "+
-				"current version "+
-				"(serial %d, lineage %s), and no state is lost: there is nothing to put "+
-				"back", found.Serial, found.Lineage, now.Serial, now.Lineage)}, 0
+			return nil, 0, Reject(Stale, "the state in this log (serial %d, lineage %s) does not follow the current "+
+				"version (serial %d, lineage %s), and no state is lost: there is nothing to put back",
+				found.Serial, found.Lineage, now.Serial, now.Lineage)
 		}
-		return Result{Rejection: Reject(Diverged, "the state in this log (serial %d, lineage %s) does not follow the "+
-			"current version "+
-			"(serial %d, lineage %s), which was written since. It is kept beside that one. Read both (cairn state pull "+
-			"<stack>; cairn "+
-			"state pull <stack> --rescued), merge them, and push the result with cairn state push <stack> FILE --force",
-			found.Serial, found.Lineage, now.Serial, now.Lineage)}, 0
+		return nil, 0, Reject(Diverged, "the state in this log (serial %d, lineage %s) does not follow the current "+
+			"version (serial %d, lineage %s), which was written since. It is kept beside that one. Read both (cairn "+
+			"state pull <stack>; cairn state pull <stack> --rescued), merge them, and push the result with cairn "+
+			"state push <stack> FILE --force",
+			found.Serial, found.Lineage, now.Serial, now.Lineage)
 	case Newer:
 	}
 	if waiting := now.Rescued; waiting != nil && waiting.SHA256 != found.SHA256 &&
 		(waiting.Lineage != found.Lineage || waiting.Serial > found.Serial) {
-		return Result{Rejection: Reject(Stale, "attempt %d of Run %s left a newer state (serial %d) than the one in this "+
+		return nil, 0, Reject(Stale, "attempt %d of Run %s left a newer state (serial %d) than the one in this "+
 			"log (serial "+
-			"%d); it becomes a version before the next plan", waiting.Attempt, waiting.Run, waiting.Serial, found.Serial)}, 0
+			"%d); it becomes a version before the next plan", waiting.Attempt, waiting.Run, waiting.Serial, found.Serial)
 	}
-	return Result{Status: now.DeepCopy()}, FirstSerial(now, found)
+	return now.DeepCopy(), FirstSerial(now, found), nil
 }
 
 // CheckIdle rejects users' requests for a state that an apply writes or a plan reads. A Run that only waits in the
@@ -210,8 +204,8 @@ func CheckShown(st *v1alpha1.State, shown int64) error {
 	if shown == 0 || st.Status.Version == shown {
 		return nil
 	}
-	return Reject(Stale, "the state is at version %d by now, and the request is for version %d: check it "+
-		"again", st.Status.Version, shown)
+	return Reject(Stale, "the state is at version %d by now, and the request is for version %d: check it again",
+		st.Status.Version, shown)
 }
 
 // DescribeHolder is a message about the holder of a lock that is not known to be over, with what to do.
@@ -219,13 +213,11 @@ func DescribeHolder(lock *v1alpha1.Lock, run *v1alpha1.Run, pod string, gone boo
 	who := fmt.Sprintf("%s holds the lock since %s", holderName(lock), clock(lock.Since))
 	switch {
 	case gone:
-		return fmt.Sprintf("%s. Its pod is gone, but Run %s does not report yet that it is over. The operator does that "+
-			"within a "+
-			"moment; check that it runs, and try again", who, lock.Run)
+		return fmt.Sprintf("%s. Its pod is gone, but Run %s does not report yet that it is over. The operator does "+
+			"that within a moment; check that it runs, and try again", who, lock.Run)
 	case IsFinished(lock, run):
-		return fmt.Sprintf("%s. It is over, but its pod %s is not known to be gone, and processes in it could still run: "+
-			"delete "+
-			"the pod; if its node is lost, check that it is off, and delete the pod by force", who, pod)
+		return fmt.Sprintf("%s. It is over, but its pod %s is not known to be gone, and processes in it could still "+
+			"run: delete the pod; if its node is lost, check that it is off, and delete the pod by force", who, pod)
 	}
 	return fmt.Sprintf("%s and works in pod %s: let it end, or cancel it with cairn cancel %s", who, pod, lock.Run)
 }

@@ -99,14 +99,14 @@ func TestAdmitPush(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := test.world.Status.DeepCopy()
-			v, serial := AdmitPush(test.world, test.next, test.force)
-			if reason(v.Rejection) != test.want || serial != test.serial || (v.Status == nil) != (test.want != "" || test.keeps) {
-				t.Fatalf("got %+v, serial %d", v, serial)
+			next, serial, err := AdmitPush(test.world, test.next, test.force)
+			if ReasonOf(err) != test.want || serial != test.serial || (next == nil) != (test.want != "" || test.keeps) {
+				t.Fatalf("got %+v, serial %d, %v", next, serial, err)
 			}
-			if v.Rejection != nil && !strings.Contains(v.Rejection.Message, test.says) {
-				t.Errorf("it says %q", v.Rejection.Message)
+			if err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it says %q", err.Error())
 			}
-			if v.Status != nil && v.Status.Rescued != nil {
+			if next != nil && next.Rescued != nil {
 				t.Error("a rescued state waits still, and would fork from this one")
 			}
 			if before.Rescued != nil && test.world.Status.Rescued == nil {
@@ -138,14 +138,14 @@ func TestAdmitRollback(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			v, serial := AdmitRollback(test.world, test.version, test.content)
-			if reason(v.Rejection) != test.want || (v.Status != nil) != (test.want == "") {
-				t.Fatalf("got %+v", v)
+			next, serial, err := AdmitRollback(test.world, test.version, test.content)
+			if ReasonOf(err) != test.want || (next != nil) != (test.want == "") {
+				t.Fatalf("got %+v, %v", next, err)
 			}
-			if v.Rejection != nil && !strings.Contains(v.Rejection.Message, test.says) {
-				t.Errorf("it says %q", v.Rejection.Message)
+			if err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it says %q", err.Error())
 			}
-			if v.Status != nil && serial != cmp.Or(test.serial, 6) {
+			if next != nil && serial != cmp.Or(test.serial, 6) {
 				t.Errorf("serial %d", serial)
 			}
 		})
@@ -156,11 +156,11 @@ func TestNoSerialIsUsedTwice(t *testing.T) {
 	// Someone pushed serial 9 of another lineage by force, and went back to this one.
 	st := at5()
 	st.Versions[0].Serial = 9
-	if v, serial := AdmitPush(Snapshot{Status: st}, Summary{Serial: 7, Lineage: "M"}, true); v.Status == nil || serial != 10 {
-		t.Errorf("push: %+v, serial %d", v, serial)
+	if next, serial, err := AdmitPush(Snapshot{Status: st}, Summary{Serial: 7, Lineage: "M"}, true); next == nil || serial != 10 {
+		t.Errorf("push: %+v, serial %d, %v", next, serial, err)
 	}
-	if v, serial := AdmitRollback(Snapshot{Status: st}, 2, document.Document{Serial: 9, Lineage: "L"}); v.Status == nil || serial != 10 {
-		t.Errorf("rollback: %+v, serial %d", v, serial)
+	if next, serial, err := AdmitRollback(Snapshot{Status: st}, 2, document.Document{Serial: 9, Lineage: "L"}); next == nil || serial != 10 {
+		t.Errorf("rollback: %+v, serial %d, %v", next, serial, err)
 	}
 }
 
@@ -179,15 +179,15 @@ func TestAdmitRelease(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			v := AdmitRelease(test.world, test.id)
-			if reason(v.Rejection) != test.want || (v.Status != nil) != (test.want == "") {
-				t.Fatalf("got %+v", v)
+			next, err := AdmitRelease(test.world, test.id)
+			if ReasonOf(err) != test.want || (next != nil) != (test.want == "") {
+				t.Fatalf("got %+v, %v", next, err)
 			}
-			if v.Status != nil && (v.Status.Lock != nil || v.Status.Serial != 5) {
-				t.Errorf("status %+v", v.Status)
+			if next != nil && (next.Lock != nil || next.Serial != 5) {
+				t.Errorf("status %+v", next)
 			}
-			if v.Rejection != nil && test.id != "a" && strings.Contains(v.Rejection.Message, `"a"`) {
-				t.Errorf("it tells the ID: %q", v.Rejection.Message)
+			if err != nil && test.id != "a" && strings.Contains(err.Error(), `"a"`) {
+				t.Errorf("it tells the ID: %q", err.Error())
 			}
 		})
 	}
@@ -227,12 +227,12 @@ func TestAdmitRecover(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			v, serial := AdmitRecover(test.world, test.found, test.base)
-			if test.says != "" && !strings.Contains(v.Rejection.Error(), test.says) {
-				t.Errorf("it says %q", v.Rejection.Message)
+			next, serial, err := AdmitRecover(test.world, test.found, test.base)
+			if test.says != "" && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it says %q", err.Error())
 			}
-			if reason(v.Rejection) != test.want || serial != test.serial || (v.Status == nil) != (test.want != "" || test.keeps) {
-				t.Fatalf("got %+v", v)
+			if ReasonOf(err) != test.want || serial != test.serial || (next == nil) != (test.want != "" || test.keeps) {
+				t.Fatalf("got %+v, %v", next, err)
 			}
 		})
 	}

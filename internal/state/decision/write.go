@@ -11,32 +11,27 @@ import (
 // A Run that is gone does not matter as long as the lock is held: no other can have begun since, and losing what
 // the engine did would be worse. The same holds for a user, who has no Run: Runs of the Stack could only plan
 // meanwhile, and a plan that is older than a state is detected.
-func AdmitWrite(w Snapshot, by Holder, id string, next Summary) Result {
+func AdmitWrite(w Snapshot, by Holder, id string, next Summary) (*v1alpha1.StateStatus, error) {
 	if w.Run != nil {
-		attempt, rejection := CurrentAttempt(w.Run, by)
-		if rejection == nil {
-			rejection = checkApplies(attempt, w.Run)
-		}
-		if rejection != nil {
-			return Result{Rejection: rejection}
+		if _, rejection := mayChange(CurrentAttempt, w.Run, by); rejection != nil {
+			return nil, rejection
 		}
 	}
 	if rejection := checkLock(w.Status.Lock, by, id); rejection != nil {
-		return Result{Rejection: rejection}
+		return nil, rejection
 	}
 	switch now := w.Status; {
 	case now.Version == 0:
 	case next.Lineage != now.Lineage:
-		return Result{Rejection: Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or was "+
-			"recreated",
-			now.Lineage, next.Lineage)}
+		return nil, Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or was recreated",
+			now.Lineage, next.Lineage)
 	case next.Serial == now.Serial && next.SHA256 == now.SHA256:
-		return Result{}
+		return nil, nil
 	case next.Serial <= now.Serial:
-		return Result{Rejection: Reject(Stale, "the state is at serial %d, this one has %d: it does not "+
-			"follow", now.Serial, next.Serial)}
+		return nil, Reject(Stale, "the state is at serial %d, this one has %d: it does not follow",
+			now.Serial, next.Serial)
 	}
-	return Result{Status: w.Status.DeepCopy()}
+	return w.Status.DeepCopy(), nil
 }
 
 // Summary is what is written down of a state.
@@ -89,7 +84,7 @@ func Current(st v1alpha1.StateStatus) (v1alpha1.StateVersion, bool) {
 
 // AdmitDelete decides whether a state may be deleted. Force accepts the loss of resources, but never interrupts an
 // apply.
-func AdmitDelete(w Snapshot, force bool) *Rejection {
+func AdmitDelete(w Snapshot, force bool) error {
 	st := w.Status
 	switch {
 	case st.Lock != nil && st.Lock.ID != DeletionLock && !w.Over:
@@ -101,8 +96,8 @@ func AdmitDelete(w Snapshot, force bool) *Rejection {
 	case st.Resources != 0:
 		return Reject(NotEmpty, "the state still holds %d resources", st.Resources)
 	case st.Rescued != nil:
-		return Reject(NotEmpty, "attempt %d of Run %s left a newer state that is not a version "+
-			"yet", st.Rescued.Attempt, st.Rescued.Run)
+		return Reject(NotEmpty, "attempt %d of Run %s left a newer state that is not a version yet",
+			st.Rescued.Attempt, st.Rescued.Run)
 	}
 	return nil
 }

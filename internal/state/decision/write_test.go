@@ -54,9 +54,9 @@ func TestAdmitWrite(t *testing.T) {
 			if test.by == (Holder{}) {
 				test.by = me
 			}
-			v := AdmitWrite(Snapshot{Status: test.status, Run: test.run, Now: noon}, test.by, test.id, test.next)
-			if reason(v.Rejection) != test.want || (v.Status != nil) != test.write {
-				t.Fatalf("got %+v", v)
+			next, err := AdmitWrite(Snapshot{Status: test.status, Run: test.run, Now: noon}, test.by, test.id, test.next)
+			if ReasonOf(err) != test.want || (next != nil) != test.write {
+				t.Fatalf("got %+v, %v", next, err)
 			}
 		})
 	}

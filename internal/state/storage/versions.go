@@ -66,8 +66,8 @@ func (s *Versions) Put(
 		if err == nil || !isPermanent(err) {
 			return v, err
 		}
-		s.Log.Warn("a state goes to the bucket, as its Secrets cannot be "+
-			"written", "namespace", key.Namespace, "stack", key.Name, "error", err)
+		s.Log.Warn("a state goes to the bucket, as its Secrets cannot be written",
+			"namespace", key.Namespace, "stack", key.Name, "error", err)
 	}
 	v.Storage, v.Chunks = v1alpha1.StateStorageBucket, 0
 	return v, s.Bucket.PutOnce(ctx, bucketKey(key, v), packed)
@@ -107,8 +107,7 @@ func damaged(key types.NamespacedName, v v1alpha1.StateVersion, err error) error
 		place = "Secrets " + strings.Join(secretNames(key.Name, v), ", ")
 	}
 	return decision.Reject(decision.Damaged, "version %d of state %s is damaged (%s): %v. Put it back from a backup, "+
-		"or go back to an older "+
-		"version", v.Version, key, place, err)
+		"or go back to an older version", v.Version, key, place, err)
 }
 
 // packers are kept for the next state, since one takes most of a megabyte.
