@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -129,6 +131,29 @@ type Unit struct {
 	// +listType=atomic
 	// +optional
 	Stacks []string `json:"stacks,omitempty"`
+}
+
+// Dependencies returns the names of the Stacks that have to be applied before this one, each once: those of its spec, in
+// that order, and those that run the Terragrunt units that its code depends on.
+func (s *Stack) Dependencies() []string {
+	var names []string
+	for _, d := range s.Spec.DependsOn {
+		names = append(names, d.Name)
+	}
+	for _, v := range s.Spec.Variables {
+		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
+			names = append(names, v.ValueFrom.Stack.Name)
+		}
+	}
+	for _, u := range s.Status.Units {
+		names = append(names, u.Stacks...)
+	}
+	listed := map[string]bool{}
+	return slices.DeleteFunc(names, func(name string) bool {
+		again := listed[name]
+		listed[name] = true
+		return again
+	})
 }
 
 // ReservedRun is a name that Cairn reserved for a Run, and the purpose of the Run.

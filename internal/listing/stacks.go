@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -51,9 +50,8 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Object: object(&s.ObjectMeta), Ready: string(is.Status), Reason: is.Reason, Message: is.Message, Changed: when(&is.LastTransitionTime),
 		Apply: string(s.Spec.Apply), Engine: string(s.EngineOf().Name), Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil,
 		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun, Revision: s.Status.Revision,
-		Drifted: isDrifted(s), Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
+		Uses: s.Dependencies(), Drifted: isDrifted(s), Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
-	row.Uses = decision.Dependencies(s)
 	if key, ok := s.RepositoryKey(); ok {
 		row.Repository, row.Path = key.String(), s.Spec.Source.Git.Path
 	}

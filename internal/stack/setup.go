@@ -23,7 +23,6 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run/runinfo"
-	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
@@ -128,7 +127,7 @@ func (l lookups) unitUsers(ctx context.Context, o client.Object) []reconcile.Req
 // related finds the Stacks that depend on a Stack, and those that wait to be destroyed after it.
 func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := append(l.dependents(ctx, o), l.unitUsers(ctx, o)...)
-	for _, name := range decision.Dependencies(o.(*v1alpha1.Stack)) {
+	for _, name := range o.(*v1alpha1.Stack).Dependencies() {
 		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
 		if err := l.cache.Get(ctx, key, other); err != nil {
 			continue

@@ -21,7 +21,6 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/run/scheduler"
 	"cairn.dev/cairn/internal/stack"
-	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/internal/stack/source"
 	"cairn.dev/cairn/internal/state"
@@ -172,7 +171,7 @@ func (m *manager) tell(k kind, c change) {
 		s := o.(*v1alpha1.Stack)
 		m.add(ofStack, s.Name)
 		m.addDependents(s.Name)
-		for _, name := range decision.Dependencies(s) {
+		for _, name := range s.Dependencies() {
 			if other, ok := find(m.view.objects[stacks], name).(*v1alpha1.Stack); ok {
 				if q, asked := runinfo.Requested(other, m.clock()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
 					m.add(ofStack, name)

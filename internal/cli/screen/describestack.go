@@ -3,7 +3,6 @@ package screen
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,41 +93,16 @@ func rules(st *v1alpha1.Stack) string {
 	return strings.Join(parts, ", ")
 }
 
-// dependencies returns the Stacks that a Stack depends on, and the paths of its units' dependencies that no Stack runs.
-func dependencies(st *v1alpha1.Stack) (names, others []string) {
-	add := func(name string) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, on := range st.Spec.DependsOn {
-		add(on.Name)
-	}
-	for _, v := range st.Spec.Variables {
-		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
-			add(v.ValueFrom.Stack.Name)
-		}
-	}
-	for _, u := range st.Status.Units {
-		for _, name := range u.Stacks {
-			add(name)
-		}
-		if len(u.Stacks) == 0 {
-			others = append(others, u.Path)
-		}
-	}
-	return names, others
-}
-
 // dependencyLine returns what a Stack is applied after.
 func dependencyLine(st *v1alpha1.Stack) string {
-	names, others := dependencies(st)
 	var all []string
-	if len(names) > 0 {
+	if names := st.Dependencies(); len(names) > 0 {
 		all = append(all, "Stack "+strings.Join(names, ", Stack "))
 	}
-	for _, path := range others {
-		all = append(all, fmt.Sprintf("no Stack runs unit %s, so its order is undefined", Clean(path)))
+	for _, u := range st.Status.Units {
+		if len(u.Stacks) == 0 {
+			all = append(all, fmt.Sprintf("no Stack runs unit %s, so its order is undefined", Clean(u.Path)))
+		}
 	}
 	return strings.Join(all, "; ")
 }

@@ -51,7 +51,7 @@ func (d Description) hints(program string) []string {
 		}
 		return hints
 	case v1alpha1.ReasonDependencyNotReady:
-		if names, _ := dependencies(d.Stack); len(names) > 0 {
+		if names := d.Stack.Dependencies(); len(names) > 0 {
 			return []string{command("get stacks", strings.Join(names, " ")) + " shows its dependencies"}
 		}
 	case v1alpha1.ReasonApplied, v1alpha1.ReasonRunning, v1alpha1.ReasonDestroying:

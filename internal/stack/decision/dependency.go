@@ -30,31 +30,6 @@ type Dependent struct {
 	Circular bool
 }
 
-// Dependencies names the Stacks that have to be applied before a Stack, each once: those of its spec, in that order,
-// and those that run the Terragrunt units which its code depends on.
-func Dependencies(s *v1alpha1.Stack) []string {
-	var names []string
-	add := func(name string) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, d := range s.Spec.DependsOn {
-		add(d.Name)
-	}
-	for _, v := range s.Spec.Variables {
-		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
-			add(v.ValueFrom.Stack.Name)
-		}
-	}
-	for _, u := range s.Status.Units {
-		for _, name := range u.Stacks {
-			add(name)
-		}
-	}
-	return names
-}
-
 // WaitReason is why Stacks that depend on this one wait. A Stack that drifted is still as Cairn applied it,
 // so it does not hold up others.
 func WaitReason(s *v1alpha1.Stack) string {
@@ -70,51 +45,36 @@ func WaitReason(s *v1alpha1.Stack) string {
 	return fmt.Sprintf("it is not Ready (%s)", ready.Reason) // its message changes often, and is in its own status
 }
 
-// Cycle returns a path of dependencies from a Stack back to itself; empty when there is none. lookup returns a Stack by
-// name, nil when there is none.
-func Cycle(from *v1alpha1.Stack, lookup func(name string) *v1alpha1.Stack) []string {
+// DependencyPath returns a path of dependencies from a Stack to the named one, which may be itself; empty when there is
+// none. lookup returns a Stack by name, nil when there is none.
+func DependencyPath(
+	from *v1alpha1.Stack, to string, lookup func(name string) (*v1alpha1.Stack, error),
+) ([]string, error) {
 	seen := map[string]bool{}
-	var walk func(s *v1alpha1.Stack, way []string) []string
-	walk = func(s *v1alpha1.Stack, way []string) []string {
-		for _, name := range Dependencies(s) {
-			if name == from.Name {
-				return append(way, name)
+	var walk func(s *v1alpha1.Stack, way []string) ([]string, error)
+	walk = func(s *v1alpha1.Stack, way []string) ([]string, error) {
+		for _, name := range s.Dependencies() {
+			if name == to {
+				return append(way, name), nil
 			}
 			if seen[name] {
 				continue
 			}
 			seen[name] = true
-			if next := lookup(name); next != nil {
-				if found := walk(next, append(slices.Clone(way), name)); found != nil {
-					return found
-				}
+			next, err := lookup(name)
+			if err != nil {
+				return nil, err
 			}
-		}
-		return nil
-	}
-	return walk(from, []string{from.Name})
-}
-
-// DependsOn reports that a Stack depends on the named one, directly or through others.
-func DependsOn(from *v1alpha1.Stack, name string, lookup func(name string) *v1alpha1.Stack) bool {
-	seen := map[string]bool{}
-	var walk func(s *v1alpha1.Stack) bool
-	walk = func(s *v1alpha1.Stack) bool {
-		for _, next := range Dependencies(s) {
-			if next == name {
-				return true
-			}
-			if seen[next] {
+			if next == nil {
 				continue
 			}
-			seen[next] = true
-			if other := lookup(next); other != nil && walk(other) {
-				return true
+			if found, err := walk(next, append(slices.Clone(way), name)); found != nil || err != nil {
+				return found, err
 			}
 		}
-		return false
+		return nil, nil
 	}
-	return walk(from)
+	return walk(from, []string{from.Name})
 }
 
 func dependsOnItself(w Snapshot) (Decision, bool) {

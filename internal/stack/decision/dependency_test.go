@@ -75,7 +75,7 @@ func TestDependenciesOfAStack(t *testing.T) {
 	s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "vpc"}, {Name: "dns"}}
 	s.Spec.Variables = []v1alpha1.Variable{{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "db", Output: "o"}}}}
 	s.Status.Units = []v1alpha1.Unit{{Path: "none"}, {Path: "vpc", Stacks: []string{"vpc", "vpc-blue"}}, {Path: "db", Stacks: []string{"db"}}}
-	if diff := cmp.Diff([]string{"vpc", "dns", "db", "vpc-blue"}, Dependencies(s)); diff != "" {
+	if diff := cmp.Diff([]string{"vpc", "dns", "db", "vpc-blue"}, s.Dependencies()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -89,16 +89,19 @@ func TestReaches(t *testing.T) {
 		}
 		stacks[name] = s
 	}
-	lookup := func(name string) *v1alpha1.Stack { return stacks[name] }
+	reaches := func(from, to string) bool {
+		path, err := DependencyPath(stacks[from], to, func(name string) (*v1alpha1.Stack, error) { return stacks[name], nil })
+		return path != nil && err == nil
+	}
 	// Circles that overlap: whoever is in one with another reaches it, so that of the two neither waits for the other.
 	for _, from := range []string{"a", "b", "c", "d"} {
 		for _, to := range []string{"a", "b", "c", "d"} {
-			if !DependsOn(stacks[from], to, lookup) {
+			if !reaches(from, to) {
 				t.Errorf("%s does not reach %s", from, to)
 			}
 		}
 	}
-	if DependsOn(stacks["a"], "e", lookup) || !DependsOn(stacks["e"], "d", lookup) {
+	if reaches("a", "e") || !reaches("e", "d") {
 		t.Error("e depends on all, and none on it")
 	}
 }
@@ -160,8 +163,8 @@ func TestCycle(t *testing.T) {
 		"unit":  {"unit", "other", "unit"},
 		"other": {"other", "unit", "other"},
 	} {
-		got := Cycle(stacks[name], func(name string) *v1alpha1.Stack { return stacks[name] })
-		if diff := cmp.Diff(want, got); diff != "" {
+		got, err := DependencyPath(stacks[name], name, func(name string) (*v1alpha1.Stack, error) { return stacks[name], nil })
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}

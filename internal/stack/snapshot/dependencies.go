@@ -25,12 +25,8 @@ import (
 func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot) error {
 	self := *w.Stack // as its code is now, which its status may not have yet
 	self.Status.Units = w.CodeUnits()
-	names := decision.Dependencies(&self)
-	if len(names) == 0 {
-		return nil
-	}
 	lookup := g.lookup(ctx, w.Stack.Namespace)
-	for _, name := range names {
+	for _, name := range self.Dependencies() {
 		other, err := lookup(name)
 		switch {
 		case err != nil:
@@ -45,15 +41,9 @@ func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot)
 			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Waits: waits})
 		}
 	}
-	var failed error
-	w.Cycle = decision.Cycle(&self, func(name string) *v1alpha1.Stack {
-		other, err := lookup(name)
-		if err != nil {
-			failed = err
-		}
-		return other
-	})
-	return failed
+	var err error
+	w.Cycle, err = decision.DependencyPath(&self, self.Name, lookup)
+	return err
 }
 
 // waitsFor is why Stacks that depend on this one wait. Its status may be from before a change that affects
@@ -91,20 +81,16 @@ func (g *Gatherer) gatherDependents(ctx context.Context, w *decision.Snapshot) e
 	if err != nil {
 		return err
 	}
-	lookup := g.lookup(ctx, w.Stack.Namespace)
 	for i := range stacks.Items {
 		other := &stacks.Items[i]
-		circular := decision.DependsOn(w.Stack, other.Name, func(name string) *v1alpha1.Stack {
-			next, lost := lookup(name)
-			if lost != nil {
-				err = lost
-			}
-			return next
-		})
+		back, err := decision.DependencyPath(w.Stack, other.Name, g.lookup(ctx, w.Stack.Namespace))
 		if err != nil {
 			return err
 		}
-		w.Dependents = append(w.Dependents, decision.Dependent{Name: other.Name, Deleting: other.DeletionTimestamp != nil, Destroyed: other.Status.DestroyedByRun != "" && other.Status.CurrentRun == "", Circular: circular})
+		w.Dependents = append(w.Dependents, decision.Dependent{
+			Name: other.Name, Deleting: other.DeletionTimestamp != nil, Circular: back != nil,
+			Destroyed: other.Status.DestroyedByRun != "" && other.Status.CurrentRun == "",
+		})
 	}
 	return nil
 }
@@ -134,7 +120,7 @@ func (g *Gatherer) gatherUsedOutputs(ctx context.Context, w *decision.Snapshot, 
 
 // A Terragrunt unit depends on other units by their paths. The Stacks that run these are dependencies (decision 50):
 //
-//	code of Stack app ──► status.units: {path: live/vpc, stacks: [vpc]} ──► decision.Dependencies(app)
+//	code of Stack app ──► status.units: {path: live/vpc, stacks: [vpc]} ──► Stack.Dependencies
 //	                                             ▲
 //	                                             │ UnitIndex
 //	Stack vpc, whose folder is live/vpc ─────────┘

@@ -6,14 +6,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/stack/decision"
 )
 
 // DependencyIndex is the field by which the cache finds the Stacks that depend on another one.
 const DependencyIndex = "cairn.dev/dependencies"
 
 // IndexDependencies returns the values of DependencyIndex.
-func IndexDependencies(o client.Object) []string { return decision.Dependencies(o.(*v1alpha1.Stack)) }
+func IndexDependencies(o client.Object) []string { return o.(*v1alpha1.Stack).Dependencies() }
 
 // UnitIndex is the field by which the cache finds the Stacks that run a Terragrunt unit.
 const UnitIndex = "cairn.dev/unit"
