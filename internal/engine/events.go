@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/go-version"
+
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // longestEvent is how long a line of events may be; longer ones are left out.
@@ -156,15 +158,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 }
 
 // Done is one change that an apply has done to a resource.
-type Done struct {
-	// Address and Type of the resource.
-	Address, Type string
-	// Action as the engine names it.
-	Action string
-	// IDKey is the attribute that identifies it, and ID its value; of what was destroyed the one that is gone. Both may
-	// be empty.
-	IDKey, ID string
-}
+type Done = runnerapi.JournalEntry
 
 func (h hook) done() Done {
 	return Done{Address: h.Resource.Address, Type: h.Resource.Type, Action: h.Action, IDKey: h.IDKey, ID: h.ID}

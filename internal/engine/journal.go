@@ -195,7 +195,7 @@ func (c comparison) missing(l *living) (Missing, bool) {
 	if c.has(l) {
 		return Missing{}, false
 	}
-	m := Missing{Address: l.Address, ID: l.importID()}
+	m := Missing{Address: l.Address, ID: importID(l.Done)}
 	if there := c.there[l.Address]; there != nil {
 		old := there.id(l.IDKey)
 		if old == "" || l.ID == "" { // it is not known whether it is another one
@@ -284,7 +284,7 @@ func Standings(journal []Done, state *Instances) []Standing {
 
 // importID is what the resource may be imported by. Where there is no ID, engines report a name, or one from among the
 // tags, which identifies nothing.
-func (d Done) importID() string {
+func importID(d Done) string {
 	if strings.Contains(d.IDKey, ".") {
 		return ""
 	}

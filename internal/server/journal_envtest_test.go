@@ -74,11 +74,7 @@ func (r *runner) compare() []engine.Missing {
 	}
 	instances, err := engine.ReadInstances(now)
 	must(r.T, err)
-	var done []engine.Done
-	for _, e := range journal.Entries {
-		done = append(done, engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID})
-	}
-	return engine.FindMissing(done, instances)
+	return engine.FindMissing(journal.Entries, instances)
 }
 
 // vpcState is a state with these resources of type aws_vpc, whose IDs are their names.

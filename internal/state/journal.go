@@ -251,7 +251,7 @@ func (s *Store) JournalResources(ctx context.Context, key types.NamespacedName) 
 	var done []engine.Done
 	var from []string // the batch of each
 	for _, b := range batches {
-		done = append(done, toDone(b.entries)...)
+		done = append(done, b.entries...)
 		from = append(from, slices.Repeat([]string{b.name}, len(b.entries))...)
 	}
 	var all []JournalResource
@@ -297,17 +297,8 @@ func (s *Store) Unsaved(ctx context.Context, key types.NamespacedName) ([]string
 		return nil, err
 	}
 	var addresses []string
-	for _, d := range engine.Living(toDone(journal.Entries)) {
+	for _, d := range engine.Living(journal.Entries) {
 		addresses = append(addresses, d.Address)
 	}
 	return addresses, nil
-}
-
-// toDone converts entries of a journal to the engine package's type.
-func toDone(entries []runnerapi.JournalEntry) []engine.Done {
-	all := make([]engine.Done, len(entries))
-	for i, e := range entries {
-		all[i] = engine.Done(e)
-	}
-	return all
 }

@@ -58,7 +58,7 @@ func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1a
 	}
 	var done []engine.Done
 	for _, b := range batches {
-		done = append(done, toDone(b.entries)...)
+		done = append(done, b.entries...)
 	}
 	held := engine.FindHeld(done, instances)
 	if len(held) == 0 {
@@ -88,19 +88,16 @@ func (s *Store) putHeld(ctx context.Context, after string, version int64, held [
 
 // heldPart writes as many entries as fit into a batch, and returns their number.
 func heldPart(held []engine.Done) (data []byte, n int, err error) {
-	var part runnerapi.JournalEntries
 	for size := 0; n < len(held); n++ {
-		e := runnerapi.JournalEntry(held[n])
-		entry, err := json.Marshal(e)
+		entry, err := json.Marshal(held[n])
 		if err != nil {
 			return nil, 0, err
 		}
 		if size += len(entry) + 1; size > runnerapi.LargestBatch-100 && n > 0 {
 			break
 		}
-		part.Entries = append(part.Entries, e)
 	}
-	data, err = json.Marshal(part)
+	data, err = json.Marshal(runnerapi.JournalEntries{Entries: held[:n]})
 	return data, n, err
 }
 

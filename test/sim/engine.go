@@ -89,7 +89,7 @@ func (w *world) missing(journal []runnerapi.JournalEntry, data []byte) (all []it
 	if err != nil {
 		panic(err)
 	}
-	found := engine.FindMissing(doings(journal), there)
+	found := engine.FindMissing(journal, there)
 	for _, m := range found {
 		if t := w.thing(m.ID); t != nil && t.alive { // an import of what does not exist is left out
 			all = append(all, item{m.Address, m.ID, t.value})

@@ -44,16 +44,8 @@ func (w *world) journaled(name string) map[string]bool {
 		panic(err)
 	}
 	told := map[string]bool{}
-	for _, d := range engine.Living(doings(journal.Entries)) {
+	for _, d := range engine.Living(journal.Entries) {
 		told[d.ID] = true
 	}
 	return told
-}
-
-func doings(entries []runnerapi.JournalEntry) []engine.Done {
-	var all []engine.Done
-	for _, e := range entries {
-		all = append(all, engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID})
-	}
-	return all
 }

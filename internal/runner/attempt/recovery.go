@@ -27,10 +27,7 @@ func (a *attempt) fetchJournal(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	a.journalEnd = journal.UpTo
-	for _, e := range journal.Entries {
-		a.journal = append(a.journal, engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID})
-	}
+	a.journal, a.journalEnd = append(a.journal, journal.Entries...), journal.UpTo
 	return nil
 }
 

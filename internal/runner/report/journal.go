@@ -47,8 +47,7 @@ func StartJournal(client *runnerapi.Client, disownedAfter time.Duration, log *sl
 }
 
 // Add records a change that an apply has done.
-func (j *Journal) Add(d engine.Done) {
-	e := runnerapi.JournalEntry{Address: d.Address, Type: d.Type, Action: d.Action, IDKey: d.IDKey, ID: d.ID}
+func (j *Journal) Add(e engine.Done) {
 	if encoded(e) > longestEntry {
 		e.ID = ""
 	}
