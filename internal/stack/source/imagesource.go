@@ -27,7 +27,7 @@ func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version 
 	digest, err := s.known(ctx, version)
 	if digest == "" && err == nil {
 		var files map[string][]byte
-		if files, err = s.files(ctx, stack); err != nil {
+		if files, _, err = s.files(ctx, stack); err != nil {
 			return err
 		}
 		if files = within(files, build); files == nil {
@@ -57,21 +57,23 @@ func within(files map[string][]byte, build *inputs.Build) map[string][]byte {
 // errSourceGone: the ConfigMap was there a moment ago.
 var errSourceGone = errors.New("the ConfigMap of spec.source is gone")
 
-// files are those of code that is not from git.
-func (s *Sources) files(ctx context.Context, stack *v1alpha1.Stack) (map[string][]byte, error) {
+// files are those of code that is not from git, and its version.
+func (s *Sources) files(
+	ctx context.Context, stack *v1alpha1.Stack,
+) (files map[string][]byte, version string, err error) {
 	source := stack.Spec.Source
 	if source.ConfigMap == nil {
-		return bytesOf(source.Inline), nil
+		return bytesOf(source.Inline), inlineVersion(stack), nil
 	}
 	var cm corev1.ConfigMap
-	err := s.live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: source.ConfigMap.Name}, &cm)
+	err = s.live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: source.ConfigMap.Name}, &cm)
 	if apierrors.IsNotFound(err) {
-		return nil, errSourceGone
+		return nil, "", errSourceGone
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	files := bytesOf(cm.Data)
+	files = bytesOf(cm.Data)
 	maps.Copy(files, cm.BinaryData)
-	return files, nil
+	return files, VersionOf(&cm), nil
 }

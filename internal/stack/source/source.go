@@ -19,8 +19,6 @@ import (
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,26 +62,23 @@ const (
 
 // NewSources reads ConfigMaps past the cache, which has only their metadata.
 func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
-	packed, err := lru.New[string, string](knownSources)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	checked, err := lru.New[string, string](knownSources)
-	if err != nil {
-		panic(err) // as above
-	}
-	facts, err := lru.New[string, closure.Engine](knownSources)
-	if err != nil {
-		panic(err) // as above
-	}
 	return &Sources{
-		live: live, Bucket: bucket, packed: packed, texts: weightedlru.New[string, *Text](knownTexts, weightedlru.EntryOverhead), checked: checked,
-		closures: closure.New(closure.Options{Remember: knownSources}), facts: facts, later: newPacks(),
+		live: live, Bucket: bucket, packed: newCache[string](), checked: newCache[string](), facts: newCache[closure.Engine](),
+		texts:    weightedlru.New[string, *Text](knownTexts, weightedlru.EntryOverhead),
+		closures: closure.New(closure.Options{Remember: knownSources}), later: newPacks(),
 		Compile: func(_ context.Context, modules []policy.Module) error {
 			_, err := policy.Compile(modules)
 			return err
 		},
 	}
+}
+
+func newCache[V any]() *lru.Cache[string, V] {
+	cache, err := lru.New[string, V](knownSources)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return cache
 }
 
 // Packed sends the Stacks whose code is packed now, or could not be.
@@ -101,30 +96,34 @@ type Packed struct {
 }
 
 // Pack returns the Stack's current code, for an engine. The version of a ConfigMap is "" for one that does not exist.
-func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version string, engine v1alpha1.EngineName) (Packed, *decision.Problem, error) {
-	source, terragrunt := stack.Spec.Source, engine == v1alpha1.EngineTerragrunt
-	if source.ConfigMap == nil {
-		return s.keep(ctx, inlineVersion(stack), terragrunt, func() map[string][]byte { return bytesOf(source.Inline) })
+func (s *Sources) Pack(
+	ctx context.Context, stack *v1alpha1.Stack, version string, engine v1alpha1.EngineName,
+) (Packed, *decision.Problem, error) {
+	cm, terragrunt := stack.Spec.Source.ConfigMap, engine == v1alpha1.EngineTerragrunt
+	if cm == nil {
+		version = inlineVersion(stack)
 	}
 	if version == "" {
-		return Packed{}, &decision.Problem{Reason: v1alpha1.ReasonSourceNotFound, Message: fmt.Sprintf("ConfigMap %s is not found: create it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
+		return Packed{}, &decision.Problem{Reason: v1alpha1.ReasonSourceNotFound, Message: fmt.Sprintf(
+			"ConfigMap %s is not found: create it, or correct spec.source.configMap", cm.Name)}, nil
 	}
 	if p, err := s.knownOf(ctx, version, terragrunt); p.Digest != "" || err != nil {
 		return p, nil, err
 	}
-	var cm corev1.ConfigMap
-	err := s.live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: source.ConfigMap.Name}, &cm)
-	if apierrors.IsNotFound(err) {
+	files, version, err := s.files(ctx, stack)
+	switch {
+	case errors.Is(err, errSourceGone):
 		return s.Pack(ctx, stack, "", engine)
-	}
-	if err != nil {
+	case err != nil:
 		return Packed{}, nil, err
 	}
-	return s.keep(ctx, VersionOf(&cm), terragrunt, func() map[string][]byte {
-		files := bytesOf(cm.Data)
-		maps.Copy(files, cm.BinaryData)
-		return files
-	})
+	if problem := check(files); problem != nil {
+		return Packed{}, problem, nil
+	}
+	p := Packed{Engine: s.closures.Engine(ctx, files, terragrunt)}
+	s.facts.Add(factsKey(version, terragrunt), p.Engine)
+	p.Digest, err = s.keepFiles(ctx, version, files)
+	return p, nil, err
 }
 
 // Keep returns the digest of the archive of code from git. It is created once for all code with the same content: at
@@ -197,21 +196,6 @@ func bytesOf(texts map[string]string) map[string][]byte {
 
 // VersionOf names one version of one object.
 func VersionOf(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
-
-func (s *Sources) keep(ctx context.Context, version string, terragrunt bool, read func() map[string][]byte) (Packed, *decision.Problem, error) {
-	if p, err := s.knownOf(ctx, version, terragrunt); p.Digest != "" || err != nil {
-		return p, nil, err
-	}
-	files := read()
-	if problem := check(files); problem != nil {
-		return Packed{}, problem, nil
-	}
-	p := Packed{Engine: s.closures.Engine(ctx, files, terragrunt)}
-	s.facts.Add(factsKey(version, terragrunt), p.Engine)
-	var err error
-	p.Digest, err = s.keepFiles(ctx, version, files)
-	return p, nil, err
-}
 
 // knownOf returns what is cached of a version of code that is not from git; no Digest when a part is absent.
 func (s *Sources) knownOf(ctx context.Context, version string, terragrunt bool) (p Packed, err error) {
