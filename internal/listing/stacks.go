@@ -50,7 +50,8 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Object: object(&s.ObjectMeta), Ready: string(is.Status), Reason: is.Reason, Message: is.Message, Changed: when(&is.LastTransitionTime),
 		Apply: string(s.Spec.Apply), Engine: string(s.EngineOf().Name), Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil,
 		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun, Revision: s.Status.Revision,
-		Uses: s.Dependencies(), Drifted: isDrifted(s), Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
+		Uses: s.Dependencies(), Drifted: isDrifted(s),
+		Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
 	if key, ok := s.RepositoryKey(); ok {
 		row.Repository, row.Path = key.String(), s.Spec.Source.Git.Path

@@ -163,8 +163,8 @@ func (s *Store) Release(ctx context.Context, key types.NamespacedName, id string
 	})
 }
 
-// snapshotForUser gathers the facts for a decision about a user's request. It rejects the request if shown is not 0, nor
-// the current version.
+// snapshotForUser gathers the facts for a decision about a user's request, and rejects one for another version than
+// the current one; shown as for Push.
 func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State, shown int64) (decision.Snapshot, error) {
 	w := decision.Snapshot{Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
 	key := client.ObjectKeyFromObject(st)

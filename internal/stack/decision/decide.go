@@ -146,7 +146,8 @@ func isSuspended(w Snapshot) (Decision, bool) {
 	if !w.Stack.Spec.Suspend || w.ActiveRun() != nil {
 		return Decision{}, false
 	}
-	d, ok := stalled(v1alpha1.ReasonSuspended, "nothing is planned, applied or destroyed until spec.suspend is false: cairn resume %s", w.Stack.Name)
+	d, ok := stalled(v1alpha1.ReasonSuspended, "nothing is planned, applied or destroyed until spec.suspend is "+
+		"false: cairn resume %s", w.Stack.Name)
 	if q, waits := PendingRequest(w); waits {
 		d.Message += "; the Run that was " + q.Who() + " waits for that"
 	}
@@ -174,7 +175,8 @@ func inputsArePending(w Snapshot) (Decision, bool) {
 	if w.Problem == nil || !w.Problem.Transient || w.ActiveRun() != nil {
 		return Decision{}, false
 	}
-	if w.Problem.After == 0 && w.Stack.Status.InputsDigest != "" && w.Stack.Status.ObservedGeneration == w.Stack.Generation && !readySays(w, w.Problem.Reason) {
+	if known := w.Stack.Status; w.Problem.After == 0 && known.InputsDigest != "" &&
+		known.ObservedGeneration == w.Stack.Generation && !readySays(w, w.Problem.Reason) {
 		return Decision{}, true
 	}
 	d, ok := progressing(w.Problem.Reason, "%s", w.Problem.Message)
@@ -203,8 +205,10 @@ func runIsUnderWay(w Snapshot) (Decision, bool) {
 // does not follow each phase: the Run has that, and each would be one more write.
 func runProgress(r *v1alpha1.Run) (Decision, bool) {
 	switch c := runCondition(r); c.Reason {
-	case v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonCanceling, v1alpha1.ReasonRetrying, v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonSuspended, v1alpha1.ReasonPodPending, v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded,
-		v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid:
+	case v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonCanceling, v1alpha1.ReasonRetrying,
+		v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonSuspended, v1alpha1.ReasonPodPending,
+		v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable,
+		v1alpha1.ReasonTimeoutExceeded, v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid:
 		return Unready(c.Reason, "Run %s: %s", r.Name, c.Message)
 	}
 	return inProgress(r.Name, r.Spec)
@@ -287,7 +291,8 @@ func startBeside(w Snapshot, d Decision) Decision {
 	if meanwhile.Start != nil {
 		return d
 	}
-	meanwhile.Start, meanwhile.Name, meanwhile.Request, meanwhile.StateVersion = d.Start, d.Name, d.Request, d.StateVersion
+	meanwhile.Start, meanwhile.Name = d.Start, d.Name
+	meanwhile.Request, meanwhile.StateVersion = d.Request, d.StateVersion
 	return meanwhile
 }
 
@@ -297,7 +302,8 @@ func changesAreOnlyShown(w Snapshot) (Decision, bool) {
 		last.Status.Plan == nil || !last.Status.Plan.Changes {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonChangesPending, "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, runinfo.Summary(last.Status.Plan), w.Stack.Name)
+	return stalled(v1alpha1.ReasonChangesPending, "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s "+
+		"shows them", last.Name, runinfo.Summary(last.Status.Plan), w.Stack.Name)
 }
 
 func isReady(w Snapshot) (Decision, bool) {

@@ -81,7 +81,8 @@ func dependsOnItself(w Snapshot) (Decision, bool) {
 	if len(w.Cycle) == 0 || w.ActiveRun() != nil {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonDependencyCycle, "the dependencies go in a circle: %s; take one of them out", strings.Join(w.Cycle, " -> "))
+	return stalled(v1alpha1.ReasonDependencyCycle, "the dependencies go in a circle: %s; take one of them out",
+		strings.Join(w.Cycle, " -> "))
 }
 
 // dependencyGoesFirst: a Run is due or asked for, and something that it builds on is not as declared yet.
@@ -103,9 +104,11 @@ func dependentsGoFirst(w Snapshot) (Decision, bool) {
 		switch {
 		case d.Circular, d.Destroyed:
 		case d.Deleting:
-			return progressing(v1alpha1.ReasonDeleting, "waits for Stack %s to be destroyed first: it depends on this one", d.Name)
+			return progressing(v1alpha1.ReasonDeleting, "waits for Stack %s to be destroyed first: it depends on "+
+				"this one", d.Name)
 		default:
-			return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one: delete or destroy it too, or take the dependency out of it", d.Name)
+			return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one: delete or destroy it too, "+
+				"or take the dependency out of it", d.Name)
 		}
 	}
 	return Decision{}, false

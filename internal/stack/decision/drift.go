@@ -53,10 +53,12 @@ func driftCorrectionIsDue(w Snapshot) (Decision, bool) {
 	if drift == nil || drift.Since == nil || !appliesDrift(w) {
 		return Decision{}, false
 	}
-	if last := w.LastMutatingRun(); last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && runinfo.Number(last.Name) > runinfo.Number(drift.Run) {
+	last := w.LastMutatingRun()
+	if last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && runinfo.Number(last.Name) > runinfo.Number(drift.Run) {
 		return Decision{}, false // that was tried; the next check decides whether it is retried
 	}
-	return startDeploy(w, v1alpha1.OperationApply, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "put back what drifted: " + driftSummary(drift)})
+	why := "put back what drifted: " + driftSummary(drift)
+	return startDeploy(w, v1alpha1.OperationApply, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: why})
 }
 
 // appliesDrift reports that a Run corrects drift, without an action of a user.
@@ -78,7 +80,8 @@ func isDrifted(w Snapshot) (Decision, bool) {
 	if drift == nil || drift.Since == nil {
 		return Decision{}, false
 	}
-	hint := "; cairn apply " + w.Stack.Name + " overwrites what is there with what is declared; to keep it, change the code first"
+	hint := "; cairn apply " + w.Stack.Name + " overwrites what is there with what is declared; to keep it, change " +
+		"the code first"
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		hint = ""
 	}
@@ -99,7 +102,8 @@ func driftSummary(s *v1alpha1.DriftStatus) string {
 func lastCheckFailed(w Snapshot) string {
 	last := w.LatestRun()
 	if last != nil && w.isReadOnly(last) && plansUserState(w, last) && last.Status.Phase == v1alpha1.PhaseFailed {
-		return fmt.Sprintf("; version %d of the state, which a user wrote, could not be planned: Run %s: %s; cairn plan %s tries again",
+		return fmt.Sprintf("; version %d of the state, which a user wrote, could not be planned: Run %s: %s; cairn "+
+			"plan %s tries again",
 			w.Stack.Status.PlannedState.Version, last.Name, runCondition(last).Message, w.Stack.Name)
 	}
 	if last == nil || !runinfo.IsDriftCheck(last) || last.Status.Phase != v1alpha1.PhaseFailed || driftCheckInterval(w) == 0 {

@@ -85,7 +85,8 @@ func destroyIsRequested(w Snapshot) (Decision, bool) {
 	case r != nil && (w.State == nil || w.State.Status.InputsDigest == ""): // there may be something when it has ended
 		return Decision{}, false
 	case r != nil:
-		return progressing(v1alpha1.ReasonDestroyPending, "Run %s is superseded, or ends first: the destroy that was %s is next", r.Name, q.Who())
+		return progressing(v1alpha1.ReasonDestroyPending, "Run %s is superseded, or ends first: the destroy that was "+
+			"%s is next", r.Name, q.Who())
 	case waits:
 		d.Message += "; the destroy that was " + q.Who() + " waits for that"
 		d.RequeueAfter = time.Minute

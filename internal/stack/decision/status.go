@@ -43,30 +43,27 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 	s.AppliedInputsDigest, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
 		s.CurrentRun, s.LastRun = d.Name, d.Name
-		s.ReservedRun = &v1alpha1.ReservedRun{Name: s.CurrentRun, Operation: d.Start.Operation, Cause: d.Start.Cause.Type, StateVersion: d.StateVersion}
+		s.ReservedRun = &v1alpha1.ReservedRun{
+			Name: s.CurrentRun, Operation: d.Start.Operation, Cause: d.Start.Cause.Type, StateVersion: d.StateVersion,
+		}
 		s.PlannedState = plannedState(w, d)
 	}
 	s.Units = w.CodeUnits()
 	s.DriftChecks = driftChecks(w, d)
 	s.LastHandledRequest, s.DestroyedByRun = lastHandledRequest(w, d), destroyedBy(w)
 	s.History = nextHistory(w)
-	if c := driftCondition(w, s.Drift); c != nil {
-		apimeta.SetStatusCondition(&s.Conditions, *c)
-	} else {
-		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionDrifted)
+	setWhile := func(kind string, c *metav1.Condition) {
+		if c != nil {
+			apimeta.SetStatusCondition(&s.Conditions, *c)
+		} else {
+			apimeta.RemoveStatusCondition(&s.Conditions, kind)
+		}
 	}
-	if c := untrackedCondition(w); c != nil {
-		apimeta.SetStatusCondition(&s.Conditions, *c)
-	} else {
-		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUntrackedResources)
-	}
+	setWhile(v1alpha1.ConditionDrifted, driftCondition(w, s.Drift))
+	setWhile(v1alpha1.ConditionUntrackedResources, untrackedCondition(w))
 	if w.CodeRead { // otherwise what is known stays
 		s.Engine = w.Engine
-	}
-	if c := wholeRepositoryCondition(w); c != nil {
-		apimeta.SetStatusCondition(&s.Conditions, *c)
-	} else if w.CodeRead { // otherwise what is known stays
-		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionWholeRepository)
+		setWhile(v1alpha1.ConditionWholeRepository, wholeRepositoryCondition(w))
 	}
 	set := func(kind string, value metav1.ConditionStatus) {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{

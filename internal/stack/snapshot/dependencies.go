@@ -214,11 +214,13 @@ func outputProblem(w *decision.Snapshot, ref *v1alpha1.OutputRef, st v1alpha1.St
 	const instead = "have that Stack write its outputs to a Secret with spec.outputs, and take the variable from there"
 	switch {
 	case st.Resources < 0:
-		return outputMissing("the state of Stack %s is encrypted by its engine, so Cairn cannot read output %s: %s", ref.Name, ref.Output, instead)
+		return outputMissing("the state of Stack %s is encrypted by its engine, so Cairn cannot read output %s: %s",
+			ref.Name, ref.Output, instead)
 	case st.Outputs == nil && st.OutputsVersion != st.Version:
 		return outputsUnread(ref.Name)
 	case len(st.Outputs) >= v1alpha1.MostOutputs:
-		return outputMissing("output %s of Stack %s is not among its first %d by name, which are all that others can use: %s",
+		return outputMissing("output %s of Stack %s is not among its first %d by name, which are all that others can "+
+			"use: %s",
 			ref.Output, ref.Name, v1alpha1.MostOutputs, instead)
 	}
 	return outputMissing("Stack %s has no output %s, %s: add it to its code, or correct the variable that uses it",

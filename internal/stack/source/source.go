@@ -63,7 +63,8 @@ const (
 // NewSources reads ConfigMaps past the cache, which has only their metadata.
 func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 	return &Sources{
-		live: live, Bucket: bucket, packed: newCache[string](), checked: newCache[string](), facts: newCache[closure.Engine](),
+		live: live, Bucket: bucket, packed: newCache[string](), checked: newCache[string](),
+		facts:    newCache[closure.Engine](),
 		texts:    weightedlru.New[string, *Text](knownTexts, weightedlru.EntryOverhead),
 		closures: closure.New(closure.Options{Remember: knownSources}), later: newPacks(),
 		Compile: func(_ context.Context, modules []policy.Module) error {
@@ -241,14 +242,16 @@ func check(files map[string][]byte) *decision.Problem {
 	code := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") || len(name) > 500 {
-			return &decision.Problem{Reason: v1alpha1.ReasonSourceInvalid, Message: fmt.Sprintf("%q cannot be a file of the code: a path is relative, without . and .. in it", name)}
+			return &decision.Problem{Reason: v1alpha1.ReasonSourceInvalid, Message: fmt.Sprintf("%q cannot be a file "+
+				"of the code: a path is relative, without . and .. in it", name)}
 		}
 		for _, suffix := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
 			code = code || strings.HasSuffix(name, suffix)
 		}
 	}
 	if !code {
-		return &decision.Problem{Reason: v1alpha1.ReasonSourceInvalid, Message: "there is no code: none of the files ends in .tf, .tofu, .tf.json or .tofu.json"}
+		return &decision.Problem{Reason: v1alpha1.ReasonSourceInvalid, Message: "there is no code: none of the files " +
+			"ends in .tf, .tofu, .tf.json or .tofu.json"}
 	}
 	return nil
 }

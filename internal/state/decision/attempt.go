@@ -49,9 +49,9 @@ func NamedAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Rejection) 
 	return nil, Reject(NotCurrent, "Run %s names no attempt %d of this pod", run.Name, by.Attempt)
 }
 
-// mayChange returns the caller's attempt, as CurrentAttempt or NamedAttempt finds it, unless it only plans. A plan needs no
-// lock, since the version that it reads does not change, and has no state to send; its code may come from any user who
-// can open a pull request. A user in a shell may apply: the Stack runs nothing else then.
+// mayChange returns the caller's attempt, as CurrentAttempt or NamedAttempt finds it, unless it only plans. A plan
+// needs no lock, since the version that it reads does not change, and has no state to send; its code may come from any
+// user who can open a pull request. A user in a shell may apply: the Stack runs nothing else then.
 func mayChange(
 	find func(*v1alpha1.Run, Holder) (*v1alpha1.Attempt, *Rejection), run *v1alpha1.Run, by Holder,
 ) (*v1alpha1.Attempt, *Rejection) {

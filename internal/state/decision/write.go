@@ -92,7 +92,8 @@ func AdmitDelete(w Snapshot, force bool) error {
 	case force:
 		return nil
 	case st.Resources == document.Unknown:
-		return Reject(NotEmpty, "the state is encrypted by the engine: Cairn cannot read whether it still holds resources")
+		return Reject(NotEmpty, "the state is encrypted by the engine: Cairn cannot read whether it still holds "+
+			"resources")
 	case st.Resources != 0:
 		return Reject(NotEmpty, "the state still holds %d resources", st.Resources)
 	case st.Rescued != nil:
