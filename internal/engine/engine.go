@@ -1,7 +1,7 @@
 // Package engine knows the programs that plan and apply code: their arguments, the events they write, what an error
 // means and which code they take. It starts no process and knows nothing of Kubernetes.
 //
-// An engine is a file: tofu.go, terraform.go, terragrunt.go. What they differ in is their arguments and what they
+// An engine is a file: opentofu.go, terraform.go, terragrunt.go. What they differ in is their arguments and what they
 // print.
 package engine
 
@@ -39,7 +39,7 @@ const ErroredState = "errored.tfstate"
 // PlanChanges is the exit code of a plan that is not empty.
 const PlanChanges = 2
 
-// Engine returns the arguments of one engine's commands.
+// Engine is one of the programs.
 //
 // Text is always without color: escape codes within a line would cut a secret in two, and it would not be detected.
 type Engine interface {
@@ -49,100 +49,10 @@ type Engine interface {
 	Program() string
 	// Version asks for the version, for ParseVersion.
 	Version() []string
-	// Init prepares the root module. It never upgrades: plan and apply must use the same providers.
-	Init(Init) []string
-	// Plan finds out what is to be done. It takes no lock: it only reads the state, and what it found is checked
-	// against the state again when it is applied.
-	Plan(Plan) []string
-	// Apply does what was planned.
-	Apply(Apply) []string
-	// Show prints the changes of a saved plan, as JSON.
-	Show(Show) []string
-	// Adopt takes one resource that exists into the state, without a plan.
-	Adopt(Adopt) []string
-	// Pull prints the state in clear, or nothing when there is none. It is needed only for a state that the engine
-	// encrypts, or keeps in a backend of its own.
-	Pull(files []string) []string
-	// Push puts the state of a file into the engine's own backend, if that has none or an older one of the same
-	// lineage.
-	Push(Push) []string
-	// Output prints all outputs, for ParseOutputs. It is needed only for a state that the engine encrypts.
-	Output(files []string) []string
+	// Args returns the arguments of a command.
+	Args(Command) []string
 	// PrintsEvents reports whether a step prints its events, for a Listener, instead of text.
 	PrintsEvents(Step) bool
-}
-
-// Init has the options of an init.
-type Init struct {
-	// Events is the file that gets the events of an engine that does not print them.
-	Events string
-	// VariableFiles in order; a module's source and the backend may depend on variables (OpenTofu 1.8).
-	VariableFiles []string
-	// Locked rejects any provider that the lock file does not name.
-	Locked bool
-	// Backend is a file of arguments for the backend; empty for none.
-	Backend string
-}
-
-func (o Init) backend(args []string) []string {
-	if o.Backend != "" {
-		args = append(args, "-backend-config="+o.Backend)
-	}
-	return args
-}
-
-// Plan has the options of a plan.
-type Plan struct {
-	Events        string
-	VariableFiles []string
-	// Out is the file that gets the plan.
-	Out string
-	// Destroy plans the end of everything.
-	Destroy bool
-}
-
-// Apply has the options of an apply.
-type Apply struct {
-	Events string
-	// VariableFiles have to be those of the plan. The values are in the plan, and the engine rejects others; the files
-	// are for ephemeral variables and for the keys of encrypted plans and states.
-	VariableFiles []string
-	// Plan is the saved plan.
-	Plan string
-	// Version of the engine that created the plan and applies it; empty when it is not known.
-	Version string
-}
-
-// Push has the options of a push of a state.
-type Push struct {
-	VariableFiles []string
-	// State is the file that has it.
-	State string
-	// Force takes any state, whatever is there.
-	Force bool
-}
-
-func (o Push) args() []string {
-	args := []string{"state", "push", "-no-color"}
-	if o.Force {
-		args = append(args, "-force")
-	}
-	return args
-}
-
-// Show has the options of a show.
-type Show struct {
-	// VariableFiles have to be those of the plan: they are for the keys of encrypted plans.
-	VariableFiles []string
-	// Plan is the saved plan.
-	Plan string
-}
-
-func variableFiles(args, files []string) []string {
-	for _, file := range files {
-		args = append(args, "-var-file="+file)
-	}
-	return args
 }
 
 // ParseVersion reads what an engine answers to Version: JSON or, from Terragrunt, a line of text.

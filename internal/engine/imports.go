@@ -23,12 +23,6 @@ var undeclared = []string{
 	"does not exist in the configuration", "Import to non-existent module",
 }
 
-// Adopt is a resource that exists and that an engine takes into the state.
-type Adopt struct {
-	VariableFiles []string
-	Address, ID   string
-}
-
 // ImportBlocks is what ImportFile holds.
 func ImportBlocks(missing []Missing) []byte {
 	var text bytes.Buffer
@@ -58,9 +52,4 @@ func SaysGone(message string) bool { return strings.Contains(message, goneRemote
 // SaysUndeclared reports whether the code does not have the address of what was to be imported.
 func SaysUndeclared(message string) bool {
 	return slices.ContainsFunc(undeclared, func(text string) bool { return strings.Contains(message, text) })
-}
-
-func adoptArgs(o Adopt) []string {
-	args := variableFiles([]string{"import", "-input=false", "-no-color"}, o.VariableFiles)
-	return append(args, o.Address, o.ID)
 }

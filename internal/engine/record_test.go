@@ -229,23 +229,23 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 	}
 	if before != "" {
 		code(before)
-		step(StepInit, engine.Init(Init{Events: events}))
-		step(StepPlan, engine.Plan(Plan{Events: events, Out: plan}))
-		step(StepApply, engine.Apply(Apply{Events: events, Plan: plan}))
+		step(StepInit, engine.Args(Init{Events: events}))
+		step(StepPlan, engine.Args(Plan{Events: events, Out: plan}))
+		step(StepApply, engine.Args(Apply{Events: events, Plan: plan}))
 	}
 	if !none {
 		code(string(text))
 	}
 	var last recorded
 	if !noInit {
-		last = step(StepInit, append(engine.Init(Init{Events: events, VariableFiles: files}), more...))
+		last = step(StepInit, append(engine.Args(Init{Events: events, VariableFiles: files}), more...))
 	}
 	if last.ExitCode != 0 {
 		return last
 	}
-	last = step(StepPlan, engine.Plan(Plan{Events: events, VariableFiles: files, Out: plan, Destroy: destroy}))
+	last = step(StepPlan, engine.Args(Plan{Events: events, VariableFiles: files, Out: plan, Destroy: destroy}))
 	if apply && last.ExitCode == PlanChanges {
-		last = step(StepApply, engine.Apply(Apply{Events: events, VariableFiles: files, Plan: plan}))
+		last = step(StepApply, engine.Args(Apply{Events: events, VariableFiles: files, Plan: plan}))
 	}
 	return last
 }

@@ -132,7 +132,7 @@ type Output struct {
 	Sensitive bool            `json:"sensitive"`
 }
 
-// ParseOutputs reads what an engine answers to Output.
+// ParseOutputs reads what an engine answers to Outputs.
 func ParseOutputs(data []byte) (map[string]Output, error) {
 	var outputs map[string]Output
 	if err := json.Unmarshal(data, &outputs); err != nil {

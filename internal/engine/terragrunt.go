@@ -26,45 +26,22 @@ func (Terragrunt) Version() []string { return []string{"--version"} }
 // PrintsEvents is as the engine below does.
 func (t Terragrunt) PrintsEvents(step Step) bool { return t.Engine.PrintsEvents(step) }
 
-// Init returns the arguments for o.
-func (t Terragrunt) Init(o Init) []string { return t.run(t.Engine.Init(o)) }
-
-// Plan returns the arguments for o.
-func (t Terragrunt) Plan(o Plan) []string { return t.run(t.Engine.Plan(o)) }
-
-// Apply returns the arguments for o, without the version, which is Terragrunt's own.
-func (t Terragrunt) Apply(o Apply) []string {
-	o.Version = ""
-	return t.run(t.Engine.Apply(o))
-}
-
-// Show returns the arguments for o.
-func (t Terragrunt) Show(o Show) []string { return t.run(t.Engine.Show(o)) }
-
-// Output returns the arguments.
-func (t Terragrunt) Output(files []string) []string { return t.run(t.Engine.Output(files)) }
-
 // Environment has a script that starts Terragrunt itself find what was prepared, and do nothing twice.
 func (t Terragrunt) Environment() []string {
 	return []string{"TG_NON_INTERACTIVE=true", "TG_NO_AUTO_RETRY=true", "TG_TF_PATH=" + t.Path, "TG_DOWNLOAD_DIR=" + t.Cache}
 }
 
-// run puts Terragrunt before the arguments of the engine below. It runs only that command: no init of its
-// own, which would upgrade nothing but still choose, and above all no retry of a command that failed, since a plan
-// is applied once. The output of the engine is passed on as it is; of Terragrunt's own messages only the errors are.
-func (t Terragrunt) run(args []string) []string {
+// Args puts Terragrunt before the arguments of the engine below. It runs only that command: no init of its own, which
+// would upgrade nothing but still choose, and above all no retry of a command that failed, since a plan is applied once.
+// The output of the engine is passed on as it is; of Terragrunt's own messages only the errors are.
+func (t Terragrunt) Args(c Command) []string {
+	if apply, ok := c.(Apply); ok {
+		apply.Version = "" // it is Terragrunt's own
+		c = apply
+	}
 	return append([]string{
 		"run", "--non-interactive", "--no-color", "--no-auto-init", "--no-auto-retry",
 		"--log-level=error", "--log-custom-format=%msg(path=relative)", "--tf-forward-stdout",
 		"--tf-path=" + t.Path, "--download-dir=" + t.Cache, "--",
-	}, args...)
+	}, t.Engine.Args(c)...)
 }
-
-// Adopt returns the arguments for o.
-func (t Terragrunt) Adopt(o Adopt) []string { return t.run(t.Engine.Adopt(o)) }
-
-// Push returns the arguments for o.
-func (t Terragrunt) Push(o Push) []string { return t.run(t.Engine.Push(o)) }
-
-// Pull returns the arguments.
-func (t Terragrunt) Pull(files []string) []string { return t.run(t.Engine.Pull(files)) }

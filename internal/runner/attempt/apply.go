@@ -100,7 +100,7 @@ func (a *attempt) applyPlan(ctx context.Context, journal *report.Journal) (resul
 	if a.order.Command != "" {
 		return a.runCommand(ctx, journal)
 	}
-	args := a.engine.Apply(engine.Apply{
+	args := a.engine.Args(engine.Apply{
 		Events: a.work.Events(), VariableFiles: a.files.paths(), Plan: a.work.Plan(), Version: a.engine.version,
 	})
 	code, events, err := a.run(ctx, engine.StepApply, call{Options: process.Options{OnDone: journal.Add}, args: args})

@@ -106,7 +106,7 @@ func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.F
 		fmt.Fprintf(a.text, "the store's state is newer than what backend %s has: it is put there\n", a.backendType)
 	}
 	push := engine.Push{VariableFiles: a.files.paths(), State: a.work.PushedState(), Force: force}
-	if _, err := a.askBackend(ctx, a.engine.Push(push)); err != nil {
+	if _, err := a.askBackend(ctx, a.engine.Args(push)); err != nil {
 		return nil, runnerapi.Followed{}, fmt.Errorf("put the state into backend %s: %w", a.backendType, err)
 	}
 	return a.follow(ctx)
@@ -114,7 +114,7 @@ func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.F
 
 // pullState reads what the backend has; nothing when it has no state.
 func (a *attempt) pullState(ctx context.Context) ([]byte, error) {
-	data, err := a.askBackend(ctx, a.engine.Pull(a.files.paths()))
+	data, err := a.askBackend(ctx, a.engine.Args(engine.Pull{VariableFiles: a.files.paths()}))
 	if err != nil {
 		return nil, fmt.Errorf("read the state in backend %s: %w", a.backendType, err)
 	}

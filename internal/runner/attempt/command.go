@@ -215,7 +215,7 @@ func (a *attempt) commandEnvironment(h hook, events string) ([]string, error) {
 // rejectsVariables reports whether the script applies the saved plan, and the engine rejects variable files beside a
 // plan, as older Terraforms do.
 func (a *attempt) rejectsVariables() bool {
-	args := a.engine.Apply(engine.Apply{VariableFiles: []string{"any"}, Plan: a.work.Plan(), Version: a.engine.version})
+	args := a.engine.Args(engine.Apply{VariableFiles: []string{"any"}, Plan: a.work.Plan(), Version: a.engine.version})
 	return a.appliesPlan() && !slices.Contains(args, "-var-file=any")
 }
 

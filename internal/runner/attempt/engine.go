@@ -159,7 +159,9 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	if err != nil {
 		return result{}, err
 	}
-	args := a.engine.Init(engine.Init{Events: a.work.Events(), VariableFiles: a.files.paths(), Locked: locked, Backend: arguments})
+	args := a.engine.Args(engine.Init{
+		Events: a.work.Events(), VariableFiles: a.files.paths(), Locked: locked, Backend: arguments,
+	})
 	code, _, err := a.run(ctx, engine.StepInit, call{args: args})
 	var failed *programError
 	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok && (err == nil || errors.As(err, &failed)) {

@@ -85,7 +85,7 @@ func (a *attempt) readOutputs(ctx context.Context) (runnerapi.Outputs, error) {
 
 // askOutputs asks the engine for the outputs.
 func (a *attempt) askOutputs(ctx context.Context) (map[string]engine.Output, error) {
-	answer, _, err := a.ask(ctx, call{args: a.engine.Output(a.files.paths())}, largestAnswer)
+	answer, _, err := a.ask(ctx, call{args: a.engine.Args(engine.Outputs{VariableFiles: a.files.paths()})}, largestAnswer)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ const mostResources = 100
 
 // makePlan plans, and stores the plan on the server.
 func (a *attempt) makePlan(ctx context.Context) (result, error) {
-	args := a.engine.Plan(engine.Plan{
+	args := a.engine.Args(engine.Plan{
 		Events: a.work.Events(), VariableFiles: a.files.paths(), Out: a.work.Plan(), Destroy: a.order.Destroy,
 	})
 	var printed *capture

@@ -58,7 +58,7 @@ func (a *attempt) makeJSON(ctx context.Context) error {
 	if !a.about.Changes {
 		return nil
 	}
-	args := a.engine.Show(engine.Show{Plan: a.work.Plan(), VariableFiles: a.files.paths()})
+	args := a.engine.Args(engine.Show{Plan: a.work.Plan(), VariableFiles: a.files.paths()})
 	answer := process.NewBuffer(runnerapi.LargestPlanJSON)
 	ended, err := a.launch(ctx, call{Options: process.Options{Answer: answer}, args: args})
 	if answer.Overflowed() { // the engine fails in turn

@@ -59,7 +59,7 @@ func (a *attempt) recover(ctx context.Context, plan func() error) (*recovery.Rec
 
 // pullInstances has the engine decrypt a state that it encrypts.
 func (a *attempt) pullInstances(ctx context.Context) (*engine.Instances, error) {
-	answer, _, err := a.ask(ctx, call{args: a.engine.Pull(a.files.paths())}, runnerapi.LargestState)
+	answer, _, err := a.ask(ctx, call{args: a.engine.Args(engine.Pull{VariableFiles: a.files.paths()})}, runnerapi.LargestState)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ type recoveryEngine struct {
 // Import implements recovery.Engine.
 func (e *recoveryEngine) Import(ctx context.Context, m engine.Missing, state []byte) (imported []byte, rejected, err error) {
 	e.proxy.BeginOverlay(state)
-	args := e.engine.Adopt(engine.Adopt{VariableFiles: e.files.paths(), Address: m.Address, ID: m.ID})
+	args := e.engine.Args(engine.Adopt{VariableFiles: e.files.paths(), Address: m.Address, ID: m.ID})
 	exit, err := e.launch(ctx, call{args: args})
 	imported = e.proxy.EndOverlay()
 	if err == nil {
