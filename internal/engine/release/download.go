@@ -97,16 +97,11 @@ func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) e
 	return fmt.Errorf("%w: %s %s is published without one", errUnsigned, w.product, w.version)
 }
 
-// open begins to read a file, and counts what is read of it.
-func (r *Releases) open(ctx context.Context, w wanted, file string) (body, error) {
+// open begins to read a file for a download, and counts what is read of it.
+func (r *Releases) open(ctx context.Context, w wanted, version, file string) (body, error) {
 	source := r.sources[w.product]
-	return r.counted(w, source.at(w.version, file), func() (body, error) { return source.open(ctx, w.version, file) })
-}
-
-// counted begins to read what is at an address, and counts what is read of it.
-func (r *Releases) counted(w wanted, address string, open func() (body, error)) (body, error) {
-	tally := r.transfers.Begin(w.key(), address)
-	from, err := open()
+	tally := r.transfers.Begin(w.key(), source.at(version, file))
+	from, err := source.open(ctx, version, file)
 	if err != nil {
 		return body{}, err
 	}
@@ -116,7 +111,7 @@ func (r *Releases) counted(w wanted, address string, open func() (body, error)) 
 }
 
 func (r *Releases) read(ctx context.Context, w wanted, file string, limit int64) ([]byte, error) {
-	from, err := r.open(ctx, w, file)
+	from, err := r.open(ctx, w, w.version, file)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +124,7 @@ func (r *Releases) read(ctx context.Context, w wanted, file string, limit int64)
 
 // download writes a file whose checksum is known, and returns its size.
 func (r *Releases) download(ctx context.Context, w wanted, file, sum string, to io.Writer) (size int64, err error) {
-	from, err := r.open(ctx, w, file)
+	from, err := r.open(ctx, w, w.version, file)
 	if err != nil {
 		return 0, err
 	}

@@ -32,7 +32,7 @@ func unkeyed(t *testing.T, m *releases.Mirror, fingerprint string, change ...fun
 // at has the key come from another address than the mirror, as it does from a maker, by a client.
 func (r *room) at(address string, client *http.Client) {
 	its := r.sources[Terragrunt].(web)
-	its.keyFile, its.client = address, careful(client)
+	its.files[keyFile], its.client = address, careful(client)
 	r.sources[Terragrunt] = its
 }
 

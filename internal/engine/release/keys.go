@@ -37,9 +37,8 @@ func (r *Releases) keysOf(ctx context.Context, m maker, w wanted) (sigverify.Key
 // fetchKey fetches the maker's public key. Only the fingerprint is trusted, not the place that the key is fetched from.
 // Errors: errKey when the place has no such key, errKeyAway with ErrUnreachable when the place does not answer.
 func (r *Releases) fetchKey(ctx context.Context, m maker, w wanted) (sigverify.Keys, error) {
-	source := r.sources[w.product]
-	at := source.keyAt()
-	from, err := r.counted(w, at, func() (body, error) { return source.key(ctx) })
+	at := r.sources[w.product].at("", keyFile)
+	from, err := r.open(ctx, w, "", keyFile)
 	var data []byte
 	if err == nil {
 		data, err = readSmall(from, largestKey)

@@ -50,7 +50,7 @@ func TestTheKeyThatIsFetched(t *testing.T) {
 	got := map[Product][2]string{}
 	for product, m := range r.makers {
 		if _, known := r.keys[product]; !known {
-			got[product] = [2]string{m.fingerprint, r.sources[product].keyAt()}
+			got[product] = [2]string{m.fingerprint, r.sources[product].at("", keyFile)}
 		}
 	}
 	want := map[Product][2]string{

@@ -233,7 +233,7 @@ func (r *Releases) list(ctx context.Context, product Product) ([]*version.Versio
 	return r.lists.get(ctx, string(product), func(ctx context.Context) ([]*version.Version, error) {
 		r.transfers.Begin(string(product), r.sources[product].String())
 		defer r.transfers.End(string(product))
-		names, err := r.sources[product].versions(ctx)
+		names, err := versionsOf(ctx, r.sources[product])
 		if err != nil {
 			return nil, fmt.Errorf("%w: versions of %s: %w", ErrUnreachable, product, err)
 		}

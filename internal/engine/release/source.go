@@ -16,18 +16,15 @@ import (
 	"cairn.dev/cairn/internal/download"
 )
 
-// source is where the releases of a product are.
+// source is where the releases of a product are: their files and, of no version, those of the product: keyFile and one
+// of indexes.
 type source interface {
-	// versions are what is listed there, in no order.
-	versions(ctx context.Context) ([]string, error)
-	// open returns a file of a release: errMissing when there is none, ErrUnreachable when it may exist.
+	// open returns a file: errMissing when there is none, ErrUnreachable when it may exist.
 	open(ctx context.Context, version, file string) (body, error)
-	// key returns the file with the maker's public key, with the errors of open; keyAt is its address, without a
-	// password.
-	key(ctx context.Context) (body, error)
-	keyAt() string
 	// at is the address of such a file for messages, without a password.
 	at(version, file string) string
+	// unlisted are the versions, in no order, where there is no list of them.
+	unlisted() ([]string, error)
 	// String is the address for messages, without a password.
 	String() string
 }
@@ -35,13 +32,33 @@ type source interface {
 // indexes are the names that a list of versions has on a mirror.
 func indexes() []string { return []string{"index.json", "api.json"} }
 
-// keyFile is the name that a maker's public key has on a mirror, in the product's folder.
+// keyFile is the name that a maker's public key has on a mirror.
 const keyFile = "KEYS"
+
+// versionsOf are what the first list that there is names, in no order.
+func versionsOf(ctx context.Context, s source) ([]string, error) {
+	for _, name := range indexes() {
+		file, err := s.open(ctx, "", name)
+		if errors.Is(err, errMissing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		data, err := readSmall(file, largestIndex)
+		if err != nil {
+			return nil, err
+		}
+		return parseIndex(data)
+	}
+	return s.unlisted()
+}
 
 // newSource returns the source at the address of a mirror, or the maker's own when that is empty.
 func newSource(m maker, mirror string, client *http.Client) (source, error) {
 	if mirror == "" {
-		return web{client: client, indexes: []string{m.index}, release: m.release, keyFile: m.key, name: m.index}, nil
+		files := map[string]string{indexes()[0]: m.index, keyFile: m.key}
+		return web{client: client, files: files, release: m.release, name: m.index}, nil
 	}
 	base, err := url.Parse(mirror)
 	if err != nil {
@@ -58,10 +75,10 @@ func newSource(m maker, mirror string, client *http.Client) (source, error) {
 			return nil, fmt.Errorf("%s is no address of a folder", base.Redacted())
 		}
 		at := strings.TrimSuffix(base.String(), "/") + "/" + m.folder
-		s := web{client: client, release: at + "/{version}", keyFile: at + "/" + keyFile}
+		s := web{client: client, files: map[string]string{}, release: at + "/{version}"}
 		s.name = base.JoinPath(m.folder).Redacted()
-		for _, name := range indexes() {
-			s.indexes = append(s.indexes, at+"/"+name)
+		for _, name := range append(indexes(), keyFile) {
+			s.files[name] = at + "/" + name
 		}
 		return s, nil
 	}
@@ -92,56 +109,41 @@ func readSmall(from io.ReadCloser, limit int64) ([]byte, error) {
 // web is a source over HTTP.
 type web struct {
 	client *http.Client
-	// indexes are addresses of a list of versions; the first that is there counts.
-	indexes []string
+	// files are the addresses of the product's files.
+	files map[string]string
 	// release is the address of a release's folder, with {version} in it.
 	release string
-	// keyFile is the address of the maker's public key.
-	keyFile string
 	name    string
 }
 
 func (w web) String() string { return w.name }
 
-func (w web) versions(ctx context.Context) ([]string, error) {
-	for _, address := range w.indexes {
-		body, err := w.get(ctx, address)
-		if errors.Is(err, errMissing) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		data, err := readSmall(body, largestIndex)
-		if err != nil {
-			return nil, err
-		}
-		return parseIndex(data)
-	}
+func (w web) unlisted() ([]string, error) {
 	return nil, fmt.Errorf("%s has no list of versions", w.name)
 }
 
+// address is that of a file; empty of one that the source never has.
 func (w web) address(version, file string) string {
+	if version == "" {
+		return w.files[file]
+	}
 	return strings.ReplaceAll(w.release, "{version}", version) + "/" + url.PathEscape(file)
 }
 
-func (w web) at(version, file string) string { return w.shown(w.address(version, file)) }
-
-func (w web) keyAt() string { return w.shown(w.keyFile) }
-
-// shown is an address without its password.
-func (w web) shown(address string) string {
-	u, err := url.Parse(address)
+func (w web) at(version, file string) string {
+	u, err := url.Parse(w.address(version, file))
 	if err != nil {
 		return w.name
 	}
 	return u.Redacted()
 }
 
-func (w web) key(ctx context.Context) (body, error) { return w.get(ctx, w.keyFile) }
-
 func (w web) open(ctx context.Context, version, file string) (body, error) {
-	return w.get(ctx, w.address(version, file))
+	address := w.address(version, file)
+	if address == "" {
+		return body{}, fmt.Errorf("%s: %w", file, errMissing)
+	}
+	return w.get(ctx, address)
 }
 
 func (w web) get(ctx context.Context, address string) (body, error) {
@@ -206,27 +208,13 @@ type folder struct{ base, product string }
 
 func (f folder) String() string { return "file://" + path.Join(f.base, f.product) }
 
-// versions are those of a list, or else the names of the folders.
-func (f folder) versions(context.Context) ([]string, error) {
+// unlisted are the names of the folders.
+func (f folder) unlisted() ([]string, error) {
 	root, err := os.OpenRoot(f.base)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // holds no data
-	for _, name := range indexes() {
-		file, err := f.file(root, name)
-		if errors.Is(err, errMissing) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		data, err := readSmall(file, largestIndex)
-		if err != nil {
-			return nil, err
-		}
-		return parseIndex(data)
-	}
 	entries, err := fs.ReadDir(root.FS(), f.product)
 	if err != nil {
 		return nil, err
@@ -242,21 +230,13 @@ func (f folder) at(version, file string) string {
 	return "file://" + path.Join(f.base, f.product, version, file)
 }
 
-func (f folder) keyAt() string { return "file://" + path.Join(f.base, f.product, keyFile) }
-
-func (f folder) key(ctx context.Context) (body, error) { return f.open(ctx, "", keyFile) }
-
 func (f folder) open(_ context.Context, version, file string) (body, error) {
 	root, err := os.OpenRoot(f.base)
 	if err != nil {
 		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	defer root.Close() //nolint:errcheck // holds no data
-	return f.file(root, path.Join(version, file))
-}
-
-func (f folder) file(root *os.Root, name string) (body, error) {
-	name = path.Join(f.product, name)
+	name := path.Join(f.product, version, file)
 	info, err := root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return body{}, fmt.Errorf("%s: %w", path.Join(f.base, name), errMissing)
@@ -267,9 +247,9 @@ func (f folder) file(root *os.Root, name string) (body, error) {
 	if !info.Mode().IsRegular() {
 		return body{}, fmt.Errorf("%w: %s is no file", ErrMalformed, path.Join(f.base, name))
 	}
-	file, err := root.Open(name)
+	content, err := root.Open(name)
 	if err != nil {
 		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	return body{tagged{file, ErrUnreachable}, file, info.Size()}, nil
+	return body{tagged{content, ErrUnreachable}, content, info.Size()}, nil
 }
