@@ -209,7 +209,7 @@ func (a *attempt) finishedElsewhere() bool {
 // explainLocks replaces an engine's error about a lock by who holds it and what to do: the engine's own words are
 // long, and with some backends, and older engines, name this pod. The server itself explains Cairn's lock.
 func (a *attempt) explainLocks(told []engine.Diagnostic) {
-	denied := a.proxy.DeniedLock()
+	denied := a.proxy.History().DeniedLock
 	for i := range told {
 		if !a.backend().Own() {
 			if denied != "" && told[i].Summary == engine.LockFailed {

@@ -42,7 +42,7 @@ func (a *attempt) command() hook {
 func (a *attempt) runCommand(ctx context.Context, journal *report.Journal) (result, error) {
 	h := a.command()
 	fmt.Fprintf(a.text, "%s runs in place of %s\n", h.called(), a.engine.Name())
-	before := a.proxy.Writes()
+	before := a.proxy.History().Writes
 	group := a.launcher().NewGroup(h.called())
 	ended, events, err := a.followCommand(ctx, h, group, journal)
 	if len(events.Changed) > 0 || events.Done != nil { // otherwise it is unknown
@@ -59,14 +59,14 @@ func (a *attempt) runCommand(ctx context.Context, journal *report.Journal) (resu
 	failed := func(class engine.Class, format string, args ...any) error {
 		return &programError{class, h.called() + " ended well, but " + fmt.Sprintf(format, args...), ended.Code}
 	}
-	wrote := a.backend().Own() || a.proxy.Writes() > before // of a backend of the engine's own, checkWrote checks it
+	wrote := a.backend().Own() || a.proxy.History().Writes > before // of a backend of the engine's own, checkWrote checks it
 	switch lost, err := a.stranded(); {
 	case err != nil || lost != nil:
 		return result{}, failed(engine.Transient, "its engine could not write the state: %s", a.rejection())
 	case group.EngineOutlived():
 		return result{}, failed(engine.ConfigurationError, "before an engine that it started, which was interrupted: let "+
 			"it wait for it")
-	case a.proxy.Locked():
+	case a.proxy.History().Locked:
 		return result{}, failed(engine.Transient,
 			"left the state's lock: an engine that it started did not get to its end. The next attempt takes the lock")
 	case !wrote && !a.order.Destroy:
@@ -96,7 +96,7 @@ func (a *attempt) checkWrote() error {
 // leftSealed returns how many resources a destroy has left in a state that the engine encrypts. Cairn cannot read
 // such a state, and the exit code of a script does not prove that it is empty.
 func (a *attempt) leftSealed(ctx context.Context) (int, error) {
-	state, err := a.proxy.State()
+	state, err := a.proxy.History().State()
 	if err != nil || !a.order.Destroy || state.Encrypted == nil {
 		return 0, err
 	}
@@ -132,7 +132,7 @@ func (a *attempt) commandFailed(h hook, ended process.Exit, events engine.Events
 	if ended.Code == tryAgain || signaled || ended.OutOfMemory() || len(events.Errors) > 0 {
 		failed.class = engine.Transient
 	}
-	if a.proxy.Locked() {
+	if a.proxy.History().Locked {
 		failed.message += "; it left the state's lock, which the next attempt takes"
 	}
 	if why := a.rejection(); why != "" {

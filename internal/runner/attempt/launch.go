@@ -121,7 +121,7 @@ func (a *attempt) readEvents() (engine.Events, error) {
 // rejection returns why the server rejected what the engine sent last, or a provider that it wants; empty when it did
 // not.
 func (a *attempt) rejection() string {
-	return cmp.Or(a.mirror.Rejection(), a.proxy.Rejection())
+	return cmp.Or(a.mirror.Rejection(), a.proxy.History().Rejection)
 }
 
 // largestAnswer is how much of an answer of the engine is read.

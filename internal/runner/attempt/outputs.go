@@ -66,7 +66,7 @@ func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error 
 // is needed, unless the engine encrypts its states. An output that holds a secret is sensitive, whatever the code
 // declares.
 func (a *attempt) readOutputs(ctx context.Context) (runnerapi.Outputs, error) {
-	state, err := a.proxy.State()
+	state, err := a.proxy.History().State()
 	if err != nil {
 		return nil, err
 	}

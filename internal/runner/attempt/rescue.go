@@ -38,7 +38,7 @@ func (a *attempt) rescue(podCtx context.Context) error {
 		if parsed, err := engine.ParseState(state); err == nil {
 			name = fmt.Sprintf("the state with serial %d", parsed.Serial)
 		}
-		rescued, refused := a.client.Rescue(ctx, a.proxy.Base(), state)
+		rescued, refused := a.client.Rescue(ctx, a.proxy.History().Base(), state)
 		switch {
 		case refused == nil && rescued.Forked != "":
 			return result{}, &engine.Rejection{Reason: rescued.Forked}
@@ -58,12 +58,12 @@ func (a *attempt) rescue(podCtx context.Context) error {
 // stranded returns the state that could not be written, if there is one. The engine's own file is the newest, unless
 // a user in a shell has pushed it since; when the engine was killed there is only what it sent last.
 func (a *attempt) stranded() ([]byte, error) {
-	if a.proxy.Restored() {
+	if a.proxy.History().Restored {
 		return nil, nil
 	}
 	file, err := os.Open(a.erroredState())
 	if errors.Is(err, os.ErrNotExist) {
-		return a.proxy.Undelivered(), nil
+		return a.proxy.History().Undelivered, nil
 	}
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (a *attempt) stranded() ([]byte, error) {
 // print writes a state to the pod's log, compressed and then encrypted to the installation's key. It does not pass
 // the redactor, which could mask a part of it.
 func (a *attempt) print(state []byte) error {
-	text, err := seal(state, a.order.Namespace+"/"+a.order.Stack, a.proxy.Base(), a.order.Recipient)
+	text, err := seal(state, a.order.Namespace+"/"+a.order.Stack, a.proxy.History().Base(), a.order.Recipient)
 	if err != nil {
 		return err
 	}
@@ -132,5 +132,5 @@ func (a *attempt) flush(podCtx context.Context, j *report.Journal) {
 // came to its end, since it released the lock, and nothing is left that it could not write.
 func (a *attempt) saved() bool {
 	state, err := a.stranded()
-	return err == nil && state == nil && (a.proxy.Finished() || a.finishedElsewhere())
+	return err == nil && state == nil && (a.proxy.History().Finished() || a.finishedElsewhere())
 }

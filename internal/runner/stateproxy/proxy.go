@@ -36,8 +36,8 @@ type Proxy struct {
 	// requests are those that are being served.
 	requests sync.WaitGroup
 
-	mu sync.Mutex
-	history
+	mu      sync.Mutex
+	history History
 	// writable: the state may be written.
 	writable bool
 	// deniedAfterLoss returns true for an operation that gets no lock once a state could not be written.
@@ -177,7 +177,8 @@ func (p *Proxy) denies(method string, body []byte) string {
 		return ""
 	case !p.writable:
 		return ReadOnly
-	case method == "LOCK" && p.failed != nil && p.deniedAfterLoss != nil && p.deniedAfterLoss(operationOf(body)):
+	case method == "LOCK" && p.history.Undelivered != nil &&
+		p.deniedAfterLoss != nil && p.deniedAfterLoss(operationOf(body)):
 		return StateWriteLost
 	}
 	return ""

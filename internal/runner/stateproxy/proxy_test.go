@@ -61,8 +61,8 @@ func TestOnlyTheApplyWritesTheState(t *testing.T) {
 				t.Errorf("%s: %d %q", method, code, text)
 			}
 		}
-		if p.Undelivered() != nil || p.Rejection() != "" {
-			t.Errorf("%s, %s", p.Undelivered(), p.Rejection())
+		if p.History().Undelivered != nil || p.History().Rejection != "" {
+			t.Errorf("%s, %s", p.History().Undelivered, p.History().Rejection)
 		}
 	}
 	refused()
@@ -98,7 +98,7 @@ func TestTheProxyKnowsWhatIsFinished(t *testing.T) {
 		{"LOCK", lock, false}, {"POST", `{"serial":1,"lineage":"l"}`, false}, {"UNLOCK", lock, false}, // it was refused
 	} {
 		ask(step.method, "?ID=mine", step.body)
-		if got := p.Finished(); got != step.want {
+		if got := p.History().Finished(); got != step.want {
 			t.Errorf("%d, %s: %v", i, step.method, got)
 		}
 	}
@@ -115,33 +115,33 @@ func TestTheProxyRemembersStates(t *testing.T) {
 		}
 	}
 	expect(404, "404 page not found", "GET", "", "")
-	if state, err := p.State(); err != nil || state.Serial != 0 {
+	if state, err := p.History().State(); err != nil || state.Serial != 0 {
 		t.Errorf("%+v, %v", state, err)
 	}
 	expect(200, "", "LOCK", "", `{"ID":"mine"}`)
 	expect(423, `{"ID":"mine"}`, "LOCK", "", `{"ID":"yours"}`)
 	expect(200, "", "POST", "?ID=mine", first)
-	if state, err := p.State(); err != nil || state.Serial != 1 || p.secrets.String("canary-one") != redact.Mask {
+	if state, err := p.History().State(); err != nil || state.Serial != 1 || p.secrets.String("canary-one") != redact.Mask {
 		t.Errorf("%+v, %v", state, err)
 	}
 	expect(423, `{"ID":"mine"}`, "POST", "?ID=yours", second)
-	if state, _ := p.State(); string(p.Undelivered()) != second || state.Serial != 1 || !strings.Contains(p.Rejection(), "state not written: the store answered 423") {
-		t.Errorf("%s, %+v, %s", p.Undelivered(), state, p.Rejection())
+	if state, _ := p.History().State(); string(p.History().Undelivered) != second || state.Serial != 1 || !strings.Contains(p.History().Rejection, "state not written: the store answered 423") {
+		t.Errorf("%s, %+v, %s", p.History().Undelivered, state, p.History().Rejection)
 	}
 	expect(409, "serial 1 of l is there", "POST", "?ID=mine", first)
 	expect(200, "", "POST", "?ID=mine", third)
-	if state, _ := p.State(); p.Undelivered() != nil || state.Serial != 3 || p.Rejection() != "" {
-		t.Errorf("%s, %+v, %s", p.Undelivered(), state, p.Rejection())
+	if state, _ := p.History().State(); p.History().Undelivered != nil || state.Serial != 3 || p.History().Rejection != "" {
+		t.Errorf("%s, %+v, %s", p.History().Undelivered, state, p.History().Rejection)
 	}
 	expect(200, third, "GET", "", "")
 	expect(200, "", "UNLOCK", "", `{"ID":"mine"}`)
 	expect(423, "", "UNLOCK", "", `{"ID":"mine"}`)
-	if !strings.Contains(p.Rejection(), "lock not released") {
-		t.Error(p.Rejection())
+	if !strings.Contains(p.History().Rejection, "lock not released") {
+		t.Error(p.History().Rejection)
 	}
 	s.server.Close()
-	if code, _ := ask("POST", "?ID=mine", third); code != 502 || string(p.Undelivered()) != third {
-		t.Errorf("%d, %s", code, p.Undelivered())
+	if code, _ := ask("POST", "?ID=mine", third); code != 502 || string(p.History().Undelivered) != third {
+		t.Errorf("%d, %s", code, p.History().Undelivered)
 	}
 }
 
