@@ -37,8 +37,7 @@ func (e *Error) Error() string {
 
 // Code returns the HTTP status of an answer that is an error, or 0 when there was no answer.
 func Code(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return 0
@@ -52,8 +51,8 @@ type ClientOptions struct {
 	CA []byte
 	// TokenFile holds the token. It is read for each request: the kubelet renews it.
 	TokenFile string
-	// Patience is how long a request is tried again while the store does not answer, or answers 429 or 5xx, or 401 to a token that has
-	// expired. Zero tries once.
+	// Patience is how long a request is tried again while the store does not answer, or answers 429 or 5xx, or 401 to a
+	// token that has expired. Zero tries once.
 	Patience time.Duration
 }
 
@@ -120,11 +119,15 @@ func (c *Client) Impatient(patience time.Duration) *Client {
 type call struct {
 	method, path string
 	query        url.Values
-	// body of size bytes.
+	// body of size bytes, or all of data.
 	body io.ReaderAt
 	size int64
+	data []byte
 	// take reads the answer. It starts again when the request is sent again.
 	take func(io.Reader) error
+	// largest is how large an answer in JSON may be; largestAnswer when zero. One that mayBeEmpty need not be there.
+	largest    int64
+	mayBeEmpty bool
 	// later reads an answer with code 202 in its place, if it is there.
 	later func(io.Reader) error
 }
@@ -137,8 +140,8 @@ func (c *Client) do(ctx context.Context, r call) error {
 	until := time.Now().Add(c.patience)
 	for try := 0; ; try++ {
 		err := c.send(ctx, r)
-		var away *awayError
-		if !errors.As(err, &away) {
+		away, ok := errors.AsType[*awayError](err)
+		if !ok {
 			return err
 		}
 		wait := pause(try)
@@ -175,7 +178,8 @@ func (c *Client) send(ctx context.Context, r call) error {
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, longestMessage))
 		err := &Error{Code: answer.StatusCode, Message: strings.TrimSpace(string(text))}
-		if err.Code == http.StatusTooManyRequests || err.Code >= 500 || err.Code == http.StatusUnauthorized && expired(request, time.Now()) {
+		if err.Code == http.StatusTooManyRequests || err.Code >= 500 ||
+			err.Code == http.StatusUnauthorized && expired(request, time.Now()) {
 			return &awayError{err}
 		}
 		return err
@@ -220,9 +224,14 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.data != nil {
+		r.body, r.size = bytes.NewReader(r.data), int64(len(r.data))
+	}
 	if r.body != nil && r.size > 0 {
 		request.ContentLength = r.size
-		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(io.NewSectionReader(r.body, 0, r.size)), nil }
+		request.GetBody = func() (io.ReadCloser, error) {
+			return io.NopCloser(io.NewSectionReader(r.body, 0, r.size)), nil
+		}
 		if request.Body, err = request.GetBody(); err != nil {
 			return nil, err
 		}
@@ -234,8 +243,9 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	return request, nil
 }
 
-// expired returns whether the token of a request was expired by its own claim: the kubelet is late to renew it, as after its machine
-// slept or while it is away, and a state must not be given up for that. A token that is none of Kubernetes has not expired.
+// expired returns whether the token of a request was expired by its own claim: the kubelet is late to renew it, as after
+// its machine slept or while it is away, and a state must not be given up for that. A token that is none of Kubernetes
+// has not expired.
 func expired(request *http.Request, now time.Time) bool {
 	parts := strings.Split(request.Header.Get("Authorization"), ".")
 	if len(parts) != 3 {

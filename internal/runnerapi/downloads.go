@@ -1,8 +1,8 @@
 package runnerapi
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Download is what the store fetches for a request that it answers once that is done: the answer with code 202. Who asks again
-// hears how far it is then.
+// Download is what the store fetches for a request that it answers once that is done: the answer with code 202. Who asks
+// again hears how far it is then.
 type Download struct {
 	// What is fetched. Example: Terraform 1.5.7.
 	What string `json:"what"`
@@ -20,7 +20,8 @@ type Download struct {
 	// Received is how many bytes of Total are there; Total is 0 while it is unknown.
 	Received int64 `json:"received,omitempty"`
 	Total    int64 `json:"total,omitempty"`
-	// Unreachable is why the last try came to nothing, when the address does not answer. A new request has the store try again.
+	// Unreachable is why the last try came to nothing, when the address does not answer. A new request has the store try
+	// again.
 	Unreachable string `json:"unreachable,omitempty"`
 }
 
@@ -67,18 +68,15 @@ func (c *Client) await(ctx context.Context, r call, progress func(Download) erro
 	r.later = func(body io.Reader) error {
 		l := &later{}
 		data, err := readAll(body, largestAnswer)
-		if err != nil {
-			return err
+		if err == nil {
+			err = decode(data, &l.Download)
 		}
-		if err := json.Unmarshal(data, &l.Download); err != nil {
-			return fmt.Errorf("read the store's answer: %w", err)
-		}
-		return l
+		return cmp.Or[error](err, l)
 	}
 	for {
 		err := c.do(ctx, r)
-		var l *later
-		if !errors.As(err, &l) {
+		l, ok := errors.AsType[*later](err)
+		if !ok {
 			return err
 		}
 		if err := progress(l.Download); err != nil {

@@ -1,10 +1,7 @@
 package runnerapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,8 +22,8 @@ type JournalEntry struct {
 	Address string `json:"address"`
 	// Type of the resource. Example: aws_subnet.
 	Type string `json:"type"`
-	// Action as the engine names it: create, update, delete. A replacement is two of them. The store has two more: held, of what
-	// a version of the state had, and instead, of what it had at the address of something that it did not have.
+	// Action as the engine names it: create, update, delete. A replacement is two of them. The store has two more: held,
+	// of what a version of the state had, and instead, of what it had at the address of something that it did not have.
 	Action string `json:"action"`
 	// IDKey is the attribute that identifies it, and ID its value: of a delete the one that is gone. They may be empty.
 	IDKey string `json:"idKey,omitempty"`
@@ -36,7 +33,8 @@ type JournalEntry struct {
 // JournalEntries are what was done, oldest first.
 type JournalEntries struct {
 	Entries []JournalEntry `json:"entries"`
-	// UpTo names the end of what was read: a plan which finds that the state has it all reports that with it (Done.Settled).
+	// UpTo names the end of what was read: a plan which finds that the state has it all reports that with it
+	// (Done.Settled).
 	UpTo string `json:"upTo,omitempty"`
 }
 
@@ -49,25 +47,12 @@ type UntrackedResource struct {
 
 // AppendJournal records what the attempt has done, in its batch of that number.
 func (c *Client) AppendJournal(ctx context.Context, batch int, done JournalEntries) error {
-	data, err := json.Marshal(done)
-	if err != nil {
-		return err
-	}
-	return c.do(ctx, call{
-		method: http.MethodPost, path: "/v1/journal", query: url.Values{"batch": {strconv.Itoa(batch)}},
-		body: bytes.NewReader(data), size: int64(len(data)),
-	})
+	query := url.Values{"batch": {strconv.Itoa(batch)}}
+	return c.sendJSON(ctx, call{method: http.MethodPost, path: "/v1/journal", query: query}, done)
 }
 
 // Journal returns what earlier applies have done of which it is not known that the state has it.
 func (c *Client) Journal(ctx context.Context) (JournalEntries, error) {
-	var journal JournalEntries
-	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/journal", take: func(body io.Reader) error {
-		data, err := readAll(body, LargestJournal)
-		if err != nil || len(data) == 0 {
-			return err
-		}
-		return json.Unmarshal(data, &journal)
-	}})
-	return journal, err
+	r := call{method: http.MethodGet, path: "/v1/journal", largest: LargestJournal, mayBeEmpty: true}
+	return ask[JournalEntries](ctx, c.do, r)
 }
