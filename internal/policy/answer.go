@@ -66,7 +66,8 @@ func (a *answer) result() (runnerapi.PolicyResult, error) {
 // Answer is all that a process which an Apart started does: it reads policies and a plan, and writes their results. It
 // takes from its own process whatever it does not need for that.
 func Answer(ctx context.Context, in io.Reader, out io.Writer) error {
-	// Where its parent is gone and cannot kill it. As the first timer it also has the runtime open what it needs for timers.
+	// Where its parent is gone and cannot kill it. As the first timer it also has the runtime open what it needs for
+	// timers.
 	time.AfterFunc(2*(startLimit+askLimit), func() { os.Exit(1) })
 	runtime.GOMAXPROCS(min(atOnce, runtime.GOMAXPROCS(0)))
 	decoder := json.NewDecoder(in)
@@ -90,9 +91,11 @@ func Answer(ctx context.Context, in io.Reader, out io.Writer) error {
 	return encoder.Encode(utterance{Answer: a})
 }
 
-func (q question) answer(ctx context.Context, plan io.Reader, asks func(module string)) (runnerapi.PolicyResult, error) {
-	if q.CompileOnly {
-		_, err := Compile(q.Modules)
+func (q question) answer(
+	ctx context.Context, plan io.Reader, asks func(module string),
+) (runnerapi.PolicyResult, error) {
+	set, err := Compile(q.Modules)
+	if err != nil || q.CompileOnly {
 		return runnerapi.PolicyResult{}, err
 	}
 	planJSON, err := io.ReadAll(plan)
@@ -100,7 +103,7 @@ func (q question) answer(ctx context.Context, plan io.Reader, asks func(module s
 		return runnerapi.PolicyResult{}, fmt.Errorf("read the plan: %w", err)
 	}
 	last := ""
-	return compileAndAsk(ctx, q.Modules, planJSON, func(module string) {
+	return set.Check(ctx, planJSON, func(module string) {
 		if module != last {
 			asks(module)
 		}

@@ -17,8 +17,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// What a process that evaluates may take, whatever it is at. Within it Check has limits with better errors, which are checked only
-// between the steps of a policy.
+// What a process that evaluates may take, whatever it is at. Within it Set.Check has limits with better errors, which are
+// checked only between the steps of a policy.
 const (
 	// startLimit is for its start, reading the plan and compiling the policies.
 	startLimit = 20 * time.Second
@@ -35,17 +35,18 @@ const (
 	mostComplaint = 4 << 10
 )
 
-// atOnce is how many processes of an Apart ask at a time and how many compile, and how many processors each keeps busy, at most.
+// atOnce is how many processes of an Apart ask at a time and how many compile, and how many processors each keeps busy,
+// at most.
 const atOnce = 2
 
-// atLeast is which part of the time for compiling a process has to have worked before the policies are to blame that it was too
-// little. Otherwise the machine was busy.
+// atLeast is which part of the time for compiling a process has to have worked before the policies are to blame that it
+// was too little. Otherwise the machine was busy.
 const atLeast = 10
 
 var errStart = fmt.Errorf("%w: not read and compiled in time", ErrCutOff)
 
-// Apart compiles and asks policies, each time in a process of its own that is killed when it takes too much. The process has an
-// empty environment and only three open pipes, and ends with this one. NewApart creates one.
+// Apart compiles and asks policies, each time in a process of its own that is killed when it takes too much. The process
+// has an empty environment and only three open pipes, and ends with this one. NewApart creates one.
 type Apart struct {
 	program             string
 	args                []string
@@ -67,22 +68,27 @@ func NewApart(args ...string) (*Apart, error) {
 	}, nil
 }
 
-// Evaluate is as the function of that name, and comes back in any case.
+// Evaluate compiles policies and asks them about a plan in the engine's JSON. What is wrong with their text is an
+// *Invalid. It comes back in any case.
 func (a *Apart) Evaluate(ctx context.Context, modules []Module, planJSON []byte) (runnerapi.PolicyResult, error) {
 	if len(modules) == 0 {
 		return runnerapi.PolicyResult{}, nil
 	}
-	return a.put(ctx, a.asking, question{Modules: modules, Data: a.data + dataPerByte*uint64(len(planJSON))}, planJSON, a.start)
+	q := question{Modules: modules, Data: a.data + dataPerByte*uint64(len(planJSON))}
+	return a.put(ctx, a.asking, q, planJSON, a.start)
 }
 
-// Compile returns what is wrong with policies: an *Invalid, or ErrTooMuch where compiling them takes too much. It comes back in any case.
+// Compile returns what is wrong with policies: an *Invalid, or ErrTooMuch where compiling them takes too much. It comes
+// back in any case.
 func (a *Apart) Compile(ctx context.Context, modules []Module) error {
 	_, err := a.put(ctx, a.compiling, question{Modules: modules, Data: a.data, CompileOnly: true}, nil, a.compile)
 	return err
 }
 
 // put has a process of its own answer a question when it is its turn. In time it has to begin to ask policies.
-func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJSON []byte, start time.Duration) (runnerapi.PolicyResult, error) {
+func (a *Apart) put(
+	ctx context.Context, turns chan struct{}, q question, planJSON []byte, start time.Duration,
+) (runnerapi.PolicyResult, error) {
 	select {
 	case turns <- struct{}{}:
 		defer func() { <-turns }()

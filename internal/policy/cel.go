@@ -130,36 +130,37 @@ func environment() (*cel.Env, error) {
 	)
 }
 
-// bounded puts a look at what they would take before the functions that build a long text from short ones, and before the
-// search for an expression. CEL counts what they cost only when they are done.
+// bounded puts a look at what they would take before the functions that build a long text from short ones, and before
+// the search for an expression. CEL counts what they cost only when they are done.
 func bounded(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	call, ok := i.(interpreter.InterpretableCall)
 	if !ok {
 		return i, nil
 	}
+	var function func(args ...ref.Val) ref.Val
 	switch call.Function() {
 	case operators.Equals:
-		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), equal), nil
+		function = equal
 	case operators.NotEquals:
-		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
+		function = func(args ...ref.Val) ref.Val {
 			if same, ok := equal(args...).(types.Bool); ok {
 				return !same
 			}
 			return errLarge
-		}), nil
+		}
 	case operators.In:
-		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), in), nil
+		function = in
 	case "join":
-		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), join), nil
+		function = join
 	case "matches":
 		var last atomic.Pointer[regexp.Regexp]
-		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
-			return matches(&last, args)
-		}), nil
+		function = func(args ...ref.Val) ref.Val { return matches(&last, args) }
 	case "replace":
-		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), replace), nil
+		function = replace
+	default:
+		return i, nil
 	}
-	return i, nil
+	return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), function), nil
 }
 
 func matches(last *atomic.Pointer[regexp.Regexp], args []ref.Val) ref.Val {
@@ -184,8 +185,8 @@ func matches(last *atomic.Pointer[regexp.Regexp], args []ref.Val) ref.Val {
 	return types.Bool(expression.MatchString(text))
 }
 
-// equal compares values, unless both are too large for that: it cannot be interrupted, and lists in lists that are the same
-// list double with each.
+// equal compares values, unless both are too large for that: it cannot be interrupted, and lists in lists that are the
+// same list double with each.
 func equal(args ...ref.Val) ref.Val {
 	if members(args[0], mostMembers) > mostMembers && members(args[1], mostMembers) > mostMembers {
 		return errLarge

@@ -32,7 +32,8 @@ const (
 // ErrTooMuch is of policies that took more than they may, by their own doing: they would again.
 var ErrTooMuch = errors.New("the policies took too much")
 
-// ErrCutOff is of policies that were stopped before they had an answer. It need not be their doing: the machine may be busy.
+// ErrCutOff is of policies that were stopped before they had an answer. It need not be their doing: the machine may be
+// busy.
 var ErrCutOff = errors.New("the policies were cut off")
 
 var (
@@ -41,33 +42,20 @@ var (
 	errStack  = fmt.Errorf("%w memory: a value that they look at nests too deep, or branches too much", ErrTooMuch)
 )
 
-// Evaluate compiles policies and asks them about a plan in the engine's JSON, in this process. What is wrong with their text is
-// an *Invalid. There are policies that it never returns from: where they are of strangers, let an Apart evaluate.
-func Evaluate(ctx context.Context, modules []Module, planJSON []byte) (runnerapi.PolicyResult, error) {
-	return compileAndAsk(ctx, modules, planJSON, func(string) {})
-}
-
-// compileAndAsk reports each module before it is evaluated.
-func compileAndAsk(ctx context.Context, modules []Module, planJSON []byte, asks func(module string)) (runnerapi.PolicyResult, error) {
-	set, err := Compile(modules)
-	if err != nil {
-		return runnerapi.PolicyResult{}, err
-	}
-	return set.check(ctx, planJSON, limits{timeLimit, memoryLimit, asks})
-}
-
-// Check asks the policies about a plan in the engine's JSON. A policy that fails denies, with the reason. An error means that there
-// is no answer.
-func (s *Set) Check(ctx context.Context, planJSON []byte) (runnerapi.PolicyResult, error) {
-	return s.check(ctx, planJSON, limits{timeLimit, memoryLimit, func(string) {}})
+// Check asks the policies about a plan in the engine's JSON; asks is called for each module before it is evaluated. A
+// policy that fails denies, with the reason. An error means that there is no answer. There are policies that it never
+// returns from: where they are of strangers, let an Apart evaluate.
+func (s *Set) Check(
+	ctx context.Context, planJSON []byte, asks func(module string),
+) (runnerapi.PolicyResult, error) {
+	return s.check(ctx, planJSON, limits{timeLimit, memoryLimit, asks})
 }
 
 // limits are for one check.
 type limits struct {
 	time   time.Duration
 	memory uint64
-	// asks is called for each module before it is evaluated.
-	asks func(module string)
+	asks   func(module string)
 }
 
 func (s *Set) check(parent context.Context, planJSON []byte, most limits) (runnerapi.PolicyResult, error) {
@@ -116,9 +104,12 @@ func (s *Set) check(parent context.Context, planJSON []byte, most limits) (runne
 
 // guarded asks one policy. What goes wrong with it is a finding: a policy that cannot be evaluated denies. An error is
 // why it was cut off.
-func guarded(ctx context.Context, module string, ask func() ([]runnerapi.Finding, error)) (findings []runnerapi.Finding, err error) {
+func guarded(
+	ctx context.Context, module string, ask func() ([]runnerapi.Finding, error),
+) (findings []runnerapi.Finding, err error) {
 	deny := func(why any) []runnerapi.Finding {
-		return []runnerapi.Finding{{Policy: module, Action: runnerapi.Deny, Message: fmt.Sprintf("it cannot be evaluated: %v", why)}}
+		message := fmt.Sprintf("it cannot be evaluated: %v", why)
+		return []runnerapi.Finding{{Policy: module, Action: runnerapi.Deny, Message: message}}
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -183,7 +174,8 @@ func summarize(checked int32, all []runnerapi.Finding) runnerapi.PolicyResult {
 		}
 	}
 	slices.SortFunc(all, func(a, b runnerapi.Finding) int {
-		return cmp.Or(strings.Compare(a.Action, b.Action), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Message, b.Message))
+		return cmp.Or(
+			strings.Compare(a.Action, b.Action), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Message, b.Message))
 	})
 	return runnerapi.PolicyResult{Checked: checked, Findings: all}.Cut(mostFindings)
 }

@@ -29,7 +29,7 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := set.Check(t.Context(), plan)
+	v, err := set.Check(t.Context(), plan, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func check(t *testing.T, modules ...string) runnerapi.PolicyResult {
 	return v
 }
 
-// unhurried is Check with time enough on any machine: what is said does not depend on that.
+// unhurried is Set.Check with time enough on any machine: what is said does not depend on that.
 func unhurried(t *testing.T, set *Set) (runnerapi.PolicyResult, error) {
 	return set.check(t.Context(), []byte(plan), limits{10 * time.Minute, memoryLimit, func(string) {}})
 }
@@ -273,13 +273,13 @@ func TestWithoutPoliciesNothingIsChecked(t *testing.T) {
 func TestAPlanThatIsNoneIsAnError(t *testing.T) {
 	set := compile(t, "v.yaml", "validations: [{expression: \"true\"}]")
 	for _, text := range []string{"", "null", "[]", "{", "x"} {
-		if v, err := set.Check(t.Context(), []byte(text)); err == nil {
+		if v, err := set.Check(t.Context(), []byte(text), func(string) {}); err == nil {
 			t.Errorf("%q: %+v", text, v)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if v, err := set.Check(ctx, []byte(plan)); !errors.Is(err, context.Canceled) {
+	if v, err := set.Check(ctx, []byte(plan), func(string) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -437,7 +437,7 @@ func TestAPolicyReachesNoNetwork(t *testing.T) {
 	} {
 		set, err := Compile([]Module{{"a.rego", "package main\ndeny contains \"x\" if " + fmt.Sprintf(body, server.URL)}})
 		if err == nil {
-			_, _ = set.Check(t.Context(), []byte(plan))
+			_, _ = set.Check(t.Context(), []byte(plan), func(string) {})
 			t.Errorf("%s is there", body)
 		}
 	}

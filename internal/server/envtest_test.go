@@ -52,6 +52,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// evaluate asks policies in this process.
+func evaluate(ctx context.Context, modules []policy.Module, plan []byte) (runnerapi.PolicyResult, error) {
+	set, err := policy.Compile(modules)
+	if err != nil {
+		return runnerapi.PolicyResult{}, err
+	}
+	return set.Check(ctx, plan, func(string) {})
+}
+
 // world is a namespace with a Stack and a store that serves it over TLS.
 type world struct {
 	*testing.T
@@ -196,7 +205,7 @@ func (w *world) options(log *slog.Logger) server.Options {
 		Client: apiserver.Kube, Live: apiserver.Kube, Catalog: listing.NewCatalog(), State: w.state, Bucket: w.bucket,
 		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: w.documents.Get, Log: log,
 		Policies: policyeval.New(policyeval.Options{
-			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Evaluate: policy.Evaluate, Log: log,
+			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Evaluate: evaluate, Log: log,
 		}),
 		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 			return w.fakes.outputs, w.fakes.stack, nil

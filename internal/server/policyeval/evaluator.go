@@ -60,7 +60,7 @@ type Options struct {
 	Bucket *bucket.Bucket
 	// Inputs returns the document of a Run's inputs, which has the policies of its Stack.
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
-	// Evaluate asks policies about a plan in the engine's JSON, as policy.Evaluate does.
+	// Evaluate asks policies about a plan in the engine's JSON, as Apart.Evaluate of the package policy does.
 	Evaluate func(ctx context.Context, modules []policy.Module, plan []byte) (runnerapi.PolicyResult, error)
 	// Metrics count the results of policies; nil for none.
 	Metrics *servermetrics.Metrics

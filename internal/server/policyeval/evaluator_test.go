@@ -60,9 +60,18 @@ func newCourt(t *testing.T) *court {
 	c.Evaluator = New(Options{
 		Live: c.live, Namespace: "cairn-system", Bucket: b, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Inputs:   func(context.Context, string) (inputs.Document, error) { return c.doc, nil },
-		Evaluate: policy.Evaluate, Now: func() time.Time { return c.now },
+		Evaluate: evaluate, Now: func() time.Time { return c.now },
 	})
 	return c
+}
+
+// evaluate asks policies in this process.
+func evaluate(ctx context.Context, modules []policy.Module, plan []byte) (runnerapi.PolicyResult, error) {
+	set, err := policy.Compile(modules)
+	if err != nil {
+		return runnerapi.PolicyResult{}, err
+	}
+	return set.Check(ctx, plan, func(string) {})
 }
 
 // own gives the Stack a policy, by "file=text".
@@ -263,7 +272,7 @@ func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 		if strings.HasPrefix(modules[0].Name, "slow") {
 			<-slow.Done()
 		}
-		return policy.Evaluate(ctx, modules, plan)
+		return evaluate(ctx, modules, plan)
 	}
 	c.own("slow", fine)
 	doc := c.doc
