@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -76,7 +77,9 @@ type packer struct {
 func (p *packer) pack(ctx context.Context, i item) error {
 	switch {
 	case i.kind == KindSymlink:
-		return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: i.path, Linkname: i.target, Mode: 0o777, Format: tar.FormatPAX})
+		return p.tar.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeSymlink, Name: i.path, Linkname: i.target, Mode: 0o777, Format: tar.FormatPAX,
+		})
 	case i.pointer != nil:
 		content, err := os.Open(p.m.objectPath(i.pointer.oid))
 		if err != nil {
@@ -97,7 +100,8 @@ func (p *packer) file(i item, size int64, content io.Reader) error {
 	if i.kind == KindExec {
 		mode = 0o755
 	}
-	if err := p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: i.path, Mode: mode, Size: size, Format: tar.FormatPAX}); err != nil {
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: i.path, Mode: mode, Size: size, Format: tar.FormatPAX}
+	if err := p.tar.WriteHeader(header); err != nil {
 		return err
 	}
 	_, err := io.CopyN(p.tar, content, size)
@@ -107,20 +111,13 @@ func (p *packer) file(i item, size int64, content io.Reader) error {
 // checkPath rejects a path that the runner rejects.
 func checkPath(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) || len(name) > mostPath {
-		return fail(ErrContent, "%.200q cannot be a path in an archive: UTF-8, at most %d bytes, without . and "+
-			"..", name, mostPath)
+		return fail(ErrContent, "%.200q cannot be a path in an archive: UTF-8, at most %d bytes, without . and ..",
+			name, mostPath)
 	}
 	return nil
 }
 
-func (g *gathering) names() []string {
-	names := make([]string, 0, len(g.items))
-	for name := range g.items {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (g *gathering) names() []string { return slices.Sorted(maps.Keys(g.items)) }
 
 // gathering finds all files of an archive, submodules included.
 type gathering struct {

@@ -9,63 +9,50 @@ import (
 	"unicode"
 )
 
-// Errors by what is to be done about them. Each that this package returns is at most one of them, see Reason.
+// Errors by what is to be done about them. Each that this package returns is at most one of them.
 var (
 	// ErrAuthentication means that the remote rejects the credentials: correct them.
-	ErrAuthentication = errors.New("authentication failed")
+	ErrAuthentication error = &kind{"authentication failed", "AuthenticationFailed"}
 	// ErrHostKey means that an SSH server's key is not among known_hosts, or is another one: find out which is right.
-	ErrHostKey = errors.New("host key unknown")
+	ErrHostKey error = &kind{"host key unknown", "HostKeyUnknown"}
 	// ErrCertificate means that an HTTPS server's certificate is from a certificate authority that is not trusted:
 	// set ca.crt.
-	ErrCertificate = errors.New("certificate not trusted")
+	ErrCertificate error = &kind{"certificate not trusted", "CertificateUntrusted"}
 	// ErrRedirect means that the remote is elsewhere now. Credentials are not taken there: correct the URL.
-	ErrRedirect = errors.New("redirected")
+	ErrRedirect error = &kind{"redirected", "Redirected"}
 	// ErrNotFound means that there is no such repository, or that those credentials must not know of it.
-	ErrNotFound = errors.New("repository not found")
+	ErrNotFound error = &kind{"repository not found", "RemoteNotFound"}
 	// ErrUnreachable means that the remote cannot be reached or is not well. It passes, mostly.
-	ErrUnreachable = errors.New("unreachable")
+	ErrUnreachable error = &kind{"unreachable", "Unreachable"}
 	// ErrNoRef means that there is no such branch, tag or commit, or that the commit cannot be had.
-	ErrNoRef = errors.New("no such ref")
+	ErrNoRef error = &kind{"no such ref", "RefNotFound"}
 	// ErrEmpty means that the mirror does not have what it should: none was fetched yet, or it was damaged. The
 	// next Fetch that succeeds gets it.
-	ErrEmpty = errors.New("not fetched")
+	ErrEmpty error = &kind{"not fetched", "NotFetched"}
 	// ErrTimeout means that it took too long.
-	ErrTimeout = errors.New("timeout")
+	ErrTimeout error = &kind{"timeout", "Timeout"}
 	// ErrConfig means that a URL, a Secret or .gitmodules is wrong: the message contains what to correct.
-	ErrConfig = errors.New("wrong configuration")
+	ErrConfig error = &kind{"wrong configuration", "ConfigurationInvalid"}
 	// ErrContent means that files cannot be put into an archive as they are: the message names them and the reason.
-	ErrContent = errors.New("content not usable")
+	ErrContent error = &kind{"content not usable", "ContentInvalid"}
 	// ErrTooLarge means that there is more than the limit.
-	ErrTooLarge = errors.New("too large")
+	ErrTooLarge error = &kind{"too large", "SourceTooLarge"}
 )
 
 var errEmpty = fail(ErrEmpty, "the repository was not fetched yet")
+
+// kind of an error, and its reason in a condition.
+type kind struct{ text, reason string }
+
+func (k *kind) Error() string { return k.text }
 
 // Reason is what an error is called in a condition: FetchFailed for one that has no name of its own, "" for nil.
 func Reason(err error) string {
 	if err == nil {
 		return ""
 	}
-	for _, known := range []struct {
-		err    error
-		reason string
-	}{
-		{ErrAuthentication, "AuthenticationFailed"},
-		{ErrHostKey, "HostKeyUnknown"},
-		{ErrCertificate, "CertificateUntrusted"},
-		{ErrRedirect, "Redirected"},
-		{ErrNotFound, "RemoteNotFound"},
-		{ErrUnreachable, "Unreachable"},
-		{ErrNoRef, "RefNotFound"},
-		{ErrEmpty, "NotFetched"},
-		{ErrTimeout, "Timeout"},
-		{ErrConfig, "ConfigurationInvalid"},
-		{ErrContent, "ContentInvalid"},
-		{ErrTooLarge, "SourceTooLarge"},
-	} {
-		if errors.Is(err, known.err) {
-			return known.reason
-		}
+	if k, ok := errors.AsType[*kind](err); ok {
+		return k.reason
 	}
 	return "FetchFailed"
 }
@@ -96,36 +83,48 @@ func stopped(ctx context.Context, what string) error {
 func signs() []sign {
 	return []sign{
 		{ErrHostKey, "the server's host key is not the one in known_hosts, or is not in there: check which key is right, " +
-			"then put it into known_hosts",
-			[]string{"host key verification failed", "host key is known for", "remote host identification has changed"}},
-		{ErrRedirect, "the server redirects to another URL, where credentials are not taken: put the final URL into the " +
-			"Repository",
-			[]string{"returned error: 301", "returned error: 302", "returned error: 303", "returned error: " +
-				"307", "returned error: 308"}},
-		{ErrAuthentication, "the server does not accept the credentials: correct them, or what they are allowed to read",
-			[]string{"authentication failed for", "returned error: 401", "returned error: 403", "permission denied " +
-				"(", "too many authentication failures", "invalid credentials"}},
-		{ErrAuthentication, "the server wants credentials: set them in the Secret of the Repository",
-			[]string{"could not read username", "could not read password"}},
+			"then put it into known_hosts", []string{
+			"host key verification failed", "host key is known for", "remote host identification has changed",
+		}},
+		{ErrRedirect, redirected, []string{
+			"returned error: 301", "returned error: 302", "returned error: 303", "returned error: 307", "returned error: 308",
+		}},
+		{ErrAuthentication, unauthorized, []string{
+			"authentication failed for", "returned error: 401", "returned error: 403", "permission denied (",
+			"too many authentication failures", "invalid credentials",
+		}},
+		{ErrAuthentication, "the server wants credentials: set them in the Secret of the Repository", []string{
+			"could not read username", "could not read password",
+		}},
 		{ErrNotFound, "there is no such repository, or the credentials do not show it: correct the URL or the credentials",
-			[]string{"returned error: 404", "returned error: 410", "repository not found", "does not appear to be a git " +
-				"repository", "project you were looking for could not be found", "fatal: repository '"}},
-		{ErrCertificate, "the server's certificate is from an authority that is not trusted: set ca.crt in the Secret",
-			[]string{"certificate verification failed", "ssl certificate problem", "ssl: no alternative certificate subject " +
-				"name", "certificate verify failed"}},
-		{ErrUnreachable, "the server cannot be reached",
-			[]string{"could not resolve", "failed to connect", "couldn't connect", "connection refused", "connection timed " +
-				"out", "no route to host", "network is unreachable"}},
-		{ErrUnreachable, "the server does not answer as it should; it may be down",
 			[]string{
-				"returned error: 429", "returned error: 5", "connection reset", "connection closed", "empty reply from " +
-					"server", "operation too slow",
-				"operation timed " +
-					"out", "early eof", "unexpected disconnect", "hung up unexpectedly", "recv failure", "gnutls_handshake", "ssl_error_syscall", "timeout, server",
+				"returned error: 404", "returned error: 410", "repository not found", "does not appear to be a git repository",
+				"project you were looking for could not be found", "fatal: repository '",
 			}},
+		{ErrCertificate, "the server's certificate is from an authority that is not trusted: set ca.crt in the Secret",
+			[]string{
+				"certificate verification failed", "ssl certificate problem", "ssl: no alternative certificate subject name",
+				"certificate verify failed",
+			}},
+		{ErrUnreachable, "the server cannot be reached", []string{
+			"could not resolve", "failed to connect", "couldn't connect", "connection refused", "connection timed out",
+			"no route to host", "network is unreachable",
+		}},
+		{ErrUnreachable, "the server does not answer as it should; it may be down", []string{
+			"returned error: 429", "returned error: 5", "connection reset", "connection closed", "empty reply from server",
+			"operation too slow", "operation timed out", "early eof", "unexpected disconnect", "hung up unexpectedly",
+			"recv failure", "gnutls_handshake", "ssl_error_syscall", "timeout, server",
+		}},
 		{ErrNoRef, "the repository has no such commit", []string{"not our ref", "request for unadvertised object"}},
 	}
 }
+
+// What to do about answers that git and servers of LFS give alike.
+const (
+	redirected = "the server redirects to another URL, where credentials are not taken: put the final URL into the " +
+		"Repository"
+	unauthorized = "the server does not accept the credentials: correct them, or what they are allowed to read"
+)
 
 type sign struct {
 	kind   error
@@ -162,7 +161,8 @@ func serverAnswer(said string) string {
 	var lines []string
 	for line := range strings.Lines(said) {
 		text, ok := strings.CutPrefix(line, "remote:")
-		if text = short(text); ok && strings.ContainsFunc(text, unicode.IsLetter) && !slices.Contains(lines, text) && len(lines) < mostServerLines {
+		if text = short(text); ok && strings.ContainsFunc(text, unicode.IsLetter) &&
+			!slices.Contains(lines, text) && len(lines) < mostServerLines {
 			lines = append(lines, text)
 		}
 	}
@@ -205,10 +205,9 @@ func damaged(said string) bool {
 			continue
 		}
 		for _, text := range []string{
-			"not a git repository", "loose object", "object file", "bad object", "bad tree object", "unable to read " +
-				"tree", "missing object", "missing blob",
-			"missing tree", "packfile", "corrupt", "bad config", "bad signature", "does not point to a valid " +
-				"object", "did not send all necessary objects",
+			"not a git repository", "loose object", "object file", "bad object", "bad tree object", "unable to read tree",
+			"missing object", "missing blob", "missing tree", "packfile", "corrupt", "bad config", "bad signature",
+			"does not point to a valid object", "did not send all necessary objects",
 		} {
 			if strings.Contains(line, text) {
 				return true

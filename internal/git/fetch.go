@@ -25,7 +25,10 @@ type FetchOptions struct {
 // any other error they are those of the last fetch that succeeded; if ctx ended while commits were fetched, Refs
 // shows which.
 func (m *Mirror) Fetch(ctx context.Context, remote Remote, o FetchOptions) error {
-	if err := checkFetch(remote); err != nil {
+	if _, err := parseRemote(remote.URL); err != nil {
+		return err
+	}
+	if err := remote.Auth.check(); err != nil {
 		return err
 	}
 	f, err := m.board(remote, o)
@@ -39,13 +42,6 @@ func (m *Mirror) Fetch(ctx context.Context, remote Remote, o FetchOptions) error
 		m.queue.leave(f)
 		return stopped(ctx, "fetch "+remote.URL)
 	}
-}
-
-func checkFetch(remote Remote) error {
-	if err := CheckURL(remote.URL); err != nil {
-		return err
-	}
-	return remote.Auth.check()
 }
 
 // board joins a fetch that has not begun, or starts one.

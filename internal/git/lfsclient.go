@@ -115,13 +115,11 @@ func (c *lfsClient) do(req *http.Request) (*http.Response, error) {
 	answer.Body.Close()
 	switch status := answer.StatusCode; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return nil, fail(ErrAuthentication, "the server does not accept the credentials: correct them, or what they are "+
-			"allowed to read")
+		return nil, fail(ErrAuthentication, unauthorized)
 	case status == http.StatusNotFound:
 		return nil, fail(ErrNotFound, "the server has no LFS for this repository, or the credentials do not show it")
 	case status/100 == 3:
-		return nil, fail(ErrRedirect, "the server redirects to another URL, where credentials are not taken: put the "+
-			"final URL into the Repository")
+		return nil, fail(ErrRedirect, redirected)
 	case status >= 500 || status == http.StatusTooManyRequests:
 		return nil, fail(ErrUnreachable, "the server answers %d; it may be down", status)
 	default:

@@ -204,7 +204,7 @@ func TestTheMachinesConfigurationIsNotSeen(t *testing.T) {
 	}
 }
 
-// A guard beneath CheckURL: if a URL came by it, git itself would refuse.
+// A guard beneath parseRemote: if a URL came by it, git itself would refuse.
 func TestGitItselfRunsNoOtherProtocol(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Options{})

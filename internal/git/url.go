@@ -11,13 +11,6 @@ import (
 
 const maxURL = 2000
 
-// CheckURL rejects all but https://host/path, http://host/path, ssh://user@host/path and user@host:path: what would
-// run a program (ext::), read the machine (file://, a path), be taken for an option, or hold a credential.
-func CheckURL(rawURL string) error {
-	_, err := parseRemote(rawURL)
-	return err
-}
-
 // remoteURL is a URL taken apart.
 type remoteURL struct {
 	// scheme is https, http or ssh.
@@ -31,11 +24,15 @@ type remoteURL struct {
 	scp  bool
 }
 
+// parseRemote rejects all but https://host/path, http://host/path, ssh://user@host/path and user@host:path: what would
+// run a program (ext::), read the machine (file://, a path), be taken for an option, or hold a credential.
 func parseRemote(raw string) (remoteURL, error) {
 	switch {
 	case raw == "" || len(raw) > maxURL:
 		return remoteURL{}, fail(ErrConfig, "the URL has %d characters: 1 to %d", len(raw), maxURL)
-	case strings.ContainsFunc(raw, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar }):
+	case strings.ContainsFunc(raw, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar
+	}):
 		return remoteURL{}, fail(ErrConfig, "the URL has a space or a control character in it")
 	case strings.HasPrefix(raw, "-"):
 		return remoteURL{}, fail(ErrConfig, "the URL begins with a dash")

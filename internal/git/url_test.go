@@ -10,7 +10,7 @@ func TestAURLIsHTTPOrSSHAndHoldsNoCredential(t *testing.T) {
 		"https://github.com/org/infra", "https://github.com/org/infra.git", "http://git.local:8080/x", "https://[::1]:8443/x", "https://example.org/a%20b",
 		"ssh://git@github.com/org/infra.git", "ssh://example.org:2222/x", "git@github.com:org/infra.git", "org-1@example.org:infra", "git@example.org:/srv/git/x",
 	} {
-		if err := CheckURL(url); err != nil {
+		if _, err := parseRemote(url); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -23,7 +23,7 @@ func TestAURLIsHTTPOrSSHAndHoldsNoCredential(t *testing.T) {
 		"https://example.org/x?a=b", "https://example.org/x#a", "https://exam$ple.org/x", "ssh://git@$(id)/x", "ssh://`id`@host/x", "host:x", "git@host::x",
 		"https://example.org/" + strings.Repeat("x", 2000), "https://%zz@" + canary,
 	} {
-		err := CheckURL(url)
+		_, err := parseRemote(url)
 		if err == nil {
 			t.Errorf("%q is taken", url)
 		} else if Reason(err) != "ConfigurationInvalid" || strings.Contains(err.Error(), canary) {
@@ -35,7 +35,7 @@ func TestAURLIsHTTPOrSSHAndHoldsNoCredential(t *testing.T) {
 // What is wrong with it would be said in other words otherwise, which do not tell what git was kept from.
 func TestAURLThatBeginsWithADashIsSaidTo(t *testing.T) {
 	for _, url := range []string{"-oProxyCommand=id", "--upload-pack=id", "-o@h:x"} {
-		if err := CheckURL(url); err == nil || !strings.Contains(err.Error(), "begins with a dash") {
+		if _, err := parseRemote(url); err == nil || !strings.Contains(err.Error(), "begins with a dash") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
