@@ -145,18 +145,23 @@ func withDefaults(u *url.URL) *url.URL {
 }
 
 // explain turns a driver's error into ours.
-func explain(what, key string, err error) error {
+func explain(operation, key string, err error) error {
 	var told interface{ ErrorCode() string } // as S3 answers
 	code := ""
 	if errors.As(err, &told) {
 		code = told.ErrorCode()
+	}
+	what := operation
+	if operation == opExists {
+		what = "look for"
 	}
 	switch kind := gcerrors.Code(err); {
 	case code == "NoSuchBucket", kind == gcerrors.NotFound && (what == opWrite || what == opList):
 		return fmt.Errorf("%s %s: %w", what, key, ErrNoBucket)
 	case kind == gcerrors.NotFound:
 		return fmt.Errorf("%s %s: %w", what, key, ErrNotFound)
-	case kind == gcerrors.PermissionDenied, code == "SignatureDoesNotMatch", code == "InvalidAccessKeyId", code == "ExpiredToken":
+	case kind == gcerrors.PermissionDenied,
+		code == "SignatureDoesNotMatch", code == "InvalidAccessKeyId", code == "ExpiredToken":
 		return fmt.Errorf("%s %s: %w: %w", what, key, ErrDenied, err)
 	default:
 		return fmt.Errorf("%s %s: %w", what, key, err)

@@ -49,11 +49,7 @@ func (b *Bucket) DeletePrefix(ctx context.Context, dir string) error {
 func (b *Bucket) remove(ctx context.Context, key string) error {
 	b.young.looked.Remove(key)
 	began := time.Now()
-	err := b.blobs.Delete(ctx, key)
-	if err != nil {
-		err = explain(opDelete, key, err)
-	}
-	b.metrics.count(opDelete, began, err)
+	err := b.result(opDelete, key, began, b.blobs.Delete(ctx, key))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -120,11 +116,7 @@ func (b *Bucket) page(
 		began := time.Now()
 		objects, next, err = b.blobs.ListPage(ctx, token, pageSize, &blob.ListOptions{Prefix: prefix})
 		moved := errors.Is(err, fs.ErrNotExist)
-		if err != nil {
-			err = explain(opList, dir, err)
-		}
-		b.metrics.count(opList, began, err)
-		if !moved {
+		if err = b.result(opList, dir, began, err); !moved {
 			break
 		}
 	}

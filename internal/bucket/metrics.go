@@ -35,14 +35,24 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 				"the caller) or failed.",
 		}, []string{"operation", "result"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cairn_bucket_operation_duration_seconds", Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
-			Help: "Duration of operations on the bucket; of a read until its first byte.",
+			Name:    "cairn_bucket_operation_duration_seconds",
+			Help:    "Duration of operations on the bucket; of a read until its first byte.",
+			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"operation"}),
 	}
 }
 
 // Measure has a bucket counted. It is called before the bucket is used.
 func (b *Bucket) Measure(m *Metrics) { b.metrics = m }
+
+// result counts an operation on a key, and returns its error as ours.
+func (b *Bucket) result(operation, key string, began time.Time, err error) error {
+	if err != nil {
+		err = explain(operation, key, err)
+	}
+	b.metrics.count(operation, began, err)
+	return err
+}
 
 func (m *Metrics) count(operation string, began time.Time, err error) {
 	if m == nil {

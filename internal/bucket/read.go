@@ -33,27 +33,30 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	sealed, err := b.blobs.NewReader(ctx, key, nil)
-	if err != nil {
-		err = explain(opRead, key, err)
-	}
-	b.metrics.count(opRead, began, err)
+	source, sealed, err := b.sealed(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	source := &failing{r: sealed}
 	clear, err := age.Decrypt(source, b.keys.Identities...)
 	if err == nil {
 		return opened{clear, source, sealed}, nil
 	}
-	var mismatch *age.NoIdentityMatchError
-	if errors.As(err, &mismatch) {
+	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
 		err = ErrWrongKey
 	} else {
 		err = source.blame(err)
 	}
 	return nil, errors.Join(fmt.Errorf("read %s: %w", key, err), sealed.Close())
+}
+
+// sealed begins to read what is kept under a key, as it is.
+func (b *Bucket) sealed(ctx context.Context, key string) (*failing, io.Closer, error) {
+	began := time.Now()
+	sealed, err := b.blobs.NewReader(ctx, key, nil)
+	if err = b.result(opRead, key, began, err); err != nil {
+		return nil, nil, err
+	}
+	return &failing{r: sealed}, sealed, nil
 }
 
 // opened reads in clear and closes what is below.
@@ -86,11 +89,7 @@ func (b *Bucket) Exists(ctx context.Context, key string) (bool, error) {
 	}
 	began := time.Now()
 	there, err := b.blobs.Exists(ctx, key)
-	if err != nil {
-		err = explain("look for", key, err)
-	}
-	b.metrics.count(opExists, began, err)
-	return there, err
+	return there, b.result(opExists, key, began, err)
 }
 
 // listEvery is how often Reachable lists, since stores charge for a list as for a write.
@@ -108,11 +107,8 @@ func (b *Bucket) Reachable(ctx context.Context) error {
 		return nil
 	}
 	_, _, err := b.blobs.ListPage(ctx, blob.FirstPageToken, 1, &blob.ListOptions{Prefix: nothing + "/"})
-	if err != nil {
-		err = explain(opList, nothing, err)
-	} else {
+	if err == nil {
 		b.listed.Store(began.UnixNano())
 	}
-	b.metrics.count(opList, began, err)
-	return err
+	return b.result(opList, nothing, began, err)
 }

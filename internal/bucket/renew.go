@@ -110,11 +110,7 @@ func (b *Bucket) Renew(ctx context.Context, key string) error {
 func (b *Bucket) look(ctx context.Context, key string) (Object, error) {
 	began := time.Now()
 	found, err := b.blobs.Attributes(ctx, key)
-	if err != nil {
-		err = explain("look for", key, err)
-	}
-	b.metrics.count(opExists, began, err)
-	if err != nil {
+	if err = b.result(opExists, key, began, err); err != nil {
 		return Object{}, err
 	}
 	return Object{Key: key, Size: found.Size, At: found.ModTime}, nil
@@ -122,17 +118,11 @@ func (b *Bucket) look(ctx context.Context, key string) (Object, error) {
 
 // again writes what is kept under a key once more, as it is.
 func (b *Bucket) again(ctx context.Context, key string) (err error) {
-	began := time.Now()
-	sealed, err := b.blobs.NewReader(ctx, key, nil)
-	if err != nil {
-		err = explain(opRead, key, err)
-	}
-	b.metrics.count(opRead, began, err)
+	source, sealed, err := b.sealed(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sealed.Close()) }()
-	source := &failing{r: sealed}
 	return b.write(ctx, key, source, true, func(w io.Writer) error {
 		_, err := io.Copy(w, source)
 		return err
