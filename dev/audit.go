@@ -10,10 +10,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// AuditPolicy keeps the writes and nothing else, as Writes reads them. Reviews and tokens are asked for with a create, but nothing
-// is written; and that a node lives is of interest to nobody.
+// AuditPolicy keeps the writes and nothing else, as Writes reads them. Reviews and tokens are asked for with a create,
+// but nothing is written; and that a node lives is of interest to nobody.
 const AuditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -62,7 +65,8 @@ type Request struct {
 }
 
 // Writes lists the writes in an audit log that were answered at or after since, the oldest first, and that match; a nil
-// match takes all. A write comes into the log right after its answer, so who has just seen its effect may be a moment early.
+// match takes all. A write comes into the log right after its answer, so who has just seen its effect may be a moment
+// early.
 func Writes(path string, since time.Time, match func(Write) bool) ([]Write, error) {
 	return Requests(path, since, func(r Request) bool { return r.writes() && (match == nil || match(r)) })
 }
@@ -102,45 +106,25 @@ func Requests(path string, since time.Time, match func(Request) bool) ([]Request
 
 // parseRequest reads one line of the log: an audit.k8s.io/v1 Event.
 func parseRequest(line []byte) (Request, error) {
-	type user struct {
-		Username string `json:"username"`
-	}
-	var event struct {
-		Verb             string    `json:"verb"`
-		User             user      `json:"user"`
-		ImpersonatedUser *user     `json:"impersonatedUser"`
-		UserAgent        string    `json:"userAgent"`
-		RequestURI       string    `json:"requestURI"`
-		StageTimestamp   time.Time `json:"stageTimestamp"`
-		ObjectRef        struct {
-			APIGroup    string `json:"apiGroup"`
-			Resource    string `json:"resource"`
-			Subresource string `json:"subresource"`
-			Namespace   string `json:"namespace"`
-			Name        string `json:"name"`
-		} `json:"objectRef"`
-		ResponseStatus struct {
-			Code int `json:"code"`
-		} `json:"responseStatus"`
-	}
+	var event auditv1.Event
 	if err := json.Unmarshal(line, &event); err != nil {
 		return Request{}, err
 	}
+	user, object, response := event.User, auditv1.ObjectReference{}, metav1.Status{}
 	if event.ImpersonatedUser != nil {
-		event.User = *event.ImpersonatedUser
+		user = *event.ImpersonatedUser
+	}
+	if event.ObjectRef != nil {
+		object = *event.ObjectRef
+	}
+	if event.ResponseStatus != nil {
+		response = *event.ResponseStatus
 	}
 	path, _, _ := strings.Cut(event.RequestURI, "?")
 	return Request{
-		User:        event.User.Username,
-		UserAgent:   event.UserAgent,
-		Verb:        event.Verb,
-		Group:       event.ObjectRef.APIGroup,
-		Resource:    event.ObjectRef.Resource,
-		Subresource: event.ObjectRef.Subresource,
-		Namespace:   event.ObjectRef.Namespace,
-		Name:        event.ObjectRef.Name,
-		Path:        path,
-		Time:        event.StageTimestamp,
-		Code:        event.ResponseStatus.Code,
+		User: user.Username, UserAgent: event.UserAgent, Verb: event.Verb,
+		Group: object.APIGroup, Resource: object.Resource, Subresource: object.Subresource,
+		Namespace: object.Namespace, Name: object.Name,
+		Path: path, Time: event.StageTimestamp.Time, Code: int(response.Code),
 	}, nil
 }

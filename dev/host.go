@@ -20,14 +20,11 @@ const runMakeTools = "run make tools first"
 // BinDir is where `make tools` puts etcd, kube-apiserver, kube-controller-manager, kubectl and tofu: $CAIRN_BIN, or
 // cairn/bin in the user's cache folder.
 func BinDir() (string, error) {
-	dir, err := tools.Dir()
+	path, err := tools.Path(apiServer)
 	if err != nil {
 		return "", err
 	}
-	if !exists(filepath.Join(dir, apiServer)) {
-		return "", fmt.Errorf("no %s in %s: %s", apiServer, dir, runMakeTools)
-	}
-	return dir, nil
+	return filepath.Dir(path), nil
 }
 
 // lock keeps a data folder to one control plane. The kernel gives the lock back when this process ends, however it does.

@@ -50,7 +50,7 @@ func (p *pod) runContainer(ctx context.Context, c *corev1.Container, state *core
 // environment makes the container's environment, however long it takes until all that it needs is there. It returns false
 // when the pod has to end first.
 func (p *pod) environment(ctx context.Context, c *corev1.Container, state *corev1.ContainerState) (env map[string]string, ok bool) {
-	names := references{map[string]bool{}, map[string]bool{}}
+	names := references{}
 	names.environment(c)
 	ok = retry(p.term, longestWait, func() bool {
 		var err error

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // environ is the environment that a container's spec asks for, before paths are rewritten. The errors are those of a real
@@ -29,25 +30,21 @@ func environ(pod *corev1.Pod, c *corev1.Container, in *inputs) (map[string]strin
 
 // addAll adds each key of a ConfigMap or Secret.
 func addAll(vars map[string]string, from corev1.EnvFromSource, in *inputs) error {
+	var of reference
+	var optional *bool
 	switch {
 	case from.ConfigMapRef != nil:
-		cm, err := in.configMap(from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
-		if err != nil {
-			return err
-		}
-		for k, v := range cm.Data {
-			vars[from.Prefix+k] = v
-		}
+		of, optional = reference{configMap, from.ConfigMapRef.Name}, from.ConfigMapRef.Optional
 	case from.SecretRef != nil:
-		s, err := in.secret(from.SecretRef.Name, from.SecretRef.Optional)
-		if err != nil {
-			return err
-		}
-		for k, v := range s.Data {
-			vars[from.Prefix+k] = string(v)
-		}
+		of, optional = reference{secret, from.SecretRef.Name}, from.SecretRef.Optional
+	default:
+		return nil
 	}
-	return nil
+	c, err := in.get(of, optional)
+	for k, v := range c.data {
+		vars[from.Prefix+k] = string(v)
+	}
+	return err
 }
 
 // valueOf is the value of one variable; ok is false when it comes from something optional that is not there.
@@ -63,28 +60,27 @@ func valueOf(pod *corev1.Pod, e corev1.EnvVar, in *inputs, vars map[string]strin
 		return value, true, nil
 	case from.ConfigMapKeyRef != nil:
 		ref := from.ConfigMapKeyRef
-		cm, err := in.configMap(ref.Name, ref.Optional)
-		if err != nil {
-			return "", false, err
-		}
-		value, ok := cm.Data[ref.Key]
-		if !ok && !isTrue(ref.Optional) {
-			return "", false, fmt.Errorf("couldn't find key %v in ConfigMap %v/%v", ref.Key, pod.Namespace, ref.Name)
-		}
-		return value, ok, nil
+		return keyOf(pod, in, reference{configMap, ref.Name}, "ConfigMap", ref.Key, ref.Optional)
 	case from.SecretKeyRef != nil:
 		ref := from.SecretKeyRef
-		s, err := in.secret(ref.Name, ref.Optional)
-		if err != nil {
-			return "", false, err
-		}
-		value, ok := s.Data[ref.Key]
-		if !ok && !isTrue(ref.Optional) {
-			return "", false, fmt.Errorf("couldn't find key %v in Secret %v/%v", ref.Key, pod.Namespace, ref.Name)
-		}
-		return string(value), ok, nil
+		return keyOf(pod, in, reference{secret, ref.Name}, "Secret", ref.Key, ref.Optional)
 	}
 	return "", false, fmt.Errorf("variable %s has a source that the kubelet of cairn dev does not know", e.Name)
+}
+
+// keyOf is the value of a key of an object, whose kind messages write so.
+func keyOf(
+	pod *corev1.Pod, in *inputs, of reference, kind, key string, optional *bool,
+) (value string, ok bool, err error) {
+	c, err := in.get(of, optional)
+	if err != nil {
+		return "", false, err
+	}
+	data, ok := c.data[key]
+	if !ok && !ptr.Deref(optional, false) {
+		return "", false, fmt.Errorf("couldn't find key %v in %s %v/%v", key, kind, pod.Namespace, of.name)
+	}
+	return string(data), ok, nil
 }
 
 // field reads a field of the pod that the downward API offers.
@@ -105,5 +101,3 @@ func field(pod *corev1.Pod, path string) (string, bool) {
 	}
 	return "", false
 }
-
-func isTrue(b *bool) bool { return b != nil && *b }

@@ -12,10 +12,10 @@ import (
 // what the pods of these tests may refer to.
 func someInputs() *inputs {
 	in := newInputs()
-	in.secrets["db"] = &corev1.Secret{Data: map[string][]byte{"user": []byte("alice"), "password": []byte("hunter2")}}
-	in.configMaps["site"] = &corev1.ConfigMap{
-		Data:       map[string]string{"zone": "eu-1", "main.tf": "code"},
-		BinaryData: map[string][]byte{"blob": {0, 1}},
+	in.found[reference{secret, "db"}] = content{data: map[string][]byte{"user": []byte("alice"), "password": []byte("hunter2")}}
+	in.found[reference{configMap, "site"}] = content{
+		data:   map[string][]byte{"zone": []byte("eu-1"), "main.tf": []byte("code")},
+		binary: map[string][]byte{"blob": {0, 1}},
 	}
 	return in
 }

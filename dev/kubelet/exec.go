@@ -63,10 +63,8 @@ func (p *pod) enter(container string) (in *inside, leave func()) {
 }
 
 func (k *Kubelet) serveExec(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("container")
-	p := k.find(r.PathValue("namespace"), r.PathValue("pod"))
-	if p == nil || !p.has(name) {
-		http.Error(w, fmt.Sprintf("container %q of pod %q is not on this node", name, r.PathValue("pod")), http.StatusNotFound)
+	p, name := k.asked(w, r)
+	if p == nil {
 		return
 	}
 	command := r.URL.Query()["command"]

@@ -10,77 +10,79 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 )
 
-// inputs are the objects of its namespace that a pod refers to, as far as they were found. They are read once each, so that
-// all containers of a pod see the same.
+// inputs are the objects of its namespace that a pod refers to, as far as they were found. They are read once each, so
+// that all containers of a pod see the same.
 type inputs struct {
-	mu         sync.Mutex
-	secrets    map[string]*corev1.Secret
-	configMaps map[string]*corev1.ConfigMap
+	mu    sync.Mutex
+	found map[reference]content
 }
 
-func newInputs() *inputs {
-	return &inputs{secrets: map[string]*corev1.Secret{}, configMaps: map[string]*corev1.ConfigMap{}}
-}
+// reference names an object: its kind, as a real kubelet writes it, and its name.
+type reference struct{ kind, name string }
 
-func (in *inputs) secret(name string, optional *bool) (*corev1.Secret, error) {
+// Kinds of objects.
+const (
+	secret    = "secret"
+	configMap = "configmap"
+)
+
+// content of an object. The binary data of a ConfigMap is for volumes only.
+type content struct{ data, binary map[string][]byte }
+
+func newInputs() *inputs { return &inputs{found: map[reference]content{}} }
+
+// get returns an object, or an empty one that is optional.
+func (in *inputs) get(of reference, optional *bool) (content, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if s, ok := in.secrets[name]; ok {
-		return s, nil
+	c, ok := in.found[of]
+	if !ok && !ptr.Deref(optional, false) {
+		return c, fmt.Errorf("%s %q not found", of.kind, of.name)
 	}
-	if isTrue(optional) {
-		return &corev1.Secret{}, nil
-	}
-	return nil, fmt.Errorf("secret %q not found", name)
+	return c, nil
 }
 
-func (in *inputs) configMap(name string, optional *bool) (*corev1.ConfigMap, error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if cm, ok := in.configMaps[name]; ok {
-		return cm, nil
-	}
-	if isTrue(optional) {
-		return &corev1.ConfigMap{}, nil
-	}
-	return nil, fmt.Errorf("configmap %q not found", name)
-}
-
-// fetch reads those of the named objects that were not found yet, all at once. One that does not exist is no error here: it
-// may be optional.
+// fetch reads those of the named objects that were not found yet, all at once. One that does not exist is no error
+// here: it may be optional.
 func (in *inputs) fetch(ctx context.Context, api kubernetes.Interface, namespace string, names references) error {
 	var g errgroup.Group
-	for name := range names.secrets {
-		if _, err := in.secret(name, nil); err == nil {
+	for of := range names {
+		if _, err := in.get(of, nil); err == nil {
 			continue
 		}
 		g.Go(func() error {
-			s, err := api.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+			c, err := of.read(ctx, api, namespace)
 			if err == nil {
 				in.mu.Lock()
 				defer in.mu.Unlock()
-				in.secrets[name] = s
-			}
-			return found(err)
-		})
-	}
-	for name := range names.configMaps {
-		if _, err := in.configMap(name, nil); err == nil {
-			continue
-		}
-		g.Go(func() error {
-			cm, err := api.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
-			if err == nil {
-				in.mu.Lock()
-				defer in.mu.Unlock()
-				in.configMaps[name] = cm
+				in.found[of] = c
 			}
 			return found(err)
 		})
 	}
 	return g.Wait()
+}
+
+func (of reference) read(ctx context.Context, api kubernetes.Interface, namespace string) (content, error) {
+	if of.kind == secret {
+		s, err := api.CoreV1().Secrets(namespace).Get(ctx, of.name, metav1.GetOptions{})
+		if err != nil {
+			return content{}, err
+		}
+		return content{data: s.Data}, nil
+	}
+	cm, err := api.CoreV1().ConfigMaps(namespace).Get(ctx, of.name, metav1.GetOptions{})
+	if err != nil {
+		return content{}, err
+	}
+	c := content{data: map[string][]byte{}, binary: cm.BinaryData}
+	for k, v := range cm.Data {
+		c.data[k] = []byte(v)
+	}
+	return c, nil
 }
 
 func found(err error) error {
@@ -90,14 +92,12 @@ func found(err error) error {
 	return err
 }
 
-// references are the names of Secrets and ConfigMaps.
-type references struct {
-	secrets, configMaps map[string]bool
-}
+// references are names of Secrets and ConfigMaps.
+type references map[reference]bool
 
 // referencesOf lists all that a pod refers to in volumes and environments.
 func referencesOf(spec *corev1.PodSpec) references {
-	r := references{map[string]bool{}, map[string]bool{}}
+	r := references{}
 	for i := range spec.Volumes {
 		r.volume(&spec.Volumes[i])
 	}
@@ -107,22 +107,24 @@ func referencesOf(spec *corev1.PodSpec) references {
 	return r
 }
 
+func (r references) add(kind, name string) { r[reference{kind, name}] = true }
+
 func (r references) volume(v *corev1.Volume) {
 	if v.Secret != nil {
-		r.secrets[v.Secret.SecretName] = true
+		r.add(secret, v.Secret.SecretName)
 	}
 	if v.ConfigMap != nil {
-		r.configMaps[v.ConfigMap.Name] = true
+		r.add(configMap, v.ConfigMap.Name)
 	}
 	if v.Projected == nil {
 		return
 	}
 	for _, s := range v.Projected.Sources {
 		if s.Secret != nil {
-			r.secrets[s.Secret.Name] = true
+			r.add(secret, s.Secret.Name)
 		}
 		if s.ConfigMap != nil {
-			r.configMaps[s.ConfigMap.Name] = true
+			r.add(configMap, s.ConfigMap.Name)
 		}
 	}
 }
@@ -130,10 +132,10 @@ func (r references) volume(v *corev1.Volume) {
 func (r references) environment(c *corev1.Container) {
 	for _, from := range c.EnvFrom {
 		if from.SecretRef != nil {
-			r.secrets[from.SecretRef.Name] = true
+			r.add(secret, from.SecretRef.Name)
 		}
 		if from.ConfigMapRef != nil {
-			r.configMaps[from.ConfigMapRef.Name] = true
+			r.add(configMap, from.ConfigMapRef.Name)
 		}
 	}
 	for _, e := range c.Env {
@@ -141,10 +143,10 @@ func (r references) environment(c *corev1.Container) {
 			continue
 		}
 		if ref := e.ValueFrom.SecretKeyRef; ref != nil {
-			r.secrets[ref.Name] = true
+			r.add(secret, ref.Name)
 		}
 		if ref := e.ValueFrom.ConfigMapKeyRef; ref != nil {
-			r.configMaps[ref.Name] = true
+			r.add(configMap, ref.Name)
 		}
 	}
 }

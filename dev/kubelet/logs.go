@@ -10,9 +10,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/cert"
 )
 
@@ -70,10 +72,8 @@ func (s *logServer) serve(ctx context.Context) error {
 }
 
 func (k *Kubelet) serveLog(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("container")
-	p := k.find(r.PathValue("namespace"), r.PathValue("pod"))
-	if p == nil || !p.has(name) {
-		http.Error(w, fmt.Sprintf("container %q of pod %q is not on this node", name, r.PathValue("pod")), http.StatusNotFound)
+	p, name := k.asked(w, r)
+	if p == nil {
 		return
 	}
 	want, err := parseLogQuery(r.URL.Query())
@@ -92,14 +92,16 @@ func (k *Kubelet) serveLog(w http.ResponseWriter, r *http.Request) {
 	_ = want.copy(r.Context(), w, log, p.logEnded(name))
 }
 
-// has says whether the pod has a container of that name.
-func (p *pod) has(container string) bool {
-	for _, c := range containersOf(&p.obj.Spec) {
-		if c.Name == container {
-			return true
-		}
+// asked is the pod, and its container, that a request is for. It answers one for what is not on this node.
+func (k *Kubelet) asked(w http.ResponseWriter, r *http.Request) (*pod, string) {
+	name, p := r.PathValue("container"), k.find(r.PathValue("namespace"), r.PathValue("pod"))
+	named := func(c *corev1.Container) bool { return c.Name == name }
+	if p == nil || !slices.ContainsFunc(containersOf(&p.obj.Spec), named) {
+		why := fmt.Sprintf("container %q of pod %q is not on this node", name, r.PathValue("pod"))
+		http.Error(w, why, http.StatusNotFound)
+		return nil, ""
 	}
-	return false
+	return p, name
 }
 
 // openLog notes, before the log is there, that a container will write to it until the channel is closed.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // file is one file of a volume.
@@ -16,13 +17,16 @@ type file struct {
 	mode fs.FileMode
 }
 
-// filesOf are the files of a volume: a pure function of the pod and what it refers to. The errors are those of a real kubelet.
+// filesOf are the files of a volume: a pure function of the pod and what it refers to. The errors are those of a real
+// kubelet.
 func filesOf(pod *corev1.Pod, v *corev1.Volume, in *inputs, tokens map[tokenRequest]string) ([]file, error) {
 	switch {
 	case v.Secret != nil:
-		return secretFiles(in, v.Secret.SecretName, v.Secret.Items, v.Secret.Optional, modeOf(v.Secret.DefaultMode))
+		of := reference{secret, v.Secret.SecretName}
+		return objectFiles(in, of, v.Secret.Items, v.Secret.Optional, modeOf(v.Secret.DefaultMode))
 	case v.ConfigMap != nil:
-		return configMapFiles(in, v.ConfigMap.Name, v.ConfigMap.Items, v.ConfigMap.Optional, modeOf(v.ConfigMap.DefaultMode))
+		of := reference{configMap, v.ConfigMap.Name}
+		return objectFiles(in, of, v.ConfigMap.Items, v.ConfigMap.Optional, modeOf(v.ConfigMap.DefaultMode))
 	case v.DownwardAPI != nil:
 		return fieldFiles(pod, v.DownwardAPI.Items, modeOf(v.DownwardAPI.DefaultMode))
 	case v.Projected != nil:
@@ -31,7 +35,9 @@ func filesOf(pod *corev1.Pod, v *corev1.Volume, in *inputs, tokens map[tokenRequ
 	return nil, nil // emptyDir
 }
 
-func projectedFiles(pod *corev1.Pod, p *corev1.ProjectedVolumeSource, in *inputs, tokens map[tokenRequest]string) ([]file, error) {
+func projectedFiles(
+	pod *corev1.Pod, p *corev1.ProjectedVolumeSource, in *inputs, tokens map[tokenRequest]string,
+) ([]file, error) {
 	var all []file
 	mode := modeOf(p.DefaultMode)
 	for _, s := range p.Sources {
@@ -39,9 +45,9 @@ func projectedFiles(pod *corev1.Pod, p *corev1.ProjectedVolumeSource, in *inputs
 		var err error
 		switch {
 		case s.Secret != nil:
-			files, err = secretFiles(in, s.Secret.Name, s.Secret.Items, s.Secret.Optional, mode)
+			files, err = objectFiles(in, reference{secret, s.Secret.Name}, s.Secret.Items, s.Secret.Optional, mode)
 		case s.ConfigMap != nil:
-			files, err = configMapFiles(in, s.ConfigMap.Name, s.ConfigMap.Items, s.ConfigMap.Optional, mode)
+			files, err = objectFiles(in, reference{configMap, s.ConfigMap.Name}, s.ConfigMap.Items, s.ConfigMap.Optional, mode)
 		case s.DownwardAPI != nil:
 			files, err = fieldFiles(pod, s.DownwardAPI.Items, mode)
 		case s.ServiceAccountToken != nil:
@@ -59,29 +65,19 @@ func projectedFiles(pod *corev1.Pod, p *corev1.ProjectedVolumeSource, in *inputs
 	return all, nil
 }
 
-func secretFiles(in *inputs, name string, items []corev1.KeyToPath, optional *bool, mode fs.FileMode) ([]file, error) {
-	s, err := in.secret(name, optional)
+// objectFiles makes a file of each key of an object, or of each item.
+func objectFiles(
+	in *inputs, of reference, items []corev1.KeyToPath, optional *bool, mode fs.FileMode,
+) ([]file, error) {
+	c, err := in.get(of, optional)
 	if err != nil {
 		return nil, err
 	}
-	return keyFiles(s.Data, items, isTrue(optional), mode, "references non-existent secret key: %s")
-}
-
-func configMapFiles(in *inputs, name string, items []corev1.KeyToPath, optional *bool, mode fs.FileMode) ([]file, error) {
-	cm, err := in.configMap(name, optional)
-	if err != nil {
-		return nil, err
+	data := maps.Clone(c.binary)
+	if data == nil {
+		data = map[string][]byte{}
 	}
-	data := map[string][]byte{}
-	maps.Copy(data, cm.BinaryData)
-	for k, v := range cm.Data {
-		data[k] = []byte(v)
-	}
-	return keyFiles(data, items, isTrue(optional), mode, "references non-existent config key: %s")
-}
-
-// keyFiles makes a file of each key, or of each item.
-func keyFiles(data map[string][]byte, items []corev1.KeyToPath, optional bool, mode fs.FileMode, missing string) ([]file, error) {
+	maps.Copy(data, c.data)
 	var files []file
 	if len(items) == 0 {
 		for _, k := range slices.Sorted(maps.Keys(data)) {
@@ -91,11 +87,12 @@ func keyFiles(data map[string][]byte, items []corev1.KeyToPath, optional bool, m
 	}
 	for _, item := range items {
 		content, ok := data[item.Key]
+		if !ok && ptr.Deref(optional, false) {
+			continue
+		}
 		if !ok {
-			if optional {
-				continue
-			}
-			return nil, fmt.Errorf(missing, item.Key)
+			kind := map[string]string{secret: "secret", configMap: "config"}[of.kind]
+			return nil, fmt.Errorf("references non-existent %s key: %s", kind, item.Key)
 		}
 		f := file{item.Path, content, mode}
 		if item.Mode != nil {
