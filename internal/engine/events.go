@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"io"
 	"path"
 	"regexp"
@@ -87,26 +84,11 @@ func ReadEvents(r io.Reader) (Events, error) { return FollowEvents(r, nil) }
 // FollowEvents is ReadEvents while the engine still writes them. It calls onDone for each change that an apply has
 // done.
 func FollowEvents(r io.Reader, onDone func(Done)) (Events, error) {
-	var all Events
-	tell := notifier{onDone: onDone}
-	lines := bufio.NewReaderSize(r, 64<<10)
-	for {
-		line, err := readLine(lines)
-		if len(line) > 0 {
-			var e event
-			if json.Unmarshal(line, &e) == nil {
-				all.add(e)
-				tell.of(e)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			all.Changes.sort()
-			return all, nil
-		}
-		if err != nil {
-			return all, err
-		}
-	}
+	l := NewListener(io.Discard)
+	l.Notify(onDone)
+	_, err := io.Copy(l, r)
+	events, bad := l.Close()
+	return events, cmp.Or(err, bad)
 }
 
 func (all *Events) add(e event) {
@@ -138,22 +120,6 @@ func (all *Events) add(e event) {
 			all.Changed = map[string]bool{}
 		}
 		all.Changed[e.Hook.Resource.Address] = true
-	}
-}
-
-// readLine returns the next line, or nothing for one that is too long.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for long := false; ; {
-		part, err := r.ReadSlice('\n')
-		if long = long || len(line)+len(part) > longestEvent; long {
-			line = nil
-		} else {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
 	}
 }
 

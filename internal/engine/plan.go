@@ -2,6 +2,7 @@ package engine
 
 import (
 	"archive/zip"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -71,10 +72,7 @@ func (all *Changes) add(c change) {
 
 func (all Changes) sort() {
 	slices.SortStableFunc(all, func(a, b ResourceChange) int {
-		if d := slices.Index(gravest, a.Action) - slices.Index(gravest, b.Action); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Address, b.Address)
+		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action), strings.Compare(a.Address, b.Address))
 	})
 }
 
@@ -115,17 +113,28 @@ func (c Counts) Changed() int32 { return c.Add + c.Change + c.Destroy - c.Replac
 
 // String summarizes the counts. Example: "3 to add, 1 to change, 1 to destroy (1 to replace)".
 func (c Counts) String() string {
+	destroy := "to destroy"
+	if c.Replace > 0 {
+		destroy += fmt.Sprintf(" (%d to replace)", c.Replace)
+	}
+	return listCounts([]count{
+		{c.Add, "to add"}, {c.Change, "to change"}, {c.Destroy, destroy}, {c.Import, "to import"}, {c.Forget, "to forget"},
+		{c.Move, "to move"},
+	})
+}
+
+// count is a number and what was counted.
+type count struct {
+	n    int32
+	what string
+}
+
+// listCounts lists those that are not zero.
+func listCounts(all []count) string {
 	var words []string
-	for _, w := range []struct {
-		n    int32
-		word string
-	}{{c.Add, "add"}, {c.Change, "change"}, {c.Destroy, "destroy"}, {c.Import, "import"}, {c.Forget, "forget"}, {c.Move, "move"}} {
-		if w.n == 0 {
-			continue
-		}
-		words = append(words, fmt.Sprintf("%d to %s", w.n, w.word))
-		if w.word == "destroy" && c.Replace > 0 {
-			words[len(words)-1] += fmt.Sprintf(" (%d to replace)", c.Replace)
+	for _, c := range all {
+		if c.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", c.n, c.what))
 		}
 	}
 	return strings.Join(words, ", ")
@@ -133,19 +142,9 @@ func (c Counts) String() string {
 
 // String summarizes what was done. Example: "3 added, 1 changed".
 func (s Summary) String() string {
-	var words []string
-	for _, w := range []struct {
-		n    int32
-		word string
-	}{{s.Add, "added"}, {s.Change, "changed"}, {s.Remove, "destroyed"}, {s.Import, "imported"}, {s.Forget, "forgotten"}} {
-		if w.n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", w.n, w.word))
-		}
-	}
-	if len(words) == 0 {
-		return "no resource changed"
-	}
-	return strings.Join(words, ", ")
+	return cmp.Or(listCounts([]count{
+		{s.Add, "added"}, {s.Change, "changed"}, {s.Remove, "destroyed"}, {s.Import, "imported"}, {s.Forget, "forgotten"},
+	}), "no resource changed")
 }
 
 // largestLockFile is more than any lock file needs.
