@@ -26,9 +26,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-version"
@@ -107,8 +109,8 @@ func New(o Options) (*Releases, error) {
 		o.Observe = func(bool, error) {}
 	}
 	r := &Releases{
-		observe: o.Observe, makers: makers(), sources: map[Product]source{}, keys: map[Product]sigverify.Keys{}, unsigned: map[Product]bool{},
-		largest: largestArchive,
+		observe: o.Observe, makers: makers(), sources: map[Product]source{}, keys: map[Product]sigverify.Keys{},
+		unsigned: map[Product]bool{}, largest: largestArchive,
 		lists: newCache[[]*version.Version](o.Now, listTime, func(err error) time.Duration {
 			if err != nil {
 				return listRest
@@ -143,20 +145,12 @@ func New(o Options) (*Releases, error) {
 
 // configure applies the options of each product.
 func (r *Releases) configure(o Options) error {
-	for p := range o.Mirrors {
-		if _, err := r.maker(p); err != nil {
-			return err
-		}
-	}
-	for p := range o.Keys {
+	for _, p := range slices.Concat(o.Unsigned, slices.Collect(maps.Keys(o.Mirrors)), slices.Collect(maps.Keys(o.Keys))) {
 		if _, err := r.maker(p); err != nil {
 			return err
 		}
 	}
 	for _, p := range o.Unsigned {
-		if _, err := r.maker(p); err != nil {
-			return err
-		}
 		r.unsigned[p] = true
 	}
 	client := careful(o.Client)

@@ -172,8 +172,8 @@ func (w web) get(ctx context.Context, address string) (body, error) {
 // withoutQuery leaves the query out of the address that an error names: the query of a redirect may contain a
 // credential.
 func withoutQuery(err error) error {
-	var asked *url.Error
-	if !errors.As(err, &asked) {
+	asked, ok := errors.AsType[*url.Error](err)
+	if !ok {
 		return err
 	}
 	u, bad := url.Parse(asked.URL)
