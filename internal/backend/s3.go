@@ -1,11 +1,13 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +72,8 @@ func makeBucket(ctx context.Context, c *buckets.Client, name, region string) (ma
 	}
 	ask := &buckets.CreateBucketInput{Bucket: &name}
 	if region != "us-east-1" { // which S3 takes no constraint for
-		ask.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(region)}
+		at := types.BucketLocationConstraint(region)
+		ask.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: at}
 	}
 	if _, err = c.CreateBucket(ctx, ask); err != nil {
 		return nil, describe(err, "make bucket %s", name)
@@ -120,15 +123,16 @@ func makeBucket(ctx context.Context, c *buckets.Client, name, region string) (ma
 
 func makeTable(ctx context.Context, c *dynamodb.Client, name string) (made []string, err error) {
 	_, err = c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
-	var missing *tables.ResourceNotFoundException
-	if err == nil || !errors.As(err, &missing) {
+	if _, missing := errors.AsType[*tables.ResourceNotFoundException](err); !missing {
 		return nil, describe(err, "look for table %s", name)
 	}
 	_, err = c.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: tables.BillingModePayPerRequest,
-		AttributeDefinitions: []tables.AttributeDefinition{{AttributeName: aws.String(lockID), AttributeType: tables.ScalarAttributeTypeS}},
-		KeySchema:            []tables.KeySchemaElement{{AttributeName: aws.String(lockID), KeyType: tables.KeyTypeHash}},
-		SSESpecification:     &tables.SSESpecification{Enabled: aws.Bool(true)},
+		AttributeDefinitions: []tables.AttributeDefinition{
+			{AttributeName: aws.String(lockID), AttributeType: tables.ScalarAttributeTypeS},
+		},
+		KeySchema:        []tables.KeySchemaElement{{AttributeName: aws.String(lockID), KeyType: tables.KeyTypeHash}},
+		SSESpecification: &tables.SSESpecification{Enabled: aws.Bool(true)},
 	})
 	if err != nil {
 		return nil, describe(err, "make table %s", name)
@@ -139,8 +143,7 @@ func makeTable(ctx context.Context, c *dynamodb.Client, name string) (made []str
 
 // status is what a server answered; 0 when it did not.
 func status(err error) int {
-	var answered *smithyhttp.ResponseError
-	if errors.As(err, &answered) {
+	if answered, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return answered.HTTPStatusCode()
 	}
 	return 0
@@ -174,7 +177,8 @@ func (e *Error) Error() string { return e.Message }
 
 // ForUser reports whether a retry would get the same answer, so that a user has to act.
 func (e *Error) ForUser() bool {
-	return 400 <= e.Status && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Status != http.StatusRequestTimeout && e.Status != http.StatusConflict
+	passes := []int{http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusConflict}
+	return 400 <= e.Status && e.Status < 500 && !slices.Contains(passes, e.Status)
 }
 
 // arguments of an s3 backend, as far as they are about how to reach it.
@@ -212,24 +216,13 @@ func (a arguments) flag(name string) bool {
 func (a arguments) endpoint(service, older string, environ []string) string {
 	var all map[string]string
 	_ = json.Unmarshal(a.Values["endpoints"], &all)
-	for _, at := range []string{
-		all[service], a.text(older), variable(environ, "AWS_ENDPOINT_URL_"+strings.ToUpper(service)), variable(environ, "AWS_ENDPOINT_URL"),
-	} {
-		if at != "" {
-			return at
-		}
-	}
-	return ""
+	own := variable(environ, "AWS_ENDPOINT_URL_"+strings.ToUpper(service))
+	return cmp.Or(all[service], a.text(older), own, variable(environ, "AWS_ENDPOINT_URL"))
 }
 
 // aws is how the engine would reach it: the arguments, then the environment, then what the pod has.
 func (a arguments) aws(ctx context.Context, environ []string) (aws.Config, error) {
-	region := a.text("region")
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION"} {
-		if region == "" {
-			region = variable(environ, name)
-		}
-	}
+	region := cmp.Or(a.text("region"), variable(environ, "AWS_REGION"), variable(environ, "AWS_DEFAULT_REGION"))
 	options := []func(*config.LoadOptions) error{config.WithRegion(region)}
 	if profile := a.text("profile"); profile != "" {
 		options = append(options, config.WithSharedConfigProfile(profile))
@@ -239,7 +232,8 @@ func (a arguments) aws(ctx context.Context, environ []string) (aws.Config, error
 	}
 	id, key, token := a.text("access_key"), a.text("secret_key"), a.text("token")
 	if id == "" {
-		id, key, token = variable(environ, "AWS_ACCESS_KEY_ID"), variable(environ, "AWS_SECRET_ACCESS_KEY"), variable(environ, "AWS_SESSION_TOKEN")
+		id, key = variable(environ, "AWS_ACCESS_KEY_ID"), variable(environ, "AWS_SECRET_ACCESS_KEY")
+		token = variable(environ, "AWS_SESSION_TOKEN")
 	}
 	if id != "" {
 		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, key, token)))

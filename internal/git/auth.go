@@ -144,8 +144,6 @@ type apps struct {
 	token *ghinstallation.Transport
 }
 
-func newApps() *apps { return &apps{turn: make(chan struct{}, 1)} }
-
 // resolve converts an app's token to a password, which is how git sends it. Other credentials stay as they are.
 func (s *apps) resolve(ctx context.Context, a Auth) (Auth, error) {
 	if a.GitHubApp == nil {

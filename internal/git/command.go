@@ -131,8 +131,7 @@ func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 
 // explain converts a local call's error to a message for users. Calls that know a secret do it themselves.
 func explain(what string, err error) error {
-	var failed *gitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*gitError](err); ok {
 		return classify(what, failed.said, false)
 	}
 	return fmt.Errorf("%s: %w", what, err)

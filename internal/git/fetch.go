@@ -116,8 +116,7 @@ func (m *Mirror) checkWhole(ctx context.Context) error {
 		return nil
 	}
 	_, err := m.run(ctx, command{args: []string{"fsck", "--no-dangling", "--no-progress"}})
-	var failed *gitError
-	if errors.As(err, &failed) { // it stays suspect until it is renewed: the remote may be away
+	if _, failed := errors.AsType[*gitError](err); failed { // it stays suspect until it is renewed: the remote may be away
 		return errDamaged
 	}
 	if err == nil {
@@ -143,8 +142,8 @@ func (s *session) fetchRefs(ctx context.Context) (refs, error) {
 	}
 	refspecs := []string{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"}
 	err := s.fetch(ctx, append(refspecs, "+HEAD:"+remoteHead)...)
-	var failed *gitError
-	if errors.As(err, &failed) && strings.Contains(failed.said, "couldn't find remote ref HEAD") {
+	failed, ok := errors.AsType[*gitError](err)
+	if ok && strings.Contains(failed.said, "couldn't find remote ref HEAD") {
 		// An empty repository, or one whose default branch is gone.
 		if _, err := s.local(ctx, "update-ref", "-d", remoteHead); err != nil {
 			return refs{}, s.explain(err)
@@ -189,7 +188,8 @@ func (s *session) fetchHead(ctx context.Context) error {
 func parseHead(out string) string {
 	for line := range strings.Lines(out) {
 		target, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
-		if branch, symbolic := strings.CutPrefix(target, "ref: "); ok && symbolic && name == "HEAD" && strings.HasPrefix(branch, "refs/heads/") {
+		branch, symbolic := strings.CutPrefix(target, "ref: ")
+		if ok && symbolic && name == "HEAD" && strings.HasPrefix(branch, "refs/heads/") {
 			return branch
 		}
 	}
@@ -198,7 +198,10 @@ func parseHead(out string) string {
 
 // fetch calls git fetch. A ref that prevents another (a, then a/b) is removed first, which --atomic would not do.
 func (s *session) fetch(ctx context.Context, refspecs ...string) error {
-	args := []string{"fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--end-of-options", s.remote.URL}
+	args := []string{
+		"fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+		"--no-recurse-submodules", "--end-of-options", s.remote.URL,
+	}
 	_, err := s.run(ctx, append(args, refspecs...)...)
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,7 +115,9 @@ func (m *Mirror) keepObject(p pointer, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	digest, size, err := copyHashed(file, io.LimitReader(content, p.size+1))
+	sum := sha256.New()
+	size, err := io.Copy(io.MultiWriter(file, sum), io.LimitReader(content, p.size+1))
+	digest := hex.EncodeToString(sum.Sum(nil))
 	if err = errors.Join(err, file.Close()); err == nil && (digest != p.oid || size != p.size) {
 		err = fail(ErrContent, "the server's content differs from the pointer in git")
 	}
@@ -126,16 +127,7 @@ func (m *Mirror) keepObject(p pointer, content io.Reader) error {
 	if err == nil {
 		return nil
 	}
-	if gone := os.Remove(file.Name()); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-		err = errors.Join(err, gone)
-	}
-	return err
-}
-
-func copyHashed(w io.Writer, r io.Reader) (digest string, size int64, err error) {
-	sum := sha256.New()
-	size, err = io.Copy(io.MultiWriter(w, sum), r)
-	return hex.EncodeToString(sum.Sum(nil)), size, err
+	return errors.Join(err, os.Remove(file.Name()))
 }
 
 // mostPointer is how large a pointer may be, by LFS's specification.

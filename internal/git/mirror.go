@@ -92,8 +92,11 @@ func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open mirror: %w", err)
 	}
-	m := &Mirror{dir: dir, o: o, number: o.Trees.opened.Add(1), roots: roots, beside: map[string]*Mirror{}, queue: newQueue(), apps: newApps()}
-	m.readers = newReaders(m)
+	m := &Mirror{
+		dir: dir, o: o, number: o.Trees.opened.Add(1), roots: roots, beside: map[string]*Mirror{},
+		queue: &queue{turn: make(chan struct{}, 1)}, apps: &apps{turn: make(chan struct{}, 1)},
+	}
+	m.readers = &readers{m: m, turns: make(chan struct{}, mostReaders)}
 	if err := m.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("open mirror: %w", err)
 	}
@@ -140,8 +143,7 @@ func (m *Mirror) prepare(ctx context.Context) error {
 		return err
 	}
 	known, err := m.readRefs(ctx, repository)
-	var broken *gitError
-	if errors.As(err, &broken) {
+	if _, broken := errors.AsType[*gitError](err); broken {
 		return os.RemoveAll(m.path(repository))
 	}
 	m.publish(known)

@@ -26,8 +26,6 @@ type flight struct {
 	err     error
 }
 
-func newQueue() *queue { return &queue{turn: make(chan struct{}, 1)} }
-
 // join a flight that has not begun, or create one: then began is true, and the caller must run it.
 func (q *queue) join(remote Remote, o FetchOptions, cancel context.CancelFunc) (f *flight, began bool) {
 	q.mu.Lock()

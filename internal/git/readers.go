@@ -53,8 +53,8 @@ type missing struct{ name string }
 func (e *missing) Error() string { return fmt.Sprintf("object %s is not in the mirror", e.name) }
 
 func isMissing(err error) bool {
-	var e *missing
-	return errors.As(err, &e)
+	_, is := errors.AsType[*missing](err)
+	return is
 }
 
 // Blob returns the content of a file. ErrTooLarge when it has more than limit bytes, ErrEmpty when nothing
@@ -79,8 +79,6 @@ func (r *readers) read(ctx context.Context, name, kind string, limit int64) (obj
 	})
 	return o, err
 }
-
-func newReaders(m *Mirror) *readers { return &readers{m: m, turns: make(chan struct{}, mostReaders)} }
 
 // stream returns an object to a function, which need not read all of it.
 func (r *readers) stream(

@@ -133,8 +133,7 @@ func (s secret) ssh() (Auth, error) {
 // plainIdentity is the private key as ssh reads it without asking for a passphrase.
 func (a Auth) plainIdentity() ([]byte, error) {
 	key, err := ssh.ParseRawPrivateKey(a.Identity)
-	var encrypted *ssh.PassphraseMissingError
-	if errors.As(err, &encrypted) {
+	if _, encrypted := errors.AsType[*ssh.PassphraseMissingError](err); encrypted {
 		if a.Passphrase == "" {
 			return nil, fail(ErrConfig, "the Secret's key identity is encrypted: set its passphrase in password")
 		}

@@ -85,11 +85,11 @@ func (m *Mirror) submodules(ctx context.Context, tree *Tree) (map[string]string,
 		return nil, fail(ErrConfig, "there is no .gitmodules in the root of the repository")
 	}
 	out, err := m.run(ctx, command{args: []string{"config", "--no-includes", "--blob=" + file.ID, "--null", "--get-regexp", `^submodule\..*\.(path|url)$`}})
-	var failed *gitError
-	if errors.As(err, &failed) && failed.said != "" {
+	failed, ok := errors.AsType[*gitError](err)
+	if ok && failed.said != "" {
 		return nil, fail(ErrConfig, ".gitmodules cannot be read: %s", mainLine(failed.said))
 	}
-	if err != nil && failed == nil {
+	if err != nil && !ok {
 		return nil, err
 	}
 	return parseSubmodules(out), nil
@@ -127,9 +127,8 @@ func (m *Mirror) besideTree(ctx context.Context, remote Remote, commit string) (
 		return beside, tree, err
 	}
 	err = beside.Fetch(ctx, remote, FetchOptions{Commits: []string{commit}})
-	var missing *missingCommits
-	if errors.As(err, &missing) && missing.cause != nil { // the remote may have it, so there is nothing to correct
-		err = missing.cause
+	if missing, ok := errors.AsType[*missingCommits](err); ok && missing.cause != nil {
+		err = missing.cause // the remote may have it, so there is nothing to correct
 	}
 	if err != nil {
 		return nil, nil, err

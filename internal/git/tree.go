@@ -78,7 +78,10 @@ func parseTree(id string, listing []byte, most int) (*Tree, error) {
 			return nil, fail(ErrTooLarge, "a commit with more than %d files and directories: take a smaller repository", most)
 		}
 		t.weight += entryWeight + len(line)
-		parent := parentOf(e.Path)
+		parent := path.Dir(e.Path)
+		if parent == "." {
+			parent = ""
+		}
 		t.dirs[parent] = append(t.dirs[parent], e)
 		if e.Kind == KindDir && t.dirs[e.Path] == nil {
 			t.dirs[e.Path] = nil
@@ -111,13 +114,6 @@ func parseEntry(line string) (Entry, error) {
 		e.Kind = KindFile
 	}
 	return e, nil
-}
-
-func parentOf(name string) string {
-	if parent := path.Dir(name); parent != "." {
-		return parent
-	}
-	return ""
 }
 
 // Entry returns what is at a path; "" is the root.
@@ -194,7 +190,7 @@ func (m *Mirror) Tree(ctx context.Context, id string) (*Tree, error) {
 		listing, err := m.run(ctx, command{args: []string{"ls-tree", "-r", "-t", "-z", "--full-tree", root}})
 		if err != nil {
 			// That it is too large, or took too long, is no fault of the mirror.
-			if failed := (*gitError)(nil); errors.As(err, &failed) {
+			if _, failed := errors.AsType[*gitError](err); failed {
 				m.suspect.Store(true)
 			}
 			return nil, explain("list "+id, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
 )
@@ -69,18 +70,10 @@ func clean(err error) error {
 	case *json.SyntaxError:
 		return fmt.Errorf("not JSON at byte %d", e.Offset)
 	case *json.UnmarshalTypeError:
-		return fmt.Errorf("unexpected %s at byte %d", firstWord(e.Value), e.Offset)
+		what, _, _ := strings.Cut(e.Value, " ")
+		return fmt.Errorf("unexpected %s at byte %d", what, e.Offset)
 	}
 	return fmt.Errorf("not as expected")
-}
-
-func firstWord(s string) string {
-	for i, r := range s {
-		if r == ' ' {
-			return s[:i]
-		}
-	}
-	return s
 }
 
 // declarations are what a module of the configuration declares of variables, its own and those of the modules it

@@ -109,7 +109,8 @@ func (p *printer) bold(s string) string { return p.paint(bold, s) }
 
 // signed puts the symbol of a change before a line, in a column of its own.
 func (p *printer) signed(indent int, symbol, color, line string) {
-	p.line(strings.TrimRight(fmt.Sprintf("%*s%s %s", indent-utf8.RuneCountInString(symbol), "", p.paint(color, symbol), line), " "))
+	blank := indent - utf8.RuneCountInString(symbol)
+	p.line(strings.TrimRight(fmt.Sprintf("%*s%s %s", blank, "", p.paint(color, symbol), line), " "))
 }
 
 func (p *printer) change(c Change) {
@@ -136,16 +137,13 @@ func (p *printer) change(c Change) {
 	}
 	p.attributes(c.Attributes, c.Action)
 	if c.Unchanged > 0 && c.Action != Import && c.Action != Move && c.Action != Delete {
-		p.line(fmt.Sprintf("      # %s unchanged", counted(c.Unchanged, "attribute")))
+		noun := "attributes"
+		if c.Unchanged == 1 {
+			noun = "attribute"
+		}
+		p.line(fmt.Sprintf("      # %d %s unchanged", c.Unchanged, noun))
 	}
 	p.line("")
-}
-
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func (p *printer) attributes(all []Attribute, action string) {

@@ -1,6 +1,7 @@
-// Package policy asks policies about a plan: modules of Open Policy Agent with the conventions of conftest, and validations
-// in CEL. It is pure: policies reach neither network nor clock nor environment, and their result for a plan is always the same.
-// Policies are not trusted: they can end a process or keep it busy for ever, so an Apart has one of its own for it.
+// Package policy asks policies about a plan: modules of Open Policy Agent with the conventions of conftest, and
+// validations in CEL. It is pure: policies reach neither network nor clock nor environment, and their result for a plan
+// is always the same. Policies are not trusted: they can end a process or keep it busy for ever, so an Apart has one of
+// its own for it.
 package policy
 
 import (
@@ -82,8 +83,7 @@ func Compile(modules []Module) (set *Set, err error) {
 	var wrong []*Invalid
 	for _, group := range groups {
 		rules, checked, err := readRules(group)
-		var invalid *Invalid
-		if errors.As(err, &invalid) {
+		if invalid, ok := errors.AsType[*Invalid](err); ok {
 			wrong = append(wrong, invalid)
 		} else if err != nil {
 			return nil, err

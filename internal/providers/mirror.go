@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,7 +123,10 @@ func New(o Options) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mirror{Options: o, registry: registry, lists: weightedlru.New[Provider, known](mostLists, weightedlru.EntryOverhead), hashed: hashed, pulls: semaphore.NewWeighted(mostPulls)}
+	m := &Mirror{
+		Options: o, registry: registry, hashed: hashed, pulls: semaphore.NewWeighted(mostPulls),
+		lists: weightedlru.New[Provider, known](mostLists, weightedlru.EntryOverhead),
+	}
 	if err := m.open(); err != nil {
 		m.closeFolders()
 		return nil, fmt.Errorf("mirror of providers: %w", err)
@@ -170,7 +174,7 @@ func (m *Mirror) asks(p Provider) error {
 	switch {
 	case m.Offline:
 		return fmt.Errorf("%s: %w, which is offline", p, ErrNotFound)
-	case !allowed(m.Hosts, p.Hostname):
+	case len(m.Hosts) > 0 && !slices.Contains(m.Hosts, p.Hostname):
 		return fmt.Errorf("%s: %w, which takes none from %s", p, ErrNotFound, p.Hostname)
 	}
 	return nil

@@ -3,7 +3,6 @@ package providers
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,11 +58,6 @@ func isHost(name string) bool {
 		}
 	}
 	return true
-}
-
-// allowed reports whether a list has a host. An empty list has all.
-func allowed(hosts []string, host string) bool {
-	return len(hosts) == 0 || slices.Contains(hosts, host)
 }
 
 // Platform is an operating system and a processor, as Go names them.

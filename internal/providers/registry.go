@@ -135,8 +135,7 @@ func (r registry) open(ctx context.Context, u *url.URL) (*http.Response, error) 
 	answer, err := r.client.Do(request)
 	if err != nil {
 		over()
-		var asked *url.Error
-		if errors.As(err, &asked) { // its text has the query too, which may contain a credential
+		if asked, ok := errors.AsType[*url.Error](err); ok { // its text has the query too, which may contain a credential
 			err = asked.Err
 		}
 		return nil, fmt.Errorf("ask %s: %w", where(u), err)
