@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,14 +51,8 @@ func (a *attempt) apply(ctx, podCtx context.Context) error {
 	if a.allSaved = a.saved(); !a.allSaved {
 		a.flush(podCtx, journal)
 	}
-	if lost != nil {
-		return lost
-	}
-	if err != nil {
+	if err := cmp.Or(lost, err, unfollowed); err != nil {
 		return err
-	}
-	if unfollowed != nil {
-		return unfollowed
 	}
 	a.proxy.AllowWrites(false)
 	err = a.runHooks(ctx, "apply", after)

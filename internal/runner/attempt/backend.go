@@ -80,9 +80,8 @@ func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error
 		return nil, runnerapi.Followed{}, err
 	}
 	followed, err := a.client.Follow(ctx, a.backendType, data)
-	var said *runnerapi.Error
 	rejections := []int{http.StatusConflict, http.StatusBadRequest, http.StatusForbidden}
-	if errors.As(err, &said) && slices.Contains(rejections, said.Code) {
+	if said, ok := errors.AsType[*runnerapi.Error](err); ok && slices.Contains(rejections, said.Code) {
 		return nil, followed, &engine.Rejection{Reason: strings.ReplaceAll(said.Message, "<stack>", a.order.Stack)}
 	}
 	if err != nil {
@@ -153,8 +152,7 @@ func (a *attempt) lockState(ctx context.Context) error {
 		return err
 	}
 	said, err := a.client.State(ctx, "LOCK", "", lock)
-	var refused *runnerapi.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*runnerapi.Error](err); ok {
 		var holder stateproxy.Lock
 		if json.Unmarshal([]byte(refused.Message), &holder) == nil && holder.Info != "" {
 			err = errors.New(holder.Info)

@@ -122,8 +122,7 @@ func (a *attempt) createBackend(ctx context.Context, config backend.Config) (bac
 	for _, what := range made {
 		fmt.Fprintf(a.text, "backend %s: %s\n", plugin.Name(), a.clean(what))
 	}
-	var said *backend.Error
-	if errors.As(err, &said) && said.ForUser() {
+	if said, ok := errors.AsType[*backend.Error](err); ok && said.ForUser() {
 		return rest, &engine.Rejection{Reason: fmt.Sprintf("spec.backend.create: %s", a.clean(said.Error()))}
 	}
 	if err != nil {

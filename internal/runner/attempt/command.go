@@ -109,15 +109,10 @@ func (a *attempt) leftSealed(ctx context.Context) (int, error) {
 
 // commandDid returns the message of a script that succeeded.
 func (a *attempt) commandDid(h hook) string {
-	text := "by " + h.called()
-	switch {
-	case a.changed == nil:
-	case *a.changed == 1:
-		text += ": 1 resource changed"
-	default:
-		text += fmt.Sprintf(": %d resources changed", *a.changed)
+	if a.changed == nil {
+		return "by " + h.called()
 	}
-	return text
+	return "by " + h.called() + ": " + counted(int(*a.changed), "resource") + " changed"
 }
 
 // commandFailed returns why a script failed. An error of its engine is transient, as in an apply without a script,

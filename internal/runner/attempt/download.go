@@ -22,8 +22,7 @@ const largestEngine = 1 << 30
 // fetchEngine downloads an engine from the server; why is the reason for not using the image's.
 func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why string) error {
 	release, err := a.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH, a.onDownload())
-	var away *unreachableError
-	if errors.As(err, &away) {
+	if away, ok := errors.AsType[*unreachableError](err); ok {
 		return fmt.Errorf("%s; %w", why, away)
 	}
 	if code := runnerapi.Code(err); code == http.StatusUnprocessableEntity || code == http.StatusFailedDependency {

@@ -3,7 +3,6 @@ package attempt
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -68,7 +67,7 @@ func (a *attempt) environment() []string {
 		tmp = "/tmp"
 	}
 	own = append(own, "TMPDIR="+tmp)
-	if !a.backend().Own() { // the engine's own backend may be of type http, and the proxy's password is for nothing else
+	if !a.backend().Own() { // the engine's own backend may be of type http; the proxy's password is for nothing else
 		own = append(own, a.proxy.Environment()...)
 	}
 	return slices.Concat(env, own, a.gitEnv, a.mirror.Environment())
@@ -112,7 +111,8 @@ func (a *attempt) aboutRun() ([]string, error) {
 		return nil, err
 	}
 	if bin != "" {
-		env = append(env, "PATH="+strings.TrimSuffix(bin+string(filepath.ListSeparator)+process.Variable(env, "PATH"), string(filepath.ListSeparator)))
+		const separator = string(filepath.ListSeparator)
+		env = append(env, "PATH="+strings.TrimSuffix(bin+separator+process.Variable(env, "PATH"), separator))
 	}
 	return append(env,
 		"CAIRN_ATTEMPT="+strconv.Itoa(int(a.order.Attempt)),
@@ -128,21 +128,20 @@ func (a *attempt) planEnvironment() []string {
 	if p == nil {
 		return nil
 	}
-	env := []string{"CAIRN_PLAN_DIGEST=" + p.Digest, planFile + "=" + a.work.Plan(), "CAIRN_PLAN_CHANGES=" + strconv.FormatBool(p.Changes)}
-	for _, file := range []struct{ name, path string }{{"CAIRN_PLAN_TEXT", a.work.PlanText()}, {"CAIRN_PLAN_JSON", a.work.PlanJSON()}} {
-		if _, err := os.Stat(file.path); err == nil {
-			env = append(env, file.name+"="+file.path)
+	env := []string{
+		"CAIRN_PLAN_DIGEST=" + p.Digest, planFile + "=" + a.work.Plan(),
+		"CAIRN_PLAN_CHANGES=" + strconv.FormatBool(p.Changes),
+	}
+	for _, file := range [][2]string{{"CAIRN_PLAN_TEXT", a.work.PlanText()}, {"CAIRN_PLAN_JSON", a.work.PlanJSON()}} {
+		if _, err := os.Stat(file[1]); err == nil {
+			env = append(env, file[0]+"="+file[1])
 		}
 	}
 	if p.counted {
-		for _, count := range []struct {
-			name string
-			n    int32
-		}{
-			{"ADD", p.Add}, {"CHANGE", p.Change}, {"DESTROY", p.Destroy}, {"REPLACE", p.Replace}, {"IMPORT", p.Import}, {"FORGET", p.Forget},
-		} {
-			env = append(env, fmt.Sprintf("CAIRN_PLAN_%s=%d", count.name, count.n))
-		}
+		n := func(n int32) string { return strconv.Itoa(int(n)) }
+		env = append(env,
+			"CAIRN_PLAN_ADD="+n(p.Add), "CAIRN_PLAN_CHANGE="+n(p.Change), "CAIRN_PLAN_DESTROY="+n(p.Destroy),
+			"CAIRN_PLAN_REPLACE="+n(p.Replace), "CAIRN_PLAN_IMPORT="+n(p.Import), "CAIRN_PLAN_FORGET="+n(p.Forget))
 	}
 	return env
 }
@@ -157,13 +156,13 @@ func (a *attempt) linkEngine() (string, error) {
 	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok && grunt.Engine != nil {
 		programs[grunt.Engine.Program()] = grunt.Path
 	}
-	if !slices.ContainsFunc([]string{"tofu", "terraform", "terragrunt"}, func(name string) bool { return programs[name] != "" }) {
+	if !slices.ContainsFunc(process.Engines, func(name string) bool { return programs[name] != "" }) {
 		return "", nil
 	}
 	if err := os.MkdirAll(a.work.Bin(), 0o700); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"tofu", "terraform", "terragrunt"} {
+	for _, name := range process.Engines {
 		link := filepath.Join(a.work.Bin(), name)
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err

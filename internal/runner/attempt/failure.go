@@ -36,8 +36,7 @@ var ErrStranded = errors.New("the state could be neither written nor rescued")
 
 // exitCode returns the exit code of the program that failed, if one did.
 func exitCode(err error) *int32 {
-	var failed *programError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*programError](err); ok {
 		return &failed.exitCode
 	}
 	return nil

@@ -141,8 +141,7 @@ func (a *attempt) ask(ctx context.Context, do call, most int) ([]byte, process.E
 // askBackend runs a command of the engine about the state in its own backend, and returns its answer.
 func (a *attempt) askBackend(ctx context.Context, args []string) ([]byte, error) {
 	answer, exit, err := a.ask(ctx, call{args: args}, runnerapi.LargestState)
-	var failed *programError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*programError](err); ok {
 		events := engine.Events{Errors: engine.ReadErrors(exit.Last)}
 		a.explainLocks(events.Errors)
 		failed.class = engine.Classify(engine.StepInit, int(exit.Code), events.Errors)

@@ -43,11 +43,7 @@ func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error 
 			refused = slices.Contains([]int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, code)
 			return result{}, fmt.Errorf("write the outputs: %w", err)
 		}
-		message := fmt.Sprintf("%d outputs", len(outputs))
-		if len(outputs) == 1 {
-			message = "1 output"
-		}
-		return result{message: message}, nil
+		return result{message: counted(len(outputs), "output")}, nil
 	})
 	if hookErr != nil {
 		return hookErr

@@ -196,12 +196,8 @@ func (a *attempt) checkPolicy(ctx context.Context) (result, error) {
 	if verdict.ApprovalRequired() > 0 {
 		message += ", approval required"
 	}
-	switch warned := verdict.Warned(); warned {
-	case 0:
-	case 1:
-		message += ", 1 warning"
-	default:
-		message += fmt.Sprintf(", %d warnings", warned)
+	if warned := verdict.Warned(); warned > 0 {
+		message += ", " + counted(warned, "warning")
 	}
 	return result{message: message}, nil
 }

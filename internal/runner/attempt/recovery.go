@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/recovery"
@@ -20,8 +21,8 @@ func (a *attempt) fetchJournal(ctx context.Context) error {
 		return nil
 	}
 	journal, err := a.client.Journal(ctx)
-	var rejected *runnerapi.Error
-	if errors.As(err, &rejected) && (rejected.Code == http.StatusConflict || rejected.Code == http.StatusBadRequest) { // and would again
+	final := []int{http.StatusConflict, http.StatusBadRequest} // and would be again
+	if rejected, ok := errors.AsType[*runnerapi.Error](err); ok && slices.Contains(final, rejected.Code) {
 		return &engine.Rejection{Reason: rejected.Message}
 	}
 	if err != nil {
@@ -46,8 +47,8 @@ func (a *attempt) recover(ctx context.Context, plan func() error) (*recovery.Rec
 	if err != nil {
 		return nil, err
 	}
-	var encrypted *engine.Rejection
-	if o.State, err = engine.ReadInstances(state); errors.As(err, &encrypted) {
+	o.State, err = engine.ReadInstances(state)
+	if _, encrypted := errors.AsType[*engine.Rejection](err); encrypted {
 		o.Sealed = "the engine encrypts the state, so that Cairn cannot prepare it"
 		o.State, err = a.pullInstances(ctx)
 	}

@@ -14,6 +14,14 @@ type result struct {
 	exitCode *int32
 }
 
+// counted is a number and its noun.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 // around does a step with the hooks before and after it.
 func (a *attempt) around(ctx context.Context, name string, do func(context.Context) (result, error)) error {
 	if err := a.runHooks(ctx, name, before); err != nil {

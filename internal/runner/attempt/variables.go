@@ -249,8 +249,7 @@ func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMess
 // that changed since the Run was created is a transient failure: the next Run is created for the new value.
 func (a *attempt) fetchOutput(ctx context.Context, ref outputRef) (json.RawMessage, error) {
 	output, err := a.client.StackOutput(ctx, ref.stack, ref.output)
-	var refused *runnerapi.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*runnerapi.Error](err); ok {
 		switch refused.Code {
 		case http.StatusConflict:
 			return nil, errors.New(refused.Message)

@@ -119,8 +119,7 @@ func (l *Launcher) wait(ctx context.Context, cmd *exec.Cmd, o Options, outputs p
 	if !running() {
 		<-stopped
 	}
-	var failed *exec.ExitError
-	if errors.As(err, &failed) || errors.Is(err, exec.ErrWaitDelay) {
+	if _, failed := errors.AsType[*exec.ExitError](err); failed || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
 	return err

@@ -207,8 +207,7 @@ func mirrored(path, password string) (name string, known, ok bool) {
 // the mirror has retried.
 func (m *Mirror) fail(w http.ResponseWriter, err error) {
 	code, text := http.StatusFailedDependency, err.Error()
-	var rejected *runnerapi.Error
-	if errors.As(err, &rejected) {
+	if rejected, ok := errors.AsType[*runnerapi.Error](err); ok {
 		text = rejected.Message
 		if rejected.Code == http.StatusNotFound {
 			code = rejected.Code

@@ -106,8 +106,7 @@ func run(c Config, command []string, signals <-chan os.Signal) (int, error) {
 	err := cmd.Wait()
 	close(ended)
 	<-evicted
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
+	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		return 0, err
 	}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {

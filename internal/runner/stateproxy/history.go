@@ -140,9 +140,8 @@ func operationOf(lock []byte) string {
 
 // deniedLock returns the server's message about a lock that is held; empty of any other answer.
 func deniedLock(err error) string {
-	var rejected *runnerapi.Error
 	var held Lock
-	if errors.As(err, &rejected) && rejected.Code == http.StatusLocked {
+	if rejected, ok := errors.AsType[*runnerapi.Error](err); ok && rejected.Code == http.StatusLocked {
 		_ = json.Unmarshal([]byte(rejected.Message), &held)
 	}
 	return held.Info

@@ -2,50 +2,39 @@ package stateproxy
 
 import "net/http"
 
-// overlay is a copy of the state that an engine works on in place of the state, which it neither reads nor changes.
-// It has no lock: one engine at a time works on it.
-type overlay struct {
-	// state as it is; nil when there is none.
-	state []byte
-}
-
 // BeginOverlay lets the engine work on a copy of the state until EndOverlay.
 func (p *Proxy) BeginOverlay(state []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.overlay = &overlay{state: state}
+	p.overlaid, p.overlay = true, state
 }
 
 // EndOverlay returns what the engine wrote into the copy.
 func (p *Proxy) EndOverlay() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o := p.overlay
-	p.overlay = nil
-	if o == nil {
-		return nil
-	}
-	return o.state
+	defer func() { p.overlaid, p.overlay = false, nil }()
+	return p.overlay
 }
 
 // serveOverlay answers for the copy, if there is one.
 func (p *Proxy) serveOverlay(w http.ResponseWriter, method string, body []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.overlay == nil {
+	if !p.overlaid {
 		return false
 	}
 	switch method {
 	case http.MethodGet:
-		if p.overlay.state == nil {
+		if p.overlay == nil {
 			w.WriteHeader(http.StatusNotFound)
 			break
 		}
-		_, _ = w.Write(p.overlay.state)
+		_, _ = w.Write(p.overlay)
 	case http.MethodPost:
-		p.overlay.state = body
+		p.overlay = body
 	case http.MethodDelete:
-		p.overlay.state = nil
+		p.overlay = nil
 	}
 	return true
 }

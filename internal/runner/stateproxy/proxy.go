@@ -42,8 +42,10 @@ type Proxy struct {
 	writable bool
 	// deniedAfterLoss returns true for an operation that gets no lock once a state could not be written.
 	deniedAfterLoss func(operation string) bool
-	// overlay is the copy of the state that the engine works on; nil when it works on the state.
-	overlay *overlay
+	// overlaid: the engine works on overlay, a copy of the state, in place of the state, which it neither reads nor
+	// changes. It has no lock: one engine at a time works on it. It is nil when there is no state in it.
+	overlaid bool
+	overlay  []byte
 }
 
 const user = "cairn"
