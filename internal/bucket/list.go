@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"gocloud.dev/blob"
@@ -15,13 +16,7 @@ func (b *Bucket) List(ctx context.Context, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := all[:0]
-	for _, key := range all {
-		if !hidden(key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
+	return slices.DeleteFunc(all, hidden), nil
 }
 
 // Delete removes what is kept under a key. That there is nothing is no error.

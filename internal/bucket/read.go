@@ -53,7 +53,7 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 func (b *Bucket) sealed(ctx context.Context, key string) (*failing, io.Closer, error) {
 	began := time.Now()
 	sealed, err := b.blobs.NewReader(ctx, key, nil)
-	if err = b.result(opRead, key, began, err); err != nil {
+	if err := b.result(opRead, key, began, err); err != nil {
 		return nil, nil, err
 	}
 	return &failing{r: sealed}, sealed, nil

@@ -110,7 +110,7 @@ func (b *Bucket) Renew(ctx context.Context, key string) error {
 func (b *Bucket) look(ctx context.Context, key string) (Object, error) {
 	began := time.Now()
 	found, err := b.blobs.Attributes(ctx, key)
-	if err = b.result(opExists, key, began, err); err != nil {
+	if err := b.result(opExists, key, began, err); err != nil {
 		return Object{}, err
 	}
 	return Object{Key: key, Size: found.Size, At: found.ModTime}, nil

@@ -1,5 +1,6 @@
-// Package listing returns pages of objects for users: filtered, searched, sorted and cut on the server, so that a page of ten thousand
-// Stacks costs the browser as much as one of ten. It has the queries of each kind, and is independent of the source of the objects.
+// Package listing returns pages of objects for users: filtered, searched, sorted and cut on the server, so that a page of
+// ten thousand Stacks costs the browser as much as one of ten. It has the queries of each kind, and is independent of the
+// source of the objects.
 package listing
 
 import (
@@ -7,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -199,7 +201,8 @@ func (k Kind[O, R]) parse(values url.Values) (query[O], error) {
 	by, down := strings.CutPrefix(q.sort, "-")
 	rank, ok := k.Sorts[by]
 	if !ok {
-		return q, &BadQuery{order, fmt.Sprintf("rows cannot be sorted by %q, but by %s; - in front turns it round", by, strings.Join(keys(k.Sorts), ", "))}
+		known := strings.Join(slices.Sorted(maps.Keys(k.Sorts)), ", ")
+		return q, &BadQuery{order, fmt.Sprintf("rows cannot be sorted by %q, but by %s; - in front turns it round", by, known)}
 	}
 	q.rank, q.down = rank, down
 	if q.after != nil && q.after.Sort != q.sort {
@@ -226,16 +229,7 @@ func bounded(name string, values []string) error {
 
 // Parameters are all that can be asked with.
 func (k Kind[O, R]) Parameters() []string {
-	all := append(keys(k.Filters), search, order, limit, after)
-	slices.Sort(all)
-	return all
-}
-
-func keys[V any](of map[string]V) []string {
-	var all []string
-	for key := range of {
-		all = append(all, key)
-	}
+	all := slices.AppendSeq([]string{search, order, limit, after}, maps.Keys(k.Filters))
 	slices.Sort(all)
 	return all
 }

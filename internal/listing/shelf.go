@@ -1,9 +1,13 @@
 package listing
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
-// Shelf has all objects of a kind, as an informer sends them. They are the informer's own and must not be changed. The zero value
-// is empty.
+// Shelf has all objects of a kind, as an informer sends them. They are the informer's own and must not be changed. The
+// zero value is empty.
 type Shelf[O any] struct {
 	mu      sync.RWMutex
 	objects map[key]*O
@@ -63,5 +67,5 @@ func (s *Shelf[O]) All(seen func(namespace string) bool) []*O {
 func (s *Shelf[O]) Namespaces() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return keys(s.spaces)
+	return slices.Sorted(maps.Keys(s.spaces))
 }
