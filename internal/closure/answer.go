@@ -11,10 +11,12 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// answer is what a search found, and all that it asked the tree: for a tree that says the same, the answer is the same.
+// answer is the result of a search with every entry that the search read from the tree: for a tree with the same
+// entries, the answer is the same.
 type answer struct {
 	digest string
-	// roots are what belongs, by path: a directory stands for all that is below it, and nothing of that is here too.
+	// roots are the entries of the closure, by path: a directory includes all that is below it, and no entry below it
+	// is listed as well.
 	roots   []git.Entry
 	modules []string
 	engine  Engine
@@ -22,15 +24,15 @@ type answer struct {
 	// dependencies are Terragrunt units.
 	dependencies []Dependency
 
-	// facts are the entries that were asked for. One without a kind was not there; of a directory without an ID only
-	// that it is one was asked.
+	// facts are the entries that the search read. One without a kind does not exist; of a directory without an ID, only
+	// its kind was read.
 	facts []git.Entry
 	globs []globFact
 	// documentless are roots without the documents in them.
 	documentless []documentless
 }
 
-// holds says whether a tree says the same to all that was asked.
+// holds reports whether a tree has the same entries and matches as the one that the answer was computed for.
 func (c *Closures) holds(a *answer, tree Tree) bool {
 	for _, fact := range a.facts {
 		e, _ := tree.Entry(fact.Path)
@@ -52,7 +54,7 @@ func (c *Closures) holds(a *answer, tree Tree) bool {
 	return true
 }
 
-// answer puts together what was found.
+// answer returns the result of the search.
 func (s *search) answer(name string) *answer {
 	a := &answer{modules: slices.Sorted(maps.Keys(s.modules)), engine: s.engine, open: s.open, globs: s.globs, dependencies: s.dependencies}
 	if len(s.open) > 0 {
@@ -74,14 +76,14 @@ func (s *search) answer(name string) *answer {
 	a.facts = slices.Collect(maps.Values(s.facts))
 
 	h := sha256.New()
-	// Names hold no zero bytes, so what is hashed can be read in one way only.
+	// Names contain no zero bytes, so no two lists of entries have the same bytes.
 	h.Write([]byte("closure 1\x00" + name + "\x00"))
 	writeEntries(h, hashed)
 	a.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	return a
 }
 
-// roots are what belongs, by path, without what is below another of them.
+// roots returns the entries of the closure, by path, without those below another one.
 func (s *search) roots() []git.Entry {
 	var roots []git.Entry
 	for _, found := range []map[string]git.Entry{s.dirs, s.files} {
@@ -95,8 +97,8 @@ func (s *search) roots() []git.Entry {
 	return roots
 }
 
-// writeEntries writes what identifies entries and their content. The id of a directory is over all that is below it,
-// modes included.
+// writeEntries writes kind, ID and path of entries. The ID of a directory is a hash of all that is below it, modes
+// included.
 func writeEntries(h hash.Hash, entries []git.Entry) {
 	var line []byte
 	for _, e := range entries {

@@ -58,8 +58,8 @@ func each(b *testing.B, c *Closures, tree *git.Tree, blobs Blobs, all []Wanted, 
 	}
 }
 
-// BenchmarkTwoThousand is what a commit costs: the closures of all Stacks, after one file changed. What it changes is
-// another one in each case, and so is how many Stacks it touches.
+// BenchmarkTwoThousand measures one commit: the closures of all Stacks, after one file changed. Each case changes
+// another file, and thereby another number of Stacks.
 func BenchmarkTwoThousand(b *testing.B) {
 	r, all := monorepo()
 	before, blobs := r.commit(b)

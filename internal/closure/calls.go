@@ -10,8 +10,8 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// calls follows the calls of local modules from a directory's code, and from theirs. The directories belong with all
-// that is below them, but calls are followed only in directories that are called: those are what the engine reads.
+// calls follows the calls of local modules in a directory's code, and the calls in those modules. The closure includes
+// all files below a module's directory, but calls are followed only in the directory itself: the engine reads no other.
 func (s *search) calls(ctx context.Context, dir string) error {
 	for queue := []string{dir}; len(queue) > 0; {
 		here := queue[0]
@@ -26,7 +26,8 @@ func (s *search) calls(ctx context.Context, dir string) error {
 				}
 				if target != "" && !s.modules[target] && target != dir {
 					if len(s.modules) >= s.c.options.Modules {
-						return fail(ErrTooLarge, "%s calls more than %d local modules", shown(dir), s.c.options.Modules)
+						return fail(ErrTooLarge, "the code in %s calls more than %d local modules, which is the limit: "+
+							"split the root module into several, with a Stack for each", shown(dir), s.c.options.Modules)
 					}
 					s.module(target)
 					queue = append(queue, target)
@@ -51,7 +52,7 @@ func (s *search) module(dir string) {
 	s.modules[dir] = true
 }
 
-// call adds what a call leads to, and gives its directory when there is code to follow in it.
+// call adds the target of a call, and returns its directory if it has code to follow.
 func (s *search) call(ctx context.Context, dir, file string, twin bool, c call) (string, error) {
 	at := fmt.Sprintf("%s:%d: module %.100q", file, c.line, c.name)
 	if c.source == "" {
@@ -61,37 +62,41 @@ func (s *search) call(ctx context.Context, dir, file string, twin bool, c call) 
 	p, err := s.local(ctx, dir, c.source, at)
 	if err != nil || p.Kind == 0 {
 		if (twin || s.lenient) && errors.Is(err, ErrModule) {
-			return "", nil // the engine may be the one that does not read this file
+			return "", nil // an engine that does not read this file may run the code
 		}
 		return "", err
 	}
-	s.belongs(p.Entry)
+	s.include(p.Entry)
 	if p.Kind != git.KindDir {
 		return "", nil
 	}
 	return p.Path, nil
 }
 
-// local goes to a directory, or a submodule, that code in another directory names. at says where it is named.
+// local resolves the path of a directory, or of a submodule, in code of the directory dir. at is the position in the
+// code, for messages.
 func (s *search) local(ctx context.Context, dir, source, at string) (place, error) {
 	name := path.Join(dir, source)
 	if outside(name) {
-		return place{}, fail(ErrModule, "%s is at %.200q, which is outside of the repository", at, source)
+		return place{}, fail(ErrModule, "%s has the source %.200q, which is outside of the repository: correct the path, or "+
+			"use the URL of a repository", at, source)
 	}
 	p, err := s.resolve(ctx, name)
 	switch {
 	case err != nil:
 		return place{}, err
 	case p.outside:
-		return place{}, fail(ErrModule, "%s is at %.200q, which is a symlink out of the repository", at, source)
+		return place{}, fail(ErrModule, "%s has the source %.200q, which is a symlink to a path outside of the repository: "+
+			"replace the symlink with a directory", at, source)
 	case p.Kind != git.KindDir && p.Kind != git.KindSubmodule:
-		return place{}, fail(ErrModule, "%s is at %.200q, but there is no directory %.200q; the nearest there is: %s", at, source, name, shown(p.nearest))
+		return place{}, fail(ErrModule, "%s has the source %.200q, but the repository has no directory %.200q; the nearest "+
+			"one that exists is %s: correct the source, or commit the directory", at, source, name, shown(p.nearest))
 	}
 	return p, nil
 }
 
-// eachFile reads the code in a directory that belongs. OpenTofu takes x.tofu in place of x.tf, Terraform reads only the
-// latter: both are read, and twin says that a file is one of such a pair.
+// eachFile calls f for each file of code in a directory. OpenTofu reads x.tofu in place of x.tf, Terraform reads only
+// the latter: both are read here, and twin is true for a file of such a pair.
 func (s *search) eachFile(ctx context.Context, dir string, f func(file string, twin bool, c code) error) error {
 	entries, _ := s.tree.Dir(dir)
 	for _, e := range entries {
@@ -111,7 +116,7 @@ func (s *search) eachFile(ctx context.Context, dir string, f func(file string, t
 	return nil
 }
 
-// readFile reads a file of code, or one that a symlink leads to. What is no file says nothing.
+// readFile reads a file of code, or the target of a symlink. An entry that is not a file has no code.
 func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, error) {
 	if e.Kind == git.KindSymlink {
 		p, err := s.resolve(ctx, e.Path)
@@ -136,7 +141,7 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 	return c, nil
 }
 
-// hasCode says whether an engine would find code in a directory.
+// hasCode reports whether a directory has a file that an engine reads as code.
 func hasCode(tree Tree, dir string) bool {
 	entries, _ := tree.Dir(dir)
 	for _, e := range entries {
@@ -147,7 +152,8 @@ func hasCode(tree Tree, dir string) bool {
 	return false
 }
 
-// split gives the name of a file of code without what says the kind of it, and the latter; or no kind.
+// split returns the name of a file of code without its extension, and the extension, such as ".tf.json"; for another
+// file the extension is "".
 func split(name string) (base, kind string) {
 	for _, kind := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
 		if base, ok := strings.CutSuffix(name, kind); ok {
@@ -157,7 +163,7 @@ func split(name string) (base, kind string) {
 	return name, ""
 }
 
-// other is the kind of a file's twin.
+// other is the extension of a file's twin.
 func other(kind string) string {
 	if isTofu(kind) {
 		return strings.Replace(kind, ".tofu", ".tf", 1)
@@ -167,7 +173,7 @@ func other(kind string) string {
 
 func isTofu(kind string) bool { return strings.HasPrefix(kind, ".tofu") }
 
-// isOverride says whether a file of code replaces parts of what others say.
+// isOverride reports whether a file of code replaces parts of the blocks of other files.
 func isOverride(name string) bool {
 	base, _ := split(name)
 	return base == "override" || strings.HasSuffix(base, "_override")

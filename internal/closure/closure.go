@@ -1,12 +1,13 @@
-// Package closure says what of a repository's content decides a Stack's result: its folder, the local modules that it
-// calls, its triggers, variable files and version files. A commit that changes none of it is no cause for a Run.
+// Package closure computes which files of a repository decide a Stack's result: its folder, the local modules that it
+// calls, its triggers, variable files and version files. A commit that changes none of these files causes no Run.
 //
-// What belongs is also all that the code can read: paths in it are evaluated as far as they can be without the engine, and
-// followed to what is outside of the folder (see reads.go). In doubt something belongs: a Run too many costs a plan, a file
-// that is missing while the engine runs may cost a database. What only a running program knows cannot be seen here; a
-// trigger names it.
+// The closure also includes all files that the code can read: paths in the code are evaluated as far as that is
+// possible without the engine, and followed to files outside of the folder (see reads.go). In doubt a file is
+// included: an unnecessary Run costs one plan, a file that does not exist while the engine runs may cost a database.
+// A path that only a running program computes cannot be detected; a trigger names it.
 //
-// It asks for names and ids, and reads only files of code, version files and symlinks. It knows nothing of Kubernetes.
+// The package lists names and IDs, and reads only files of code, version files and symlinks. It does not use
+// Kubernetes.
 package closure
 
 import (
@@ -20,9 +21,9 @@ import (
 	"cairn.dev/cairn/internal/weightedlru"
 )
 
-// Tree is what a repository has at one commit. *git.Tree is one.
+// Tree lists the content of a repository at one commit. *git.Tree is one.
 type Tree interface {
-	// Entry gives what is at a path; "" is the root.
+	// Entry returns the entry at a path; "" is the root.
 	Entry(name string) (git.Entry, bool)
 	// Dir lists a directory in the order of the names.
 	Dir(name string) ([]git.Entry, bool)
@@ -30,42 +31,42 @@ type Tree interface {
 
 // Blobs reads files.
 type Blobs interface {
-	// Blob reads the blob of an id. The error is a git.ErrTooLarge when it has more bytes than limit.
+	// Blob reads the blob of an ID. The error is a git.ErrTooLarge when it has more bytes than limit.
 	Blob(ctx context.Context, id string, limit int64) ([]byte, error)
 }
 
-// Wanted says whose closure it is.
+// Wanted describes the Stack whose closure is computed.
 type Wanted struct {
 	// Path of the folder with the root module, from the repository's root; "" and "." are the root.
 	Path string
-	// Triggers are globs over the paths of files from the repository's root, ** allowed. One without wildcards that names
-	// a directory means all that is below it.
+	// Triggers are globs over the paths of files from the repository's root, ** allowed. One without wildcards that
+	// names a directory means all that is below it.
 	Triggers []string
-	// VariableFiles are paths of files, from the repository's root. Each has to be there.
+	// VariableFiles are paths of files, from the repository's root. Each has to exist.
 	VariableFiles []string
-	// Paths are what the Stack's own variables and scripts name above the folder (see PathsIn), from the folder.
+	// Paths are the paths above the folder in the Stack's own variables and scripts (see PathsIn), from the folder.
 	Paths []string
-	// Terragrunt says that the folder has a terragrunt.hcl, and that this is read too.
+	// Terragrunt is true when the folder has a terragrunt.hcl, which is read too.
 	Terragrunt bool
 }
 
-// Closure is all that decides a Stack's result. Its lists are shared: they must not be changed.
+// Closure lists all files that decide a Stack's result. Its lists are shared: they must not be changed.
 type Closure struct {
-	// Digest ("sha256:" and 64 hex digits) is over Path and over path, kind and id of all that belongs. At commits with
+	// Digest ("sha256:" and 64 hex digits) is a hash of Path, and of path, kind and ID of all Files. At commits with
 	// the same content it is the same.
 	Digest string
-	// Files are all files, symlinks and submodules that belong, by path.
+	// Files are all files, symlinks and submodules of the closure, by path.
 	Files []git.Entry
 	// Modules are the directories of local modules, by name.
 	Modules []string
-	// Engine is what the code says about the engine's version.
+	// Engine has the engine versions that the code requires.
 	Engine Engine
-	// Open are the calls, for people, whose source cannot be known without running the engine (there is a variable in it).
-	// If there is one, the whole repository belongs.
+	// Open describes, for messages, the calls whose source is known only to a running engine (it has a variable). If
+	// there is one, the closure is the whole repository.
 	Open []string
 	// Dependencies are the Terragrunt units that the Stack's own unit depends on, by path.
 	Dependencies []Dependency
-	// Submodules says that there is a submodule among the Files: what is in it comes from another repository.
+	// Submodules is true when there is a submodule among the Files: its content is in another repository.
 	Submodules bool
 }
 
@@ -76,31 +77,31 @@ type Options struct {
 	// Modules is how many local modules and Terragrunt units a Stack may reach, and how many files a unit may include.
 	// 0 is 1,000.
 	Modules int
-	// Remember is how much each kind of answer may take in memory, in entries of about 200 bytes; a Stack's closure is some
-	// 20 of them. 0 is 200,000.
+	// Remember limits the memory of each cache, in entries of about 200 bytes; a Stack's closure has about 20 of them.
+	// 0 is 200,000.
 	Remember int
 }
 
-// Closures finds closures, and remembers what it found. All that it remembers goes by content, so one can serve many
+// Closures computes closures, and caches the results. All caches are keyed by content, so one Closures can serve many
 // repositories. Its methods may be called at the same time.
 type Closures struct {
 	options Options
 	// known are the latest answers, by Wanted.
 	known *weightedlru.Cache[string, *answer]
-	// matches are what globs matched below a directory.
+	// matches are the files that globs matched below a directory.
 	matches *weightedlru.Cache[globKey, matches]
-	// links are the symlinks below a directory, by its id.
+	// links are the symlinks below a directory, by its ID.
 	links *weightedlru.Cache[string, []string]
-	// targets of symlinks, code, configs and pins are what blobs hold, by id.
+	// targets of symlinks, code, configs and pins are the parsed contents of blobs, by ID.
 	targets *weightedlru.Cache[string, string]
 	code    *weightedlru.Cache[codeKey, code]
 	configs *weightedlru.Cache[string, config]
 	pins    *weightedlru.Cache[string, Pin]
-	// scripts are the paths in scripts that go up, by the id of the script.
+	// scripts are the paths in scripts that go up, by the ID of the script.
 	scripts *weightedlru.Cache[string, []string]
 }
 
-// New makes an empty memory.
+// New returns a Closures with empty caches.
 func New(o Options) *Closures {
 	o.FileBytes = cmp.Or(o.FileBytes, 4<<20)
 	o.Modules = cmp.Or(o.Modules, 1000)
@@ -118,7 +119,7 @@ func New(o Options) *Closures {
 	}
 }
 
-// Of gives the closure of what is wanted in a tree. For what the error can be, see Reason.
+// Of returns the closure of a Stack in a tree. Reason returns the kind of its errors.
 func (c *Closures) Of(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (Closure, error) {
 	a, err := c.answer(ctx, tree, blobs, w)
 	if err != nil {
@@ -129,8 +130,8 @@ func (c *Closures) Of(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (Cl
 	return Closure{Digest: a.digest, Files: files, Modules: a.modules, Engine: a.engine, Open: a.open, Submodules: submodules, Dependencies: a.dependencies}, nil
 }
 
-// Digest gives the digest that Of would, without making the list of files: for the Stacks that a commit did not touch it
-// is a few look-ups in memory.
+// Digest returns the same digest as Of, without a list of the files: for the Stacks that a commit did not change it
+// takes a few look-ups in memory.
 func (c *Closures) Digest(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (string, error) {
 	a, err := c.answer(ctx, tree, blobs, w)
 	if err != nil {
@@ -139,7 +140,7 @@ func (c *Closures) Digest(ctx context.Context, tree Tree, blobs Blobs, w Wanted)
 	return a.digest, nil
 }
 
-// answer gives the one from before if this tree says the same to all that was asked for it.
+// answer returns the cached answer if this tree has the same entries, or else computes one.
 func (c *Closures) answer(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (*answer, error) {
 	key := w.key()
 	if a, ok := c.known.Get(key); ok && c.holds(a, tree) {
@@ -154,16 +155,17 @@ func (c *Closures) answer(ctx context.Context, tree Tree, blobs Blobs, w Wanted)
 	return a, nil
 }
 
-// Reach is what the code of a root module reads, with the directories as they are: all below them belongs.
+// Reach lists the files and directories that the code of a root module reads. A directory includes all that is below
+// it.
 type Reach struct {
 	// Entries are the folder, local modules, and the files and directories that the code names outside of them.
 	Entries []git.Entry
-	// Modules and Open are those of a Closure. What is Open is not among the Entries.
+	// Modules and Open are those of a Closure. The targets of the calls in Open are not among the Entries.
 	Modules, Open []string
 }
 
-// Reach gives what the code in a directory reads, for a tree that is a file system: nothing is listed that does not have
-// to be, and a module that is missing is left to the engine.
+// Reach returns the files and directories that the code in a directory reads, for a tree that is a file system: it
+// lists no directory that it does not need, and a module that does not exist is no error: the engine reports it.
 func (c *Closures) Reach(ctx context.Context, tree Tree, blobs Blobs, dir string) (Reach, error) {
 	s := newSearch(c, tree, blobs)
 	s.lenient = true
@@ -180,7 +182,7 @@ func (c *Closures) Reach(ctx context.Context, tree Tree, blobs Blobs, dir string
 	return Reach{Entries: s.roots(), Modules: sortedKeys(s.modules), Open: s.open}, nil
 }
 
-// key is another one for each Wanted.
+// key is different for each Wanted.
 func (w Wanted) key() string {
 	var b strings.Builder
 	part := func(s string) {
@@ -199,7 +201,7 @@ func (w Wanted) key() string {
 	return b.String()
 }
 
-// files lists all that is no directory, in the roots and below them.
+// files lists the files, symlinks and submodules among the roots and below them.
 func (a *answer) files(tree Tree) []git.Entry {
 	var files []git.Entry
 	add := func(e git.Entry) { files = append(files, e) }

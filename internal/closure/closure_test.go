@@ -12,7 +12,7 @@ func module(name, source string) string {
 	return "module \"" + name + "\" {\n  source = \"" + source + "\"\n}\n"
 }
 
-func TestWhatBelongs(t *testing.T) {
+func TestFilesOfTheClosure(t *testing.T) {
 	for name, tt := range map[string]struct {
 		repository repository
 		wanted     Wanted
@@ -25,12 +25,12 @@ func TestWhatBelongs(t *testing.T) {
 			wanted:     Wanted{Path: "prod/app"},
 			files:      "prod/app/.terraform.lock.hcl prod/app/main.tf prod/app/t/x.tftpl",
 		},
-		"of the root, all there is": {
+		"the root: all files": {
 			repository: repository{"main.tf": module("a", "./a"), "a/main.tf": "", "README": "x"},
 			wanted:     Wanted{Path: "."},
 			files:      "README a/main.tf main.tf", modules: []string{"a"},
 		},
-		"modules, and theirs, from the directory of the file that calls": {
+		"modules, and the modules that they call, from the directory of the caller": {
 			repository: repository{"app/main.tf": module("net", "../modules/net"), "modules/net/net.tf": module("vpc", "../vpc//sub/.."), "modules/vpc/x/y.json": "1", "modules/other/main.tf": ""},
 			wanted:     Wanted{Path: "/app/"},
 			files:      "app/main.tf modules/net/net.tf modules/vpc/x/y.json", modules: []string{"modules/net", "modules/vpc"},
@@ -48,17 +48,17 @@ func TestWhatBelongs(t *testing.T) {
 			wanted: Wanted{Path: "app"},
 			files:  "a/x app/a.tofu app/b.tf.json app/c.tofu.json b/x c/x", modules: []string{"a", "b", "c"},
 		},
-		"modules of both of x.tf and x.tofu, for only one of which the engine looks": {
+		"modules of x.tf and of x.tofu, though each engine reads only one of them": {
 			repository: repository{"app/main.tf": module("a", "../a"), "app/main.tofu": module("b", "../b") + module("gone", "../gone"), "a/x": "", "b/x": ""},
 			wanted:     Wanted{Path: "app"},
 			files:      "a/x app/main.tf app/main.tofu b/x", modules: []string{"a", "b"},
 		},
-		"modules as Windows writes them": {
+		"modules with backslashes, as on Windows": {
 			repository: repository{"app/main.tf": module("a", `..\\modules\\a`), "modules/a/x": ""},
 			wanted:     Wanted{Path: "app"},
 			files:      "app/main.tf modules/a/x", modules: []string{"modules/a"},
 		},
-		"no module from elsewhere, variables in it or not": {
+		"no remote module, with or without variables": {
 			repository: repository{
 				"app/main.tf": module("a", "hashicorp/consul/aws") + module("b", "git::https://example.com/x.git?ref=${var.ref}") + module("c", "modules/c"), "modules/c/x": "",
 			},
@@ -70,12 +70,12 @@ func TestWhatBelongs(t *testing.T) {
 			wanted:     Wanted{Path: "app"},
 			files:      "app/a/main.tf app/examples/one/main.tf app/main.tf", modules: []string{"app/a"},
 		},
-		"all, when a source has a variable in it": {
+		"all files, when a source has a variable": {
 			repository: repository{"app/main.tf": "\n" + module("a", "../${var.a}"), "b/x": "", "c": ""},
 			wanted:     Wanted{Path: "app"},
 			files:      "app/main.tf b/x c", open: []string{`app/main.tf:3: module "a"`},
 		},
-		"all, when a source in JSON has a variable in it": {
+		"all files, when a source in JSON has a variable": {
 			repository: repository{"app/main.tf.json": `{"module": {"a": {"source": "../${var.a}"}}}`, "b/x": ""},
 			wanted:     Wanted{Path: "app"},
 			files:      "app/main.tf.json b/x", open: []string{`app/main.tf.json:1: module "a"`},
@@ -85,22 +85,22 @@ func TestWhatBelongs(t *testing.T) {
 			wanted:     Wanted{Path: "app"},
 			files:      "app/.main.tf app/main.tf",
 		},
-		"what can be read of a file that does not parse": {
+		"the valid parts of a file with syntax errors": {
 			repository: repository{"app/main.tf": module("a", "../a") + "resource {{{ \"", "app/bad.tf.json": `{"module"`, "a/x": ""},
 			wanted:     Wanted{Path: "app"},
 			files:      "a/x app/bad.tf.json app/main.tf", modules: []string{"a"},
 		},
-		"no module that only a comment or a text names": {
+		"no module in a comment or in a text": {
 			repository: repository{"app/main.tf": "# " + strings.ReplaceAll(module("a", "../a"), "\n", " ") + "\nlocals {\n x = <<E\n" + module("b", "../b") + "E\n}\n"},
 			wanted:     Wanted{Path: "app"},
 			files:      "app/main.tf",
 		},
-		"what triggers match": {
+		"files that triggers match": {
 			repository: repository{"app/main.tf": "", "shared/a.yaml": "", "shared/x/b.yaml": "", "shared/x/y/z/d.yaml": "", "shared/x/c.json": "", "shared2/d.yaml": "", "top.yaml": ""},
 			wanted:     Wanted{Path: "app", Triggers: []string{"/shared/**/*.yaml", "none/**", "*.none"}},
 			files:      "app/main.tf shared/a.yaml shared/x/b.yaml shared/x/y/z/d.yaml",
 		},
-		"of a trigger without **, only files as deep as it says": {
+		"files that a trigger without ** matches, not those in deeper folders": {
 			repository: repository{"app/main.tf": "", "a.yaml": "", "x/b.yaml": "", "x/y/c.yaml": "", "x/y/z/d.yaml": ""},
 			wanted:     Wanted{Path: "app", Triggers: []string{"{*,x/*}.yaml", "./x/y/?.yaml"}},
 			files:      "a.yaml app/main.tf x/b.yaml x/y/c.yaml",
@@ -115,7 +115,7 @@ func TestWhatBelongs(t *testing.T) {
 			wanted:     Wanted{Path: "app", Triggers: []string{"shared/**"}},
 			files:      "app/main.tf shared/a shared/x/b",
 		},
-		"a trigger whose name has what globs are made of": {
+		"files that a trigger with escaped brackets matches": {
 			repository: repository{"app/main.tf": "", "a[b]/c.tf": "", "ab/c.tf": ""},
 			wanted:     Wanted{Path: "app", Triggers: []string{`a\[b\]/*.tf`}},
 			files:      "a[b]/c.tf app/main.tf",
@@ -130,7 +130,7 @@ func TestWhatBelongs(t *testing.T) {
 			wanted:     Wanted{Path: "a/b"},
 			files:      ".terraform-version a/.opentofu-version a/b/main.tf",
 		},
-		"where symlinks lead, and the symlinks there": {
+		"targets of symlinks, and of the symlinks there": {
 			repository: repository{
 				"app/main.tf": "", "app/one": "-> ../shared/one", "app/dir": "-> ../lib", "app/lost": "-> nowhere", "app/out": "-> ../../x", "app/abs": "-> /etc", "app/self": "-> self",
 				"shared/one": "1", "shared/two": "2", "lib/x": "-> ../shared/three", "shared/three": "3",
@@ -138,12 +138,12 @@ func TestWhatBelongs(t *testing.T) {
 			wanted: Wanted{Path: "app"},
 			files:  "app/abs app/dir app/lost app/main.tf app/one app/out app/self lib/x shared/one shared/three",
 		},
-		"modules of code behind a symlink, from the directory it is read in": {
+		"modules of code behind a symlink, from the directory of the symlink": {
 			repository: repository{"app/main.tf": "-> ../common/main.tf", "common/main.tf": module("a", "./a"), "app/a/x": "", "common/a/y": ""},
 			wanted:     Wanted{Path: "app"},
 			files:      "app/a/x app/main.tf common/main.tf", modules: []string{"app/a"},
 		},
-		"a module behind a symlink, and those it calls from where it really is": {
+		"a module behind a symlink, and the modules that it calls from its real directory": {
 			repository: repository{"app/main.tf": module("a", "../links/a"), "links/a": "-> ../deep/er/a", "deep/er/a/main.tf": module("b", "../b"), "deep/er/b/x": "", "b/y": "", "links/b": "-> none"},
 			wanted:     Wanted{Path: "app"},
 			files:      "app/main.tf deep/er/a/main.tf deep/er/b/x links/a", modules: []string{"deep/er/a", "deep/er/b"},
@@ -153,7 +153,7 @@ func TestWhatBelongs(t *testing.T) {
 			wanted:     Wanted{Path: "now"},
 			files:      "now releases/2/main.tf releases/a/x", modules: []string{"releases/a"},
 		},
-		"submodules, in which nothing can be seen": {
+		"submodules, without their content": {
 			repository: repository{"app/main.tf": module("a", "../vendor/a/x") + module("b", "./b"), "vendor/a": "@", "app/b": "@"},
 			wanted:     Wanted{Path: "app"},
 			files:      "app/b app/main.tf vendor/a",
@@ -174,47 +174,47 @@ func TestWhatBelongs(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaid(t *testing.T) {
+func TestErrorsNameTheProblem(t *testing.T) {
 	good := repository{"app/main.tf": "", "docs/x": "", "sub": "@", "out": "-> ../..", "abs": "-> /app"}
 	for name, tt := range map[string]struct {
 		repository repository
 		wanted     Wanted
 		kind       error
 		reason     string
-		says       string
+		message    string
 	}{
-		"no such directory":                  {good, Wanted{Path: "app/net/x"}, ErrPath, "PathNotFound", "no directory app/net/x; the nearest there is: app"},
-		"no such directory at all":           {good, Wanted{Path: "ap"}, ErrPath, "PathNotFound", "the nearest there is: the repository's root"},
-		"a file as a path":                   {good, Wanted{Path: "app/main.tf"}, ErrPath, "PathNotFound", "the nearest there is: app"},
-		"a path out of the repository":       {good, Wanted{Path: "app/../../x"}, ErrPath, "PathNotFound", "out of the repository"},
-		"a path that leads out":              {good, Wanted{Path: "out/x"}, ErrPath, "PathNotFound", "symlink out of the repository"},
-		"a path that leads to the machine":   {good, Wanted{Path: "abs"}, ErrPath, "PathNotFound", "symlink out of the repository"},
+		"no such directory":                  {good, Wanted{Path: "app/net/x"}, ErrPath, "PathNotFound", "no directory app/net/x; the nearest one that exists is app: correct the path"},
+		"no such directory at all":           {good, Wanted{Path: "ap"}, ErrPath, "PathNotFound", "the nearest one that exists is the repository's root"},
+		"a file as a path":                   {good, Wanted{Path: "app/main.tf"}, ErrPath, "PathNotFound", "the nearest one that exists is app"},
+		"a path out of the repository":       {good, Wanted{Path: "app/../../x"}, ErrPath, "PathNotFound", "outside of the repository"},
+		"a path that leads out":              {good, Wanted{Path: "out/x"}, ErrPath, "PathNotFound", "symlink to a path outside of the repository"},
+		"an absolute symlink":                {good, Wanted{Path: "abs"}, ErrPath, "PathNotFound", "symlink to a path outside of the repository"},
 		"a path in a submodule":              {good, Wanted{Path: "sub/x"}, ErrPath, "PathNotFound", "submodule sub"},
 		"no code":                            {good, Wanted{Path: "docs"}, ErrNoCode, "CodeNotFound", "in docs"},
 		"no code in the root":                {good, Wanted{}, ErrNoCode, "CodeNotFound", "in the repository's root"},
 		"no Terragrunt":                      {good, Wanted{Path: "app", Terragrunt: true}, ErrNoCode, "CodeNotFound", "terragrunt.hcl"},
 		"a directory and a hidden file":      {repository{"app/x.tf/y": "", "app/.x.tf": ""}, Wanted{Path: "app"}, ErrNoCode, "CodeNotFound", "in app"},
-		"no variable file":                   {good, Wanted{Path: "app", VariableFiles: []string{"app/x.tfvars"}}, ErrVariableFile, "VariableFileNotFound", "no variable file app/x.tfvars; the nearest directory there is: app"},
+		"no variable file":                   {good, Wanted{Path: "app", VariableFiles: []string{"app/x.tfvars"}}, ErrVariableFile, "VariableFileNotFound", "no variable file app/x.tfvars; the nearest directory that exists is app:"},
 		"a directory as variable file":       {good, Wanted{Path: "app", VariableFiles: []string{"docs"}}, ErrVariableFile, "VariableFileNotFound", "docs"},
-		"a variable file from elsewhere":     {good, Wanted{Path: "app", VariableFiles: []string{"../x"}}, ErrVariableFile, "VariableFileNotFound", "out of the repository"},
-		"a trigger from elsewhere":           {good, Wanted{Path: "app", Triggers: []string{"../x/**"}}, ErrInvalidGlob, "TriggerInvalid", "out of the repository"},
-		"a module that is not there":         {repository{"app/main.tf": "\n\n" + module("net", "../modules/nett"), "modules/net/x": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `app/main.tf:4: module "net" is at "../modules/nett", but there is no directory "modules/nett"; the nearest there is: modules`},
+		"a variable file outside":            {good, Wanted{Path: "app", VariableFiles: []string{"../x"}}, ErrVariableFile, "VariableFileNotFound", "outside of the repository"},
+		"a trigger outside":                  {good, Wanted{Path: "app", Triggers: []string{"../x/**"}}, ErrInvalidGlob, "TriggerInvalid", "remove the .."},
+		"a module that is not found":         {repository{"app/main.tf": "\n\n" + module("net", "../modules/nett"), "modules/net/x": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `app/main.tf:4: module "net" has the source "../modules/nett", but the repository has no directory "modules/nett"; the nearest one that exists is modules:`},
 		"a module that is a file":            {repository{"app/main.tf": module("a", "./main.tf")}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "app/main.tf:2"},
 		"a module out of the repository":     {repository{"app/main.tf": module("a", "../../../x"), "x/y": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "outside of the repository"},
-		"a module whose symlink leads out":   {repository{"app/main.tf": module("a", "./a"), "app/a": "-> ../../a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "symlink out of the repository"},
+		"a module whose symlink leads out":   {repository{"app/main.tf": module("a", "./a"), "app/a": "-> ../../a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "symlink to a path outside of the repository"},
 		"a module whose symlink is a circle": {repository{"app/main.tf": module("a", "./a"), "app/a": "-> b", "app/b": "-> a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `no directory "app/a"`},
 		"code of many megabytes":             {repository{"app/main.tf": strings.Repeat("#", 4<<20+1)}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "app/main.tf"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := of(t, tt.repository, tt.wanted)
-			if !errors.Is(err, tt.kind) || Reason(err) != tt.reason || !strings.Contains(err.Error(), tt.says) {
+			if !errors.Is(err, tt.kind) || Reason(err) != tt.reason || !strings.Contains(err.Error(), tt.message) {
 				t.Errorf("got %s: %v", Reason(err), err)
 			}
 		})
 	}
 }
 
-func TestThereAreNotMoreModulesThanAllowed(t *testing.T) {
+func TestTheNumberOfModulesIsLimited(t *testing.T) {
 	tree, blobs := repository{"app/main.tf": module("a", "../a") + module("b", "../b"), "a/x": "", "b/x": ""}.commit(t)
 	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, Wanted{Path: "app"}); err != nil {
 		t.Error(err)
@@ -224,7 +224,7 @@ func TestThereAreNotMoreModulesThanAllowed(t *testing.T) {
 	}
 }
 
-func TestABlobThatCannotBeReadIsNobodysMistake(t *testing.T) {
+func TestABlobThatCannotBeReadHasNoReason(t *testing.T) {
 	tree, _ := repository{"app/main.tf": "x"}.commit(t)
 	c := New(Options{})
 	if _, err := c.Of(t.Context(), tree, &objects{}, Wanted{Path: "app"}); err == nil || Reason(err) != "" {
@@ -232,11 +232,11 @@ func TestABlobThatCannotBeReadIsNobodysMistake(t *testing.T) {
 	}
 	_, blobs := repository{"app/main.tf": "x"}.commit(t)
 	if _, err := c.Of(t.Context(), tree, blobs, Wanted{Path: "app"}); err != nil {
-		t.Errorf("the failure was remembered: %v", err)
+		t.Errorf("the failure was cached: %v", err)
 	}
 }
 
-func TestAClosureSaysWhetherASubmoduleIsInIt(t *testing.T) {
+func TestAClosureReportsSubmodules(t *testing.T) {
 	r := repository{"app/main.tf": "", "with/main.tf": "", "with/deep/sub": "@", "calls/main.tf": module("a", "../vendor/a/x"), "vendor/a": "@"}
 	for path, want := range map[string]bool{"app": false, "with": true, "calls": true} {
 		if got := mustOf(t, r, Wanted{Path: path}).Submodules; got != want {

@@ -10,13 +10,13 @@ import (
 	"cairn.dev/cairn/internal/hclparse"
 )
 
-// codeKey names what is read of a file: the same bytes mean something else in the two syntaxes.
+// codeKey is the key of a file's parsed code: the same bytes have another meaning in each of the two syntaxes.
 type codeKey struct {
 	id   string
 	json bool
 }
 
-// code is what one file of code says.
+// code is the part of one file of code that closures need.
 type code struct {
 	calls []call
 	// required are its required_version, compatible the opentofu = in its language { compatible_with {} }: constraints.
@@ -31,7 +31,7 @@ const codeWeight = 3
 type call struct {
 	name string
 	line int
-	// source is a local one, starting with ./ or ../. It is "" when it cannot be known without running the engine.
+	// source is a local path, which begins with ./ or ../. It is "" when only a running engine can evaluate it.
 	source string
 }
 
@@ -45,10 +45,11 @@ var (
 	compatibleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "opentofu"}}}
 )
 
-// longestExpression is how many bytes of an expression are looked at: the recursion of what looks is as deep as it is long.
+// longestExpression is the most bytes of an expression that is evaluated: the recursion of the evaluation is as deep as
+// the expression is long.
 const longestExpression = 4096
 
-// readCode reads a file of code. Of one with errors it reads what it can: the engine says better what is wrong.
+// readCode reads a file of code. Of a file with errors it reads the valid parts: the engine reports the errors.
 func readCode(text []byte, json bool) code {
 	body := parse(text, json)
 	if body == nil {
@@ -78,20 +79,20 @@ func readCode(text []byte, json bool) code {
 	return c
 }
 
-// parse gives what can be read of a file, or nil.
+// parse returns the valid parts of a file, or nil.
 func parse(text []byte, json bool) hcl.Body {
 	body, _ := hclparse.Parse(text, "", json)
 	return body
 }
 
-// attribute gives the one attribute of a schema, or nil.
+// attribute returns the one attribute of a schema, or nil.
 func attribute(body hcl.Body, schema *hcl.BodySchema) *hcl.Attribute {
 	content, _, _ := body.PartialContent(schema)
 	return content.Attributes[schema.Attributes[0].Name]
 }
 
-// literal gives the text that an expression means without variables or functions, or says that it has some. What is no
-// text at all is known to be "".
+// literal returns the text of an expression without variables or functions. known is false if it has some. The text
+// of an expression of another type is "".
 func literal(expr hcl.Expression, json bool) (text string, known bool) {
 	if r := expr.Range(); r.End.Byte-r.Start.Byte > longestExpression {
 		return "", false
@@ -110,8 +111,8 @@ func literal(expr hcl.Expression, json bool) (text string, known bool) {
 	return text, true
 }
 
-// isRemote says whether an expression with variables begins with a text that no local source begins with, as
-// "git::https://..." does.
+// isRemote reports whether an expression with variables begins with a text that no local source begins with, such as
+// "git::https://...".
 func isRemote(expr hcl.Expression) bool {
 	template, ok := expr.(*hclsyntax.TemplateExpr)
 	if !ok || len(template.Parts) == 0 {
@@ -125,7 +126,7 @@ func isRemote(expr hcl.Expression) bool {
 	return text != "" && !strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "/")
 }
 
-// constraint gives an attribute's literal, if it is a constraint.
+// constraint returns an attribute's literal, if it is a version constraint.
 func constraint(a *hcl.Attribute, json bool) []string {
 	if a == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// base has one of everything.
+// base is a repository with a file of each kind.
 func base() repository {
 	return repository{
 		"app/main.tf": module("net", "../modules/net"), "app/t.tftpl": "t", "app/link": "-> ../lib/one",
@@ -19,8 +19,8 @@ func wanted() Wanted {
 	return Wanted{Path: "app", Triggers: []string{"shared/*.yaml", "none/*"}, VariableFiles: []string{"vars/a.tfvars"}}
 }
 
-// Each change is tried with an empty memory, and with one that knows the answer before it.
-func TestTheDigestChangesWithWhatBelongsAndWithNothingElse(t *testing.T) {
+// Each change is tested with empty caches, and with caches that have the answer before the change.
+func TestTheDigestChangesOnlyWithFilesOfTheClosure(t *testing.T) {
 	for name, tt := range map[string]struct {
 		changes repository
 		another bool
@@ -28,34 +28,34 @@ func TestTheDigestChangesWithWhatBelongsAndWithNothingElse(t *testing.T) {
 		"a file of the folder":                  {repository{"app/main.tf": module("net", "../modules/net") + "\n"}, true},
 		"another file of the folder":            {repository{"app/t.tftpl": "u"}, true},
 		"a new file in the folder":              {repository{"app/x/y": "z"}, true},
-		"a file taken from the folder":          {repository{"app/t.tftpl": ""}, true},
+		"a file deleted from the folder":        {repository{"app/t.tftpl": ""}, true},
 		"a file renamed":                        {repository{"app/t.tftpl": "", "app/u.tftpl": "t"}, true},
-		"a file made executable":                {repository{"app/t.tftpl": "", "app/t.tftpl*": "t"}, true},
-		"a file made a symlink of its content":  {repository{"app/t.tftpl": "-> t"}, true},
+		"a file set executable":                 {repository{"app/t.tftpl": "", "app/t.tftpl*": "t"}, true},
+		"a file replaced by a symlink":          {repository{"app/t.tftpl": "-> t"}, true},
 		"a module":                              {repository{"modules/net/main.tf": "#"}, true},
 		"a new file in a module":                {repository{"modules/net/x": "#"}, true},
 		"a document below a module":             {repository{"modules/net/docs/README.md": "#"}, true},
 		"a document of the folder":              {repository{"app/README.md": "#"}, true},
-		"where a symlink leads":                 {repository{"lib/one": "x"}, true},
+		"a symlink's target":                    {repository{"lib/one": "x"}, true},
 		"a file that a trigger matches":         {repository{"shared/a.yaml": "x"}, true},
 		"a new file that a trigger matches":     {repository{"shared/c.yaml": "x"}, true},
 		"the first file that a trigger matches": {repository{"none/x": "x"}, true},
-		"a file taken that a trigger matches":   {repository{"shared/a.yaml": ""}, true},
+		"a deleted file that a trigger matches": {repository{"shared/a.yaml": ""}, true},
 		"a variable file":                       {repository{"vars/a.tfvars": "x"}, true},
 		"the version file":                      {repository{".opentofu-version": "1.9.3"}, true},
 		"a nearer version file":                 {repository{"app/.opentofu-version": "1.9.2"}, true},
 		"the first version file of its kind":    {repository{".terraform-version": "1.5.7"}, true},
 
-		"a document of a module":                  {repository{"modules/net/README.md": "x", "modules/net/LICENSE": "x"}, false},
-		"a folder whose name begins with its":     {repository{"app2/main.tf": "x"}, false},
-		"a new folder beside":                     {repository{"app3/main.tf": "x"}, false},
-		"a module that is not called":             {repository{"modules/other/main.tf": "x"}, false},
-		"a file beside one that a symlink names":  {repository{"lib/two": "x"}, false},
-		"a file that no trigger matches":          {repository{"shared/b.json": "x", "shared/x/d.yaml": "x"}, false},
-		"another variable file":                   {repository{"vars/b.tfvars": "x"}, false},
-		"a version file of another tool":          {repository{".tool-versions": "x", ".terragrunt-version": "x"}, false},
-		"a version file that is not above":        {repository{"app2/.opentofu-version": "x"}, false},
-		"a file at the root, and one taken there": {repository{"LICENSE": "x", "README": ""}, false},
+		"a document of a module":                   {repository{"modules/net/README.md": "x", "modules/net/LICENSE": "x"}, false},
+		"a folder whose name begins with its":      {repository{"app2/main.tf": "x"}, false},
+		"a new folder":                             {repository{"app3/main.tf": "x"}, false},
+		"a module that is not called":              {repository{"modules/other/main.tf": "x"}, false},
+		"a file beside one that a symlink names":   {repository{"lib/two": "x"}, false},
+		"a file that no trigger matches":           {repository{"shared/b.json": "x", "shared/x/d.yaml": "x"}, false},
+		"another variable file":                    {repository{"vars/b.tfvars": "x"}, false},
+		"a version file of another tool":           {repository{".tool-versions": "x", ".terragrunt-version": "x"}, false},
+		"a version file that is not above":         {repository{"app2/.opentofu-version": "x"}, false},
+		"a new file and a deleted one at the root": {repository{"LICENSE": "x", "README": ""}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := New(Options{})
@@ -66,7 +66,7 @@ func TestTheDigestChangesWithWhatBelongsAndWithNothingElse(t *testing.T) {
 					t.Fatal(err)
 				}
 				if fresh := mustOf(t, r, wanted()).Digest; fresh != digest {
-					t.Errorf("%s with what was remembered, %s without", digest, fresh)
+					t.Errorf("%s with caches, %s without", digest, fresh)
 				}
 				return digest
 			}
@@ -76,21 +76,21 @@ func TestTheDigestChangesWithWhatBelongsAndWithNothingElse(t *testing.T) {
 				t.Errorf("%s became %s", before, after)
 			}
 			if digest(base()) != before {
-				t.Error("the digest is another one at the commit before")
+				t.Error("the digest of the commit before has changed")
 			}
 		})
 	}
 }
 
-// A remembered answer must not hold where a look that found nothing would now find something.
-func TestWhatWasNotThereIsRememberedToo(t *testing.T) {
+// An answer in the cache is not valid once a path exists that did not exist when it was computed.
+func TestACachedAnswerIsDroppedWhenAPathStartsToExist(t *testing.T) {
 	for name, tt := range map[string]struct {
 		repository repository
 		wanted     Wanted
 		changes    repository
 	}{
-		"a symlink that led nowhere": {repository{"app/main.tf": "", "app/l": "-> ../x/y"}, Wanted{Path: "app"}, repository{"x/y": "1"}},
-		"a directory on the way that becomes a symlink": {
+		"a symlink whose target did not exist": {repository{"app/main.tf": "", "app/l": "-> ../x/y"}, Wanted{Path: "app"}, repository{"x/y": "1"}},
+		"a directory on the path that becomes a symlink": {
 			repository{"app/main.tf": "", "app/l": "-> ../x/y", "x/z": "1", "w/y": "1"}, Wanted{Path: "app"}, repository{"x/z": "", "x": "-> w"},
 		},
 		"a trigger's directory that becomes a symlink": {
@@ -102,7 +102,7 @@ func TestWhatWasNotThereIsRememberedToo(t *testing.T) {
 		"code behind a symlink": {
 			repository{"app/main.tf": "-> ../v", "v": ""}, Wanted{Path: "app"}, repository{"v": "#"},
 		},
-		"anything at all, when a source cannot be known": {
+		"any file, when a source is unknown": {
 			repository{"app/main.tf": module("a", "../${var.a}")}, Wanted{Path: "app"}, repository{"b": "1"},
 		},
 	} {
@@ -124,7 +124,7 @@ func TestWhatWasNotThereIsRememberedToo(t *testing.T) {
 	}
 }
 
-func TestAFolderThatGoesIsSaid(t *testing.T) {
+func TestADeletedFileIsAnErrorDespiteTheCache(t *testing.T) {
 	c := New(Options{})
 	tree, blobs := base().commit(t)
 	if _, err := c.Digest(t.Context(), tree, blobs, wanted()); err != nil {
@@ -133,12 +133,12 @@ func TestAFolderThatGoesIsSaid(t *testing.T) {
 	for _, gone := range []string{"modules/net/main.tf", "vars/a.tfvars"} {
 		tree, blobs := base().with(repository{gone: ""}).commit(t)
 		if _, err := c.Digest(t.Context(), tree, blobs, wanted()); err == nil {
-			t.Errorf("%s is gone, and the digest is still there", gone)
+			t.Errorf("%s is deleted, and the digest is no error", gone)
 		}
 	}
 }
 
-func TestTheOrderOfWhatIsWantedDoesNotCount(t *testing.T) {
+func TestTheOrderOfTriggersAndVariableFilesHasNoEffect(t *testing.T) {
 	one := Wanted{Path: "app", Triggers: []string{"shared/*", "lib/*"}, VariableFiles: []string{"vars/a.tfvars", "vars/b.tfvars"}}
 	two := Wanted{Path: "/app", Triggers: []string{"lib/*", "./shared/*", "shared/*", "app/t.*"}, VariableFiles: []string{"vars/b.tfvars", "vars/a.tfvars"}}
 	if a, b := mustOf(t, base(), one).Digest, mustOf(t, base(), two).Digest; a != b {
@@ -146,7 +146,7 @@ func TestTheOrderOfWhatIsWantedDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestTheSameContentInAnotherFolderIsAnotherClosure(t *testing.T) {
+func TestTheSameContentInAnotherFolderHasAnotherDigest(t *testing.T) {
 	r := repository{"a/main.tf": "", "b/main.tf": ""}
 	all := []string{"**"}
 	if a, b := mustOf(t, r, Wanted{Path: "a", Triggers: all}).Digest, mustOf(t, r, Wanted{Path: "b", Triggers: all}).Digest; a == b {
@@ -154,7 +154,7 @@ func TestTheSameContentInAnotherFolderIsAnotherClosure(t *testing.T) {
 	}
 }
 
-func TestNoTwoWantedHaveOneKey(t *testing.T) {
+func TestEachWantedHasItsOwnKey(t *testing.T) {
 	seen := map[string]Wanted{}
 	for _, w := range []Wanted{
 		{}, {Path: "a"}, {Path: "a", Terragrunt: true}, {Triggers: []string{"a"}}, {VariableFiles: []string{"a"}}, {Triggers: []string{"a", "b"}},
@@ -167,7 +167,7 @@ func TestNoTwoWantedHaveOneKey(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedNeedsNoReading(t *testing.T) {
+func TestCachedFilesAreNotReadTwice(t *testing.T) {
 	c := New(Options{})
 	tree, blobs := base().commit(t)
 	for range 2 {
@@ -185,7 +185,7 @@ func TestWhatIsRememberedNeedsNoReading(t *testing.T) {
 	}
 }
 
-func TestAnAnswerHoldsWhileItsGlobsMatchTheSame(t *testing.T) {
+func TestAnAnswerIsValidWhileItsGlobsMatchTheSameFiles(t *testing.T) {
 	c := New(Options{})
 	w := Wanted{Path: "app", Triggers: []string{"**/*.yaml"}}
 	ask := func(r repository) *answer {
@@ -198,14 +198,14 @@ func TestAnAnswerHoldsWhileItsGlobsMatchTheSame(t *testing.T) {
 	}
 	before := ask(base())
 	if ask(base().with(repository{"README": "y"})) != before {
-		t.Error("it was looked for again, though only a README changed")
+		t.Error("it was computed again, though only a README changed")
 	}
 	if ask(base().with(repository{"shared/a.yaml": "y"})) == before {
-		t.Error("it was not looked for again")
+		t.Error("it was not computed again")
 	}
 }
 
-func TestADigestLooksLikeAllDigests(t *testing.T) {
+func TestADigestIsSHA256InHex(t *testing.T) {
 	digest := mustOf(t, base(), wanted()).Digest
 	if hex, ok := strings.CutPrefix(digest, "sha256:"); !ok || len(hex) != 64 {
 		t.Errorf("got %s", digest)

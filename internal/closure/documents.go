@@ -8,24 +8,24 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// documentless is a module's directory that belongs without the documents directly in it: no code of the Stack
-// reads them.
+// documentless is a module's directory that is in the closure without the documents directly in it: no code of the
+// Stack reads them.
 type documentless struct {
-	// path of the directory, and its id.
+	// path of the directory, and its ID.
 	path, id string
-	// sum is over the entries that belong.
+	// sum is a hash of the entries that are in the closure.
 	sum string
 }
 
-// isDocument says whether a file is one that engines never read by themselves.
+// isDocument reports whether a file is one that engines never read by themselves.
 func isDocument(e git.Entry) bool {
 	return isFile(e.Kind) && (path.Ext(e.Name()) == ".md" || e.Name() == "LICENSE")
 }
 
-// documentless are the module's directories among the roots that belong without their documents. A document
-// belongs as soon as something may read it: a path in the code, in values, in triggers or in a symlink that leads
-// to one of them, to the directory, or to a directory above it, or a program whose files are below it. Terragrunt
-// copies directories, and its hooks run in them.
+// documentless returns the module's directories among the roots that are in the closure without their documents. The
+// documents are in the closure if code may read them: if a path in the code, in values, in triggers or in a symlink
+// leads to one of them, to the directory or to a directory above it, or if a program runs whose files are below the
+// directory. Terragrunt copies directories with their documents, and its hooks run in them.
 func (s *search) documentless(roots []git.Entry) []documentless {
 	var all []documentless
 	for _, e := range roots {
@@ -36,7 +36,7 @@ func (s *search) documentless(roots []git.Entry) []documentless {
 	return all
 }
 
-// isRead says whether something may read the documents of a directory.
+// isRead reports whether code may read the documents of a directory.
 func (s *search) isRead(dir string) bool {
 	entries, _ := s.tree.Dir(dir)
 	for _, e := range entries {
@@ -52,7 +52,7 @@ func (s *search) isRead(dir string) bool {
 	return true
 }
 
-// holds says whether the directory is the same in a tree, but for its documents.
+// holds reports whether the directory is the same in a tree, except for its documents.
 func (d documentless) holds(tree Tree) bool {
 	e, _ := tree.Entry(d.path)
 	return e.Kind == git.KindDir && (e.ID == d.id || sumWithoutDocuments(tree, d.path) == d.sum)

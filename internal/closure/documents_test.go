@@ -7,35 +7,35 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// A document in a module's directory belongs once something may read it, and only then.
-func TestADocumentThatMayBeReadBelongs(t *testing.T) {
+// A document in a module's directory is in the closure if, and only if, code may read it.
+func TestDocumentsOfModulesAreIncludedIfCodeMayReadThem(t *testing.T) {
 	const document = "modules/net/README.md"
 	for name, tt := range map[string]struct {
 		changes repository
 		triggers,
 		paths []string
-		belongs bool
+		included bool
 	}{
-		"nothing reads it":                                   {},
-		"the module reads another file":                      {changes: repository{"modules/net/a.tf": `locals { a = file("${path.module}/a.txt") }`, "modules/net/a.txt": "a"}},
-		"the module reads a directory below":                 {changes: repository{"modules/net/a.tf": `locals { a = fileset("${path.module}/src", "*") }`, "modules/net/src/a": "a"}},
-		"the module reads it":                                {changes: repository{"modules/net/a.tf": `locals { a = file("${path.module}/README.md") }`}, belongs: true},
-		"the module reads its directory":                     {changes: repository{"modules/net/a.tf": `locals { a = fileset(path.module, "*") }`}, belongs: true},
-		"a function that is not known gets the directory":    {changes: repository{"modules/net/a.tf": `locals { a = replace(path.module, "x", "y") }`}, belongs: true},
-		"a part of the path is unknown":                      {changes: repository{"modules/net/a.tf": `locals { a = file("${path.module}/${var.a}") }`}, belongs: true},
-		"the caller reads it":                                {changes: repository{"app/a.tf": `locals { a = file("../modules/net/README.md") }`}, belongs: true},
-		"the caller reads the directory of all modules":      {changes: repository{"app/a.tf": `locals { a = fileset("../modules", "**") }`}, belongs: true},
-		"a variable has its path":                            {changes: repository{"app/a.auto.tfvars": `a = "../modules/net/README.md"`}, belongs: true},
-		"a symlink leads to it":                              {changes: repository{"app/a": "-> ../modules/net/README.md"}, belongs: true},
-		"a trigger names it":                                 {triggers: []string{document}, belongs: true},
-		"a trigger matches it":                               {triggers: []string{"**/*.md"}, belongs: true},
-		"a trigger names its directory":                      {triggers: []string{"modules"}, belongs: true},
-		"a script of the Stack names it":                     {paths: []string{"../modules/net/README.md"}, belongs: true},
-		"a script of the Stack runs a program of the module": {changes: repository{"modules/net/a.sh": ""}, paths: []string{"../modules/net/a.sh"}, belongs: true},
-		"the code runs a program below the directory":        {changes: repository{"modules/net/bin/a.py": "", "modules/net/a.tf": `data "external" "a" { program = ["python3", "${path.module}/bin/a.py"] }`}, belongs: true},
-		"the whole repository belongs":                       {changes: repository{"app/a.tf": `module "a" { source = var.a }`}, belongs: true},
-		"the module is below the folder":                     {changes: repository{"app/a.tf": module("in", "./in"), "app/in/main.tf": "", "app/in/README.md": ""}},
-		"a module above it is called too":                    {changes: repository{"app/a.tf": module("all", "../modules"), "modules/main.tf": ""}, belongs: true},
+		"no code reads it":                                    {},
+		"the module reads another file":                       {changes: repository{"modules/net/a.tf": `locals { a = file("${path.module}/a.txt") }`, "modules/net/a.txt": "a"}},
+		"the module reads a directory below":                  {changes: repository{"modules/net/a.tf": `locals { a = fileset("${path.module}/src", "*") }`, "modules/net/src/a": "a"}},
+		"the module reads it":                                 {changes: repository{"modules/net/a.tf": `locals { a = file("${path.module}/README.md") }`}, included: true},
+		"the module reads its directory":                      {changes: repository{"modules/net/a.tf": `locals { a = fileset(path.module, "*") }`}, included: true},
+		"an argument of an unknown function is its directory": {changes: repository{"modules/net/a.tf": `locals { a = replace(path.module, "x", "y") }`}, included: true},
+		"a part of the path is unknown":                       {changes: repository{"modules/net/a.tf": `locals { a = file("${path.module}/${var.a}") }`}, included: true},
+		"the caller reads it":                                 {changes: repository{"app/a.tf": `locals { a = file("../modules/net/README.md") }`}, included: true},
+		"the caller reads the directory of all modules":       {changes: repository{"app/a.tf": `locals { a = fileset("../modules", "**") }`}, included: true},
+		"a variable has its path":                             {changes: repository{"app/a.auto.tfvars": `a = "../modules/net/README.md"`}, included: true},
+		"a symlink leads to it":                               {changes: repository{"app/a": "-> ../modules/net/README.md"}, included: true},
+		"a trigger names it":                                  {triggers: []string{document}, included: true},
+		"a trigger matches it":                                {triggers: []string{"**/*.md"}, included: true},
+		"a trigger names its directory":                       {triggers: []string{"modules"}, included: true},
+		"a script of the Stack names it":                      {paths: []string{"../modules/net/README.md"}, included: true},
+		"a script of the Stack runs a program of the module":  {changes: repository{"modules/net/a.sh": ""}, paths: []string{"../modules/net/a.sh"}, included: true},
+		"the code runs a program below the directory":         {changes: repository{"modules/net/bin/a.py": "", "modules/net/a.tf": `data "external" "a" { program = ["python3", "${path.module}/bin/a.py"] }`}, included: true},
+		"the closure is the whole repository":                 {changes: repository{"app/a.tf": `module "a" { source = var.a }`}, included: true},
+		"the module is below the folder":                      {changes: repository{"app/a.tf": module("in", "./in"), "app/in/main.tf": "", "app/in/README.md": ""}},
+		"a module above it is called too":                     {changes: repository{"app/a.tf": module("all", "../modules"), "modules/main.tf": ""}, included: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := New(Options{})
@@ -56,14 +56,14 @@ func TestADocumentThatMayBeReadBelongs(t *testing.T) {
 				return got
 			}
 			before, after := of("before"), of("after")
-			if changed := before.Digest != after.Digest; changed != tt.belongs {
-				t.Errorf("an edit gives another digest: %v", changed)
+			if changed := before.Digest != after.Digest; changed != tt.included {
+				t.Errorf("an edit changes the digest: %v", changed)
 			}
-			if delivered := slices.ContainsFunc(before.Files, func(e git.Entry) bool { return e.Path == document }); delivered != tt.belongs {
-				t.Errorf("it is delivered: %v", delivered)
+			if delivered := slices.ContainsFunc(before.Files, func(e git.Entry) bool { return e.Path == document }); delivered != tt.included {
+				t.Errorf("it is in the closure: %v", delivered)
 			}
-			if !tt.belongs && of("").Digest != before.Digest {
-				t.Error("its removal gives another digest")
+			if !tt.included && of("").Digest != before.Digest {
+				t.Error("its removal changes the digest")
 			}
 		})
 	}

@@ -10,28 +10,28 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// Engine is what the code says about the version of each engine that may run it.
+// Engine has the version that the code requires of each engine that may run it.
 type Engine struct {
 	OpenTofu   Version
 	Terraform  Version
 	Terragrunt Version
 }
 
-// Version is what the code says about one engine's.
+// Version has the version file and the constraints of the code for one engine.
 type Version struct {
 	Pin
-	// File is the version file that Pin is from: the nearest .opentofu-version, .terraform-version or .terragrunt-version
-	// in the folder or above; "" when there is none.
+	// File is the version file that Pin is from: the nearest .opentofu-version, .terraform-version or
+	// .terragrunt-version in the folder or above; "" when there is none.
 	File string
-	// Required are the constraints in the root module's own code that this engine heeds, by file.
+	// Required are the constraints in the root module's own code that this engine enforces, by file.
 	//
-	// Terraform: required_version in .tf and .tf.json. OpenTofu, as 1.12 does: required_version in .tofu and .tofu.json only,
-	// and opentofu in language { compatible_with {} } of all files but a .tf that a .tofu takes the place of. Terragrunt:
-	// terragrunt_version_constraint; terraform_version_constraint counts for the other two.
+	// Terraform: required_version in .tf and .tf.json. OpenTofu, as 1.12 does: required_version in .tofu and
+	// .tofu.json only, and opentofu in language { compatible_with {} } of all files except a .tf with a .tofu of the
+	// same name. Terragrunt: terragrunt_version_constraint; terraform_version_constraint applies to the other two.
 	Required []string
 }
 
-// versionFiles finds the nearest version file of each engine: the others above it say nothing.
+// versionFiles reads the nearest version file of each engine: those in directories above it have no effect.
 func (s *search) versionFiles(ctx context.Context, root git.Entry, w Wanted) error {
 	for _, one := range []struct {
 		name    string
@@ -61,13 +61,13 @@ func (s *search) versionFiles(ctx context.Context, root git.Entry, w Wanted) err
 	return nil
 }
 
-// named is a file, and the name by which it was found: a symlink's may be another.
+// named is a file, and the path by which it was found, which is another one for a symlink.
 type named struct {
 	git.Entry
 	name string
 }
 
-// above looks for a file in a directory and in those above it.
+// above returns the nearest file of a name, in a directory or in those above it.
 func (s *search) above(ctx context.Context, dir, name string) (named, error) {
 	for {
 		at := path.Join(dir, name)
@@ -98,7 +98,8 @@ func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
 	text, err := s.read(ctx, file, longestVersionFile)
 	switch {
 	case errors.Is(err, ErrTooLarge):
-		p.Problem = fmt.Sprintf("version file: more than %d bytes", longestVersionFile)
+		p.Problem = fmt.Sprintf("version file: it has more than %d bytes, which is the limit: write only the version into it",
+			longestVersionFile)
 	case err != nil:
 		return Pin{}, err
 	default:
@@ -110,7 +111,7 @@ func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
 	return p, nil
 }
 
-// require reads what a root module requires.
+// require reads the version constraints of a root module.
 func (s *search) require(ctx context.Context, dir string) error {
 	return s.eachFile(ctx, dir, func(file string, twin bool, c code) error {
 		_, kind := split(file)

@@ -21,13 +21,13 @@ func compatible(version string) string {
 	return "language {\n  compatible_with {\n    opentofu = \"" + version + "\"\n  }\n}\n"
 }
 
-func TestWhatTheCodeSaysAboutTheEngine(t *testing.T) {
+func TestEngineVersionsThatTheCodeRequires(t *testing.T) {
 	for name, tt := range map[string]struct {
 		repository repository
 		want       Engine
 	}{
-		"nothing": {repository{"a/b/main.tf": ""}, Engine{}},
-		"the nearest file pins, each kind for its engine": {
+		"no version": {repository{"a/b/main.tf": ""}, Engine{}},
+		"the nearest version file of each engine": {
 			repository{"a/b/main.tf": "", "a/.opentofu-version": "1.9.2\n", ".opentofu-version": "1.8.0", ".terraform-version": "latest:^1.5"},
 			Engine{OpenTofu: Version{Pin: Pin{Constraint: "= 1.9.2"}, File: "a/.opentofu-version"}, Terraform: Version{Pin: Pin{Constraint: "~> 1.5.0"}, File: ".terraform-version"}},
 		},
@@ -35,33 +35,33 @@ func TestWhatTheCodeSaysAboutTheEngine(t *testing.T) {
 			repository{"a/b/main.tf": "", "a/b/.opentofu-version": "-> ../v", "a/v": "1.9.2"},
 			Engine{OpenTofu: Version{Pin: Pin{Constraint: "= 1.9.2"}, File: "a/b/.opentofu-version"}},
 		},
-		"a directory, and a symlink that leads nowhere, are no version files": {
+		"a directory, and a symlink without a target, are no version files": {
 			repository{"a/b/main.tf": "", "a/b/.opentofu-version/x": "", "a/.opentofu-version": "-> x", ".opentofu-version": "1.9.2"},
 			Engine{OpenTofu: Version{Pin: Pin{Constraint: "= 1.9.2"}, File: ".opentofu-version"}},
 		},
-		"a version file that says nothing is a problem, no error": {
+		"an invalid version file is a problem, not an error": {
 			repository{"a/b/main.tf": "", ".opentofu-version": "new\n", ".terraform-version": strings.Repeat("#", 5000)},
 			Engine{
-				OpenTofu:  Version{Pin: Pin{Problem: `version file: "new" is no version and no constraint`}, File: ".opentofu-version"},
-				Terraform: Version{Pin: Pin{Problem: "version file: more than 4096 bytes"}, File: ".terraform-version"},
+				OpenTofu:  Version{Pin: Pin{Problem: `version file: "new" is not a version or a constraint: write one, such as 1.9.2 or ~> 1.8.0`}, File: ".opentofu-version"},
+				Terraform: Version{Pin: Pin{Problem: "version file: it has more than 4096 bytes, which is the limit: write only the version into it"}, File: ".terraform-version"},
 			},
 		},
-		"each engine heeds its own files": {
+		"each engine reads its own files": {
 			repository{
 				"a/b/a.tf": requires(">= 1.5"), "a/b/b.tf.json": `{"terraform": {"required_version": "< 2"}}`,
 				"a/b/c.tofu": requires(">= 1.8"), "a/b/d.tofu.json": `{"terraform": [{"required_version": "< 3"}]}`, "a/b/e.tf": compatible(">= 1.12"),
 			},
 			Engine{OpenTofu: Version{Required: []string{">= 1.8", "< 3", ">= 1.12"}}, Terraform: Version{Required: []string{">= 1.5", "< 2"}}},
 		},
-		"OpenTofu does not read a .tf that a .tofu takes the place of": {
+		"OpenTofu does not read a .tf with a .tofu of the same name": {
 			repository{"a/b/a.tf": compatible(">= 1.13") + requires(">= 1.5"), "a/b/a.tofu": compatible(">= 1.12")},
 			Engine{OpenTofu: Version{Required: []string{">= 1.12"}}, Terraform: Version{Required: []string{">= 1.5"}}},
 		},
-		"what is no constraint, or has variables, the engine says itself": {
+		"invalid constraints and those with variables are left to the engine": {
 			repository{"a/b/a.tf": requires("new") + requires("${var.x}") + "terraform { required_version = 1 }\nterraform { required_version = null }\n"},
 			Engine{},
 		},
-		"modules and nested folders have no say": {
+		"constraints of modules and nested folders are ignored": {
 			repository{"a/b/a.tf": module("c", "../c"), "a/c/c.tf": requires("1.1.1"), "a/b/d/d.tf": requires("1.1.2")},
 			Engine{},
 		},
@@ -74,8 +74,8 @@ func TestWhatTheCodeSaysAboutTheEngine(t *testing.T) {
 	}
 }
 
-// The rules that each engine's constraints are read by are OpenTofu's own: here it is asked.
-func TestOpenTofuHeedsWhatWeSayItHeeds(t *testing.T) {
+// The test runs OpenTofu, and compares the constraints that it enforces with those that Engine has.
+func TestOpenTofuEnforcesTheConstraintsThatWeReport(t *testing.T) {
 	tofu := program.Path(t, "tofu")
 	for name, files := range map[string]repository{
 		"required_version in .tf":                    {"main.tf": requires("99.0.0")},
@@ -99,8 +99,8 @@ func TestOpenTofuHeedsWhatWeSayItHeeds(t *testing.T) {
 				t.Fatal(out)
 			}
 			engine := mustOf(t, files, Wanted{}).Engine
-			if heeds := err != nil; heeds != (len(engine.OpenTofu.Required) > 0) {
-				t.Errorf("it heeds it: %t; we found %q", heeds, engine.OpenTofu.Required)
+			if enforced := err != nil; enforced != (len(engine.OpenTofu.Required) > 0) {
+				t.Errorf("OpenTofu enforces it: %t; we report %q", enforced, engine.OpenTofu.Required)
 			}
 		})
 	}

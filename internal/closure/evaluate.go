@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// unknown stands in a text for what only the engine knows.
+	// unknown replaces in a text a part that only the engine can evaluate.
 	unknown = "\x00"
-	// longestText is how long a text may become in an evaluation. A longer one is unknown.
+	// longestText is the most bytes of a text in an evaluation. A longer one is unknown.
 	longestText = 4096
-	// mostLocals is how many local values one may go through to its own.
+	// mostLocals is how deep the evaluation of a local value follows others.
 	mostLocals = 50
 )
 
-// scope is what decides how the expressions of a module are evaluated.
+// scope has the values that the expressions of a module refer to.
 type scope struct {
 	// root is the directory of the root module: the engine runs there. dir is the module's own.
 	root, dir string
@@ -32,8 +32,8 @@ type scope struct {
 	depth     int
 }
 
-// texts gives the texts that an expression means: as far as they are known, with a zero byte for what is not. A text that
-// an expression only makes on its way to another is not among them, unless the other is unknown.
+// texts calls f with the texts that an expression evaluates to, with a zero byte for each unknown part. Intermediate
+// texts are not among them, unless the result is unknown.
 func (m *scope) texts(expr hclsyntax.Expression, f func(text string)) {
 	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
 		next := stack[len(stack)-1]
@@ -62,14 +62,14 @@ func (m *scope) texts(expr hclsyntax.Expression, f func(text string)) {
 	}
 }
 
-// isPath says whether an expression is a text of which at least the beginning is known.
+// isPath reports whether an expression is a text of which at least the beginning is known.
 func (m *scope) isPath(expr hclsyntax.Expression) bool {
 	value := m.value(expr)
 	_, known := asText(value)
 	return known || prefixOf(value) != ""
 }
 
-// isText says whether a part of a template is known, or is a plain reference: nothing more is to be found in it.
+// isText reports whether a part of a template is known, or is a plain reference: its parts need no evaluation.
 func (m *scope) isText(part hclsyntax.Expression) bool {
 	if m.value(part).IsWhollyKnown() {
 		return true
@@ -78,7 +78,7 @@ func (m *scope) isText(part hclsyntax.Expression) bool {
 	return reference
 }
 
-// template puts the known parts of a template together.
+// template joins the known parts of a template.
 func (m *scope) template(e *hclsyntax.TemplateExpr) string {
 	var b strings.Builder
 	for _, part := range e.Parts {
@@ -95,8 +95,8 @@ func (m *scope) template(e *hclsyntax.TemplateExpr) string {
 	return b.String()
 }
 
-// value evaluates an expression. It is unknown where the engine or a variable decides, and for loops: those could be made
-// to take for ever.
+// value evaluates an expression. The result is unknown where it depends on the engine or on a variable, and for
+// loops: a loop can run without end.
 func (m *scope) value(expr hclsyntax.Expression) cty.Value {
 	if hasLoop(expr) {
 		return cty.DynamicVal
@@ -125,7 +125,7 @@ func (m *scope) value(expr hclsyntax.Expression) cty.Value {
 	return value
 }
 
-// path is the object path: relative to the folder where the engine runs, as the engine gives it.
+// path is the object path of the engine: its values are relative to the folder where the engine runs.
 func (m *scope) path() cty.Value {
 	module, err := relative(m.root, m.dir)
 	if err != nil {
@@ -138,7 +138,7 @@ func (m *scope) path() cty.Value {
 	})
 }
 
-// local evaluates a local value. One that goes through itself, or through too many others, is unknown.
+// local evaluates a local value. One that refers to itself, or through too many others, is unknown.
 func (m *scope) local(name string) cty.Value {
 	if value, ok := m.known[name]; ok {
 		return value
@@ -147,7 +147,7 @@ func (m *scope) local(name string) cty.Value {
 	if !ok || m.depth >= mostLocals {
 		return cty.DynamicVal
 	}
-	m.known[name] = cty.DynamicVal // of itself
+	m.known[name] = cty.DynamicVal // for a reference to itself
 	m.depth++
 	value := m.value(expr)
 	m.depth--
@@ -158,15 +158,15 @@ func (m *scope) local(name string) cty.Value {
 	return value
 }
 
-// tooLong says whether the texts of a known value are longer than a text may be.
+// tooLong reports whether the texts of a known value are together longer than longestText.
 func tooLong(value cty.Value) bool {
 	all := 0
 	eachString(value, func(text string) { all += len(text) + 1 })
 	return all > longestText
 }
 
-// pure are the engine's functions that make one text of others, and do no more: what they return is bounded by what
-// they get.
+// pure are the engine's functions that only compute a text from others, without any other effect: the length of the
+// result is bounded by the length of the arguments.
 var pure = map[string]function.Function{
 	"trimprefix": stdlib.TrimPrefixFunc, "trimsuffix": stdlib.TrimSuffixFunc, "trimspace": stdlib.TrimSpaceFunc,
 	"trim": stdlib.TrimFunc, "lower": stdlib.LowerFunc, "upper": stdlib.UpperFunc, "coalesce": stdlib.CoalesceFunc,
@@ -177,7 +177,7 @@ var pure = map[string]function.Function{
 	"join":       joinFunc, "format": formatFunc,
 }
 
-// functions are those that an expression calls. Of those that are not known, the result is not.
+// functions returns the functions that an expression calls. The result of a function that is not supported is unknown.
 func (m *scope) functions(expr hclsyntax.Expression) map[string]function.Function {
 	all := map[string]function.Function{}
 	anyOf(expr, func(e hclsyntax.Expression) bool {
@@ -203,7 +203,7 @@ func (m *scope) functions(expr hclsyntax.Expression) map[string]function.Functio
 	return all
 }
 
-// opaque is a function of which only the engine knows the result.
+// opaque is a function whose result is unknown.
 var opaque = function.New(&function.Spec{
 	VarParam: &function.Parameter{
 		Name: "any", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true,
@@ -222,7 +222,7 @@ func onText(f func(string) string) function.Function {
 	})
 }
 
-// joinFunc is join, up to the longest text.
+// joinFunc is join, with a result of at most longestText bytes.
 var joinFunc = bounded(stdlib.JoinFunc, func(args []cty.Value) bool {
 	parts, all := 0, 0
 	for _, list := range args[1:] {
@@ -231,10 +231,10 @@ var joinFunc = bounded(stdlib.JoinFunc, func(args []cty.Value) bool {
 	return all+parts*len(args[0].AsString()) <= longestText
 })
 
-// plainFormat has no widths: one could ask for a gigabyte of spaces.
+// plainFormat matches formats without widths: a width can add a gigabyte of spaces.
 var plainFormat = regexp.MustCompile(`^(?:[^%]|%[%svdq])*$`)
 
-// formatFunc is format with verbs that add nothing to what they print, up to the longest text.
+// formatFunc is format with verbs that add no padding, and with a result of at most longestText bytes.
 var formatFunc = bounded(stdlib.FormatFunc, func(args []cty.Value) bool {
 	all := 0
 	for _, arg := range args {
@@ -243,7 +243,7 @@ var formatFunc = bounded(stdlib.FormatFunc, func(args []cty.Value) bool {
 	return plainFormat.MatchString(args[0].AsString()) && all <= longestText
 })
 
-// bounded is a function whose result is unknown where its arguments do not fit.
+// bounded is a function whose result is unknown if its arguments do not fit.
 func bounded(f function.Function, fits func(args []cty.Value) bool) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(),
@@ -257,7 +257,7 @@ func bounded(f function.Function, fits func(args []cty.Value) bool) function.Fun
 	})
 }
 
-// hasLoop says whether there is a loop in an expression.
+// hasLoop reports whether an expression has a loop.
 func hasLoop(expr hclsyntax.Expression) bool {
 	return anyOf(expr, func(e hclsyntax.Expression) bool {
 		switch e.(type) {
@@ -268,7 +268,7 @@ func hasLoop(expr hclsyntax.Expression) bool {
 	})
 }
 
-// asText is the text of a known string.
+// asText returns the text of a known string.
 func asText(value cty.Value) (string, bool) {
 	if value.IsNull() || !value.IsKnown() || value.Type() != cty.String {
 		return "", false
@@ -276,7 +276,7 @@ func asText(value cty.Value) (string, bool) {
 	return value.AsString(), true
 }
 
-// prefixOf is how an unknown text begins.
+// prefixOf returns the known beginning of an unknown text.
 func prefixOf(value cty.Value) string {
 	if value.IsKnown() || value.Type() != cty.String {
 		return ""
@@ -284,7 +284,8 @@ func prefixOf(value cty.Value) string {
 	return value.Range().StringPrefix()
 }
 
-// eachString gives the strings of a known value. What is nested deeper than code can nest does not exist.
+// eachString calls f for the strings of a known value. The recursion is bounded, as the parser bounds how deep code
+// nests.
 func eachString(value cty.Value, f func(string)) {
 	if text, ok := asText(value); ok {
 		f(text)

@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// Engine gives what code that is in no repository says about the engine's version. The files are by path, with the root module
-// at the top. Code that cannot be read says nothing: the engine names better what is wrong with it.
+// Engine returns the engine versions that code outside of a repository requires. The files are by path, with the root
+// module at the top. Code that cannot be parsed requires nothing: the engine reports its errors.
 func (c *Closures) Engine(ctx context.Context, files map[string][]byte, terragrunt bool) Engine {
 	tree := newFileTree(files)
 	s := newSearch(c, tree, tree)
@@ -29,7 +29,7 @@ func (c *Closures) Engine(ctx context.Context, files map[string][]byte, terragru
 
 // fileTree is a Tree, and its Blobs, of files in memory.
 type fileTree struct {
-	// id is over all names and all content: what is remembered of a directory goes by its ID.
+	// id is a hash of all names and all content: caches use the ID of a directory as a key.
 	id      string
 	entries map[string]git.Entry
 	dirs    map[string][]git.Entry
@@ -70,7 +70,7 @@ func (t *fileTree) add(e git.Entry) {
 	}
 }
 
-// Entry gives what is at a path.
+// Entry returns the entry at a path.
 func (t *fileTree) Entry(name string) (git.Entry, bool) {
 	e, ok := t.entries[name]
 	return e, ok

@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// fuzzed makes a repository of lines "path content", with ; for the end of a line in the content.
+// fuzzed returns a repository from lines "path content", with ; for the end of a line in the content.
 func fuzzed(text string) repository {
 	r := repository{}
 	for line := range strings.Lines(text) {
@@ -51,7 +51,7 @@ func FuzzClosure(f *testing.F) {
 		got, err := c.Of(t.Context(), tree, blobs, w)
 		if err != nil {
 			if Reason(err) == "" {
-				t.Fatalf("an error that nobody can correct: %v", err)
+				t.Fatalf("an error without a reason: %v", err)
 			}
 			return
 		}
@@ -69,14 +69,14 @@ func FuzzClosure(f *testing.F) {
 			}
 		}
 		if len(got.Open) > 0 && len(got.Files) != tree.Len()-dirsOf(tree) {
-			t.Error("not all files belong, though a source is not known")
+			t.Error("not all files are in the closure, though a source is unknown")
 		}
-		// The memory says what a fresh look says, and so does the same content in a tree with more in it.
+		// The digest is the same from the cache.
 		again, err := c.Digest(t.Context(), tree, blobs, w)
 		if err != nil || again != got.Digest {
 			t.Errorf("%s became %s: %v", got.Digest, again, err)
 		}
-		// A repository of nothing but the closure has the same one.
+		// A repository with only the files of the closure has the same digest.
 		less := repository{}
 		for _, e := range got.Files {
 			content := string(blobs.blobs[e.ID])
@@ -107,7 +107,7 @@ func dirsOf(tree *git.Tree) int {
 	return n
 }
 
-// What is looked for only below a glob's base is what the whole glob matches.
+// The files that a glob matches below its base are those that the whole glob matches.
 func FuzzGlob(f *testing.F) {
 	for _, text := range []string{"**", "a/*", "a/**/c", "{a,b}/c", "a[b]/?", `a\*/**`, `\a/*`, `a\*`, "a[!b]?", "a/{b,c/d}/*", "/a", "a//b/"} {
 		f.Add(text)

@@ -10,74 +10,78 @@ import (
 )
 
 const (
-	// longestGlob is how many bytes one may have.
+	// longestGlob is the most bytes of a glob.
 	longestGlob = 1024
-	// mostAlternatives bounds the ways to read {a,b}{c,d}: a match tries them all.
+	// mostAlternatives limits how many globs without braces {a,b}{c,d} expands to: a match tries each of them.
 	mostAlternatives = 1000
 )
 
 // glob is a pattern for paths below a directory.
 type glob struct {
 	base string
-	// pattern is matched against paths from base on; "" means base itself, a file or all that is below a directory.
+	// pattern is matched against paths from base on; "" means base itself: a file, or a directory with all files
+	// below it.
 	pattern string
 }
 
-// globKey says what a glob was matched against: the directory at base, by its id.
+// globKey is a glob with the ID of the directory at its base.
 type globKey struct {
 	glob
 	id string
 }
 
-// matches are the files that a glob matches, and a digest of them.
+// matches has the files that a glob matches, and a digest of them.
 type matches struct {
 	files []git.Entry
 	sum   [sha256.Size]byte
 }
 
-// globFact is a glob that a search asked for: while the directory at its base has this id, or else while the files have
-// this sum, its answer holds.
+// globFact is a glob that a search matched: while the directory at its base has this ID, or the matches have this sum,
+// the result of the search is valid.
 type globFact struct {
 	glob glob
 	base string
 	sum  [sha256.Size]byte
 }
 
-// parseGlob reads a trigger: doublestar's syntax, from the repository's root. A leading / or ./ says nothing more.
+// parseGlob parses a trigger: doublestar's syntax, from the repository's root. A leading / or ./ has no effect.
 func parseGlob(text string) (glob, error) {
 	switch {
 	case len(text) > longestGlob:
-		return glob{}, fail(ErrInvalidGlob, "trigger %.50q...: longer than %d bytes", text, longestGlob)
+		return glob{}, fail(ErrInvalidGlob, "trigger %.50q...: it has more than %d bytes, which is the limit: use several "+
+			"shorter triggers", text, longestGlob)
 	case strings.ContainsRune(text, 0):
-		return glob{}, fail(ErrInvalidGlob, "trigger %q: there is a zero byte in it", text)
+		return glob{}, fail(ErrInvalidGlob, "trigger %q: remove the zero byte in it", text)
 	case alternatives(text) > mostAlternatives:
-		return glob{}, fail(ErrInvalidGlob, "trigger %q: the braces in it mean more than %d globs", text, mostAlternatives)
+		return glob{}, fail(ErrInvalidGlob, "trigger %q: its braces expand to more than %d globs, which is the limit: use "+
+			"wildcards or several triggers", text, mostAlternatives)
 	}
 	var parts []string
 	for part := range strings.SplitSeq(text, "/") {
 		switch {
 		case part == "" || part == ".":
 		case unescape(part) == "..":
-			return glob{}, fail(ErrInvalidGlob, "trigger %q: .. leads out of the repository, paths start at its root", text)
+			return glob{}, fail(ErrInvalidGlob, "trigger %q: remove the .. in it: paths start at the repository's root", text)
 		default:
 			parts = append(parts, part)
 		}
 	}
 	if len(parts) == 0 {
-		return glob{}, fail(ErrInvalidGlob, "trigger %q: names nothing; ** means all files", text)
+		return glob{}, fail(ErrInvalidGlob, "trigger %q: it is empty; write ** for all files of the repository", text)
 	}
 	clean := strings.Join(parts, "/")
 	if !doublestar.ValidatePattern(clean) {
-		return glob{}, fail(ErrInvalidGlob, "trigger %q: a bracket or brace is not closed, or nothing follows a backslash", text)
+		return glob{}, fail(ErrInvalidGlob, "trigger %q: it is not a valid glob: close each bracket and brace, and write a "+
+			"character after each backslash", text)
 	}
 	base, pattern := splitGlob(clean)
 	if pattern == "**" {
-		pattern = "" // so that a directory stands for all files below it
+		pattern = "" // a directory includes all files below it
 	}
 	return glob{base: base, pattern: pattern}, nil
 }
 
-// splitGlob gives the path before the first part that has a wildcard in it, as trees call it, and the rest.
+// splitGlob returns the path before the first part with a wildcard, without backslashes, and the rest.
 func splitGlob(text string) (base, pattern string) {
 	slash := -1
 	for i := 0; i < len(text); i++ {
@@ -93,7 +97,7 @@ func splitGlob(text string) (base, pattern string) {
 	return unescape(text), ""
 }
 
-// unescape takes the backslashes out. Any character may have one, not just those that mean something.
+// unescape removes the backslashes. Any character may have one, not only the special ones.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -105,7 +109,7 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// alternatives is how many globs without braces a glob means, at most.
+// alternatives is the most globs without braces that a glob expands to.
 func alternatives(text string) int {
 	all, open := 1, []int{}
 	for i := range len(text) {
@@ -122,7 +126,7 @@ func alternatives(text string) int {
 	return all
 }
 
-// match gives the files below a glob's base that it matches.
+// match returns the files below a glob's base that it matches.
 func (c *Closures) match(tree Tree, g glob) matches {
 	base, ok := tree.Entry(g.base)
 	if !ok || base.Kind != git.KindDir {
@@ -132,8 +136,8 @@ func (c *Closures) match(tree Tree, g glob) matches {
 	if m, ok := c.matches.Get(key); ok {
 		return m
 	}
-	// Without ** a pattern reaches as deep as it has slashes, at most, and classes: [!a] matches a slash too. A star in braces
-	// may become one half of **.
+	// Without ** a pattern matches at most as deep as it has slashes and classes: [!a] matches a slash too. A star in
+	// braces may be one half of **.
 	deepest := strings.Count(g.pattern, "/") + strings.Count(g.pattern, "[")
 	if strings.Contains(g.pattern, "**") || (strings.Contains(g.pattern, "{") && strings.Contains(g.pattern, "*")) {
 		deepest = -1
@@ -153,7 +157,8 @@ func (c *Closures) match(tree Tree, g glob) matches {
 	return m
 }
 
-// walk calls f for what is no directory; deepest is how many directories it goes down, -1 for all.
+// walk calls f for each file, symlink and submodule below a directory; deepest is how many levels of directories it
+// reads, -1 for all.
 func walk(tree Tree, dir string, deepest int, f func(git.Entry)) {
 	entries, _ := tree.Dir(dir)
 	for _, e := range entries {
@@ -166,7 +171,7 @@ func walk(tree Tree, dir string, deepest int, f func(git.Entry)) {
 	}
 }
 
-// below is the rest of a path after a directory that it is in.
+// below returns the rest of a path after a directory that it is in.
 func below(dir, name string) string {
 	if dir == "" {
 		return name

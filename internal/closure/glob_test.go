@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestGlobsAreRead(t *testing.T) {
+func TestGlobsAreParsed(t *testing.T) {
 	for text, want := range map[string]glob{
 		"shared":            {base: "shared"},
 		"shared/":           {base: "shared"},
@@ -28,7 +28,7 @@ func TestGlobsAreRead(t *testing.T) {
 	}
 }
 
-func TestGlobsThatCannotBeMeantAreRefused(t *testing.T) {
+func TestInvalidGlobsAreRejected(t *testing.T) {
 	for _, text := range []string{
 		"", "/", "./", "..", "../x", "a/../b", "a/..", "[a", "{a", `a\`, `a\/`, `a/\../b`, `\.\./*`, "a\x00", strings.Repeat("a", 1025), strings.Repeat("{a,b}", 10), "{" + strings.Repeat(",", 1000) + "}",
 	} {

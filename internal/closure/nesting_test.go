@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-func TestCodeAtTheBoundIsParsed(t *testing.T) {
+func TestCodeAtTheLimitIsParsed(t *testing.T) {
 	call := "\n" + module("a", "./a")
 	for name, text := range map[string]string{
-		"many blocks":                  strings.Repeat("a {\n b = \"x${c}\"\n}\n", 3000) + call,
-		"many operators, each its own": strings.Repeat("a {\n b = -1 * c ? !d : e[*].f\n}\n", 3000) + call,
-		"a long list of them":          "a = [" + strings.Repeat("-1, !a, a[*].b,\n", 3000) + "]" + call,
-		"brackets as deep as allowed":  "a = " + strings.Repeat("(", 999) + "1" + strings.Repeat(")", 999) + call,
-		"texts full of brackets":       "a = \"" + strings.Repeat("([{", 3000) + "\"\n# " + strings.Repeat("([{", 3000) + call,
+		"many blocks":                     strings.Repeat("a {\n b = \"x${c}\"\n}\n", 3000) + call,
+		"many expressions with operators": strings.Repeat("a {\n b = -1 * c ? !d : e[*].f\n}\n", 3000) + call,
+		"a long list of expressions":      "a = [" + strings.Repeat("-1, !a, a[*].b,\n", 3000) + "]" + call,
+		"brackets as deep as allowed":     "a = " + strings.Repeat("(", 999) + "1" + strings.Repeat(")", 999) + call,
+		"texts full of brackets":          "a = \"" + strings.Repeat("([{", 3000) + "\"\n# " + strings.Repeat("([{", 3000) + call,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c := readCode([]byte(text), false); len(c.calls) != 1 {

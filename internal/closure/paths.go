@@ -11,17 +11,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// mostPaths is how many expressions of one file are evaluated for the paths that they name. With more, the whole
-// repository belongs.
+// mostPaths is how many expressions of one file are evaluated for the paths in them. With more, the closure is the
+// whole repository.
 const mostPaths = 10_000
 
 // pathExpr is an expression that may name a file outside of its module's folder.
 type pathExpr struct {
 	expr hclsyntax.Expression
 	line int
-	// program is true for what a provisioner, an external data source or a Terragrunt hook runs.
+	// program is true for a command that a provisioner, an external data source or a Terragrunt hook runs.
 	program bool
-	// local is true for the value of a local: when it is a text, it counts where it is used.
+	// local is true for a local value: when it is a text, it is evaluated in the expressions that refer to it.
 	local bool
 }
 
@@ -29,15 +29,15 @@ type pathExpr struct {
 // has to go up: only expressions with "..", with path.module and its siblings, or with a local value can.
 type paths struct {
 	exprs []pathExpr
-	// locals are the local values by name. They count where they are used.
+	// locals are the local values by name. They are evaluated in the expressions that refer to them.
 	locals map[string]hclsyntax.Expression
 	// tooMany is true when the file has more than mostPaths of them.
 	tooMany bool
-	// weight is about how many bytes of code are kept.
+	// weight is about how many bytes of code are cached.
 	weight int
 }
 
-// programAttributes name the attributes whose text is run: of local-exec, data "external", and Terragrunt's hooks.
+// programAttributes are the attributes with a command to run: of local-exec, data "external", and Terragrunt's hooks.
 var programAttributes = []string{"command", "program", "interpreter", "working_dir", "execute", "environment"}
 
 // readPaths collects the expressions of a parsed file.
@@ -53,7 +53,7 @@ func readPaths(body hcl.Body, text []byte, isJSON bool) paths {
 	return p
 }
 
-// fromBody takes the attributes of a block and of those in it. Blocks are not nested deeper than the parser allows.
+// fromBody reads the attributes of a block and of the blocks in it. The parser bounds how deep blocks nest.
 func (p *paths) fromBody(body *hclsyntax.Body, block string) {
 	for _, name := range sortedKeys(body.Attributes) {
 		attribute := body.Attributes[name]
@@ -75,8 +75,8 @@ func (p *paths) fromBody(body *hclsyntax.Body, block string) {
 	}
 }
 
-// add keeps an expression if it may name a path that goes up. One that is too long to be evaluated is taken apart: the
-// stack is our own, as the depth of an expression is not bounded by its brackets alone.
+// add adds an expression if it may name a path that goes up. Of one that is too long to be evaluated it adds the parts,
+// with a stack instead of recursion: the depth of an expression is not bounded by its brackets alone.
 func (p *paths) add(expr hclsyntax.Expression, as pathExpr) {
 	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
 		next := stack[len(stack)-1]
@@ -98,7 +98,7 @@ func (p *paths) add(expr hclsyntax.Expression, as pathExpr) {
 	}
 }
 
-// fromJSON takes the strings of code in JSON syntax: each is a template.
+// fromJSON reads the strings of code in JSON syntax: each is a template.
 func (p *paths) fromJSON(text []byte) {
 	var root any
 	if json.Unmarshal(text, &root) != nil {
@@ -134,7 +134,7 @@ func (p *paths) fromValue(value any, keys []string) {
 	}
 }
 
-// mayGoUp says whether an expression has a literal with "..", or refers to the place of the module or to a local value.
+// mayGoUp reports whether an expression has a literal with "..", or refers to the object path or to a local value.
 func mayGoUp(expr hclsyntax.Expression) bool {
 	return anyOf(expr, func(e hclsyntax.Expression) bool {
 		switch e := e.(type) {
@@ -147,8 +147,8 @@ func mayGoUp(expr hclsyntax.Expression) bool {
 	})
 }
 
-// anyOf reports whether f is true of an expression or of one that it is made of. The walk needs no stack of calls: how
-// deep an expression is, as that of a long sum, is not bounded by its brackets.
+// anyOf reports whether f is true of an expression or of a part of it. It does not recurse: the depth of an expression,
+// such as a long sum, is not bounded by its brackets.
 func anyOf(expr hclsyntax.Expression, f func(hclsyntax.Expression) bool) bool {
 	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
 		next := stack[len(stack)-1]
@@ -170,7 +170,7 @@ func eachAttribute(body *hclsyntax.Body, f func(*hclsyntax.Attribute)) {
 	}
 }
 
-// children are the expressions that an expression is made of.
+// children returns the direct parts of an expression.
 func children(expr hclsyntax.Expression) []hclsyntax.Expression {
 	switch e := expr.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -217,20 +217,20 @@ func children(expr hclsyntax.Expression) []hclsyntax.Expression {
 	return nil
 }
 
-// size is how many bytes of code an expression is.
+// size is the number of bytes of an expression in the code.
 func size(expr hclsyntax.Expression) int {
 	r := expr.Range()
 	return r.End.Byte - r.Start.Byte
 }
 
-// upward finds the paths in a script that go up, up to what a shell or a language puts in: ../lib/common.sh of
+// upward matches the paths in a script that go up, without a variable of a shell or a language: ../lib/common.sh in
 // "$DIR/../lib/common.sh".
 var upward = regexp.MustCompile(`(?:^|[^.\w])(\.\.(?:/[\w.@+-]+)*)`)
 
 // mostUpward is how many paths of one script are followed.
 const mostUpward = 1000
 
-// PathsIn gives the paths in a script, or in any other text, that go up, each once.
+// PathsIn returns the paths in a script, or in any other text, that go up, each once.
 func PathsIn(text string) []string {
 	if !strings.Contains(text, "..") {
 		return nil

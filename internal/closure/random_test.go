@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// randomRepository has folders of code that call each other, symlinks from one to another, version files and Terragrunt.
+// randomRepository has folders of code that call each other, symlinks from one to another, version files and
+// Terragrunt.
 func randomRepository(r *rand.Rand) repository {
 	dirs := []string{"a", "b", "a/c", "a/c/d", "e/f", "b/g"}
 	up := func(from, to string) string { return strings.Repeat("../", depth(from)) + to }
@@ -69,7 +70,7 @@ func randomRepository(r *rand.Rand) repository {
 	return repo
 }
 
-func TestInAnyRepositoryJustWhatBelongsCounts(t *testing.T) {
+func TestInRandomRepositoriesTheDigestChangesOnlyWithFilesOfTheClosure(t *testing.T) {
 	changed, kept := 0, 0
 	for seed := range uint64(120) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -82,28 +83,28 @@ func TestInAnyRepositoryJustWhatBelongsCounts(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		belongs := map[string]bool{}
+		included := map[string]bool{}
 		for _, e := range closure.Files {
-			belongs[e.Path] = true
+			included[e.Path] = true
 		}
 		for name, content := range before {
 			plain := strings.TrimSuffix(name, "*")
 			for what, after := range map[string]repository{
-				"touched":       before.with(repository{name: content + "\n# touched"}),
-				"taken away":    before.with(repository{name: ""}),
-				"made a folder": before.with(repository{name: "", plain + "/x": "x"}),
+				"edited":               before.with(repository{name: content + "\n# edited"}),
+				"deleted":              before.with(repository{name: ""}),
+				"replaced by a folder": before.with(repository{name: "", plain + "/x": "x"}),
 			} {
 				tree, blobs := after.commit(t)
 				digest, err := c.Digest(t.Context(), tree, blobs, w)
 				fresh, freshErr := New(Options{}).Digest(t.Context(), tree, blobs, w)
 				if digest != fresh || Reason(err) != Reason(freshErr) {
-					t.Errorf("seed %d: %s %s: %s (%v) with what was remembered, %s (%v) without", seed, name, what, digest, err, fresh, freshErr)
+					t.Errorf("seed %d: %s %s: %s (%v) with caches, %s (%v) without", seed, name, what, digest, err, fresh, freshErr)
 				}
 				switch same := digest == closure.Digest; {
-				case same && belongs[plain]:
-					t.Errorf("seed %d: %s belongs to %+v; %s, the digest is the same", seed, name, w, what)
-				case !same && !belongs[plain] && what == "touched":
-					t.Errorf("seed %d: %s does not belong to %+v; %s, the digest is another: %v", seed, name, w, what, err)
+				case same && included[plain]:
+					t.Errorf("seed %d: %s is in the closure of %+v; %s, the digest is the same", seed, name, w, what)
+				case !same && !included[plain] && what == "edited":
+					t.Errorf("seed %d: %s is not in the closure of %+v; %s, the digest changes: %v", seed, name, w, what, err)
 				case same:
 					kept++
 				default:
@@ -117,8 +118,8 @@ func TestInAnyRepositoryJustWhatBelongsCounts(t *testing.T) {
 	}
 }
 
-func TestManyMayAskAtTheSameTime(t *testing.T) {
-	c := New(Options{Remember: 50}) // so little that answers come and go
+func TestConcurrentUse(t *testing.T) {
+	c := New(Options{Remember: 50}) // so few entries that answers are dropped
 	want := mustOf(t, base(), wanted()).Digest
 	tree, blobs := base().commit(t)
 	var group sync.WaitGroup

@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// mostReads is how many expressions of a Stack are evaluated. With more, the whole repository belongs.
+	// mostReads is how many expressions of a Stack are evaluated. With more, the closure is the whole repository.
 	mostReads = 50_000
-	// longestScript is how many bytes of a script are read for the paths in it.
+	// longestScript is the most bytes of a script whose paths are followed.
 	longestScript = 256 << 10
 )
 
 // separators end a path in a command, or in any other text.
 const separators = " \t\r\n\"'`,;|&()<>=:{}[]"
 
-// reads adds what a module's code names outside of the folders that belong already: the files and directories that its
-// paths lead to, and what matches a path of which a part is unknown. A path that is not there is noted: when it is
-// created, it belongs.
+// reads adds the files and directories that a module's code names outside of the folders of the closure, and those that
+// match a path with an unknown part. A path that does not exist is recorded: once it is created, it is in the closure.
 func (s *search) reads(ctx context.Context, root, dir string, files map[string]code) error {
 	m := &scope{root: root, dir: dir, locals: map[string]hclsyntax.Expression{}, known: map[string]cty.Value{}}
-	for _, override := range []bool{false, true} { // what is in override files goes last, and replaces the others
+	for _, override := range []bool{false, true} { // override files come last, and replace the values of the others
 		for _, name := range sortedKeys(files) {
 			if isOverride(name) != override {
 				continue
@@ -45,7 +44,7 @@ func (s *search) reads(ctx context.Context, root, dir string, files map[string]c
 		p := files[name].paths
 		file := path.Join(dir, name)
 		if s.evaluated += len(p.exprs); p.tooMany || s.evaluated > mostReads {
-			s.open = append(s.open, file+": more paths than are followed")
+			s.open = append(s.open, file+": the code has more paths than Cairn follows")
 			return nil
 		}
 		for _, one := range p.exprs {
@@ -70,7 +69,7 @@ func (s *search) reads(ctx context.Context, root, dir string, files map[string]c
 	return nil
 }
 
-// filesets adds what calls of fileset match whose pattern goes up.
+// filesets adds the files that calls of fileset match, if their pattern goes up.
 func (s *search) filesets(ctx context.Context, m *scope, expr hclsyntax.Expression) (err error) {
 	anyOf(expr, func(e hclsyntax.Expression) bool {
 		call, ok := e.(*hclsyntax.FunctionCallExpr)
@@ -91,11 +90,11 @@ func (s *search) filesets(ctx context.Context, m *scope, expr hclsyntax.Expressi
 	return err
 }
 
-// matching adds what a pattern from a directory matches, which may go up before its first wildcard.
+// matching adds the files that a pattern matches from a directory. The pattern may go up before its first wildcard.
 func (s *search) matching(ctx context.Context, dir, pattern string) error {
 	base, rest := splitGlob(pattern)
 	if rest == "" || goesUp(rest) || alternatives(rest) > mostAlternatives || !doublestar.ValidatePattern(rest) {
-		return nil // a path, which is followed as one, or nothing that an engine takes
+		return nil // a path, which is followed as one, or a pattern that engines reject
 	}
 	p, err := s.resolve(ctx, dir+base)
 	if err != nil || p.Kind != git.KindDir {
@@ -105,7 +104,7 @@ func (s *search) matching(ctx context.Context, dir, pattern string) error {
 	return nil
 }
 
-// values adds what the values of variables in the root module's folder name, and the Stack's own.
+// values adds the files that values of variables name, in the root module's folder and in the Stack.
 func (s *search) values(ctx context.Context, root git.Entry, w Wanted) error {
 	entries, _ := s.tree.Dir(root.Path)
 	for _, e := range entries {
@@ -123,7 +122,7 @@ func (s *search) values(ctx context.Context, root git.Entry, w Wanted) error {
 	return nil
 }
 
-// variables adds what the values in a variable file name.
+// variables adds the files that the values in a variable file name.
 func (s *search) variables(ctx context.Context, root string, e git.Entry) error {
 	c, err := s.readFile(ctx, e, strings.HasSuffix(e.Path, ".json"))
 	if errors.Is(err, ErrTooLarge) {
@@ -135,8 +134,8 @@ func (s *search) variables(ctx context.Context, root string, e git.Entry) error 
 	return s.reads(ctx, root, parentOf(e.Path), map[string]code{e.Name(): c})
 }
 
-// text adds what the paths in a text lead to. Relative ones start where the engine runs; in what a program gets
-// they may start in the module's directory, too.
+// text adds the targets of the paths in a text. Relative paths start where the engine runs; in the arguments of a
+// program they may start in the module's directory, too.
 func (s *search) text(ctx context.Context, m *scope, text, at string, program bool) error {
 	tokens := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) })
 	if !program && len(tokens) > 1 && !strings.ContainsAny(text, unknown+"$%\n") {
@@ -144,16 +143,16 @@ func (s *search) text(ctx context.Context, m *scope, text, at string, program bo
 	}
 	for _, token := range tokens {
 		if rest, ok := strings.CutPrefix(token, "/.."); ok && program {
-			token = ".." + rest // what comes before is a shell's, as in $(dirname "$0")/../lib.sh
+			token = ".." + rest // the part before it is evaluated by a shell, as in $(dirname "$0")/../lib.sh
 		}
 		known, rest, holes := strings.Cut(token, unknown)
-		if at := strings.IndexAny(known, "$%"); at >= 0 { // a shell or a format puts something in
+		if at := strings.IndexAny(known, "$%"); at >= 0 { // a variable of a shell, or a verb of a format
 			known, rest, holes = known[:at], known[at:]+rest, true
 		}
 		fromRoot, absolute := strings.CutPrefix(known, repositoryRoot)
 		switch {
 		case goesUp(rest):
-			s.open = append(s.open, fmt.Sprintf("%s: a path that goes up from where is not known: %.200q", at, show(token)))
+			s.open = append(s.open, fmt.Sprintf("%s: a path that goes up from an unknown directory: %.200q", at, show(token)))
 			continue
 		case !absolute && (path.IsAbs(known) || !program && !goesUp(known)):
 			continue // not in the repository, or below the folder
@@ -181,10 +180,10 @@ func (s *search) text(ctx context.Context, m *scope, text, at string, program bo
 	return nil
 }
 
-// show is a text for people, with a star for what is not known.
+// show returns a text for messages, with a star for each unknown part.
 func show(text string) string { return strings.ReplaceAll(text, unknown, "*") }
 
-// goesUp says whether a path has a part "..".
+// goesUp reports whether a path has a part "..".
 func goesUp(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." {
@@ -194,7 +193,8 @@ func goesUp(name string) bool {
 	return false
 }
 
-// readFrom adds what a path leads to. Of a program's script, what it names above its folder belongs, too.
+// readFrom adds the target of a path. Of a program's script, it also adds the files that the script names above its
+// folder.
 func (s *search) readFrom(ctx context.Context, root, name, at string, program bool) error {
 	p, err := s.resolve(ctx, name)
 	switch {
@@ -207,7 +207,7 @@ func (s *search) readFrom(ctx context.Context, root, name, at string, program bo
 		return nil
 	}
 	s.add(p.Entry)
-	if program { // which may look around where it is
+	if program { // which may read the files around it
 		for dir := parentOf(p.Path); dir != ""; dir = parentOf(dir) {
 			s.named[dir] = true
 		}
@@ -218,8 +218,8 @@ func (s *search) readFrom(ctx context.Context, root, name, at string, program bo
 	return nil
 }
 
-// readLike adds what a path with an unknown part may lead to: all that begins as what comes before that part, and ends
-// as what comes after it. The part has no ".." in it.
+// readLike adds all files that a path with an unknown part may name: those whose path begins with the text before that
+// part, and ends with the text after it. The part has no ".." in it.
 func (s *search) readLike(ctx context.Context, before, after string) error {
 	dir, name := path.Split(before)
 	p, err := s.resolve(ctx, dir)
@@ -238,7 +238,7 @@ func (s *search) readLike(ctx context.Context, before, after string) error {
 	return nil
 }
 
-// escapeGlob is a glob that matches just this text.
+// escapeGlob returns a glob that matches only this text.
 func escapeGlob(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -250,7 +250,7 @@ func escapeGlob(text string) string {
 	return b.String()
 }
 
-// script adds what a script names above its folder, or above where the engine runs.
+// script adds the files that a script names above its folder, or above the folder where the engine runs.
 func (s *search) script(ctx context.Context, root string, e git.Entry) error {
 	if s.scripts[e.Path] {
 		return nil

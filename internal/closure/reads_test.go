@@ -17,8 +17,8 @@ func localExec(command string) string {
 	return "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n" + command + "\n  }\n}\n"
 }
 
-func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
-	// Nobody reads these.
+func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
+	// No code reads these.
 	others := repository{"README": "", "envs/other/main.tf": "", "envs/x.txt": "", "shared/x.txt": "", "scripts/x.txt": ""}
 	for name, tt := range map[string]struct {
 		repository repository
@@ -33,19 +33,19 @@ func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
 			repository: repository{"envs/app/main.tf": output(`fileexists("${path.module}/../v.json") ? jsondecode(file("${path.module}/../v.json")) : {}`), "envs/v.json": "{}"},
 			files:      "envs/app/main.tf envs/v.json",
 		},
-		"relative to where the engine runs": {
+		"a path relative to the folder where the engine runs": {
 			repository: repository{"envs/app/main.tf": output(`filesha256("../../lib/a.zip")`), "lib/a.zip": "x"},
 			files:      "envs/app/main.tf lib/a.zip",
 		},
-		"by path.root and path.cwd": {
+		"paths with path.root and path.cwd": {
 			repository: repository{"envs/app/main.tf": output(`[file("${path.root}/../a"), file("${path.cwd}/../b"), file("${abspath(path.root)}/../c")]`), "envs/a": "", "envs/b": "", "envs/c": ""},
 			files:      "envs/a envs/app/main.tf envs/b envs/c",
 		},
-		"by the parent of the folder, without ..": {
+		"a path with the parent of the folder, without ..": {
 			repository: repository{"envs/app/main.tf": output(`file("${dirname(abspath(path.module))}/a")`), "envs/a": ""},
 			files:      "envs/a envs/app/main.tf",
 		},
-		"from a module that is called, whatever is between": {
+		"files that a called module reads, in any folder": {
 			repository: repository{
 				"envs/app/main.tf":    module("m", "../../modules/m"),
 				"modules/m/main.tf":   output(`[file("${path.module}/../data/a"), file("${path.module}/b"), file("${path.root}/../c")]`),
@@ -57,11 +57,11 @@ func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
 			},
 			files: "envs/app/main.tf envs/c modules/data/a modules/m/b modules/m/main.tf",
 		},
-		"a path that is put together": {
+		"a path that functions join": {
 			repository: repository{"envs/app/main.tf": output(`[file(join("/", [path.module, "..", "a"])), file(format("%s/../%s", path.module, "b"))]`), "envs/a": "", "envs/b": ""},
 			files:      "envs/a envs/app/main.tf envs/b",
 		},
-		"by a local value, from another file": {
+		"a path with a local value of another file": {
 			repository: repository{
 				"envs/app/locals.tf": "locals {\n  dir = \"${path.module}/../../config\"\n  team = \"${local.dir}/team\"\n}\n",
 				"envs/app/main.tf":   output(`file("${local.team}/a.yaml")`),
@@ -69,29 +69,29 @@ func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
 			},
 			files: "config/team/a.yaml envs/app/locals.tf envs/app/main.tf",
 		},
-		"a directory, as that of an archive": {
+		"a directory of an archive": {
 			repository: repository{"envs/app/main.tf": "data \"archive_file\" \"a\" {\n  source_dir = \"${path.module}/../src\"\n}\n", "envs/src/a.py": "", "envs/src/b/c.py": ""},
 			files:      "envs/app/main.tf envs/src/a.py envs/src/b/c.py",
 		},
-		"all files of a set": {
+		"all files of a fileset": {
 			repository: repository{"envs/app/main.tf": output(`[for f in fileset("${path.module}/../../policies", "*.json") : file("${path.module}/../../policies/${f}")]`), "policies/a.json": "", "policies/b.json": ""},
 			files:      "envs/app/main.tf policies/a.json policies/b.json",
 		},
-		"what the variable part of a path may be": {
+		"all files that a path with a variable may name": {
 			repository: repository{
 				"envs/app/main.tf": output(`yamldecode(file("${path.module}/../conf-${var.env}.yaml"))`),
 				"envs/conf-a.yaml": "", "envs/conf-b.yaml": "", "envs/conf-c.json": "", "envs/conf-d/e.yaml": "", "envs/a.yaml": "",
 			},
 			files: "envs/app/main.tf envs/conf-a.yaml envs/conf-b.yaml envs/conf-d/e.yaml",
 		},
-		"a directory of which the end is variable": {
+		"a directory whose path ends in a variable": {
 			repository: repository{
 				"envs/app/main.tf": output(`fileset("${path.module}/../conf/${var.env}", "**")`),
 				"envs/conf/a/b":    "", "envs/conf/c": "",
 			},
 			files: "envs/app/main.tf envs/conf/a/b envs/conf/c",
 		},
-		"a pattern of a set that goes up": {
+		"a pattern of a fileset that goes up": {
 			repository: repository{"envs/app/main.tf": output(`fileset(path.module, "../**/common.yml")`), "envs/x/common.yml": "", "envs/x/other.yml": "", "common.yml": ""},
 			files:      "envs/app/main.tf envs/x/common.yml",
 		},
@@ -109,30 +109,30 @@ func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
 			},
 			files: "envs/app/a_override.tf envs/app/main.tf envs/new",
 		},
-		"in a loop": {
+		"a path in a loop": {
 			repository: repository{"envs/app/main.tf": output(`{for n in ["a", "b"] : n => file("${path.module}/../keys/${n}.pub")}`), "envs/keys/a.pub": "", "envs/keys/c.txt": ""},
 			files:      "envs/app/main.tf envs/keys/a.pub",
 		},
-		"in JSON": {
+		"a path in JSON": {
 			repository: repository{"envs/app/main.tf.json": `{"locals": {"d": "${path.module}/../d"}, "output": {"o": {"value": "${file(\"${local.d}/a\")}"}}}`, "envs/d/a": "", "envs/d/b": ""},
 			files:      "envs/app/main.tf.json envs/d/a",
 		},
-		"in a variable file of the folder": {
+		"a path in a variable file of the folder": {
 			repository: repository{"envs/app/main.tf": `variable "chart" {}`, "envs/app/terraform.tfvars": `chart = "../charts/a"`, "envs/charts/a/Chart.yaml": "", "envs/charts/b/Chart.yaml": ""},
 			files:      "envs/app/main.tf envs/app/terraform.tfvars envs/charts/a/Chart.yaml",
 		},
-		"behind a symlink": {
+		"a file behind a symlink": {
 			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../link/a")`), "envs/link": "-> ../real", "real/a": "", "other/a": ""},
 			files:      "envs/app/main.tf envs/link real/a",
 		},
-		"a script that a provisioner runs, and what that reads above itself": {
+		"a script that a provisioner runs, and the files that it reads above its folder": {
 			repository: repository{
 				"envs/app/main.tf":   localExec(`command = "bash ${path.module}/../bin/build.sh --out ${self.id}"`),
 				"envs/bin/build.sh*": "#!/bin/sh\n. \"$(dirname \"$0\")/../lib/common.sh\"\n", "envs/bin/other.sh": "", "envs/lib/common.sh": "", "envs/lib/x": "",
 			},
 			files: "envs/app/main.tf envs/bin/build.sh envs/lib/common.sh",
 		},
-		"a script of the folder that reads above itself": {
+		"a script of the folder that reads files above it": {
 			repository: repository{
 				"envs/app/main.tf":    "data \"external\" \"e\" {\n  program = [\"python3\", \"${path.module}/gen.py\"]\n}\n",
 				"envs/app/gen.py":     "print(open('../names.json').read())\n",
@@ -143,29 +143,29 @@ func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
 			},
 			files: "envs/app/gen.py envs/app/main.tf envs/app/sub/x envs/app/unrelated envs/names.json",
 		},
-		"in a text that is longer than what is evaluated": {
+		"a path in an expression that is too long to be evaluated": {
 			repository: repository{"envs/app/main.tf": output("[" + strings.Repeat(`"aaaaaaaaaaaaaaaa", `, 300) + `file("../a")]`), "envs/a": ""},
 			files:      "envs/a envs/app/main.tf",
 		},
-		"nothing for what is said in a description": {
+		"no file for a path in a description": {
 			repository: repository{"envs/app/main.tf": "variable \"v\" {\n  description = \"see ../x.txt\"\n}\n"},
 			files:      "envs/app/main.tf",
 		},
-		"nothing for dots that are no path": {
+		"no file for dots that are no path": {
 			repository: repository{"envs/app/main.tf": output(`"1..2 and so on ... v1.2..x"`)},
 			files:      "envs/app/main.tf",
 		},
-		"nothing outside of the repository": {
+		"no file outside of the repository": {
 			repository: repository{"envs/app/main.tf": output(`[file("../../../x.txt"), file("/etc/../x.txt"), file("~/../x.txt")]`)},
 			files:      "envs/app/main.tf",
 		},
-		"the whole repository when that is named": {
+		"the whole repository for its path": {
 			repository: repository{"envs/app/main.tf": "locals {\n  root = \"${path.module}/../..\"\n}\n" + output("local.root")},
 			open:       "envs/app/main.tf:5: the path of the whole repository",
 		},
-		"the whole repository when a path goes up from a place that only the engine knows": {
+		"the whole repository for a path that goes up from an unknown directory": {
 			repository: repository{"envs/app/main.tf": output(`file("${var.dir}/../x.txt")`)},
-			open:       `envs/app/main.tf:2: a path that goes up from where is not known: "*/../x.txt"`,
+			open:       `envs/app/main.tf:2: a path that goes up from an unknown directory: "*/../x.txt"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
 	}
 }
 
-func TestAFileThatCodeAsksForTriggersWhenItIsCreated(t *testing.T) {
+func TestCreatingAFileThatCodeChecksForChangesTheDigest(t *testing.T) {
 	before := repository{"envs/app/main.tf": output(`fileexists("${path.module}/../v.json") ? file("${path.module}/../v.json") : ""`), "envs/x": "x"}
 	c := New(Options{})
 	digest := func(r repository) string {
@@ -209,7 +209,7 @@ func TestAFileThatCodeAsksForTriggersWhenItIsCreated(t *testing.T) {
 	}
 	was := digest(before)
 	if digest(before.with(repository{"envs/x": "changed"})) != was {
-		t.Error("a file that nobody reads changed the digest")
+		t.Error("a file that no code reads changed the digest")
 	}
 	created := digest(before.with(repository{"envs/v.json": "{}"}))
 	if created == was {
@@ -220,7 +220,7 @@ func TestAFileThatCodeAsksForTriggersWhenItIsCreated(t *testing.T) {
 	}
 }
 
-// Each of these would take all memory, or all time, if it were evaluated as it stands.
+// The full evaluation of each of these would need unlimited memory or time.
 func TestExpressionsThatGrowAreNotEvaluated(t *testing.T) {
 	for name, code := range map[string]string{
 		"locals that double":      doublingLocals(60),

@@ -14,11 +14,11 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// repository is what a commit holds, by path. A path that ends in * may be executed; "-> x" is a symlink to x; "@" is a
-// submodule.
+// repository is the content of a commit, by path. A path that ends in * may be executed; "-> x" is a symlink to x;
+// "@" is a submodule.
 type repository map[string]string
 
-// with gives a copy with changes; a path with the content "" is taken out.
+// with returns a copy with changes; a path with the content "" is deleted.
 func (r repository) with(changes repository) repository {
 	next := maps.Clone(r)
 	for name, content := range changes {
@@ -30,7 +30,7 @@ func (r repository) with(changes repository) repository {
 	return next
 }
 
-// objects are blobs by id.
+// objects are blobs by ID.
 type objects struct {
 	blobs map[string][]byte
 	reads atomic.Int64
@@ -50,13 +50,13 @@ func (o *objects) Blob(ctx context.Context, id string, limit int64) ([]byte, err
 	return data, nil
 }
 
-// objectID names an object as git does.
+// objectID returns the ID that git computes for an object.
 func objectID(kind string, data []byte) string {
 	sum := sha1.Sum(append(fmt.Appendf(nil, "%s %d\x00", kind, len(data)), data...))
 	return hex.EncodeToString(sum[:])
 }
 
-// commit makes the tree that git would, and its blobs.
+// commit returns the tree that git would create, and its blobs.
 func (r repository) commit(t testing.TB) (*git.Tree, *objects) {
 	t.Helper()
 	o := &objects{blobs: map[string][]byte{}}
@@ -92,7 +92,7 @@ func (r repository) commit(t testing.TB) (*git.Tree, *objects) {
 		}
 	}
 	names := slices.Sorted(maps.Keys(kinds))
-	// Deepest directories first, as the id of a tree is over those in it.
+	// Deepest directories first, as the ID of a tree is a hash of those in it.
 	byDepth := slices.SortedStableFunc(maps.Keys(dirs), func(a, b string) int {
 		return depth(b) - depth(a)
 	})
@@ -127,7 +127,7 @@ func depth(dir string) int {
 	return strings.Count(dir, "/") + 1
 }
 
-// treeID names a directory: git sorts as if directories' names ended in a slash.
+// treeID returns the ID of a directory: git sorts as if directories' names ended in a slash.
 func treeID(names []string, kinds map[string]string) string {
 	sorted := slices.SortedFunc(slices.Values(names), func(a, b string) int {
 		return strings.Compare(a+slash(kinds[a]), b+slash(kinds[b]))
@@ -148,12 +148,12 @@ func slash(kind string) string {
 	return ""
 }
 
-func TestTheTestsRepositoriesHaveTheIDsThatGitGives(t *testing.T) {
+func TestRepositoriesOfTestsHaveTheIDsOfGit(t *testing.T) {
 	empty, _ := repository{}.commit(t)
 	if empty.ID != "4b825dc642cb6eb9a060e54bf8d69288fbee4904" {
 		t.Errorf("the empty tree is %s", empty.ID)
 	}
-	// As git 2 wrote them: a.b and a-b sort around the directory a.
+	// IDs that git 2 computed: a.b and a-b sort around the directory a.
 	tree, _ := repository{"a/x*": "hello\n", "a.b": "hello\n", "a-b": "-> a.b"}.commit(t)
 	x, _ := tree.Entry("a/x")
 	if x.ID != "ce013625030ba8dba906f756967f9e9ca394464a" || x.Kind != git.KindExec {
@@ -164,14 +164,14 @@ func TestTheTestsRepositoriesHaveTheIDsThatGitGives(t *testing.T) {
 	}
 }
 
-// of is the closure in a repository, found with an empty memory.
+// of returns the closure in a repository, with empty caches.
 func of(t testing.TB, r repository, w Wanted) (Closure, error) {
 	t.Helper()
 	tree, blobs := r.commit(t)
 	return New(Options{}).Of(t.Context(), tree, blobs, w)
 }
 
-// mustOf is the closure where there must be one.
+// mustOf is of, and fails the test on an error.
 func mustOf(t testing.TB, r repository, w Wanted) Closure {
 	t.Helper()
 	closure, err := of(t, r, w)

@@ -9,23 +9,25 @@ import (
 )
 
 const (
-	// mostLinks is how many symlinks a path may go through, as on Linux.
+	// mostLinks is how many symlinks are followed for one path, as on Linux.
 	mostLinks = 40
-	// longestTarget is how many bytes a symlink may have, as on Linux.
+	// longestTarget is the most bytes of a symlink, as on Linux.
 	longestTarget = 4096
 )
 
-// place is where a path leads.
+// place is the result of resolving a path.
 type place struct {
-	// Entry is what is there, never a symlink. Without a kind, nothing is. Of what is in a submodule it is the submodule.
+	// Entry is the target, never a symlink. It has no kind if the target does not exist. For a path in a submodule it
+	// is the submodule.
 	git.Entry
-	// nearest is the last directory that was there.
+	// nearest is the last directory on the path that exists.
 	nearest string
-	// outside says that a symlink leads out of the repository.
+	// outside is true if a symlink leads out of the repository.
 	outside bool
 }
 
-// resolve goes to a path as a kernel does: part by part, through symlinks. These belong, as what is there depends on them.
+// resolve follows a path as a kernel does: part by part, through symlinks. It adds the symlinks to the closure, as the
+// target depends on them.
 func (s *search) resolve(ctx context.Context, name string) (place, error) {
 	here, _ := s.tree.Entry("")
 	links := 0
@@ -74,7 +76,8 @@ func (s *search) resolve(ctx context.Context, name string) (place, error) {
 	return place{Entry: here, nearest: here.Path}, nil
 }
 
-// entry gives what is at a path, and notes it: of a directory only that it is one, as its content was not asked for.
+// entry returns the entry at a path, and records it as a fact: of a directory only its kind, as its content was not
+// read.
 func (s *search) entry(name string) (git.Entry, bool) {
 	e, ok := s.tree.Entry(name)
 	fact := e
@@ -86,7 +89,7 @@ func (s *search) entry(name string) (git.Entry, bool) {
 	return e, ok
 }
 
-// target reads where a symlink leads.
+// target reads the target of a symlink.
 func (s *search) target(ctx context.Context, link git.Entry) (string, error) {
 	if target, ok := s.c.targets.Get(link.ID); ok {
 		return target, nil

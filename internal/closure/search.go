@@ -9,19 +9,18 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// search is one look for all that belongs. What it asks of the tree, and what is not below a directory that belongs, it
-// notes in facts.
+// search computes one closure. It records in facts the entries that it reads from the tree.
 type search struct {
 	c     *Closures
 	tree  Tree
 	blobs Blobs
 
 	dirs, files map[string]git.Entry
-	// named are the paths that something leads to, other than the call of a module.
+	// named are the paths that were added for another reason than the call of a module.
 	named map[string]bool
-	// pending are the directories and symlinks that were added and whose targets were not yet.
+	// pending are the added directories and symlinks whose targets are still to be added.
 	pending []git.Entry
-	// modules that belong, and true when the calls in them were followed.
+	// modules of the closure.
 	modules map[string]bool
 	// units of Terragrunt that were read.
 	units map[string]bool
@@ -31,9 +30,9 @@ type search struct {
 	open         []string
 	// evaluated counts the expressions that were evaluated for the paths in them.
 	evaluated int
-	// scripts that were read for the paths in them.
+	// scripts whose paths were followed.
 	scripts map[string]bool
-	// lenient leaves it to the engine to say that a module or the code is missing.
+	// lenient ignores a module that does not exist: the engine reports it.
 	lenient bool
 
 	facts map[string]git.Entry
@@ -46,11 +45,12 @@ func newSearch(c *Closures, tree Tree, blobs Blobs) *search {
 	}
 }
 
-// find looks for all that belongs.
+// find computes the answer.
 func (s *search) find(ctx context.Context, w Wanted) (*answer, error) {
 	name, ok := clean(w.Path)
 	if !ok {
-		return nil, fail(ErrPath, "path %q leads out of the repository", w.Path)
+		return nil, fail(ErrPath, "the path %q is outside of the repository: set it to a folder, from the repository's root",
+			w.Path)
 	}
 	root, err := s.root(ctx, name)
 	if err != nil {
@@ -75,18 +75,21 @@ func (s *search) find(ctx context.Context, w Wanted) (*answer, error) {
 	return s.answer(name), nil
 }
 
-// root gives the directory at a path; it belongs.
+// root returns the directory at a path, and adds it.
 func (s *search) root(ctx context.Context, name string) (git.Entry, error) {
 	p, err := s.resolve(ctx, name)
 	switch {
 	case err != nil:
 		return git.Entry{}, err
 	case p.outside:
-		return git.Entry{}, fail(ErrPath, "path %s is a symlink out of the repository", name)
+		return git.Entry{}, fail(ErrPath, "the path %s is a symlink to a path outside of the repository: set the path to a "+
+			"directory of the repository", name)
 	case p.Kind == git.KindSubmodule:
-		return git.Entry{}, fail(ErrPath, "path %s is in the submodule %s, which is a repository of its own", name, p.Path)
+		return git.Entry{}, fail(ErrPath, "the path %s is in the submodule %s, which is another repository: create a "+
+			"Repository for it, and name that one in the Stack", name, p.Path)
 	case p.Kind != git.KindDir:
-		return git.Entry{}, fail(ErrPath, "there is no directory %s; the nearest there is: %s", name, shown(p.nearest))
+		return git.Entry{}, fail(ErrPath, "the repository has no directory %s; the nearest one that exists is %s: "+
+			"correct the path, or commit the directory", name, shown(p.nearest))
 	}
 	s.add(p.Entry)
 	return p.Entry, nil
@@ -94,7 +97,8 @@ func (s *search) root(ctx context.Context, name string) (git.Entry, error) {
 
 func (s *search) rootModule(ctx context.Context, root git.Entry) error {
 	if !hasCode(s.tree, root.Path) {
-		return s.noCode(root, "there is no code in %s: no file named *.tf, *.tofu, *.tf.json or *.tofu.json", shown(root.Path))
+		return s.noCode(root, "there is no code in %s: it has no file named *.tf, *.tofu, *.tf.json or *.tofu.json; correct "+
+			"the path, or commit the code", shown(root.Path))
 	}
 	if err := s.require(ctx, root.Path); err != nil {
 		return err
@@ -137,14 +141,16 @@ func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) er
 	for _, text := range w.VariableFiles {
 		name, ok := clean(text)
 		if !ok {
-			return fail(ErrVariableFile, "variable file %q leads out of the repository", text)
+			return fail(ErrVariableFile, "the variable file %q is outside of the repository: set its path from the "+
+				"repository's root", text)
 		}
 		p, err := s.resolve(ctx, name)
 		switch {
 		case err != nil:
 			return err
 		case !isFile(p.Kind):
-			return fail(ErrVariableFile, "there is no variable file %s; the nearest directory there is: %s", shown(name), shown(p.nearest))
+			return fail(ErrVariableFile, "the repository has no variable file %s; the nearest directory that exists is %s: "+
+				"correct the path, or commit the file", shown(name), shown(p.nearest))
 		}
 		s.add(p.Entry)
 		if err := s.variables(ctx, root.Path, p.Entry); err != nil {
@@ -154,14 +160,14 @@ func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) er
 	return nil
 }
 
-// add says that something belongs which is named: a directory with all that is below it.
+// add adds an entry that a path names: a directory with all that is below it.
 func (s *search) add(e git.Entry) {
 	s.named[e.Path] = true
-	s.belongs(e)
+	s.include(e)
 }
 
-// belongs is add for what only the call of a module leads to.
-func (s *search) belongs(e git.Entry) {
+// include adds an entry for the call of a module.
+func (s *search) include(e git.Entry) {
 	if s.covers(e.Path) {
 		return
 	}
@@ -179,7 +185,7 @@ func (s *search) belongs(e git.Entry) {
 	}
 }
 
-// covers says whether a path, or a directory that it is in, belongs.
+// covers reports whether the closure has a path, or a directory that it is in.
 func (s *search) covers(name string) bool {
 	for {
 		if _, ok := s.dirs[name]; ok || name == "" {
@@ -189,8 +195,8 @@ func (s *search) covers(name string) bool {
 	}
 }
 
-// follow adds what symlinks that belong lead to, until there is no more. One that leads nowhere, or out of the repository,
-// brings nothing along.
+// follow adds the targets of the symlinks in the closure, and of the symlinks in these. A symlink whose target does not
+// exist, or is outside of the repository, adds no entry.
 func (s *search) follow(ctx context.Context) error {
 	for len(s.pending) > 0 {
 		next := s.pending[len(s.pending)-1]
@@ -221,7 +227,7 @@ func (s *search) read(ctx context.Context, e git.Entry, limit int64) ([]byte, er
 	return data, err
 }
 
-// clean makes a path from the repository's root what trees call it, or says that it is none.
+// clean returns a path from the repository's root in the form that trees use; false if it leads out of the repository.
 func clean(name string) (string, bool) {
 	name = path.Clean(strings.TrimLeft(name, "/"))
 	if name == "." {
@@ -230,7 +236,7 @@ func clean(name string) (string, bool) {
 	return name, !outside(name)
 }
 
-// outside says whether a clean path leads out of where it starts.
+// outside reports whether a clean path leads out of the directory where it starts.
 func outside(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
 func isFile(k git.Kind) bool { return k == git.KindFile || k == git.KindExec }
@@ -242,7 +248,7 @@ func parentOf(name string) string {
 	return ""
 }
 
-// shown is how a path is called before people.
+// shown returns a path for messages.
 func shown(name string) string {
 	if name == "" {
 		return "the repository's root"

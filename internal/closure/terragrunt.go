@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// terragruntFile is what makes a directory a unit of Terragrunt's.
+	// terragruntFile is in the directory of each Terragrunt unit.
 	terragruntFile = "terragrunt.hcl"
 	// terragruntStackFile describes units that `terragrunt stack generate` creates.
 	terragruntStackFile = "terragrunt.stack.hcl"
@@ -22,11 +22,11 @@ const (
 type Dependency struct {
 	// Path of the unit's directory from the repository's root; "" is the root.
 	Path string
-	// Outputs is true when the unit's outputs may be read. A dependencies block and skip_outputs only give an order.
+	// Outputs is true when the unit's outputs may be read. A dependencies block and skip_outputs only set an order.
 	Outputs bool
 }
 
-// dependenciesOf gives each unit once, by path, without the unit itself: configuration that a unit reads may name it.
+// dependenciesOf returns each unit once, by path, without the unit itself: configuration that a unit reads may name it.
 func dependenciesOf(unit string, uses []Dependency) []Dependency {
 	outputs := map[string]bool{}
 	for _, use := range uses {
@@ -41,7 +41,7 @@ func dependenciesOf(unit string, uses []Dependency) []Dependency {
 	return all
 }
 
-// noCode says that a directory has nothing that the engine can run.
+// noCode is the error of a directory without code that the engine can run.
 func (s *search) noCode(root git.Entry, format string, args ...any) error {
 	if _, ok := s.tree.Entry(path.Join(root.Path, terragruntStackFile)); !ok {
 		return fail(ErrNoCode, format, args...)
@@ -50,18 +50,18 @@ func (s *search) noCode(root git.Entry, format string, args ...any) error {
 		"commit the units that it creates, and create a Stack for each of them", terragruntStackFile, shown(root.Path))
 }
 
-// unit is a directory with a terragrunt.hcl. All paths in its configuration are from there, those of the files that it
-// includes too.
+// unit is a directory with a terragrunt.hcl. All paths in its configuration start there, also those in the files that
+// it includes.
 type unit struct {
 	dir string
-	// root says that it is the Stack's own.
+	// root is true for the Stack's own unit.
 	root bool
 }
 
 // terragrunt adds the Stack's unit and all that it depends on.
 func (s *search) terragrunt(ctx context.Context, root git.Entry) error {
 	if _, ok := s.tree.Entry(path.Join(root.Path, terragruntFile)); !ok {
-		return s.noCode(root, "there is no %s in %s", terragruntFile, shown(root.Path))
+		return s.noCode(root, "there is no %s in %s: correct the path, or commit the file", terragruntFile, shown(root.Path))
 	}
 	s.units = map[string]bool{root.Path: true}
 	for queue := []unit{{root.Path, true}}; len(queue) > 0; queue = queue[1:] {
@@ -74,7 +74,8 @@ func (s *search) terragrunt(ctx context.Context, root git.Entry) error {
 				continue
 			}
 			if s.units[dir] = true; len(s.units) > s.c.options.Modules {
-				return fail(ErrTooLarge, "%s depends on more than %d units", shown(root.Path), s.c.options.Modules)
+				return fail(ErrTooLarge, "the unit in %s depends on more than %d units, which is the limit: remove "+
+					"dependencies that it does not need", shown(root.Path), s.c.options.Modules)
 			}
 			queue = append(queue, unit{dir: dir})
 		}
@@ -82,9 +83,9 @@ func (s *search) terragrunt(ctx context.Context, root git.Entry) error {
 	return nil
 }
 
-// unit adds what belongs to a unit, and gives those that it depends on.
+// unit adds the files of a unit, and returns the units that it depends on.
 func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
-	// Configuration is merged from files above, by names that are often made by functions: all of them belong.
+	// Configuration is merged from files above, whose names functions often compute: the closure has all of them.
 	for dir := u.dir; dir != ""; {
 		dir = parentOf(dir)
 		s.addMatches(glob{base: dir, pattern: "[!.]*.hcl"})
@@ -113,21 +114,22 @@ func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
 	return r.units, nil
 }
 
-// reading goes through the configuration of one unit.
+// reading reads the configuration of one unit.
 type reading struct {
 	*search
 	unit unit
 	// original is the directory of the unit for which a file of another directory is read.
 	original string
-	// files that were read, by the directory that they were read for and their path.
+	// files that were read, by the directory of the unit and their path.
 	files map[string]bool
 	// includes are the directories of the files that the unit's own file includes, by label; "" is the first one.
 	includes map[string]string
-	// sources are the directories of the module that it runs; units those that it depends on.
+	// sources are the directories of the module that it runs; units are those of the units that it depends on.
 	sources, units []string
-	// uses are the units among them that Terragrunt would apply before this one.
+	// uses are the units that Terragrunt would apply before this one.
 	uses []Dependency
-	// isRead says that the configuration is only read, with read_terragrunt_config: the unit does not run what it names.
+	// isRead is true for configuration that is only read, with read_terragrunt_config: the unit does not run its
+	// module.
 	isRead bool
 }
 
@@ -138,7 +140,8 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 		return nil
 	}
 	if r.files[key] = true; len(r.files) > r.c.options.Modules {
-		return fail(ErrTooLarge, "%s includes more than %d files", shown(r.unit.dir), r.c.options.Modules)
+		return fail(ErrTooLarge, "the unit in %s includes more than %d files, which is the limit: merge some of them",
+			shown(r.unit.dir), r.c.options.Modules)
 	}
 	c, err := r.config(ctx, e)
 	if err != nil {
@@ -162,7 +165,7 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 			return err
 		}
 		if r.isRead && ref.kind == refSource {
-			continue // of a unit that is not run
+			continue // the module of a unit that does not run
 		}
 		if !known && (ref.kind != refSource || !isRemote(ref.expr)) {
 			r.open = append(r.open, at)
@@ -177,7 +180,7 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 	return nil
 }
 
-// ref adds what one reference names.
+// ref adds the target of one reference.
 func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error {
 	if ref.kind == refRead || ref.kind == refConfig {
 		return r.readPath(ctx, ref, name, file)
@@ -185,7 +188,7 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 	base, inner := name, ""
 	if ref.kind == refSource {
 		if !isLocal(name) && name != "." && name != ".." && !strings.HasPrefix(name, "/") {
-			return nil // from elsewhere
+			return nil // a remote module
 		}
 		base, inner, _ = strings.Cut(name, "//")
 	}
@@ -206,7 +209,7 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 	}
 	dir := p.Entry
 	if isFile(dir.Kind) {
-		dir, _ = r.tree.Entry(parentOf(p.Path)) // a dependency may be named by its file
+		dir, _ = r.tree.Entry(parentOf(p.Path)) // the path of a dependency may be that of its file
 	}
 	r.add(dir)
 	switch {
@@ -229,7 +232,7 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 	return nil
 }
 
-// goTo resolves a path in the configuration: from the unit's directory, or else from that of the file that has it.
+// goTo resolves a path in the configuration: from the unit's directory, or else from the directory of the file.
 func (r *reading) goTo(ctx context.Context, name, file, at string) (place, error) {
 	var missing error
 	for _, dir := range []string{r.unit.dir, parentOf(file)} {
@@ -243,7 +246,7 @@ func (r *reading) goTo(ctx context.Context, name, file, at string) (place, error
 			full = ".."
 		}
 		if outside(full) {
-			missing = fail(ErrModule, "%s is at %.200q, which is outside of the repository", at, name)
+			missing = fail(ErrModule, "%s is at %.200q, which is outside of the repository: correct the path", at, name)
 			continue
 		}
 		p, err := r.resolve(ctx, full)
@@ -253,7 +256,8 @@ func (r *reading) goTo(ctx context.Context, name, file, at string) (place, error
 		case p.Kind != 0:
 			return p, nil
 		}
-		missing = fail(ErrModule, "%s is at %.200q, but there is no %.200q; the nearest directory there is: %s", at, name, full, shown(p.nearest))
+		missing = fail(ErrModule, "%s is at %.200q, but the repository has no %.200q; the nearest directory that exists "+
+			"is %s: correct the path, or commit the file", at, name, full, shown(p.nearest))
 	}
 	return place{}, missing
 }

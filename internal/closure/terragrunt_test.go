@@ -12,7 +12,7 @@ func include(path string) string { return "include \"x\" {\n  path = " + path + 
 
 func source(path string) string { return "terraform {\n  source = " + path + "\n}\n" }
 
-// doubling are locals of which each has the text of the one before twice.
+// doubling returns locals, each with the text of the one before twice.
 func doubling() string {
 	text := "locals {\n l0 = \"/x\"\n"
 	for i := range 62 {
@@ -27,7 +27,7 @@ func depends(on string, more ...string) string {
 
 func orders(list string) string { return "dependencies {\n paths = [" + list + "]\n}\n" }
 
-func TestTheUnitsThatAUnitDependsOn(t *testing.T) {
+func TestDependenciesOfATerragruntUnit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		app    string
 		common string
@@ -39,19 +39,19 @@ func TestTheUnitsThatAUnitDependsOn(t *testing.T) {
 		"mock outputs change nothing": {
 			app: depends(`"../vpc"`, `mock_outputs = { id = "x" }`), want: []Dependency{{"live/vpc", true}},
 		},
-		"a dependency that skips outputs gives an order": {
+		"a dependency that skips outputs sets an order": {
 			app: depends(`"../vpc"`, "skip_outputs = true"), want: []Dependency{{"live/vpc", false}},
 		},
 		"outputs that may be skipped may be read": {
 			app: depends(`"../vpc"`, `skip_outputs = get_env("SKIP", "") == "yes"`), want: []Dependency{{"live/vpc", true}},
 		},
-		"a dependency that is not skipped is one": {
+		"a dependency with skip_outputs = false has outputs": {
 			app: depends(`"../vpc"`, "skip_outputs = false", "enabled = true"), want: []Dependency{{"live/vpc", true}},
 		},
-		"a dependency that is not enabled is none": {
+		"a dependency that is not enabled is ignored": {
 			app: depends(`"../vpc"`, "enabled = false"),
 		},
-		"dependencies give an order": {
+		"dependencies set an order": {
 			app: orders(`"../db", "../vpc"`), want: []Dependency{{"live/db", false}, {"live/vpc", false}},
 		},
 		"a unit that is named twice is one dependency": {
@@ -63,7 +63,7 @@ func TestTheUnitsThatAUnitDependsOn(t *testing.T) {
 		"paths are evaluated": {
 			app: depends(`"${get_repo_root()}/live/${local.name}"`) + "locals {\n name = \"vpc\"\n}\n", want: []Dependency{{"live/vpc", true}},
 		},
-		"a path that cannot be evaluated gives no order": {
+		"a path that cannot be evaluated sets no order": {
 			app: depends(`get_env("VPC")`) + orders(`"../db"`), want: []Dependency{{"live/db", false}},
 		},
 		"the root of the repository may be a unit": {
@@ -104,12 +104,12 @@ func TestAFolderWithATerragruntStack(t *testing.T) {
 		terragrunt bool
 		reason     string
 	}{
-		"Terragrunt has no unit to run":         {repository{"live/app/terragrunt.stack.hcl": stack}, true, "TerragruntStackNotSupported"},
-		"another engine has no code to run":     {repository{"live/app/terragrunt.stack.hcl": stack}, false, "TerragruntStackNotSupported"},
-		"a unit beside it runs":                 {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/terragrunt.hcl": ""}, true, ""},
-		"code beside it runs":                   {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/main.tf": ""}, false, ""},
-		"code beside it is no unit":             {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/main.tf": ""}, true, "TerragruntStackNotSupported"},
-		"a folder without one has just no code": {repository{"live/app/x": ""}, true, "CodeNotFound"},
+		"Terragrunt has no unit to run":      {repository{"live/app/terragrunt.stack.hcl": stack}, true, "TerragruntStackNotSupported"},
+		"another engine has no code to run":  {repository{"live/app/terragrunt.stack.hcl": stack}, false, "TerragruntStackNotSupported"},
+		"a unit in the same folder runs":     {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/terragrunt.hcl": ""}, true, ""},
+		"code in the same folder runs":       {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/main.tf": ""}, false, ""},
+		"code in the same folder is no unit": {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/main.tf": ""}, true, "TerragruntStackNotSupported"},
+		"a folder without one has no code":   {repository{"live/app/x": ""}, true, "CodeNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := of(t, tt.repository, Wanted{Path: "live/app", Terragrunt: tt.terragrunt})
@@ -123,7 +123,7 @@ func TestAFolderWithATerragruntStack(t *testing.T) {
 	}
 }
 
-func TestWhatBelongsToTerragrunt(t *testing.T) {
+func TestFilesOfATerragruntUnit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		repository repository
 		files      string
@@ -142,7 +142,7 @@ func TestWhatBelongsToTerragrunt(t *testing.T) {
 			repository: repository{"live/app/terragrunt.hcl": source(`"../../modules/app"`), "modules/app/main.tf": module("net", "../net"), "modules/net/x": "", "modules/other/x": ""},
 			files:      "live/app/terragrunt.hcl modules/app/main.tf modules/net/x",
 		},
-		"no module from elsewhere": {
+		"no remote module": {
 			repository: repository{"live/app/terragrunt.hcl": source(`"git::https://example.com/x.git//y?ref=${local.ref}"`), "x": ""},
 			files:      "live/app/terragrunt.hcl",
 		},
@@ -150,7 +150,7 @@ func TestWhatBelongsToTerragrunt(t *testing.T) {
 			repository: repository{"live/app/terragrunt.hcl": include(`"../../common/app.hcl"`), "common/app.hcl": source(`"../../modules/app"`), "modules/app/x": "", "common/other.hcl": ""},
 			files:      "common/app.hcl live/app/terragrunt.hcl modules/app/x",
 		},
-		"what is only looked for, as it says where it is": {
+		"a file that is only searched for, as its path is used": {
 			repository: repository{"live/app/terragrunt.hcl": source(`"${dirname(find_in_parent_folders("marker.txt"))}/m"`), "live/marker.txt": "", "live/m/x": "", "live/y": ""},
 			files:      "live/app/terragrunt.hcl live/m/x live/marker.txt",
 		},
@@ -162,18 +162,18 @@ func TestWhatBelongsToTerragrunt(t *testing.T) {
 			repository: repository{"live/app/terragrunt.hcl": "include {\n path = \"../../common/app.hcl\"\n}", "common/app.hcl": ""},
 			files:      "common/app.hcl live/app/terragrunt.hcl",
 		},
-		"includes that are looked for above": {
+		"includes that are searched for above": {
 			repository: repository{
 				"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")") + "include \"c\" {\n path = \"${dirname(find_in_parent_folders(\"root.hcl\"))}/common/app.hcl\"\n}\n",
 				"root.hcl":                "", "live/root.hcl": source(`"${get_repo_root()}/modules//app"`), "live/common/app.hcl": "", "modules/app/x": "",
 			},
 			files: "live/app/terragrunt.hcl live/common/app.hcl live/root.hcl modules/app/x root.hcl",
 		},
-		"what is included of what is not there, if it says what then": {
+		"the fallback for an include that is not found": {
 			repository: repository{"live/app/terragrunt.hcl": include(`find_in_parent_folders("none.hcl", "../x.txt")`), "live/x.txt": "", "live/y.txt": ""},
 			files:      "live/app/terragrunt.hcl live/x.txt",
 		},
-		"units that it depends on, with all of theirs": {
+		"units that it depends on, with their files": {
 			repository: repository{
 				"live/app/terragrunt.hcl": "dependency \"vpc\" {\n config_path = \"../vpc\"\n}\ndependencies {\n paths = [\"../db\"]\n}\n",
 				"live/vpc/terragrunt.hcl": source(`"../../modules/vpc"`) + "dependency \"app\" {\n config_path = \"../app\"\n}\n", "live/db/terragrunt.hcl": "", "live/other/terragrunt.hcl": "", "modules/vpc/x": "",
@@ -200,7 +200,7 @@ func TestWhatBelongsToTerragrunt(t *testing.T) {
 			},
 			files: "a.tfvars b.tfvars files/x h.sh live/app/terragrunt.hcl r.sh",
 		},
-		"configuration that is read, and what that reads from where it is": {
+		"configuration that is read, and the files that it reads from its own folder": {
 			repository: repository{
 				"live/app/terragrunt.hcl": "locals {\n env = read_terragrunt_config(\"../../common/env.hcl\")\n}\n",
 				"common/env.hcl":          source(`"../none"`) + "locals {\n a = file(\"${get_terragrunt_dir()}/a\")\n b = file(\"${get_original_terragrunt_dir()}/../b\")\n}\n",
@@ -208,7 +208,7 @@ func TestWhatBelongsToTerragrunt(t *testing.T) {
 			},
 			files: "common/a common/env.hcl live/app/terragrunt.hcl live/b",
 		},
-		"paths by the place of the included file": {
+		"paths from the folder of the included file": {
 			repository: repository{
 				"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")"),
 				"root.hcl":                source(`"${get_parent_terragrunt_dir()}/modules/${path_relative_to_include()}"`) + "locals {\n a = file(\"${path_relative_from_include()}/a\")\n b = file(\"/.repository/${get_path_from_repo_root()}/../b\")\n}\n",
@@ -223,37 +223,37 @@ func TestWhatBelongsToTerragrunt(t *testing.T) {
 			},
 			files: "live/app/terragrunt.hcl modules/app/x",
 		},
-		"all, when what is read cannot be known": {
+		"all files, when the path of a file is unknown": {
 			repository: repository{"live/app/terragrunt.hcl": "locals {\n a = file(\"../${get_env(\"A\")}\")\n}\n", "x": ""},
 			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:2: file"},
 		},
-		"nothing for ever, when locals double each other": {
+		"an end, when locals double each other": {
 			repository: repository{"live/app/terragrunt.hcl": doubling(), "x": ""},
 			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:67: terraform"},
 		},
-		"all, when a path has a variable in it": {
+		"all files, when a path has a variable": {
 			repository: repository{"live/app/terragrunt.hcl": source(`"${var.modules}/app"`), "x": ""},
 			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:2: terraform"},
 		},
-		"all, when what is looked for above is not there": {
+		"all files, when a file that is searched for above is not found": {
 			repository: repository{"live/app/terragrunt.hcl": include("find_in_parent_folders()"), "x": ""},
 			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:2: include x"},
 		},
-		"code beside the configuration": {
+		"code in the folder of the configuration": {
 			repository: repository{"live/app/terragrunt.hcl": "", "live/app/main.tf": module("a", "../../a"), "a/x": ""},
 			files:      "a/x live/app/main.tf live/app/terragrunt.hcl",
 		},
-		"what can be read of a file that does not parse": {
+		"the valid parts of a file with syntax errors": {
 			repository: repository{"live/app/terragrunt.hcl": source(`"../../a"`) + "x {{{ \"", "a/x": ""},
 			files:      "a/x live/app/terragrunt.hcl",
 		},
-		"a module that is not there":       {repository: repository{"live/app/terragrunt.hcl": "\n" + source(`"../../a"`)}, wrong: `live/app/terragrunt.hcl:3: terraform is at "../../a", but there is no "a";`},
-		"no such part of a module":         {repository: repository{"live/app/terragrunt.hcl": source(`"../../a//b"`), "a/x": ""}, wrong: `live/app/terragrunt.hcl:2: terraform is at "b", but there is no directory "a/b";`},
-		"a module out of the repository":   {repository: repository{"live/app/terragrunt.hcl": source(`"../../../a"`)}, wrong: "outside of the repository"},
-		"a module of the machine's":        {repository: repository{"live/app/terragrunt.hcl": source(`"/etc"`), "etc/x": ""}, wrong: "outside of the repository"},
-		"an include that is not there":     {repository: repository{"live/app/terragrunt.hcl": include(`"../none.hcl"`)}, wrong: "live/app/terragrunt.hcl:2: include x"},
-		"a unit that is not there":         {repository: repository{"live/app/terragrunt.hcl": "dependency \"vpc\" {\n config_path = \"../vpc\"\n}\n"}, wrong: "dependency vpc"},
-		"a way out by way of the function": {repository: repository{"live/app/terragrunt.hcl": source(`"${get_repo_root()}/../x"`), "x/y": ""}, wrong: "outside of the repository"},
+		"a module that is not found":     {repository: repository{"live/app/terragrunt.hcl": "\n" + source(`"../../a"`)}, wrong: `live/app/terragrunt.hcl:3: terraform is at "../../a", but the repository has no "a";`},
+		"no such part of a module":       {repository: repository{"live/app/terragrunt.hcl": source(`"../../a//b"`), "a/x": ""}, wrong: `live/app/terragrunt.hcl:2: terraform has the source "b", but the repository has no directory "a/b";`},
+		"a module out of the repository": {repository: repository{"live/app/terragrunt.hcl": source(`"../../../a"`)}, wrong: "outside of the repository"},
+		"an absolute path":               {repository: repository{"live/app/terragrunt.hcl": source(`"/etc"`), "etc/x": ""}, wrong: "outside of the repository"},
+		"an include that is not found":   {repository: repository{"live/app/terragrunt.hcl": include(`"../none.hcl"`)}, wrong: "live/app/terragrunt.hcl:2: include x"},
+		"a unit that is not found":       {repository: repository{"live/app/terragrunt.hcl": "dependency \"vpc\" {\n config_path = \"../vpc\"\n}\n"}, wrong: "dependency vpc"},
+		"a path out by get_repo_root":    {repository: repository{"live/app/terragrunt.hcl": source(`"${get_repo_root()}/../x"`), "x/y": ""}, wrong: "outside of the repository"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := of(t, tt.repository, Wanted{Path: "live/app", Terragrunt: true})
@@ -276,7 +276,7 @@ func TestWhatBelongsToTerragrunt(t *testing.T) {
 	}
 }
 
-func TestWhatTerragruntSaysAboutVersions(t *testing.T) {
+func TestVersionsThatTerragruntRequires(t *testing.T) {
 	got := mustOf(t, repository{
 		"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")") + source(`"../../m"`) + "terragrunt_version_constraint = \">= 0.60\"\n",
 		"root.hcl":                "terraform_version_constraint = \">= 1.8\"\n", "m/main.tofu": requires("< 2"), ".terragrunt-version": "0.67.1",
@@ -291,7 +291,7 @@ func TestWhatTerragruntSaysAboutVersions(t *testing.T) {
 	}
 }
 
-func TestANewFileOfConfigurationAboveIsSeen(t *testing.T) {
+func TestANewConfigurationFileAboveChangesTheDigest(t *testing.T) {
 	c := New(Options{})
 	r := repository{"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")"), "root.hcl": "", "x": ""}
 	seen := map[string]string{}
@@ -310,11 +310,11 @@ func TestANewFileOfConfigurationAboveIsSeen(t *testing.T) {
 	}
 	tree, blobs := r.with(repository{"x": "y", "other/terragrunt.hcl": "#"}).commit(t)
 	if digest, _ := c.Digest(t.Context(), tree, blobs, Wanted{Path: "live/app", Terragrunt: true}); seen[digest] != "as it was" {
-		t.Error("the digest changed with what does not belong")
+		t.Error("the digest changed with a file outside of the closure")
 	}
 }
 
-func TestThereAreNotMoreUnitsAndIncludesThanAllowed(t *testing.T) {
+func TestTheNumberOfUnitsAndIncludesIsLimited(t *testing.T) {
 	on := func(name string) string { return "dependency \"x\" {\n config_path = \"../" + name + "\"\n}\n" }
 	tree, blobs := repository{"a/terragrunt.hcl": on("b"), "b/terragrunt.hcl": on("c"), "c/terragrunt.hcl": on("a")}.commit(t)
 	w := Wanted{Path: "a", Terragrunt: true}

@@ -14,10 +14,10 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// repositoryRoot begins the paths that Terragrunt's functions give. There, they are absolute.
+// repositoryRoot is the beginning of the paths that Terragrunt's functions return, which are absolute in Terragrunt.
 const repositoryRoot = "/.repository"
 
-// config is what one file of Terragrunt's says.
+// config is the part of one file of Terragrunt's that closures need.
 type config struct {
 	refs []ref
 	// locals are the expressions of its locals block.
@@ -26,7 +26,7 @@ type config struct {
 	terragruntVersion, engineVersion []string
 }
 
-// What a reference of Terragrunt's leads to.
+// Kinds of references in Terragrunt's configuration.
 const (
 	refInclude = iota // a file that is merged
 	refUnit           // another unit
@@ -59,7 +59,7 @@ func (s *search) config(ctx context.Context, e git.Entry) (config, error) {
 	return c, nil
 }
 
-// readConfig reads what it can of a file of Terragrunt's.
+// readConfig reads the valid parts of a file of Terragrunt's.
 func readConfig(text []byte) config {
 	body, ok := parse(text, false).(*hclsyntax.Body)
 	if !ok {
@@ -89,8 +89,8 @@ func readConfig(text []byte) config {
 			what := strings.Join(append([]string{block.Type}, block.Labels...), " ")
 			c.refs = append(c.refs, ref{
 				kind: kind, what: what, line: a.SrcRange.Start.Line, expr: a.Expr,
-				outputs:  block.Type == "dependency" && !says(block.Body, "skip_outputs", true),
-				disabled: says(block.Body, "enabled", false),
+				outputs:  block.Type == "dependency" && !isLiteral(block.Body, "skip_outputs", true),
+				disabled: isLiteral(block.Body, "enabled", false),
 			})
 		}
 	}
@@ -99,8 +99,8 @@ func readConfig(text []byte) config {
 	return c
 }
 
-// says reports whether an attribute is literally true, or literally false.
-func says(body *hclsyntax.Body, name string, is bool) bool {
+// isLiteral reports whether an attribute is the literal true, or the literal false.
+func isLiteral(body *hclsyntax.Body, name string, is bool) bool {
 	a, ok := body.Attributes[name]
 	if !ok {
 		return false
@@ -109,8 +109,8 @@ func says(body *hclsyntax.Body, name string, is bool) bool {
 	return ok && literal.Val.Type() == cty.Bool && !literal.Val.IsNull() && literal.Val.True() == is
 }
 
-// evaluate gives the texts that an expression means, or says that they cannot be known. It knows the functions that
-// find places in a repository.
+// evaluate returns the texts that an expression evaluates to; known is false if they depend on more than the
+// repository. It supports the functions that return paths in a repository.
 func (r *reading) evaluate(ctx context.Context, expr hcl.Expression, locals cty.Value) (texts []string, known bool, err error) {
 	value, err := r.value(ctx, expr, locals)
 	if err != nil || !value.IsWhollyKnown() {
@@ -185,8 +185,8 @@ func (r *reading) functions(ctx context.Context, failed *error) map[string]funct
 	}
 }
 
-// inParents looks for a file, terragrunt.hcl if none is named, in the directories above the unit's; or it gives what was
-// named to take in its place, or "".
+// inParents returns the path of a file, terragrunt.hcl by default, in the nearest directory above the unit's that has
+// it. Without one it returns the second argument, or "".
 func (r *reading) inParents(ctx context.Context, args []string) (string, error) {
 	name := terragruntFile
 	if len(args) > 0 {

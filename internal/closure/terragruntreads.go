@@ -14,13 +14,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// readers are the functions that read a file or a folder, which their first argument names.
+// readers are the functions that read the file or the folder of their first argument.
 var readers = []string{
 	"file", "filebase64", "fileexists", "fileset", "templatefile", "filemd5", "filesha1", "filesha256", "filesha512",
 	"filebase64sha256", "filebase64sha512", "read_tfvars_file", "sops_decrypt_file", "mark_as_read",
 }
 
-// readLocals finds the locals of a file.
+// readLocals reads the locals of a file.
 func (c *config) readLocals(body *hclsyntax.Body) {
 	for _, block := range body.Blocks {
 		if block.Type != "locals" {
@@ -33,8 +33,8 @@ func (c *config) readLocals(body *hclsyntax.Body) {
 	}
 }
 
-// readReads finds what a file of Terragrunt's reads besides configuration: by functions, by hooks and by files of
-// variables.
+// readReads reads the references to files other than configuration: in functions, in hooks and in lists of variable
+// files.
 func (c *config) readReads(body *hclsyntax.Body) {
 	add := func(kind int, what string, expr hclsyntax.Expression) {
 		c.refs = append(c.refs, ref{kind: kind, what: what, line: expr.Range().Start.Line, expr: expr})
@@ -78,7 +78,7 @@ func (c *config) readReads(body *hclsyntax.Body) {
 			}
 		}
 	}
-	slices.SortFunc(c.refs, func(a, b ref) int { // includes first: what the others mean may depend on them
+	slices.SortFunc(c.refs, func(a, b ref) int { // includes first: the values of the others may depend on them
 		if a.kind != b.kind && (a.kind == refInclude || b.kind == refInclude) {
 			return cmp.Compare(a.kind, b.kind)
 		}
@@ -86,7 +86,7 @@ func (c *config) readReads(body *hclsyntax.Body) {
 	})
 }
 
-// isPlainFlag says that an argument begins with the text of a flag whose value is no file.
+// isPlainFlag reports whether an argument begins with the text of a flag whose value is no file.
 func isPlainFlag(expr hclsyntax.Expression) bool {
 	template, ok := expr.(*hclsyntax.TemplateExpr)
 	if !ok || len(template.Parts) == 0 {
@@ -100,8 +100,8 @@ func isPlainFlag(expr hclsyntax.Expression) bool {
 	return strings.HasPrefix(flag, "-") && !strings.Contains(flag, "file") && !strings.Contains(flag, "config")
 }
 
-// readPath adds what is at a path that is read, from each directory that it may be meant from. What does not exist is
-// for the engine to report, and may be expected.
+// readPath adds the target of a path that is read, from each directory that it may be relative to. A path that does not
+// exist is no error: code may expect that, or else the engine reports it.
 func (r *reading) readPath(ctx context.Context, ref ref, name, file string) error {
 	if flag, value, ok := strings.Cut(name, "="); ok && strings.HasPrefix(flag, "-") {
 		name = value
@@ -111,7 +111,7 @@ func (r *reading) readPath(ctx context.Context, ref ref, name, file string) erro
 		if inRepository, ok := strings.CutPrefix(name, repositoryRoot); ok {
 			full = strings.TrimPrefix(path.Clean("./"+inRepository), "./")
 		} else if strings.HasPrefix(name, "/") {
-			return nil // of the image
+			return nil // a file of the image
 		}
 		if full == "." {
 			full = ""
@@ -142,10 +142,10 @@ func (r *reading) readPath(ctx context.Context, ref ref, name, file string) erro
 	return nil
 }
 
-// longestLocal is how many bytes the text of a local may have, so that locals that double each other end.
+// longestLocal is the most bytes of a local's text: locals that double each other would grow without end.
 const longestLocal = 4096
 
-// localsOf evaluates the locals of a file as far as they are texts that can be known.
+// localsOf evaluates the locals of a file that are texts and depend only on the repository.
 func (r *reading) localsOf(ctx context.Context, c config) (cty.Value, error) {
 	known := map[string]cty.Value{}
 	for name := range c.locals {
@@ -169,13 +169,13 @@ func (r *reading) localsOf(ctx context.Context, c config) (cty.Value, error) {
 	return cty.ObjectVal(known), nil
 }
 
-// value evaluates an expression; cty.DynamicVal when it cannot be known.
+// value evaluates an expression; the result is cty.DynamicVal when it depends on more than the repository.
 func (r *reading) value(ctx context.Context, expr hcl.Expression, locals cty.Value) (cty.Value, error) {
 	native, ok := expr.(hclsyntax.Expression)
 	if !ok || size(native) > longestExpression || hasLoop(native) {
 		return cty.DynamicVal, nil
 	}
-	// The error of a file that cannot be read must not look like one of the expression's.
+	// The error of a file that cannot be read must not be mistaken for an error of the expression.
 	var failed error
 	variables := map[string]cty.Value{}
 	if locals != cty.NilVal {
@@ -191,8 +191,8 @@ func (r *reading) value(ctx context.Context, expr hcl.Expression, locals cty.Val
 	return value, nil
 }
 
-// parent is the directory of the file that the unit includes, by its label if one is given. Without an include it is the
-// unit's own.
+// parent returns the directory of the file that the unit includes, by its label if args has one. Without an include
+// it is the unit's own.
 func (r *reading) parent(args []string) (string, error) {
 	label := ""
 	if len(args) > 0 {
@@ -208,7 +208,7 @@ func (r *reading) parent(args []string) (string, error) {
 	return "", errors.New("not included")
 }
 
-// relative is the path from a directory of the repository to another one.
+// relative returns the path from a directory of the repository to another one.
 func relative(from, to string) (string, error) {
 	text, err := filepath.Rel("/"+from, "/"+to)
 	return filepath.ToSlash(text), err

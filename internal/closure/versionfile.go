@@ -10,65 +10,67 @@ import (
 	"github.com/hashicorp/go-version"
 )
 
-// longestVersionFile is how many bytes one may have.
+// longestVersionFile is the most bytes of a version file.
 const longestVersionFile = 4096
 
-// Pin is what a version file says.
+// Pin is the content of a version file.
 type Pin struct {
-	// Constraint as in required_version: "= 1.9.2" for 1.9.2; "" when any version will do, as with latest.
+	// Constraint as in required_version: "= 1.9.2" for 1.9.2; "" when any version is accepted, as with latest.
 	Constraint string
-	// Problem is why the file could not be read, for a person; Constraint is "" then.
+	// Problem describes for the user why the file could not be read; Constraint is "" then.
 	Problem string
 }
 
-// ParseVersionFile reads what tenv, tfenv and tofuenv read: one version or constraint, with comments from # on and empty
-// lines. It gives a constraint as in required_version, or "" when any version will do: for latest; and for latest-allowed
-// and min-required, which leave it to the code. latest:^1.8 is ~> 1.8.0; of what else a regular expression can say, the
-// error says that Cairn does not read it.
+// ParseVersionFile parses a file in the syntax of tenv, tfenv and tofuenv: one version or constraint, with empty
+// lines and comments that start with #. It returns a constraint as in required_version, or "" when any version is
+// accepted: for latest; and for latest-allowed and min-required, where the constraints of the code decide.
+// latest:^1.8 is ~> 1.8.0; other regular expressions are an error.
 func ParseVersionFile(text []byte) (string, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if !utf8.Valid(text) {
-		return "", fmt.Errorf("version file: not UTF-8 text")
+		return "", fmt.Errorf("version file: it is not UTF-8 text: write the version in UTF-8")
 	}
-	said := ""
+	found := ""
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "":
-		case said != "":
-			return "", fmt.Errorf("version file: two versions, %.50q and %.50q", said, line)
+		case found != "":
+			return "", fmt.Errorf("version file: it has two versions, %.50q and %.50q: remove one", found, line)
 		default:
-			said = line
+			found = line
 		}
 	}
-	switch said {
+	switch found {
 	case "":
-		return "", fmt.Errorf("version file: there is no version in it")
+		return "", fmt.Errorf("version file: it is empty: write a version into it, such as 1.9.2")
 	case "latest", "latest-stable", "latest-allowed", "min-required":
 		return "", nil
 	}
-	if pattern, ok := strings.CutPrefix(said, "latest:"); ok {
+	if pattern, ok := strings.CutPrefix(found, "latest:"); ok {
 		return constraintOf(pattern)
 	}
-	if v, err := version.NewSemver(said); err == nil {
+	if v, err := version.NewSemver(found); err == nil {
 		return "= " + v.String(), nil
 	}
-	if !isConstraint(said) {
-		return "", fmt.Errorf("version file: %.50q is no version and no constraint", said)
+	if !isConstraint(found) {
+		return "", fmt.Errorf("version file: %.50q is not a version or a constraint: write one, such as 1.9.2 or "+
+			"~> 1.8.0", found)
 	}
-	return said, nil
+	return found, nil
 }
 
-// simplePattern is a version's first one, two or three numbers, as latest: takes them.
+// simplePattern matches the first one, two or three numbers of a version after "latest:".
 var simplePattern = regexp.MustCompile(`^\^?v?(\d{1,9})(?:\\?\.(\d{1,9}))?(?:\\?\.(\d{1,9}))?(\\?\.)?(\.[*+])?\$?$`)
 
-// constraintOf makes a constraint of a regular expression that is as simple as all those that people write.
+// constraintOf returns the constraint that is equal to a simple regular expression.
 func constraintOf(pattern string) (string, error) {
 	m := simplePattern.FindStringSubmatch(pattern)
 	switch {
 	case m == nil:
-		return "", fmt.Errorf("version file: latest:%.50s is a pattern that Cairn does not read; write a constraint, such as ~> 1.8.0", pattern)
+		return "", fmt.Errorf("version file: Cairn does not support the pattern latest:%.50s: write a constraint, such as "+
+			"~> 1.8.0", pattern)
 	case m[3] != "":
 		return "= " + m[1] + "." + m[2] + "." + m[3], nil
 	case m[2] != "":
@@ -77,7 +79,7 @@ func constraintOf(pattern string) (string, error) {
 	return "~> " + m[1] + ".0", nil
 }
 
-// isConstraint says whether a text is one as in required_version.
+// isConstraint reports whether a text is a constraint as in required_version.
 func isConstraint(text string) bool {
 	_, err := version.NewConstraint(text)
 	return err == nil && text != ""

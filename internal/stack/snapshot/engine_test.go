@@ -13,7 +13,7 @@ func TestChooseEngine(t *testing.T) {
 	pinned := func(constraint string) closure.Version {
 		return closure.Version{Pin: closure.Pin{Constraint: constraint}, File: "f"}
 	}
-	broken := closure.Version{Pin: closure.Pin{Problem: "version file: there is no version in it"}, File: "live/.opentofu-version"}
+	broken := closure.Version{Pin: closure.Pin{Problem: "version file: it is empty: write a version into it, such as 1.9.2"}, File: "live/.opentofu-version"}
 	terragrunt := func(version string, wrapped *v1alpha1.WrappedEngine) v1alpha1.Engine {
 		return v1alpha1.Engine{Name: "Terragrunt", Version: version, Wrapped: wrapped}
 	}
@@ -36,7 +36,7 @@ func TestChooseEngine(t *testing.T) {
 		"the Stack's version before the code's": {
 			asked: v1alpha1.Engine{Name: "Terraform", Version: "1.6.0"}, code: both, want: v1alpha1.Engine{Name: "Terraform", Version: "1.6.0"},
 		},
-		"a version file that cannot be read": {code: closure.Engine{OpenTofu: broken}, problem: "live/.opentofu-version: version file: there is no version in it"},
+		"a version file that cannot be read": {code: closure.Engine{OpenTofu: broken}, problem: "live/.opentofu-version: version file: it is empty: write a version into it, such as 1.9.2"},
 		"a version file that cannot be read, of another engine": {
 			asked: v1alpha1.Engine{Name: "Terraform"}, code: closure.Engine{OpenTofu: broken}, want: v1alpha1.Engine{Name: "Terraform"},
 		},
@@ -67,7 +67,7 @@ func TestChooseEngine(t *testing.T) {
 			wrapped: []v1alpha1.WrappedEngine{{Name: tofu, Version: "~> 1.5"}, {Name: terraform, Version: "~> 1.5"}},
 		},
 		"Terragrunt, and the version file of OpenTofu cannot be read": {
-			asked: terragrunt("", nil), code: closure.Engine{OpenTofu: broken}, problem: "live/.opentofu-version: version file: there is no version in it",
+			asked: terragrunt("", nil), code: closure.Engine{OpenTofu: broken}, problem: "live/.opentofu-version: version file: it is empty: write a version into it, such as 1.9.2",
 		},
 		"Terragrunt, and the version file of Terraform, which is not the first choice, cannot be read": {
 			asked: terragrunt("", nil), code: closure.Engine{OpenTofu: pinned("= 1.9.0"), Terraform: broken}, want: terragrunt("", nil),
