@@ -7,7 +7,7 @@ type FailureClass string
 
 // FailureReason is a more specific reason of a failure than its class.
 //
-// +kubebuilder:validation:Enum=BackendInCode;ImagePullFailed;Interrupted;PodTerminated;PodVanished
+// +kubebuilder:validation:Enum=BackendInCode;ImagePullFailed;Interrupted;PlanMismatch;PodTerminated;PodVanished
 type FailureReason string
 
 // Reasons of failures that are more specific than the class.
@@ -20,6 +20,9 @@ const (
 	FailureImagePullFailed FailureReason = "ImagePullFailed"
 	// FailureInterrupted: the runner received a signal to stop, and the cause is not known yet.
 	FailureInterrupted FailureReason = "Interrupted"
+	// FailurePlanMismatch: the JSON of the plan, which users read and policies evaluate, does not describe the plan
+	// file. Code in the pod, such as a hook, changed one of them.
+	FailurePlanMismatch FailureReason = "PlanMismatch"
 	// FailurePodTerminated: the runner received a signal to stop, because its pod had to end. The message has the
 	// cause.
 	FailurePodTerminated FailureReason = "PodTerminated"

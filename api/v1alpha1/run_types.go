@@ -319,6 +319,12 @@ type Plan struct {
 	// +listType=atomic
 	// +optional
 	Untracked []UntrackedResource `json:"untracked,omitempty"`
+	// Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
+	// other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
+	// can change them. Policies deny such a plan, and it waits for an approval if spec.requireApprovalFor of the
+	// Stack lists any change. Unset otherwise.
+	// +optional
+	Unverified string `json:"unverified,omitempty"`
 	// Policy is the result of the policies for the plan. Unset if there are no policies.
 	// +optional
 	Policy *PolicyResult `json:"policy,omitempty"`

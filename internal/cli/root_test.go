@@ -74,7 +74,7 @@ func TestNameOfTheKubectlPlugin(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"kubectl cairn plan STACK", "  kubectl cairn plan net --raw"} {
+	for _, want := range []string{"kubectl cairn plan STACK", "  kubectl cairn plan net --local"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

@@ -52,7 +52,7 @@ func (l *Listener) Close() (Events, error) {
 	if len(l.line) > 0 || l.long {
 		err = l.flush()
 	}
-	l.events.Changes.sort()
+	l.events.Changes.Sort()
 	return l.events, err
 }
 

@@ -70,7 +70,8 @@ func (all *Changes) add(c change) {
 	}
 }
 
-func (all Changes) sort() {
+// Sort orders the changes for users: gravest first, and then by address.
+func (all Changes) Sort() {
 	slices.SortStableFunc(all, func(a, b ResourceChange) int {
 		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action), strings.Compare(a.Address, b.Address))
 	})

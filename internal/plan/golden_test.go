@@ -87,26 +87,6 @@ func TestPlansOfTheRealEngineAsPeopleSeeThem(t *testing.T) {
 	}
 }
 
-func TestTheEnginesOwnTextInColor(t *testing.T) {
-	for _, name := range recorded(t) {
-		text := load(t, name+".engine.txt")
-		var out bytes.Buffer
-		if err := Colorize(&out, bytes.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
-		if name == "update" || name == "replace" {
-			golden(t, name+".color.txt", bytes.ReplaceAll(out.Bytes(), []byte("\x1b"), []byte("␛")))
-		}
-		want := string(text)
-		if name == "hostile" {
-			continue // what is escaped differs
-		}
-		if got := withoutOurs(out.String()); got != want {
-			t.Errorf("%s: color changes more than color:\n%s", name, cmp.Diff(want, got))
-		}
-	}
-}
-
 func withoutOurs(s string) string {
 	return strings.NewReplacer(red, "", green, "", yellow, "", cyan, "", bold, "", reset, "").Replace(s)
 }

@@ -139,7 +139,7 @@ func (m *masker) pair(before, after, beforeMarks, afterMarks any) (any, any) {
 		if a, ok := after.(string); ok && a != b {
 			maskedBefore, maskedAfter := m.one(b, beforeMarks), m.one(a, afterMarks)
 			if maskedBefore == maskedAfter {
-				maskedAfter = fmt.Sprint(maskedAfter, changed)
+				maskedAfter = fmt.Sprint(maskedAfter, Changed)
 			}
 			return maskedBefore, maskedAfter
 		}

@@ -16,8 +16,8 @@ const (
 	HiddenChanged = "(sensitive value, changed)"
 )
 
-// changed is put after a text that would look like the one before only because both have been redacted.
-const changed = " (changed)"
+// Changed is put after a text that would look like the one before only because both have been redacted.
+const Changed = " (changed)"
 
 // Mask returns the engine's JSON of a plan with every value that is marked sensitive, and every ephemeral one,
 // replaced by "(sensitive value)", and with every other text, names in maps among them, as redact returns it. First

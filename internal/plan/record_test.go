@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,7 +22,7 @@ var (
 )
 
 // TestRecord plans every testdata/*.txtar with the real engine, after an apply of what is under before/ in it, and keeps
-// the plan in JSON and as text. It does so only with -record; other tests read what it kept.
+// the plan in JSON. It does so only with -record; other tests read what it kept.
 func TestRecord(t *testing.T) {
 	if !*record {
 		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record")
@@ -32,9 +31,7 @@ func TestRecord(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
-			text, json := planOf(t, file)
-			keep(t, "testdata/"+name+".engine.txt", text)
-			keep(t, "testdata/"+name+".json", json)
+			keep(t, "testdata/"+name+".json", planOf(t, file))
 		})
 	}
 }
@@ -47,7 +44,7 @@ func keep(t *testing.T, name string, data []byte) {
 }
 
 // planOf plans with the real engine.
-func planOf(t *testing.T, file string) (text, json []byte) {
+func planOf(t *testing.T, file string) (json []byte) {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
@@ -69,10 +66,10 @@ func planOf(t *testing.T, file string) (text, json []byte) {
 		if strings.HasPrefix(string(archive.Comment), "destroy\n") {
 			args = append(args, "-destroy")
 		}
-		text, _, _ = bytes.Cut(tofu(args...), []byte("\n─────"))
+		tofu(args...)
 		json = tofu("show", "-json", "plan")
 	}
-	return text, json
+	return json
 }
 
 // write puts the files of a stage in place of those that are there, and says whether it has any.

@@ -73,6 +73,16 @@ func (v View) Summary() string {
 	return b.String() + "."
 }
 
+// Codes for a terminal.
+const (
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	cyan   = "\x1b[36m"
+	bold   = "\x1b[1m"
+	reset  = "\x1b[0m"
+)
+
 // form is how a change of a kind looks.
 type form struct{ symbol, color, words string }
 

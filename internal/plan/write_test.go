@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -75,24 +74,6 @@ func FuzzWrite(f *testing.F) {
 		checkTerminal(t, View{Changes: []Change{{Address: path, Action: Update, Attributes: []Attribute{
 			{Path: path, Before: before, After: after, Sensitive: sensitive, Unknown: unknown},
 		}}}})
-	})
-}
-
-func FuzzColorize(f *testing.F) {
-	f.Add([]byte("  # a will be created\n  + resource {\n  \x1b[31m\x9b\u202e -/+ x\n+"))
-	f.Add([]byte("-/+ \n~ \n\n   - \r\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var out bytes.Buffer
-		if err := Colorize(&out, bytes.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
-		checkCharacters(t, out.String())
-		if n := strings.Count(out.String(), "\n"); n != bytes.Count(text, []byte("\n")) {
-			t.Fatalf("%d lines", n)
-		}
-		if on := strings.Count(out.String(), "\x1b[") - 2*strings.Count(out.String(), reset); on != 0 {
-			t.Fatalf("color that does not end: %q", out.String())
-		}
 	})
 }
 
@@ -175,7 +156,7 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
 func TestAWriterThatFailsIsTold(t *testing.T) {
-	if (View{}).Write(full{}, Style{}) == nil || Colorize(full{}, strings.NewReader("x\n")) == nil {
+	if (View{}).Write(full{}, Style{}) == nil {
 		t.Error("it was not")
 	}
 }

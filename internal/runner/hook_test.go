@@ -329,7 +329,7 @@ func TestAFormThatTheStoreRefuses(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
-	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "echo json ${CAIRN_PLAN_JSON:-none}; grep -c 'will be created' $CAIRN_PLAN_TEXT")}
+	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "echo json ${CAIRN_PLAN_JSON:-none} text ${CAIRN_PLAN_TEXT:-none}")}
 	s.refuse = func(r *http.Request) int {
 		if strings.HasSuffix(r.URL.Path, "/json") {
 			return http.StatusForbidden
@@ -340,7 +340,7 @@ func TestAFormThatTheStoreRefuses(t *testing.T) {
 	if report := s.done(2); allSteps(report) != "fetch= init= before-apply= apply=" {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
-	inOrder(t, string(s.logs[2]), "the plan's json is left out: the store answered 403: refused by the test\n", "── before-apply ──\njson none\n2\n")
+	inOrder(t, string(s.logs[2]), "the plan's JSON is left out: the store answered 403: refused by the test\n", "── before-apply ──\njson none text none\n")
 }
 
 // TestAFormThatCannotBeFetchedNow fails the fetch, not the hook.
@@ -351,14 +351,14 @@ func TestAFormThatCannotBeFetchedNow(t *testing.T) {
 	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "true")}
 	apply.Patience = 100 * time.Millisecond
 	s.refuse = func(r *http.Request) int {
-		if strings.HasSuffix(r.URL.Path, "/text") {
+		if strings.HasSuffix(r.URL.Path, "/json") {
 			return http.StatusServiceUnavailable
 		}
 		return 0
 	}
 	run(t, s, nil, apply)
 	report := s.done(2)
-	if allSteps(report) != "fetch! init- before-apply- apply-" || report.Done.Failure.Class != "Transient" || !strings.HasPrefix(report.Done.Failure.Message, "fetch the plan's text: ") {
+	if allSteps(report) != "fetch! init- before-apply- apply-" || report.Done.Failure.Class != "Transient" || !strings.HasPrefix(report.Done.Failure.Message, "fetch the plan's JSON: ") {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
 }

@@ -29,7 +29,7 @@ output "o" {
 }
 `
 
-// TestTheFormsOfAPlanAreKeptWithoutSecrets, whatever the engine says, and are what the plan is.
+// TestTheFormsOfAPlanAreKeptWithoutSecrets, whatever the engine prints, and are what the plan is.
 func TestTheFormsOfAPlanAreKeptWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"OpenTofu", "Terraform"} {
@@ -39,12 +39,17 @@ func TestTheFormsOfAPlanAreKeptWithoutSecrets(t *testing.T) {
 			// Nobody told the runner that it is a secret: it learns it from what the engine shows.
 			order := s.plan(1, s.put(file("main.tf", secretive), file("terraform.tfvars", fmt.Sprintf("password = %q\n", canary))))
 			order.Engine = engine
+			order.Hooks = []runnerapi.Hook{hookAt("After", "plan", "true")} // which may read the text
 			p := run(t, s, nil, order)
 			done := s.done(1).Done
 			if done.Failure != nil || done.Plan.Add != 2 {
 				t.Fatalf("%+v\n%s", done, p.output)
 			}
-			shown, text := s.forms[done.Plan.Digest+"/json"], s.forms[done.Plan.Digest+"/text"]
+			shown := s.forms[done.Plan.Digest+"/json"]
+			text, err := os.ReadFile(filepath.Join(p.work, "plan.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
 			for name, form := range map[string][]byte{"json": shown, "text": text} {
 				if len(form) == 0 || bytes.Contains(form, []byte(canary)) || bytes.Contains(form, []byte("\x1b")) {
 					t.Errorf("the %s:\n%s", name, form)
@@ -61,9 +66,6 @@ func TestTheFormsOfAPlanAreKeptWithoutSecrets(t *testing.T) {
 			}
 			if data, err := os.ReadFile(filepath.Join(p.work, "plan.json")); err != nil || !bytes.Equal(data, shown) {
 				t.Errorf("%v", err)
-			}
-			if _, err := os.Stat(filepath.Join(p.work, "plan.out")); err == nil {
-				t.Error("what the engine printed is still there, with secrets")
 			}
 			if at := slices.Index(s.requests, "PUT /v1/plan"); at < 0 || at > slices.Index(s.requests, "PUT /v1/plan/"+done.Plan.Digest+"/json") {
 				t.Errorf("%v", s.requests)
@@ -128,8 +130,8 @@ func TestAPlanThatCannotBeShown(t *testing.T) {
 				t.Errorf("%s %+v\n%s", allSteps(report), report.Done.Failure, s.logs[1])
 			}
 			digest := report.Done.Plan.Digest
-			if got := string(s.forms[digest+"/text"]); got != "Plan: 1 to add\n" || s.forms[digest+"/json"] != nil {
-				t.Errorf("%q", got)
+			if s.forms[digest+"/json"] != nil {
+				t.Errorf("%q", s.forms[digest+"/json"])
 			}
 
 			s = newTestStore(t)
@@ -143,12 +145,12 @@ func TestAPlanThatCannotBeShown(t *testing.T) {
 	}
 }
 
-// TestFormsThatTheStoreDoesNotTake are no failure either.
-func TestFormsThatTheStoreDoesNotTake(t *testing.T) {
+// TestAJSONThatTheServerDoesNotTake is no failure either.
+func TestAJSONThatTheServerDoesNotTake(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	s.refuse = func(r *http.Request) int {
-		if strings.HasSuffix(r.URL.Path, "/json") || strings.HasSuffix(r.URL.Path, "/text") {
+		if strings.HasSuffix(r.URL.Path, "/json") {
 			return http.StatusRequestEntityTooLarge
 		}
 		return 0
@@ -157,5 +159,30 @@ func TestFormsThatTheStoreDoesNotTake(t *testing.T) {
 	if s.done(1).Done.Failure != nil {
 		t.Errorf("%+v", s.done(1).Done)
 	}
-	inOrder(t, string(s.logs[1]), "the plan's JSON is not kept: the store answered 413", "the plan's text is not kept: the store answered 413")
+	inOrder(t, string(s.logs[1]), "the plan's JSON is not kept: the store answered 413")
+}
+
+// TestWhatTheServerFindsDifferentFailsTheAttempt, with policies or without.
+func TestWhatTheServerFindsDifferentFailsTheAttempt(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]int{
+		"JSON that does not describe the plan file":   http.StatusUnprocessableEntity,
+		"other JSON than the server has of it by now": http.StatusConflict,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			s.refuse = func(r *http.Request) int {
+				if strings.HasSuffix(r.URL.Path, "/json") {
+					return code
+				}
+				return 0
+			}
+			run(t, s, nil, s.plan(1, s.put(file("main.tf", two))))
+			f := s.done(1).Done.Failure
+			if f == nil || f.Class != runnerapi.FailureConfigurationError || f.Reason != runnerapi.ReasonPlanMismatch {
+				t.Errorf("%+v", s.done(1).Done)
+			}
+		})
+	}
 }

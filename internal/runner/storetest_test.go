@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/plan/planfile"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -291,10 +292,15 @@ func (s *testStore) takeBatch(r *http.Request, read func(any)) {
 func (s *testStore) serveForm(w http.ResponseWriter, r *http.Request, digest, form string, body []byte) {
 	name := digest + "/" + form
 	switch {
-	case s.plans[digest] == nil, form != "json" && form != "text", r.Method == http.MethodGet && s.forms[name] == nil:
+	case s.plans[digest] == nil, form != "json", r.Method == http.MethodGet && s.forms[name] == nil:
 		http.NotFound(w, r)
 	case r.Method == http.MethodPut:
 		s.forms[name] = body
+		if f, err := planfile.Read(s.plans[digest]); err != nil {
+			s.t.Logf("the plan file of a fake engine: %v", err)
+		} else if err := f.Verify(body); err != nil {
+			s.t.Errorf("the JSON does not describe the plan file: %v\n%s", err, body)
+		}
 	default:
 		w.Write(s.forms[name])
 	}

@@ -86,31 +86,21 @@ func (c *Client) PutPlan(ctx context.Context, plan io.ReaderAt, size int64) (Pla
 	return ask[PlanKept](ctx, c.do, call{method: http.MethodPut, path: "/v1/plan", body: plan, size: size})
 }
 
-// Forms of a plan for users; they contain no secrets.
-const (
-	// PlanJSON is the engine's JSON of it.
-	PlanJSON = "json"
-	// PlanText is the engine's own text.
-	PlanText = "text"
-)
+// LargestPlanJSON is how large the engine's JSON of a plan may be.
+const LargestPlanJSON = 32 << 20
 
-// How large a form may be.
-const (
-	LargestPlanJSON = 32 << 20
-	LargestPlanText = 16 << 20
-)
-
-// KeepPlanForm keeps a form of a plan that is kept.
-func (c *Client) KeepPlanForm(ctx context.Context, digest, form string, body io.ReaderAt, size int64) error {
-	path := "/v1/plan/" + url.PathEscape(digest) + "/" + url.PathEscape(form)
-	return c.do(ctx, call{method: http.MethodPut, path: path, body: body, size: size})
+// PutPlanJSON stores the engine's JSON of a plan that is stored, without secrets. An *Error of code 422 means that it does
+// not describe the plan file, 409 that another JSON is stored.
+func (c *Client) PutPlanJSON(ctx context.Context, digest string, body io.ReaderAt, size int64) error {
+	return c.do(ctx, call{method: http.MethodPut, path: planJSON(digest), body: body, size: size})
 }
 
-// PlanForm writes a form of a plan into file, which then holds nothing else. An *Error of code 404 means that there is
-// none.
-func (c *Client) PlanForm(ctx context.Context, digest, form string, file *os.File, limit int64) error {
-	return c.download(ctx, "/v1/plan/"+url.PathEscape(digest)+"/"+url.PathEscape(form), file, limit)
+// PlanJSON writes the JSON of a plan into file, which then holds nothing else. An *Error of code 404 means that there is none.
+func (c *Client) PlanJSON(ctx context.Context, digest string, file *os.File) error {
+	return c.download(ctx, planJSON(digest), file, LargestPlanJSON)
 }
+
+func planJSON(digest string) string { return "/v1/plan/" + url.PathEscape(digest) + "/json" }
 
 // CheckPolicy asks the policies about a plan whose json is kept.
 func (c *Client) CheckPolicy(ctx context.Context, digest string) (PolicyResult, error) {

@@ -241,7 +241,7 @@ func TestWhatIsSent(t *testing.T) {
 		"POST /v1/state?ID=l {}": func() error { _, err := c.State(t.Context(), "POST", "l", []byte("{}")); return err },
 		"UNLOCK /v1/state {}":    func() error { _, err := c.State(t.Context(), "UNLOCK", "", []byte("{}")); return err },
 		"PUT /v1/plan/sha256:1/json {}": func() error {
-			return c.KeepPlanForm(t.Context(), "sha256:1", PlanJSON, strings.NewReader("{}"), 2)
+			return c.PutPlanJSON(t.Context(), "sha256:1", strings.NewReader("{}"), 2)
 		},
 		"POST /v1/policy/sha256:1 ":            func() error { _, err := c.CheckPolicy(t.Context(), "sha256:1"); return err },
 		"GET /v1/interrupt ":                   func() error { _, err := c.Interrupt(t.Context()); return err },
@@ -287,9 +287,9 @@ func TestAnInterruptIsToldOrNot(t *testing.T) {
 	}
 }
 
-func TestAFormOfAPlanReplacesWhatTheFileHeld(t *testing.T) {
+func TestTheJSONOfAPlanReplacesWhatTheFileHeld(t *testing.T) {
 	c, _ := newClient(t, 0, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/plan/sha256:1/text" {
+		if r.URL.Path != "/v1/plan/sha256:1/json" {
 			http.NotFound(w, r)
 			return
 		}
@@ -301,16 +301,13 @@ func TestAFormOfAPlanReplacesWhatTheFileHeld(t *testing.T) {
 	}
 	defer file.Close()
 	fmt.Fprint(file, "what was there, and is longer")
-	if err := c.PlanForm(t.Context(), "sha256:1", PlanText, file, 100); err != nil {
+	if err := c.PlanJSON(t.Context(), "sha256:1", file); err != nil {
 		t.Fatal(err)
 	}
 	if data, _ := os.ReadFile(file.Name()); string(data) != "Plan: 1 to add" {
 		t.Errorf("%q", data)
 	}
-	if err := c.PlanForm(t.Context(), "sha256:1", PlanText, file, 5); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("%v", err)
-	}
-	if err := c.PlanForm(t.Context(), "sha256:1", PlanJSON, file, 100); Code(err) != http.StatusNotFound {
+	if err := c.PlanJSON(t.Context(), "sha256:2", file); Code(err) != http.StatusNotFound {
 		t.Errorf("%v", err)
 	}
 }

@@ -14,4 +14,5 @@ const (
 const (
 	ReasonBackendInCode = "BackendInCode"
 	ReasonInterrupted   = "Interrupted"
+	ReasonPlanMismatch  = "PlanMismatch"
 )

@@ -69,6 +69,8 @@ type Plan struct {
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
 	// Script is true when the order names a script to apply it with.
 	Script bool `json:"script,omitempty"`
+	// Unverified is why the server could not read the plan file; the server sets it.
+	Unverified string `json:"unverified,omitempty"`
 	// Untracked are resources that an apply created which was killed, and that could not be taken into the state.
 	Untracked []UntrackedResource `json:"untracked,omitempty"`
 }

@@ -293,14 +293,13 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 	raw := []byte(`{"format_version":"1.2","terraform_version":"1.12.6","resource_changes":[{"address":"terraform_data.a","mode":"managed","type":"terraform_data","name":"a",` +
 		`"provider_name":"terraform.io/builtin/terraform","change":{"actions":["create"],"before":null,"after":{"input":"x"},"after_unknown":{"id":true}}}]}`)
 	must(t, w.bucket.Put(ctx, folder+".json", raw))
-	must(t, w.bucket.Put(ctx, folder+".text", []byte("Plan: 1 to add")))
 	if view, err = alice.Plan(ctx, ns, "net-1"); err != nil || len(view.Changes) != 1 || view.Changes[0].Address != "terraform_data.a" || view.Changes[0].Action != plan.Create {
 		t.Errorf("got %+v, %v", view, err)
 	}
 	for form, want := range map[string]string{userapi.FormJSON: string(raw), userapi.FormText: "Plan: 1 to add"} {
 		body, err := alice.PlanForm(ctx, ns, "net-1", form)
 		must(t, err)
-		if got, err := io.ReadAll(body); err != nil || string(got) != want || body.Close() != nil {
+		if got, err := io.ReadAll(body); err != nil || !strings.Contains(string(got), want) || body.Close() != nil {
 			t.Errorf("%s: got %q, %v", form, got, err)
 		}
 	}

@@ -50,8 +50,8 @@ func (c *Client) Plan(ctx context.Context, namespace, run string) (plan.View, er
 	return decode[plan.View](ctx, c, planCall(namespace, run, FormView), LargestPlan)
 }
 
-// PlanForm returns a form of a Run's plan: FormText as its engine printed it, without escape codes, or FormJSON in the
-// JSON of its engine. The caller closes it.
+// PlanForm returns a form of a Run's plan: FormText without escape codes, or FormJSON as its engine prints
+// it. The caller closes it.
 func (c *Client) PlanForm(ctx context.Context, namespace, run, form string) (io.ReadCloser, error) {
 	return c.open(ctx, planCall(namespace, run, form))
 }

@@ -162,7 +162,7 @@ describe('what is large', () => {
       await person.getByRole('tab', { name: /text/ }).click()
       await seen(person, 'terraform_data.shard[0] will be created')
     })
-    const text = person.getByRole('region', { name: 'Engine’s text of the plan' })
+    const text = person.getByRole('region', { name: 'Plan as text' })
     await timed(t, 'its end', async () => {
       const end = text.getByText(`Plan: ${changes} to add`).first()
       await text.focus()

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"cairn.dev/cairn/internal/plan/planfile"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -76,8 +77,15 @@ func (s *oneStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if name == "" {
 			s.plan = body
 			answer(runnerapi.PlanKept{Digest: digest(body)})
-		} else if strings.HasSuffix(name, "/"+runnerapi.PlanJSON) {
+		} else if strings.HasSuffix(name, "/json") {
 			s.json = body
+			f, err := planfile.Read(s.plan)
+			if err == nil {
+				err = f.Verify(body)
+			}
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+			}
 		}
 	case "GET state":
 		if s.state == nil {

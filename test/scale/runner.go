@@ -95,11 +95,9 @@ func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
-		for _, form := range []string{runnerapi.PlanJSON, runnerapi.PlanText} {
-			text := []byte(`{"format_version":"1.2"}`)
-			if err := c.KeepPlanForm(ctx, kept.Digest, form, bytes.NewReader(text), int64(len(text))); err != nil {
-				return fmt.Errorf("plan: %w", err)
-			}
+		text := []byte(`{"format_version":"1.2"}`)
+		if err := c.PutPlanJSON(ctx, kept.Digest, bytes.NewReader(text), int64(len(text))); err != nil {
+			return fmt.Errorf("plan: %w", err)
 		}
 		done.Plan = &runnerapi.Plan{
 			Digest: kept.Digest, Changes: true, Change: 1, EngineVersion: "1.12.6",

@@ -62,7 +62,7 @@ func requestAndApprove(
 		}
 		if planned(run) {
 			shown = run.Status.Plan.Digest
-			if err := showPlan(ctx, s, run, planFormat{}); err != nil {
+			if err := showPlan(ctx, s, run, ""); err != nil {
 				if ctx.Err() != nil || screen.AwaitsApproval(run) { // a plan that could not be shown is not approved
 					return notApproved(s, run, err)
 				}

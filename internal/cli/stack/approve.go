@@ -54,7 +54,7 @@ func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, 
 	o.digest = cmp.Or(o.digest, run.Status.Plan.Digest)
 	if o.show {
 		fmt.Fprintln(s.Out)
-		if err := showPlan(ctx, s, run, planFormat{}); err != nil {
+		if err := showPlan(ctx, s, run, ""); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 func planCommand(s *session.Session) *cobra.Command {
 	var (
-		format  planFormat
+		output  string
 		workdir local.Plan
 	)
 	cmd := &cobra.Command{
@@ -32,7 +32,6 @@ the credentials of this machine, not the Stack's. Needs the verb pull on the Sta
 Exit codes: 0 no changes, 1 failed, 2 changes.`,
 		Example: s.Examples(`
 			cairn plan net
-			cairn plan net --raw
 			cairn plan net -o json
 			cairn plan net --local .
 			cairn plan net --local envs/prod/net --root .
@@ -49,16 +48,16 @@ Exit codes: 0 no changes, 1 failed, 2 changes.`,
 			if workdir.Dir != "" {
 				return local.Run(cmd.Context(), s, args[0], workdir, engineArgs)
 			}
-			return planStack(cmd.Context(), s, args[0], format)
+			return planStack(cmd.Context(), s, args[0], output)
 		},
 	}
-	format.addFlags(cmd)
+	session.AddFormatFlag(cmd, &output)
 	workdir.AddFlags(cmd)
 	return cmd
 }
 
 // planStack creates a Run that only plans, and shows its plan.
-func planStack(ctx context.Context, s *session.Session, name string, format planFormat) error {
+func planStack(ctx context.Context, s *session.Session, name, output string) error {
 	stack, err := s.Stack(ctx, name)
 	if err != nil {
 		return err
@@ -72,18 +71,18 @@ func planStack(ctx context.Context, s *session.Session, name string, format plan
 	}
 	if err := outcome(s, run); err != nil {
 		if run.Status.Plan != nil { // a policy denied it
-			return errors.Join(showPlan(ctx, s, run, format), err)
+			return errors.Join(showPlan(ctx, s, run, output), err)
 		}
 		return err
 	}
-	if err := showPlan(ctx, s, run, format); err != nil {
+	if err := showPlan(ctx, s, run, output); err != nil {
 		return err
 	}
 	return hasChanges(run)
 }
 
 func diffCommand(s *session.Session) *cobra.Command {
-	var format planFormat
+	var output string
 	cmd := onRun(s, &cobra.Command{
 		Use:   "diff STACK|RUN",
 		Short: "Show the plan that waits, or else the last one; nothing is run",
@@ -91,14 +90,14 @@ func diffCommand(s *session.Session) *cobra.Command {
 code is 2 if the plan has changes. Needs get on runs/plan.`,
 		Example: s.Examples(`
 			cairn diff net
-			cairn diff net-7 --raw`),
+			cairn diff net-7 -o json`),
 	}, func(ctx context.Context, run *v1alpha1.Run) error {
-		if err := showPlan(ctx, s, run, format); err != nil {
+		if err := showPlan(ctx, s, run, output); err != nil {
 			return err
 		}
 		return hasChanges(run)
 	})
-	format.addFlags(cmd)
+	session.AddFormatFlag(cmd, &output)
 	return cmd
 }
 

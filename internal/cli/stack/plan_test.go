@@ -18,7 +18,6 @@ func TestFlagsOfALocalPlanNeedLocal(t *testing.T) {
 		"two Stacks":                    {[]string{"net", "vpc", "--local=."}, "usage: plan STACK"},
 		"the Stack only after --":       {[]string{"--local=.", "--", "net"}, "usage: plan STACK"},
 		"a plan to apply":               {[]string{"net", "--local=.", "--", "-out=plan"}, "-out is not allowed with --local"},
-		"the text of a Run's engine":    {[]string{"net", "--local=.", "--raw"}, "[local raw]"},
 		"the plan of a Run as document": {[]string{"net", "--local=.", "-o=json"}, "[local output]"},
 	} {
 		s, _, _ := quietStack()

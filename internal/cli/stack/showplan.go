@@ -1,14 +1,8 @@
 package stack
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
-
-	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
@@ -17,27 +11,10 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// planFormat is the format in which a plan is shown.
-type planFormat struct {
-	// raw selects the engine's own text.
-	raw bool
-	// output is json or yaml; empty for text.
-	output string
-}
-
-func (f *planFormat) addFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.raw, "raw", false, "show the engine's own text")
-	session.AddFormatFlag(cmd, &f.output)
-	cmd.MarkFlagsMutuallyExclusive("raw", "output")
-}
-
-// showPlan shows the plan of a Run, and the findings of policies.
-func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, format planFormat) error {
+// showPlan shows the plan of a Run and the findings of policies: as text, or as json or yaml.
+func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, output string) error {
 	if r.Status.Plan == nil {
 		return fmt.Errorf("the Run %s has no plan: %s", r.Name, screen.Line(r, s.Style()))
-	}
-	if format.raw && r.Status.Plan.Changes {
-		return showRaw(ctx, s, r)
 	}
 	var view plan.View
 	if r.Status.Plan.Changes {
@@ -52,8 +29,8 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, format p
 			return showSummary(s, r, err)
 		}
 	}
-	if format.output != "" {
-		return s.PrintValue(format.output, view)
+	if output != "" {
+		return s.PrintValue(output, view)
 	}
 	if !r.Status.Plan.Changes {
 		_, err := fmt.Fprintf(s.Out, "No changes: Run %s found no difference.\n", r.Name)
@@ -71,46 +48,4 @@ func showSummary(s *session.Session, r *v1alpha1.Run, why error) error {
 		return err
 	}
 	return fmt.Errorf("only the summary of the plan is shown: %w", why)
-}
-
-// showRaw shows the plan as the engine printed it.
-func showRaw(ctx context.Context, s *session.Session, r *v1alpha1.Run) error {
-	text, err := session.Call(ctx, s, func(server *userapi.Client) (io.ReadCloser, error) {
-		return server.PlanForm(ctx, r.Namespace, r.Name, userapi.FormText)
-	})
-	if err != nil {
-		return err
-	}
-	defer text.Close()
-	return writeRaw(s, text)
-}
-
-// writeRaw writes an engine's text. For a terminal it removes control characters, which may be from untrusted values;
-// to a pipe it writes the text unchanged.
-func writeRaw(s *session.Session, text io.Reader) error {
-	switch {
-	case s.Color:
-		return plan.Colorize(s.Out, text)
-	case !s.Screen:
-		_, err := io.Copy(s.Out, text)
-		return err
-	}
-	lines := bufio.NewReader(text)
-	for {
-		line, err := lines.ReadString('\n')
-		clean, ended := strings.CutSuffix(line, "\n")
-		clean = screen.Clean(clean)
-		if ended {
-			clean += "\n"
-		}
-		if _, err := io.WriteString(s.Out, clean); err != nil {
-			return err
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

@@ -22,6 +22,9 @@ const (
 	requiredByOrphans approvalRule = "Orphans"
 	// requiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
 	requiredByChanges approvalRule = "Changes"
+	// requiredByUnverified: spec.requireApprovalFor of the Stack lists a kind of change, and only the engine can read whether
+	// the plan has it.
+	requiredByUnverified approvalRule = "Unverified"
 	// requiredByPolicy: a policy requires an approval of this plan.
 	requiredByPolicy approvalRule = "Policy"
 )
@@ -37,6 +40,7 @@ func approvalRules(w Snapshot) []approvalRule {
 		{requiredBySelfApproval, w.Run.Spec.PreventSelfApproval},
 		{requiredByOrphans, len(plan.Untracked) > 0},
 		{requiredByChanges, len(listedChanges(w)) > 0},
+		{requiredByUnverified, plan.Unverified != "" && len(w.Stack.Spec.RequireApprovalFor) > 0},
 		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
 	} {
 		if r.requires {
@@ -102,6 +106,9 @@ func approvalHint(w Snapshot) string {
 	rules := approvalRules(w)
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
 		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.ListKinds(listedChanges(w)))
+	}
+	if unverified := w.Run.Status.Plan.Unverified; unverified != "" {
+		parts = append(parts, "what is shown of this plan is as its pod reported it: "+unverified)
 	}
 	if slices.Contains(rules, requiredByPolicy) {
 		parts = append(parts, policyRequirement(w.Run.Status.Plan.Policy))

@@ -31,8 +31,8 @@ func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	group.Go(func() error { return a.fetchJournal(ctx) })
 	if withPlan {
 		group.Go(func() error { return a.fetchPlan(ctx) })
-		if len(a.order.Hooks) > 0 || a.order.Command != "" {
-			group.Go(func() error { return a.fetchForms(ctx) })
+		if a.hasScripts() {
+			group.Go(func() error { return a.fetchJSON(ctx) })
 		}
 	}
 	files, err := a.gather(ctx)
@@ -42,6 +42,7 @@ func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	a.fetched = true
 	if withPlan {
 		a.about = a.fetchedPlan()
+		a.leftOut("text", a.writeText())
 	}
 	a.files, err = a.assemble(files)
 	return result{}, err

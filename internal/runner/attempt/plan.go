@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -66,15 +65,10 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	args := a.engine.Args(engine.Plan{
 		Events: a.work.Events(), VariableFiles: a.files.paths(), Out: a.work.Plan(), Destroy: a.order.Destroy,
 	})
-	var printed *capture
 	var code int32
 	var events engine.Events
-	defer func() { printed.remove() }()
 	recovered, err := a.recover(ctx, func() (err error) {
-		printed.remove()
-		if printed, err = startCapture(a.work.PlanOutput()); err == nil {
-			code, events, err = a.run(ctx, engine.StepPlan, call{Options: process.Options{Copy: printed}, args: args}, engine.PlanChanges)
-		}
+		code, events, err = a.run(ctx, engine.StepPlan, call{args: args}, engine.PlanChanges)
 		return err
 	})
 	if err != nil {
@@ -104,7 +98,7 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 		return result{}, err
 	}
 	a.about = &aboutPlan{Plan: *plan, counted: true}
-	if err := a.keepForms(ctx, printed); err != nil {
+	if err := a.keepForms(ctx); err != nil {
 		return result{}, err
 	}
 	a.planned = plan

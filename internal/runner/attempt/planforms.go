@@ -1,10 +1,10 @@
 package attempt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -23,27 +23,28 @@ type aboutPlan struct {
 	counted bool
 }
 
-// keepForms stores what users, hooks and policies read of the plan: the engine's text and, of a plan that has changes,
-// its JSON. Neither has secrets. A plan is valid without them, unless policies have to evaluate it.
-func (a *attempt) keepForms(ctx context.Context, said *capture) error {
+// keepForms stores what users, hooks and policies read of the plan: the engine's JSON, if it has changes, and for hooks
+// its text. Neither has secrets. A plan is valid without them, unless policies have to evaluate it.
+func (a *attempt) keepForms(ctx context.Context) error {
 	err := a.makeJSON(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case runnerapi.Code(err) == http.StatusUnprocessableEntity, runnerapi.Code(err) == http.StatusConflict:
+		return &engine.Rejection{Code: runnerapi.ReasonPlanMismatch, Reason: fmt.Sprintf("what users and policies would see of the plan is "+
+			"not what its plan file says: code in this pod, such as a hook, changed one of them: %v", err)}
 	case err != nil && a.order.Policy:
 		return fmt.Errorf("policies cannot see the plan: %w", err)
 	}
 	a.leftOut("JSON", err)
-	if !a.about.Changes && len(a.order.Hooks) == 0 {
-		return nil
+	if a.hasScripts() {
+		a.leftOut("text", a.writeText())
 	}
-	err = a.makeText(ctx, said)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	a.leftOut("text", err)
 	return nil
 }
+
+// hasScripts reports that hooks or commands may read the plan.
+func (a *attempt) hasScripts() bool { return len(a.order.Hooks) > 0 || a.order.Command != "" }
 
 // leftOut logs that there is no such form, if so.
 func (a *attempt) leftOut(form string, err error) {
@@ -84,7 +85,7 @@ func (a *attempt) makeJSON(ctx context.Context) error {
 	if err := os.WriteFile(a.work.PlanJSON(), masked, 0o600); err != nil {
 		return err
 	}
-	return a.keepForm(ctx, runnerapi.PlanJSON, a.work.PlanJSON())
+	return a.keepJSON(ctx)
 }
 
 // jsonTooLarge is no failure of the plan. Policies that cannot evaluate it deny it.
@@ -94,43 +95,17 @@ func (a *attempt) jsonTooLarge() error {
 	return nil
 }
 
-// makeText stores the engine's own text of the plan: what it printed or, where that is events, the text of its
-// JSON.
-func (a *attempt) makeText(ctx context.Context, said *capture) error {
-	if err := a.writeText(said); err != nil {
-		return errors.Join(err, os.RemoveAll(a.work.PlanText()))
-	}
-	if !a.about.Changes {
-		return nil
-	}
-	return a.keepForm(ctx, runnerapi.PlanText, a.work.PlanText())
-}
-
-func (a *attempt) writeText(said *capture) error {
-	file, err := os.OpenFile(a.work.PlanText(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+// writeText writes the plan as text for hooks, if it can be read.
+func (a *attempt) writeText() error {
+	view, found, err := a.view()
+	if err != nil || (!found && a.about.Changes) {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // closed below; this is for what goes wrong before
-	bounded := &capture{to: file, left: runnerapi.LargestPlanText}
-	clean := a.secrets.Writer(bounded)
-	if err := errors.Join(a.sayPlan(clean, said), clean.Close()); err != nil {
+	var text bytes.Buffer
+	if err := plan.Text(&text, view); err != nil {
 		return err
 	}
-	return bounded.close()
-}
-
-func (a *attempt) sayPlan(to io.Writer, said *capture) error {
-	if a.engine.PrintsEvents(engine.StepPlan) {
-		view, found, err := a.view()
-		if err != nil {
-			return err
-		}
-		if found {
-			return plan.Text(to, view)
-		}
-	}
-	return said.copy(to)
+	return os.WriteFile(a.work.PlanText(), text.Bytes(), 0o600)
 }
 
 // view returns the plan from its JSON in the workspace, if there is any.
@@ -146,8 +121,8 @@ func (a *attempt) view() (view plan.View, found bool, err error) {
 	return view, err == nil, err
 }
 
-func (a *attempt) keepForm(ctx context.Context, form, path string) error {
-	file, err := os.Open(path)
+func (a *attempt) keepJSON(ctx context.Context) error {
+	file, err := os.Open(a.work.PlanJSON())
 	if err != nil {
 		return err
 	}
@@ -156,29 +131,24 @@ func (a *attempt) keepForm(ctx context.Context, form, path string) error {
 	if err != nil {
 		return err
 	}
-	return a.client.KeepPlanForm(ctx, a.about.Digest, form, file, info.Size())
+	return a.client.PutPlanJSON(ctx, a.about.Digest, file, info.Size())
 }
 
-// fetchForms fetches the forms of the plan for the scripts of an apply in another pod than the plan's. One that the
-// server rejects is left out: what was approved is the plan.
-func (a *attempt) fetchForms(ctx context.Context) error {
-	for _, form := range []struct {
-		name, path string
-		limit      int64
-	}{{runnerapi.PlanJSON, a.work.PlanJSON(), runnerapi.LargestPlanJSON}, {runnerapi.PlanText, a.work.PlanText(), runnerapi.LargestPlanText}} {
-		file, err := os.OpenFile(form.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-		if err != nil {
-			return err
-		}
-		err = a.client.PlanForm(ctx, a.order.PlanDigest, form.name, file, form.limit)
-		closed := file.Close()
-		if refused := runnerapi.Code(err); refused >= 400 && refused < 500 && refused != http.StatusTooManyRequests {
-			fmt.Fprintf(a.text, "the plan's %s is left out: %s\n", form.name, a.clean(err.Error()))
-			err, closed = nil, os.Remove(form.path)
-		}
-		if err := errors.Join(err, closed); err != nil {
-			return fmt.Errorf("fetch the plan's %s: %w", form.name, err)
-		}
+// fetchJSON fetches the plan's JSON for the scripts of an apply in another pod than the plan's. One that the server
+// rejects is left out: what was approved is the plan.
+func (a *attempt) fetchJSON(ctx context.Context) error {
+	file, err := os.OpenFile(a.work.PlanJSON(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = a.client.PlanJSON(ctx, a.order.PlanDigest, file)
+	closed := file.Close()
+	if code := runnerapi.Code(err); code >= 400 && code < 500 && code != http.StatusTooManyRequests {
+		fmt.Fprintf(a.text, "the plan's JSON is left out: %s\n", a.clean(err.Error()))
+		return errors.Join(closed, os.Remove(file.Name()))
+	}
+	if err := errors.Join(err, closed); err != nil {
+		return fmt.Errorf("fetch the plan's JSON: %w", err)
 	}
 	return nil
 }
@@ -210,55 +180,4 @@ func (a *attempt) fetchedPlan() *aboutPlan {
 		}
 	}
 	return about
-}
-
-// capture keeps what is written to it in a file, as long as it is not too much.
-type capture struct {
-	to   *os.File
-	left int
-	err  error
-}
-
-// startCapture keeps what a program prints, at most as much as a plan's text may have.
-func startCapture(path string) (*capture, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &capture{to: file, left: runnerapi.LargestPlanText}, nil
-}
-
-// Write never fails: the program must not notice.
-func (c *capture) Write(p []byte) (int, error) {
-	if c.left -= len(p); c.left < 0 && c.err == nil {
-		c.err = fmt.Errorf("it has more than %d MiB", runnerapi.LargestPlanText>>20)
-	}
-	if c.err == nil {
-		_, c.err = c.to.Write(p)
-	}
-	return len(p), nil
-}
-
-// copy writes what was kept, if that is all.
-func (c *capture) copy(to io.Writer) error {
-	if c.err != nil {
-		return c.err
-	}
-	if _, err := c.to.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	_, err := io.Copy(to, c.to)
-	return err
-}
-
-// close closes the file, and reports whether all was kept.
-func (c *capture) close() error { return errors.Join(c.err, c.to.Close()) }
-
-// remove closes and removes the file.
-func (c *capture) remove() {
-	if c == nil {
-		return
-	}
-	_ = c.to.Close()
-	_ = os.Remove(c.to.Name())
 }

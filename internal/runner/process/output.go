@@ -60,17 +60,13 @@ func (b *Buffer) Overflowed() bool { return b.full }
 
 // merged lets a program's two outputs write to one text.
 type merged struct {
-	mu   sync.Mutex
-	to   io.WriteCloser
-	also io.Writer
+	mu sync.Mutex
+	to io.WriteCloser
 }
 
 func (m *merged) Write(p []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.also != nil {
-		_, _ = m.also.Write(p)
-	}
 	return m.to.Write(p)
 }
 

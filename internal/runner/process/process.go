@@ -45,8 +45,6 @@ type Options struct {
 	Stop func(program *os.Process, ended <-chan struct{})
 	// Answer gets what the program prints on standard output, in place of the log.
 	Answer io.Writer
-	// Copy gets what the log gets, with all secrets in it.
-	Copy io.Writer
 	// Events: the program prints events on standard output; the log gets them as text.
 	Events bool
 	// OnDone is called for each change that an apply has done, as soon as the events report it; may be nil.
@@ -58,7 +56,7 @@ type Options struct {
 // Run runs a program until it ends, even when ctx is over: then it calls Options.Stop, which has to stop the program.
 func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Exit, error) {
 	last := &Tail{Limit: tailLimit}
-	text := &merged{to: l.Secrets.Writer(io.MultiWriter(l.Text, last)), also: o.Copy}
+	text := &merged{to: l.Secrets.Writer(io.MultiWriter(l.Text, last))}
 	listener := engine.NewListener(text)
 	listener.Notify(o.OnDone)
 	cmd.Stdout, cmd.Stderr = text, text

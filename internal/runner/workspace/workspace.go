@@ -46,9 +46,6 @@ func (d Dir) PushedState() string { return d.join("pushed.tfstate") }
 // Plan is the saved plan.
 func (d Dir) Plan() string { return d.join("plan") }
 
-// PlanOutput is what the engine printed while it planned, with all secrets.
-func (d Dir) PlanOutput() string { return d.join("plan.out") }
-
 // PlanText is the plan's text, without secrets.
 func (d Dir) PlanText() string { return d.join("plan.txt") }
 
@@ -91,7 +88,7 @@ func (d Dir) Engines() string { return d.join("engines") }
 // Clear removes what an earlier attempt left.
 func (d Dir) Clear() error {
 	for _, path := range []string{
-		d.Code(), d.VariableFiles(), d.Archive(), d.Plan(), d.PlanOutput(), d.PlanText(), d.PlanJSON(), d.Events(),
+		d.Code(), d.VariableFiles(), d.Archive(), d.Plan(), d.PlanText(), d.PlanJSON(), d.Events(),
 		d.TerragruntCache(), d.Git(), d.BackendConfig(), d.PushedState(),
 	} {
 		if err := os.RemoveAll(path); err != nil {

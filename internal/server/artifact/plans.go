@@ -1,16 +1,36 @@
 package artifact
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/plan/planfile"
 )
 
 // PlanFolder returns the folder with the plans of a Run. The operator deletes it with the Run.
 func PlanFolder(run *v1alpha1.Run) string { return fmt.Sprintf("plans/%s/%s", run.Namespace, run.UID) }
 
-// PlanFormKey returns the key of a form of a plan.
-func PlanFormKey(plan, form string) string { return plan + "." + form }
+// PlanJSONKey returns the key of the engine's JSON of a plan.
+func PlanJSONKey(plan string) string { return plan + ".json" }
 
 // PlanVerdictKey returns the key of the result of the policies on a plan.
 func PlanVerdictKey(plan string) string { return plan + ".verdict" }
+
+// PlanFileMemory is how much memory a plan file may take while it is read.
+const PlanFileMemory = 2 * planfile.Largest
+
+// ReadPlanFile reads the plan file that is stored under a key. The error is a planfile.ErrUnreadable for one that only the
+// engine can read.
+func ReadPlanFile(ctx context.Context, b *bucket.Bucket, plan string) (*planfile.File, error) {
+	data, err := b.Get(ctx, plan, planfile.Largest)
+	if errors.Is(err, bucket.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %w", planfile.ErrUnreadable, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return planfile.Read(data)
+}

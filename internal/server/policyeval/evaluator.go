@@ -18,6 +18,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/plan/planfile"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
@@ -150,11 +151,17 @@ func (p *Evaluator) Result(ctx context.Context, r *v1alpha1.Run, digest string) 
 		return nil, true, fmt.Errorf("wait for other plans to be checked: %w", err)
 	}
 	defer done()
-	plan, err := p.Bucket.Get(waiting, artifact.PlanFormKey(key, runnerapi.PlanJSON), runnerapi.LargestPlanJSON)
+	plan, err := p.Bucket.Get(waiting, artifact.PlanJSONKey(key), runnerapi.LargestPlanJSON)
 	if errors.Is(err, bucket.ErrNotFound) {
 		return nil, true, nil
 	}
 	if err != nil {
+		return nil, true, err
+	}
+	if _, err := artifact.ReadPlanFile(waiting, p.Bucket, key); errors.Is(err, planfile.ErrUnreadable) {
+		said := denial("cairn", fmt.Sprintf("policies cannot be sure of what this plan does, so they deny it: %v", err))
+		return &said, true, p.keep(ctx, key, said)
+	} else if err != nil {
 		return nil, true, err
 	}
 	began := time.Now()

@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/plan/planfile/planfiletest"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
@@ -99,7 +100,14 @@ func (c *court) require(name, namespaces string, files ...string) {
 
 func (c *court) planIs(json string) {
 	c.Helper()
-	if err := c.Bucket.Put(c.Context(), artifact.PlanFolder(c.run)+"/"+c.digest+".json", []byte(json)); err != nil {
+	c.store(c.run, json)
+}
+
+// store stores a plan file and its JSON.
+func (c *court) store(run *v1alpha1.Run, json string) {
+	c.Helper()
+	key := artifact.PlanFolder(run) + "/" + c.digest
+	if err := errors.Join(c.Bucket.Put(c.Context(), key, planfiletest.Plan{}.File(c.T)), c.Bucket.Put(c.Context(), key+".json", []byte(json))); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -288,9 +296,7 @@ func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 	for i := range 10 {
 		run := c.run.DeepCopy()
 		run.Namespace, run.UID, run.Spec.InputsDigest = "hostile", types.UID(fmt.Sprint(i)), "slow"
-		if err := c.Bucket.Put(t.Context(), artifact.PlanFolder(run)+"/"+c.digest+".json", []byte(aPlan)); err != nil {
-			t.Fatal(err)
-		}
+		c.store(run, aPlan)
 		all.Go(func() { _, _, _ = c.Result(slow, run, c.digest) })
 	}
 	synctest.Wait() // all of them wait

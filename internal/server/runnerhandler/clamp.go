@@ -60,7 +60,7 @@ func clampFailure(f *runnerapi.Failure) *runnerapi.Failure {
 	return &runnerapi.Failure{
 		Class: oneOf(f.Class, runnerapi.FailureTransient, runnerapi.FailureConfigurationError, runnerapi.FailurePolicyDenied,
 			runnerapi.FailureCanceled, runnerapi.FailureStateNotSaved),
-		Reason: oneOf(f.Reason, "", runnerapi.ReasonBackendInCode, runnerapi.ReasonInterrupted), Message: httpapi.OneLine(f.Message, maxMessage),
+		Reason: oneOf(f.Reason, "", runnerapi.ReasonBackendInCode, runnerapi.ReasonInterrupted, runnerapi.ReasonPlanMismatch), Message: httpapi.OneLine(f.Message, maxMessage),
 	}
 }
 
@@ -69,6 +69,7 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 		return nil
 	}
 	out := *p
+	out.Unverified = "" // for the server to find
 	for _, count := range []*int32{&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget} {
 		*count = max(*count, 0)
 	}

@@ -1,6 +1,8 @@
 package runnerhandler
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -8,6 +10,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/plan/planfile"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -15,9 +18,6 @@ import (
 )
 
 const largestPlan = 256 << 20
-
-// largestForms is how large each form of a plan may be. There are no others.
-var largestForms = map[string]int64{runnerapi.PlanJSON: runnerapi.LargestPlanJSON, runnerapi.PlanText: runnerapi.LargestPlanText}
 
 // putPlan keeps a saved plan under its digest.
 func (s *API) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
@@ -49,52 +49,103 @@ func planOf(c Caller, r *http.Request) (string, error) {
 	return digest, nil
 }
 
-// putPlanForm stores a form of a plan for users. The first one stays: what policies and users have read does not
-// change any more.
-func (s *API) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
-	form := r.PathValue("form")
-	limit, err := formLimit(form)
-	if err != nil {
-		return err
-	}
+// putPlanJSON stores the engine's JSON of a plan, which policies evaluate and users read. Code of users runs in the pod
+// that sends it: so it has to be what the plan file says, and the first one stays.
+func (s *API) putPlanJSON(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := s.planned(r, c)
 	if err != nil {
 		return err
 	}
-	data, free, err := s.body(w, r, c.Pod.Namespace, limit)
+	shown, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, runnerapi.LargestPlanJSON, planJSONWeight)
 	if err != nil {
 		return err
 	}
 	defer free()
-	if form == runnerapi.PlanJSON && !json.Valid(data) {
+	if !json.Valid(shown) {
 		return httpapi.Errorf(http.StatusBadRequest, "the body is not JSON")
 	}
-	if err := s.Bucket.PutOnce(r.Context(), artifact.PlanFormKey(artifact.PlanFolder(c.Run)+"/"+digest, form), data); err != nil {
+	if err := s.verifyPlanJSON(r.Context(), c, digest, shown); err != nil {
 		return err
+	}
+	key := artifact.PlanJSONKey(artifact.PlanFolder(c.Run) + "/" + digest)
+	if err := s.Bucket.PutOnce(r.Context(), key, shown); err != nil {
+		return err
+	}
+	stored, err := s.Bucket.Get(r.Context(), key, runnerapi.LargestPlanJSON)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(stored, shown) {
+		return httpapi.Errorf(http.StatusConflict, "another JSON of plan %s is stored", digest)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// getPlanForm serves a form of the plan that the Run is to apply, and of no other.
-func (s *API) getPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
-	form := r.PathValue("form")
-	if _, err := formLimit(form); err != nil {
+// verifyPlanJSON rejects JSON that does not describe the plan file. That of a plan file that cannot be read is not checked:
+// the status of the Run shows this, and policies deny the plan.
+func (s *API) verifyPlanJSON(ctx context.Context, c Caller, digest string, shown []byte) error {
+	f, free, err := s.planFile(ctx, c, digest)
+	if errors.Is(err, planfile.ErrUnreadable) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
+	defer free()
+	err = f.Verify(shown)
+	if differs := (*planfile.Mismatch)(nil); errors.As(err, &differs) {
+		return httpapi.Errorf(http.StatusUnprocessableEntity, "the JSON does not describe plan %s: %v", digest, differs)
+	}
+	return err
+}
+
+// describePlan replaces what the pod reports that a plan does by what its plan file says.
+func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) error {
+	f, free, err := s.planFile(ctx, c, p.Digest)
+	if errors.Is(err, planfile.ErrUnreadable) {
+		p.Unverified = httpapi.OneLine(err.Error(), maxReason)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer free()
+	changes := f.Changes()
+	n := changes.Counts()
+	p.Add, p.Change, p.Destroy, p.Replace, p.Import, p.Forget = n.Add, n.Change, n.Destroy, n.Replace, n.Import, n.Forget
+	p.Resources = nil
+	for _, r := range changes[:min(len(changes), maxResources)] {
+		p.Resources = append(p.Resources, runnerapi.ResourceChange{Address: httpapi.OneLine(r.Address, maxAddress), Action: string(r.Action)})
+	}
+	return nil
+}
+
+// planJSONWeight is how much larger than its text the JSON of a plan may be while it is checked: it is decoded one
+// resource at a time.
+const planJSONWeight = 4
+
+// planFile reads a plan file that the pod has uploaded. The returned function releases its memory; it is nil with an error.
+func (s *API) planFile(ctx context.Context, c Caller, digest string) (*planfile.File, func(), error) {
+	free, err := s.memory.Acquire(ctx, c.Pod.Namespace, artifact.PlanFileMemory)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := artifact.ReadPlanFile(ctx, s.Bucket, artifact.PlanFolder(c.Run)+"/"+digest)
+	if err != nil {
+		free()
+		return nil, nil, err
+	}
+	return f, free, nil
+}
+
+// getPlanJSON serves the JSON of the plan that the Run is to apply, and of no other.
+func (s *API) getPlanJSON(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := planOf(c, r)
 	if err != nil {
 		return err
 	}
-	return s.download(w, r, artifact.PlanFormKey(artifact.PlanFolder(c.Run)+"/"+digest, form))
-}
-
-func formLimit(form string) (int64, error) {
-	limit, ok := largestForms[form]
-	if !ok {
-		return 0, httpapi.Errorf(http.StatusNotFound, "a plan has no form %.40q", form)
-	}
-	return limit, nil
+	return s.download(w, r, artifact.PlanJSONKey(artifact.PlanFolder(c.Run)+"/"+digest))
 }
 
 // download serves what the bucket stores.

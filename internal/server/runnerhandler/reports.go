@@ -46,8 +46,8 @@ func (s *API) report(w http.ResponseWriter, r *http.Request, c Caller) error {
 	return nil
 }
 
-// mayFinish rejects the last report of an attempt that was given up, and a plan that could not be applied. An attempt
-// that is finished otherwise has reported before: the answer to that was lost.
+// mayFinish rejects the last report of an attempt that was given up, and a plan that could not be applied; what a plan
+// does is taken from its plan file. An attempt is finished otherwise has reported before: the answer to that was lost.
 func (s *API) mayFinish(r *http.Request, c Caller, done *runnerapi.Done) error {
 	attempt, refused := decision.NamedAttempt(c.Run, c.Holder())
 	if refused != nil {
@@ -63,8 +63,13 @@ func (s *API) mayFinish(r *http.Request, c Caller, done *runnerapi.Done) error {
 		return httpapi.Errorf(http.StatusBadRequest, "%.80q is not the digest of a plan", done.Plan.Digest)
 	}
 	kept, err := s.Bucket.Exists(r.Context(), artifact.PlanFolder(c.Run)+"/"+done.Plan.Digest)
-	if err == nil && !kept {
+	switch {
+	case err != nil:
+		return err
+	case !kept:
 		return httpapi.Errorf(http.StatusConflict, "the plan %s is not kept: PUT it first", done.Plan.Digest)
+	case !done.Plan.Changes: // it is never applied
+		return nil
 	}
-	return err
+	return s.describePlan(r.Context(), c, done.Plan)
 }

@@ -78,7 +78,7 @@ func endpoints() map[string]endpoint {
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/plan": {
 			summary: "What a Run would do, without secrets. Needs get on runs/plan.", answer: plan.View{},
-			query: map[string]string{"format": "view (by default), text as the engine printed it, or json as the engine tells it."},
+			query: map[string]string{"format": "view (by default), text, or json as the engine prints it, without secrets."},
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/logs": {
 			summary: "The log of a Run. With Accept: text/event-stream it comes as events, log (LogPiece) and at last end; their IDs are offsets. Needs get on runs/logs.",

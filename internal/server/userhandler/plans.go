@@ -1,6 +1,7 @@
 package userhandler
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -38,19 +39,19 @@ func (s *API) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 		return httpapi.Errorf(http.StatusNotFound, "Run %s has no plan", run.Name)
 	case planned.Changes:
 	case form == userapi.FormText || form == userapi.FormJSON:
-		return httpapi.Errorf(http.StatusNotFound,
-			"the plan of Run %s has no changes, so that only its text is stored", run.Name)
+		return httpapi.Errorf(http.StatusNotFound, "the plan of Run %s has no changes", run.Name)
 	default:
 		return httpapi.WriteJSON(w, http.StatusOK, plan.View{EngineVersion: planned.EngineVersion})
 	}
-	folder := artifact.PlanFolder(run) + "/" + planned.Digest + "."
-	switch form {
-	case userapi.FormText:
-		return s.planForm(w, r, run, folder+runnerapi.PlanText, "text/plain; charset=utf-8", runnerapi.LargestPlanText)
-	case userapi.FormJSON:
-		return s.planForm(w, r, run, folder+runnerapi.PlanJSON, "application/json", runnerapi.LargestPlanJSON)
+	key := artifact.PlanJSONKey(artifact.PlanFolder(run) + "/" + planned.Digest)
+	if form == userapi.FormJSON {
+		return s.planJSON(w, r, run, key)
 	}
-	view, err := s.planView(r, run, folder+runnerapi.PlanJSON)
+	write, mime := func(v plan.View) ([]byte, error) { return json.Marshal(v) }, "application/json"
+	if form == userapi.FormText {
+		write, mime = planText, "text/plain; charset=utf-8"
+	}
+	view, err := s.planView(r, run, key, write)
 	if err != nil {
 		return err
 	}
@@ -59,20 +60,25 @@ func (s *API) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	defer free()
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", mime)
 	_, err = w.Write(view)
 	return err
 }
 
-func (s *API) planForm(
-	w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key, mime string, limit int64,
-) error {
+func planText(v plan.View) ([]byte, error) {
+	var text bytes.Buffer
+	err := plan.Text(&text, v)
+	return text.Bytes(), err
+}
+
+func (s *API) planJSON(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key string) error {
+	const limit = runnerapi.LargestPlanJSON
 	form, err := s.Bucket.Read(r.Context(), key)
 	if err != nil {
 		return notShown(err, run)
 	}
 	defer form.Close()
-	w.Header().Set("Content-Type", mime)
+	w.Header().Set("Content-Type", "application/json")
 	n, err := io.Copy(w, io.LimitReader(form, limit+1))
 	if err == nil && n > limit {
 		err = bucket.ErrTooLarge
@@ -80,8 +86,8 @@ func (s *API) planForm(
 	return err
 }
 
-// planView returns a View in JSON.
-func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, error) {
+// planView returns a View as write does.
+func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string, write func(plan.View) ([]byte, error)) ([]byte, error) {
 	free, err := s.memory.Acquire(r.Context(), run.Namespace, viewMemory)
 	if err != nil {
 		return nil, err
@@ -95,7 +101,7 @@ func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, 
 	if err != nil {
 		return nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the plan of Run %s cannot be read: %v", run.Name, err)
 	}
-	return json.Marshal(view)
+	return write(view)
 }
 
 // notShown explains that a form of a plan is not stored: the plan is older than Cairn's forms, or too large for them.

@@ -781,7 +781,7 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description view (by default), text as the engine printed it, or json as the engine tells it. */
+                    /** @description view (by default), text, or json as the engine prints it, without secrets. */
                     format?: string;
                 };
                 header?: never;

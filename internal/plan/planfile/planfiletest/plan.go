@@ -1,0 +1,165 @@
+// Package planfiletest creates plan files and their JSON for tests that have no engine.
+package planfiletest
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Actions of a plan file that tests use.
+const (
+	NoOp    = 0
+	Create  = 1
+	Update  = 3
+	Delete  = 5
+	Replace = 6
+	Forget  = 8
+)
+
+var words = map[uint64][]string{
+	NoOp: {"no-op"}, Create: {"create"}, Update: {"update"}, Delete: {"delete"}, Replace: {"delete", "create"}, Forget: {"forget"},
+}
+
+// Provider of all resources.
+const Provider = "registry.opentofu.org/hashicorp/test"
+
+// Unknown is a value that is known after the apply.
+var Unknown = msgpack.RawMessage{0xd4, 0, 0} // the extension that engines write
+
+// Resource is a change of a resource in the root module.
+type Resource struct {
+	// Address is TYPE.NAME.
+	Address       string
+	Action        uint64
+	Before, After map[string]any
+	// Previous address of one that is moved, and ID of one that is imported.
+	Previous, ImportID string
+}
+
+// Plan is what a plan file says.
+type Plan []Resource
+
+// File is the plan file.
+func (p Plan) File(t testing.TB) []byte {
+	t.Helper()
+	var plan []byte
+	plan = number(plan, 1, 3)
+	for _, r := range p {
+		var change, resource []byte
+		change = number(change, 1, r.Action)
+		for _, value := range r.values() {
+			data, err := msgpack.Marshal(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change = message(change, 2, message(nil, 1, data))
+		}
+		if r.ImportID != "" {
+			change = message(change, 5, message(nil, 1, []byte(r.ImportID)))
+		}
+		resource = message(resource, 8, []byte(`provider["`+Provider+`"]`))
+		resource = message(resource, 9, change)
+		resource = message(resource, 13, []byte(r.Address))
+		if r.Previous != "" {
+			resource = message(resource, 14, []byte(r.Previous))
+		}
+		plan = message(plan, 3, resource)
+	}
+	plan = message(plan, 14, []byte("1.12.6"))
+	return Zip(t, plan)
+}
+
+// Zip is the archive with a message as its plan.
+func Zip(t testing.TB, plan []byte) []byte {
+	t.Helper()
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	entry, err := w.Create("tfplan")
+	if err == nil {
+		_, err = entry.Write(plan)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+func (r Resource) values() []map[string]any {
+	switch r.Action {
+	case Create:
+		return []map[string]any{r.After}
+	case NoOp, Delete, Forget:
+		return []map[string]any{r.Before}
+	}
+	return []map[string]any{r.Before, r.After}
+}
+
+// JSON is what the engine shows of the plan.
+func (p Plan) JSON(t testing.TB) []byte {
+	t.Helper()
+	changes, planned := []any{}, []any{}
+	for _, r := range p {
+		kind, name, _ := strings.Cut(r.Address, ".")
+		after, unknown := known(r.After)
+		if r.Action == NoOp {
+			after = r.Before
+		}
+		change := map[string]any{"actions": words[r.Action], "before": r.Before, "after": after, "after_unknown": unknown}
+		if r.ImportID != "" {
+			change["importing"] = map[string]any{"id": r.ImportID}
+		}
+		resource := map[string]any{"address": r.Address, "mode": "managed", "type": kind, "name": name, "provider_name": Provider}
+		if r.Action != Delete {
+			with := map[string]any{"values": after}
+			for k, v := range resource {
+				with[k] = v
+			}
+			planned = append(planned, with)
+		}
+		resource["change"] = change
+		if r.Previous != "" {
+			resource["previous_address"] = r.Previous
+		}
+		changes = append(changes, resource)
+	}
+	data, err := json.Marshal(map[string]any{
+		"format_version": "1.2", "terraform_version": "1.12.6", "resource_changes": changes,
+		"planned_values": map[string]any{"root_module": map[string]any{"resources": planned}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func known(values map[string]any) (after, unknown map[string]any) {
+	if values == nil {
+		return nil, map[string]any{}
+	}
+	after, unknown = map[string]any{}, map[string]any{}
+	for k, v := range values {
+		if raw, ok := v.(msgpack.RawMessage); ok && bytes.Equal(raw, Unknown) {
+			unknown[k] = true
+		} else {
+			after[k] = v
+		}
+	}
+	return after, unknown
+}
+
+func number(to []byte, field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), n)
+}
+
+func message(to []byte, field protowire.Number, data []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), data)
+}

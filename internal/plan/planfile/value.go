@@ -1,0 +1,224 @@
+package planfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"strings"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+
+	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/redact"
+)
+
+// deepest is how deep values may lie in one another.
+const deepest = 200
+
+// errDiffers means that a value in JSON is not that of the plan file.
+var errDiffers = errors.New("its value is another one")
+
+// absent is a value that JSON does not have.
+type absent struct{}
+
+// sameValue reports whether JSON has the value of a plan file, as far as it is not hidden: JSON may hide any part. What
+// is not known before the apply is null or absent in JSON, and unknown marks it.
+func sameValue(value []byte, shown, unknown any) error {
+	return compare(value, shown, unknown, true)
+}
+
+// sameKnown is sameValue of a part of JSON that has no marks of what is unknown.
+func sameKnown(value []byte, shown any) error { return compare(value, shown, nil, false) }
+
+func compare(value []byte, shown, unknown any, marked bool) error {
+	if len(value) == 0 {
+		return same(isNothing(shown))
+	}
+	c := comparison{msgpack.NewDecoder(bytes.NewReader(value)), marked}
+	return c.same(shown, unknown, 0)
+}
+
+// isKnown reports that all of a value is known before the apply.
+func isKnown(value []byte) bool {
+	_, err := msgpack.NewDecoder(bytes.NewReader(value)).DecodeInterface() // which does not know the type of unknown ones
+	return err == nil
+}
+
+func same(is bool) error {
+	if !is {
+		return errDiffers
+	}
+	return nil
+}
+
+func isNothing(shown any) bool { return shown == nil || shown == any(absent{}) }
+
+// comparison reads a value of a plan file beside one in JSON.
+type comparison struct {
+	file *msgpack.Decoder
+	// marked: JSON marks what is unknown.
+	marked bool
+}
+
+func (c comparison) same(shown, unknown any, depth int) error {
+	if depth > deepest {
+		return errors.New("its values are nested too deep")
+	}
+	code, err := c.file.PeekCode()
+	if err != nil {
+		return err
+	}
+	if text, ok := shown.(string); ok && (text == plan.Hidden || text == plan.HiddenChanged) {
+		return c.file.Skip()
+	}
+	isUnknown := msgpcode.IsExt(code)
+	if isUnknown {
+		if err := c.file.Skip(); err != nil {
+			return err
+		}
+		return same(isNothing(shown) && (unknown == true || !c.marked))
+	}
+	switch {
+	case code == msgpcode.Array16, code == msgpcode.Array32, msgpcode.IsFixedArray(code):
+		return c.list(shown, unknown, depth)
+	case unknown == true:
+		return errDiffers
+	case code == msgpcode.Nil:
+		return errors.Join(c.file.DecodeNil(), same(isNothing(shown)))
+	case code == msgpcode.True, code == msgpcode.False:
+		is, err := c.file.DecodeBool()
+		return errors.Join(err, same(shown == any(is)))
+	case msgpcode.IsString(code):
+		text, err := c.file.DecodeString()
+		return errors.Join(err, same(sameText(text, shown)))
+	case code == msgpcode.Map16, code == msgpcode.Map32, msgpcode.IsFixedMap(code):
+		return c.object(shown, unknown, depth)
+	case msgpcode.IsBin(code):
+		return errors.New("its values are not known here")
+	}
+	number, err := c.file.DecodeInterface()
+	if err != nil {
+		return err
+	}
+	return same(sameNumber(number, shown))
+}
+
+// list compares a list, or a value whose type the schema leaves open: that is written as a list of its type, which
+// alone is binary, and the value.
+func (c comparison) list(shown, unknown any, depth int) error {
+	n, err := c.file.DecodeArrayLen()
+	if err != nil {
+		return err
+	}
+	if n == 2 {
+		if code, err := c.file.PeekCode(); err == nil && msgpcode.IsBin(code) {
+			if err := c.file.Skip(); err != nil {
+				return err
+			}
+			return c.same(shown, unknown, depth+1)
+		}
+	}
+	list, ok := shown.([]any)
+	if !ok || len(list) != n || unknown == true {
+		return errDiffers
+	}
+	marks, _ := unknown.([]any)
+	for i := range list {
+		var mark any
+		if i < len(marks) {
+			mark = marks[i]
+		}
+		if err := c.same(list[i], mark, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c comparison) object(shown, unknown any, depth int) error {
+	n, err := c.file.DecodeMapLen()
+	if err != nil {
+		return err
+	}
+	object, ok := shown.(map[string]any)
+	if !ok {
+		return errDiffers
+	}
+	marks, _ := unknown.(map[string]any)
+	read := make(map[string]bool, min(n, len(object)))
+	for range n {
+		name, err := c.file.DecodeString()
+		if err != nil {
+			return err
+		}
+		key, there := shownName(name, object, read)
+		value := any(absent{})
+		if there {
+			read[key], value = true, object[key]
+		}
+		if err := c.same(value, marks[key], depth+1); err != nil {
+			return err
+		}
+	}
+	return same(len(read) == len(object))
+}
+
+// shownName is the name in JSON of a member, which a secret in it may have changed.
+func shownName(name string, object map[string]any, read map[string]bool) (string, bool) {
+	if _, ok := object[name]; ok {
+		return name, !read[name]
+	}
+	for key := range object {
+		if !read[key] && strings.Contains(key, redact.Mask) && matches(name, key) {
+			return key, true
+		}
+	}
+	return name, false
+}
+
+// sameText compares a text, or a number that is too long for MessagePack's own.
+func sameText(text string, shown any) bool {
+	switch s := shown.(type) {
+	case string:
+		return shows(s, text)
+	case json.Number:
+		return equalNumbers(text, s.String())
+	}
+	return false
+}
+
+// matches reports that a text could be shown so, if what is masked was a secret.
+func matches(text, shown string) bool {
+	parts := strings.Split(strings.TrimSuffix(shown, plan.Changed), redact.Mask)
+	if len(parts) == 1 {
+		return false
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if !strings.HasPrefix(text, first) || !strings.HasSuffix(text[len(first):], last) {
+		return false
+	}
+	text = text[len(first) : len(text)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		_, after, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text = after
+	}
+	return true
+}
+
+func sameNumber(number, shown any) bool {
+	s, ok := shown.(json.Number)
+	data, err := json.Marshal(number)
+	return ok && err == nil && equalNumbers(string(data), s.String())
+}
+
+func equalNumbers(a, b string) bool {
+	const precision = 512 // that of the engines
+	x, _, errX := big.ParseFloat(a, 10, precision, big.ToNearestEven)
+	y, _, errY := big.ParseFloat(b, 10, precision, big.ToNearestEven)
+	return errX == nil && errY == nil && x.Cmp(y) == 0
+}
