@@ -118,6 +118,7 @@ func (s *search) eachFile(ctx context.Context, dir string, f func(file string, t
 
 // readFile reads a file of code, or the target of a symlink. An entry that is not a file has no code.
 func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, error) {
+	file := e
 	if e.Kind == git.KindSymlink {
 		p, err := s.resolve(ctx, e.Path)
 		if err != nil {
@@ -129,16 +130,18 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 		return code{}, nil
 	}
 	key := codeKey{e.ID, json}
-	if c, ok := s.c.code.Get(key); ok {
-		return c, nil
+	c, ok := s.c.code.Get(key)
+	if !ok {
+		err := s.parse(ctx, e, func(text []byte) (err error) {
+			c, err = readCode(text, json)
+			return err
+		})
+		if err != nil {
+			return code{}, err
+		}
+		s.c.code.Add(key, c, c.weight())
 	}
-	text, err := s.read(ctx, e, s.c.options.FileBytes)
-	if err != nil {
-		return code{}, err
-	}
-	c := readCode(text, json)
-	s.c.code.Add(key, c, len(c.calls)+c.paths.weight/codeWeight)
-	return c, nil
+	return c, s.count(file, c.size)
 }
 
 // hasCode reports whether a directory has a file that an engine reads as code.

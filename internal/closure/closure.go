@@ -13,11 +13,13 @@ package closure
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/hclparse"
 	"cairn.dev/cairn/internal/weightedlru"
 )
 
@@ -72,14 +74,19 @@ type Closure struct {
 
 // Options of Closures.
 type Options struct {
-	// FileBytes is how long a file of code may be. 0 is 4 MiB.
+	// FileBytes is the most bytes of a file of code. 0 is hclparse.MaxBytes, which is also the most.
 	FileBytes int64
+	// CodeBytes is the most bytes of all code of a Stack: its root module and the local modules. 0 is 16 MiB.
+	CodeBytes int
 	// Modules is how many local modules and Terragrunt units a Stack may reach, and how many files a unit may include.
 	// 0 is 1,000.
 	Modules int
-	// Remember limits the memory of each cache, in entries of about 200 bytes; a Stack's closure has about 20 of them.
-	// 0 is 200,000.
-	Remember int
+	// Work is how much work one step of a search may do, in bytes that are read, compared or evaluated. With more, the
+	// closure is the whole repository. 0 is 600 million: about 20 seconds.
+	Work int
+	// CacheBytes is the memory of all caches, about. A Stack's closure takes some 5 KiB of the half that is for closures.
+	// 0 is 128 MiB.
+	CacheBytes int
 }
 
 // Closures computes closures, and caches the results. All caches are keyed by content, so one Closures can serve many
@@ -98,24 +105,26 @@ type Closures struct {
 	configs *weightedlru.Cache[string, config]
 	pins    *weightedlru.Cache[string, Pin]
 	// scripts are the paths in scripts that go up, by the ID of the script.
-	scripts *weightedlru.Cache[string, []string]
+	scripts *weightedlru.Cache[scriptKey, []string]
 }
 
 // New returns a Closures with empty caches.
 func New(o Options) *Closures {
-	o.FileBytes = cmp.Or(o.FileBytes, 4<<20)
+	o.FileBytes = cmp.Or(o.FileBytes, hclparse.MaxBytes)
+	o.CodeBytes = cmp.Or(o.CodeBytes, 16<<20)
 	o.Modules = cmp.Or(o.Modules, 1000)
-	o.Remember = cmp.Or(o.Remember, 200_000)
+	o.Work = cmp.Or(o.Work, 600_000_000)
+	bytes := cmp.Or(o.CacheBytes, 128<<20)
 	return &Closures{
 		options: o,
-		known:   weightedlru.New[string, *answer](o.Remember, 1),
-		matches: weightedlru.New[globKey, matches](o.Remember, 1),
-		links:   weightedlru.New[string, []string](o.Remember, 1),
-		targets: weightedlru.New[string, string](o.Remember, 1),
-		code:    weightedlru.New[codeKey, code](o.Remember, 1),
-		configs: weightedlru.New[string, config](o.Remember, 1),
-		pins:    weightedlru.New[string, Pin](o.Remember, 1),
-		scripts: weightedlru.New[string, []string](o.Remember, 1),
+		known:   weightedlru.New[string, *answer](bytes/2, entryWeight),
+		matches: weightedlru.New[globKey, matches](bytes/8, entryWeight),
+		code:    weightedlru.New[codeKey, code](bytes/8, entryWeight),
+		configs: weightedlru.New[string, config](bytes/16, entryWeight),
+		links:   weightedlru.New[string, []string](bytes/16, entryWeight),
+		targets: weightedlru.New[string, string](bytes/32, entryWeight),
+		pins:    weightedlru.New[string, Pin](bytes/32, entryWeight),
+		scripts: weightedlru.New[scriptKey, []string](bytes/32, entryWeight),
 	}
 }
 
@@ -151,7 +160,7 @@ func (c *Closures) answer(ctx context.Context, tree Tree, blobs Blobs, w Wanted)
 	if err != nil {
 		return nil, err
 	}
-	c.known.Add(key, a, len(a.roots)+len(a.facts)+len(a.globs)+len(a.modules)+len(a.open)+len(a.dependencies))
+	c.known.Add(key, a, len(key)+a.weight())
 	return a, nil
 }
 
@@ -169,6 +178,7 @@ type Reach struct {
 func (c *Closures) Reach(ctx context.Context, tree Tree, blobs Blobs, dir string) (Reach, error) {
 	s := newSearch(c, tree, blobs)
 	s.lenient = true
+	s.budget.left = math.MaxInt // the command line, for its own user
 	root, err := s.root(ctx, dir)
 	if err != nil {
 		return Reach{}, err
@@ -212,9 +222,11 @@ func (a *answer) files(tree Tree) []git.Entry {
 			add(root)
 		}
 	}
+	without := map[string]bool{}
 	for _, d := range a.documentless {
-		files = slices.DeleteFunc(files, func(e git.Entry) bool { return isDocument(e) && parentOf(e.Path) == d.path })
+		without[d.path] = true
 	}
+	files = slices.DeleteFunc(files, func(e git.Entry) bool { return isDocument(e) && without[parentOf(e.Path)] })
 	slices.SortFunc(files, func(a, b git.Entry) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }

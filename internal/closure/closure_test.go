@@ -1,11 +1,16 @@
 package closure
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/hclparse"
 )
 
 func module(name, source string) string {
@@ -203,7 +208,11 @@ func TestErrorsNameTheProblem(t *testing.T) {
 		"a module out of the repository":     {repository{"app/main.tf": module("a", "../../../x"), "x/y": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "outside of the repository"},
 		"a module whose symlink leads out":   {repository{"app/main.tf": module("a", "./a"), "app/a": "-> ../../a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "symlink to a path outside of the repository"},
 		"a module whose symlink is a circle": {repository{"app/main.tf": module("a", "./a"), "app/a": "-> b", "app/b": "-> a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `no directory "app/a"`},
-		"code of many megabytes":             {repository{"app/main.tf": strings.Repeat("#", 4<<20+1)}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "app/main.tf"},
+		"a large file of code":               {repository{"app/main.tf": strings.Repeat("#", 512<<10+1)}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "app/main.tf has 524289 bytes, and the limit is 524288: split it"},
+		"a file with many tokens":            {repository{"app/main.tf": "terraform {\n" + strings.Repeat("a=1\n", 50_000) + "}\n"}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "app/main.tf: it has 200006 tokens, and the limit is 150000: split it"},
+		"a large file of Terragrunt":         {repository{"app/terragrunt.hcl": strings.Repeat("#", 512<<10+1)}, Wanted{Path: "app", Terragrunt: true}, ErrTooLarge, "SourceTooLarge", "app/terragrunt.hcl has 524289 bytes"},
+		"a large module":                     {repository{"app/main.tf": module("a", "../a"), "a/main.tf.json": `{"a": [` + strings.Repeat("1,", 150_000) + "1]}"}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "a/main.tf.json: it has more than 150000 values"},
+		"much code in all":                   {large(34), Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "have more than 16777216 bytes of code"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := of(t, tt.repository, tt.wanted)
@@ -212,6 +221,47 @@ func TestErrorsNameTheProblem(t *testing.T) {
 			}
 		})
 	}
+}
+
+// large is a repository with n large files of code.
+func large(n int) repository {
+	r := repository{}
+	for i := range n {
+		r[fmt.Sprintf("app/%d.tf", i)] = fmt.Sprintf("# %d %s\n", i, strings.Repeat("#", 500<<10))
+	}
+	return r
+}
+
+func TestCodeAtTheLimitIsAccepted(t *testing.T) {
+	mustOf(t, large(32), Wanted{Path: "app"})
+}
+
+// A large variable file is data: it is not parsed, and the paths in it that go up are followed.
+func TestPathsInALargeVariableFileAreFollowed(t *testing.T) {
+	r := repository{
+		"app/main.tf": "", "app/a.auto.tfvars": "# " + strings.Repeat("a", 600<<10) + "\na = \"../x/y\"\n",
+		"vars": "b = \"../z\" # " + strings.Repeat("a", 600<<10), "x/y": "1", "x/other": "2", "z": "3",
+	}
+	w := Wanted{Path: "app", VariableFiles: []string{"vars"}}
+	if got := mustOf(t, r, w).paths(); got != "app/a.auto.tfvars app/main.tf vars x/y z" {
+		t.Error(got)
+	}
+}
+
+// While the memory is in use, no further file is parsed.
+func TestFilesWaitForTheMemoryToParseThem(t *testing.T) {
+	release, err := hclparse.Acquire(t.Context(), hclparse.MaxBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, blobs := repository{"app/main.tf": "a = 1"}.commit(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := New(Options{}).Of(ctx, tree, blobs, Wanted{Path: "app"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	release()
+	mustOf(t, repository{"app/main.tf": "a = 1"}, Wanted{Path: "app"})
 }
 
 func TestTheNumberOfModulesIsLimited(t *testing.T) {

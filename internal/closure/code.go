@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -22,10 +23,21 @@ type code struct {
 	// required are its required_version, compatible the opentofu = in its language { compatible_with {} }: constraints.
 	required, compatible []string
 	paths                paths
+	// size is the number of bytes of the file.
+	size int
 }
 
-// codeWeight is how many bytes of code that are kept weigh as one entry.
-const codeWeight = 3
+// expressionWeight is how many bytes of memory a byte of code takes as a parsed expression.
+const expressionWeight = 64
+
+// weight is how much memory a cached code takes.
+func (c code) weight() int {
+	bytes := textsWeight(c.required) + textsWeight(c.compatible) + c.paths.weight*expressionWeight + len(c.paths.exprs)*pathWeight
+	for _, call := range c.calls {
+		bytes += callWeight + len(call.name) + len(call.source)
+	}
+	return bytes
+}
 
 // call is a module block's source.
 type call struct {
@@ -49,13 +61,15 @@ var (
 // the expression is long.
 const longestExpression = 4096
 
-// readCode reads a file of code. Of a file with errors it reads the valid parts: the engine reports the errors.
-func readCode(text []byte, json bool) code {
-	body := parse(text, json)
+// readCode reads a file of code. Of a file with errors it reads the valid parts: the engine reports the errors. Its own
+// error is a hclparse.ErrTooLarge.
+func readCode(text []byte, json bool) (code, error) {
+	c := code{size: len(text)}
+	body, err := parse(text, json)
 	if body == nil {
-		return code{}
+		return c, err
 	}
-	c := code{paths: readPaths(body, text, json)}
+	c.paths = readPaths(body, text, json)
 	content, _, _ := body.PartialContent(codeSchema)
 	for _, block := range content.Blocks {
 		switch block.Type {
@@ -76,13 +90,16 @@ func readCode(text []byte, json bool) code {
 			}
 		}
 	}
-	return c
+	return c, nil
 }
 
-// parse returns the valid parts of a file, or nil.
-func parse(text []byte, json bool) hcl.Body {
-	body, _ := hclparse.Parse(text, "", json)
-	return body
+// parse returns the valid parts of a file, or nil. Its error is a hclparse.ErrTooLarge.
+func parse(text []byte, json bool) (hcl.Body, error) {
+	body, err := hclparse.Parse(text, "", json)
+	if errors.Is(err, hclparse.ErrTooLarge) {
+		return nil, err
+	}
+	return body, nil
 }
 
 // attribute returns the one attribute of a schema, or nil.

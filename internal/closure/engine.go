@@ -107,7 +107,7 @@ func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
 			p.Problem = err.Error()
 		}
 	}
-	s.c.pins.Add(file.ID, p, 0)
+	s.c.pins.Add(file.ID, p, len(p.Constraint)+len(p.Problem))
 	return p, nil
 }
 

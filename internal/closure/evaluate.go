@@ -21,6 +21,10 @@ const (
 	longestText = 4096
 	// mostLocals is how deep the evaluation of a local value follows others.
 	mostLocals = 50
+	// longestResult is the largest weight of the local values that one expression refers to. With more, it is unknown.
+	longestResult = 16 * longestText
+	// mostHeld is the largest weight of all local values of a module. Further ones are unknown.
+	mostHeld = 4 << 20
 )
 
 // scope has the values that the expressions of a module refer to.
@@ -29,7 +33,12 @@ type scope struct {
 	root, dir string
 	locals    map[string]hclsyntax.Expression
 	known     map[string]cty.Value
-	depth     int
+	// weights are those of the known values.
+	weights map[string]int
+	// held is the sum of weights.
+	held   int
+	depth  int
+	budget *budget
 }
 
 // texts calls f with the texts that an expression evaluates to, with a zero byte for each unknown part. Intermediate
@@ -98,10 +107,10 @@ func (m *scope) template(e *hclsyntax.TemplateExpr) string {
 // value evaluates an expression. The result is unknown where it depends on the engine or on a variable, and for
 // loops: a loop can run without end.
 func (m *scope) value(expr hclsyntax.Expression) cty.Value {
-	if hasLoop(expr) {
+	if m.budget.spend(expressionWork*size(expr)) != nil || hasLoop(expr) {
 		return cty.DynamicVal
 	}
-	variables, locals := map[string]cty.Value{}, map[string]cty.Value{}
+	variables, locals, weight := map[string]cty.Value{}, map[string]cty.Value{}, 0
 	for _, reference := range expr.Variables() {
 		switch root := reference.RootName(); root {
 		case "path":
@@ -110,11 +119,15 @@ func (m *scope) value(expr hclsyntax.Expression) cty.Value {
 			if len(reference) > 1 {
 				if step, ok := reference[1].(hcl.TraverseAttr); ok {
 					locals[step.Name] = m.local(step.Name)
+					weight += m.weights[step.Name]
 				}
 			}
 		default:
 			variables[root] = cty.DynamicVal
 		}
+	}
+	if weight > longestResult || m.budget.spend(weight) != nil {
+		return cty.DynamicVal
 	}
 	variables["local"] = cty.ObjectVal(locals)
 	value, diags := expr.Value(&hcl.EvalContext{Variables: variables, Functions: m.functions(expr)})
@@ -151,18 +164,33 @@ func (m *scope) local(name string) cty.Value {
 	m.depth++
 	value := m.value(expr)
 	m.depth--
-	if value.IsWhollyKnown() && tooLong(value) {
-		value = cty.DynamicVal
+	weight := weightOf(value)
+	if weight > longestText || m.held+weight > mostHeld {
+		value, weight = cty.DynamicVal, 0
 	}
-	m.known[name] = value
+	m.known[name], m.weights[name] = value, weight
+	m.held += weight
 	return value
 }
 
-// tooLong reports whether the texts of a known value are together longer than longestText.
-func tooLong(value cty.Value) bool {
-	all := 0
-	eachString(value, func(text string) { all += len(text) + 1 })
-	return all > longestText
+// elementWeight is what an element of a list or an object counts as in a weight, beside its text: an element takes memory
+// however short it is.
+const elementWeight = 16
+
+// weightOf is how long the texts in a value are, with elementWeight for each element. It stops above longestText.
+func weightOf(value cty.Value) int {
+	if text, ok := asText(value); ok {
+		return elementWeight + len(text)
+	}
+	weight := elementWeight + len(prefixOf(value))
+	if value.IsNull() || !value.IsKnown() || !value.CanIterateElements() {
+		return weight
+	}
+	for elements := value.ElementIterator(); elements.Next() && weight <= longestText; {
+		_, element := elements.Element()
+		weight += weightOf(element)
+	}
+	return weight
 }
 
 // pure are the engine's functions that only compute a text from others, without any other effect: the length of the

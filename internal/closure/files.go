@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 )
 
 // Engine returns the engine versions that code outside of a repository requires. The files are by path, with the root
-// module at the top. Code that cannot be parsed requires nothing: the engine reports its errors.
-func (c *Closures) Engine(ctx context.Context, files map[string][]byte, terragrunt bool) Engine {
+// module at the top. Code with errors requires nothing: the engine reports them. The error is an ErrTooLarge.
+func (c *Closures) Engine(ctx context.Context, files map[string][]byte, terragrunt bool) (Engine, error) {
 	tree := newFileTree(files)
 	s := newSearch(c, tree, tree)
 	s.lenient = true
@@ -22,9 +23,13 @@ func (c *Closures) Engine(ctx context.Context, files map[string][]byte, terragru
 	if terragrunt {
 		read = func(ctx context.Context, _ string) error { return s.terragrunt(ctx, root) }
 	}
-	_ = read(ctx, root.Path)
+	s.budget.left = s.c.options.Work
+	if err := read(ctx, root.Path); errors.Is(err, ErrTooLarge) {
+		return Engine{}, err
+	}
+	s.budget.left = s.c.options.Work
 	_ = s.versionFiles(ctx, root, Wanted{Terragrunt: terragrunt})
-	return s.engine
+	return s.engine, nil
 }
 
 // fileTree is a Tree, and its Blobs, of files in memory.
@@ -83,8 +88,9 @@ func (t *fileTree) Dir(name string) ([]git.Entry, bool) {
 
 // Blob reads a file.
 func (t *fileTree) Blob(_ context.Context, id string, limit int64) ([]byte, error) {
-	if text := t.blobs[id]; int64(len(text)) <= limit {
-		return text, nil
+	text := t.blobs[id]
+	if size := int64(len(text)); size > limit {
+		return nil, &git.SizeError{ID: id, Size: size, Limit: limit}
 	}
-	return nil, git.ErrTooLarge
+	return text, nil
 }

@@ -69,7 +69,11 @@ func TestEngineVersionsThatCodeOutsideOfARepositoryRequires(t *testing.T) {
 			for name, text := range tt.files {
 				files[name] = []byte(text)
 			}
-			if diff := cmp.Diff(tt.want, c.Engine(t.Context(), files, tt.terragrunt)); diff != "" {
+			got, err := c.Engine(t.Context(), files, tt.terragrunt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})

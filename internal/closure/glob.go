@@ -34,6 +34,8 @@ type globKey struct {
 type matches struct {
 	files []git.Entry
 	sum   [sha256.Size]byte
+	// walked is how many entries were compared.
+	walked int
 }
 
 // globFact is a glob that a search matched: while the directory at its base has this ID, or the matches have this sum,
@@ -144,7 +146,7 @@ func (c *Closures) match(tree Tree, g glob) matches {
 	}
 	var m matches
 	walk(tree, g.base, deepest, func(e git.Entry) {
-		if doublestar.MatchUnvalidated(g.pattern, below(g.base, e.Path)) {
+		if m.walked += alternatives(g.pattern); doublestar.MatchUnvalidated(g.pattern, below(g.base, e.Path)) {
 			m.files = append(m.files, e)
 		}
 	})
@@ -153,7 +155,7 @@ func (c *Closures) match(tree Tree, g glob) matches {
 		writeEntries(h, m.files)
 		h.Sum(m.sum[:0])
 	}
-	c.matches.Add(key, m, len(m.files))
+	c.matches.Add(key, m, len(g.pattern)+len(g.base)+entriesWeight(m.files))
 	return m
 }
 

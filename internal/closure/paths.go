@@ -111,7 +111,7 @@ func (p *paths) fromValue(value any, keys []string) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range sortedKeys(v) {
-			p.fromValue(v[key], append(keys[:len(keys):len(keys)], key))
+			p.fromValue(v[key], append(keys, key)) // keys share their memory: a copy for each level of a deep text would be large
 		}
 	case []any:
 		for _, one := range v {
@@ -218,7 +218,10 @@ func children(expr hclsyntax.Expression) []hclsyntax.Expression {
 }
 
 // size is the number of bytes of an expression in the code.
-func size(expr hclsyntax.Expression) int {
+func size(expr hclsyntax.Expression) int { return lengthOf(expr) }
+
+// lengthOf is size for expressions in each syntax.
+func lengthOf(expr hcl.Expression) int {
 	r := expr.Range()
 	return r.End.Byte - r.Start.Byte
 }

@@ -119,7 +119,7 @@ func TestInRandomRepositoriesTheDigestChangesOnlyWithFilesOfTheClosure(t *testin
 }
 
 func TestConcurrentUse(t *testing.T) {
-	c := New(Options{Remember: 50}) // so few entries that answers are dropped
+	c := New(Options{CacheBytes: 20_000}) // so few entries that answers are dropped
 	want := mustOf(t, base(), wanted()).Digest
 	tree, blobs := base().commit(t)
 	var group sync.WaitGroup

@@ -19,6 +19,8 @@ const (
 	mostReads = 50_000
 	// longestScript is the most bytes of a script whose paths are followed.
 	longestScript = 256 << 10
+	// largestVariables is the most bytes of a variable file whose paths are followed.
+	largestVariables = 4 << 20
 )
 
 // separators end a path in a command, or in any other text.
@@ -27,7 +29,10 @@ const separators = " \t\r\n\"'`,;|&()<>=:{}[]"
 // reads adds the files and directories that a module's code names outside of the folders of the closure, and those that
 // match a path with an unknown part. A path that does not exist is recorded: once it is created, it is in the closure.
 func (s *search) reads(ctx context.Context, root, dir string, files map[string]code) error {
-	m := &scope{root: root, dir: dir, locals: map[string]hclsyntax.Expression{}, known: map[string]cty.Value{}}
+	m := &scope{
+		root: root, dir: dir, budget: &s.budget,
+		locals: map[string]hclsyntax.Expression{}, known: map[string]cty.Value{}, weights: map[string]int{},
+	}
 	for _, override := range []bool{false, true} { // override files come last, and replace the values of the others
 		for _, name := range sortedKeys(files) {
 			if isOverride(name) != override {
@@ -58,6 +63,9 @@ func (s *search) reads(ctx context.Context, root, dir string, files map[string]c
 					err = s.text(ctx, m, text, at, one.program)
 				}
 			})
+			if err == nil {
+				err = s.budget.spend(0)
+			}
 			if err == nil {
 				err = s.filesets(ctx, m, one.expr)
 			}
@@ -100,8 +108,7 @@ func (s *search) matching(ctx context.Context, dir, pattern string) error {
 	if err != nil || p.Kind != git.KindDir {
 		return err
 	}
-	s.addMatches(glob{base: p.Path, pattern: rest})
-	return nil
+	return s.addMatches(glob{base: p.Path, pattern: rest})
 }
 
 // values adds the files that values of variables name, in the root module's folder and in the Stack.
@@ -125,8 +132,8 @@ func (s *search) values(ctx context.Context, root git.Entry, w Wanted) error {
 // variables adds the files that the values in a variable file name.
 func (s *search) variables(ctx context.Context, root string, e git.Entry) error {
 	c, err := s.readFile(ctx, e, strings.HasSuffix(e.Path, ".json"))
-	if errors.Is(err, ErrTooLarge) {
-		return nil // data, not paths
+	if errors.Is(err, ErrTooLarge) { // values are data: the paths in them are found without a parser
+		return s.pathsIn(ctx, root, e, largestVariables, root)
 	}
 	if err != nil {
 		return err
@@ -232,8 +239,11 @@ func (s *search) readLike(ctx context.Context, before, after string) error {
 	}
 	begin, end := escapeGlob(name), escapeGlob(after)
 	for _, pattern := range []string{begin + "*" + end, begin + "*/**/*" + end} {
-		s.addMatches(glob{base: p.Path, pattern: pattern})
-		s.addMatches(glob{base: p.Path, pattern: strings.TrimSuffix(pattern, "/") + "/**"})
+		for _, pattern := range []string{pattern, strings.TrimSuffix(pattern, "/") + "/**"} {
+			if err := s.addMatches(glob{base: p.Path, pattern: pattern}); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -259,24 +269,37 @@ func (s *search) script(ctx context.Context, root string, e git.Entry) error {
 		s.scripts = map[string]bool{}
 	}
 	s.scripts[e.Path] = true
-	names, ok := s.c.scripts.Get(e.ID)
+	return s.pathsIn(ctx, root, e, longestScript, parentOf(e.Path), root)
+}
+
+// pathsIn adds the targets of the paths in a file that go up, from each of some directories. A longer file than the
+// limit has none: it is a program, or data.
+func (s *search) pathsIn(ctx context.Context, root string, e git.Entry, limit int64, from ...string) error {
+	key := scriptKey{e.ID, limit}
+	names, ok := s.c.scripts.Get(key)
 	if !ok {
-		text, err := s.read(ctx, e, longestScript)
+		text, err := s.read(ctx, e, limit)
 		if errors.Is(err, ErrTooLarge) {
-			err = nil // a program, not a script
+			err = nil
 		}
 		if err != nil {
 			return err
 		}
 		names = PathsIn(string(text))
-		s.c.scripts.Add(e.ID, names, len(names))
+		s.c.scripts.Add(key, names, textsWeight(names))
 	}
 	for _, name := range names {
-		for _, base := range []string{parentOf(e.Path), root} {
-			if err := s.readFrom(ctx, root, base+"/"+name, e.Path, true); err != nil {
+		for _, base := range from {
+			if err := s.readFrom(ctx, root, base+"/"+name, e.Path, len(from) > 1); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// scriptKey is the key of the paths in a file.
+type scriptKey struct {
+	id    string
+	limit int64
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -228,8 +230,8 @@ func TestExpressionsThatGrowAreNotEvaluated(t *testing.T) {
 		"a format with a width":   output(`format("../%999999999d", 1)`),
 		"join in join":            output(strings.Repeat(`join("../xxxxxxxxxxxxxxxxx", [`, 40) + `"a"` + strings.Repeat(`,"b","c","d"])`, 40)),
 		"loops in loops":          output(strings.Repeat(`[for a in ["..", "..", "..", "..", "..", "..", "..", ".."] : `, 30) + `"../x"` + strings.Repeat("]", 30)),
-		"a long sum":              output(strings.Repeat(`"../a" == `, 300_000) + `"../b"`),
-		"many paths":              output("[" + strings.Repeat(`"../a", `, 100_000) + `"../b"]`),
+		"a long sum":              output(strings.Repeat(`"../a" == `, 30_000) + `"../b"`),
+		"many paths":              output("[" + strings.Repeat(`"../a", `, 25_000) + `"../b"]`),
 	} {
 		t.Run(name, func(t *testing.T) { mustOf(t, repository{"app/main.tf": code, "x": ""}, Wanted{Path: "app"}) })
 	}
@@ -244,8 +246,116 @@ func doublingLocals(n int) string {
 	return code + "}\n"
 }
 
+// A list of lists has few bytes of text, and takes memory for each element.
+func TestLocalListsThatGrowAreUnknown(t *testing.T) {
+	code := "locals {\n  a0 = [[], [], [], [], [], [], [], []]\n"
+	for i := range 3 {
+		code += fmt.Sprintf("  a%d = [\"..\"%s]\n", i+1, strings.Repeat(fmt.Sprintf(", local.a%d", i), 40))
+	}
+	c, err := readCode([]byte(code+"}\n"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scope{locals: c.paths.locals, known: map[string]cty.Value{}, weights: map[string]int{}}
+	for i := range 4 {
+		elements := 0
+		_ = cty.Walk(s.local(fmt.Sprintf("a%d", i)), func(cty.Path, cty.Value) (bool, error) {
+			elements++
+			return true, nil
+		})
+		if elements > longestText/elementWeight || i == 0 && elements != 9 {
+			t.Errorf("a%d has %d elements", i, elements)
+		}
+	}
+}
+
+func TestTheLocalValuesOfAModuleAreLimited(t *testing.T) {
+	s := &scope{locals: map[string]hclsyntax.Expression{}, known: map[string]cty.Value{}, weights: map[string]int{}}
+	for i := range 2000 {
+		s.locals[fmt.Sprintf("a%d", i)] = &hclsyntax.LiteralValueExpr{Val: cty.StringVal(strings.Repeat("a", 4000))}
+	}
+	known := 0
+	for i := range 2000 {
+		if s.local(fmt.Sprintf("a%d", i)) != cty.DynamicVal {
+			known++
+		}
+	}
+	if known < 900 || known > 1050 {
+		t.Errorf("%d of 4,000 bytes each are known, and 4 MiB are the limit", known)
+	}
+}
+
+// An expression that refers to many long values would be evaluated to a text of megabytes, only to be dropped.
+func TestAnExpressionThatRefersToManyLongValuesIsUnknown(t *testing.T) {
+	code := "locals {\n  a = \"../" + strings.Repeat("a", 3000) + "\"\n}\n"
+	c, err := readCode([]byte(code), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scope{locals: c.paths.locals, known: map[string]cty.Value{}, weights: map[string]int{}}
+	for n, known := range map[int]bool{10: true, 30: false} {
+		expr, diags := hclsyntax.ParseExpression([]byte(`"`+strings.Repeat("${local.a}", n)+`"`), "", hcl.InitialPos)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := s.value(expr); got.IsKnown() != known {
+			t.Errorf("%d values: %#v", n, got.Type())
+		}
+	}
+}
+
+// Each step of a search does a limited amount of work. With more, the closure is the whole repository.
+func TestWorkIsLimited(t *testing.T) {
+	const work = 2_000_000
+	files := repository{"x": ""}
+	for i := range 500 {
+		files[fmt.Sprintf("f/%d", i)] = fmt.Sprint(i)
+	}
+	unknown, config := "", ""
+	for i := range 100 {
+		unknown += fmt.Sprintf("output \"o%d\" {\n  value = file(\"../${var.x}%d\")\n}\n", i, i)
+		config += fmt.Sprintf("dependency \"d%d\" {\n  config_path = \"../%s\"\n}\n", i, strings.Repeat("./", 2000))
+	}
+	deep := strings.Repeat("(", 500) + "local.x" + strings.Repeat(")", 500)
+	for name, tt := range map[string]struct {
+		code       string
+		terragrunt bool
+	}{
+		"expressions that nest":       {code: output("[" + strings.Repeat(deep+", ", 20) + "1]")},
+		"paths with unknown parts":    {code: unknown},
+		"long paths":                  {code: config, terragrunt: true},
+		"much code":                   {code: strings.Repeat("# a comment\n", 20_000)},
+		"many triggers with a * each": {code: "# none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := Wanted{Path: "app", Terragrunt: tt.terragrunt}
+			r := files.with(repository{"app/main.tf": tt.code})
+			if tt.terragrunt {
+				r = files.with(repository{"app/terragrunt.hcl": tt.code})
+			}
+			if tt.code == "# none" {
+				for i := range 100 {
+					w.Triggers = append(w.Triggers, fmt.Sprintf("**/*%d", i))
+				}
+			}
+			tree, blobs := r.commit(t)
+			got, err := New(Options{Work: work}).Of(t.Context(), tree, blobs, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Open) != 1 || !strings.Contains(got.Open[0], "more paths than Cairn follows") || len(got.Files) != len(r) {
+				t.Errorf("%d of %d files, %v", len(got.Files), len(r), got.Open)
+			}
+		})
+	}
+}
+
 func TestALocalValueThatIsTooLongIsUnknown(t *testing.T) {
-	s := &scope{locals: readCode([]byte(doublingLocals(20)), false).paths.locals, known: map[string]cty.Value{}}
+	c, err := readCode([]byte(doublingLocals(20)), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scope{locals: c.paths.locals, known: map[string]cty.Value{}, weights: map[string]int{}}
 	for i := range 20 {
 		if text, ok := asText(s.local(fmt.Sprintf("a%d", i))); ok && len(text) > longestText {
 			t.Errorf("the local value a%d has %d bytes", i, len(text))

@@ -45,7 +45,7 @@ func (o *objects) Blob(ctx context.Context, id string, limit int64) ([]byte, err
 	case !ok:
 		return nil, fmt.Errorf("no blob %s", id)
 	case int64(len(data)) > limit:
-		return nil, git.ErrTooLarge
+		return nil, &git.SizeError{ID: id, Size: int64(len(data)), Limit: limit}
 	}
 	return data, nil
 }

@@ -35,6 +35,9 @@ func (s *search) resolve(ctx context.Context, name string) (place, error) {
 	for len(rest) > 0 {
 		part := rest[0]
 		rest = rest[1:]
+		if err := s.budget.spend(1 + len(part) + len(here.Path)); err != nil {
+			return place{}, err
+		}
 		switch {
 		case part == "" || part == ".":
 			continue
@@ -68,6 +71,9 @@ func (s *search) resolve(ctx context.Context, name string) (place, error) {
 		case links > mostLinks || target == "":
 			return place{nearest: here.Path}, nil
 		}
+		if err := s.budget.spend(len(target) + len(rest)); err != nil {
+			return place{}, err
+		}
 		rest = append(strings.Split(target, "/"), rest...)
 	}
 	if here.Kind != git.KindDir {
@@ -98,7 +104,7 @@ func (s *search) target(ctx context.Context, link git.Entry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.c.targets.Add(link.ID, string(data), 0)
+	s.c.targets.Add(link.ID, string(data), len(data))
 	return string(data), nil
 }
 
@@ -111,7 +117,7 @@ func (c *Closures) linksIn(tree Tree, dir git.Entry) []string {
 				names = append(names, below(dir.Path, e.Path))
 			}
 		})
-		c.links.Add(dir.ID, names, len(names))
+		c.links.Add(dir.ID, names, textsWeight(names))
 	}
 	var links []string
 	for _, name := range names {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/hclparse"
 )
 
 // search computes one closure. It records in facts the entries that it reads from the tree.
@@ -28,8 +29,11 @@ type search struct {
 	dependencies []Dependency
 	engine       Engine
 	open         []string
-	// evaluated counts the expressions that were evaluated for the paths in them.
-	evaluated int
+	// evaluated counts the expressions that were evaluated for the paths in them, code the bytes of code that were read.
+	evaluated, code int
+	counted         map[string]bool
+	// budget is the work that the current step may still do.
+	budget budget
 	// scripts whose paths were followed.
 	scripts map[string]bool
 	// lenient ignores a module that does not exist: the engine reports it.
@@ -41,7 +45,8 @@ type search struct {
 
 func newSearch(c *Closures, tree Tree, blobs Blobs) *search {
 	return &search{
-		c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{}, facts: map[string]git.Entry{}, named: map[string]bool{},
+		c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{},
+		facts: map[string]git.Entry{}, named: map[string]bool{}, counted: map[string]bool{},
 	}
 }
 
@@ -52,27 +57,37 @@ func (s *search) find(ctx context.Context, w Wanted) (*answer, error) {
 		return nil, fail(ErrPath, "the path %q is outside of the repository: set it to a folder, from the repository's root",
 			w.Path)
 	}
+	s.budget.left = s.c.options.Work
 	root, err := s.root(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if w.Terragrunt {
-		err = s.terragrunt(ctx, root)
-	} else {
-		err = s.rootModule(ctx, root)
+	if errors.Is(err, errWork) {
+		return nil, fail(ErrPath, "the path %.200s leads through more symlinks than Cairn follows: set the path to a directory",
+			name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, git.Entry, Wanted) error{s.versionFiles, s.triggers, s.variableFiles, s.values} {
-		if err := step(ctx, root, w); err != nil {
+	for _, step := range []func(context.Context, git.Entry, Wanted) error{
+		s.rootCode, s.versionFiles, s.triggers, s.variableFiles, s.values, s.follow,
+	} {
+		s.budget.left = s.c.options.Work
+		err := step(ctx, root, w)
+		if errors.Is(err, errWork) {
+			s.open = append(s.open, "the code, its triggers or symlinks name more paths than Cairn follows")
+			err = nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	if err := s.follow(ctx); err != nil {
-		return nil, err
-	}
 	return s.answer(name), nil
+}
+
+// rootCode adds what the code of the root module names.
+func (s *search) rootCode(ctx context.Context, root git.Entry, w Wanted) error {
+	if w.Terragrunt {
+		return s.terragrunt(ctx, root)
+	}
+	return s.rootModule(ctx, root)
 }
 
 // root returns the directory at a path, and adds it.
@@ -113,7 +128,9 @@ func (s *search) triggers(ctx context.Context, _ git.Entry, w Wanted) error {
 			return err
 		}
 		if g.pattern != "" {
-			s.addMatches(g)
+			if err := s.addMatches(g); err != nil {
+				return err
+			}
 			continue
 		}
 		p, err := s.resolve(ctx, g.base)
@@ -128,13 +145,14 @@ func (s *search) triggers(ctx context.Context, _ git.Entry, w Wanted) error {
 }
 
 // addMatches adds the files that a glob matches.
-func (s *search) addMatches(g glob) {
+func (s *search) addMatches(g glob) error {
 	base, _ := s.tree.Entry(g.base)
 	m := s.c.match(s.tree, g)
 	s.globs = append(s.globs, globFact{glob: g, base: base.ID, sum: m.sum})
 	for _, e := range m.files {
 		s.add(e)
 	}
+	return s.budget.spend((m.walked + len(m.files)) * entryWork)
 }
 
 func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) error {
@@ -197,7 +215,7 @@ func (s *search) covers(name string) bool {
 
 // follow adds the targets of the symlinks in the closure, and of the symlinks in these. A symlink whose target does not
 // exist, or is outside of the repository, adds no entry.
-func (s *search) follow(ctx context.Context) error {
+func (s *search) follow(ctx context.Context, _ git.Entry, _ Wanted) error {
 	for len(s.pending) > 0 {
 		next := s.pending[len(s.pending)-1]
 		s.pending = s.pending[:len(s.pending)-1]
@@ -221,10 +239,49 @@ func (s *search) follow(ctx context.Context) error {
 // read reads a blob that is at a path.
 func (s *search) read(ctx context.Context, e git.Entry, limit int64) ([]byte, error) {
 	data, err := s.blobs.Blob(ctx, e.ID, limit)
-	if errors.Is(err, git.ErrTooLarge) {
-		err = fail(ErrTooLarge, "%s has more than %d bytes", e.Path, limit)
+	var size *git.SizeError
+	if errors.As(err, &size) {
+		return nil, fail(ErrTooLarge, "%s has %d bytes, and the limit is %d: %s", e.Path, size.Size, size.Limit, splitFile)
 	}
 	return data, err
+}
+
+// splitFile is what a user can do about a file that is too large.
+const splitFile = "split it into several files, or move data to a file that the code reads with a function"
+
+// parse reads a file of code, waits for the memory to parse it, and calls f with its text. Of all files together a
+// search parses at most Options.CodeBytes.
+func (s *search) parse(ctx context.Context, e git.Entry, f func(text []byte) error) error {
+	text, err := s.read(ctx, e, s.c.options.FileBytes)
+	if err != nil {
+		return err
+	}
+	release, err := hclparse.Acquire(ctx, len(text))
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := f(text); errors.Is(err, hclparse.ErrTooLarge) {
+		return fail(ErrTooLarge, "%s: %v: %s", e.Path, err, splitFile)
+	}
+	return nil
+}
+
+// count adds the size of a file of code, which may be from the cache, to those of the search: once for each path, as the
+// steps of a search read a file again.
+func (s *search) count(e git.Entry, size int) error {
+	if err := s.budget.spend(parseWork * size); err != nil {
+		return err
+	}
+	if s.counted[e.Path] {
+		return nil
+	}
+	s.counted[e.Path] = true
+	if s.code += size; s.code > s.c.options.CodeBytes {
+		return fail(ErrTooLarge, "with %s the root module and its local modules have more than %d bytes of code, which is "+
+			"the limit: split the root module into several, with a Stack for each", e.Path, s.c.options.CodeBytes)
+	}
+	return nil
 }
 
 // clean returns a path from the repository's root in the form that trees use; false if it leads out of the repository.

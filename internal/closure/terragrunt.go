@@ -88,7 +88,9 @@ func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
 	// Configuration is merged from files above, whose names functions often compute: the closure has all of them.
 	for dir := u.dir; dir != ""; {
 		dir = parentOf(dir)
-		s.addMatches(glob{base: dir, pattern: "[!.]*.hcl"})
+		if err := s.addMatches(glob{base: dir, pattern: "[!.]*.hcl"}); err != nil {
+			return nil, err
+		}
 	}
 	p, err := s.resolve(ctx, path.Join(u.dir, terragruntFile))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -273,6 +274,30 @@ func TestFilesOfATerragruntUnit(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestALocalOfTerragruntThatRefersToItselfIsUnknown(t *testing.T) {
+	text := "locals {\n a = \"${local.b}/x\"\n b = \"${local.a}/y\"\n}\n"
+	got := mustOf(t, repository{"live/app/terragrunt.hcl": text + source("local.a"), "x": ""}, Wanted{Path: "live/app", Terragrunt: true})
+	if len(got.Open) != 1 {
+		t.Error(got.Open)
+	}
+}
+
+// Locals that refer to each other in a long chain take as long as as many that do not.
+func TestManyLocalsOfTerragruntAreEvaluatedOnce(t *testing.T) {
+	text := "locals {\n l0 = \"../../a\"\n"
+	for i := range 8_000 {
+		text += fmt.Sprintf(" l%d = local.l%d\n", i+1, i)
+	}
+	r := repository{"live/app/terragrunt.hcl": text + "}\n" + source("local.l20"), "a/x": "", "b/y": ""}
+	began := time.Now()
+	if got := mustOf(t, r, Wanted{Path: "live/app", Terragrunt: true}).paths(); got != "a/x live/app/terragrunt.hcl" {
+		t.Error(got)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 

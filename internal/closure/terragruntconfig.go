@@ -24,6 +24,8 @@ type config struct {
 	locals map[string]hcl.Expression
 	// terragruntVersion and engineVersion are constraints.
 	terragruntVersion, engineVersion []string
+	// size is the number of bytes of the file.
+	size int
 }
 
 // Kinds of references in Terragrunt's configuration.
@@ -47,25 +49,40 @@ type ref struct {
 
 // config reads a file of Terragrunt's.
 func (s *search) config(ctx context.Context, e git.Entry) (config, error) {
-	if c, ok := s.c.configs.Get(e.ID); ok {
-		return c, nil
+	c, ok := s.c.configs.Get(e.ID)
+	if !ok {
+		err := s.parse(ctx, e, func(text []byte) (err error) {
+			c, err = readConfig(text)
+			return err
+		})
+		if err != nil {
+			return config{}, err
+		}
+		s.c.configs.Add(e.ID, c, c.weight())
 	}
-	text, err := s.read(ctx, e, s.c.options.FileBytes)
-	if err != nil {
-		return config{}, err
-	}
-	c := readConfig(text)
-	s.c.configs.Add(e.ID, c, len(c.refs))
-	return c, nil
+	return c, s.count(e, c.size)
 }
 
-// readConfig reads the valid parts of a file of Terragrunt's.
-func readConfig(text []byte) config {
-	body, ok := parse(text, false).(*hclsyntax.Body)
-	if !ok {
-		return config{}
+// weight is how much memory a cached config takes.
+func (c config) weight() int {
+	bytes := textsWeight(c.terragruntVersion) + textsWeight(c.engineVersion)
+	for _, ref := range c.refs {
+		bytes += pathWeight + len(ref.what) + expressionWeight*lengthOf(ref.expr)
 	}
-	var c config
+	for name, expr := range c.locals {
+		bytes += pathWeight + len(name) + expressionWeight*lengthOf(expr)
+	}
+	return bytes
+}
+
+// readConfig reads the valid parts of a file of Terragrunt's. Its error is a hclparse.ErrTooLarge.
+func readConfig(text []byte) (config, error) {
+	c := config{size: len(text)}
+	parsed, err := parse(text, false)
+	body, ok := parsed.(*hclsyntax.Body)
+	if !ok {
+		return c, err
+	}
 	for name, list := range map[string]*[]string{
 		"terragrunt_version_constraint": &c.terragruntVersion, "terraform_version_constraint": &c.engineVersion,
 	} {
@@ -96,7 +113,7 @@ func readConfig(text []byte) config {
 	}
 	c.readLocals(body)
 	c.readReads(body)
-	return c
+	return c, nil
 }
 
 // isLiteral reports whether an attribute is the literal true, or the literal false.

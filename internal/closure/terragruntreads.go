@@ -142,31 +142,63 @@ func (r *reading) readPath(ctx context.Context, ref ref, name, file string) erro
 	return nil
 }
 
-// longestLocal is the most bytes of a local's text: locals that double each other would grow without end.
-const longestLocal = 4096
-
 // localsOf evaluates the locals of a file that are texts and depend only on the repository.
 func (r *reading) localsOf(ctx context.Context, c config) (cty.Value, error) {
-	known := map[string]cty.Value{}
-	for name := range c.locals {
-		known[name] = cty.DynamicVal
+	l := &fileLocals{reading: r, exprs: c.locals, known: map[string]cty.Value{}}
+	for _, name := range sortedKeys(c.locals) {
+		if _, err := l.local(ctx, name); err != nil {
+			return cty.NilVal, err
+		}
 	}
-	for more := true; more; {
-		more = false
-		for name, expr := range c.locals {
-			if known[name] != cty.DynamicVal {
-				continue
-			}
-			value, err := r.value(ctx, expr, cty.ObjectVal(known))
+	return cty.ObjectVal(l.known), nil
+}
+
+// fileLocals evaluates the locals of a file, each once.
+type fileLocals struct {
+	*reading
+	exprs map[string]hcl.Expression
+	known map[string]cty.Value
+	// held is the sum of the lengths of the known texts.
+	held, depth int
+}
+
+// local returns the value of a local, which is cty.DynamicVal for one that refers to itself, or through too many others.
+func (l *fileLocals) local(ctx context.Context, name string) (cty.Value, error) {
+	if value, ok := l.known[name]; ok {
+		return value, nil
+	}
+	expr, ok := l.exprs[name]
+	if !ok || l.depth >= mostLocals {
+		return cty.DynamicVal, nil
+	}
+	l.known[name] = cty.DynamicVal // for a reference to itself
+	if lengthOf(expr) > longestExpression {
+		return cty.DynamicVal, nil
+	}
+	l.depth++
+	defer func() { l.depth-- }()
+	used := map[string]cty.Value{}
+	for _, reference := range expr.Variables() {
+		if reference.RootName() != "local" || len(reference) < 2 {
+			continue
+		}
+		if step, ok := reference[1].(hcl.TraverseAttr); ok {
+			value, err := l.local(ctx, step.Name)
 			if err != nil {
 				return cty.NilVal, err
 			}
-			if value.IsKnown() && !value.IsNull() && value.Type() == cty.String && len(value.AsString()) <= longestLocal {
-				known[name], more = value, true
-			}
+			used[step.Name] = value
 		}
 	}
-	return cty.ObjectVal(known), nil
+	value, err := l.value(ctx, expr, cty.ObjectVal(used))
+	if err != nil {
+		return cty.NilVal, err
+	}
+	if text, ok := asText(value); ok && len(text) <= longestText && l.held+len(text) <= mostHeld {
+		l.held += len(text)
+		l.known[name] = value
+	}
+	return l.known[name], nil
 }
 
 // value evaluates an expression; the result is cty.DynamicVal when it depends on more than the repository.
@@ -174,6 +206,9 @@ func (r *reading) value(ctx context.Context, expr hcl.Expression, locals cty.Val
 	native, ok := expr.(hclsyntax.Expression)
 	if !ok || size(native) > longestExpression || hasLoop(native) {
 		return cty.DynamicVal, nil
+	}
+	if err := r.budget.spend(referenceWork + expressionWork*size(native)); err != nil {
+		return cty.NilVal, err
 	}
 	// The error of a file that cannot be read must not be mistaken for an error of the expression.
 	var failed error

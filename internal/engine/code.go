@@ -274,7 +274,7 @@ func split(name string) (base, kind string) {
 
 // block returns the first block of a type within a terraform block; nil when there is none.
 func block(name string, text []byte, kind string) *hcl.Block {
-	body, _ := hclparse.Parse(text, name, path.Ext(name) == ".json")
+	body, _ := hclparse.ParseAny(text, name, path.Ext(name) == ".json")
 	if body == nil {
 		return nil
 	}

@@ -215,7 +215,7 @@ func TestABlobIsReadUpToALimit(t *testing.T) {
 			t.Fatalf("got %q, %v", data, err)
 		}
 		_, err = w.m.Blob(t.Context(), e.ID, 4)
-		fails(t, err, ErrTooLarge, "at most 4")
+		fails(t, err, ErrTooLarge, "the limit is 4")
 	}
 	for name, id := range map[string]string{"not there": strings.Repeat("0", 40), "a directory": tree.ID, "two lines": e.ID + "\n" + e.ID, "a ref": "refs/heads/main"} {
 		if data, err := w.m.Blob(t.Context(), id, 100); err == nil {

@@ -67,11 +67,25 @@ func (m *Mirror) Blob(ctx context.Context, id string, limit int64) ([]byte, erro
 	return o.data, err
 }
 
+// SizeError is the ErrTooLarge of one object.
+type SizeError struct {
+	ID string
+	// Size of the object, and the Limit of the call, in bytes.
+	Size, Limit int64
+}
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("object %s has %d bytes, and the limit is %d", e.ID, e.Size, e.Limit)
+}
+
+// Unwrap returns ErrTooLarge.
+func (e *SizeError) Unwrap() error { return ErrTooLarge }
+
 func (r *readers) read(ctx context.Context, name, kind string, limit int64) (object, error) {
 	o := object{}
 	err := r.stream(ctx, name, kind, func(id string, size int64, content io.Reader) (err error) {
 		if size > limit {
-			return fail(ErrTooLarge, "object %s has %d bytes: at most %d", id, size, limit)
+			return &SizeError{ID: id, Size: size, Limit: limit}
 		}
 		o = object{id: id, data: make([]byte, size)}
 		_, err = io.ReadFull(content, o.data)

@@ -3,7 +3,6 @@ package hclparse
 import (
 	"encoding/json"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
@@ -11,15 +10,25 @@ import (
 // 100,000 open parentheses would crash the process.
 const maxNesting = 1000
 
-// nesting returns how deep a parser would recurse in a file, at most, or more than maxNesting if it must not be parsed.
-func nesting(text []byte, isJSON bool) int {
-	if isJSON {
-		if !json.Valid(text) { // this also rejects more than 10,000 levels, which HCL's parser for JSON can parse
-			return maxNesting + 1
+// validJSON reports whether a text is JSON that a parser may recurse into: encoding/json rejects more than 10,000 levels,
+// which HCL's parser for JSON can parse.
+func validJSON(text []byte) bool { return json.Valid(text) }
+
+// mayNest returns how deep a text could nest at most, without reading it: a text with few characters that begin a level
+// needs no lexer before the parser's own.
+func mayNest(text []byte) int {
+	most := 0
+	for _, c := range text {
+		switch c {
+		case '(', '[', '{', '"', '<', '%', '?', '!', '-', '*':
+			most++
 		}
-		return 0
 	}
-	tokens, _ := hclsyntax.LexConfig(text, "", hcl.InitialPos)
+	return most
+}
+
+// nesting returns how deep the parser would recurse in a file, at most.
+func nesting(tokens hclsyntax.Tokens) int {
 	var levels []level
 	here, deep, most, last := level{lines: true}, 0, 0, hclsyntax.TokenNil
 	for _, token := range tokens {

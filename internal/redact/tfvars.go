@@ -78,7 +78,7 @@ func leaves(list []string, document any) []string {
 }
 
 func hclValues(data []byte) ([]string, error) {
-	body, err := hclparse.Parse(data, "", false)
+	body, err := hclparse.ParseAny(data, "", false)
 	if err != nil {
 		return nil, err
 	}

@@ -283,7 +283,7 @@ func overriddenNames(files, args []string) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		body, _ := hclparse.Parse(text, file, strings.HasSuffix(file, ".json"))
+		body, _ := hclparse.ParseAny(text, file, strings.HasSuffix(file, ".json"))
 		if body == nil {
 			continue // the engine reports the error
 		}

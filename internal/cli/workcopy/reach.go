@@ -2,8 +2,6 @@ package workcopy
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -100,9 +98,12 @@ func (d disk) Blob(_ context.Context, id string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = errors.Join(git.ErrTooLarge, fmt.Errorf("%s has more than %d bytes", file.Name(), limit))
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
 	}
-	return text, err
+	if info.Size() > limit {
+		return nil, &git.SizeError{ID: id, Size: info.Size(), Limit: limit}
+	}
+	return io.ReadAll(io.LimitReader(file, limit))
 }

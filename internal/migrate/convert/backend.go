@@ -31,7 +31,7 @@ var SecretArgument = regexp.MustCompile(`(?i)(secret(_key)?$|secret_key|password
 
 // ReadBackend reads a backend block, with or without the terraform block around it. An error contains no values.
 func ReadBackend(text string) (*Backend, error) {
-	body, err := hclparse.Parse([]byte(text), "backend", false)
+	body, err := hclparse.ParseAny([]byte(text), "backend", false)
 	if err != nil {
 		return nil, fmt.Errorf("it is not HCL that can be read")
 	}

@@ -127,7 +127,7 @@ func (f *folder) read(fsys fs.FS, name string, isJSON bool, take func(*folder, h
 	if err != nil {
 		return err
 	}
-	body, err := hclparse.Parse(text, name, isJSON)
+	body, err := hclparse.ParseAny(text, name, isJSON)
 	if err != nil {
 		f.problems = append(f.problems, path.Base(name)+" cannot be read whole: "+firstLine(err))
 	}
@@ -206,7 +206,7 @@ func (f *folder) includedCode(body hcl.Body) {
 		case "generate":
 			in, _, _ := block.Body.PartialContent(contentsSchema)
 			generated := &folder{}
-			if body, _ := hclparse.Parse([]byte(literals(in.Attributes["contents"])), block.Labels[0], false); body != nil {
+			if body, _ := hclparse.ParseAny([]byte(literals(in.Attributes["contents"])), block.Labels[0], false); body != nil {
 				generated.engineCode(body)
 			}
 			f.remoteState = cmp.Or(generated.backend, f.remoteState)

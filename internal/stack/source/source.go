@@ -58,6 +58,8 @@ const (
 	knownSources = 20_000
 	// knownTexts is how many bytes of hooks and policies are.
 	knownTexts = 64 << 20
+	// knownCode is how many bytes of parsed code are.
+	knownCode = 8 << 20
 )
 
 // NewSources reads ConfigMaps past the cache, which has only their metadata.
@@ -66,7 +68,7 @@ func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 		live: live, Bucket: bucket, packed: newCache[string](), checked: newCache[string](),
 		facts:    newCache[closure.Engine](),
 		texts:    weightedlru.New[string, *Text](knownTexts, weightedlru.EntryOverhead),
-		closures: closure.New(closure.Options{Remember: knownSources}), later: newPacks(),
+		closures: closure.New(closure.Options{CacheBytes: knownCode}), later: newPacks(),
 		Compile: func(_ context.Context, modules []policy.Module) error {
 			_, err := policy.Compile(modules)
 			return err
@@ -121,7 +123,13 @@ func (s *Sources) Pack(
 	if problem := check(files); problem != nil {
 		return Packed{}, problem, nil
 	}
-	p := Packed{Engine: s.closures.Engine(ctx, files, terragrunt)}
+	found, err := s.closures.Engine(ctx, files, terragrunt)
+	if err != nil {
+		return Packed{}, &decision.Problem{
+			Reason: v1alpha1.ReasonSourceTooLarge, Message: "spec.source: " + err.Error(),
+		}, nil
+	}
+	p := Packed{Engine: found}
 	s.facts.Add(factsKey(version, terragrunt), p.Engine)
 	p.Digest, err = s.keepFiles(ctx, version, files)
 	return p, nil, err
