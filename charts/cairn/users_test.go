@@ -15,6 +15,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,6 +46,7 @@ var users = map[string]struct {
 	"sue":   {roles: []string{"cairn-shell"}},
 	"ed":    {roles: []string{"cairn-edit"}},
 	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
+	"cole":  {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "delete", "deletecollection")}},
 	// One who may update Runs, and decide nothing about them.
 	"rudi": {rights: []rbacv1.PolicyRule{may("runs", "get", "update", "patch")}},
 	// What a controller of GitOps has, and what Cairn's operator needs at least.
@@ -122,7 +124,7 @@ func introduce(ctx context.Context) error {
 func inForce(ctx context.Context) (bool, error) {
 	for user, want := range map[string]string{
 		"eve": "patch stacks", "vera": "get runs/plan", "pete": "plan stacks", "alan": "apply stacks", "carol": "destroy stacks", "bob": "approve runs", "cass": "cancel runs", "sue": "shell stacks",
-		"ed": "update stacks", "rita": "recover states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
+		"ed": "update stacks", "cole": "deletecollection stacks", "rita": "recover states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
 	} {
 		verb, resource, _ := strings.Cut(want, " ")
 		if ok, err := allowed(ctx, user, verb, resource); !ok {
@@ -430,13 +432,43 @@ func TestUsersAndStacks(t *testing.T) {
 		"what is no change names nobody":                     {changes: []change{{"ed", resume, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: "ed"}, // the first one is: it sets what was not set
 		"no self-approval: names are filled in":              {stack: preventSelfApproval, changes: []change{{"ed", suspend, ""}, {"alan", at(), ""}}, by: "alan", changed: "ed"},
 		"no self-approval: nobody drops a name":              {stack: preventSelfApproval, changes: []change{{"ed", asks("changed-by", "-"), ""}}},
-		"no self-approval: who may only update leaves it":    {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"preventSelfApproval":false}}`, "ed cannot disable spec.preventSelfApproval of Stack"}, {"ed", `{"spec":{"preventSelfApproval":null}}`, "verb approve"}}},
+		"no self-approval: who may only update leaves it":    {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"preventSelfApproval":false}}`, "so that plans are applied with fewer approvals"}, {"ed", `{"spec":{"preventSelfApproval":null}}`, "verb approve"}}},
 		"no self-approval: nor is it applied by itself then": {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Automatic","preventSelfApproval":false}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Never"}}`, ""}}, changed: "ed"},
 		"no self-approval: who may approve too changes that": {stack: preventSelfApproval, changes: []change{{"alice", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", suspend, ""}, {"alice", `{"spec":{"preventSelfApproval":false}}`, ""}}},
-		"two eyes: who may update decides":                   {changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", `{"spec":{"apply":"Manual","preventSelfApproval":true}}`, ""}}, changed: "ed"},
-		"a controller of GitOps changes it":                  {changes: []change{{gitops, suspend, ""}, {gitops, `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: gitops},
-		"the operator holds it":                              {changes: []change{{operator, `{"metadata":{"finalizers":["cairn.dev/finalizer"]}}`, ""}, {operator, `{"metadata":{"finalizers":null}}`, ""}}},
-		"the operator changes nothing of it":                 {changes: []change{{operator, suspend, "verb update"}, {operator, at(), "verb apply"}}},
+		"who may update asks for more approvals": {
+			stack: func(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyAutomatic }, changed: "ed",
+			changes: []change{{"ed", `{"spec":{"requireApprovalFor":["Delete"]}}`, ""}, {"ed", `{"spec":{"requireApprovalFor":["Delete","Replace"]}}`, ""}, {"ed", `{"spec":{"preventSelfApproval":true}}`, ""}, {"ed", `{"spec":{"apply":"Manual"}}`, ""}, {"ed", `{"spec":{"apply":"Never"}}`, ""}},
+		},
+		"and not for fewer": {changes: []change{
+			{"ed", `{"spec":{"apply":"Automatic"}}`, "verb approve on the Runs of the namespace"}, {"ed", `{"spec":{"apply":"Automatic","preventSelfApproval":true}}`, "verb approve"},
+			{"ed", `{"spec":{"apply":"Automatic","suspend":true}}`, "verb approve"}, {"bob", `{"spec":{"apply":"Automatic"}}`, "forbidden"}, {gitops, `{"spec":{"apply":"Automatic"}}`, "verb approve"},
+		}},
+		"nor where nothing is applied": {stack: func(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyNever }, changed: "ed", changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Manual"}}`, ""}}},
+		"nor for fewer kinds of change": {
+			stack: func(s *v1alpha1.Stack) {
+				s.Spec.Apply, s.Spec.RequireApprovalFor = v1alpha1.ApplyAutomatic, []v1alpha1.ChangeKind{v1alpha1.ChangeDelete, v1alpha1.ChangeReplace}
+			},
+			changes: []change{
+				{"ed", `{"spec":{"requireApprovalFor":["Delete"]}}`, "verb approve"}, {"ed", `{"spec":{"requireApprovalFor":null}}`, "verb approve"}, {"ed", `{"spec":{"requireApprovalFor":["Create","Update"]}}`, "verb approve"},
+				{"ed", `{"spec":{"requireApprovalFor":["Replace","Create","Delete"]}}`, ""}, {"alice", `{"spec":{"requireApprovalFor":["Create"]}}`, ""},
+			},
+		},
+		"who may approve asks for fewer": {changes: []change{{"alice", `{"spec":{"apply":"Automatic"}}`, ""}}},
+		"who may not destroy protects": {changed: "ed", changes: []change{
+			{"ed", `{"spec":{"deletionPolicy":"Orphan"}}`, ""}, {"ed", `{"spec":{"deletionPolicy":"Protect"}}`, ""},
+		}},
+		"and exposes nothing": {stack: protected, changes: []change{
+			{"ed", `{"spec":{"deletionPolicy":"Destroy"}}`, "verb destroy on the Stack"}, {"ed", `{"spec":{"deletionPolicy":null}}`, "verb destroy"}, {"ed", `{"spec":{"deletionPolicy":"Orphan"}}`, "verb destroy"}, {gitops, `{"spec":{"deletionPolicy":"Destroy"}}`, "verb destroy"},
+			{"alice", `{"spec":{"deletionPolicy":"Orphan"}}`, ""}, {"ed", `{"spec":{"deletionPolicy":"Destroy"}}`, "verb destroy"}, {"alice", `{"spec":{"deletionPolicy":"Destroy"}}`, ""},
+		}},
+		"nor has it deleted for an owner": {changed: "ed", changes: []change{
+			{"ed", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb destroy"},
+			{"ed", `{"spec":{"deletionPolicy":"Orphan"},"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, ""},
+			{"ed", `{"spec":{"deletionPolicy":"Destroy"}}`, "verb destroy"}, {"ed", `{"metadata":{"ownerReferences":null}}`, ""},
+		}},
+		"a controller of GitOps changes it":  {changes: []change{{gitops, suspend, ""}, {gitops, `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: gitops},
+		"the operator holds it":              {changes: []change{{operator, `{"metadata":{"finalizers":["cairn.dev/finalizer"]}}`, ""}, {operator, `{"metadata":{"finalizers":null}}`, ""}}},
+		"the operator changes nothing of it": {changes: []change{{operator, suspend, "verb update"}, {operator, at(), "verb apply"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack(tt.stack)
@@ -513,6 +545,54 @@ func TestUsersWithoutRecordedNames(t *testing.T) {
 	if run.Spec.CanceledBy != "" {
 		t.Errorf("canceled by %q", run.Spec.CanceledBy)
 	}
+}
+
+// Deleting a Stack destroys its resources, so it takes the verb destroy; except for Cairn's and Kubernetes' own controllers.
+func TestDeletingAStackThatDestroysTakesDestroy(t *testing.T) {
+	settled(t)
+	const collector, namespaces = "system:serviceaccount:kube-system:generic-garbage-collector", "system:serviceaccount:kube-system:namespace-controller"
+	orphan := func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
+	for title, tt := range map[string]struct {
+		user  string
+		stack func(*v1alpha1.Stack)
+		isNew bool
+		want  string
+	}{
+		"who may delete does not":                        {user: "ed", want: "ed cannot delete Stack"},
+		"and is told how it goes without":                {user: "ed", want: "set spec.deletionPolicy to Orphan, then delete the Stack again"},
+		"who may destroy and delete does":                {user: "alice"},
+		"a controller of GitOps does not":                {user: gitops, want: "verb destroy on the Stack"},
+		"who may delete deletes what keeps":              {user: "ed", stack: orphan},
+		"and what never had a Run":                       {user: "ed", isNew: true},
+		"the garbage collector deletes for an owner":     {user: collector},
+		"the namespace controller for a namespace alone": {user: namespaces, want: "verb destroy"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			stack := newStack(tt.stack)
+			apiserver.Must(t, apiserver.Kube.Create(t.Context(), stack))
+			if !tt.isNew {
+				apiserver.Must(t, apiserver.Kube.Status().Patch(t.Context(), stack, merge(`{"status":{"lastRun":"net-1"}}`)))
+			}
+			check(t, as(t, tt.user).Delete(t.Context(), stack), tt.want)
+		})
+	}
+	t.Run("all at once", func(t *testing.T) {
+		stack := newStack(func(s *v1alpha1.Stack) { s.Labels = map[string]string{"all": "at-once"} })
+		apiserver.Must(t, apiserver.Kube.Create(t.Context(), stack))
+		apiserver.Must(t, apiserver.Kube.Status().Patch(t.Context(), stack, merge(`{"status":{"lastRun":"net-1"}}`)))
+		check(t, as(t, "cole").DeleteAllOf(t.Context(), &v1alpha1.Stack{}, client.InNamespace("default"), client.MatchingLabels(stack.Labels)), "verb destroy on the Stack")
+	})
+	t.Run("with its namespace", func(t *testing.T) {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name()}}
+		apiserver.Must(t, apiserver.Kube.Create(t.Context(), namespace))
+		stack := newStack(func(s *v1alpha1.Stack) { s.Namespace = namespace.Name })
+		apiserver.Must(t, apiserver.Kube.Create(t.Context(), stack))
+		apiserver.Must(t, apiserver.Kube.Status().Patch(t.Context(), stack, merge(`{"status":{"lastRun":"net-1"}}`)))
+		apiserver.Must(t, apiserver.Kube.Delete(t.Context(), namespace))
+		apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+			return as(t, namespaces).Delete(ctx, stack) == nil, nil // what it is denied at first, it tries again
+		}))
+	})
 }
 
 // While a Stack is being deleted whatever is asked for destroys it.
