@@ -55,6 +55,9 @@ type RunList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.revision) == has(oldSelf.revision) && (!has(self.revision) || self.revision == oldSelf.revision)",message="a Run's revision cannot change",fieldPath=".revision"
 // +kubebuilder:validation:XValidation:rule="self.?preventSelfApproval.orValue(false) == oldSelf.?preventSelfApproval.orValue(false)",message="a Run's preventSelfApproval cannot change",fieldPath=".preventSelfApproval"
+// +kubebuilder:validation:XValidation:rule="has(self.selfApprovalRemovedBy) == has(oldSelf.selfApprovalRemovedBy) && (!has(self.selfApprovalRemovedBy) || self.selfApprovalRemovedBy == oldSelf.selfApprovalRemovedBy)",message="a Run's selfApprovalRemovedBy cannot change",fieldPath=".selfApprovalRemovedBy"
+// +kubebuilder:validation:XValidation:rule="self.?takesOverState.orValue(false) == oldSelf.?takesOverState.orValue(false)",message="a Run's takesOverState cannot change",fieldPath=".takesOverState"
+// +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",message="a Run's source cannot change",fieldPath=".source"
 // +kubebuilder:validation:XValidation:rule="self.?cancel.orValue(false) || !oldSelf.?cancel.orValue(false)",message="cancel cannot be unset",fieldPath=".cancel"
 type RunSpec struct {
 	// Stack is the Stack of the Run, in the same namespace.
@@ -82,10 +85,28 @@ type RunSpec struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// PreventSelfApproval rejects an approval by the user in cause.by. It is spec.preventSelfApproval of the
-	// Stack at the time when the Run was created. Default: false. Example: true.
+	// Source is the source of the code at the time when the Run was created. Unset if the code is not from
+	// git.
+	// +optional
+	Source *GitOrigin `json:"source,omitempty"`
+
+	// PreventSelfApproval rejects an approval by the user in cause.by. It is true if spec.preventSelfApproval
+	// of the Stack was true at the time when the Run was created, or if the State keeps that rule. Default:
+	// false. Example: true.
 	// +optional
 	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
+
+	// SelfApprovalRemovedBy is the user who removed spec.preventSelfApproval from the Stack, or created the
+	// Stack again without it. An approval by this user is rejected too. The apply of the plan ends the rule.
+	// Unset if the Stack has the rule, or no rule applies. Example: alice@example.com.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	SelfApprovalRemovedBy string `json:"selfApprovalRemovedBy,omitempty"`
+
+	// TakesOverState is true if the last apply of the State was of an earlier Stack with the same name. The
+	// plan then requires an approval even if spec.apply of the Stack is Automatic. Default: false.
+	// +optional
+	TakesOverState bool `json:"takesOverState,omitempty"`
 
 	// Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
 	// verb approve on the Run. If unset, a plan that requires an approval is not applied.
@@ -158,7 +179,7 @@ type Cause struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 	// By is the user who caused the Run: the author of the commit, the user who requested the Run or who
-	// changed the Stack. Unset if Cairn does not know the user. Example: alice@example.com.
+	// changed the Stack or its Repository. Unset if Cairn does not know the user. Example: alice@example.com.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	By string `json:"by,omitempty"`

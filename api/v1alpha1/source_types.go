@@ -93,3 +93,32 @@ func (s *Stack) RepositoryKey() (key types.NamespacedName, ok bool) {
 	}
 	return key, true
 }
+
+// GitOrigin is the source of code from git. Cairn compares it with that of the last apply to detect which user changed it.
+type GitOrigin struct {
+	// Repository is the namespace and name of the Repository. Example: shop/infra.
+	// +kubebuilder:validation:MaxLength=317
+	Repository string `json:"repository"`
+	// Ref is spec.source.git.ref of the Stack. Unset if the Repository decides. Example: main.
+	// +kubebuilder:validation:MaxLength=255
+	// +optional
+	Ref string `json:"ref,omitempty"`
+	// URL is spec.url of the Repository, as the code was fetched. Example: https://git.example.com/acme/infra.git.
+	// +kubebuilder:validation:MaxLength=2000
+	URL string `json:"url"`
+	// DefaultRef is spec.ref of the Repository. Unset if ref is set. Example: main.
+	// +kubebuilder:validation:MaxLength=255
+	// +optional
+	DefaultRef string `json:"defaultRef,omitempty"`
+	// Submodules is spec.submodules of the Repository. Default: false.
+	// +optional
+	Submodules bool `json:"submodules,omitempty"`
+	// LFS is spec.lfs of the Repository. Default: false.
+	// +optional
+	LFS bool `json:"lfs,omitempty"`
+	// Engine is spec.engine of the Repository as text. Unset if the Repository sets nothing. Example: Terraform
+	// ~> 1.9.
+	// +kubebuilder:validation:MaxLength=500
+	// +optional
+	Engine string `json:"engine,omitempty"`
+}

@@ -153,7 +153,8 @@ type StackSpec struct {
 	// PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the
 	// Run, changed the Stack or wrote the commit. It requires an approval for every plan with changes, even if
 	// apply is Automatic. If no user caused the change, as with drift or a changed Secret, any user with the
-	// verb approve can approve. Default: false. Example: true.
+	// verb approve can approve. The State keeps the rule when a user removes it, until another user approves a
+	// plan that is then applied. Default: false. Example: true.
 	// +optional
 	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
 

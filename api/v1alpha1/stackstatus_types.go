@@ -40,6 +40,11 @@ type StackStatus struct {
 	// +optional
 	Engine *Engine `json:"engine,omitempty"`
 
+	// Source is the source of the code of the last apply, or the first one that was read. While the source is
+	// another one, a Run is caused by the user who changed it. Unset if the code is not from git.
+	// +optional
+	Source *GitOrigin `json:"source,omitempty"`
+
 	// AppliedInputsDigest is the digest of the inputs that were last applied or needed no change. Example:
 	// sha256:1f3c....
 	// +optional

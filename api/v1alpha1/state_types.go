@@ -97,6 +97,15 @@ type StateStatus struct {
 	// or an older one. Unset if no migration was requested.
 	// +optional
 	Move *StateMove `json:"move,omitempty"`
+	// StackUID is the UID of the Stack of the last apply that started. The first apply of another Stack with
+	// the same name requires an approval.
+	// +optional
+	StackUID types.UID `json:"stackUID,omitempty"`
+	// SelfApproval keeps spec.preventSelfApproval of the Stack. It remains when a user removes the rule from
+	// the Stack, or deletes the Stack and creates it again, until an apply that another user approved. Unset
+	// if the rule does not apply.
+	// +optional
+	SelfApproval *KeptSelfApproval `json:"selfApproval,omitempty"`
 	// Versions are the stored versions, oldest first. The last one is the current version.
 	// +listType=map
 	// +listMapKey=version
@@ -151,6 +160,15 @@ type StateMove struct {
 	By string `json:"by"`
 	// At is the time of the request.
 	At metav1.Time `json:"at"`
+}
+
+// KeptSelfApproval is the rule of spec.preventSelfApproval, which a State keeps.
+type KeptSelfApproval struct {
+	// RemovedBy is the user who removed the rule from the Stack, or created the Stack without it. Unset while
+	// the Stack has the rule. Example: alice@example.com.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	RemovedBy string `json:"removedBy,omitempty"`
 }
 
 // StateStorage is where the content of a version is stored.

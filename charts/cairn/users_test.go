@@ -301,6 +301,11 @@ func TestUsersAndRuns(t *testing.T) {
 		"what a Run is of does not change, comes nor goes": {run: func(r *v1alpha1.Run) { r.Spec.Revision = "main@sha1:1" }, changes: []change{
 			{"rudi", `{"spec":{"revision":"main@sha1:2"}}`, "revision cannot change"}, {"rudi", `{"spec":{"revision":null}}`, "revision cannot change"}, {"rudi", `{"spec":{"preventSelfApproval":true}}`, "preventSelfApproval cannot change"},
 		}},
+		"no self-approval: nor who removed the rule": {run: func(r *v1alpha1.Run) { preventSelfApproval(r); r.Spec.SelfApprovalRemovedBy = "bob" }, changes: []change{
+			{"bob", approve("bob", "a"), "requires the approval of another user than bob, who removed spec.preventSelfApproval"}, {"alice", approve("alice", "a"), "was caused by alice"},
+			{"rudi", `{"spec":{"selfApprovalRemovedBy":null}}`, "selfApprovalRemovedBy cannot change"}, {"rudi", `{"spec":{"takesOverState":true}}`, "takesOverState cannot change"},
+			{"rudi", `{"spec":{"source":{"repository":"a/b","url":"c"}}}`, "source cannot change"},
+		}},
 		"no self-approval: anybody, where nobody is known":    {run: func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval = true }, changes: []change{{"alice", approve("alice", "a"), ""}}},
 		"two eyes: who caused it too":                         {run: func(r *v1alpha1.Run) { r.Spec.Cause.By = "alice" }, changes: []change{{"alice", approve("alice", "a"), ""}}},
 		"who may reject does":                                 {changes: []change{{"bob", reject("bob"), ""}}},
@@ -661,6 +666,27 @@ func TestWhoDeletesARunThatLostItsState(t *testing.T) {
 			apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), run))
 			check(t, as(t, tt.user).Delete(t.Context(), run), tt.want)
 		})
+	}
+}
+
+// The user who changes a Repository is named in it, as in a Stack.
+func TestUsersAndRepositories(t *testing.T) {
+	settled(t)
+	repository := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/infra.git"}}
+	repository.Namespace, repository.Name = "default", name()
+	apiserver.Must(t, as(t, "alice").Create(t.Context(), repository))
+	if by := repository.Annotations[v1alpha1.ChangedByAnnotation]; by != "alice" {
+		t.Errorf("changed by %q", by)
+	}
+	writes(t, repository, []change{
+		{"ed", `{"spec":{"url":"https://other.example.com/infra.git"},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "must be ed, the user who changes the spec"},
+		{"ed", `{"metadata":{"annotations":{"cairn.dev/changed-by":"ed"}}}`, "must be ed, the user who changes the spec"},
+		{"ed", `{"spec":{"url":"https://other.example.com/infra.git"},"metadata":{"annotations":null}}`, ""},
+		{"alice", `{"metadata":{"annotations":{"cairn.dev/requested-at":"1"}}}`, ""},
+		{"alice", `{"metadata":{"annotations":{"cairn.dev/changed-by":null}}}`, ""},
+	})
+	if by := repository.Annotations[v1alpha1.ChangedByAnnotation]; by != "ed" {
+		t.Errorf("changed by %q", by)
 	}
 }
 

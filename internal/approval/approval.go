@@ -12,7 +12,7 @@ const (
 	None Status = "None"
 	// OtherPlan: the approval is for a plan that the Run no longer has.
 	OtherPlan Status = "OtherPlan"
-	// SelfApproval: the user who caused the Run approved it, and spec.preventSelfApproval denies that.
+	// SelfApproval: the user who caused the Run, or removed spec.preventSelfApproval, approved it, and that rule denies it.
 	SelfApproval Status = "SelfApproval"
 	// Valid: the plan of the Run is approved.
 	Valid Status = "Valid"
@@ -28,6 +28,8 @@ func Of(run *v1alpha1.Run, preventSelfApproval bool) Status {
 	case plan == nil || a.PlanDigest != plan.Digest:
 		return OtherPlan
 	case (run.Spec.PreventSelfApproval || preventSelfApproval) && a.By == run.Spec.Cause.By:
+		return SelfApproval
+	case run.Spec.SelfApprovalRemovedBy != "" && a.By == run.Spec.SelfApprovalRemovedBy:
 		return SelfApproval
 	}
 	return Valid

@@ -29,6 +29,25 @@ func TestOf(t *testing.T) {
 	}
 }
 
+func TestTheUserWhoRemovedTheRuleDoesNotApprove(t *testing.T) {
+	for name, test := range map[string]struct {
+		by, removedBy string
+		want          Status
+	}{
+		"the user who removed the rule":      {"carol", "carol", SelfApproval},
+		"the user who caused the Run":        {"alice", "carol", SelfApproval},
+		"a third user":                       {"bob", "carol", Valid},
+		"nobody is known to have removed it": {"bob", "", Valid},
+	} {
+		run := &v1alpha1.Run{}
+		run.Spec.Cause.By, run.Spec.PreventSelfApproval, run.Spec.SelfApprovalRemovedBy = "alice", true, test.removedBy
+		run.Spec.Approval, run.Status.Plan = &v1alpha1.Approval{PlanDigest: "a", By: test.by}, &v1alpha1.Plan{Digest: "a"}
+		if got := Of(run, false); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
 func TestPending(t *testing.T) {
 	run := &v1alpha1.Run{}
 	run.Status.Phase = v1alpha1.PhaseAwaitingApproval

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -27,6 +28,8 @@ type Code struct {
 	Key string
 	// Remote: the archive may have to be fetched in part: submodules, LFS files.
 	Remote bool
+	// URL is where the mirror is from: until a new spec.url is fetched, the one before.
+	URL string
 	// Ask is what the last fetch of the Repository was for. An archive that failed is due again when it is another one.
 	Ask Ask
 
@@ -87,6 +90,25 @@ func (c Code) of(r *v1alpha1.Repository, found closure.Closure) Code {
 	return c
 }
 
+// Origin is the source of the code, as the Stack and its Repository declare it, but with what the mirror was fetched from.
+func (c Code) Origin(r *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.GitOrigin {
+	o := c.mirror.Options()
+	origin := &v1alpha1.GitOrigin{
+		Repository: r.Namespace + "/" + r.Name, Ref: stack.Spec.Source.Git.Ref,
+		URL: c.URL, Submodules: o.Submodules, LFS: o.LFS,
+	}
+	if e := r.Spec.Engine; e != nil {
+		origin.Engine = strings.TrimSpace(fmt.Sprintf("%s %s", e.Name, e.Version))
+		if e.Wrapped != nil {
+			origin.Engine += fmt.Sprintf(", which runs %s %s", e.Wrapped.Name, e.Wrapped.Version)
+		}
+	}
+	if origin.Ref == "" {
+		origin.DefaultRef = r.Spec.Ref
+	}
+	return origin
+}
+
 // Changed reports whether Of would return other code now than it did the last time.
 func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
 	told, ok := c.returned.Get(stack.UID)
@@ -121,7 +143,11 @@ func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 	if err != nil {
 		return Code{}, fmt.Errorf("read commit %s: %w", commit.ID, err)
 	}
-	return Code{Commit: commit, Revision: revision(commit), Ask: ask, mirror: mirror, tree: tree}, nil
+	url := c.mirrors.urlOf(r.UID, mirror)
+	if url == "" {
+		return Code{}, ErrNotFetched
+	}
+	return Code{Commit: commit, Revision: revision(commit), URL: url, Ask: ask, mirror: mirror, tree: tree}, nil
 }
 
 func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {

@@ -32,6 +32,8 @@ type States interface {
 	Purge(ctx context.Context, key client.ObjectKey) error
 	// Orphan marks a State that outlives its Stack.
 	Orphan(ctx context.Context, key client.ObjectKey) error
+	// KeepSelfApproval changes the rule about self-approval that a State keeps.
+	KeepSelfApproval(ctx context.Context, key client.ObjectKey, next func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval) error
 }
 
 // Runs forgets what the bucket holds of a Run.
@@ -70,6 +72,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 	}
+	if err := r.keepSelfApproval(ctx, w); err != nil {
+		return ctrl.Result{}, err
+	}
 	d := decision.Decide(w)
 	if d.AddFinalizer {
 		if err := r.patch(ctx, stack, func() { controllerutil.AddFinalizer(stack, v1alpha1.Finalizer) }); err != nil {
@@ -93,6 +98,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.VerifiedHistory.Add(stack)
 	return ctrl.Result{RequeueAfter: again}, nil
+}
+
+// keepSelfApproval changes the rule that the State keeps, before anything is decided by it.
+func (r *Reconciler) keepSelfApproval(ctx context.Context, w decision.Snapshot) error {
+	if w.State == nil {
+		return nil
+	}
+	next := func(kept *v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval { return decision.KeptSelfApproval(w.Stack, kept) }
+	if kept := w.State.Status.SelfApproval; equality.Semantic.DeepEqual(next(kept), kept) {
+		return nil
+	}
+	return r.States.KeepSelfApproval(ctx, client.ObjectKeyFromObject(w.Stack), next)
 }
 
 // act returns when to reconcile again. An old Run that cannot be deleted is not an error here: the growing backoff

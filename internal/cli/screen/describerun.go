@@ -3,6 +3,7 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,8 @@ func runWaitsFor(r *v1alpha1.Run, s Style) string {
 		return fmt.Sprintf("the next attempt, in %s, at %s", Duration(at.Sub(s.Now)), at.UTC().Format(time.TimeOnly+" MST"))
 	case AwaitsApproval(r):
 		text := "a user who approves the plan of Run " + r.Name
-		if r.Spec.PreventSelfApproval && r.Spec.Cause.By != "" {
-			text += " and is not " + Clean(r.Spec.Cause.By)
+		if others := usersWhoCannotApprove(r); len(others) > 0 {
+			text += " and is not " + strings.Join(others, " or ")
 		}
 		return text
 	}
@@ -42,6 +43,20 @@ func runWaitsFor(r *v1alpha1.Run, s Style) string {
 		return "a user who resumes the Stack"
 	}
 	return ""
+}
+
+// usersWhoCannotApprove returns the users whose approval spec.preventSelfApproval rejects.
+func usersWhoCannotApprove(r *v1alpha1.Run) []string {
+	if !r.Spec.PreventSelfApproval {
+		return nil
+	}
+	var users []string
+	for _, user := range []string{r.Spec.Cause.By, r.Spec.SelfApprovalRemovedBy} {
+		if user = Clean(user); user != "" && !slices.Contains(users, user) {
+			users = append(users, user)
+		}
+	}
+	return users
 }
 
 // nextAttempt returns the time of a retry, for a Run that waits only for that.

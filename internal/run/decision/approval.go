@@ -18,6 +18,8 @@ const (
 	requiredByApply approvalRule = "Apply"
 	// requiredBySelfApproval: the Run was created with spec.preventSelfApproval. A change of the Stack does not remove it.
 	requiredBySelfApproval approvalRule = "SelfApproval"
+	// requiredByTakeover: the last apply of the State was of an earlier Stack of the same name.
+	requiredByTakeover approvalRule = "Takeover"
 	// requiredByOrphans: the plan may create resources a second time.
 	requiredByOrphans approvalRule = "Orphans"
 	// requiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
@@ -38,6 +40,7 @@ func approvalRules(w Snapshot) []approvalRule {
 	}{
 		{requiredByApply, w.Stack.Spec.Apply != v1alpha1.ApplyAutomatic},
 		{requiredBySelfApproval, w.Run.Spec.PreventSelfApproval},
+		{requiredByTakeover, w.Run.Spec.TakesOverState},
 		{requiredByOrphans, len(plan.Untracked) > 0},
 		{requiredByChanges, len(listedChanges(w)) > 0},
 		{requiredByUnverified, plan.Unverified != "" && len(w.Stack.Spec.RequireApprovalFor) > 0},
@@ -101,9 +104,19 @@ func approvalHint(w Snapshot) string {
 	case approval.OtherPlan:
 		parts = append(parts, "the approval by "+a.By+" was for another plan")
 	case approval.SelfApproval:
-		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.preventSelfApproval): another user has to approve")
+		role := "who caused this Run"
+		if a.By != w.Run.Spec.Cause.By {
+			role = "who removed spec.preventSelfApproval"
+		}
+		parts = append(parts, "the approval by "+a.By+", "+role+", does not count (spec.preventSelfApproval): another user has to approve")
 	}
 	rules := approvalRules(w)
+	if by := w.Run.Spec.SelfApprovalRemovedBy; by != "" {
+		parts = append(parts, by+" removed spec.preventSelfApproval, which ends when the plan is applied that another user approved")
+	}
+	if slices.Contains(rules, requiredByTakeover) {
+		parts = append(parts, "the state was last applied by an earlier Stack of this name")
+	}
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
 		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.ListKinds(listedChanges(w)))
 	}

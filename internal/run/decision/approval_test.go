@@ -183,6 +183,7 @@ func TestPoliciesThatRequireApproval(t *testing.T) {
 // Every rule is a fact of its own, and all that hold are told.
 func TestApprovalRules(t *testing.T) {
 	preventSelfApproval := func(w *Snapshot) { w.Run.Spec.PreventSelfApproval = true }
+	takesOver := func(w *Snapshot) { w.Run.Spec.TakesOverState = true }
 	for name, tt := range map[string]struct {
 		snapshot Snapshot
 		want     []approvalRule
@@ -191,12 +192,13 @@ func TestApprovalRules(t *testing.T) {
 		"spec.apply":               {snapshot(waiting), []approvalRule{requiredByApply}},
 		"an empty spec.apply":      {snapshot(planned, func(w *Snapshot) { w.Stack.Spec.Apply = "" }), []approvalRule{requiredByApply}},
 		"spec.preventSelfApproval": {snapshot(planned, preventSelfApproval), []approvalRule{requiredBySelfApproval}},
+		"a State of another Stack": {snapshot(planned, takesOver), []approvalRule{requiredByTakeover}},
 		"orphans":                  {snapshot(planned, leftOut), []approvalRule{requiredByOrphans}},
 		"the list":                 {snapshot(planned, asking("Create")), []approvalRule{requiredByChanges}},
 		"a policy":                 {snapshot(planned, policySays(costs)), []approvalRule{requiredByPolicy}},
 		"all of them": {
-			snapshot(waiting, preventSelfApproval, leftOut, asking("Create"), policySays(costs)),
-			[]approvalRule{requiredByApply, requiredBySelfApproval, requiredByOrphans, requiredByChanges, requiredByPolicy},
+			snapshot(waiting, preventSelfApproval, takesOver, leftOut, asking("Create"), policySays(costs)),
+			[]approvalRule{requiredByApply, requiredBySelfApproval, requiredByTakeover, requiredByOrphans, requiredByChanges, requiredByPolicy},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -229,6 +229,8 @@ func TestCancel(t *testing.T) {
 func TestPreventSelfApproval(t *testing.T) {
 	caused := func(by string) func(*Snapshot) { return func(w *Snapshot) { w.Run.Spec.Cause.By = by } }
 	inRun := func(w *Snapshot) { w.Run.Spec.PreventSelfApproval = true }
+	removedBy := func(by string) func(*Snapshot) { return func(w *Snapshot) { w.Run.Spec.SelfApprovalRemovedBy = by } }
+	takesOver := func(w *Snapshot) { w.Run.Spec.TakesOverState = true }
 	inStack := func(w *Snapshot) { w.Stack.Spec.PreventSelfApproval = true }
 	automatic := func(w *Snapshot) { w.Stack.Spec.Apply = v1alpha1.ApplyAutomatic }
 	const underWay = time.Hour + overdue
@@ -264,6 +266,21 @@ func TestPreventSelfApproval(t *testing.T) {
 		},
 		"somebody else has it applied, also there": {
 			snapshot: snapshot(waiting, automatic, inRun, caused("bob"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
+		},
+		"nor does the user who removed the rule from the Stack": {
+			snapshot: snapshot(waiting, inRun, removedBy("alice"), caused("bob"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			message: "the approval by alice, who removed spec.preventSelfApproval, does not count",
+		},
+		"a third user does, and is told what that ends": {
+			snapshot: snapshot(waiting, inRun, removedBy("carol"), caused("bob")), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			message: "carol removed spec.preventSelfApproval, which ends when the plan is applied that another user approved",
+		},
+		"a Stack that takes over the State of another one does not apply by itself": {
+			snapshot: snapshot(planned, takesOver), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			message: "the state was last applied by an earlier Stack of this name; approve with cairn approve net",
+		},
+		"any user approves that": {
+			snapshot: snapshot(planned, takesOver, caused("alice"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"what needs no approval goes on without": {
 			snapshot: snapshot(planned, inStack, caused("alice")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,

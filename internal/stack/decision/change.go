@@ -18,11 +18,20 @@ import (
 
 // causeOf returns what changed since the newest Run, and the user who changed it, where that is known.
 func causeOf(w Snapshot) v1alpha1.Cause {
-	c := changeCause(w)
-	if by := unappliedBy(w); c.By == "" || (by != "" && c.Type == v1alpha1.CauseCommit && w.Stack.Spec.PreventSelfApproval) {
-		c.By = by
-	}
+	c, _ := attributedCause(w)
 	return c
+}
+
+// attributedCause is causeOf, and whether the user is only the author of a commit, whom the API server does not know.
+func attributedCause(w Snapshot) (c v1alpha1.Cause, ofAuthor bool) {
+	c, ofAuthor = changeCause(w)
+	if c.By == "" {
+		c.By = originChangedBy(w, compareOrigins(w.Stack.Status.Source, w.Source))
+	}
+	if by := unappliedBy(w); c.By == "" || (by != "" && ofAuthor && preventsSelfApproval(w)) {
+		c.By, ofAuthor = by, false
+	}
+	return c, ofAuthor
 }
 
 // previousAuthor is the user who caused the inputs that are not applied and that a request asks to apply. It is empty
@@ -31,8 +40,8 @@ func previousAuthor(w Snapshot) string {
 	if !isDue(w) {
 		return unappliedBy(w)
 	}
-	c := causeOf(w)
-	if c.Type == v1alpha1.CauseCommit && c.By == runinfo.Clip(w.Commit.Author, 253) {
+	c, ofAuthor := attributedCause(w)
+	if ofAuthor {
 		return ""
 	}
 	return c.By
@@ -48,19 +57,22 @@ func unappliedBy(w Snapshot) string {
 	return last.Spec.Cause.By
 }
 
-func changeCause(w Snapshot) v1alpha1.Cause {
+// changeCause is the cause by what changed, and whether its user is only the author of a commit.
+func changeCause(w Snapshot) (c v1alpha1.Cause, ofAuthor bool) {
 	last, now := w.LastInputs, w.Inputs
 	switch tried := w.lastDeployRun(); {
 	case w.LastMutatingRun() == nil:
-		return ofSpec(w, "the Stack is new", true)
+		return ofOrigin(w, ofSpec(w, "the Stack is new", true)), false
 	case tried != nil && tried.Spec.InputsDigest == w.Digest && isStranded(tried):
-		return ofSpec(w, "the state was put back", false)
+		return ofSpec(w, "the state was put back", false), false
 	case last == nil: // what its inputs were is not known any more
-		return ofSpec(w, "the inputs changed", false)
+		return ofOrigin(w, ofSpec(w, "the inputs changed", false)), false
 	}
 	commit := (now.Source != last.Source || imageChanged(now.Build, last.Build)) && now.Path == last.Path && w.Commit.ID != ""
 	var changed []string
 	inSpec := false
+	origin := compareOrigins(w.Stack.Status.Source, w.Source)
+	otherRef := w.Stack.Status.Source == nil && isOtherRef(w)
 	engine, ownEngine := "spec.engine", w.Engine == nil && w.Stack.Status.Engine == nil
 	if !ownEngine {
 		engine = "spec.engine of the Stack or its Repository"
@@ -72,7 +84,8 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		own bool
 	}{
 		{"the code", !commit && (now.Source != last.Source || now.Path != last.Path), w.Stack.Spec.Source.ConfigMap == nil},
-		{"spec.source.git", commit && isOtherRef(w), true},
+		{"spec.source.git", commit && (origin == changedInStack || otherRef), true},
+		{"the Repository", commit && origin == changedInRepository, false},
 		{engine, now.Engine != last.Engine || !slices.Equal(now.Wrapped, last.Wrapped), ownEngine},
 		{"spec.variables", !equality.Semantic.DeepEqual(now.Variables, last.Variables), true},
 		{"spec.variableFiles", !equality.Semantic.DeepEqual(now.VariableFiles, last.VariableFiles), true},
@@ -93,19 +106,19 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	}
 	switch {
 	case commit:
-		c := v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject, By: runinfo.Clip(w.Commit.Author, 253)}
+		c = v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject, By: runinfo.Clip(w.Commit.Author, 253)}
 		if inSpec {
-			c.By = changedBy(w)
+			c.By = changedBy(w.Stack)
 		}
 		c.Message = strings.Join(append([]string{c.Message}, changed...), "; ")
-		return c
+		return ofOrigin(w, c), !inSpec && origin != changedInRepository
 	case len(changed) > 0:
-		return ofSpec(w, changed[0], inSpec)
+		return ofSpec(w, changed[0], inSpec), false
 	}
 	if kind, changed := changedVersions(last, &now); len(changed) > 0 {
-		return v1alpha1.Cause{Type: kind, Message: strings.Join(changed, ", ") + " changed"}
+		return v1alpha1.Cause{Type: kind, Message: strings.Join(changed, ", ") + " changed"}, false
 	}
-	return ofSpec(w, "what is declared is not applied", true)
+	return ofSpec(w, "what is declared is not applied", true), false
 }
 
 // sameBuild compares the images that specs name, and not the files that those are built from.
@@ -133,14 +146,14 @@ func sameJSON(a, b *apiextensionsv1.JSON) bool {
 func ofSpec(w Snapshot, message string, own bool) v1alpha1.Cause {
 	c := v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: message}
 	if own || w.Stack.Status.ObservedGeneration != w.Stack.Generation {
-		c.By = changedBy(w)
+		c.By = changedBy(w.Stack)
 	}
 	return c
 }
 
 // changedBy is who changed the spec last.
-func changedBy(w Snapshot) string {
-	return runinfo.Clip(w.Stack.Annotations[v1alpha1.ChangedByAnnotation], 253)
+func changedBy(stack *v1alpha1.Stack) string {
+	return runinfo.Clip(stack.Annotations[v1alpha1.ChangedByAnnotation], 253)
 }
 
 // isOtherRef reports that the code is of another ref than the newest Run's, and not only of a later commit.

@@ -269,7 +269,11 @@ const (
 )
 
 func startRun(w Snapshot, spec v1alpha1.RunSpec) (Decision, bool) {
-	spec.Stack.Name, spec.PreventSelfApproval = w.Stack.Name, w.Stack.Spec.PreventSelfApproval
+	spec.Stack.Name = w.Stack.Name
+	if spec.Operation != v1alpha1.OperationDestroy { // its code is that of the last apply
+		spec.Source = w.Source
+	}
+	setApprovalRules(w, &spec)
 	spec.Cause.Message, spec.Revision = runinfo.Clip(spec.Cause.Message, longestCause), runinfo.Clip(spec.Revision, longestRevision)
 	name := nextRunName(w)
 	d, ok := inProgress(name, spec)

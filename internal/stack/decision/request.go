@@ -115,7 +115,7 @@ func startRequested(w Snapshot, q runinfo.Request, spec v1alpha1.RunSpec) (Decis
 	if q.By == "" {
 		spec.Cause.By = unappliedBy(w)
 	}
-	if before := previousAuthor(w); before != "" && spec.Operation == v1alpha1.OperationApply && w.Stack.Spec.PreventSelfApproval {
+	if before := previousAuthor(w); before != "" && spec.Operation == v1alpha1.OperationApply && preventsSelfApproval(w) {
 		spec.Cause.By = before // a retry of another user's change does not change its author
 	}
 	d, ok := startRun(w, spec)

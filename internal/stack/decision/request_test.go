@@ -604,6 +604,15 @@ func TestTheUserWhoseChangeWaitsStaysTheCause(t *testing.T) {
 	}
 	same := last(func(*inputs.Document) {})
 	otherVariables := last(func(d *inputs.Document) { d.VariableFiles = []v1alpha1.VariableFile{{Path: "a.tfvars"}} })
+	secretChanged := func(w *Snapshot) {
+		w.LastInputs = &inputs.Document{Source: w.Inputs.Source}
+		w.Inputs.Versions = map[string]string{"Secret/db": "2"}
+	}
+	foreign := func(w *Snapshot) { // alice points the Repository elsewhere
+		w.Stack.Status.Source = &v1alpha1.GitOrigin{Repository: "shop/infra", URL: "https://good.example.com"}
+		w.Source = &v1alpha1.GitOrigin{Repository: "shop/infra", URL: "https://evil.example.com"}
+		w.RepositoryChangedBy = "alice"
+	}
 	waits, done := had("net-1", "Superseded", "sha256:x", by("carol")), had("net-1", "Succeeded", "sha256:old", by("carol"))
 	hooks := func(spec v1alpha1.Hook, was, is string) func(*Snapshot) {
 		return func(w *Snapshot) {
@@ -623,17 +632,34 @@ func TestTheUserWhoseChangeWaitsStaysTheCause(t *testing.T) {
 		world         Snapshot
 		want, message string
 	}{
-		"a commit after what was applied is its author's":      {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same), "Dan", "1f3c2ab Fix it"},
-		"one after a change that waits is not":                 {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same), "carol", "1f3c2ab Fix it"},
-		"without the field it is":                              {world(changedBy, observed, applied("sha256:old"), waits, commit, same), "Dan", "1f3c2ab Fix it"},
-		"one together with a change of the spec is not":        {world(changedBy, observed, applied("sha256:old"), done, commit, otherVariables), "bob", "1f3c2ab Fix it; spec.variableFiles changed"},
-		"nor is one of another ref that somebody chose":        {world(changedBy, observed, applied("sha256:old"), done, commit, same, func(w *Snapshot) { w.Revision = "evil@sha1:1" }), "bob", "1f3c2ab Fix it; spec.source.git changed"},
-		"a hook in the spec, after something was missing":      {world(changedBy, observed, applied("sha256:old"), done, hooks(v1alpha1.Hook{}, "a", "b")), "bob", "spec.hooks changed"},
-		"not one in a ConfigMap":                               {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "a", "b")), "", "spec.hooks changed"},
-		"but whoever adds one":                                 {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "", ""), last(func(*inputs.Document) {})), "bob", "spec.hooks changed"},
-		"not the text of policies":                             {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a", Files: map[string]string{"a": ""}}, inputs.Policy{Name: "a"})), "", "spec.policies changed"},
-		"but whoever takes others":                             {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a"}, inputs.Policy{Name: "b"})), "bob", "spec.policies changed"},
-		"the spec is known behind a ConfigMap":                 {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "a", "b"), func(w *Snapshot) { w.LastInputs.Image = "x" }), "bob", "spec.hooks changed"},
+		"a commit after what was applied is its author's": {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same), "Dan", "1f3c2ab Fix it"},
+		"one after a change that waits is not":            {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same), "carol", "1f3c2ab Fix it"},
+		"without the field it is":                         {world(changedBy, observed, applied("sha256:old"), waits, commit, same), "Dan", "1f3c2ab Fix it"},
+		"one together with a change of the spec is not":   {world(changedBy, observed, applied("sha256:old"), done, commit, otherVariables), "bob", "1f3c2ab Fix it; spec.variableFiles changed"},
+		"nor is one of another ref that somebody chose":   {world(changedBy, observed, applied("sha256:old"), done, commit, same, func(w *Snapshot) { w.Revision = "evil@sha1:1" }), "bob", "1f3c2ab Fix it; spec.source.git changed"},
+		"a hook in the spec, after something was missing": {world(changedBy, observed, applied("sha256:old"), done, hooks(v1alpha1.Hook{}, "a", "b")), "bob", "spec.hooks changed"},
+		"not one in a ConfigMap":                          {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "a", "b")), "", "spec.hooks changed"},
+		"but whoever adds one":                            {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "", ""), last(func(*inputs.Document) {})), "bob", "spec.hooks changed"},
+		"not the text of policies":                        {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a", Files: map[string]string{"a": ""}}, inputs.Policy{Name: "a"})), "", "spec.policies changed"},
+		"but whoever takes others":                        {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a"}, inputs.Policy{Name: "b"})), "bob", "spec.policies changed"},
+		"the spec is known behind a ConfigMap":            {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "a", "b"), func(w *Snapshot) { w.LastInputs.Image = "x" }), "bob", "spec.hooks changed"},
+		"a commit of another URL is of the user who changed the Repository": {
+			world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign), "alice", "1f3c2ab Fix it; the Repository changed",
+		},
+		"also when another user's change waits": {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same, foreign), "alice", "1f3c2ab Fix it; the Repository changed"},
+		"also when no Run is there any more":    {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), commit, foreign), "alice", "the Stack is new"},
+		"also when a Secret changes":            {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, secretChanged, foreign), "alice", "Secret db changed"},
+		"not a change of the spec at that time": {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, otherVariables, foreign), "bob", "spec.variableFiles changed"},
+		"one of a Repository that nobody is known to have changed is nobody's": {
+			world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, func(w *Snapshot) { w.RepositoryChangedBy = "" }), "", "1f3c2ab Fix it; the Repository changed",
+		},
+		"one of another Repository is of the user who changed the Stack": {
+			world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, func(w *Snapshot) { w.Source.Repository = "shop/other" }), "bob", "1f3c2ab Fix it; spec.source.git changed",
+		},
+		"and is not of the user whose change waits": {
+			world(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same, foreign, func(w *Snapshot) { w.Source.Ref = "evil" }), "bob", "1f3c2ab Fix it; spec.source.git changed",
+		},
+		"who asks for it is not it":                            {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, asks("Apply"), annotate(v1alpha1.RequestedByAnnotation, "carol")), "alice", "asked for by carol"},
 		"who tries again what somebody else changed is not it": {world(preventSelfApproval, had("net-1", "Failed", "sha256:now", by("carol")), asks("Apply")), "carol", "asked for by alice"},
 		"nor when it changed since":                            {world(preventSelfApproval, changedBy, applied("sha256:old"), done, otherVariables, asks("Apply")), "bob", "asked for by alice"},
 		"who asks for a commit is":                             {world(preventSelfApproval, applied("sha256:old"), done, commit, same, asks("Apply")), "alice", "asked for by alice"},

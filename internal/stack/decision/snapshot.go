@@ -22,8 +22,12 @@ type Snapshot struct {
 	Digest   string
 	Revision string
 	// Commit of the code, when it is from git.
-	Commit  Commit
-	Problem *Problem
+	Commit Commit
+	// Source of the code, when it is from git and was read, and the user who last changed its Repository; empty when
+	// not known.
+	Source              *v1alpha1.GitOrigin
+	RepositoryChangedBy string
+	Problem             *Problem
 	// CodeRead reports that the code was read, and Open names what in it is not known before the engine runs
 	// (closure.Closure): if there is any, the whole repository belongs to the code.
 	CodeRead bool

@@ -51,7 +51,7 @@ func userStateIsDue(w Snapshot) (Decision, bool) {
 		Message: fmt.Sprintf("version %d of the state was written by %s", version, cmp.Or(by, "a user")),
 	}
 	operation := operation(w)
-	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !w.Stack.Spec.PreventSelfApproval && !appliesDrift(w) {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !preventsSelfApproval(w) && !appliesDrift(w) {
 		operation = v1alpha1.OperationPlan
 	}
 	d, _ := startDeploy(w, operation, c)

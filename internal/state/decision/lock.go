@@ -3,6 +3,8 @@ package decision
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
@@ -50,8 +52,23 @@ func AdmitLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStatus, 
 	}
 	if attempt.Phase == v1alpha1.AttemptApply { // what a user does in a shell is no apply of the Stack's inputs
 		next.InputsDigest = w.Run.Spec.InputsDigest
+		recordStack(next, w.Run)
 	}
 	return next, nil
+}
+
+// recordStack records the Stack of a Run that applies, and spec.preventSelfApproval as the Run has it. The apply of a Run
+// that another user approved ends a rule that the Stack no longer has.
+func recordStack(next *v1alpha1.StateStatus, run *v1alpha1.Run) {
+	if stack := metav1.GetControllerOf(run); stack != nil {
+		next.StackUID = stack.UID
+	}
+	switch {
+	case run.Spec.SelfApprovalRemovedBy != "":
+		next.SelfApproval = nil
+	case run.Spec.PreventSelfApproval && next.SelfApproval == nil:
+		next.SelfApproval = &v1alpha1.KeptSelfApproval{}
+	}
 }
 
 // lockable reports whether an engine may lock under that ID. The ID of a deletion means that the bytes are being

@@ -335,3 +335,42 @@ func TestARunWaitsForAUsersLock(t *testing.T) {
 		t.Errorf("the ID of a deletion: %+v, %v", next, err)
 	}
 }
+
+// The lock of an apply records whose State it is, and the rule about self-approval.
+func TestAnApplyRecordsItsStackAndTheRuleAboutSelfApproval(t *testing.T) {
+	rule, removed := &v1alpha1.KeptSelfApproval{}, &v1alpha1.KeptSelfApproval{RemovedBy: "alice"}
+	prevents := func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval = true }
+	ends := func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval, r.Spec.SelfApprovalRemovedBy = true, "alice" }
+	shell := func(r *v1alpha1.Run) {
+		ends(r)
+		r.Status.Attempts[len(r.Status.Attempts)-1].Phase = v1alpha1.AttemptShell
+	}
+	none := func(*v1alpha1.Run) {}
+	for name, test := range map[string]struct {
+		run        func(*v1alpha1.Run)
+		kept, want *v1alpha1.KeptSelfApproval
+		stack      types.UID
+	}{
+		"a Run without the rule":                                     {none, nil, nil, "now"},
+		"a Run with the rule":                                        {prevents, nil, rule, "now"},
+		"one from before the rule was removed from the Stack":        {prevents, removed, removed, "now"},
+		"one from before the Stack had the rule":                     {none, rule, rule, "now"},
+		"one that another user approved, after the rule was removed": {ends, removed, nil, "now"},
+		"a shell": {shell, removed, removed, "before"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := applying()
+			yes := true
+			run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", UID: "now", Controller: &yes}}
+			test.run(run)
+			w := Snapshot{Run: run, Status: v1alpha1.StateStatus{StackUID: "before", SelfApproval: test.kept}}
+			v := AdmitLock(w, me, LockRequest{ID: "a"})
+			if v.Status == nil {
+				t.Fatalf("got %+v", v)
+			}
+			if diff := cmp.Diff(test.want, v.Status.SelfApproval); diff != "" || v.Status.StackUID != test.stack {
+				t.Errorf("Stack %s, -want +got:\n%s", v.Status.StackUID, diff)
+			}
+		})
+	}
+}

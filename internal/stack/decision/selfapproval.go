@@ -1,0 +1,47 @@
+package decision
+
+import (
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// The State keeps the rule of spec.preventSelfApproval, so that neither a change of the Stack nor another Stack over the
+// same State removes it without another user. The same fact decides whether a Stack takes over the State of another one.
+//
+//	the spec has it ──► kept ──► the spec does not have it: kept, with the user who removed it ──► an apply that another user approved ends it
+
+// KeptSelfApproval is the rule that the State is to keep, instead of the one that it keeps; nil for none.
+func KeptSelfApproval(stack *v1alpha1.Stack, kept *v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval {
+	switch {
+	case stack.Spec.PreventSelfApproval:
+		return &v1alpha1.KeptSelfApproval{}
+	case kept != nil && kept.RemovedBy == "":
+		return &v1alpha1.KeptSelfApproval{RemovedBy: changedBy(stack)}
+	}
+	return kept
+}
+
+// keptSelfApproval is the rule that the State keeps from now on; nil for none, and without a State.
+func keptSelfApproval(w Snapshot) *v1alpha1.KeptSelfApproval {
+	if w.State == nil {
+		return nil
+	}
+	return KeptSelfApproval(w.Stack, w.State.Status.SelfApproval)
+}
+
+// preventsSelfApproval reports that the user who causes a Run does not approve it: by the spec, or by the State.
+func preventsSelfApproval(w Snapshot) bool {
+	return w.Stack.Spec.PreventSelfApproval || keptSelfApproval(w) != nil
+}
+
+// takesOverState reports that the last apply of the State was of another Stack of the same name.
+func takesOverState(w Snapshot) bool {
+	return w.State != nil && w.State.Status.StackUID != "" && w.State.Status.StackUID != w.Stack.UID
+}
+
+// setApprovalRules sets what a Run keeps of the rules for its approval, whatever becomes of the Stack.
+func setApprovalRules(w Snapshot, spec *v1alpha1.RunSpec) {
+	spec.PreventSelfApproval, spec.TakesOverState = preventsSelfApproval(w), takesOverState(w)
+	if kept := keptSelfApproval(w); kept != nil {
+		spec.SelfApprovalRemovedBy = kept.RemovedBy
+	}
+}
