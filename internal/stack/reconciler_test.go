@@ -62,6 +62,10 @@ func (e *ended) Promote(context.Context, client.ObjectKey) error { return nil }
 
 func (e *ended) Orphan(context.Context, client.ObjectKey) error { return nil }
 
+func (e *ended) KeepSelfApproval(context.Context, client.ObjectKey, func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval) error {
+	return nil
+}
+
 // A room is a Stack's reconciler on a real API server; nothing calls it but the test.
 type testEnv struct {
 	apiserver.Room

@@ -234,3 +234,29 @@ func TestTheVariablesThatTheStateNamesStay(t *testing.T) {
 	_, err := w.store.KeptInputs(t.Context(), w.key, "sha256:later")
 	rejectFollow(t, err, decision.Missing)
 }
+
+// The rule about self-approval is decided on the State as it is. A State that does not exist is not created for it.
+func TestTheRuleAboutSelfApprovalIsKept(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	removed := func(kept *v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval {
+		if kept == nil {
+			return nil
+		}
+		return &v1alpha1.KeptSelfApproval{RemovedBy: "alice"}
+	}
+	set := func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval { return &v1alpha1.KeptSelfApproval{} }
+	must(t, w.store.KeepSelfApproval(t.Context(), w.key, set))
+	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
+		t.Fatalf("a State was created: %v", err)
+	}
+	w.lock(w.attempt(), "a")
+	must(t, w.store.KeepSelfApproval(t.Context(), w.key, removed))
+	if kept := w.status().SelfApproval; kept != nil {
+		t.Errorf("%+v", kept)
+	}
+	must(t, w.store.KeepSelfApproval(t.Context(), w.key, set))
+	must(t, w.store.KeepSelfApproval(t.Context(), w.key, removed))
+	if kept := w.status().SelfApproval; kept == nil || kept.RemovedBy != "alice" || w.status().Lock == nil {
+		t.Errorf("%+v", w.status())
+	}
+}
