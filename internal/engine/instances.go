@@ -48,7 +48,7 @@ func (s *Instances) Managed() int {
 var errEncrypted = &Rejection{Reason: "the engine encrypts the state"}
 
 // mostValues is how many values a state may have for it to be looked into: each takes memory, however short it is.
-const mostValues = 8_000_000
+const mostValues = 2_000_000
 
 var errMany = &Rejection{Reason: fmt.Sprintf("it has more than %d values", mostValues)}
 

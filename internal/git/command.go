@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// mostOutput is what git may print in one go: the listing of a tree of a million files.
-	mostOutput = 256 << 20
+	// mostOutput is what git may print in one go: the refs of a repository with 300,000 branches and tags.
+	mostOutput = 32 << 20
 	// mostErrors is what is kept of git's errors.
 	mostErrors = 64 << 10
 	// patience is how long git may take to clean up after a signal to stop.
@@ -63,6 +63,8 @@ type command struct {
 	// settings and env beside those that all calls have.
 	settings []setting
 	env      []string
+	// most is how many bytes it may print; 0 is mostOutput.
+	most int
 }
 
 // environment is all that git gets. Of our own it has only where programs are and how the network is reached.
@@ -109,7 +111,8 @@ func (e *gitError) Unwrap() error { return e.err }
 // run calls git and returns what it printed. That it failed is a *gitError, that ctx was over stopped's error.
 func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 	cmd := m.git(ctx, c)
-	out, said := &bounded{limit: mostOutput}, &bounded{limit: mostErrors, drop: true}
+	most := cmp.Or(c.most, mostOutput)
+	out, said := &bounded{limit: most}, &bounded{limit: mostErrors, drop: true}
 	cmd.Stdout, cmd.Stderr = out, said
 	err := cmd.Run()
 	if err != nil && cmd.Process != nil {
@@ -124,7 +127,7 @@ func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, fmt.Errorf("there is no git on this machine: %w", err)
 	case out.over:
-		return nil, fail(ErrTooLarge, "git %s prints more than %d MiB", c.args[0], mostOutput>>20)
+		return nil, fail(ErrTooLarge, "git %s prints more than %d MiB", c.args[0], most>>20)
 	}
 	return nil, &gitError{err, said.kept.String()}
 }

@@ -46,6 +46,15 @@ func TestAFileInLFSIsInTheArchiveWithItsContent(t *testing.T) {
 	}
 }
 
+func TestAnAnswerOfAnLFSServerHasALimitedNumberOfValues(t *testing.T) {
+	t.Parallel()
+	if objects, err := parseAnswer([]byte(`{"objects":[` + strings.Repeat(`{"oid":"a","size":1},`, mostBatch-1) + `{}]}`)); err != nil || len(objects) != mostBatch {
+		t.Errorf("%d objects, %v", len(objects), err)
+	}
+	_, err := parseAnswer([]byte(`{"objects":[` + strings.Repeat("{},", 1<<20) + `{}]}`))
+	fails(t, err, ErrContent, "more than 20000 values for 100 files")
+}
+
 func TestWithoutTheOptionAPointerStaysAPointer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Options{})

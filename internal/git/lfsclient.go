@@ -11,9 +11,14 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"cairn.dev/cairn/internal/jsonsize"
 )
 
 const lfsType = "application/vnd.git-lfs+json"
+
+// mostAnswered is how many values the answer for mostBatch files may have: each value takes memory, however short it is.
+const mostAnswered = 20_000
 
 // lfsClient speaks LFS's batch API.
 type lfsClient struct {
@@ -89,8 +94,17 @@ func (c *lfsClient) ask(ctx context.Context, pointers []pointer) ([]lfsObject, e
 	if err != nil {
 		return nil, err
 	}
+	return parseAnswer(data)
+}
+
+// parseAnswer reads the answer for a batch.
+func parseAnswer(data []byte) ([]lfsObject, error) {
 	var found struct {
 		Objects []lfsObject `json:"objects"`
+	}
+	if jsonsize.HasMoreValues(data, mostAnswered) {
+		return nil, fail(ErrContent, "the LFS server answers with more than %d values for %d files: correct the server, or "+
+			"set spec.lfs of the Repository to false", mostAnswered, mostBatch)
 	}
 	if err := json.Unmarshal(data, &found); err != nil {
 		return nil, fmt.Errorf("its answer cannot be read: %w", err)

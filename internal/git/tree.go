@@ -41,7 +41,10 @@ func (e Entry) Name() string { return path.Base(e.Path) }
 
 // mostEntries is how many files and directories a commit may have. A few objects in git can name many more: a
 // directory that has another one ten times, which has a third one ten times.
-const mostEntries = 1_000_000
+const mostEntries = 250_000
+
+// mostListing is how many bytes git may print of a commit: paths of 200 bytes on average.
+const mostListing = 64 << 20
 
 // Tree is the whole content of a repository at one commit: names and IDs, no bytes. It never changes.
 type Tree struct {
@@ -58,7 +61,7 @@ type Tree struct {
 const entryWeight = 160
 
 // ParseTree reads what `git ls-tree -r -t -z --full-tree` prints of the tree id. ErrTooLarge when it has more than
-// a million entries.
+// 250,000 entries.
 func ParseTree(id string, listing []byte) (*Tree, error) {
 	return parseTree(id, listing, mostEntries)
 }
@@ -75,7 +78,8 @@ func parseTree(id string, listing []byte, most int) (*Tree, error) {
 			return nil, err
 		}
 		if t.entries[e.Path] = e; t.Len() > most {
-			return nil, fail(ErrTooLarge, "a commit with more than %d files and directories: take a smaller repository", most)
+			return nil, fail(ErrTooLarge, "the commit has more than %d files and directories, which is the limit: use a smaller "+
+				"repository", most)
 		}
 		t.weight += entryWeight + len(line)
 		parent := path.Dir(e.Path)
@@ -144,7 +148,7 @@ func (t *Tree) Len() int { return len(t.entries) - 1 }
 const (
 	// mostTrees is how much memory the trees of all Mirrors take that share them, in bytes. The largest possible
 	// tree fits in: one that is not kept is listed again for each Stack.
-	mostTrees = 320 << 20
+	mostTrees = 128 << 20
 	// mostRoots is how many commits a Mirror remembers the tree of.
 	mostRoots = 1000
 )
@@ -163,7 +167,7 @@ type treeKey struct {
 	root   string
 }
 
-// NewTrees keeps trees of so many bytes; 0 is 320 MiB.
+// NewTrees keeps trees of so many bytes; 0 is 128 MiB.
 func NewTrees(most int) *Trees {
 	return &Trees{kept: weightedlru.New[treeKey, *Tree](cmp.Or(most, mostTrees), weightedlru.EntryOverhead)}
 }
@@ -187,7 +191,7 @@ func (m *Mirror) Tree(ctx context.Context, id string) (*Tree, error) {
 	if !ok {
 		ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
 		defer cancel()
-		listing, err := m.run(ctx, command{args: []string{"ls-tree", "-r", "-t", "-z", "--full-tree", root}})
+		listing, err := m.run(ctx, command{args: []string{"ls-tree", "-r", "-t", "-z", "--full-tree", root}, most: mostListing})
 		if err != nil {
 			// That it is too large, or took too long, is no fault of the mirror.
 			if _, failed := errors.AsType[*gitError](err); failed {

@@ -19,6 +19,20 @@ func TestACommitHasNoMoreFilesThanThereMayBe(t *testing.T) {
 	}
 }
 
+// The paths of a commit are as long as its author likes.
+func TestTheListingOfACommitIsLimited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{})
+	w.commit(map[string]string{strings.Repeat("a", 200) + "/main.tf": "a"})
+	w.fetch()
+	args := []string{"ls-tree", "-r", "-t", "-z", "--full-tree", "HEAD"}
+	if _, err := w.m.run(w.Context(), command{args: args, most: 1000}); err != nil {
+		t.Error(err)
+	}
+	_, err := w.m.run(w.Context(), command{args: args, most: 200})
+	fails(t, err, ErrTooLarge, "git ls-tree prints more than")
+}
+
 // Who writes a repository says how large its trees are, and there may be many repositories.
 func TestTreesTakeSoMuchMemoryInAll(t *testing.T) {
 	t.Parallel()

@@ -80,3 +80,17 @@ type level struct {
 	// lines: an expression ends with its line.
 	lines bool
 }
+
+// copied returns how many bytes the parser copies to join texts: the lexer has a token for each line and escape.
+func copied(tokens hclsyntax.Tokens) int {
+	all, text := 0, 0
+	for _, token := range tokens {
+		if token.Type != hclsyntax.TokenStringLit && token.Type != hclsyntax.TokenQuotedLit {
+			text = 0
+			continue
+		}
+		text += len(token.Bytes)
+		all += text
+	}
+	return all
+}

@@ -24,6 +24,12 @@ const (
 	// text with a token for each byte or two has no purpose other than to use memory: a token takes 104 bytes while the
 	// text is parsed, and up to 200 as a part of the result.
 	MaxTokens = 150_000
+	// maxCopied is how many bytes HCL's parser may copy to join the lines of texts: it copies all lines before for each
+	// further one. A heredoc of 10,000 lines with 200 KB takes that much.
+	maxCopied = 1 << 30
+	// small is the size of a text that cannot reach MaxTokens or maxCopied, so that it needs no lexer before the parser's
+	// own.
+	small = 32 << 10
 )
 
 // ErrNesting is the error of a text that nests too deep to be parsed, or that is not JSON.
@@ -46,10 +52,13 @@ func Parse(text []byte, name string, isJSON bool) (hcl.Body, error) {
 	if isJSON && jsonsize.HasMoreValues(text, MaxTokens) {
 		return nil, &tooLarge{fmt.Sprintf("it has more than %d values, which is the limit", MaxTokens)}
 	}
-	if !isJSON && (len(text) >= MaxTokens || mayNest(text) > maxNesting) {
+	if !isJSON && (len(text) > small || mayNest(text) > maxNesting) {
 		tokens, _ := hclsyntax.LexConfig(text, "", hcl.InitialPos)
 		if len(tokens) > MaxTokens {
 			return nil, &tooLarge{fmt.Sprintf("it has %d tokens, and the limit is %d", len(tokens), MaxTokens)}
+		}
+		if copied(tokens) > maxCopied {
+			return nil, &tooLarge{"it has a text with more lines or escapes than can be parsed"}
 		}
 		if nesting(tokens) > maxNesting {
 			return nil, ErrNesting

@@ -15,12 +15,15 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/jsonsize"
 	"cairn.dev/cairn/internal/userapi"
 )
 
 const (
 	// largest body: a parent and its children, of at most 1.5 MiB each.
 	largest = 8 << 20
+	// mostValues is how many values a body may have: each takes memory, however short it is.
+	mostValues = 250_000
 	// timeout of a request, below metacontroller's own of 10 s.
 	timeout = 8 * time.Second
 	// atOnce is how many requests are worked on; each takes a fraction of a millisecond, and memory some times its body.
@@ -116,6 +119,9 @@ func respond[Request, Answer any](body []byte, apply string, decide func(Request
 	case v1alpha1.ApplyManual, v1alpha1.ApplyAutomatic, v1alpha1.ApplyNever:
 	default:
 		return nil, requestErrorf("apply is %.100q: Manual, Automatic or Never", apply)
+	}
+	if jsonsize.HasMoreValues(body, mostValues) {
+		return nil, requestErrorf("the body has more than %d values, which is the limit", mostValues)
 	}
 	var request Request
 	if err := kjson.Unmarshal(body, &request); err != nil {

@@ -299,3 +299,10 @@ func TestWhatFollowsAPlanIsTheControllersToSay(t *testing.T) {
 		t.Error("apply=automatic was taken")
 	}
 }
+
+func TestABodyHasALimitedNumberOfValues(t *testing.T) {
+	body := []byte(`{"parent":{"spec":[` + strings.Repeat("{},", 1<<20) + `{}]}}`)
+	if _, err := respond(body, "", Composite); err == nil || !strings.Contains(err.Error(), "more than 250000 values") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -2,7 +2,10 @@ package operator
 
 import (
 	"context"
+	"os"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +23,21 @@ func collectEagerly() (restore func()) {
 		debug.SetGCPercent(was)
 	}
 	return func() { debug.SetGCPercent(was) }
+}
+
+// cgroupMemory has the memory limit of the container in cgroup v2: bytes, or "max".
+const cgroupMemory = "/sys/fs/cgroup/memory.max"
+
+// limitMemory sets the memory limit of the Go runtime to four fifths of the container's, so that garbage is collected
+// before the kernel ends the process; the rest is for git and other programs that it starts. GOMEMLIMIT is kept.
+func limitMemory(file string) {
+	text, err := os.ReadFile(file) //nolint:gosec // a constant outside of tests
+	if err != nil || os.Getenv("GOMEMLIMIT") != "" {
+		return // no cgroup v2
+	}
+	if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && limit > 0 {
+		debug.SetMemoryLimit(limit / 5 * 4)
+	}
 }
 
 // memoryReleaser returns memory to the system after a start: reading ten thousand Stacks takes twice the memory that they take in the cache, and Go

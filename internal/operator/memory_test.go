@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"testing"
 	"testing/synctest"
@@ -35,6 +37,36 @@ func TestMemoryIsGivenBackOnceAllIsRead(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestTheRuntimeHasFourFifthsOfTheContainersMemory(t *testing.T) {
+	limit := func() int64 { return debug.SetMemoryLimit(-1) }
+	defer debug.SetMemoryLimit(limit())
+	file := filepath.Join(t.TempDir(), "memory.max")
+	for _, tt := range []struct {
+		name, text, env string
+		want            int64
+	}{
+		{"a limit", "1000000000\n", "", 800_000_000},
+		{"no limit", "max\n", "", 1 << 40},
+		{"no number", "\n", "", 1 << 40},
+		{"a limit in the environment", "1000000000\n", "1TiB", 1 << 40},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("GOMEMLIMIT", tt.env)
+			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			debug.SetMemoryLimit(1 << 40)
+			if limitMemory(file); limit() != tt.want {
+				t.Errorf("the limit is %d", limit())
+			}
+		})
+	}
+	debug.SetMemoryLimit(1 << 40)
+	if limitMemory(file + ".none"); limit() != 1<<40 {
+		t.Errorf("without cgroup v2 the limit is %d", limit())
 	}
 }
 

@@ -137,6 +137,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			return err
 		}
 	}
+	limitMemory(cgroupMemory)
 	asBefore := collectEagerly()
 	defer asBefore()
 	if err := mgr.Add(memoryReleaser{mgr.GetCache(), func() { asBefore(); debug.FreeOSMemory() }}); err != nil {

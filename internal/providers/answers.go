@@ -9,6 +9,8 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+
+	"cairn.dev/cairn/internal/jsonsize"
 )
 
 // listing is the versions of a provider, in the form of a mirror's index.json: engines look at the keys only.
@@ -34,6 +36,18 @@ func (l listing) weight() int {
 	return n
 }
 
+// mostValues is how many values an answer of a registry may have: each takes memory, however short it is. The list of a
+// provider with a thousand versions for fourteen platforms has 60,000.
+const mostValues = 400_000
+
+// decode reads an answer.
+func decode(data []byte, answer any) error {
+	if jsonsize.HasMoreValues(data, mostValues) {
+		return fmt.Errorf("the answer has more than %d values", mostValues)
+	}
+	return json.Unmarshal(data, answer)
+}
+
 // parseVersions reads a registry's list. What has no proper name in it is left out.
 func parseVersions(data []byte) (listing, error) {
 	var answer struct {
@@ -42,7 +56,7 @@ func parseVersions(data []byte) (listing, error) {
 			Platforms []struct{ OS, Arch string }
 		}
 	}
-	if err := json.Unmarshal(data, &answer); err != nil {
+	if err := decode(data, &answer); err != nil {
 		return listing{}, fmt.Errorf("read the list of versions: %w", err)
 	}
 	list := listing{Versions: map[string]offer{}}
@@ -82,7 +96,7 @@ func parseDownload(data []byte, base *url.URL, platform Platform) (location, err
 			} `json:"gpg_public_keys"`
 		} `json:"signing_keys"`
 	}
-	if err := json.Unmarshal(data, &answer); err != nil {
+	if err := decode(data, &answer); err != nil {
 		return location{}, fmt.Errorf("read where an archive is: %w", err)
 	}
 	if (Platform{answer.OS, answer.Arch}) != platform {
@@ -109,7 +123,7 @@ func parseDownload(data []byte, base *url.URL, platform Platform) (location, err
 // parseDiscovery reads where a host has its registry of providers; it was asked at base.
 func parseDiscovery(data []byte, base *url.URL) (*url.URL, error) {
 	var services map[string]json.RawMessage
-	if err := json.Unmarshal(data, &services); err != nil {
+	if err := decode(data, &services); err != nil {
 		return nil, fmt.Errorf("read the services of %s: %w", base.Host, err)
 	}
 	var where string

@@ -48,6 +48,12 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
+func TestAnAnswerOfARegistryHasALimitedNumberOfValues(t *testing.T) {
+	if _, err := parseVersions([]byte(`{"versions":[` + strings.Repeat("{},", 1<<20) + `{}]}`)); err == nil || !strings.Contains(err.Error(), "more than 400000 values") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestARegistryPointsToNoURLOfAnyLength(t *testing.T) {
 	base := &url.URL{Scheme: "https", Host: "registry.example.com"}
 	if _, err := resolve(base, "/"+strings.Repeat("a", longestURL)); err == nil {

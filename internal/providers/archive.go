@@ -171,7 +171,7 @@ const largestContent = 8 << 30
 
 // hashContent returns the hash of what is in a zip, in the form of a lock file: h1:...
 func hashContent(file io.ReaderAt, size int64) (string, error) {
-	content, err := zip.NewReader(file, size)
+	content, err := download.OpenZip(file, size)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/sigverify"
 )
 
@@ -160,7 +161,7 @@ func (r *Releases) unpack(archive *os.File, size int64, m maker, w wanted) (err 
 // unpack writes the one file of that name at the top of a zip archive, of at most limit bytes, and nothing else of it.
 // No name in the archive becomes a path; an archive with a name that leads out is rejected.
 func unpack(archive io.ReaderAt, size int64, name string, limit int64, to io.Writer) error {
-	z, err := zip.NewReader(archive, size)
+	z, err := download.OpenZip(archive, size)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}

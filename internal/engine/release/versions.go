@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-version"
+
+	"cairn.dev/cairn/internal/jsonsize"
 )
 
 // versionPattern is strict, because a version becomes part of addresses and paths.
@@ -104,9 +106,16 @@ func (w wish) nearest(versions []*version.Version) string {
 	return strings.Join(names[begin:min(begin+few, len(names))], ", ")
 }
 
+// mostIndexValues is how many values a list of versions may have: each takes memory, however short it is. HashiCorp's list
+// of Terraform has 30,000.
+const mostIndexValues = 500_000
+
 // parseIndex reads a list of versions in the format of HashiCorp (an object by version), OpenTofu (a list of ids) or
 // GitHub (a list of tags). An entry may be no version.
 func parseIndex(data []byte) ([]string, error) {
+	if jsonsize.HasMoreValues(data, mostIndexValues) {
+		return nil, fmt.Errorf("the list of versions has more than %d values", mostIndexValues)
+	}
 	if trimmed := strings.TrimLeft(string(data[:min(len(data), 512)]), " \t\r\n"); strings.HasPrefix(trimmed, "[") {
 		return parseTags(data)
 	}

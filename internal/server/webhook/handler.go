@@ -25,6 +25,9 @@ const (
 	// small is how much of a body is read before it needs a slot: an unauthenticated client may send it as slowly as headers, of
 	// which there may be as much, and so blocks no other. Few pushes are larger.
 	small = 64 << 10
+	// mostLarge is how many bodies larger than small are read at a time: a client is not authenticated before its body is
+	// read.
+	mostLarge = 4
 	// remembered is how many deliveries, and for how long.
 	remembered    = 10_000
 	rememberedFor = 24 * time.Hour
@@ -52,7 +55,7 @@ type Options struct {
 	Now func() time.Time
 	// Timeout of a request; 0 means 8 s, since Git providers wait for 10.
 	Timeout time.Duration
-	// Concurrent is how many requests are worked on at once, and how many large bodies are read; 0 means 16. Each of these may take
+	// Concurrent is how many requests are worked on at once; 0 means 16. At most 4 of them have a large body, which may take
 	// 25 MiB of memory, and some more.
 	Concurrent int
 }
@@ -104,7 +107,7 @@ func New(o Options) *Handler {
 		mux:     http.NewServeMux(),
 		seen:    newDeliveries(remembered, rememberedFor, o.Now),
 		slots:   make(chan struct{}, cmp.Or(o.Concurrent, 16)),
-		large:   make(chan struct{}, cmp.Or(o.Concurrent, 16)),
+		large:   make(chan struct{}, min(cmp.Or(o.Concurrent, 16), mostLarge)),
 		decoy:   [][]byte{[]byte(rand.Text())},
 	}
 	h.mux.HandleFunc("POST /hooks/{namespace}/{repository}", h.limited)

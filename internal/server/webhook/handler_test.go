@@ -304,6 +304,34 @@ func TestBodiesThatDoNotComeKeepNobodyOut(t *testing.T) {
 	}
 }
 
+// A client is not authenticated before its body is read, so few large bodies are in memory.
+func TestFewLargeBodiesAreReadAtATime(t *testing.T) {
+	h := New(Options{
+		Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
+		RequestFetch: func(context.Context, string, string, gitprovider.Push) error { return nil },
+	})
+	send := func(body io.Reader) int {
+		r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
+		r.Header = gitHub(hookSecret, "push", "1", "")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	var all sync.WaitGroup
+	t.Cleanup(all.Wait)
+	for range mostLarge {
+		body, ends := io.Pipe()
+		t.Cleanup(func() { _ = ends.Close() })
+		all.Go(func() { send(body) })
+		if _, err := ends.Write(make([]byte, small+1)); err != nil { // which waits until it is read
+			t.Fatal(err)
+		}
+	}
+	if code := send(strings.NewReader(strings.Repeat(" ", small+1))); code != http.StatusTooManyRequests {
+		t.Errorf("one more is answered %d", code)
+	}
+}
+
 func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	in := newInstall(t, Options{Timeout: 50 * time.Millisecond, Concurrent: 1})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(in.url, "http://"))

@@ -1,0 +1,66 @@
+package attacks
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the IDs of git
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cairn.dev/cairn/internal/git"
+)
+
+// repository is the content of a commit, by path. "-> x" is a symlink to x.
+type repository map[string]string
+
+// blobs are the files of a commit, by ID.
+type blobs map[string]string
+
+// Blob returns a file.
+func (b blobs) Blob(_ context.Context, id string, limit int64) ([]byte, error) {
+	text, ok := b[id]
+	if size := int64(len(text)); size > limit {
+		return nil, &git.SizeError{ID: id, Size: size, Limit: limit}
+	}
+	if !ok {
+		return nil, fmt.Errorf("no blob %s", id)
+	}
+	return []byte(text), nil
+}
+
+// commit returns the tree that git lists, and the files.
+func (r repository) commit() (*git.Tree, blobs, error) {
+	files, entries := blobs{}, map[string]string{}
+	for name, text := range r {
+		mode := "100644"
+		if target, ok := strings.CutPrefix(text, "-> "); ok {
+			mode, text = "120000", target
+		}
+		id := digest(text)
+		files[id], entries[name] = text, mode+" blob "+id
+		for dir := parent(name); dir != ""; dir = parent(dir) {
+			entries[dir] = "040000 tree " + digest("tree "+dir)
+		}
+	}
+	var listing, all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		fmt.Fprintf(&listing, "%s\t%s\x00", entries[name], name)
+		fmt.Fprintf(&all, "%s %s\n", entries[name], name)
+	}
+	tree, err := git.ParseTree(digest(all.String()), []byte(listing.String()))
+	return tree, files, err
+}
+
+func digest(text string) string {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // the IDs of git
+	return hex.EncodeToString(sum[:])
+}
+
+func parent(name string) string {
+	if at := strings.LastIndexByte(name, '/'); at >= 0 {
+		return name[:at]
+	}
+	return ""
+}

@@ -1,0 +1,103 @@
+package attacks
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/gitprovider"
+	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/state/document"
+)
+
+func TestAWebhookHasAMillionCommits(t *testing.T) {
+	const largest = 25 << 20
+	body := []byte(`{"ref":"refs/heads/main","commits":[` + strings.Repeat("{},", (largest-100)/3) + `{}]}`)
+	secret := []byte("secret")
+	sum := hmac.New(sha256.New, secret)
+	sum.Write(body)
+	h := http.Header{}
+	h.Set("X-GitHub-Event", "push")
+	h.Set("X-GitHub-Delivery", "1")
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(sum.Sum(nil)))
+	takesAtMost(t, mib(16), func() {
+		if push, err := gitprovider.Verify(h, body, [][]byte{secret}, time.Now()); err != nil || push.Ref != "refs/heads/main" {
+			t.Errorf("%+v, %v", push, err)
+		}
+	})
+}
+
+func TestAPlanHasMillionsOfValues(t *testing.T) {
+	for name, text := range map[string]string{
+		"resources":         `{"format_version":"1.2","resource_changes":[` + repeat("{},") + `{}]}`,
+		"values of changes": `{"format_version":"1.2","resource_changes":[{"mode":"managed","change":{"actions":["create"],"after":[` + repeat("{},") + `{}]}}]}`,
+		"configuration":     `{"format_version":"1.2","configuration":[` + repeat("{},") + `{}]}`,
+		"outputs":           `{"format_version":"1.2","output_changes":{` + repeat(`"":{},`) + `"":{}}}`,
+		"actions":           `{"format_version":"1.2","resource_changes":[{"mode":"managed","change":{"actions":[` + repeat(`"",`) + `"create"]}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			takesAtMost(t, 8*runnerapi.LargestPlanJSON, func() {
+				_, _ = plan.ParseWithin([]byte(text), runnerapi.LargestPlanJSON) // some are too large, and some are no plan
+			})
+		})
+	}
+}
+
+// repeat is a text nearly as long as a plan may be.
+func repeat(part string) string {
+	return strings.Repeat(part, (runnerapi.LargestPlanJSON-200)/len(part))
+}
+
+// A state may have 256 MiB, a quarter is tested: the memory grows with the text.
+func TestAStateHasMillionsOfValues(t *testing.T) {
+	const size = document.MaxSize / 4
+	head := `{"version":4,"serial":1,"lineage":"a","terraform_version":"1.9.0",`
+	for name, text := range map[string]string{
+		"resources": head + `"resources":[` + strings.Repeat("{},", size/3) + `{}]}`,
+		"outputs":   head + `"outputs":{` + strings.Repeat(`"":{},`, size/6) + `"":{}}}`,
+		"values":    head + `"a":[` + strings.Repeat("1,", size/2) + `1]}`,
+	} {
+		t.Run("parsed when it is written: "+name, func(t *testing.T) {
+			data := []byte(text)
+			takesAtMost(t, size, func() { _, _ = document.Parse(data) })
+		})
+		t.Run("read for its resources: "+name, func(t *testing.T) {
+			data := []byte(text)
+			takesAtMost(t, mib(64), func() {
+				var rejected *engine.Rejection
+				if _, err := engine.ReadInstances(data); !errors.As(err, &rejected) && name != "outputs" {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestTheArchiveOfAProviderListsAMillionFiles(t *testing.T) {
+	var data bytes.Buffer
+	w := zip.NewWriter(&data)
+	for range 200_000 {
+		if _, err := w.CreateHeader(&zip.FileHeader{Name: "a", Method: zip.Store}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	takesAtMost(t, mib(24), func() {
+		if _, err := download.OpenZip(bytes.NewReader(data.Bytes()), int64(data.Len())); !errors.Is(err, download.ErrDirectory) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
