@@ -82,11 +82,11 @@ type RepositorySpec struct {
 	// +optional
 	Credentials *SecretSource `json:"credentials,omitempty"`
 
-	// Webhook is a Secret whose values are webhook secrets, and enables the webhook of the Git provider at
-	// /hooks/<namespace>/<name>. Cairn accepts a request that is signed with any value, so secrets can be
-	// rotated. If unset, Cairn rejects webhooks of this Repository. Example: {secret: {name: infra-webhook}}.
+	// Webhook is a Secret with the signing secret of webhooks, and enables the webhook of the Git provider at
+	// /hooks/<namespace>/<name>. If unset, Cairn rejects webhooks of this Repository. Example: {secret: {name:
+	// infra-webhook}, keys: [token]}.
 	// +optional
-	Webhook *SecretSource `json:"webhook,omitempty"`
+	Webhook *WebhookSource `json:"webhook,omitempty"`
 
 	// AllowedNamespaces lists other namespaces whose Stacks can use this Repository. "*" allows all
 	// namespaces. At most 200. Default: empty, only Stacks in the namespace of the Repository can use it.
@@ -123,6 +123,21 @@ type RepositorySpec struct {
 type SecretSource struct {
 	// Secret is a Secret in the same namespace.
 	Secret ObjectRef `json:"secret"`
+}
+
+// WebhookSource references the signing secrets of webhooks.
+type WebhookSource struct {
+	// Secret is a Secret in the same namespace.
+	Secret ObjectRef `json:"secret"`
+	// Keys are the keys of the Secret whose values are signing secrets. Cairn accepts a request that is signed
+	// with any of them, so secrets can be rotated. No other value of the Secret signs. At most 10. If unset,
+	// the Secret must have one key. Example: [token].
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	Keys []string `json:"keys,omitempty"`
 }
 
 // RepositoryLimits are the concurrency limits of the Stacks of a Repository.

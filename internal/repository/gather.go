@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -62,19 +61,21 @@ func (r *Reconciler) gather(ctx context.Context, repo *v1alpha1.Repository) (Sna
 	return w, auth, err
 }
 
-// gatherHook looks whether there is what webhooks are signed with. What it is, the server reads when one comes.
+// gatherHook checks the signing secrets of webhooks. The server reads them again for each webhook.
 func (r *Reconciler) gatherHook(ctx context.Context, w *Snapshot) error {
 	hook := w.Repository.Spec.Webhook
 	if hook == nil {
 		return nil
 	}
-	secret := &metav1.PartialObjectMetadata{}
-	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	secret := &corev1.Secret{}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: hook.Secret.Name}, secret)
 	if apierrors.IsNotFound(err) {
 		w.WebhookProblem = fmt.Sprintf("webhooks are denied: Secret %s was not found: create it, or correct "+
 			"spec.webhook", hook.Secret.Name)
 		return nil
+	}
+	if err == nil {
+		_, w.WebhookProblem = WebhookSecrets(hook, secret.Data)
 	}
 	return err
 }

@@ -310,7 +310,7 @@ func (r *room) untilAsked(remote *gitserver.Repo) {
 func TestASecretForWebhooksThatIsNotThere(t *testing.T) {
 	r := enter(t)
 	repo := r.declare(r.remote("infra"), func(repo *v1alpha1.Repository) {
-		repo.Spec.Webhook = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}
+		repo.Spec.Webhook = &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}, Keys: []string{"token"}}
 	})
 	says := func() string {
 		return apimeta.FindStatusCondition(repo.Status.Conditions, v1alpha1.ConditionReady).Message
@@ -324,8 +324,14 @@ func TestASecretForWebhooksThatIsNotThere(t *testing.T) {
 		t.Errorf("the Secret is news to those that have %q", got)
 	}
 
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "hook"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "hook"}, StringData: map[string]string{"other": "a"}}
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), secret))
+	r.settle(repo)
+	if !strings.Contains(says(), "webhooks signed with key token are denied") {
+		t.Errorf("without the key it says %q", says())
+	}
+	secret.StringData = map[string]string{"token": "b"}
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), secret))
 	r.settle(repo)
 	if strings.Contains(says(), "hook") {
 		t.Errorf("once it is there it says %q", says())

@@ -74,7 +74,7 @@ allowedNamespaces: [SPACE]
 limits: {runs: 5}
 engine: {name: OpenTofu, version: ">= 1.6"}
 credentials: {secret: {name: given}}
-webhook: {secret: {name: given}}
+webhook: {secret: {name: given}, keys: [token]}
 `},
 	// A Run that waits for an approval: people may change nothing else in it.
 	{"Run", `

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -40,8 +38,7 @@ func (r Repositories) Handler() *Handler {
 	return New(Options{Secrets: r.secrets, RequestFetch: r.requestFetch, Record: r.Record, Log: r.Log})
 }
 
-// secrets are those that a Git provider may sign the webhooks of a Repository with: every value of the Secret that it names.
-// ErrUnknown when it names none.
+// secrets are those that a Git provider may sign the webhooks of a Repository with. ErrUnknown when it names no Secret that exists.
 func (r Repositories) secrets(ctx context.Context, namespace, name string) ([][]byte, error) {
 	repo := &v1alpha1.Repository{}
 	err := r.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, repo)
@@ -56,11 +53,11 @@ func (r Repositories) secrets(ctx context.Context, namespace, name string) ([][]
 	if apierrors.IsNotFound(err) {
 		return nil, ErrUnknown
 	}
-	var secrets [][]byte
-	for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
-		secrets = append(secrets, secret.Data[key])
+	if err != nil {
+		return nil, err
 	}
-	return secrets, err
+	secrets, _ := repository.WebhookSecrets(repo.Spec.Webhook, secret.Data) // the Repository reports a problem
+	return secrets, nil
 }
 
 // requestFetch requests a fetch as a user can. The contents of the push are not trusted: the fetch reads the remote.

@@ -62,7 +62,7 @@ func newHooks(t *testing.T) *hooks {
 	h.url = served.URL
 	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "webhook"},
-		StringData: map[string]string{"old": "the-old-secret", "new": "the-new-secret"},
+		StringData: map[string]string{"old": "the-old-secret", "new": "the-new-secret", "password": "known-to-more-users"},
 	}))
 	h.repo = h.repository("infra", "webhook")
 	return h
@@ -76,7 +76,7 @@ func (h *hooks) repository(name, secret string) *v1alpha1.Repository {
 		Spec:       v1alpha1.RepositorySpec{URL: "https://git.example.com/infra.git"},
 	}
 	if secret != "" {
-		repo.Spec.Webhook = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: secret}}
+		repo.Spec.Webhook = &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: secret}, Keys: []string{"old", "new"}}
 	}
 	h.Make(repo)
 	return repo
@@ -144,7 +144,7 @@ func TestWebhooksThatAskForNothing(t *testing.T) {
 	h.repository("without", "")
 	h.repository("lost", "no-such-secret")
 	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "hollow"}, StringData: map[string]string{"secret": ""},
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "hollow"}, StringData: map[string]string{"old": "", "new": ""},
 	}))
 	h.repository("hollow", "hollow")
 	elsewhere := newHooks(t) // the same names in another namespace
@@ -154,18 +154,19 @@ func TestWebhooksThatAskForNothing(t *testing.T) {
 		path, secret, event string
 		want                int
 	}{
-		"one that is not signed":                         {"/hooks/" + h.Namespace + "/infra", unsigned, "push", 401},
-		"one that is signed with another secret":         {"/hooks/" + h.Namespace + "/infra", "guess", "push", 401},
-		"one signed with nothing":                        {"/hooks/" + h.Namespace + "/hollow", "", "push", 401},
-		"one to a Repository that wants none":            {"/hooks/" + h.Namespace + "/without", "the-old-secret", "push", 401},
-		"one to a Repository whose Secret is not there":  {"/hooks/" + h.Namespace + "/lost", "the-old-secret", "push", 401},
-		"one to a Repository that is not there":          {"/hooks/" + h.Namespace + "/none", "the-old-secret", "push", 401},
-		"one to a Repository of another namespace":       {"/hooks/" + elsewhere.Namespace + "/infra", "the-old-secret", "push", 401},
-		"one to names that can be none":                  {"/hooks/%2e%2e/%00", "the-old-secret", "push", 401},
-		"a ping that is signed":                          {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "ping", 200},
-		"a signed event that is no push":                 {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issues", 200},
-		"one to another path":                            {"/hook/" + h.Namespace + "/infra", "the-old-secret", "push", 404},
-		"one with the path of a Repository and one more": {"/hooks/" + h.Namespace + "/infra/more", "the-old-secret", "push", 404},
+		"one that is not signed":                              {"/hooks/" + h.Namespace + "/infra", unsigned, "push", 401},
+		"one that is signed with another secret":              {"/hooks/" + h.Namespace + "/infra", "guess", "push", 401},
+		"one that is signed with another value of the Secret": {"/hooks/" + h.Namespace + "/infra", "known-to-more-users", "push", 401},
+		"one signed with nothing":                             {"/hooks/" + h.Namespace + "/hollow", "", "push", 401},
+		"one to a Repository that wants none":                 {"/hooks/" + h.Namespace + "/without", "the-old-secret", "push", 401},
+		"one to a Repository whose Secret is not there":       {"/hooks/" + h.Namespace + "/lost", "the-old-secret", "push", 401},
+		"one to a Repository that is not there":               {"/hooks/" + h.Namespace + "/none", "the-old-secret", "push", 401},
+		"one to a Repository of another namespace":            {"/hooks/" + elsewhere.Namespace + "/infra", "the-old-secret", "push", 401},
+		"one to names that can be none":                       {"/hooks/%2e%2e/%00", "the-old-secret", "push", 401},
+		"a ping that is signed":                               {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "ping", 200},
+		"a signed event that is no push":                      {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issues", 200},
+		"one to another path":                                 {"/hook/" + h.Namespace + "/infra", "the-old-secret", "push", 404},
+		"one with the path of a Repository and one more":      {"/hooks/" + h.Namespace + "/infra/more", "the-old-secret", "push", 404},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := h.push(tt.path, tt.secret, tt.event, name); got != tt.want {
