@@ -364,12 +364,12 @@ func TestAnApplyRecordsItsStackAndTheRuleAboutSelfApproval(t *testing.T) {
 			run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", UID: "now", Controller: &yes}}
 			test.run(run)
 			w := Snapshot{Run: run, Status: v1alpha1.StateStatus{StackUID: "before", SelfApproval: test.kept}}
-			v := AdmitLock(w, me, LockRequest{ID: "a"})
-			if v.Status == nil {
-				t.Fatalf("got %+v", v)
+			status, err := AdmitLock(w, me, LockRequest{ID: "a"})
+			if status == nil || err != nil {
+				t.Fatalf("got %+v, %v", status, err)
 			}
-			if diff := cmp.Diff(test.want, v.Status.SelfApproval); diff != "" || v.Status.StackUID != test.stack {
-				t.Errorf("Stack %s, -want +got:\n%s", v.Status.StackUID, diff)
+			if diff := cmp.Diff(test.want, status.SelfApproval); diff != "" || status.StackUID != test.stack {
+				t.Errorf("Stack %s, -want +got:\n%s", status.StackUID, diff)
 			}
 		})
 	}
