@@ -41,7 +41,7 @@ func BenchmarkPush(b *testing.B) {
 	must(b, c.Create(b.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hook"}, StringData: map[string]string{"token": "secret"}}))
 	must(b, c.Create(b.Context(), &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "infra"},
-		Spec:       v1alpha1.RepositorySpec{URL: server.URL + origin.Path(), Ref: "main", Webhook: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}},
+		Spec:       v1alpha1.RepositorySpec{URL: server.URL + origin.Path(), Ref: "main", Webhook: &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}},
 	}))
 	var first *v1alpha1.Stack
 	for i := range others {

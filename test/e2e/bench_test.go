@@ -132,7 +132,7 @@ func (m *meter) repository(b *testing.B) {
 	must(b, m.Create(b.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "hook"}, StringData: map[string]string{"token": "secret"}}))
 	must(b, m.Create(b.Context(), &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "infra"},
-		Spec:       v1alpha1.RepositorySpec{URL: server.URL + m.origin.Path(), Ref: "main", Webhook: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}},
+		Spec:       v1alpha1.RepositorySpec{URL: server.URL + m.origin.Path(), Ref: "main", Webhook: &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}},
 	}))
 	for i := range fleet {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name(i)}}

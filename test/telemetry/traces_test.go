@@ -175,7 +175,7 @@ func TestAPushIsOneTraceFromTheWebhookToTheStepsOfTheEngine(t *testing.T) {
 	must(t, cluster.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "traced"}}))
 	must(t, cluster.Create(ctx, &corev1.Secret{ObjectMeta: meta("hook"), StringData: map[string]string{"token": "canary"}}))
 	must(t, cluster.Create(ctx, &v1alpha1.Repository{ObjectMeta: meta("infra"), Spec: v1alpha1.RepositorySpec{
-		URL: server.URL + origin.Path(), Webhook: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "hook"}},
+		URL: server.URL + origin.Path(), Webhook: &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}},
 	}}))
 	stack := &v1alpha1.Stack{ObjectMeta: meta("net"), Spec: v1alpha1.StackSpec{
 		Apply:  v1alpha1.ApplyAutomatic,

@@ -125,11 +125,17 @@ export interface components {
                  */
                 url: string;
                 /**
-                 * @description Webhook is a Secret whose values are webhook secrets, and enables the webhook of the Git provider at
-                 *     /hooks/<namespace>/<name>. Cairn accepts a request that is signed with any value, so secrets can be
-                 *     rotated. If unset, Cairn rejects webhooks of this Repository. Example: {secret: {name: infra-webhook}}.
+                 * @description Webhook is a Secret with the signing secret of webhooks, and enables the webhook of the Git provider at
+                 *     /hooks/<namespace>/<name>. If unset, Cairn rejects webhooks of this Repository. Example: {secret: {name:
+                 *     infra-webhook}, keys: [token]}.
                  */
                 webhook?: {
+                    /**
+                     * @description Keys are the keys of the Secret whose values are signing secrets. Cairn accepts a request that is signed
+                     *     with any of them, so secrets can be rotated. No other value of the Secret signs. At most 10. If unset,
+                     *     the Secret must have one key. Example: [token].
+                     */
+                    keys?: string[];
                     /** @description Secret is a Secret in the same namespace. */
                     secret: {
                         /** @description Name is the name of the object. */
@@ -277,7 +283,7 @@ export interface components {
                 cause: {
                     /**
                      * @description By is the user who caused the Run: the author of the commit, the user who requested the Run or who
-                     *     changed the Stack. Unset if Cairn does not know the user. Example: alice@example.com.
+                     *     changed the Stack or its Repository. Unset if Cairn does not know the user. Example: alice@example.com.
                      */
                     by?: string;
                     /** @description Message describes the cause. Example: "Secret fleet-tfvars changed". */
@@ -301,8 +307,9 @@ export interface components {
                  */
                 operation: "Apply" | "Plan" | "Destroy" | "Shell";
                 /**
-                 * @description PreventSelfApproval rejects an approval by the user in cause.by. It is spec.preventSelfApproval of the
-                 *     Stack at the time when the Run was created. Default: false. Example: true.
+                 * @description PreventSelfApproval rejects an approval by the user in cause.by. It is true if spec.preventSelfApproval
+                 *     of the Stack was true at the time when the Run was created, or if the State keeps that rule. Default:
+                 *     false. Example: true.
                  */
                 preventSelfApproval?: boolean;
                 /**
@@ -322,11 +329,45 @@ export interface components {
                 };
                 /** @description Revision is the revision of the source, for display. Example: main@sha1:1f3c.... */
                 revision?: string;
+                /**
+                 * @description SelfApprovalRemovedBy is the user who removed spec.preventSelfApproval from the Stack, or created the
+                 *     Stack again without it. An approval by this user is rejected too. The apply of the plan ends the rule.
+                 *     Unset if the Stack has the rule, or no rule applies. Example: alice@example.com.
+                 */
+                selfApprovalRemovedBy?: string;
+                /**
+                 * @description Source is the source of the code at the time when the Run was created. Unset if the code is not from
+                 *     git.
+                 */
+                source?: {
+                    /** @description DefaultRef is spec.ref of the Repository. Unset if ref is set. Example: main. */
+                    defaultRef?: string;
+                    /**
+                     * @description Engine is spec.engine of the Repository as text. Unset if the Repository sets nothing. Example: Terraform
+                     *     ~> 1.9.
+                     */
+                    engine?: string;
+                    /** @description LFS is spec.lfs of the Repository. Default: false. */
+                    lfs?: boolean;
+                    /** @description Ref is spec.source.git.ref of the Stack. Unset if the Repository decides. Example: main. */
+                    ref?: string;
+                    /** @description Repository is the namespace and name of the Repository. Example: shop/infra. */
+                    repository: string;
+                    /** @description Submodules is spec.submodules of the Repository. Default: false. */
+                    submodules?: boolean;
+                    /** @description URL is spec.url of the Repository, as the code was fetched. Example: https://git.example.com/acme/infra.git. */
+                    url: string;
+                };
                 /** @description Stack is the Stack of the Run, in the same namespace. */
                 stack: {
                     /** @description Name is the name of the object. */
                     name: string;
                 };
+                /**
+                 * @description TakesOverState is true if the last apply of the State was of an earlier Stack with the same name. The
+                 *     plan then requires an approval even if spec.apply of the Stack is Automatic. Default: false.
+                 */
+                takesOverState?: boolean;
             };
             /**
              * @description Status reports the progress of the Run. Its only condition is Reconciling until an operator reconciles
@@ -370,7 +411,7 @@ export interface components {
                          *     same reason. Example: BackendInCode.
                          * @enum {string}
                          */
-                        reason?: "BackendInCode" | "ImagePullFailed" | "Interrupted" | "PodTerminated" | "PodVanished";
+                        reason?: "BackendInCode" | "ImagePullFailed" | "Interrupted" | "PlanMismatch" | "PodTerminated" | "PodVanished";
                     };
                     /**
                      * Format: date-time
@@ -607,6 +648,13 @@ export interface components {
                         /** @description Reason is why Cairn could not import the resource into the state. */
                         reason: string;
                     }[];
+                    /**
+                     * @description Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
+                     *     other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
+                     *     can change them. Policies deny such a plan, and it waits for an approval if spec.requireApprovalFor of the
+                     *     Stack lists any change. Unset otherwise.
+                     */
+                    unverified?: string;
                     /**
                      * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
                      *     plan. Unset for other engines.
@@ -1057,7 +1105,8 @@ export interface components {
                  * @description PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the
                  *     Run, changed the Stack or wrote the commit. It requires an approval for every plan with changes, even if
                  *     apply is Automatic. If no user caused the change, as with drift or a changed Secret, any user with the
-                 *     verb approve can approve. Default: false. Example: true.
+                 *     verb approve can approve. The State keeps the rule when a user removes it, until another user approves a
+                 *     plan that is then applied. Default: false. Example: true.
                  */
                 preventSelfApproval?: boolean;
                 /**
@@ -1563,7 +1612,7 @@ export interface components {
                     cause: {
                         /**
                          * @description By is the user who caused the Run: the author of the commit, the user who requested the Run or who
-                         *     changed the Stack. Unset if Cairn does not know the user. Example: alice@example.com.
+                         *     changed the Stack or its Repository. Unset if Cairn does not know the user. Example: alice@example.com.
                          */
                         by?: string;
                         /** @description Message describes the cause. Example: "Secret fleet-tfvars changed". */
@@ -1687,6 +1736,13 @@ export interface components {
                                 /** @description Reason is why Cairn could not import the resource into the state. */
                                 reason: string;
                             }[];
+                            /**
+                             * @description Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
+                             *     other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
+                             *     can change them. Policies deny such a plan, and it waits for an approval if spec.requireApprovalFor of the
+                             *     Stack lists any change. Unset otherwise.
+                             */
+                            unverified?: string;
                             /**
                              * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
                              *     plan. Unset for other engines.
@@ -1856,6 +1912,29 @@ export interface components {
                  *     has the newest commit. Example: main@sha1:1f3c....
                  */
                 revision?: string;
+                /**
+                 * @description Source is the source of the code of the last apply, or the first one that was read. While the source is
+                 *     another one, a Run is caused by the user who changed it. Unset if the code is not from git.
+                 */
+                source?: {
+                    /** @description DefaultRef is spec.ref of the Repository. Unset if ref is set. Example: main. */
+                    defaultRef?: string;
+                    /**
+                     * @description Engine is spec.engine of the Repository as text. Unset if the Repository sets nothing. Example: Terraform
+                     *     ~> 1.9.
+                     */
+                    engine?: string;
+                    /** @description LFS is spec.lfs of the Repository. Default: false. */
+                    lfs?: boolean;
+                    /** @description Ref is spec.source.git.ref of the Stack. Unset if the Repository decides. Example: main. */
+                    ref?: string;
+                    /** @description Repository is the namespace and name of the Repository. Example: shop/infra. */
+                    repository: string;
+                    /** @description Submodules is spec.submodules of the Repository. Default: false. */
+                    submodules?: boolean;
+                    /** @description URL is spec.url of the Repository, as the code was fetched. Example: https://git.example.com/acme/infra.git. */
+                    url: string;
+                };
                 /**
                  * @description Units are the Terragrunt units that the code of this Stack depends on. The Stacks of these units are
                  *     dependencies, as in spec.dependsOn.
@@ -2033,6 +2112,18 @@ export interface components {
                  */
                 resources?: number;
                 /**
+                 * @description SelfApproval keeps spec.preventSelfApproval of the Stack. It remains when a user removes the rule from
+                 *     the Stack, or deletes the Stack and creates it again, until an apply that another user approved. Unset
+                 *     if the rule does not apply.
+                 */
+                selfApproval?: {
+                    /**
+                     * @description RemovedBy is the user who removed the rule from the Stack, or created the Stack without it. Unset while
+                     *     the Stack has the rule. Example: alice@example.com.
+                     */
+                    removedBy?: string;
+                };
+                /**
                  * Format: int64
                  * @description Serial is the serial of the current version, as the engine sets it.
                  */
@@ -2044,6 +2135,11 @@ export interface components {
                  * @description Size is the size of the current version in bytes, before compression.
                  */
                 size?: number;
+                /**
+                 * @description StackUID is the UID of the Stack of the last apply that started. The first apply of another Stack with
+                 *     the same name requires an approval.
+                 */
+                stackUID?: string;
                 /**
                  * @description UpdatedBy is the name of the Run that wrote the current version. Unset if a user wrote it: versions has
                  *     the name of the user. Example: net-7.
