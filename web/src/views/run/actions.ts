@@ -10,11 +10,16 @@ const finished = ['Succeeded', 'Failed', 'Canceled', 'Superseded']
 export const phaseOf = (run: RunObject): string => run.status?.phase ?? 'Queued'
 export const isFinished = (run: RunObject): boolean => finished.includes(phaseOf(run))
 
+/** Whether an approval by a user would be a self-approval: by who caused the change, or removed the rule against it. */
+const isOwn = ({ spec }: RunObject, user: string | undefined): boolean =>
+  (spec.preventSelfApproval === true && spec.cause.by === user) ||
+  (spec.selfApprovalRemovedBy !== undefined && spec.selfApprovalRemovedBy === user)
+
 /** Whether the current plan of a Run has a valid approval. */
 export function isApproved(run: RunObject): boolean {
   const approval = run.spec.approval
   if (!approval || approval.planDigest !== run.status?.plan?.digest) return false
-  return !run.spec.preventSelfApproval || approval.by !== run.spec.cause.by
+  return !isOwn(run, approval.by)
 }
 
 /** Whether a Run continues after an approval of its plan. */
@@ -47,11 +52,11 @@ export function possible(
   const list: Possible[] = []
   if (waitsForApproval(run)) {
     if (run$.approve) {
-      const own = run.spec.preventSelfApproval === true && run.spec.cause.by === me
+      const own = isOwn(run, me)
       list.push({
         action: 'approve',
         ...(own && {
-          why: 'You caused this change, and the Stack requires the approval of another user (spec.preventSelfApproval).',
+          why: 'You caused this change or removed spec.preventSelfApproval, which requires the approval of another user.',
         }),
       })
     }

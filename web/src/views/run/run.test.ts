@@ -66,6 +66,9 @@ describe('what may be done with a Run', () => {
     const r = run({ spec: { preventSelfApproval: true } })
     expect(possible(r, stack, all, {}, 'alice')[0]?.why).toMatch(/approval of another user/)
     expect(possible(r, stack, all, {}, 'bob')[0]?.why).toBeUndefined()
+    const removed = run({ spec: { selfApprovalRemovedBy: 'carol' } })
+    expect(possible(removed, stack, all, {}, 'carol')[0]?.why).toMatch(/approval of another user/)
+    expect(possible(removed, stack, all, {}, 'alice')[0]?.why).toBeUndefined()
   })
   it('is to retry what failed, of the newest Run, or at once what is to be tried again', () => {
     expect(names(run({ phase: 'Failed', reason: 'ConfigurationError' }))).toEqual(['retry'])
