@@ -2,7 +2,7 @@ package attacks
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the IDs of git
+	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -30,31 +30,34 @@ func (b blobs) Blob(_ context.Context, id string, limit int64) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// commit returns the tree that git lists, and the files.
+// commit returns the tree that git lists, and the files. The ID of a directory depends on all files, as caches use it as a
+// key.
 func (r repository) commit() (*git.Tree, blobs, error) {
-	files, entries := blobs{}, map[string]string{}
-	for name, text := range r {
-		mode := "100644"
+	files, entries, root := blobs{}, map[string]string{}, ""
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		mode, text := "100644", r[name]
 		if target, ok := strings.CutPrefix(text, "-> "); ok {
 			mode, text = "120000", target
 		}
 		id := digest(text)
 		files[id], entries[name] = text, mode+" blob "+id
+		root = digest(root + name + entries[name])
+	}
+	for name := range r {
 		for dir := parent(name); dir != ""; dir = parent(dir) {
-			entries[dir] = "040000 tree " + digest("tree "+dir)
+			entries[dir] = "040000 tree " + digest(root+" "+dir)
 		}
 	}
-	var listing, all strings.Builder
+	var listing strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		fmt.Fprintf(&listing, "%s\t%s\x00", entries[name], name)
-		fmt.Fprintf(&all, "%s %s\n", entries[name], name)
 	}
-	tree, err := git.ParseTree(digest(all.String()), []byte(listing.String()))
+	tree, err := git.ParseTree(root, []byte(listing.String()))
 	return tree, files, err
 }
 
 func digest(text string) string {
-	sum := sha1.Sum([]byte(text)) //nolint:gosec // the IDs of git
+	sum := sha1.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
