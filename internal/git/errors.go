@@ -119,7 +119,7 @@ func signs() []sign {
 	}
 }
 
-// What to do about answers that git and servers of LFS give alike.
+// What to do about answers that are alike from git and servers of LFS.
 const (
 	redirected = "the server redirects to another URL, where credentials are not taken: put the final URL into the " +
 		"Repository"

@@ -123,7 +123,7 @@ func clientCA(mgr ctrl.Manager, o Options) (auth.ClientCA, error) {
 type endpoints struct {
 	// hosts are the names that the server's own certificate has.
 	hosts []string
-	// published is what all users of the cluster are told; the zero value tells nothing.
+	// published is what all users of the cluster can read; nothing is published of the zero value.
 	published server.Public
 	// certificate for the host that users use; nil for the server's own.
 	certificate *pki.HostCertificate

@@ -105,7 +105,9 @@ func (r *Reconciler) keepSelfApproval(ctx context.Context, w decision.Snapshot) 
 	if w.State == nil {
 		return nil
 	}
-	next := func(kept *v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval { return decision.KeptSelfApproval(w.Stack, kept) }
+	next := func(kept *v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval {
+		return decision.KeptSelfApproval(w.Stack, kept)
+	}
 	if kept := w.State.Status.SelfApproval; equality.Semantic.DeepEqual(next(kept), kept) {
 		return nil
 	}

@@ -85,6 +85,7 @@ func (s *oneStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+				return
 			}
 		}
 	case "GET state":

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/redact"
 )
 
-// Mismatch is what the JSON of a plan says that its plan file does not.
+// Mismatch is a difference between the JSON of a plan and its plan file.
 type Mismatch struct{ what string }
 
 func (m *Mismatch) Error() string { return m.what }

@@ -58,7 +58,7 @@ func TestRequireApprovalForOneKind(t *testing.T) {
 		"a plan that deletes waits for Delete":                           {snapshot(planned, counting(deletes)), all[3:4]},
 		"a replacement is a Replace, a Create and a Delete":              {snapshot(planned, counting(replaces)), []v1alpha1.ChangeKind{"Create", "Replace", "Delete"}},
 		"a plan of all four waits for each":                              {snapshot(planned, counting(v1alpha1.Plan{Add: 2, Change: 1, Destroy: 2, Replace: 1})), all[:4]},
-		"a plan that only the engine can read waits for each": {snapshot(planned, counting(v1alpha1.Plan{Unverified: "it is encrypted"})), all},
+		"a plan that only the engine can read waits for each":            {snapshot(planned, counting(v1alpha1.Plan{Unverified: "it is encrypted"})), all},
 		"imports and what is only forgotten wait for none":               {snapshot(planned, counting(moves)), nil},
 		"outputs that change wait for none":                              {snapshot(planned, counting(v1alpha1.Plan{})), nil},
 		"a correction of drift waits like any other plan":                {snapshot(planned, counting(updates), func(w *Snapshot) { w.Run.Spec.Cause.Type = v1alpha1.CauseDrift }), all[1:2]},

@@ -31,8 +31,8 @@ func (a *attempt) keepForms(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case runnerapi.Code(err) == http.StatusUnprocessableEntity, runnerapi.Code(err) == http.StatusConflict:
-		return &engine.Rejection{Code: runnerapi.ReasonPlanMismatch, Reason: fmt.Sprintf("what users and policies would see of the plan is "+
-			"not what its plan file says: code in this pod, such as a hook, changed one of them: %v", err)}
+		return &engine.Rejection{Code: runnerapi.ReasonPlanMismatch, Reason: fmt.Sprintf("the JSON of the plan, which users "+
+			"and policies read, does not describe its plan file: code in this pod, such as a hook, changed one of them: %v", err)}
 	case err != nil && a.order.Policy:
 		return fmt.Errorf("policies cannot see the plan: %w", err)
 	}

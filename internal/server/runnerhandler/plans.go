@@ -50,7 +50,7 @@ func planOf(c Caller, r *http.Request) (string, error) {
 }
 
 // putPlanJSON stores the engine's JSON of a plan, which policies evaluate and users read. Code of users runs in the pod
-// that sends it: so it has to be what the plan file says, and the first one stays.
+// that sends it: so it has to describe the plan file, and the first one stays.
 func (s *API) putPlanJSON(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := s.planned(r, c)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *API) verifyPlanJSON(ctx context.Context, c Caller, digest string, shown
 	return err
 }
 
-// describePlan replaces what the pod reports that a plan does by what its plan file says.
+// describePlan replaces what the pod reports that a plan does by the content of its plan file.
 func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) error {
 	f, free, err := s.planFile(ctx, c, p.Digest)
 	if errors.Is(err, planfile.ErrUnreadable) {

@@ -42,7 +42,7 @@ type Resource struct {
 	Previous, ImportID string
 }
 
-// Plan is what a plan file says.
+// Plan is the content of a plan file.
 type Plan []Resource
 
 // File is the plan file.
