@@ -49,7 +49,6 @@ func (p *Plan) AddFlags(cmd *cobra.Command) {
 		"with --local: file with variables, which override the Stack's; can be repeated, later files win")
 	_ = cmd.MarkFlagDirname("local") // fails only for a flag that does not exist
 	_ = cmd.MarkFlagDirname("root")
-	cmd.MarkFlagsMutuallyExclusive("local", "raw")
 	cmd.MarkFlagsMutuallyExclusive("local", "output")
 }
 
