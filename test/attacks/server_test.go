@@ -16,6 +16,8 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/gitprovider"
 	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/plan/planfile"
+	"cairn.dev/cairn/internal/plan/planfile/planfiletest"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state/document"
 )
@@ -57,6 +59,63 @@ func TestAPlanHasMillionsOfValues(t *testing.T) {
 // repeat is a text nearly as long as a plan may be.
 func repeat(part string) string {
 	return strings.Repeat(part, (runnerapi.LargestPlanJSON-200)/len(part))
+}
+
+// TestAPlanFileHasMillionsOfChanges: each is a few bytes in the file.
+func TestAPlanFileHasMillionsOfChanges(t *testing.T) {
+	message := func(field byte, data string) string { return string([]byte{field<<3 | 2, byte(len(data))}) + data }
+	for name, part := range map[string]string{
+		"changes":   message(3, message(9, message(2, ""))),
+		"drift":     message(18, ""),
+		"outputs":   message(4, message(2, message(2, ""))),
+		"variables": message(2, ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := planfiletest.Zip(t, []byte(strings.Repeat(part, (planfile.Largest-len(part))/len(part))))
+			takesAtMost(t, 4*planfile.Largest, func() {
+				if _, err := planfile.Read(data); !errors.Is(err, planfile.ErrUnreadable) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestTheJSONOfAPlanHasMillionsOfValuesWhereItIsCompared(t *testing.T) {
+	file, err := planfile.Read(planfiletest.Plan{{Address: "a.b", Action: planfiletest.Create, After: map[string]any{}}}.File(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, part := range map[string][2]string{
+		"changes":       {`{"terraform_version":"1.12.6","resource_changes":[`, "{},"},
+		"values":        {`{"terraform_version":"1.12.6","resource_changes":[{"address":"a.b","mode":"managed","type":"a","name":"b","provider_name":"` + planfiletest.Provider + `","change":{"actions":["create"],"after":[`, "{},"},
+		"planned":       {`{"terraform_version":"1.12.6","planned_values":{"root_module":{"resources":[`, "{},"},
+		"child modules": {`{"terraform_version":"1.12.6","planned_values":{"root_module":{"child_modules":[`, "{},"},
+		"outputs":       {`{"terraform_version":"1.12.6","output_changes":{`, `"":{},`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := part[0] + strings.Repeat(part[1], 990_000) // each is two values
+			text = strings.TrimSuffix(text, ",")
+			for i := len(part[0]) - 1; i >= 0; i-- { // close what the beginning opens
+				switch part[0][i] {
+				case '{':
+					text += "}"
+				case '[':
+					text += "]"
+				case ']':
+					i = strings.LastIndexByte(part[0][:i], '[')
+				}
+			}
+			takesAtMost(t, 8*runnerapi.LargestPlanJSON, func() {
+				if err := file.Verify([]byte(text)); err == nil {
+					t.Error("it describes another plan")
+				}
+			})
+			if err := file.Verify([]byte(strings.Repeat(text, 2))); !errors.Is(err, planfile.ErrTooManyValues) {
+				t.Errorf("twice as many: %v", err)
+			}
+		})
+	}
 }
 
 // A state may have 256 MiB, a quarter is tested: the memory grows with the text.

@@ -17,7 +17,11 @@ import (
 )
 
 // Largest is how many bytes a plan file may have, and its plan when it is unpacked, so that it is read.
-const Largest = 64 << 20
+const Largest = 32 << 20
+
+// mostChanges is how many changes, outputs and variables a plan file may have so that it is read: one may have a few bytes
+// in the file, and takes hundreds in memory.
+const mostChanges = 100_000
 
 // formatVersion is the only version of the plan that is read.
 const formatVersion = 3
@@ -82,7 +86,11 @@ func Read(data []byte) (*File, error) {
 func decode(raw []byte) (*File, error) {
 	f := &File{outputs: map[string]change{}, variables: map[string][]byte{}}
 	var version uint64
+	parts := 0
 	err := fields(raw, func(n protowire.Number, number uint64, data []byte) error {
+		if parts++; parts > mostChanges {
+			return fmt.Errorf("it has more than %d changes", mostChanges)
+		}
 		switch n {
 		case 1:
 			version = number

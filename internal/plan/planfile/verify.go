@@ -11,6 +11,7 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/jsonsize"
 	"cairn.dev/cairn/internal/redact"
 )
 
@@ -20,6 +21,12 @@ type Mismatch struct{ what string }
 func (m *Mismatch) Error() string { return m.what }
 
 func mismatch(format string, args ...any) error { return &Mismatch{fmt.Sprintf(format, args...)} }
+
+// mostValues is how many values the JSON of a plan may have: one takes up to some hundred bytes while it is compared.
+const mostValues = 2_000_000
+
+// ErrTooManyValues means that the JSON of a plan has too many values to be compared.
+var ErrTooManyValues = fmt.Errorf("the JSON of the plan has more than %d values", mostValues)
 
 // shownChange is a change in JSON.
 type shownChange struct {
@@ -34,7 +41,12 @@ type shownChange struct {
 // is a Mismatch: the changes of resources and outputs, drift, planned values, and the variables that were set. The
 // configuration, the prior state, checks and the defaults of variables are not in the plan file in this form, and are
 // not checked.
+//
+// ErrTooManyValues means that the JSON would take too much memory.
 func (f *File) Verify(shown []byte) error {
+	if jsonsize.HasMoreValues(shown, mostValues) {
+		return ErrTooManyValues
+	}
 	var all struct {
 		EngineVersion string                     `json:"terraform_version"`
 		Changes       json.RawMessage            `json:"resource_changes"`

@@ -159,7 +159,7 @@ func TestAPlanFileThatCannotBeRead(t *testing.T) {
 		"another archive":               {planfiletest.Zip(t, nil)[:10], "it is no zip archive"},
 		"a later format":                {planfiletest.Zip(t, version(4)), "its format is version 4, and version 3 is known"},
 		"no Protocol Buffers":           {planfiletest.Zip(t, []byte{0xff}), ""},
-		"one that is larger unpacked":   {planfiletest.Zip(t, make([]byte, planfile.Largest+1)), "its plan has more than 64 MiB"},
+		"one that is larger unpacked":   {planfiletest.Zip(t, make([]byte, planfile.Largest+1)), "its plan has more than 32 MiB"},
 		"an action that is not known":   {planfiletest.Plan{{Address: "a.b", Action: 77, Before: values{}}}.File(t), "action 77 with 2 values is not known"},
 		"a resource that changes twice": {twice.File(t), "it changes test_disk.new twice"},
 	} {

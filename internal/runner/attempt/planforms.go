@@ -33,6 +33,8 @@ func (a *attempt) keepForms(ctx context.Context) error {
 	case runnerapi.Code(err) == http.StatusUnprocessableEntity, runnerapi.Code(err) == http.StatusConflict:
 		return &engine.Rejection{Code: runnerapi.ReasonPlanMismatch, Reason: fmt.Sprintf("the JSON of the plan, which users "+
 			"and policies read, does not describe its plan file: code in this pod, such as a hook, changed one of them: %v", err)}
+	case runnerapi.Code(err) == http.StatusRequestEntityTooLarge:
+		a.tooLarge = true // which policies deny
 	case err != nil && a.order.Policy:
 		return fmt.Errorf("policies cannot see the plan: %w", err)
 	}

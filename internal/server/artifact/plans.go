@@ -20,7 +20,7 @@ func PlanJSONKey(plan string) string { return plan + ".json" }
 func PlanVerdictKey(plan string) string { return plan + ".verdict" }
 
 // PlanFileMemory is how much memory a plan file may take while it is read.
-const PlanFileMemory = 2 * planfile.Largest
+const PlanFileMemory = 4 * planfile.Largest
 
 // ReadPlanFile reads the plan file that is stored under a key. The error is a planfile.ErrUnreadable for one that only the
 // engine can read.

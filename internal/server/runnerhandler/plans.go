@@ -97,6 +97,9 @@ func (s *API) verifyPlanJSON(ctx context.Context, c Caller, digest string, shown
 	if differs := (*planfile.Mismatch)(nil); errors.As(err, &differs) {
 		return httpapi.Errorf(http.StatusUnprocessableEntity, "the JSON does not describe plan %s: %v", digest, differs)
 	}
+	if errors.Is(err, planfile.ErrTooManyValues) {
+		return httpapi.Errorf(http.StatusRequestEntityTooLarge, "%v", err)
+	}
 	return err
 }
 
@@ -123,7 +126,7 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 
 // planJSONWeight is how much larger than its text the JSON of a plan may be while it is checked: it is decoded one
 // resource at a time.
-const planJSONWeight = 4
+const planJSONWeight = 8
 
 // planFile reads a plan file that the pod has uploaded. The returned function releases its memory; it is nil with an error.
 func (s *API) planFile(ctx context.Context, c Caller, digest string) (*planfile.File, func(), error) {
