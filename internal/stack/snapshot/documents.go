@@ -60,6 +60,9 @@ func (g *Gatherer) gatherValues(ctx context.Context, w *decision.Snapshot, doc i
 		spec.Runner.Build = nil // nor are its credentials needed
 	}
 	for _, ref := range references(&spec) {
+		if w.Problem = ref.readsState(); w.Problem != nil {
+			return nil
+		}
 		meta, err := g.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
 		switch {
 		case err != nil:

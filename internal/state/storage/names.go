@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,12 @@ func secretName(state string, v v1alpha1.StateVersion, chunk int) string {
 }
 
 func secretPrefix(state string) string { return state + "-state-v" }
+
+// stateSecret matches the names of all Secrets that hold states.
+var stateSecret = regexp.MustCompile(`-state-v[0-9]+-[0-9a-f]{12}-[0-9]+$`)
+
+// IsSecretName reports whether a Secret of this name holds a part of a state. Nothing else has such a name.
+func IsSecretName(name string) bool { return stateSecret.MatchString(name) }
 
 // versionOf parses the version in a name that secretName returned for that state.
 func versionOf(state, secret string) (int64, bool) {

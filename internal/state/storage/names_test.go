@@ -19,6 +19,9 @@ func TestNamesFitTheLongestStack(t *testing.T) {
 		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 			t.Fatalf("%s: %v", name, errs)
 		}
+		if !IsSecretName(name) {
+			t.Errorf("%s is not the name of a Secret with a state", name)
+		}
 		if got, ok := versionOf(stack, name); !ok || got != v.Version {
 			t.Fatalf("%s reads as version %d, %v", name, got, ok)
 		}
@@ -35,6 +38,9 @@ func TestNamesFitTheLongestStack(t *testing.T) {
 
 func TestVersionOfLeavesAloneWhatIsNotAVersion(t *testing.T) {
 	for _, name := range []string{"net-state-v", "net-state-vx-1-0", "net-state-v1", "net2-state-v1-ab-0", "net-state-v-1-ab-0", "net"} {
+		if IsSecretName(name) {
+			t.Errorf("%s is the name of a Secret with a state", name)
+		}
 		if v, ok := versionOf("net", name); ok {
 			t.Errorf("%s reads as version %d", name, v)
 		}
