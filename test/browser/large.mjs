@@ -158,8 +158,8 @@ describe('what is large', () => {
       await person.getByRole('button', { name: 'Unfold all' }).click()
       await seen(region, /"shard-12\d*"/) // one of those in sight
     })
-    await timed(t, 'the engine’s text', async () => {
-      await person.getByRole('tab', { name: /text/ }).click()
+    await timed(t, 'the text', async () => {
+      await person.getByRole('tab', { name: 'Text', exact: true }).click()
       await seen(person, 'terraform_data.shard[0] will be created')
     })
     const text = person.getByRole('region', { name: 'Plan as text' })

@@ -38,7 +38,7 @@ describe('a person, with the page', () => {
     const row = person.getByRole('button', { name: /terraform_data\.disk/ })
     await row.click()
     await seen(person, '"<script>alert(1)</script>"')
-    await person.getByRole('tab', { name: /text/ }).click()
+    await person.getByRole('tab', { name: 'Text', exact: true }).click()
     await seen(person, 'terraform_data.disk will be created')
 
     await person.getByRole('tab', { name: 'Log', exact: true }).click()

@@ -21,7 +21,7 @@ const views = [
   { path: '/stacks/prod/network?tab=spec', shows: /envs\/prod\/network/ },
   { path: '/runs', shows: 'alerts-1', screen: 'runs' },
   { path: '/runs/prod/database-2', shows: 'terraform_data.disk', screen: 'run-plan', dark: true, phone: true },
-  { path: '/runs/prod/database-2?tab=text', shows: /must be replaced/ },
+  { path: '/runs/prod/database-2?tab=text', shows: /will be replaced/ },
   { path: '/runs/prod/database-2?tab=graph', shows: 'terraform_data.disk' },
   { path: '/runs/prod/database-2?tab=events', shows: 'Events' },
   { path: '/runs/prod/database-1?tab=log&step=apply', shows: /Creation complete/, screen: 'run-log' },
