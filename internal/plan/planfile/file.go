@@ -218,6 +218,7 @@ func dynamicValue(raw []byte) (value []byte, err error) {
 	err = fields(raw, func(n protowire.Number, _ uint64, data []byte) error {
 		if n == 1 {
 			value = data
+			return checkDepth(data)
 		}
 		return nil
 	})

@@ -17,6 +17,49 @@ import (
 // deepest is how deep values may lie in one another.
 const deepest = 200
 
+// checkDepth rejects a value in which others lie too deep: what reads it calls itself for each level.
+func checkDepth(value []byte) error {
+	file := msgpack.NewDecoder(bytes.NewReader(value))
+	for left := []int{1}; len(left) > 0; { // how many values are left on each level
+		if len(left) > deepest {
+			return errors.New("its values are nested too deep")
+		}
+		level := len(left) - 1
+		if left[level] <= 0 {
+			left = left[:level]
+			continue
+		}
+		left[level]--
+		code, err := file.PeekCode()
+		if err != nil {
+			return err
+		}
+		n := 0
+		switch {
+		case isArray(code):
+			n, err = file.DecodeArrayLen()
+		case isMap(code):
+			n, err = file.DecodeMapLen()
+			n *= 2
+		default:
+			err = file.Skip()
+		}
+		if err != nil {
+			return err
+		}
+		left = append(left, n)
+	}
+	return nil
+}
+
+func isArray(code byte) bool {
+	return code == msgpcode.Array16 || code == msgpcode.Array32 || msgpcode.IsFixedArray(code)
+}
+
+func isMap(code byte) bool {
+	return code == msgpcode.Map16 || code == msgpcode.Map32 || msgpcode.IsFixedMap(code)
+}
+
 // errDiffers means that a value in JSON is not that of the plan file.
 var errDiffers = errors.New("its value is another one")
 
@@ -37,7 +80,7 @@ func compare(value []byte, shown, unknown any, marked bool) error {
 		return same(isNothing(shown))
 	}
 	c := comparison{msgpack.NewDecoder(bytes.NewReader(value)), marked}
-	return c.same(shown, unknown, 0)
+	return c.same(shown, unknown)
 }
 
 // isKnown reports that all of a value is known before the apply.
@@ -62,10 +105,7 @@ type comparison struct {
 	marked bool
 }
 
-func (c comparison) same(shown, unknown any, depth int) error {
-	if depth > deepest {
-		return errors.New("its values are nested too deep")
-	}
+func (c comparison) same(shown, unknown any) error {
 	code, err := c.file.PeekCode()
 	if err != nil {
 		return err
@@ -81,8 +121,8 @@ func (c comparison) same(shown, unknown any, depth int) error {
 		return same(isNothing(shown) && (unknown == true || !c.marked))
 	}
 	switch {
-	case code == msgpcode.Array16, code == msgpcode.Array32, msgpcode.IsFixedArray(code):
-		return c.list(shown, unknown, depth)
+	case isArray(code):
+		return c.list(shown, unknown)
 	case unknown == true:
 		return errDiffers
 	case code == msgpcode.Nil:
@@ -93,8 +133,8 @@ func (c comparison) same(shown, unknown any, depth int) error {
 	case msgpcode.IsString(code):
 		text, err := c.file.DecodeString()
 		return errors.Join(err, same(sameText(text, shown)))
-	case code == msgpcode.Map16, code == msgpcode.Map32, msgpcode.IsFixedMap(code):
-		return c.object(shown, unknown, depth)
+	case isMap(code):
+		return c.object(shown, unknown)
 	case msgpcode.IsBin(code):
 		return errors.New("its values are not known here")
 	}
@@ -107,7 +147,7 @@ func (c comparison) same(shown, unknown any, depth int) error {
 
 // list compares a list, or a value whose type the schema leaves open: that is written as a list of its type, which
 // alone is binary, and the value.
-func (c comparison) list(shown, unknown any, depth int) error {
+func (c comparison) list(shown, unknown any) error {
 	n, err := c.file.DecodeArrayLen()
 	if err != nil {
 		return err
@@ -117,7 +157,7 @@ func (c comparison) list(shown, unknown any, depth int) error {
 			if err := c.file.Skip(); err != nil {
 				return err
 			}
-			return c.same(shown, unknown, depth+1)
+			return c.same(shown, unknown)
 		}
 	}
 	list, ok := shown.([]any)
@@ -130,14 +170,14 @@ func (c comparison) list(shown, unknown any, depth int) error {
 		if i < len(marks) {
 			mark = marks[i]
 		}
-		if err := c.same(list[i], mark, depth+1); err != nil {
+		if err := c.same(list[i], mark); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c comparison) object(shown, unknown any, depth int) error {
+func (c comparison) object(shown, unknown any) error {
 	n, err := c.file.DecodeMapLen()
 	if err != nil {
 		return err
@@ -158,7 +198,7 @@ func (c comparison) object(shown, unknown any, depth int) error {
 		if there {
 			read[key], value = true, object[key]
 		}
-		if err := c.same(value, marks[key], depth+1); err != nil {
+		if err := c.same(value, marks[key]); err != nil {
 			return err
 		}
 	}

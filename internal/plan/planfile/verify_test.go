@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmihailenco/msgpack/v5"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"cairn.dev/cairn/internal/engine"
@@ -146,6 +147,7 @@ func TestAPlanFileThatCannotBeRead(t *testing.T) {
 		return protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), n)
 	}
 	twice := append(append(planfiletest.Plan{}, all...), all[0])
+	nested := msgpack.RawMessage(bytes.Repeat([]byte{0x91}, 1<<20)) // lists of one list
 	field := func(n protowire.Number, data ...byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), data)
 	}
@@ -154,6 +156,7 @@ func TestAPlanFileThatCannotBeRead(t *testing.T) {
 		data []byte
 		want string
 	}{
+		"values that nest too deep":     {planfiletest.Plan{{Address: "a.b", Action: planfiletest.Create, After: values{"a": nested}}}.File(t), "its values are nested too deep"},
 		"a change with two changes":     {planfiletest.Zip(t, append(version(3), field(3, append(change, change...)...)...)), "a change has its values twice"},
 		"one that the code encrypts":    {[]byte(`{"meta":{},"encrypted_data":"x"}`), "such as a plan that the code encrypts"},
 		"another archive":               {planfiletest.Zip(t, nil)[:10], "it is no zip archive"},
