@@ -564,7 +564,7 @@ func TestDeletingAStackThatDestroysTakesDestroy(t *testing.T) {
 		want  string
 	}{
 		"who may delete does not":                        {user: "ed", want: "ed cannot delete Stack"},
-		"and is told how it goes without":                {user: "ed", want: "set spec.deletionPolicy to Orphan, then delete the Stack again"},
+		"and the message has another way":                {user: "ed", want: "set spec.deletionPolicy to Orphan, then delete the Stack again"},
 		"who may destroy and delete does":                {user: "alice"},
 		"a controller of GitOps does not":                {user: gitops, want: "verb destroy on the Stack"},
 		"who may delete deletes what keeps":              {user: "ed", stack: orphan},

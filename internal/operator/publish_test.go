@@ -19,7 +19,7 @@ func TestWhereTheServerIsIsToldUnlessItIsNotToBe(t *testing.T) {
 			want = server.Public{URL: "https://cairn.example.com", OwnCA: true}
 		}
 		if at.published != want {
-			t.Errorf("publish %v: %+v is told", publish, at.published)
+			t.Errorf("publish %v: %+v is published", publish, at.published)
 		}
 	}
 }

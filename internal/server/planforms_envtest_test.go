@@ -76,7 +76,7 @@ func TestTheJSONOfAPlanIsStoredUnchanged(t *testing.T) {
 	r.expect(403, "not the current one", "GET", "/v1/plan/"+digest+"/json", nil)
 }
 
-// TestWhatAPodReportsOfAPlanIsWhatItsPlanFileSays, whoever in the pod reports it first.
+// TestWhatAPodReportsOfAPlanIsWhatItsPlanFileSays, also when a hook reports it before the runner.
 func TestWhatAPodReportsOfAPlanIsWhatItsPlanFileSays(t *testing.T) {
 	w := newWorld(t)
 	r, _, digest := w.planning("net-1")

@@ -59,7 +59,7 @@ func TestChangesAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-// TestALieInTheJSONIsNoticed: each of these is what somebody might want approvers and policies to see.
+// TestALieInTheJSONIsNoticed: each of these is what an attacker might want approvers and policies to see.
 func TestALieInTheJSONIsNoticed(t *testing.T) {
 	for name, test := range map[string]struct{ from, to, want string }{
 		"a destroy that is shown as nothing":             {`"actions":["delete"]`, `"actions":["no-op"]`, `test_disk.gone: its actions are ["delete"] in the plan file, not ["no-op"]`},

@@ -271,7 +271,7 @@ func TestPreventSelfApproval(t *testing.T) {
 			snapshot: snapshot(waiting, inRun, removedBy("alice"), caused("bob"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "the approval by alice, who removed spec.preventSelfApproval, does not count",
 		},
-		"a third user does, and is told what that ends": {
+		"a third user does, and the message has what that ends": {
 			snapshot: snapshot(waiting, inRun, removedBy("carol"), caused("bob")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "carol removed spec.preventSelfApproval, which ends when the plan is applied that another user approved",
 		},

@@ -80,7 +80,7 @@ func isDrifted(w Snapshot) (Decision, bool) {
 	if drift == nil || drift.Since == nil {
 		return Decision{}, false
 	}
-	hint := "; cairn apply " + w.Stack.Name + " overwrites what is there with what is declared; to keep it, change " +
+	hint := "; cairn apply " + w.Stack.Name + " overwrites the drift with what is declared; to keep it, change " +
 		"the code first"
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		hint = ""

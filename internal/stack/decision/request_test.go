@@ -199,7 +199,7 @@ func TestRequests(t *testing.T) {
 			world: world(isApplied, had("net-2", "Canceled", "sha256:now", lookedByHand), lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"a look that finds drift tells it, also where nothing looks by itself": {
-			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net overwrites what is there with what is declared; to keep it, change the code first",
+			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net overwrites the drift with what is declared; to keep it, change the code first",
 		},
 		"drift that was looked for by hand is put right where that is asked for": {
 			world: world(checks("Apply"), isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted",
@@ -636,12 +636,12 @@ func TestTheUserWhoseChangeWaitsStaysTheCause(t *testing.T) {
 		"one after a change that waits is not":            {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same), "carol", "1f3c2ab Fix it"},
 		"without the field it is":                         {world(changedBy, observed, applied("sha256:old"), waits, commit, same), "Dan", "1f3c2ab Fix it"},
 		"one together with a change of the spec is not":   {world(changedBy, observed, applied("sha256:old"), done, commit, otherVariables), "bob", "1f3c2ab Fix it; spec.variableFiles changed"},
-		"nor is one of another ref that somebody chose":   {world(changedBy, observed, applied("sha256:old"), done, commit, same, func(w *Snapshot) { w.Revision = "evil@sha1:1" }), "bob", "1f3c2ab Fix it; spec.source.git changed"},
+		"nor is one of another ref that a user chose":     {world(changedBy, observed, applied("sha256:old"), done, commit, same, func(w *Snapshot) { w.Revision = "evil@sha1:1" }), "bob", "1f3c2ab Fix it; spec.source.git changed"},
 		"a hook in the spec, after something was missing": {world(changedBy, observed, applied("sha256:old"), done, hooks(v1alpha1.Hook{}, "a", "b")), "bob", "spec.hooks changed"},
 		"not one in a ConfigMap":                          {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "a", "b")), "", "spec.hooks changed"},
-		"but whoever adds one":                            {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "", ""), last(func(*inputs.Document) {})), "bob", "spec.hooks changed"},
+		"but the user who adds one":                       {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "", ""), last(func(*inputs.Document) {})), "bob", "spec.hooks changed"},
 		"not the text of policies":                        {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a", Files: map[string]string{"a": ""}}, inputs.Policy{Name: "a"})), "", "spec.policies changed"},
-		"but whoever takes others":                        {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a"}, inputs.Policy{Name: "b"})), "bob", "spec.policies changed"},
+		"but the user who takes others":                   {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a"}, inputs.Policy{Name: "b"})), "bob", "spec.policies changed"},
 		"the spec is known behind a ConfigMap":            {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "a", "b"), func(w *Snapshot) { w.LastInputs.Image = "x" }), "bob", "spec.hooks changed"},
 		"a commit of another URL is of the user who changed the Repository": {
 			world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign), "alice", "1f3c2ab Fix it; the Repository changed",

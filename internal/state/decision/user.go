@@ -37,10 +37,10 @@ func AdmitPush(w Snapshot, next Summary, force bool) (status *v1alpha1.StateStat
 	case follows || force || empty:
 	case next.Lineage != now.Lineage:
 		return nil, 0, Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or was "+
-			"recreated. If it is to replace what is there, push it by force", now.Lineage, next.Lineage)
+			"recreated. If it is to replace the current state, push it by force", now.Lineage, next.Lineage)
 	default:
 		return nil, 0, Reject(Stale, "the state is at serial %d, this one has %d: it does not follow. If it is to "+
-			"replace what is there, push it by force", now.Serial, next.Serial)
+			"replace the current state, push it by force", now.Serial, next.Serial)
 	}
 	if !follows || next.Serial == 0 {
 		renumber = unused(now, next.Serial)
@@ -72,7 +72,7 @@ func AdmitRollback(
 		return nil, 0, rejectLost(w, "pull that version and push it by force")
 	case content.Lineage != now.Lineage:
 		return nil, 0, Reject(Stale, "version %d has lineage %s, the current one %s: it is another state. If it is "+
-			"to replace what is there, pull it, and push it by force", version, content.Lineage, now.Lineage)
+			"to replace the current state, pull it, and push it by force", version, content.Lineage, now.Lineage)
 	case content.Resources == document.Unknown:
 		return nil, 0, rejectOpaqueSerial(content.Serial, serial)
 	}
