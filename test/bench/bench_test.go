@@ -1,4 +1,4 @@
-// Package bench measures Cairn beside what it is measured against, in one run: `make bench`.
+// Package bench measures Cairn and its baseline in one run: `make bench`.
 package bench
 
 import (
@@ -52,7 +52,7 @@ func BenchmarkExample(b *testing.B) {
 			}
 			untilReady(b, c, stack, "")
 			b.StopTimer()
-			writes += cairnsWrites(b, c, stack.Namespace, since)
+			writes += countWrites(b, c, stack.Namespace, since)
 			b.StartTimer()
 		}
 		b.ReportMetric(float64(writes)/float64(b.N), "writes/Run")
@@ -65,13 +65,13 @@ func BenchmarkExample(b *testing.B) {
 	})
 	b.Run("idle-10s", func(b *testing.B) {
 		since := time.Now()
-		time.Sleep(10 * time.Second) // what is counted is what happens while nothing is to be done
-		b.ReportMetric(float64(cairnsWrites(b, c, "", since)), "writes")
+		time.Sleep(10 * time.Second) // writes of an idle Cairn are counted
+		b.ReportMetric(float64(countWrites(b, c, "", since)), "writes")
 		b.ReportMetric(0, "ns/op")
 	})
 }
 
-// An example is the first one's objects.
+// example has the objects of the first example.
 type example struct {
 	code   corev1.ConfigMap
 	secret corev1.Secret
@@ -96,20 +96,20 @@ func (e *example) changed(b *testing.B, c *devcluster.Cluster, namespace string)
 		b.Fatal(err)
 	}
 	applied := untilReady(b, c, stack, "")
-	cairnsWrites(b, c, stack.Namespace, time.Now()) // until the last of them is done
+	countWrites(b, c, stack.Namespace, time.Now()) // wait for the writes of the creation
 	writes := 0
 	for i := 0; b.Loop(); i++ {
 		since := time.Now()
 		e.change(b, c, stack.Namespace, 4+i%5)
 		applied = untilReady(b, c, stack, applied)
 		b.StopTimer()
-		writes += cairnsWrites(b, c, stack.Namespace, since)
+		writes += countWrites(b, c, stack.Namespace, since)
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(writes)/float64(b.N), "writes/Run")
 }
 
-// write puts the example's files into a new folder.
+// write writes the example's files to a new folder.
 func (e *example) write(b *testing.B) string {
 	dir := b.TempDir()
 	for _, files := range []map[string]string{e.code.Data, e.secret.StringData} {
@@ -122,7 +122,7 @@ func (e *example) write(b *testing.B) string {
 	return dir
 }
 
-// prepare makes a namespace with all of the example but its Stack, which it gives back.
+// prepare creates a namespace with the objects of the example, and returns its Stack, which it does not create.
 func (e *example) prepare(b *testing.B, c *devcluster.Cluster, namespace string) *v1alpha1.Stack {
 	stack := e.stack.DeepCopy()
 	code, secret := e.code.DeepCopy(), e.secret.DeepCopy()
@@ -134,12 +134,12 @@ func (e *example) prepare(b *testing.B, c *devcluster.Cluster, namespace string)
 			b.Fatal(err)
 		}
 	}
-	waitForAccount(b, c, namespace)
+	waitForServiceAccount(b, c, namespace)
 	return stack
 }
 
-// waitForAccount waits for the namespace's default account, which the controller manager makes and pods need.
-func waitForAccount(b *testing.B, c *devcluster.Cluster, namespace string) {
+// waitForServiceAccount waits for the namespace's default ServiceAccount, which the controller manager creates and pods need.
+func waitForServiceAccount(b *testing.B, c *devcluster.Cluster, namespace string) {
 	for {
 		err := c.Get(b.Context(), client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
 		if err == nil {
@@ -161,7 +161,7 @@ func (e *example) change(b *testing.B, c *devcluster.Cluster, namespace string, 
 	}
 }
 
-// untilReady waits by a watch until the Stack is Ready with other inputs applied than those, and gives the new ones.
+// untilReady watches until the Stack is Ready with another inputs digest applied, and returns it.
 func untilReady(b *testing.B, c *devcluster.Cluster, stack *v1alpha1.Stack, other string) string {
 	w, err := c.Watch(b.Context(), &v1alpha1.StackList{}, client.InNamespace(stack.Namespace))
 	if err != nil {
@@ -187,8 +187,8 @@ func untilReady(b *testing.B, c *devcluster.Cluster, stack *v1alpha1.Stack, othe
 	}
 }
 
-// cairnsWrites counts what Cairn has written to the API server, events included, once no more is to come.
-func cairnsWrites(b *testing.B, c *devcluster.Cluster, namespace string, since time.Time) int {
+// countWrites counts the writes of Cairn to the API server, events included, once they have ended.
+func countWrites(b *testing.B, c *devcluster.Cluster, namespace string, since time.Time) int {
 	count := func() int {
 		writes, err := dev.Writes(c.AuditLog(), since, func(w dev.Write) bool {
 			return (namespace == "" || w.Namespace == namespace) && w.UserAgent != "" && isCairn(w)
@@ -199,7 +199,7 @@ func cairnsWrites(b *testing.B, c *devcluster.Cluster, namespace string, since t
 		return len(writes)
 	}
 	for n := count(); ; {
-		time.Sleep(300 * time.Millisecond) // events are written behind the rest
+		time.Sleep(300 * time.Millisecond) // events are written asynchronously
 		again := count()
 		if again == n {
 			return n
@@ -208,5 +208,5 @@ func cairnsWrites(b *testing.B, c *devcluster.Cluster, namespace string, since t
 	}
 }
 
-// isCairn says that a write is by `cairn-controller serve`.
+// isCairn reports whether a write is by `cairn-controller serve`.
 func isCairn(w dev.Write) bool { return bytes.HasPrefix([]byte(w.UserAgent), []byte("cairn-serve")) }

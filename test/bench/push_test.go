@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// BenchmarkPush measures what follows a push of one Stack's code, in a repository of 20, over a real git HTTP server and a
-// signed webhook: until its Run is there, and until it is applied and the Stack Ready. Goal: the Run in under a second.
+// BenchmarkPush measures from a push of one Stack's code, in a repository of 20 Stacks, with a real Git server over HTTP and a
+// signed webhook: until its Run is created, and until the Stack is Ready. Goal: the Run in under a second.
 func BenchmarkPush(b *testing.B) {
 	const namespace, others = "push", 20
 	hooks := devcluster.FreeAddress(b)
@@ -67,26 +67,26 @@ func BenchmarkPush(b *testing.B) {
 		must(b, err)
 		push(0, fmt.Sprint("push ", b.N, " ", i))
 		b.StartTimer()
-		began := time.Now()
-		hook(b, "http://"+hooks+"/hooks/"+namespace+"/infra", fmt.Sprint(b.N, "-", i))
+		start := time.Now()
+		webhook(b, "http://"+hooks+"/hooks/"+namespace+"/infra", fmt.Sprint(b.N, "-", i))
 		for e := range runs.ResultChan() {
 			if r, ok := e.Object.(*v1alpha1.Run); ok && e.Type == watch.Added && r.Spec.Stack.Name == first.Name && r.Name != first.Status.LastRun && !r.Status.Phase.Finished() {
 				break
 			}
 		}
-		toRun += time.Since(began)
+		toRun += time.Since(start)
 		runs.Stop()
 		untilReady(b, c, first, before)
-		toReady += time.Since(began)
+		toReady += time.Since(start)
 	}
 	b.ReportMetric(toRun.Seconds()/float64(b.N), "s/to-Run")
 	b.ReportMetric(toReady.Seconds()/float64(b.N), "s/to-Ready")
 }
 
-// hook tells of a push as GitHub does.
-func hook(b *testing.B, url, delivery string) {
+// webhook sends the webhook of a push as GitHub does.
+func webhook(b *testing.B, url, delivery string) {
 	b.Helper()
-	status, text, err := gitserver.TellPush(b.Context(), url, "secret", delivery)
+	status, text, err := gitserver.SendPush(b.Context(), url, "secret", delivery)
 	must(b, err)
 	if status != http.StatusAccepted {
 		b.Fatalf("%d %s", status, text)

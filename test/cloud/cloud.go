@@ -13,22 +13,22 @@ import (
 	"sync"
 )
 
-// A Thing is what the cloud keeps.
+// Thing is a resource of the cloud.
 type Thing struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Token is a secret that the cloud makes.
+	// Token is a secret that the cloud generates.
 	Token      string            `json:"token"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Secret     string            `json:"secret,omitempty"`
-	// Password is given and never given out.
+	// Password is never returned.
 	Password string `json:"password,omitempty"`
-	// Keep is what its client wants to find again. The cloud does not look into it.
+	// Keep is stored for the client and not interpreted.
 	Keep json.RawMessage `json:"keep,omitempty"`
 }
 
-// A Cloud is safe for use by many. It is an http.Handler.
+// Cloud is an http.Handler, and safe for concurrent use.
 type Cloud struct {
 	mux  *http.ServeMux
 	file *os.File
@@ -38,23 +38,23 @@ type Cloud struct {
 	made   int
 	calls  []*Call
 	faults []*Injected
-	// ever is how many faults there were.
-	ever int
-	// changed is closed, and another one made, whenever something happens.
+	// lastFault is the number of the last injected fault.
+	lastFault int
+	// changed is closed and replaced at each change.
 	changed chan struct{}
 }
 
-// New makes an empty one that forgets everything with its process.
+// New returns an empty cloud in memory.
 func New() *Cloud {
 	c := &Cloud{mux: http.NewServeMux(), things: map[string]*Thing{}, changed: make(chan struct{})}
 	c.routes()
 	return c
 }
 
-// ServeHTTP answers clients, and whoever controls it from outside.
+// ServeHTTP serves the API of the cloud and the control API.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
 
-// Things are those there are, by type and ID, with all their secrets.
+// Things returns all resources by type and ID, with their secrets.
 func (c *Cloud) Things() []Thing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (t *Thing) copy() Thing {
 	return c
 }
 
-// Named gives the thing of a name; there has to be exactly one.
+// Named returns the resource with a name, and an error unless there is exactly one.
 func (c *Cloud) Named(name string) (Thing, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,17 +90,17 @@ func (c *Cloud) named(name string) (*Thing, error) {
 		}
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("the cloud has %d things with the name %s", len(found), name)
+		return nil, fmt.Errorf("the cloud has %d resources with name %s", len(found), name)
 	}
 	return found[0], nil
 }
 
-// byHand is the caller of what is done past all clients.
-const byHand = "by hand"
+// manual is the caller of changes outside of any engine.
+const manual = "manual"
 
-// Drift sets an attribute of a thing by hand.
+// Drift sets an attribute of a resource outside of any engine.
 func (c *Cloud) Drift(name, attribute, value string) error {
-	return c.alone(name, Update, func(t *Thing) {
+	return c.manual(name, Update, func(t *Thing) {
 		if t.Attributes == nil {
 			t.Attributes = map[string]string{}
 		}
@@ -108,10 +108,10 @@ func (c *Cloud) Drift(name, attribute, value string) error {
 	})
 }
 
-// Vanish deletes a thing by hand.
-func (c *Cloud) Vanish(name string) error { return c.alone(name, Delete, nil) }
+// Delete deletes a resource outside of any engine.
+func (c *Cloud) Delete(name string) error { return c.manual(name, Delete, nil) }
 
-func (c *Cloud) alone(name string, verb Verb, change func(*Thing)) error {
+func (c *Cloud) manual(name string, verb Verb, change func(*Thing)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, err := c.named(name)
@@ -122,18 +122,18 @@ func (c *Cloud) alone(name string, verb Verb, change func(*Thing)) error {
 	if change != nil {
 		change(&next)
 	}
-	call := c.note(Call{Verb: verb, Caller: byHand, Type: t.Type, ID: t.ID, Name: t.Name})
-	if err := c.take(call, &next); err != nil {
+	call := c.record(Call{Verb: verb, Caller: manual, Type: t.Type, ID: t.ID, Name: t.Name})
+	if err := c.commit(call, &next); err != nil {
 		return err
 	}
 	c.ended(call, http.StatusOK)
 	return nil
 }
 
-// take has a call take effect. c.mu is held.
-func (c *Cloud) take(call *Call, t *Thing) error {
+// commit persists and applies a call. The caller holds c.mu.
+func (c *Cloud) commit(call *Call, t *Thing) error {
 	call.Applied = true
-	if err := c.keep(call, t); err != nil {
+	if err := c.persist(call, t); err != nil {
 		call.Applied = false
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *Cloud) take(call *Call, t *Thing) error {
 	return nil
 }
 
-// apply is what a call that takes effect does.
+// apply changes the resources by a call.
 func (c *Cloud) apply(call *Call, t *Thing) {
 	key := call.Type + "/" + call.ID
 	switch call.Verb {
@@ -156,31 +156,31 @@ func (c *Cloud) apply(call *Call, t *Thing) {
 	}
 }
 
-// newID names the next thing, and gives it its token.
+// newID sets the ID and the token of a new resource.
 func (c *Cloud) newID(t *Thing) {
 	t.ID = fmt.Sprintf("%s-%06d", t.Type, c.made+1)
 	t.Token = strings.ToLower(rand.Text())
 }
 
-// change tells those who wait that something happened.
+// change notifies all that wait for a change. The caller holds c.mu.
 func (c *Cloud) change() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// Until waits until something is so, and looks again whenever something happens in the cloud.
-func (c *Cloud) Until(ctx context.Context, is func() bool) error {
+// Until waits until a condition holds, and evaluates it after each change of the cloud.
+func (c *Cloud) Until(ctx context.Context, condition func() bool) error {
 	for {
 		c.mu.Lock()
 		changed := c.changed
 		c.mu.Unlock()
-		if is() {
+		if condition() {
 			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("it never happened in the cloud: %w", context.Cause(ctx))
+			return fmt.Errorf("the condition did not become true: %w", context.Cause(ctx))
 		}
 	}
 }

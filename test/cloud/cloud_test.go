@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A user is a client of a cloud in its process.
+// user is a client of a cloud in the same process.
 type user struct {
 	t testing.TB
 	*Cloud
@@ -33,7 +33,7 @@ func serve(t testing.TB, c *Cloud) user {
 	return user{t, c, server.URL}
 }
 
-// do gives the answer's status, 0 if there is none, its headers and the thing in it.
+// do returns the status of the response, or 0 without one, its headers and its resource.
 func (u user) do(ctx context.Context, method, path, body string) (int, http.Header, Thing) {
 	u.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, u.url+path, strings.NewReader(body))
@@ -52,24 +52,24 @@ func (u user) do(ctx context.Context, method, path, body string) (int, http.Head
 		u.t.Fatal(err)
 	}
 	var thing Thing
-	_ = json.Unmarshal(data, &thing) // what is none leaves it empty
+	_ = json.Unmarshal(data, &thing) // an error response has no resource
 	return resp.StatusCode, resp.Header, thing
 }
 
-func (u user) make(name string) int {
+func (u user) create(name string) int {
 	u.t.Helper()
 	status, _, _ := u.do(u.t.Context(), "POST", "/things/disk", fmt.Sprintf(`{"name":%q}`, name))
 	return status
 }
 
-func (u user) want(status, is int) {
+func (u user) want(want, got int) {
 	u.t.Helper()
-	if status != is {
-		u.t.Fatalf("answered %d, not %d", is, status)
+	if want != got {
+		u.t.Fatalf("status %d, not %d", got, want)
 	}
 }
 
-func TestAThingsLife(t *testing.T) {
+func TestLifecycle(t *testing.T) {
 	u := serve(t, New())
 	status, _, made := u.do(t.Context(), "POST", "/things/disk", `{"name":"a","attributes":{"size":"1"},"password":"hush","keep":{"x":1}}`)
 	u.want(201, status)
@@ -96,26 +96,26 @@ func TestAThingsLife(t *testing.T) {
 		status, _, _ = u.do(t.Context(), method, at, "")
 		u.want(404, status)
 	}
-	var told []string
+	var calls []string
 	for _, c := range u.History() {
 		if c.Caller != "alice" || c.Token != "op-1" || c.Type != "disk" || c.ID != made.ID || !c.Ended || c.Time.IsZero() {
 			t.Errorf("%+v", c)
 		}
-		told = append(told, fmt.Sprintf("%d %s %s %v %d", c.Number, c.Verb, c.Name, c.Applied, c.Status))
+		calls = append(calls, fmt.Sprintf("%d %s %s %v %d", c.Number, c.Verb, c.Name, c.Applied, c.Status))
 	}
 	want := []string{
 		"1 create a true 201", "2 update a true 200", "3 read b false 200", "4 delete b true 200",
 		"5 read  false 404", "6 update  false 404", "7 delete  false 404",
 	}
-	if !slices.Equal(told, want) {
-		t.Errorf("%q", told)
+	if !slices.Equal(calls, want) {
+		t.Errorf("%q", calls)
 	}
 }
 
-func TestWhatIsMadeTwiceIsTold(t *testing.T) {
+func TestDuplicatesAreReported(t *testing.T) {
 	u := serve(t, New())
 	for _, name := range []string{"b", "a", "b", "c", "a", "b"} {
-		u.want(201, u.make(name))
+		u.want(201, u.create(name))
 	}
 	if twice := u.Twice(); !slices.Equal(twice, []string{"a", "b"}) || u.Made("b") != 3 || u.Made("c") != 1 || u.Made("d") != 0 {
 		t.Errorf("%v, %v", twice, u.History())
@@ -125,9 +125,9 @@ func TestWhatIsMadeTwiceIsTold(t *testing.T) {
 	}
 }
 
-func TestByHand(t *testing.T) {
+func TestManualChanges(t *testing.T) {
 	u := serve(t, New())
-	u.want(201, u.make("a"))
+	u.want(201, u.create("a"))
 	u.Inject(Fault{Status: 500})
 	if err := u.Drift("a", "size", "9"); err != nil {
 		t.Fatal(err)
@@ -135,14 +135,14 @@ func TestByHand(t *testing.T) {
 	if is, _ := u.Named("a"); is.Attributes["size"] != "9" {
 		t.Errorf("%+v", is)
 	}
-	if err := u.Vanish("a"); err != nil {
+	if err := u.Delete("a"); err != nil {
 		t.Fatal(err)
 	}
-	if u.Vanish("a") == nil || len(u.Things()) != 0 {
+	if u.Delete("a") == nil || len(u.Things()) != 0 {
 		t.Error("it is still there")
 	}
 	last := u.History()[len(u.History())-1]
-	if last.Caller != "by hand" || last.Verb != Delete || !last.Applied {
+	if last.Caller != manual || last.Verb != Delete || !last.Applied {
 		t.Errorf("%+v", last)
 	}
 }
@@ -150,7 +150,7 @@ func TestByHand(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault Fault
-		want  []int // answers to creations of a, b, c, d
+		want  []int // status of the creations of a, b, c, d
 		made  int
 	}{
 		"all":                      {Fault{Status: 500}, []int{500, 500, 500, 500}, 0},
@@ -161,18 +161,18 @@ func TestFaults(t *testing.T) {
 		"from the third":           {Fault{Verb: Create, From: 3, Status: 500}, []int{201, 201, 500, 500}, 2},
 		"the second and the third": {Fault{From: 2, Times: 2, Status: 500}, []int{201, 500, 500, 201}, 2},
 		"the first":                {Fault{Times: 1, Status: 500}, []int{500, 201, 201, 201}, 3},
-		"no answer":                {Fault{Times: 1, Reset: true}, []int{0, 201, 201, 201}, 3},
-		"applied, no answer":       {Fault{Times: 1, Reset: true, After: true}, []int{0, 201, 201, 201}, 4},
-		"applied, wrong answer":    {Fault{Times: 1, Status: 500, After: true}, []int{500, 201, 201, 201}, 4},
+		"no response":              {Fault{Times: 1, Reset: true}, []int{0, 201, 201, 201}, 3},
+		"applied, no response":     {Fault{Times: 1, Reset: true, After: true}, []int{0, 201, 201, 201}, 4},
+		"applied, wrong status":    {Fault{Times: 1, Status: 500, After: true}, []int{500, 201, 201, 201}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := serve(t, New())
 			u.Inject(c.fault)
 			for i, want := range c.want {
-				u.want(want, u.make(string(rune('a'+i))))
+				u.want(want, u.create(string(rune('a'+i))))
 			}
 			if is := len(u.Things()); is != c.made {
-				t.Errorf("%d were made, not %d", is, c.made)
+				t.Errorf("%d were created, not %d", is, c.made)
 			}
 			for i, call := range u.History() {
 				if call.Status != c.want[i] || !call.Ended {
@@ -221,23 +221,23 @@ func TestDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New()
 		c.Inject(Fault{Verb: Create, Delay: time.Hour})
-		began := time.Now()
+		start := time.Now()
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, httptest.NewRequest("POST", "/things/disk?name=a", nil))
-		if w.Code != 201 || time.Since(began) != time.Hour {
-			t.Errorf("%d after %s", w.Code, time.Since(began))
+		if w.Code != 201 || time.Since(start) != time.Hour {
+			t.Errorf("%d after %s", w.Code, time.Since(start))
 		}
 	})
 }
 
-func TestHeldCallsDoNothingUntilReleased(t *testing.T) {
+func TestHeldCallsHaveNoEffectUntilReleased(t *testing.T) {
 	u := serve(t, New())
 	gate := u.Inject(Fault{Verb: Create, Name: "b*", Hold: true})
 	answers := make(chan int)
 	for _, name := range []string{"b1", "b2"} {
-		go func() { answers <- u.make(name) }()
+		go func() { answers <- u.create(name) }()
 	}
-	u.want(201, u.make("a"))
+	u.want(201, u.create("a"))
 	if err := gate.Held(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -247,17 +247,17 @@ func TestHeldCallsDoNothingUntilReleased(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := gate.Held(soon, 3); err == nil {
-		t.Error("a third one is held")
+		t.Error("a third call is held")
 	}
 	gate.End()
 	gate.End()
 	u.want(201, <-answers)
 	u.want(201, <-answers)
-	u.want(201, u.make("b3"))
+	u.want(201, u.create("b3"))
 }
 
-// TestAClientThatIsGone before its call took effect has not done anything; afterwards it has.
-func TestAClientThatIsGone(t *testing.T) {
+// The call of a client that disconnects has an effect only if the client disconnects after it took effect.
+func TestClientDisconnects(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		u := serve(t, New())
 		gate := u.Inject(Fault{Hold: true, After: after})
@@ -277,7 +277,7 @@ func TestAClientThatIsGone(t *testing.T) {
 		}
 		gate.End()
 		if status := u.History()[0].Status; status != 0 {
-			t.Errorf("nobody was answered %d", status)
+			t.Errorf("the response has status %d", status)
 		}
 		if is := u.Made("a") == 1; is != after || len(u.Things()) == 1 != after {
 			t.Errorf("after: %v: %v", after, u.History())
@@ -285,7 +285,7 @@ func TestAClientThatIsGone(t *testing.T) {
 	}
 }
 
-func TestItOutlivesARestart(t *testing.T) {
+func TestFileSurvivesRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cloud")
 	c, err := Open(path)
 	if err != nil {
@@ -293,20 +293,20 @@ func TestItOutlivesARestart(t *testing.T) {
 	}
 	u := serve(t, c)
 	for _, name := range []string{"a", "b", "c"} {
-		u.want(201, u.make(name))
+		u.want(201, u.create(name))
 	}
 	if err := u.Drift("b", "size", "9"); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.Vanish("c"); err != nil {
+	if err := u.Delete("c"); err != nil {
 		t.Fatal(err)
 	}
 	before := fmt.Sprint(u.Things())
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if u.make("d"); u.Made("d") != 0 {
-		t.Error("something was made that cannot be kept")
+	if u.create("d"); u.Made("d") != 0 {
+		t.Error("a resource was created that cannot be stored")
 	}
 	again, err := Open(path)
 	if err != nil {
@@ -322,13 +322,13 @@ func TestItOutlivesARestart(t *testing.T) {
 			t.Errorf("%+v", call)
 		}
 	}
-	u.want(201, u.make("a"))
+	u.want(201, u.create("a"))
 	if u.Made("a") != 2 || u.Made("c") != 1 || len(u.Things()) != 3 {
 		t.Errorf("%v", u.History())
 	}
 }
 
-func TestControlledFromOutside(t *testing.T) {
+func TestControlOverHTTP(t *testing.T) {
 	u := serve(t, New())
 	post := func(body string) (int, string) {
 		resp, err := http.Post(u.url+"/faults", "application/json", strings.NewReader(body))
@@ -341,13 +341,13 @@ func TestControlledFromOutside(t *testing.T) {
 		return resp.StatusCode, b.String()
 	}
 	if status, _ := post(`{"verb":"create","status":500,"sometimes":true}`); status != 400 {
-		t.Errorf("answered %d", status)
+		t.Errorf("status %d", status)
 	}
 	if status, body := post(`{"verb":"create","name":"a","hold":true}`); status != 201 || body != `{"number":1}` {
-		t.Fatalf("answered %d %s", status, body)
+		t.Fatalf("status %d %s", status, body)
 	}
 	answer := make(chan int)
-	go func() { answer <- u.make("a") }()
+	go func() { answer <- u.create("a") }()
 	status, _, _ := u.do(t.Context(), "GET", "/faults/1/held?calls=1", "")
 	u.want(204, status)
 	status, _, _ = u.do(t.Context(), "DELETE", "/faults/1", "")
@@ -356,10 +356,10 @@ func TestControlledFromOutside(t *testing.T) {
 	status, _, _ = u.do(t.Context(), "DELETE", "/faults/1", "")
 	u.want(404, status)
 	post(`{"status":500}`)
-	u.want(500, u.make("b"))
+	u.want(500, u.create("b"))
 	status, _, _ = u.do(t.Context(), "DELETE", "/faults", "")
 	u.want(204, status)
-	u.want(201, u.make("b"))
+	u.want(201, u.create("b"))
 	resp, err := http.Get(u.url + "/log?name=b")
 	if err != nil {
 		t.Fatal(err)

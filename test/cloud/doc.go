@@ -1,57 +1,58 @@
-// Package cloud is a cloud for tests, and the way to its provider. Everything that engines do to it is written down, and it can be
-// told to be as bad as real ones are.
+// Package cloud is a simulated cloud for tests, with a provider. It records every call of an engine, and can inject the faults of real
+// clouds.
 //
 // # The cloud
 //
-// It keeps things by type and ID, in memory or (Open) in a file. It speaks JSON over HTTP:
+// It stores resources, called things, by type and ID, in memory or (Open) in a file. Its API is JSON over HTTP:
 //
-//	POST   /things/{type}        make one: {"name": "a", "attributes": {"size": "1"}}; ?name=a will do
-//	GET    /things/{type}        list, of one ?name=a if it is given
+//	POST   /things/{type}        create: {"name": "a", "attributes": {"size": "1"}}, or ?name=a
+//	GET    /things/{type}        list all, or those with ?name=a
 //	GET    /things/{type}/{id}   read
 //	PUT    /things/{type}/{id}   update
 //	DELETE /things/{type}/{id}   delete
 //
-// Names are not unique, so what is made twice is there twice. A call says by the header Client-Token which operation it belongs to (a client that
-// tries again sends the same one) and by Caller who is asking. The cloud writes both down and takes no other notice of them.
+// Names are not unique, so that a second creation adds a second resource. The header Client-Token has the operation of a call (a client
+// that retries sends the same one), and Caller the client. The cloud records both and ignores them otherwise.
 //
-// # What happened
+// # History
 //
-// History is every call, with who made it, what became of it, and whether it took effect. Made counts, and Until waits.
-// Nothing in a test has to sleep:
+// History has every call, with its client, its outcome, and whether it took effect. Made counts creations, and Until waits, so that no
+// test has to sleep:
 //
 //	c.Until(ctx, func() bool { return c.Made("a") == 1 })
 //	if twice := c.Twice(); len(twice) > 0 { ... }
 //
 // # Faults
 //
-// Inject has it misbehave from now on, for all calls or those of a verb, a type or a name:
+// Inject adds a fault, for all calls or those of a verb, a type or a name:
 //
 //	c.Inject(cloud.Fault{Verb: cloud.Create, From: 3, Times: 1, Status: 500})        the third creation fails
 //	c.Inject(cloud.Fault{PerSecond: 5})                                              5 calls a second, 429 for the others
 //	c.Inject(cloud.Fault{Verb: cloud.Delete, Delay: time.Second})                    slow
-//	c.Inject(cloud.Fault{Name: "a", Verb: cloud.Create, After: true, Reset: true})   applied, but not answered
-//	c.Inject(cloud.Fault{Name: "a", Verb: cloud.Create, After: true, Hold: true})    the same, by never answering: the client's time runs out
+//	c.Inject(cloud.Fault{Name: "a", Verb: cloud.Create, After: true, Reset: true})   applied, without a response
+//	c.Inject(cloud.Fault{Name: "a", Verb: cloud.Create, After: true, Hold: true})    the same, by a client timeout
 //
 //	gate := c.Inject(cloud.Fault{Name: "b*", Verb: cloud.Create, Hold: true})
-//	gate.Held(ctx, 2) // two calls wait at the gate, and have done nothing yet
-//	gate.End()        // they go on
+//	gate.Held(ctx, 2) // two calls wait, and have no effect yet
+//	gate.End()        // they continue
 //
-// A call whose client is gone before it took effect never does. Drift and Vanish change and delete things by hand, past all faults.
+// A call whose client disconnects before it takes effect has no effect. Drift and Delete change and delete resources outside of any
+// engine, without faults.
 //
-// # From outside the process
+// # Control over HTTP
 //
-// `go run ./test/cloud/serve -file things` is one in a process of its own, which goes on with what it had. All of them answer to this:
+// `go run ./test/cloud/serve -file things` runs a cloud in its own process, with the content of the file. Every cloud serves:
 //
-//	GET    /log                     History; ?name=a of one
-//	POST   /faults                  Inject; the answer is its number. Durations are in nanoseconds
-//	GET    /faults/{number}/held    answers when ?calls=1 wait at the gate
+//	GET    /log                     History, or that of ?name=a
+//	POST   /faults                  Inject; the response has its number. Durations are in nanoseconds
+//	GET    /faults/{number}/held    responds once ?calls=1 wait
 //	DELETE /faults/{number}         End; DELETE /faults ends all
 //
 // # The provider
 //
-// Provider cairn.dev/test/cloud is in provider/, a module of its own because its dependencies are none of Cairn's. tools/build
-// terraform-provider-cloud puts it beside the engines. Folder writes the folder that `cairn-controller serve --provider-folder` takes, and
-// engines take as a filesystem_mirror. Address, caller, timeout and retries come from the provider's configuration, or from $CLOUD_URL,
+// Provider cairn.dev/test/cloud is in provider/, a separate module since Cairn does not need its dependencies. tools/build
+// terraform-provider-cloud installs it beside the engines. Folder writes a folder for `cairn-controller serve --provider-folder`, which is
+// also a filesystem_mirror of engines. Address, caller, timeout and retries come from the provider's configuration, or from $CLOUD_URL,
 // $CLOUD_CALLER, $CLOUD_TIMEOUT, $CLOUD_RETRIES:
 //
 //	terraform {
@@ -60,11 +61,11 @@
 //	resource "cloud_thing" "a" {
 //	  name                = "a"
 //	  attributes          = { size = 1 }
-//	  secret              = var.secret     # sensitive; so is its token, which the cloud makes
+//	  secret              = var.secret     # sensitive; so is its token, which the cloud generates
 //	  password_wo         = var.password   # write-only: in no state and no plan (OpenTofu 1.11)
 //	  password_wo_version = 1
-//	  replace_on          = "v1"           # another value makes another thing
-//	  parts               = 1000           # so many more objects in the state
+//	  replace_on          = "v1"           # another value replaces the resource
+//	  parts               = 1000           # the number of additional objects in the state
 //	}
 //	data "cloud_things" "all" {}           # .things
 //	ephemeral "cloud_token" "a" { id = cloud_thing.a.id }
@@ -73,5 +74,5 @@
 //
 // # In scripts
 //
-// Package story has all this as the command `cloud`.
+// Package story has the script command `cloud` for all of this.
 package cloud

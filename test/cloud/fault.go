@@ -9,55 +9,55 @@ import (
 	"time"
 )
 
-// A Fault is something bad that the cloud does to calls: to all that match Verb, Type and Name, where an empty one matches any.
+// Fault is a failure of the calls that match Verb, Type and Name, where an empty one matches any.
 type Fault struct {
 	Verb Verb   `json:"verb,omitempty"`
 	Type string `json:"type,omitempty"`
-	// Name of the thing, a pattern as of path.Match.
+	// Name is a pattern of path.Match for the name of the resource.
 	Name string `json:"name,omitempty"`
 
-	// From is the first of the matching calls that it is done to, from 1, which 0 means too; Times is to how many, 0 to all from there.
+	// From is the number of the first matching call that fails, 1 by default; Times is how many fail, by default all from there.
 	From  int `json:"from,omitempty"`
 	Times int `json:"times,omitempty"`
 
-	// After has it happen when the call has taken effect. Otherwise it happens before.
+	// After injects the fault after the call took effect instead of before.
 	After bool `json:"after,omitempty"`
 
-	// Delay is waited first, then Hold waits until the fault ends. Without one of those below the call goes on then.
+	// Delay delays the call, then Hold holds it until the fault ends. Without one of the fields below the call then continues.
 	Delay time.Duration `json:"delay,omitempty"`
 	Hold  bool          `json:"hold,omitempty"`
 
-	// PerSecond is how many calls go through in any second. The others are answered 429, try again in a second.
+	// PerSecond is how many calls succeed in any second. The others get status 429 with a Retry-After of a second.
 	PerSecond int `json:"perSecond,omitempty"`
-	// Status is answered, with a Retry-After of so many seconds if it is not 0.
+	// Status is the status of the response, with a Retry-After of RetryAfter seconds unless it is 0.
 	Status     int `json:"status,omitempty"`
 	RetryAfter int `json:"retryAfter,omitempty"`
-	// Reset has the connection break without an answer.
+	// Reset closes the connection without a response.
 	Reset bool `json:"reset,omitempty"`
 }
 
-// Injected is a fault that happens.
+// Injected is a fault in effect.
 type Injected struct {
 	Fault
 	number int
 	cloud  *Cloud
 	over   chan struct{}
-	// c.mu keeps these: how many calls matched, how many wait now, and when the last ones went through.
+	// cloud.mu guards these: how many calls matched, how many are held, and the times of the last ones that succeeded.
 	matched, held int
-	through       []time.Time
+	passed        []time.Time
 }
 
-// Inject has a fault happen from now on. Faults that match the same call happen in the order in which they were injected.
+// Inject adds a fault. Faults that match the same call apply in the order of their injection.
 func (c *Cloud) Inject(f Fault) *Injected {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ever++
-	i := &Injected{Fault: f, number: c.ever, cloud: c, over: make(chan struct{})}
+	c.lastFault++
+	i := &Injected{Fault: f, number: c.lastFault, cloud: c, over: make(chan struct{})}
 	c.faults = append(c.faults, i)
 	return i
 }
 
-// End ends a fault: what it holds goes on. A second time does nothing.
+// End ends a fault, and held calls continue. A second call has no effect.
 func (i *Injected) End() {
 	i.cloud.mu.Lock()
 	defer i.cloud.mu.Unlock()
@@ -74,7 +74,7 @@ func (i *Injected) end() {
 	i.cloud.change()
 }
 
-// EndFaults ends them all.
+// EndFaults ends all faults.
 func (c *Cloud) EndFaults() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *Cloud) EndFaults() {
 	}
 }
 
-// Held waits until at least so many calls wait for the fault to end.
+// Held waits until the fault holds at least a number of calls.
 func (i *Injected) Held(ctx context.Context, calls int) error {
 	if err := i.cloud.Until(ctx, func() bool {
 		i.cloud.mu.Lock()
@@ -95,7 +95,7 @@ func (i *Injected) Held(ctx context.Context, calls int) error {
 	return nil
 }
 
-// matching are the faults that happen to a call. c.mu is held.
+// matching returns the faults of a call. The caller holds c.mu.
 func (c *Cloud) matching(call *Call) []*Injected {
 	var all []*Injected
 	for _, i := range c.faults {
@@ -116,7 +116,7 @@ func (c *Cloud) matching(call *Call) []*Injected {
 	return all
 }
 
-// outcome is what a fault makes of a call: nothing, or an answer, or none at all.
+// outcome is how a fault changes a call: not at all, by another response, or by none.
 type outcome struct {
 	status, retryAfter int
 	reset              bool
@@ -124,8 +124,8 @@ type outcome struct {
 
 func (o outcome) normal() bool { return o == outcome{} }
 
-// happen has those faults happen to a call that are to happen now, until one of them decides what it comes to.
-func (c *Cloud) happen(ctx context.Context, faults []*Injected, after bool) outcome {
+// applyFaults applies faults to a call, before or after it took effect, until one of them decides the response.
+func (c *Cloud) applyFaults(ctx context.Context, faults []*Injected, after bool) outcome {
 	for _, i := range faults {
 		if i.After != after {
 			continue
@@ -133,7 +133,7 @@ func (c *Cloud) happen(ctx context.Context, faults []*Injected, after bool) outc
 		i.wait(ctx)
 		switch {
 		case i.PerSecond > 0:
-			if !i.lets() {
+			if !i.allow() {
 				return outcome{status: http.StatusTooManyRequests, retryAfter: 1}
 			}
 		case i.Reset:
@@ -145,7 +145,7 @@ func (c *Cloud) happen(ctx context.Context, faults []*Injected, after bool) outc
 	return outcome{}
 }
 
-// wait is the slow part of a fault. It ends when the client is gone.
+// wait waits for the delay and the end of a holding fault, or until the client disconnects.
 func (i *Injected) wait(ctx context.Context) {
 	if i.Delay > 0 {
 		timer := time.NewTimer(i.Delay)
@@ -173,15 +173,15 @@ func (i *Injected) count(n int) {
 	i.cloud.change()
 }
 
-// lets says whether one more call goes through in this second.
-func (i *Injected) lets() bool {
+// allow reports whether one more call succeeds in this second.
+func (i *Injected) allow() bool {
 	i.cloud.mu.Lock()
 	defer i.cloud.mu.Unlock()
 	now := time.Now()
-	i.through = slices.DeleteFunc(i.through, func(t time.Time) bool { return now.Sub(t) >= time.Second })
-	if len(i.through) >= i.PerSecond {
+	i.passed = slices.DeleteFunc(i.passed, func(t time.Time) bool { return now.Sub(t) >= time.Second })
+	if len(i.passed) >= i.PerSecond {
 		return false
 	}
-	i.through = append(i.through, now)
+	i.passed = append(i.passed, now)
 	return true
 }

@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/dev/tools"
 )
 
-// Folder writes the provider into a folder of providers, where `cairn-controller serve --provider-folder` and an engine's filesystem_mirror look for it.
+// Folder writes the provider to a folder for `cairn-controller serve --provider-folder` or an engine's filesystem_mirror.
 func Folder(dir string) (err error) {
 	program, err := tools.Path("terraform-provider-cloud")
 	if err != nil {

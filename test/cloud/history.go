@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Verb is what a call does.
+// Verb is the operation of a call.
 type Verb string
 
 // The verbs.
@@ -22,44 +22,44 @@ const (
 	List   Verb = "list"
 )
 
-// A Call is what somebody asked of the cloud, and what became of it.
+// Call is a request to the cloud and its outcome.
 type Call struct {
-	// Number is 1 for the first one.
+	// Number counts from 1.
 	Number int       `json:"number"`
 	Time   time.Time `json:"time"`
-	// Caller says who, and Token in which operation, by their own word.
+	// Caller and Token are the client and its operation, from the request's headers.
 	Caller string `json:"caller,omitempty"`
 	Token  string `json:"clientToken,omitempty"`
 	Verb   Verb   `json:"verb"`
 	Type   string `json:"type"`
-	// ID of the thing; a creation that did not take effect has none.
+	// ID is that of the resource; a creation without effect has none.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
-	// Applied says that it took effect, whatever the client heard of it.
+	// Applied is true if the call took effect, with or without a response.
 	Applied bool `json:"applied"`
-	// Status is what was answered; 0 if nothing was, or not yet.
+	// Status is that of the response; 0 without one, or before it.
 	Status int `json:"status,omitempty"`
-	// Ended says that nothing more comes of it.
+	// Ended is true once the call is done.
 	Ended bool `json:"ended"`
 }
 
-// String is a line for people.
+// String formats the call as one line.
 func (c Call) String() string {
-	become := "pending"
+	result := "pending"
 	switch {
 	case c.Status > 0:
-		become = fmt.Sprint(c.Status)
+		result = fmt.Sprint(c.Status)
 	case c.Ended:
-		become = "no answer"
+		result = "no response"
 	}
 	applied := ""
 	if c.Applied {
 		applied = ", applied"
 	}
-	return fmt.Sprintf("%d %s %s %s %s %s by %s: %s%s", c.Number, c.Time.UTC().Format("15:04:05.000"), c.Verb, c.Type, c.Name, c.ID, c.Caller, become, applied)
+	return fmt.Sprintf("%d %s %s %s %s %s by %s: %s%s", c.Number, c.Time.UTC().Format("15:04:05.000"), c.Verb, c.Type, c.Name, c.ID, c.Caller, result, applied)
 }
 
-// History is every call so far, in the order in which they came.
+// History returns all calls in order.
 func (c *Cloud) History() []Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Cloud) History() []Call {
 	return all
 }
 
-// Count is how many calls of a verb to things of a name took effect.
+// Count returns how many calls of a verb for resources with a name took effect.
 func (c *Cloud) Count(verb Verb, name string) int {
 	n := 0
 	for _, call := range c.History() {
@@ -81,10 +81,10 @@ func (c *Cloud) Count(verb Verb, name string) int {
 	return n
 }
 
-// Made is how often a thing of a name was made.
+// Made returns how often a resource with a name was created.
 func (c *Cloud) Made(name string) int { return c.Count(Create, name) }
 
-// Twice are the names that were made more than once, in order.
+// Twice returns the sorted names that were created more than once.
 func (c *Cloud) Twice() []string {
 	made := map[string]int{}
 	var twice []string
@@ -99,31 +99,32 @@ func (c *Cloud) Twice() []string {
 	return twice
 }
 
-// Quiet says that no call is under way.
+// Quiet reports whether no call is in progress.
 func (c *Cloud) Quiet() bool {
 	return !slices.ContainsFunc(c.History(), func(call Call) bool { return !call.Ended })
 }
 
-// note writes a call down. c.mu is held.
-func (c *Cloud) note(call Call) *Call {
+// record adds a call to the history. The caller holds c.mu.
+func (c *Cloud) record(call Call) *Call {
 	call.Number, call.Time = len(c.calls)+1, time.Now()
 	c.calls = append(c.calls, &call)
 	return &call
 }
 
-// ended says what a call came to. c.mu is held.
+// ended records the end of a call. The caller holds c.mu.
 func (c *Cloud) ended(call *Call, status int) {
 	call.Status, call.Ended = status, true
 	c.change()
 }
 
-// kept is a line of the file: a call that took effect, and the thing as it was then.
-type kept struct {
+// entry is a line of the file: a call that took effect, and its resource.
+type entry struct {
 	Call  *Call  `json:"call"`
 	Thing *Thing `json:"thing"`
 }
 
-// Open makes a cloud that keeps what there is and what made it so in a file, and goes on with it. Calls without effect, and faults, are not kept.
+// Open returns a cloud that stores its resources and the calls that changed them in a file, and loads them from it. It does not store
+// calls without effect and faults.
 func Open(path string) (*Cloud, error) {
 	c := New()
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -133,9 +134,9 @@ func Open(path string) (*Cloud, error) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, largestBody*2)
 	for lines.Scan() {
-		var k kept
+		var k entry
 		if err := json.Unmarshal(lines.Bytes(), &k); err != nil || k.Call == nil || k.Thing == nil {
-			return nil, errors.Join(fmt.Errorf("line %d of %s is no cloud's", len(c.calls)+1, path), err, file.Close())
+			return nil, errors.Join(fmt.Errorf("line %d of %s is invalid", len(c.calls)+1, path), err, file.Close())
 		}
 		k.Call.Number, k.Call.Ended = len(c.calls)+1, true
 		c.calls = append(c.calls, k.Call)
@@ -148,7 +149,7 @@ func Open(path string) (*Cloud, error) {
 	return c, nil
 }
 
-// Close closes its file, if it has one.
+// Close closes the file, if there is one.
 func (c *Cloud) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,12 +159,12 @@ func (c *Cloud) Close() error {
 	return c.file.Close()
 }
 
-// keep writes what is about to take effect into the file, if there is one.
-func (c *Cloud) keep(call *Call, t *Thing) error {
+// persist writes a call to the file, if there is one, before it takes effect.
+func (c *Cloud) persist(call *Call, t *Thing) error {
 	if c.file == nil {
 		return nil
 	}
-	line, err := json.Marshal(kept{call, t})
+	line, err := json.Marshal(entry{call, t})
 	if err != nil {
 		return err
 	}

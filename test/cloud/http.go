@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// largestBody is what a client may send.
+// largestBody limits the body of a request.
 const largestBody = 1 << 20
 
 func (c *Cloud) routes() {
@@ -34,44 +34,44 @@ func (c *Cloud) routes() {
 	}))
 }
 
-// serve is the way of a call: it is written down, faults happen, it takes effect, faults happen, it is answered.
+// serve records a call, applies faults before it takes effect and after, and responds.
 func (c *Cloud) serve(w http.ResponseWriter, r *http.Request, verb Verb) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
-	var asked Thing
+	var given Thing
 	if err == nil && len(body) > 0 {
-		err = json.Unmarshal(body, &asked)
+		err = json.Unmarshal(body, &given)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	asked.Type, asked.ID = r.PathValue("type"), r.PathValue("id")
+	given.Type, given.ID = r.PathValue("type"), r.PathValue("id")
 	if name := r.URL.Query().Get("name"); name != "" {
-		asked.Name = name
+		given.Name = name
 	}
 
-	call, faults := c.begin(r, verb, asked)
-	became := c.happen(r.Context(), faults, false)
+	call, faults := c.begin(r, verb, given)
+	result := c.applyFaults(r.Context(), faults, false)
 	var answer any
 	status := 0
-	if became.normal() {
-		answer, status = c.do(r, call, &asked)
-		became = c.happen(r.Context(), faults, true)
+	if result.normal() {
+		answer, status = c.do(r, call, &given)
+		result = c.applyFaults(r.Context(), faults, true)
 	}
-	if became.status > 0 {
-		status, answer = became.status, nil
+	if result.status > 0 {
+		status, answer = result.status, nil
 	}
-	if became.reset || r.Context().Err() != nil {
+	if result.reset || r.Context().Err() != nil {
 		status = 0
 	}
 	c.mu.Lock()
 	c.ended(call, status)
 	c.mu.Unlock()
 	if status == 0 {
-		panic(http.ErrAbortHandler) // net/http breaks the connection
+		panic(http.ErrAbortHandler) // net/http closes the connection
 	}
-	if became.retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(became.retryAfter))
+	if result.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(result.retryAfter))
 	}
 	if answer == nil {
 		answer = map[string]string{"message": http.StatusText(status)}
@@ -79,15 +79,15 @@ func (c *Cloud) serve(w http.ResponseWriter, r *http.Request, verb Verb) {
 	writeJSON(w, status, answer)
 }
 
-func (c *Cloud) begin(r *http.Request, verb Verb, asked Thing) (*Call, []*Injected) {
+func (c *Cloud) begin(r *http.Request, verb Verb, given Thing) (*Call, []*Injected) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name := asked.Name
-	if t := c.things[asked.Type+"/"+asked.ID]; t != nil {
+	name := given.Name
+	if t := c.things[given.Type+"/"+given.ID]; t != nil {
 		name = t.Name
 	}
-	call := c.note(Call{
-		Verb: verb, Type: asked.Type, ID: asked.ID, Name: name,
+	call := c.record(Call{
+		Verb: verb, Type: given.Type, ID: given.ID, Name: name,
 		Caller: r.Header.Get("Caller"), Token: r.Header.Get("Client-Token"),
 	})
 	faults := c.matching(call)
@@ -95,34 +95,34 @@ func (c *Cloud) begin(r *http.Request, verb Verb, asked Thing) (*Call, []*Inject
 	return call, faults
 }
 
-// do has a call take effect, unless its client is gone.
-func (c *Cloud) do(r *http.Request, call *Call, asked *Thing) (answer any, status int) {
+// do applies a call, unless its client has disconnected.
+func (c *Cloud) do(r *http.Request, call *Call, given *Thing) (answer any, status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r.Context().Err() != nil {
 		return nil, 0
 	}
-	there := c.things[call.Type+"/"+call.ID]
+	current := c.things[call.Type+"/"+call.ID]
 	switch {
 	case call.Verb == List:
 		return c.list(call), http.StatusOK
 	case call.Verb == Create:
-		c.newID(asked)
-		call.ID, status = asked.ID, http.StatusCreated
-	case there == nil:
+		c.newID(given)
+		call.ID, status = given.ID, http.StatusCreated
+	case current == nil:
 		return nil, http.StatusNotFound
 	case call.Verb == Read:
-		return there.public(), http.StatusOK
+		return current.public(), http.StatusOK
 	default:
-		asked.Token, status = there.Token, http.StatusOK
+		given.Token, status = current.Token, http.StatusOK
 	}
 	if call.Verb == Delete {
-		*asked = there.copy()
+		*given = current.copy()
 	}
-	if err := c.take(call, asked); err != nil {
+	if err := c.commit(call, given); err != nil {
 		return map[string]string{"message": err.Error()}, http.StatusInsufficientStorage
 	}
-	return asked.public(), status
+	return given.public(), status
 }
 
 func (c *Cloud) list(call *Call) []Thing {
@@ -141,7 +141,7 @@ func (c *Cloud) list(call *Call) []Thing {
 	return all
 }
 
-// public is what clients get of a thing.
+// public returns the part of a resource that clients receive.
 func (t *Thing) public() Thing {
 	p := t.copy()
 	p.Password = ""
@@ -167,7 +167,7 @@ func (c *Cloud) serveInject(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, map[string]int{"number": c.Inject(f).number})
 }
 
-// serveFault does something with a fault that was injected.
+// serveFault returns a handler for an injected fault.
 func (c *Cloud) serveFault(do func(*http.Request, *Injected) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		number, _ := strconv.Atoi(r.PathValue("number"))

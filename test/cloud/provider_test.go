@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/test/cloud"
 )
 
-// A module is a folder of code, and the engine that works in it against a cloud of its own.
+// module is a folder with code, an engine and its own cloud.
 type module struct {
 	t      *testing.T
 	cloud  *cloud.Cloud
@@ -26,7 +26,7 @@ type module struct {
 	env    []string
 }
 
-// engines runs a test with each of them.
+// engines runs a test with each engine.
 func engines(t *testing.T, test func(*testing.T, *module)) {
 	for _, engine := range []string{"tofu", "terraform"} {
 		t.Run(engine, func(t *testing.T) {
@@ -36,7 +36,7 @@ func engines(t *testing.T, test func(*testing.T, *module)) {
 	}
 }
 
-// providerFolder is one for all tests.
+// providerFolder is shared by all tests.
 var providerFolder = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "cloud-provider-")
 	if err != nil {
@@ -83,7 +83,7 @@ func newModule(t *testing.T, engine string) *module {
 	return m
 }
 
-// code is the code from now on.
+// code writes the code.
 func (m *module) code(text string) {
 	m.t.Helper()
 	text = `terraform {
@@ -95,7 +95,7 @@ func (m *module) code(text string) {
 	}
 }
 
-// try gives what the engine says, and its exit code.
+// try returns the output of the engine and its exit code.
 func (m *module) try(args ...string) (string, int) {
 	m.t.Helper()
 	flags := []string{args[0]}
@@ -125,7 +125,7 @@ func (m *module) run(args ...string) string {
 	return out
 }
 
-// unchanged fails the test unless a plan finds nothing to do.
+// unchanged fails the test unless a plan has no changes.
 func (m *module) unchanged() {
 	m.t.Helper()
 	if out, code := m.try("plan", "-detailed-exitcode"); code != 0 {
@@ -161,7 +161,7 @@ resource "cloud_thing" "a" {
 }
 `
 
-func TestAThingFromItsCreationToItsEnd(t *testing.T) {
+func TestResourceLifecycle(t *testing.T) {
 	engines(t, func(t *testing.T, m *module) {
 		m.code(whole)
 		out := m.run("apply")
@@ -170,7 +170,7 @@ func TestAThingFromItsCreationToItsEnd(t *testing.T) {
 			t.Fatalf("%+v %v", made, m.cloud.History())
 		}
 		if strings.Contains(out, "hush-1") || strings.Contains(out, made.Token) {
-			t.Errorf("a secret is told:\n%s", out)
+			t.Errorf("the output has a secret:\n%s", out)
 		}
 		m.unchanged()
 		if state, err := os.ReadFile(filepath.Join(m.dir, "terraform.tfstate")); err != nil || bytes.Count(state, []byte(`"digest"`)) != 100 {
@@ -187,7 +187,7 @@ func TestAThingFromItsCreationToItsEnd(t *testing.T) {
 		m.code(strings.ReplaceAll(whole, `"v1"`, `"v2"`))
 		m.has(m.run("apply"), "1 added, 0 changed, 1 destroyed")
 		if m.named("a").ID == made.ID {
-			t.Error("it is the same thing")
+			t.Error("the resource was not replaced")
 		}
 		m.unchanged()
 
@@ -198,7 +198,7 @@ func TestAThingFromItsCreationToItsEnd(t *testing.T) {
 	})
 }
 
-func TestDriftIsSeenAndRepaired(t *testing.T) {
+func TestDriftIsCorrected(t *testing.T) {
 	engines(t, func(t *testing.T, m *module) {
 		m.code(whole)
 		m.run("apply")
@@ -208,22 +208,22 @@ func TestDriftIsSeenAndRepaired(t *testing.T) {
 		m.has(m.run("plan"), `"7" -> "1"`)
 		m.has(m.run("apply"), "0 added, 1 changed, 0 destroyed")
 		if m.named("a").Attributes["size"] != "1" {
-			t.Error("it was not repaired")
+			t.Error("the drift was not corrected")
 		}
-		if err := m.cloud.Vanish("a"); err != nil {
+		if err := m.cloud.Delete("a"); err != nil {
 			t.Fatal(err)
 		}
 		m.has(m.run("apply"), "1 added, 0 changed, 0 destroyed")
 		m.unchanged()
-		if err := m.cloud.Vanish("a"); err != nil {
+		if err := m.cloud.Delete("a"); err != nil {
 			t.Fatal(err)
 		}
-		m.run("destroy", "-refresh=false") // what is gone need not be deleted
+		m.run("destroy", "-refresh=false") // deleting a deleted resource succeeds
 	})
 }
 
-// TestImported by its ID, a thing is as it was: the next plan finds nothing.
-func TestImported(t *testing.T) {
+// The plan after an import by ID has no changes.
+func TestImport(t *testing.T) {
 	engines(t, func(t *testing.T, m *module) {
 		m.code(whole)
 		m.run("apply")
@@ -231,12 +231,12 @@ func TestImported(t *testing.T) {
 		m.run("import", "cloud_thing.a", m.named("a").ID)
 		m.unchanged()
 		if _, code := m.try("import", "cloud_thing.b", "none"); code == 0 {
-			t.Error("what is not there was imported")
+			t.Error("the import of a resource that does not exist succeeded")
 		}
 	})
 }
 
-func TestThingsAreListed(t *testing.T) {
+func TestDataSource(t *testing.T) {
 	engines(t, func(t *testing.T, m *module) {
 		m.code(whole)
 		m.run("apply")
@@ -249,7 +249,7 @@ output "names" { value = [for t in data.cloud_things.all.things : "${t.name} ${t
 	})
 }
 
-// TestWriteOnly things are in the cloud, and in no state; neither is what is ephemeral. Terraform 1.5 knows neither.
+// Write-only and ephemeral values are in the cloud, and not in the state. Terraform 1.5 supports neither.
 func TestWriteOnly(t *testing.T) {
 	t.Parallel()
 	m := newModule(t, "tofu")
@@ -279,18 +279,18 @@ resource "cloud_thing" "b" {
 	}
 	m.run("apply", "-var=password=hush-2", "-var=turn=1")
 	if m.named("a").Password != "hush-1" {
-		t.Error("the password is another one in the same turn")
+		t.Error("the password changed without password_wo_version")
 	}
 	m.run("apply", "-var=password=hush-2", "-var=turn=2")
 	if m.named("a").Password != "hush-2" {
-		t.Error("the password is the same in another turn")
+		t.Error("the password did not change with password_wo_version")
 	}
 	if state, err := os.ReadFile(filepath.Join(m.dir, "terraform.tfstate")); err != nil || bytes.Contains(state, []byte("hush")) {
 		t.Errorf("%v: a password is in the state", err)
 	}
 }
 
-// many is code with so many things.
+// many returns code with n resources.
 func many(n int) string {
 	return fmt.Sprintf(`
 resource "cloud_thing" "it" {
@@ -300,20 +300,20 @@ resource "cloud_thing" "it" {
 `, n)
 }
 
-// TestRefusedForNow, a call is made again, in the same operation.
-func TestRefusedForNow(t *testing.T) {
+// A throttled call is retried with the same client token.
+func TestThrottledCallIsRetried(t *testing.T) {
 	engines(t, func(t *testing.T, m *module) {
 		m.cloud.Inject(cloud.Fault{Verb: cloud.Create, Times: 2, Status: 429, RetryAfter: 1})
 		m.code(many(3))
 		m.run("apply")
-		refused, byToken := 0, map[string]int{}
+		throttled, byToken := 0, map[string]int{}
 		for _, call := range m.cloud.History() {
 			byToken[call.Token]++
 			if call.Status == 429 {
-				refused++
+				throttled++
 			}
 		}
-		if refused != 2 || len(byToken) != 3 || len(m.cloud.Twice()) > 0 {
+		if throttled != 2 || len(byToken) != 3 || len(m.cloud.Twice()) > 0 {
 			t.Errorf("%v", m.cloud.History())
 		}
 		m.env = append(m.env, "CLOUD_RETRIES=0")
@@ -325,34 +325,34 @@ func TestRefusedForNow(t *testing.T) {
 	})
 }
 
-// TestNotAnswered, a creation may have had effect, which the provider says, and it is not made again.
-func TestNotAnswered(t *testing.T) {
+// A creation without a response may have taken effect: the provider reports that and does not retry.
+func TestCreationWithoutResponse(t *testing.T) {
 	engines(t, func(t *testing.T, m *module) {
 		for _, fault := range []cloud.Fault{
 			{Verb: cloud.Create, Name: "it-1", After: true, Reset: true},
-			{Verb: cloud.Create, Name: "it-1", After: true, Hold: true}, // until the provider's patience ends
+			{Verb: cloud.Create, Name: "it-1", After: true, Hold: true}, // until the provider's timeout
 		} {
 			m.env = append(m.env, "CLOUD_TIMEOUT=1s")
-			gone := m.cloud.Inject(fault)
+			injected := m.cloud.Inject(fault)
 			m.code(many(2))
 			out, code := m.try("apply")
-			gone.End()
+			injected.End()
 			if m.has(out, "Cannot make it-1", "the cloud did not answer, and may have done it"); code == 0 {
 				t.Fatal(out)
 			}
 			if n := len(m.cloud.Things()); n != 2 {
-				t.Fatalf("%d things: %v", n, m.cloud.History())
+				t.Fatalf("%d resources: %v", n, m.cloud.History())
 			}
 			m.run("destroy")
-			if err := m.cloud.Vanish("it-1"); err != nil { // the state does not know it
+			if err := m.cloud.Delete("it-1"); err != nil { // the state lacks it
 				t.Fatal(err)
 			}
 		}
 	})
 }
 
-// TestKilledAtTheGate, an engine has made what it was told of, and nothing of what it waited for.
-func TestKilledAtTheGate(t *testing.T) {
+// An engine that is killed has created the resources with a response, and none of the held ones.
+func TestEngineIsKilledWhileCallsAreHeld(t *testing.T) {
 	engines(t, func(t *testing.T, m *module) {
 		gate := m.cloud.Inject(cloud.Fault{Verb: cloud.Create, From: 3, Hold: true})
 		m.code(many(5))
@@ -372,7 +372,7 @@ func TestKilledAtTheGate(t *testing.T) {
 		}
 		gate.End()
 		if n := len(m.cloud.Things()); n != 2 {
-			t.Errorf("%d things: %v", n, m.cloud.History())
+			t.Errorf("%d resources: %v", n, m.cloud.History())
 		}
 	})
 }

@@ -1,7 +1,7 @@
 // Package corpus has small repositories, one for each way in which real code reads files, names modules, configures
 // backends and Terragrunt. For each one the tests compare Cairn with the bare engine in a full checkout.
 //
-// A case is a file testdata/NAME.txtar. Its comment has a line "# ..." for people, and one "key: value" per line:
+// A case is a file testdata/NAME.txtar. Its comment has a description "# ...", and one "key: value" per line:
 //
 //	path: DIR            the Stack's spec.source.git.path
 //	engine: NAME         OpenTofu (the default), Terraform or Terragrunt

@@ -110,7 +110,7 @@ func (c *testCase) stack() *v1alpha1.Stack {
 // ready waits until a Stack is Ready by another Run than the last one, and gives its name.
 func ready(t *testing.T, cluster *devcluster.Cluster, stack *v1alpha1.Stack, last string) string {
 	t.Helper()
-	for end := time.Now().Add(story.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(story.Timeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(stack), stack); err != nil {
 			t.Fatal(err)
 		}

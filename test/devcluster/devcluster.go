@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/test/ports"
 )
 
-// A Cluster is a `cairn dev` that lives as long as the test.
+// Cluster is a `cairn dev` that runs until the end of the test.
 type Cluster struct {
 	client.WithWatch
 	// Data is its data folder, Kubeconfig its kubeconfig.
@@ -32,13 +32,13 @@ type Cluster struct {
 	stop               func()
 }
 
-// Start starts `cairn dev` on a new data folder, with arguments for `cairn-controller serve`, and stops it at the end of the test.
+// Start starts `cairn dev` with a new data folder and arguments for `cairn-controller serve`, and stops it at the end of the test.
 func Start(t testing.TB, serveArgs ...string) *Cluster {
 	t.Helper()
 	return start(t, nil, serveArgs)
 }
 
-// StartSplit is Start with operator and server as processes of their own.
+// StartSplit is Start with the operator and the server as separate processes.
 func StartSplit(t testing.TB, serveArgs ...string) *Cluster {
 	t.Helper()
 	return start(t, []string{"--split"}, serveArgs)
@@ -67,7 +67,7 @@ func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 	return c
 }
 
-// FreeAddress is one on this machine that nothing listens on now.
+// FreeAddress returns an address on this machine that nothing listens on.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	address, err := ports.Free(t.Context(), "127.0.0.1")
@@ -77,7 +77,7 @@ func FreeAddress(t testing.TB) string {
 	return address
 }
 
-// Restart stops it, as Ctrl-C does, and starts it again on the same data folder.
+// Restart stops `cairn dev`, as Ctrl-C does, and starts it again with the same data folder.
 func (c *Cluster) Restart(t testing.TB) {
 	t.Helper()
 	c.stop()
@@ -87,7 +87,7 @@ func (c *Cluster) Restart(t testing.TB) {
 func (c *Cluster) start(t testing.TB) {
 	t.Helper()
 	args := append([]string{"dev", "--data", c.Data, "--kubeconfig", c.Kubeconfig, "--bin", c.Tools}, c.devArgs...)
-	args = append(append(args, "--", "--drift-interval=0"), c.serveArgs...) // tests are of a time in which nothing is checked, unless they say so
+	args = append(append(args, "--", "--drift-interval=0"), c.serveArgs...) // no drift checks, unless a test enables them
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Bin, "cairn"), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -102,7 +102,7 @@ func (c *Cluster) start(t testing.TB) {
 	}
 	c.stop = func() {
 		cancel()
-		_ = cmd.Wait() // interrupted, as asked
+		_ = cmd.Wait() // interrupted above
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.Contains(lines.Text(), "Ctrl-C") {
@@ -113,7 +113,7 @@ func (c *Cluster) start(t testing.TB) {
 	t.Fatal("cairn dev ended before it was ready")
 }
 
-// AuditLog is where the writes to the API server are kept.
+// AuditLog is the path of the log of writes to the API server.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.Data, "controlplane", "audit.log") }
 
 func (c *Cluster) connect(t testing.TB) {

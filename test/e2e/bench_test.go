@@ -32,14 +32,14 @@ import (
 const (
 	fleet     = 20 // Stacks, and bare pods, at once
 	benchCode = `resource "terraform_data" "it" { input = %q }` + "\n"
-	// asks is how much of a processor each pod is promised: of Cairn's default of 100m a node of two has no room for twenty, and some would wait
-	// until others have ended.
-	asks = "10m"
+	// cpuRequest is the CPU request of each pod. With Cairn's default of 100m, twenty pods do not fit on a node of two cores, and some
+	// would wait until others have ended.
+	cpuRequest = "10m"
 )
 
 // BenchmarkNode measures on a real node what Cairn adds to a bare pod and the bare engine in it, in one run: `make bench-node`.
-// A bare pod is what kubectl run makes: it has its account's token, as a runner's pod has one for the store. A kubelet looks only
-// every 300 ms whether volumes are mounted, so a pod without any starts sooner; that one is measured too.
+// A bare pod is one of kubectl run: it has a ServiceAccount token, as a runner's pod has one for the server. A kubelet checks only
+// every 300 ms whether volumes are mounted, so a pod without volumes starts sooner; that is measured too.
 // Goals: push to applied at most bare pod, bare tofu and 0.4 s; approval to applied at most a bare apply and 0.2 s; 20 Stacks by
 // one push at most 1.2 times what 20 bare pods with bare tofu take. All are medians, in seconds.
 func BenchmarkNode(b *testing.B) {
@@ -68,13 +68,13 @@ func BenchmarkNode(b *testing.B) {
 	})
 }
 
-// A meter measures in one namespace of the node.
+// meter measures in one namespace of the node.
 type meter struct {
 	cluster
 	namespace string
 	origin    *gitserver.Repo
 	hooks     string
-	// done gets what bare pods say when they are done.
+	// done receives what bare pods send when they are done.
 	done chan string
 	url  string
 }
@@ -94,8 +94,8 @@ func measure(b *testing.B) *meter {
 	return m
 }
 
-// admitted waits until Stacks are let in: for some seconds after its kinds were made, the API server cannot yet change objects of
-// them as policies ask for.
+// admitted waits until Stacks are admitted: for some seconds after the CRDs are created, the API server cannot yet apply mutating
+// policies to their objects.
 func (m *meter) admitted(b *testing.B) {
 	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "first"}}
 	s.Spec.Source.Inline = map[string]string{"main.tf": ""}
@@ -104,7 +104,7 @@ func (m *meter) admitted(b *testing.B) {
 	}))
 }
 
-// listen hears of bare pods that are done, at the moment they are: a pod's phase is seconds behind.
+// listen receives a request from each bare pod that is done; a pod's phase is seconds late.
 func (m *meter) listen(b *testing.B) {
 	l, err := net.Listen("tcp", net.JoinHostPort(m.Node.Host, "0"))
 	must(b, err)
@@ -119,7 +119,7 @@ func (m *meter) listen(b *testing.B) {
 	m.url = server.URL
 }
 
-// repository makes a Repository and its Stacks, and waits until all of them are applied.
+// repository creates a Repository and its Stacks, and waits until all of them are applied.
 func (m *meter) repository(b *testing.B) {
 	repos := gitserver.New(b)
 	var err error
@@ -137,7 +137,7 @@ func (m *meter) repository(b *testing.B) {
 	for i := range fleet {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name(i)}}
 		s.Spec.Apply = v1alpha1.ApplyAutomatic
-		s.Spec.Runner.Resources.Requests = map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: {IntOrString: intstr.FromString(asks)}}
+		s.Spec.Runner.Resources.Requests = map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: {IntOrString: intstr.FromString(cpuRequest)}}
 		s.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: "stacks/" + name(i)}
 		must(b, m.Create(b.Context(), s))
 	}
@@ -164,7 +164,7 @@ func (m *meter) commit(b *testing.B, n int, text string) {
 	must(b, err)
 }
 
-// each reports the median of what it measures.
+// each reports the median and the worst of its measurements.
 func (m *meter) each(b *testing.B, measure func(*testing.B, int) time.Duration) {
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
@@ -175,7 +175,7 @@ func (m *meter) each(b *testing.B, measure func(*testing.B, int) time.Duration) 
 	b.ReportMetric(took[len(took)-1].Seconds(), "s/worst")
 }
 
-// pod is one of the image that Stacks run in, with a script in place of a runner, as restricted as those are.
+// pod returns a pod with the image of Stacks, a script in place of the runner, and the same security context.
 func (m *meter) pod(name, script string) *corev1.Pod {
 	no, yes, user := false, true, int64(65532)
 	return &corev1.Pod{
@@ -186,14 +186,14 @@ func (m *meter) pod(name, script string) *corev1.Pod {
 			Containers: []corev1.Container{{
 				Name: "engine", Image: "registry.local/cairn-tools:e2e", Command: []string{"sh", "-c", script},
 				Env:             []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}},
-				Resources:       corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(asks)}},
+				Resources:       corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpuRequest)}},
 				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 			}},
 		},
 	}
 }
 
-// bare is what bare tofu does with the code of a Stack.
+// bare is a script that plans and applies the code of a Stack with tofu alone.
 const bare = `set -e
 mkdir -p /tmp/code && cd /tmp/code && rm -rf .terraform* *.tf* plan
 echo 'resource "terraform_data" "it" { input = "x" }' >main.tf
@@ -204,29 +204,29 @@ tofu apply -input=false plan >/dev/null
 c=$(date +%s%N)
 `
 
-// bareShown is bare with one launch of the engine more, for the JSON that a plan is reviewed, counted and judged by.
+// bareShown is bare with one more start of the engine, for the JSON of the plan.
 var bareShown = strings.Replace(bare, "b=", "tofu show -json plan >/dev/null\nb=", 1)
 
-// barePod measures from a pod's creation until Kubernetes says that it runs.
+// barePod measures from the creation of a pod until its phase is Running.
 func (m *meter) barePod(b *testing.B, i int, token bool) time.Duration {
 	pod := m.pod(fmt.Sprintf("bare-%d-%d", b.N, i), "exec sleep 600")
 	pod.Spec.AutomountServiceAccountToken = &token
 	w, err := m.Watch(b.Context(), &corev1.PodList{}, client.InNamespace(m.namespace))
 	must(b, err)
 	defer w.Stop()
-	began := time.Now()
+	start := time.Now()
 	must(b, m.Create(b.Context(), pod))
 	for e := range w.ResultChan() {
 		if p, ok := e.Object.(*corev1.Pod); ok && p.Name == pod.Name && p.Status.Phase == corev1.PodRunning {
 			break
 		}
 	}
-	took := time.Since(began)
+	took := time.Since(start)
 	m.remove(b, pod)
 	return took
 }
 
-// bareTofu runs it in a pod again and again, and reports its own times: all of it, and the apply alone.
+// bareTofu runs tofu in a pod repeatedly, and reports its times: the total, and the apply alone.
 func (m *meter) bareTofu(b *testing.B) {
 	var all, apply []time.Duration
 	pod := m.pod("tofu", "for i in $(seq 20); do "+bare+"curl -fsS -d \"$((c-a)) $((c-b))\" "+m.url+"; done")
@@ -243,7 +243,7 @@ func (m *meter) bareTofu(b *testing.B) {
 		}
 	}
 	m.remove(b, pod)
-	for b.Loop() { // what is measured was, in the pod
+	for b.Loop() { // the pod has measured
 	}
 	slices.Sort(all)
 	slices.Sort(apply)
@@ -251,10 +251,10 @@ func (m *meter) bareTofu(b *testing.B) {
 	b.ReportMetric(apply[len(apply)/2].Seconds(), "s/apply")
 }
 
-// barePods measures from the creation of pods that run a script with bare tofu until the last of them has applied.
+// barePods measures from the creation of pods that run a script with tofu until the last of them has applied.
 func (m *meter) barePods(b *testing.B, n, i int, script string) time.Duration {
 	pods := make([]*corev1.Pod, n)
-	began := time.Now()
+	start := time.Now()
 	for p := range pods {
 		pods[p] = m.pod(fmt.Sprintf("tofu-%d-%d-%d", b.N, i, p), script+"curl -fsS -d done "+m.url)
 		must(b, m.Create(b.Context(), pods[p]))
@@ -262,7 +262,7 @@ func (m *meter) barePods(b *testing.B, n, i int, script string) time.Duration {
 	for range pods {
 		<-m.done
 	}
-	took := time.Since(began)
+	took := time.Since(start)
 	m.remove(b, pods...)
 	return took
 }
@@ -272,10 +272,10 @@ func (m *meter) created(b *testing.B, i int) time.Duration {
 	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("new-%d-%d", b.N, i)}}
 	s.Spec.Apply, s.Spec.DeletionPolicy = v1alpha1.ApplyAutomatic, v1alpha1.DeletionOrphan
 	s.Spec.Source.Inline = map[string]string{"main.tf": fmt.Sprintf(benchCode, "new")}
-	began := time.Now()
+	start := time.Now()
 	must(b, m.Create(b.Context(), s))
 	m.ready(b, []string{s.Name}, nil)
-	took := time.Since(began)
+	took := time.Since(start)
 	must(b, m.Delete(b.Context(), s))
 	m.quiet(b)
 	return took
@@ -286,10 +286,10 @@ func (m *meter) pushed(b *testing.B, n, i int) time.Duration {
 	before := m.applied(b)
 	text := fmt.Sprint("push ", n, " ", b.N, " ", i)
 	m.commit(b, n, text)
-	began := time.Now()
-	m.hook(b, text)
+	start := time.Now()
+	m.push(b, text)
 	m.ready(b, names(n), before)
-	took := time.Since(began)
+	took := time.Since(start)
 	m.quiet(b)
 	return took
 }
@@ -308,16 +308,16 @@ func (m *meter) approved(b *testing.B, i int) time.Duration {
 	m.quiet(b)
 	patch := client.MergeFrom(run.DeepCopy())
 	run.Spec.Approval = &v1alpha1.Approval{PlanDigest: run.Status.Plan.Digest, By: "admin"}
-	began := time.Now()
+	start := time.Now()
 	must(b, m.Patch(b.Context(), run, patch))
 	m.ready(b, []string{s.Name}, nil)
-	took := time.Since(began)
+	took := time.Since(start)
 	must(b, m.Delete(b.Context(), s))
 	m.quiet(b)
 	return took
 }
 
-// applied are the inputs that each Stack was applied with.
+// applied returns the applied inputs digest of each Stack.
 func (m *meter) applied(b *testing.B) map[string]string {
 	list, applied := &v1alpha1.StackList{}, map[string]string{}
 	must(b, m.List(b.Context(), list, client.InNamespace(m.namespace)))
@@ -327,30 +327,30 @@ func (m *meter) applied(b *testing.B) map[string]string {
 	return applied
 }
 
-// ready waits until each of these Stacks is Ready with other inputs than before.
+// ready waits until Stacks are Ready with another inputs digest than before.
 func (m *meter) ready(b *testing.B, stacks []string, before map[string]string) {
 	ctx, cancel := context.WithTimeout(b.Context(), 3*time.Minute)
 	defer cancel()
 	w, err := m.Watch(ctx, &v1alpha1.StackList{}, client.InNamespace(m.namespace))
 	must(b, err)
 	defer w.Stop()
-	waits := map[string]bool{}
+	waiting := map[string]bool{}
 	for _, name := range stacks {
-		waits[name] = true
+		waiting[name] = true
 	}
 	for e := range w.ResultChan() {
 		s, ok := e.Object.(*v1alpha1.Stack)
 		if ok && apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady) && s.Status.AppliedInputsDigest != before[s.Name] {
-			delete(waits, s.Name)
+			delete(waiting, s.Name)
 		}
-		if len(waits) == 0 {
+		if len(waiting) == 0 {
 			return
 		}
 	}
-	b.Fatalf("%d Stacks were not Ready in time", len(waits))
+	b.Fatalf("%d Stacks were not Ready in time", len(waiting))
 }
 
-// quiet waits until the node has nothing of the last measurement to do any more.
+// quiet waits until the pods of the last measurement are deleted.
 func (m *meter) quiet(b *testing.B) {
 	for {
 		pods, busy := &corev1.PodList{}, false
@@ -359,7 +359,7 @@ func (m *meter) quiet(b *testing.B) {
 			busy = busy || p.DeletionTimestamp != nil
 		}
 		if !busy {
-			time.Sleep(time.Second) // the kubelet's own
+			time.Sleep(time.Second) // the kubelet cleans up
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -373,9 +373,9 @@ func (m *meter) remove(b *testing.B, pods ...*corev1.Pod) {
 	m.quiet(b)
 }
 
-// hook tells of a push as GitHub does.
-func (m *meter) hook(b *testing.B, delivery string) {
-	status, text, err := gitserver.TellPush(b.Context(), m.hooks, "secret", delivery)
+// push sends the webhook of a push as GitHub does.
+func (m *meter) push(b *testing.B, delivery string) {
+	status, text, err := gitserver.SendPush(b.Context(), m.hooks, "secret", delivery)
 	must(b, err)
 	if status != http.StatusAccepted {
 		b.Fatalf("%d %s", status, text)

@@ -20,13 +20,13 @@ import (
 // clouds is the key of a script's cloud.
 type clouds struct{}
 
-// A counter is a cloud that counts what was made in it: each POST to /NAME makes one.
+// counter is a cloud that counts the resources in it: each POST to /NAME creates one.
 type counter struct {
 	// host is the address by which pods reach it.
 	host string
 
-	mu   sync.Mutex
-	made map[string]int
+	mu      sync.Mutex
+	created map[string]int
 }
 
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,12 +34,12 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	name := path.Base(r.URL.Path)
 	if r.Method == http.MethodPost {
-		c.made[name]++
+		c.created[name]++
 	}
-	_, _ = io.WriteString(w, fmt.Sprint(c.made[name]))
+	_, _ = io.WriteString(w, fmt.Sprint(c.created[name]))
 }
 
-// cloud starts one that pods reach at $CLOUD: cloud.
+// cloud starts a cloud that pods reach at $CLOUD: cloud.
 func cloud(ts *testscript.TestScript, _ bool, _ []string) {
 	c := ts.Value(clouds{}).(*counter)
 	l, err := net.Listen("tcp", net.JoinHostPort(c.host, "0"))
@@ -52,26 +52,26 @@ func cloud(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("CLOUD", server.URL)
 }
 
-// untilMade waits until something was made: until-made NAME.
-func untilMade(ts *testscript.TestScript, _ bool, args []string) {
+// waitCreated waits until a resource is created: wait-created NAME.
+func waitCreated(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clouds{}).(*counter)
-	for end := time.Now().Add(2 * story.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * story.Timeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		c.mu.Lock()
-		is := c.made[args[0]]
+		n := c.created[args[0]]
 		c.mu.Unlock()
-		if is > 0 {
+		if n > 0 {
 			return
 		}
 	}
-	ts.Fatalf("%s was never made", args[0])
+	ts.Fatalf("%s was not created", args[0])
 }
 
-// made fails unless something was made so often: made NAME TIMES.
-func made(ts *testscript.TestScript, neg bool, args []string) {
+// created fails unless a resource was created N times: created NAME N.
+func created(ts *testscript.TestScript, neg bool, args []string) {
 	c := ts.Value(clouds{}).(*counter)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if is := fmt.Sprint(c.made[args[0]]); (is == args[1]) == neg {
-		ts.Fatalf("%s was made %s times, not %s", args[0], is, args[1])
+	if n := fmt.Sprint(c.created[args[0]]); (n == args[1]) == neg {
+		ts.Fatalf("%s was created %s times, not %s", args[0], n, args[1])
 	}
 }

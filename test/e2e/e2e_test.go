@@ -1,7 +1,6 @@
 //go:build e2e
 
-// Package e2e is a platform team's and its tenants' day on a real node: Cairn is installed there by its chart, from its
-// images, and what runs there is told by scripts, one after the other.
+// Package e2e installs Cairn on a real node by its chart, from its images, and runs scripts there, one after the other.
 package e2e
 
 import (
@@ -25,27 +24,27 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// day is the order of the scripts. Those of test/scripts are told there by processes on one machine, and here by containers.
-var day = []string{
+// scripts is the order of the scripts. Those of test/scripts run there with processes, and here with containers.
+var scripts = []string{
 	"install", "engines",
 	"../../scripts/testdata/example", "../../scripts/testdata/git", "../../scripts/testdata/git-ssh", "../../scripts/testdata/review", "shell",
-	"upgrade", "tenants", "image", "build", "killed", "deleted", "drained", "memory", "pending", "gone",
-	"split", "uninstall",
+	"upgrade", "tenants", "minimal-image", "build", "runner-killed", "pod-deleted", "node-drained", "out-of-memory", "pod-pending", "node-lost",
+	"split-mode", "uninstall",
 }
 
-func TestDay(t *testing.T) {
+func TestScripts(t *testing.T) {
 	c := start(t)
-	for _, name := range day {
-		told := t.Run(filepath.Base(name), func(t *testing.T) {
+	for _, name := range scripts {
+		passed := t.Run(filepath.Base(name), func(t *testing.T) {
 			testscript.Run(t, testscript.Params{Files: []string{filepath.Join("testdata", name+".txtar")}, Setup: c.setup, Cmds: c.commands()})
 		})
-		if !told && name == "install" {
-			t.FailNow() // the rest has nothing to happen on
+		if !passed && name == "install" {
+			t.FailNow() // the other scripts need the installation
 		}
 	}
 }
 
-// scheme has the kinds that are read here.
+// scheme has the types that the tests read.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
@@ -56,15 +55,15 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// A cluster is a real node.
+// cluster is a real node.
 type cluster struct {
 	*node.Node
 	client.WithWatch
-	story.Teller
+	story.Environment
 	t testing.TB
 }
 
-// start starts the node, with the images that `make images` made.
+// start starts the node, with the images of `make e2e-images`.
 func start(t testing.TB) cluster {
 	n := node.Start(t)
 	root, err := filepath.Abs("../..")
@@ -82,7 +81,7 @@ func start(t testing.TB) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cluster{n, kube, story.Teller{
+	return cluster{n, kube, story.Environment{
 		Kubeconfig: n.Kubeconfig, Tools: n.Tools, Bin: filepath.Join(root, "bin"), Root: root, Host: n.Host, Audit: n.AuditLog(),
 		Written: []string{filepath.Join(n.Dir, "volumes"), filepath.Join(n.Dir, "pod-logs")},
 	}, t}
@@ -92,19 +91,19 @@ func (c cluster) commands() map[string]func(*testscript.TestScript, bool, []stri
 	commands := c.Commands()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
 		"cloud":          cloud,
+		"created":        created,
 		"kill-container": c.kill,
 		"kubelet":        c.kubelet,
-		"made":           made,
 		"orphan-all":     c.orphanAll,
 		"registry":       c.registry,
 		"releases":       c.releases,
 		"s3":             c.s3,
-		"until-made":     untilMade,
+		"wait-created":   waitCreated,
 	})
 	return commands
 }
 
-// setup gives a script a namespace of its own; it is not deleted with its Stacks in it.
+// setup creates the namespace of a script, which is not deleted.
 func (c cluster) setup(env *testscript.Env) error {
 	name := story.Namespace(env)
 	if err := c.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -112,7 +111,7 @@ func (c cluster) setup(env *testscript.Env) error {
 	}}); err != nil {
 		return err
 	}
-	env.Values[clouds{}] = &counter{made: map[string]int{}, host: c.Node.Host}
+	env.Values[clouds{}] = &counter{created: map[string]int{}, host: c.Node.Host}
 	env.Setenv("CHART", filepath.Join(c.Root, "charts", "cairn"))
 	env.Setenv("HOST", c.Node.Host)
 	service := &corev1.Service{}
@@ -122,7 +121,7 @@ func (c cluster) setup(env *testscript.Env) error {
 	return c.Setup(env, name)
 }
 
-// kill sends a signal to the first process of a container, past everything else: kill-container POD CONTAINER SIGNAL.
+// kill sends a signal to the first process of a container without the kubelet: kill-container POD CONTAINER SIGNAL.
 func (c cluster) kill(ts *testscript.TestScript, _ bool, args []string) {
 	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT}
 	ts.Check(c.KillContainer(context.Background(), ts.Getenv("NAMESPACE"), args[0], args[1], signals[args[2]]))
@@ -137,9 +136,9 @@ func (c cluster) kubelet(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(c.StartKubelet())
 }
 
-// orphanAll deletes all Stacks and lets be what they made, whatever they said of it: orphan-all.
+// orphanAll deletes all Stacks with deletionPolicy Orphan: orphan-all.
 func (c cluster) orphanAll(ts *testscript.TestScript, _ bool, _ []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*story.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*story.Timeout)
 	defer cancel()
 	var stacks v1alpha1.StackList
 	ts.Check(c.List(ctx, &stacks))

@@ -18,8 +18,9 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// registry starts a registry of images on this machine, at $REGISTRY as pods and the node see it, that lets in who has the password
-// $REGISTRY_PASSWORD. It has each archive of bin/images that is named: registry ARCHIVE... . $REGISTRY_AUTH is the Secret's content for it. It ends with the script.
+// registry starts an image registry on this machine, at $REGISTRY for pods and the node, that requires the password
+// $REGISTRY_PASSWORD, and pushes archives of bin/images to it: registry ARCHIVE... . $REGISTRY_AUTH is the content of a pull Secret. It stops
+// with the script.
 func (c cluster) registry(ts *testscript.TestScript, _ bool, args []string) {
 	const password = "canary-registry-password"
 	free, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(c.Node.Host, "0"))
@@ -51,7 +52,7 @@ func (c cluster) registry(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("REGISTRY_AUTH", fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, address, base64.StdEncoding.EncodeToString([]byte("pusher:"+password))))
 }
 
-// await returns once a server answers.
+// await waits until a server responds.
 func await(ts *testscript.TestScript, url string) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -64,7 +65,7 @@ func await(ts *testscript.TestScript, url string) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			ts.Fatalf("%s does not answer", url)
+			ts.Fatalf("%s does not respond", url)
 		}
 	}
 }

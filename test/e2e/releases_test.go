@@ -16,11 +16,11 @@ import (
 	"cairn.dev/cairn/test/releases"
 )
 
-// releases starts a mirror of engines on this machine, at $RELEASES as pods see it, signed with a key that is then in key.asc: OpenTofu
-// 1.12.5, Terraform 1.5.7 and a stand-in for Terragrunt 1.0.0, none of which the images have. It ends with the script.
+// releases starts a release mirror on this machine, at $RELEASES for pods, and writes its signing key to key.asc. It has OpenTofu
+// 1.12.5, Terraform 1.5.7 and a script that replaces Terragrunt 1.0.0, none of which the images have. It stops with the script.
 func (c cluster) releases(ts *testscript.TestScript, _ bool, _ []string) {
 	program := func(name string) []byte {
-		data, err := os.ReadFile(filepath.Join(c.Teller.Tools, name))
+		data, err := os.ReadFile(filepath.Join(c.Environment.Tools, name))
 		ts.Check(err)
 		return data
 	}

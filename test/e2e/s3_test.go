@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/test/s3"
 )
 
-// s3 starts a server of S3 on this machine, which pods reach, with a bucket at $S3_URL that takes $S3_ACCESS_KEY and
-// $S3_SECRET_KEY and has its objects in files below $S3_DIR: s3 BUCKET. It ends with the script.
+// s3 starts an S3 server on this machine that pods reach, with a bucket at $S3_URL, credentials $S3_ACCESS_KEY and
+// $S3_SECRET_KEY, and its objects as files below $S3_DIR: s3 BUCKET. It stops with the script.
 func (c cluster) s3(ts *testscript.TestScript, _ bool, args []string) {
 	server, err := s3.New(context.Background(), c.Node.Host, filepath.Join(ts.Getenv("WORK"), ".s3"))
 	ts.Check(err)

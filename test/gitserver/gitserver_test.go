@@ -20,7 +20,7 @@ func run(t *testing.T, dir string, env []string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func TestAPersonClonesAndPushes(t *testing.T) {
+func TestUserClonesAndPushes(t *testing.T) {
 	repos := New(t)
 	repo, err := repos.Init("infra")
 	if err != nil {
@@ -68,7 +68,7 @@ func TestAPersonClonesAndPushes(t *testing.T) {
 	}
 }
 
-func TestACommitIsWhatTheChangeSays(t *testing.T) {
+func TestCommit(t *testing.T) {
 	repo, err := New(t).Init("infra")
 	if err != nil {
 		t.Fatal(err)

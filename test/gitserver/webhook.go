@@ -10,8 +10,8 @@ import (
 	"net/http"
 )
 
-// TellPush tells of a push to main as GitHub does, signed with a secret, and gives what is answered.
-func TellPush(ctx context.Context, url, secret, delivery string) (status int, text string, err error) {
+// SendPush sends the webhook of a push to main as GitHub does, signed with a secret, and returns the response.
+func SendPush(ctx context.Context, url, secret, delivery string) (status int, text string, err error) {
 	body := []byte(`{"ref":"refs/heads/main","after":"1111111111111111111111111111111111111111","repository":{"clone_url":"https://git.example.com/acme/infra.git"}}`)
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
@@ -30,6 +30,6 @@ func TellPush(ctx context.Context, url, secret, delivery string) (status int, te
 		return 0, "", err
 	}
 	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
-	return answer.StatusCode, string(said), err
+	content, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(content), err
 }

@@ -16,9 +16,8 @@ import (
 	"cairn.dev/cairn/test/devcluster"
 )
 
-// Two namespaces, and Roles in them alone: what is in a third is not touched, and nothing is asked that a Role could not
-// allow.
-func TestAnInstallInSingleNamespacesNeedsRolesAlone(t *testing.T) {
+// Cairn watches two namespaces, with Roles only: it writes nothing to a third, and sends no request that needs a ClusterRole.
+func TestInstallationInNamespacesNeedsOnlyRoles(t *testing.T) {
 	const first, second = "team-a", "team-b"
 	c := devcluster.StartDev(t, []string{"--split", "--audit-reads", "--namespaces=" + first + "," + second}, "--leader-elect")
 	bindings := &rbacv1.ClusterRoleBindingList{}
@@ -32,7 +31,7 @@ func TestAnInstallInSingleNamespacesNeedsRolesAlone(t *testing.T) {
 			}
 		}
 	}
-	p := tell(c, "", "testdata/namespaces")
+	p := scripts(c, "", "testdata/namespaces")
 	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
 
 	requests, err := dev.Requests(c.AuditLog(), time.Time{}, func(r dev.Request) bool {
@@ -42,18 +41,18 @@ func TestAnInstallInSingleNamespacesNeedsRolesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed := map[string]bool{first: true, second: true, system: true, metav1.NamespacePublic: true, metav1.NamespaceSystem: true}
-	refused := 0
+	denied := 0
 	for _, r := range requests {
 		switch {
 		case r.Code == http.StatusForbidden && r.Resource == "tokenreviews":
-			refused++ // once for each person who shows a token
+			denied++ // once for each user who sends a token
 		case r.Code == http.StatusForbidden:
-			t.Errorf("%s was refused: %s %s", r.User, r.Verb, r.Path)
+			t.Errorf("%s was denied: %s %s", r.User, r.Verb, r.Path)
 		case r.Resource != "" && !allowed[r.Namespace]:
-			t.Errorf("%s asks for more than its namespaces: %s %s", r.User, r.Verb, r.Path)
+			t.Errorf("%s sends a request for another namespace: %s %s", r.User, r.Verb, r.Path)
 		}
 	}
-	if len(requests) < 100 || refused != 1 {
-		t.Fatalf("%d requests of Cairn, %d reviews of tokens", len(requests), refused)
+	if len(requests) < 100 || denied != 1 {
+		t.Fatalf("%d requests of Cairn, %d reviews of tokens", len(requests), denied)
 	}
 }

@@ -1,5 +1,4 @@
-// Package permissions shows that Cairn's own processes have the permissions that they need and no others: what they are, in
-// a table for people to read, and what becomes of them when Cairn is used.
+// Package permissions has a table of the permissions of Cairn's processes, and tests that they use each of them and need no others.
 package permissions
 
 import (
@@ -12,16 +11,16 @@ import (
 	"cairn.dev/cairn/dev"
 )
 
-// A Permission is one verb on one resource.
+// Permission is one verb on one resource for one component, the operator or the server.
 type Permission struct {
 	Half     string
 	Scope    chart.Scope
-	Resource string // with its group, and its subresource
-	Name     string // of the only object; empty for all
+	Resource string // with its group and its subresource
+	Name     string // of the only object, or empty for all
 	Verb     string
 }
 
-// String is how the table of those that are not used names one.
+// String returns the permission as the list of unused ones names it.
 func (p Permission) String() string { return fmt.Sprintf("%s %s %s", p.Half, p.Verb, p.row()) }
 
 func (p Permission) row() string {
@@ -31,7 +30,7 @@ func (p Permission) row() string {
 	return p.Resource
 }
 
-// All are the permissions of Cairn's processes, by the roles of the chart.
+// All returns the permissions of Cairn's processes by the roles of the chart.
 func All() ([]Permission, error) {
 	roles, err := chart.Roles()
 	if err != nil {
@@ -41,7 +40,7 @@ func All() ([]Permission, error) {
 	for _, role := range roles {
 		for _, rule := range role.Rules {
 			if len(rule.NonResourceURLs) > 0 {
-				return nil, fmt.Errorf("%s may ask for %v: a URL is nothing that Cairn asks for", role.Half, rule.NonResourceURLs)
+				return nil, fmt.Errorf("the role of the %s has non-resource URLs %v, which Cairn does not use", role.Half, rule.NonResourceURLs)
 			}
 			names := rule.ResourceNames
 			if len(names) == 0 {
@@ -75,7 +74,7 @@ func joined(group, resource string) string {
 // verbs in the order of the table.
 var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 
-// Table shows permissions to people.
+// Table formats permissions for docs/access.md.
 func Table(all []Permission) string {
 	places := map[chart.Scope]string{
 		chart.Watched: "in each namespace that Cairn looks at", chart.Cluster: "in the cluster", chart.Own: "in Cairn's own namespace",
@@ -111,7 +110,7 @@ func Table(all []Permission) string {
 	return text.String()
 }
 
-// Allows says that the permission is one that a request needs, where own is Cairn's namespace.
+// Allows reports whether a request needs the permission. Own is Cairn's namespace.
 func (p Permission) Allows(r dev.Request, own string) bool {
 	resource := r.Resource
 	if r.Subresource != "" {

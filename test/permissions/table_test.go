@@ -12,9 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// What Cairn may do is in testdata/table.txt: a change of it is a change of who has to trust it with what, and to be
-// reviewed as one.
-func TestTheTableOfPermissionsIsWhatPeopleAgreedTo(t *testing.T) {
+// A change of the permissions needs a security review, so testdata/table.txt lists all of them.
+func TestPermissionsMatchGoldenFile(t *testing.T) {
 	all, err := All()
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +29,7 @@ func TestTheTableOfPermissionsIsWhatPeopleAgreedTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), Table(all)); diff != "" {
-		t.Errorf("other permissions than in %s (-update writes it):\n%s", file, diff)
+		t.Errorf("the permissions differ from %s (-update writes it):\n%s", file, diff)
 	}
 }
 
@@ -41,21 +40,21 @@ func TestNoPermissionIsWide(t *testing.T) {
 	}
 	for _, p := range all {
 		if !slices.Contains(verbs, p.Verb) {
-			t.Errorf("%s: only plain verbs, none for everything and none that gives others rights", p)
+			t.Errorf("%s: no wildcard, and no verb that escalates permissions", p)
 		}
 		if p.Name != "" && p.Verb == "create" {
-			t.Errorf("%s: a name means nothing to Kubernetes here, so this is the making of any", p)
+			t.Errorf("%s: Kubernetes ignores the name for create", p)
 		}
 	}
 	for _, role := range []string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"} {
 		if slices.ContainsFunc(all, func(p Permission) bool { return p.Resource == role+".rbac.authorization.k8s.io" }) {
-			t.Errorf("%s are not Cairn's to touch", role)
+			t.Errorf("Cairn has a permission for %s", role)
 		}
 	}
 }
 
-// The same table is in the documentation.
-func TestTheTableIsDocumented(t *testing.T) {
+// The documentation has the same table.
+func TestTableIsDocumented(t *testing.T) {
 	all, err := All()
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"cairn.dev/cairn/test/s3"
 )
 
-// bucketServer starts a real S3 for a script, and leaves its address in $S3, its folder in $S3_DIR and its credentials in the variables by which engines know
-// them.
+// bucketServer starts an S3 server for a script, and sets $S3 to its address, $S3_DIR to its folder and the variables of its credentials
+// that engines read.
 //
 //	s3
 func bucketServer(ts *testscript.TestScript, neg bool, args []string) {
@@ -33,7 +33,7 @@ func bucketServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// stateServer starts a server of the http backend that is not Cairn's, leaves its address in $HTTP_STATE.
+// stateServer starts a server for the http backend that is not Cairn's, and sets $HTTP_STATE to its address.
 //
 //	http-state
 func stateServer(ts *testscript.TestScript, neg bool, args []string) {
@@ -49,7 +49,7 @@ func stateServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("HTTP_STATE", server.URL)
 }
 
-// lockID puts the ID of the lock that somebody holds at the server of http-state into $LOCK_ID.
+// lockID sets $LOCK_ID to the ID of the current lock at the server of http-state.
 //
 //	lock-id
 func lockID(ts *testscript.TestScript, neg bool, args []string) {
@@ -64,12 +64,12 @@ func lockID(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("LOCK_ID", string(id))
 }
 
-// vanished takes a bucket away, with all that was in it.
+// deleteBucket deletes a bucket with its objects.
 //
-//	vanished BUCKET
-func vanished(ts *testscript.TestScript, neg bool, args []string) {
+//	delete-bucket BUCKET
+func deleteBucket(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: vanished BUCKET")
+		ts.Fatalf("usage: delete-bucket BUCKET")
 	}
 	for _, dir := range []string{ts.Getenv("S3_DIR"), filepath.Join(filepath.Dir(ts.Getenv("S3_DIR")), "known")} {
 		ts.Check(os.RemoveAll(filepath.Join(dir, args[0])))

@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// killOperator kills `cairn-controller serve` with SIGKILL; `cairn dev` starts it again.
+// killOperator kills `cairn-controller serve` with SIGKILL; `cairn dev` restarts it: kill-operator.
 func (c cluster) killOperator(ts *testscript.TestScript, _ bool, _ []string) {
 	data, err := os.ReadFile(filepath.Join(c.Data, "serve.pid"))
 	ts.Check(err)
@@ -26,7 +26,7 @@ func (c cluster) killOperator(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 }
 
-// signal stops a process of Cairn, or lets it go on: signal operator|server STOP|CONT. It goes on at the end in any case.
+// signal stops or continues a process of Cairn: signal operator|server STOP|CONT. The process continues at the end of the script.
 func (c cluster) signal(ts *testscript.TestScript, _ bool, args []string) {
 	data, err := os.ReadFile(filepath.Join(c.Data, args[0]+".pid"))
 	ts.Check(err)
@@ -40,8 +40,8 @@ func (c cluster) signal(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { ts.Check(syscall.Kill(pid, syscall.SIGCONT)) })
 }
 
-// killRunner kills the processes of a pod with SIGKILL: kill-runner POD. All of them are stopped first: one that goes on for a moment
-// could tell how another one ended.
+// killRunner kills the processes of a pod with SIGKILL: kill-runner POD. It stops all of them first, so that none can report how
+// another one ended.
 func (c cluster) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 	var pod corev1.Pod
 	ts.Check(c.Get(context.Background(), client.ObjectKey{Namespace: ts.Getenv("NAMESPACE"), Name: args[0]}, &pod))
@@ -52,7 +52,7 @@ func (c cluster) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 		for _, path := range processes {
 			line, err := os.ReadFile(path)
 			if err != nil || !bytes.Contains(line, []byte(pod.UID)) {
-				continue // it has ended, or is another's
+				continue // it has ended, or belongs to another pod
 			}
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 			ts.Check(err)
@@ -66,11 +66,11 @@ func (c cluster) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// makeStack makes a Stack whose name has so many characters: make-stack LENGTH.
-func (c cluster) makeStack(ts *testscript.TestScript, neg bool, args []string) {
+// createStack creates a Stack with a name of a length: create-stack LENGTH.
+func (c cluster) createStack(ts *testscript.TestScript, neg bool, args []string) {
 	length, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	manifest := filepath.Join(ts.Getenv("WORK"), "made.yaml")
+	manifest := filepath.Join(ts.Getenv("WORK"), "created.yaml")
 	ts.Check(os.WriteFile(manifest, fmt.Appendf(nil, `
 apiVersion: cairn.dev/v1alpha1
 kind: Stack
@@ -83,28 +83,28 @@ spec:
 	story.Kubectl(ts, neg, []string{"apply", "-f", manifest})
 }
 
-// refuseStates makes the API server refuse every new version of a state in the script's namespace, by the policy binding
-// refuse-NAMESPACE, and waits until it does.
-func (c cluster) refuseStates(ts *testscript.TestScript, _ bool, _ []string) {
-	manifest := filepath.Join(ts.Getenv("WORK"), "refuse.yaml")
+// rejectStates creates a policy binding reject-states-NAMESPACE, by which the API server rejects new versions of states in the script's
+// namespace, and waits until it takes effect: reject-states.
+func (c cluster) rejectStates(ts *testscript.TestScript, _ bool, _ []string) {
+	manifest := filepath.Join(ts.Getenv("WORK"), "reject.yaml")
 	ts.Check(os.WriteFile(manifest, []byte(strings.ReplaceAll(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
-metadata: {name: refuse-NS}
+metadata: {name: reject-states-NS}
 spec:
   failurePolicy: Fail
   matchConstraints:
     namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
     resourceRules: [{apiGroups: [cairn.dev], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [states]}]
-  validations: [{expression: "!has(object.status) || !has(object.status.version) || object.status.version == 0", message: no room for states}]
+  validations: [{expression: "!has(object.status) || !has(object.status.version) || object.status.version == 0", message: states are rejected}]
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
-metadata: {name: refuse-NS}
-spec: {policyName: refuse-NS, validationActions: [Deny]}
+metadata: {name: reject-states-NS}
+spec: {policyName: reject-states-NS, validationActions: [Deny]}
 `, "NS", ts.Getenv("NAMESPACE"))), 0o600))
 	c.Output(ts, "apply", "-f", manifest)
 	probe := filepath.Join(ts.Getenv("WORK"), "probe.yaml")
 	ts.Check(os.WriteFile(probe, []byte(`{apiVersion: cairn.dev/v1alpha1, kind: State, metadata: {name: probe}, status: {version: 1}}`), 0o600))
-	c.Eventually(ts, false, []string{"no room for states", "kubectl", "create", "-f", probe, "--dry-run=server"})
+	c.Eventually(ts, false, []string{"states are rejected", "kubectl", "create", "-f", probe, "--dry-run=server"})
 }

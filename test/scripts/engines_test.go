@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/test/releases"
 )
 
-// providerFolder makes an air-gapped folder with the providers that can be built here, and gives the flags that have
-// Cairn use it, and ask no registry.
+// providerFolder writes a provider folder with the providers of this repository, and returns the flags by which Cairn uses it and
+// no registry.
 func providerFolder(t *testing.T) []string {
 	t.Helper()
 	tools, err := dev.BinDir()
@@ -26,12 +26,12 @@ func providerFolder(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	home := filepath.Join(folder, "registry.opentofu.org", "hashicorp", "time")
-	if err := os.MkdirAll(home, 0o750); err != nil {
+	dir := filepath.Join(folder, "registry.opentofu.org", "hashicorp", "time")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	archive := fmt.Sprintf("terraform-provider-time_0.14.2_%s_%s.zip", runtime.GOOS, runtime.GOARCH)
-	if err := os.WriteFile(filepath.Join(home, archive), releases.Zip(t, "terraform-provider-time_v0.14.2", program), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, archive), releases.Zip(t, "terraform-provider-time_v0.14.2", program), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := cloud.Folder(folder); err != nil {
@@ -40,9 +40,9 @@ func providerFolder(t *testing.T) []string {
 	return []string{"--provider-folder=" + folder, "--provider-offline"}
 }
 
-// engines makes a signed release mirror with versions of engines that the image does not have, and gives the flags that
-// have Cairn use it. The programs are the real ones with another version in the place of their own. Of OpenTofu 1.10.1 the archive is
-// not what its checksum says, and 1.10.2 is signed by somebody else.
+// engines starts a signed release mirror with engine versions that the image does not have, and returns the flags by which Cairn
+// uses it. The programs are the real ones with their version replaced. The archive of OpenTofu 1.10.1 has a wrong checksum, and 1.10.2 is
+// signed with another key.
 func engines(t *testing.T) []string {
 	t.Helper()
 	tools, err := dev.BinDir()

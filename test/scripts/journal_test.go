@@ -18,11 +18,11 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// journaled waits until the journal of a Stack tells of so many creations. It is written while the apply goes on: journaled STACK N.
-func (c cluster) journaled(ts *testscript.TestScript, _ bool, args []string) {
+// waitJournal waits until the journal of a Stack has N creations, which an apply in progress writes: wait-journal STACK N.
+func (c cluster) waitJournal(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), story.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), story.Timeout)
 	defer cancel()
 	var keys corev1.Secret
 	ts.Check(c.Get(ctx, client.ObjectKey{Namespace: "cairn-system", Name: "cairn-keys"}, &keys))
@@ -34,29 +34,29 @@ func (c cluster) journaled(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	defer b.Close()
 	for {
-		made := 0
+		created := 0
 		names, err := b.List(ctx, "journals/"+ts.Getenv("NAMESPACE")+"/"+args[0])
 		ts.Check(err)
 		for _, name := range names {
 			data, err := b.Get(ctx, name, runnerapi.LargestBatch)
 			ts.Check(err)
 			var batch runnerapi.JournalEntries
-			if len(data) > 0 { // a mark has no content
+			if len(data) > 0 { // a marker has no content
 				ts.Check(json.Unmarshal(data, &batch))
 			}
 			for _, e := range batch.Entries {
 				if e.Action == "create" {
-					made++
+					created++
 				}
 			}
 		}
-		if made >= want {
+		if created >= want {
 			return
 		}
 		select {
 		case <-time.After(20 * time.Millisecond): // a bucket has no watch
 		case <-ctx.Done():
-			ts.Fatalf("the journal of %s tells of %d creations, not of %d", args[0], made, want)
+			ts.Fatalf("the journal of %s has %d creations, not %d", args[0], created, want)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// Everything is still there after Ctrl-C and a new start: the Stack is Ready without a new Run, a plan that waited can
-// be approved and is applied as it is, and what was applied can be destroyed.
+// A restart of `cairn dev` retains everything: the Stack is Ready without a new Run, a plan that waited can be approved and is applied
+// unchanged, and the resources can be destroyed.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	c := devcluster.Start(t)
@@ -29,7 +29,7 @@ func TestRestart(t *testing.T) {
 	}
 	must(t, c.Create(t.Context(), stack))
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "net-1"}}
-	until(t, c, run, func() bool { return run.Status.Phase == v1alpha1.PhaseAwaitingApproval })
+	waitFor(t, c, run, func() bool { return run.Status.Phase == v1alpha1.PhaseAwaitingApproval })
 	plan := run.Status.Plan.Digest
 
 	c.Restart(t)
@@ -38,22 +38,22 @@ func TestRestart(t *testing.T) {
 		t.Fatalf("after the restart the Run is %s with plan %s, before it was %s", run.Status.Phase, run.Status.Plan.Digest, plan)
 	}
 	must(t, c.Patch(t.Context(), run, merge(`{"spec":{"approval":{"by":"cairn-dev","planDigest":"`+plan+`"}}}`)))
-	until(t, c, run, func() bool { return run.Status.Phase == v1alpha1.PhaseSucceeded })
+	waitFor(t, c, run, func() bool { return run.Status.Phase == v1alpha1.PhaseSucceeded })
 	if run.Status.Plan.Digest != plan || len(run.Status.Attempts) != 2 {
 		t.Errorf("plan %s was applied in %d attempts, %s was approved", run.Status.Plan.Digest, len(run.Status.Attempts), plan)
 	}
 
 	c.Restart(t)
-	until(t, c, stack, func() bool { return len(stack.Status.Conditions) > 0 && stack.Status.Conditions[0].Status == "True" })
+	waitFor(t, c, stack, func() bool { return len(stack.Status.Conditions) > 0 && stack.Status.Conditions[0].Status == "True" })
 	if stack.Status.LastRun != "net-1" {
-		t.Errorf("the restart made Run %s", stack.Status.LastRun)
+		t.Errorf("the restart created Run %s", stack.Status.LastRun)
 	}
 	must(t, c.Patch(t.Context(), stack, merge(`{"spec":{"apply":"Automatic"}}`)))
 	must(t, c.Delete(t.Context(), stack))
-	until(t, c, nil, func() bool { return apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(stack), stack)) })
+	waitFor(t, c, nil, func() bool { return apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(stack), stack)) })
 }
 
-// merge changes what it names, whatever the operator writes meanwhile.
+// merge is a patch without a check of the resource version.
 func merge(patch string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(patch)) }
 
 func must(t *testing.T, err error) {
@@ -63,10 +63,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// until reads an object, if there is one, until it is as it should be.
-func until(t *testing.T, c *devcluster.Cluster, o client.Object, ok func() bool) {
+// waitFor reads an object, unless it is nil, until a condition holds.
+func waitFor(t *testing.T, c *devcluster.Cluster, o client.Object, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(story.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(story.Timeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if o != nil {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), o); client.IgnoreNotFound(err) != nil {
 				t.Fatal(err)
@@ -76,5 +76,5 @@ func until(t *testing.T, c *devcluster.Cluster, o client.Object, ok func() bool)
 			return
 		}
 	}
-	t.Fatalf("never was as it should be: %+v", o)
+	t.Fatalf("the condition did not become true: %+v", o)
 }

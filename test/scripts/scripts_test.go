@@ -1,5 +1,5 @@
-// Package scripts runs testdata/*.txtar: each tells a part of a user's day against a real `cairn dev`, with plain
-// kubectl. All scripts share one `cairn dev`; each has a namespace of its own.
+// Package scripts runs testdata/*.txtar against a real `cairn dev`, with plain kubectl. All scripts share one `cairn dev`; each has
+// its own namespace.
 package scripts
 
 import (
@@ -16,14 +16,14 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// A cluster is the `cairn dev` that the scripts share.
+// cluster is the `cairn dev` that the scripts share.
 type cluster struct {
 	*devcluster.Cluster
-	story.Teller
+	story.Environment
 }
 
 func newCluster(c *devcluster.Cluster, hooks string) cluster {
-	return cluster{c, story.Teller{
+	return cluster{c, story.Environment{
 		Kubeconfig: c.Kubeconfig, Tools: c.Tools, Bin: c.Bin, Root: c.Root, Hooks: hooks, Audit: c.AuditLog(), Host: "127.0.0.1",
 		Written: []string{filepath.Join(c.Data, "bucket"), filepath.Join(c.Data, "pods")},
 	}}
@@ -35,38 +35,38 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, newCluster(devcluster.Start(t, args...), "http://"+hooks).scripts("testdata"))
 }
 
-// A script that stops the operator or the server, for a while. It has a `cairn dev` of its own, and a short patience, so that a
-// store that is away or refuses everything is given up on within a test.
+// The scripts stop the operator or the server. They have their own `cairn dev`, with a short runner patience, so that runners
+// report an unavailable server within the test.
 func TestScriptsThatStopProcesses(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, newCluster(devcluster.StartSplit(t, "--runner-patience=5s"), "").scripts("testdata/split"))
 }
 
-// Scripts that kill `cairn-controller serve`. They have a `cairn dev` of their own: what people ask of a server that is not there is refused.
+// The scripts kill `cairn-controller serve`. They have their own `cairn dev`, since requests to a killed server fail.
 func TestScriptsThatKillProcesses(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, newCluster(devcluster.Start(t), "").scripts("testdata/killed"))
 }
 
-// scripts are those in a folder, with what they can call.
+// scripts returns the parameters to run the scripts of a folder.
 func (c cluster) scripts(dir string) testscript.Params {
 	commands := c.Commands()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
+		"create-stack":  c.createStack,
+		"delete-bucket": deleteBucket,
 		"http-state":    stateServer,
-		"journaled":     c.journaled,
 		"kill-operator": c.killOperator,
 		"kill-runner":   c.killRunner,
 		"lock-id":       lockID,
-		"make-stack":    c.makeStack,
-		"refuse-states": c.refuseStates,
+		"reject-states": c.rejectStates,
 		"s3":            bucketServer,
 		"signal":        c.signal,
-		"vanished":      vanished,
+		"wait-journal":  c.waitJournal,
 	})
 	return testscript.Params{Dir: dir, Setup: c.setup, Cmds: commands}
 }
 
-// setup gives a script its namespace, its kubeconfig and the tools.
+// setup creates the namespace of a script, and sets its kubeconfig and tools.
 func (c cluster) setup(env *testscript.Env) error {
 	name := story.Namespace(env)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}

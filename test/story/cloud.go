@@ -19,37 +19,37 @@ import (
 // clouds is the key of a script's cloud.
 type clouds struct{}
 
-// scriptCloud is a script's cloud, and the gate that it told of last.
+// scriptCloud is a script's cloud, with the last fault that holds calls.
 type scriptCloud struct {
 	*cloud.Cloud
 	gate *cloud.Injected
-	// seen is how many calls there were when the script last saw some held.
+	// seen is the number of calls at the end of the last wait-held.
 	seen int
 }
 
-// cloudCommand is one of the things that scripts can say to their cloud.
+// cloudCommand is a subcommand of the script command cloud.
 type cloudCommand struct {
 	usage string
-	// least and most are how many arguments it takes.
+	// least and most bound the number of arguments.
 	least, most int
 	do          func(*testscript.TestScript, *scriptCloud, []string) error
 }
 
 var cloudCommands = map[string]cloudCommand{
-	"fail": {"VERB K [STATUS]: the K-th call of a verb from now on is refused", 2, 3, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+	"fail": {"VERB K [STATUS]: the K-th call of a verb from now on fails", 2, 3, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		k, err := strconv.Atoi(args[1])
 		status, err2 := strconv.Atoi(argument(args, 2, "500"))
 		if err != nil || err2 != nil {
-			return fmt.Errorf("no numbers: %q", args)
+			return fmt.Errorf("not numbers: %q", args)
 		}
 		c.Inject(cloud.Fault{Verb: cloud.Verb(args[0]), From: k, Times: 1, Status: status})
 		return nil
 	}},
-	"lose": {"VERB NAME: the next call of a verb for a name takes effect and is not answered", 2, 2, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+	"drop-response": {"VERB NAME: the next call of a verb for a name takes effect and has no response", 2, 2, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		c.Inject(cloud.Fault{Verb: cloud.Verb(args[0]), Name: args[1], Times: 1, After: true, Reset: true})
 		return nil
 	}},
-	"throttle": {"VERB N: so many calls of a verb go through in a second", 2, 2, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+	"throttle": {"VERB N: at most N calls of a verb succeed per second", 2, 2, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		n, err := strconv.Atoi(args[1])
 		c.Inject(cloud.Fault{Verb: cloud.Verb(args[0]), PerSecond: n})
 		return err
@@ -64,31 +64,31 @@ var cloudCommands = map[string]cloudCommand{
 		c.gate = c.Inject(cloud.Fault{Verb: cloud.Verb(args[0]), Name: args[1], From: k, Hold: true})
 		return err
 	}},
-	"held": {"N: waits until so many calls wait at what was held last", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+	"wait-held": {"N: waits until the last hold holds N calls", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		n, err := strconv.Atoi(args[0])
 		if err != nil {
 			return err
 		}
 		if c.gate == nil {
-			return errors.New("say first what to hold")
+			return errors.New("no cloud hold in the script")
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), Patience)
+		ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 		defer cancel()
 		err = c.gate.Held(ctx, n)
 		c.seen = len(c.History())
 		return err
 	}},
-	"release": {": all faults end, and what is held goes on", 0, 0, func(_ *testscript.TestScript, c *scriptCloud, _ []string) error {
+	"release": {": ends all faults, and held calls continue", 0, 0, func(_ *testscript.TestScript, c *scriptCloud, _ []string) error {
 		c.EndFaults()
 		return nil
 	}},
-	"drift": {"NAME ATTRIBUTE VALUE: somebody changes a thing by hand", 3, 3, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+	"drift": {"NAME ATTRIBUTE VALUE: changes a resource in the cloud", 3, 3, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		return c.Drift(args[0], args[1], args[2])
 	}},
-	"vanish": {"NAME: somebody deletes a thing by hand", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
-		return c.Vanish(args[0])
+	"delete": {"NAME: deletes a resource in the cloud", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+		return c.Delete(args[0])
 	}},
-	"has": {"NAME ATTRIBUTE VALUE: fails unless a thing is there, with that", 3, 3, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+	"has": {"NAME ATTRIBUTE VALUE: fails unless a resource exists with an attribute", 3, 3, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		switch t, err := c.Named(args[0]); {
 		case err != nil:
 			return err
@@ -97,79 +97,79 @@ var cloudCommands = map[string]cloudCommand{
 		}
 		return nil
 	}},
-	"id": {"VARIABLE NAME: puts the ID of a thing into a variable", 2, 2, func(ts *testscript.TestScript, c *scriptCloud, args []string) error {
+	"id": {"VARIABLE NAME: sets a variable to the ID of a resource", 2, 2, func(ts *testscript.TestScript, c *scriptCloud, args []string) error {
 		t, err := c.Named(args[1])
 		ts.Setenv(args[0], t.ID)
 		return err
 	}},
-	"token": {"VARIABLE NAME: puts the secret that the cloud made for a thing into a variable", 2, 2, func(ts *testscript.TestScript, c *scriptCloud, args []string) error {
+	"token": {"VARIABLE NAME: sets a variable to the secret that the cloud generated for a resource", 2, 2, func(ts *testscript.TestScript, c *scriptCloud, args []string) error {
 		t, err := c.Named(args[1])
 		ts.Setenv(args[0], t.Token)
 		return err
 	}},
-	"made": {"NAME N: fails unless a thing was made so often", 2, 2, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
-		return so(args[1], c.Made(args[0]), args[0]+" was made")
+	"created": {"NAME N: fails unless a resource was created N times", 2, 2, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+		return equal(args[1], c.Made(args[0]), "creations of "+args[0]+":")
 	}},
-	"until": {"NAME: waits until a thing was made", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*Patience)
+	"wait-created": {"NAME: waits until a resource is created", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*Timeout)
 		defer cancel()
 		return c.Until(ctx, func() bool { return c.Made(args[0]) > 0 })
 	}},
-	"quiet": {": waits until no call is under way of those that were held, as when their client was killed; the next client's may be", 0, 0, func(_ *testscript.TestScript, c *scriptCloud, _ []string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	"wait-ended": {": waits until the calls up to the last wait-held have ended, for example because their client was killed", 0, 0, func(_ *testscript.TestScript, c *scriptCloud, _ []string) error {
+		ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 		defer cancel()
 		return c.Until(ctx, func() bool {
 			return !slices.ContainsFunc(c.History()[:c.seen], func(call cloud.Call) bool { return !call.Ended })
 		})
 	}},
-	"once": {"N: fails unless there are so many things, and none of their names was made twice", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+	"count": {"N: fails unless N resources exist, and no name was created twice", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		if twice := c.Twice(); len(twice) > 0 {
-			return fmt.Errorf("made more than once: %s", strings.Join(twice, ", "))
+			return fmt.Errorf("created more than once: %s", strings.Join(twice, ", "))
 		}
-		return so(args[0], len(c.Things()), "things:")
+		return equal(args[0], len(c.Things()), "resources:")
 	}},
-	"refused": {"STATUS: fails unless a call was answered so", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
+	"responded": {"STATUS: fails unless a call had this response status", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		for _, call := range c.History() {
 			if strconv.Itoa(call.Status) == args[0] {
 				return nil
 			}
 		}
-		return fmt.Errorf("nothing was answered %s", args[0])
+		return fmt.Errorf("no call had response status %s", args[0])
 	}},
 	"log": {": prints every call", 0, 0, func(ts *testscript.TestScript, c *scriptCloud, _ []string) error {
-		fmt.Fprint(ts.Stdout(), c.told())
+		fmt.Fprint(ts.Stdout(), c.calls())
 		return nil
 	}},
 }
 
-// cloud speaks to the script's cloud: `cloud start [FILE]` starts it, at $CLOUD; cloudCommands has the rest.
-func (t Teller) cloud(ts *testscript.TestScript, neg bool, args []string) {
+// cloud controls the script's cloud: `cloud start [FILE]` starts it, at $CLOUD; cloudCommands has the other subcommands.
+func (e Environment) cloud(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 0 && args[0] == "start" {
-		t.startCloud(ts, args[1:])
+		e.startCloud(ts, args[1:])
 		return
 	}
 	c, _ := ts.Value(clouds{}).(*scriptCloud)
 	if c == nil || c.Cloud == nil {
-		ts.Fatalf("there is no cloud: say cloud start")
+		ts.Fatalf("the script has no cloud start")
 	}
 	name := argument(args, 0, "")
 	command, ok := cloudCommands[name]
 	if !ok {
-		ts.Fatalf("usage: cloud start|fail|lose|throttle|delay|hold|held|release|drift|vanish|has|id|token|made|until|quiet|once|refused|log ...")
+		ts.Fatalf("usage: cloud start|fail|drop-response|throttle|delay|hold|wait-held|release|drift|delete|has|id|token|created|wait-created|wait-ended|count|responded|log ...")
 	}
 	if n := len(args) - 1; n < command.least || n > command.most {
 		ts.Fatalf("usage: cloud %s %s", name, command.usage)
 	}
 	switch err := command.do(ts, c, args[1:]); {
 	case err != nil && !neg:
-		ts.Fatalf("cloud %s: %v\n%s", strings.Join(args, " "), err, c.told())
+		ts.Fatalf("cloud %s: %v\n%s", strings.Join(args, " "), err, c.calls())
 	case err == nil && neg:
-		ts.Fatalf("cloud %s: it is so\n%s", strings.Join(args, " "), c.told())
+		ts.Fatalf("cloud %s: unexpected success\n%s", strings.Join(args, " "), c.calls())
 	}
 }
 
-// startCloud starts one that pods reach at $CLOUD; with a file, it has what is in there.
-func (t Teller) startCloud(ts *testscript.TestScript, args []string) {
+// startCloud starts a cloud that pods reach at $CLOUD; with a file, it starts with the resources in it.
+func (e Environment) startCloud(ts *testscript.TestScript, args []string) {
 	script := ts.Value(clouds{}).(*scriptCloud)
 	script.Cloud, script.gate, script.seen = cloud.New(), nil, 0
 	if len(args) > 0 {
@@ -177,7 +177,7 @@ func (t Teller) startCloud(ts *testscript.TestScript, args []string) {
 		script.Cloud, err = cloud.Open(ts.MkAbs(args[0]))
 		ts.Check(err)
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(t.Host, "0"))
+	l, err := net.Listen("tcp", net.JoinHostPort(e.Host, "0"))
 	ts.Check(err)
 	server := httptest.NewUnstartedServer(script.Cloud)
 	ts.Check(server.Listener.Close())
@@ -193,8 +193,8 @@ func (t Teller) startCloud(ts *testscript.TestScript, args []string) {
 	ts.Setenv("CLOUD", server.URL)
 }
 
-// told is every call, a line each.
-func (c *scriptCloud) told() string {
+// calls returns the history of calls, one per line.
+func (c *scriptCloud) calls() string {
 	var all strings.Builder
 	for _, call := range c.History() {
 		fmt.Fprintln(&all, call)
@@ -202,13 +202,15 @@ func (c *scriptCloud) told() string {
 	return all.String()
 }
 
-func so(want string, is int, what string) error {
-	if strconv.Itoa(is) != want {
-		return fmt.Errorf("%s %d, not %s", what, is, want)
+// equal compares a number with the argument of a command.
+func equal(want string, got int, what string) error {
+	if strconv.Itoa(got) != want {
+		return fmt.Errorf("%s %d, not %s", what, got, want)
 	}
 	return nil
 }
 
+// argument returns an argument, or a default.
 func argument(args []string, at int, otherwise string) string {
 	if at < len(args) {
 		return args[at]

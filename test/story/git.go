@@ -27,18 +27,18 @@ type servers struct {
 //
 //	git-server
 //
-// HTTP wants the user git with the password $GIT_PASSWORD. The script finds $GIT_URL, $GIT_HOST, $GIT_SSH_URL, and files in its
-// folder: ca.crt, identity, known_hosts.
-func (t Teller) gitServer(ts *testscript.TestScript, _ bool, _ []string) {
+// HTTP requires user git with password $GIT_PASSWORD. It sets $GIT_URL, $GIT_HOST and $GIT_SSH_URL, and writes the files
+// ca.crt, identity and known_hosts to the script's folder.
+func (e Environment) gitServer(ts *testscript.TestScript, _ bool, _ []string) {
 	work := ts.Getenv("WORK")
 	s := &servers{Repos: &gitserver.Repos{Dir: filepath.Join(work, "repositories")}}
 	var err error
 	s.repo, err = s.Init("infra")
 	ts.Check(err)
-	s.http, err = gitserver.ServeHTTPAt(s.Repos, true, t.Host)
+	s.http, err = gitserver.ServeHTTPAt(s.Repos, true, e.Host)
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(s.http.Close()) })
-	s.ssh, err = gitserver.ServeSSHAt(s.Repos, t.Host)
+	s.ssh, err = gitserver.ServeSSHAt(s.Repos, e.Host)
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(s.ssh.Close()) })
 	s.http.RequireBasic("git", "canary-of-git")
@@ -52,13 +52,13 @@ func (t Teller) gitServer(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Value(repositories{}).(*scriptServers).servers = s
 }
 
-// scriptServers is what Setup puts into a script's environment, for git-server to fill.
+// scriptServers is a value in a script's environment that git-server fills.
 type scriptServers struct{ *servers }
 
 func serversOf(ts *testscript.TestScript) *servers {
 	s := ts.Value(repositories{}).(*scriptServers).servers
 	if s == nil {
-		ts.Fatalf("git-server goes first")
+		ts.Fatalf("the script has no git-server")
 	}
 	return s
 }
@@ -66,7 +66,7 @@ func serversOf(ts *testscript.TestScript) *servers {
 // push commits a folder of the script as the whole content of a branch of infra, and pushes it with the real git:
 //
 //	push [-f] FOLDER [BRANCH [MESSAGE]]
-func (t Teller) push(ts *testscript.TestScript, _ bool, args []string) {
+func (e Environment) push(ts *testscript.TestScript, _ bool, args []string) {
 	force := len(args) > 0 && args[0] == "-f"
 	if force {
 		args = args[1:]
@@ -75,7 +75,7 @@ func (t Teller) push(ts *testscript.TestScript, _ bool, args []string) {
 	branch, message := orElse(args[1], "main"), orElse(args[2], "Change the code")
 	s, clone := serversOf(ts), ts.MkAbs("clone-"+orElse(args[1], "main"))
 	git := func(args ...string) {
-		cmd := t.Command(ts, "git", append([]string{"-C", clone, "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "init.defaultBranch=main"}, args...)...)
+		cmd := e.Command(ts, "git", append([]string{"-C", clone, "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "init.defaultBranch=main"}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			ts.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
@@ -90,9 +90,9 @@ func (t Teller) push(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	entries, err := os.ReadDir(clone)
 	ts.Check(err)
-	for _, e := range entries {
-		if e.Name() != ".git" {
-			ts.Check(os.RemoveAll(filepath.Join(clone, e.Name())))
+	for _, entry := range entries {
+		if entry.Name() != ".git" {
+			ts.Check(os.RemoveAll(filepath.Join(clone, entry.Name())))
 		}
 	}
 	ts.Check(os.CopyFS(clone, os.DirFS(ts.MkAbs(args[0]))))
@@ -101,27 +101,27 @@ func (t Teller) push(ts *testscript.TestScript, _ bool, args []string) {
 	git("push", "-q", "--force", s.repo.Dir, "HEAD:refs/heads/"+branch)
 }
 
-// gitAnswers makes the HTTPS server answer every request with a status, 0 to serve again: git-answers STATUS.
-func (t Teller) gitAnswers(ts *testscript.TestScript, _ bool, args []string) {
+// gitRespond sets the status of every response of the HTTPS server, 0 for normal operation: git-respond STATUS.
+func (e Environment) gitRespond(ts *testscript.TestScript, _ bool, args []string) {
 	var status int
 	_, err := fmt.Sscan(args[0], &status)
 	ts.Check(err)
 	serversOf(ts).http.Answer(status)
 }
 
-// hook tells Cairn of a push as GitHub does, signed with a secret, and fails unless the answer has the status:
+// webhook sends a push event as GitHub does, signed with a secret, and fails unless the response has the status:
 //
-//	hook REPOSITORY SECRET STATUS [DELIVERY]
-func (t Teller) hook(ts *testscript.TestScript, _ bool, args []string) {
+//	webhook REPOSITORY SECRET STATUS [DELIVERY]
+func (e Environment) webhook(ts *testscript.TestScript, _ bool, args []string) {
 	delivery := "d-" + ts.Getenv("NAMESPACE")
 	if len(args) > 3 {
 		delivery = args[3]
 	}
-	url := orElse(ts.Getenv("HOOKS"), t.Hooks) + "/hooks/" + ts.Getenv("NAMESPACE") + "/" + args[0]
-	status, text, err := gitserver.TellPush(context.Background(), url, args[1], delivery)
+	url := orElse(ts.Getenv("HOOKS"), e.Hooks) + "/hooks/" + ts.Getenv("NAMESPACE") + "/" + args[0]
+	status, text, err := gitserver.SendPush(context.Background(), url, args[1], delivery)
 	ts.Check(err)
 	ts.Logf("%d %s", status, text)
 	if fmt.Sprint(status) != args[2] {
-		ts.Fatalf("answered %d, not %s", status, args[2])
+		ts.Fatalf("the response has status %d, not %s", status, args[2])
 	}
 }

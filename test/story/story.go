@@ -1,4 +1,4 @@
-// Package story has the commands that scripts of a user's day share, whatever the cluster is that they run on.
+// Package story has the testscript commands that scripts share, for any cluster.
 package story
 
 import (
@@ -18,47 +18,47 @@ import (
 	"cairn.dev/cairn/dev"
 )
 
-// A Teller runs scripts against a cluster with Cairn in it.
-type Teller struct {
-	// Kubeconfig of somebody who may do anything.
+// Environment is a cluster with Cairn that scripts run against.
+type Environment struct {
+	// Kubeconfig is that of a cluster administrator.
 	Kubeconfig string
 	// Tools has kubectl, Bin has cairn, Root is the checkout.
 	Tools, Bin, Root string
-	// Hooks is where forges tell of pushes; a script may say so by $HOOKS.
+	// Hooks is the base URL of webhooks; $HOOKS of a script overrides it.
 	Hooks string
 	// Audit is the file with every write to the API server.
 	Audit string
 	// Written are the folders that Cairn and the pods write to.
 	Written []string
-	// Host is what pods find this machine by; it is 127.0.0.1 where they are processes of it.
+	// Host is the address of this machine for pods; it is 127.0.0.1 where they are processes on it.
 	Host string
 }
 
-// Commands are those that scripts can call beside testscript's own.
-func (t Teller) Commands() map[string]func(*testscript.TestScript, bool, []string) {
+// Commands are the script commands in addition to testscript's own.
+func (e Environment) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"approve":     t.approve,
-		"capture":     t.capture,
-		"cloud":       t.cloud,
-		"eventually":  t.Eventually,
+		"approve":     e.approve,
+		"capture":     e.capture,
+		"cloud":       e.cloud,
+		"eventually":  e.Eventually,
 		"fill":        fill,
-		"git-answers": t.gitAnswers,
-		"git-server":  t.gitServer,
-		"hook":        t.hook,
-		"idle":        t.idle,
+		"git-respond": e.gitRespond,
+		"git-server":  e.gitServer,
+		"idle":        e.idle,
 		"kubectl":     Kubectl,
-		"nowhere":     t.nowhere,
-		"push":        t.push,
-		"stack":       t.stack,
+		"no-leak":     e.noLeak,
+		"push":        e.push,
+		"stack":       e.stack,
+		"webhook":     e.webhook,
 	}
 }
 
 // Setup gives a script a namespace of its own, a kubeconfig for it, and the tools.
-func (t Teller) Setup(env *testscript.Env, namespace string) error {
+func (e Environment) Setup(env *testscript.Env, namespace string) error {
 	if err := expand(env); err != nil {
 		return err
 	}
-	config, err := clientcmd.LoadFromFile(t.Kubeconfig)
+	config, err := clientcmd.LoadFromFile(e.Kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -71,12 +71,12 @@ func (t Teller) Setup(env *testscript.Env, namespace string) error {
 	env.Values[clouds{}] = &scriptCloud{}
 	env.Setenv("NAMESPACE", namespace)
 	env.Setenv("KUBECONFIG", kubeconfig)
-	env.Setenv("EXAMPLES", filepath.Join(t.Root, "examples"))
-	env.Setenv("PATH", strings.Join([]string{t.Tools, t.Bin, os.Getenv("PATH")}, string(os.PathListSeparator)))
+	env.Setenv("EXAMPLES", filepath.Join(e.Root, "examples"))
+	env.Setenv("PATH", strings.Join([]string{e.Tools, e.Bin, os.Getenv("PATH")}, string(os.PathListSeparator)))
 	return nil
 }
 
-// Namespace is the name of a script's own.
+// Namespace returns the name of the script's namespace.
 func Namespace(env *testscript.Env) string {
 	return "s-" + strings.ToLower(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
 }
@@ -87,7 +87,7 @@ func compile(ts *testscript.TestScript, pattern string) *regexp.Regexp {
 	return re
 }
 
-// expand puts the script's folder where its manifests name it.
+// expand replaces $WORK in the manifests of a script.
 func expand(env *testscript.Env) error {
 	manifests, err := filepath.Glob(filepath.Join(env.WorkDir, "*.yaml"))
 	if err != nil {
@@ -105,36 +105,36 @@ func expand(env *testscript.Env) error {
 	return nil
 }
 
-// Patience is how long eventually waits: a wait that ends early costs nothing, and a busy machine takes its time.
-const Patience = 2 * time.Minute
+// Timeout is how long eventually waits: long enough for a busy machine, since a wait ends as soon as its condition holds.
+const Timeout = 2 * time.Minute
 
 // Eventually runs a command until its output matches a regular expression: eventually REGEXP COMMAND [ARG...].
-func (t Teller) Eventually(ts *testscript.TestScript, neg bool, args []string) {
+func (e Environment) Eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually REGEXP COMMAND [ARG...]")
 	}
 	want := compile(ts, args[0])
-	deadline := time.Now().Add(Patience)
+	deadline := time.Now().Add(Timeout)
 	for {
-		out, _ := t.Command(ts, args[1], args[2:]...).CombinedOutput() // one that fails has not the output yet
+		out, _ := e.Command(ts, args[1], args[2:]...).CombinedOutput() // a command that fails is retried
 		if want.Match(out) {
 			fmt.Fprintf(ts.Stdout(), "%s", out)
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s never matched %q; it said last:\n%s", strings.Join(args[1:], " "), args[0], out)
+			ts.Fatalf("the output of %s did not match %q; the last output is:\n%s", strings.Join(args[1:], " "), args[0], out)
 		}
-		time.Sleep(50 * time.Millisecond) // kubectl is the poller here: it has no watch for a pattern
+		time.Sleep(50 * time.Millisecond) // kubectl cannot watch for a pattern
 	}
 }
 
-// Command is one that runs as in the script.
-func (t Teller) Command(ts *testscript.TestScript, name string, args ...string) *exec.Cmd {
+// Command returns a command with the environment of the script.
+func (e Environment) Command(ts *testscript.TestScript, name string, args ...string) *exec.Cmd {
 	switch name {
 	case "kubectl":
-		name = filepath.Join(t.Tools, name)
+		name = filepath.Join(e.Tools, name)
 	case "cairn":
-		name = filepath.Join(t.Bin, name)
+		name = filepath.Join(e.Bin, name)
 	}
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "PATH="+ts.Getenv("PATH"))
@@ -142,19 +142,19 @@ func (t Teller) Command(ts *testscript.TestScript, name string, args ...string) 
 	return cmd
 }
 
-// Output is what kubectl prints.
-func (t Teller) Output(ts *testscript.TestScript, args ...string) []byte {
-	out, err := t.Command(ts, "kubectl", args...).CombinedOutput()
+// Output returns what kubectl prints.
+func (e Environment) Output(ts *testscript.TestScript, args ...string) []byte {
+	out, err := e.Command(ts, "kubectl", args...).CombinedOutput()
 	if err != nil {
 		ts.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return out
 }
 
-// Kubectl runs kubectl; what it says is there for stdout and stderr. A wait also waits for the object to be made.
+// Kubectl runs kubectl, with its output for stdout and stderr. A wait also waits until the object exists.
 func Kubectl(ts *testscript.TestScript, neg bool, args []string) {
 	if args[0] == "wait" && args[1] != "--for=delete" && args[3] != "--all" {
-		ts.Check(ts.Exec("kubectl", "wait", "--for=create", args[2], "--timeout="+Patience.String()))
+		ts.Check(ts.Exec("kubectl", "wait", "--for=create", args[2], "--timeout="+Timeout.String()))
 	}
 	switch err := ts.Exec("kubectl", args...); {
 	case err != nil && !neg:
@@ -164,15 +164,15 @@ func Kubectl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// approve approves the plan that a Run has now, as alice, who may do anything: approve RUN.
-func (t Teller) approve(ts *testscript.TestScript, neg bool, args []string) {
-	digest := t.Output(ts, "get", "run", args[0], "-o", "jsonpath={.status.plan.digest}")
+// approve approves the current plan of a Run as alice, a cluster administrator: approve RUN.
+func (e Environment) approve(ts *testscript.TestScript, neg bool, args []string) {
+	digest := e.Output(ts, "get", "run", args[0], "-o", "jsonpath={.status.plan.digest}")
 	approval := fmt.Sprintf(`{"spec":{"approval":{"by":"alice","planDigest":%q}}}`, digest)
 	Kubectl(ts, neg, []string{"patch", "run", args[0], "--as=alice", "--as-group=system:masters", "--type=merge", "-p", approval})
 }
 
-// stack makes a Stack of the code in a file: stack NAME FILE [FIELD OF THE SPEC]. In the code $WORK is the script's folder.
-func (t Teller) stack(ts *testscript.TestScript, _ bool, args []string) {
+// stack creates a Stack with the code of a file: stack NAME FILE [FIELD OF THE SPEC]. It replaces $WORK in the code.
+func (e Environment) stack(ts *testscript.TestScript, _ bool, args []string) {
 	spec := "  apply: Automatic\n  retry: {limit: 1, backoff: 2s}\n"
 	if len(args) > 2 {
 		spec += "  " + args[2] + "\n"
@@ -191,41 +191,41 @@ spec:
 	Kubectl(ts, false, []string{"apply", "-f", manifest})
 }
 
-// settled is how long nobody writes before a script takes for written what tells of what went before.
+// settled is how long no write happens until idle assumes that background writes, such as events, are done.
 const settled = time.Second
 
-// idle fails if anybody but a real kubelet writes anything to the script's namespace for a time: idle DURATION. It begins once what
-// tells of what went before is written, such as events, which happens in the background; a new Run or pod is no such thing.
-func (t Teller) idle(ts *testscript.TestScript, _ bool, args []string) {
+// idle fails if any client but a kubelet writes to the script's namespace for a time: idle DURATION. It starts once background
+// writes, such as events, are done; a new Run or pod is not a background write and fails it.
+func (e Environment) idle(ts *testscript.TestScript, _ bool, args []string) {
 	d, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	begun := time.Now()
-	for since := begun; ; {
-		time.Sleep(settled) // what is looked for is that nothing happens
+	start := time.Now()
+	for since := start; ; {
+		time.Sleep(settled) // the absence of writes is checked
 		until := time.Now()
-		late := t.writes(ts, since)
+		late := e.writes(ts, since)
 		for _, w := range late {
 			if w.Verb == "create" && w.Subresource == "" && (w.Resource == "runs" || w.Resource == "pods") {
-				ts.Fatalf("one of the %s was made by %s", w.Resource, w.UserAgent)
+				ts.Fatalf("%s created one of the %s", w.UserAgent, w.Resource)
 			}
 		}
 		if len(late) == 0 {
 			break
 		}
-		if since = until; time.Since(begun) > Patience {
-			ts.Fatalf("there is no end of writes after %s", Patience)
+		if since = until; time.Since(start) > Timeout {
+			ts.Fatalf("writes continue after %s", Timeout)
 		}
 	}
 	since := time.Now()
 	time.Sleep(d)
-	if writes := t.writes(ts, since); len(writes) > 0 {
+	if writes := e.writes(ts, since); len(writes) > 0 {
 		ts.Fatalf("%d writes in %s", len(writes), d)
 	}
 }
 
-// writes are those to the script's namespace, but for a real kubelet's: a pod ends as slowly as it likes. They are logged.
-func (t Teller) writes(ts *testscript.TestScript, since time.Time) []dev.Write {
-	writes, err := dev.Writes(t.Audit, since, func(w dev.Write) bool {
+// writes returns and logs the writes to the script's namespace, except a kubelet's, which reports the end of pods late.
+func (e Environment) writes(ts *testscript.TestScript, since time.Time) []dev.Write {
+	writes, err := dev.Writes(e.Audit, since, func(w dev.Write) bool {
 		return w.Namespace == ts.Getenv("NAMESPACE") && !strings.HasPrefix(w.UserAgent, "kubelet/")
 	})
 	ts.Check(err)
@@ -235,18 +235,18 @@ func (t Teller) writes(ts *testscript.TestScript, since time.Time) []dev.Write {
 	return writes
 }
 
-// nowhere fails if a text is in clear in any file that Cairn or the pods wrote, or in any object of the namespace that
-// is not a Secret: nowhere TEXT.
-func (t Teller) nowhere(ts *testscript.TestScript, _ bool, args []string) {
+// noLeak fails if a file that Cairn or the pods wrote contains a text, or any object of the namespace except Secrets:
+// no-leak TEXT.
+func (e Environment) noLeak(ts *testscript.TestScript, _ bool, args []string) {
 	text := []byte(args[0])
-	for _, root := range t.Written {
+	for _, root := range e.Written {
 		ts.Check(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() || strings.Contains(path, "/fs/") {
-				return ignoreGone(err) // fs is what the pod was given, and its own
+				return ignoreNotExist(err) // fs is the input of the pod and its own files
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {
-				return ignoreGone(err)
+				return ignoreNotExist(err)
 			}
 			if bytes.Contains(data, text) {
 				return fmt.Errorf("%s is in %s", text, path)
@@ -254,22 +254,22 @@ func (t Teller) nowhere(ts *testscript.TestScript, _ bool, args []string) {
 			return nil
 		}))
 	}
-	for _, kind := range []string{"stacks", "runs", "states", "events", "pods", "configmaps"} {
-		out := t.Output(ts, "get", kind, "-o", "yaml")
+	for _, resource := range []string{"stacks", "runs", "states", "events", "pods", "configmaps"} {
+		out := e.Output(ts, "get", resource, "-o", "yaml")
 		if bytes.Contains(out, text) {
-			ts.Fatalf("%s is in %s:\n%s", text, kind, out)
+			ts.Fatalf("%s is in %s:\n%s", text, resource, out)
 		}
 	}
 }
 
-func ignoreGone(err error) error {
+func ignoreNotExist(err error) error {
 	if os.IsNotExist(err) {
 		return nil
 	}
 	return err
 }
 
-// fill puts $-variables of the script into a file of it: fill FILE [OLD NEW]... replaces texts too.
+// fill replaces $-variables of the script in a file, and other texts: fill FILE [OLD NEW]...
 func fill(ts *testscript.TestScript, _ bool, args []string) {
 	data, err := os.ReadFile(ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -283,9 +283,9 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// capture puts what a command prints into a variable: capture NAME COMMAND [ARG...].
-func (t Teller) capture(ts *testscript.TestScript, _ bool, args []string) {
-	out, err := t.Command(ts, args[1], args[2:]...).Output()
+// capture sets a variable to the output of a command: capture NAME COMMAND [ARG...].
+func (e Environment) capture(ts *testscript.TestScript, _ bool, args []string) {
+	out, err := e.Command(ts, args[1], args[2:]...).Output()
 	ts.Check(err)
 	ts.Setenv(args[0], strings.TrimSpace(string(out)))
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// thing is what the cloud keeps, and keep what it keeps for us without looking into it.
+// thing is a resource of the cloud, and keep what the cloud stores for the provider without interpreting it.
 type thing struct {
 	ID         string            `json:"id,omitempty"`
 	Name       string            `json:"name"`
@@ -34,7 +34,7 @@ type keep struct {
 
 var errNotFound = errors.New("the cloud has no such thing")
 
-// client calls the cloud. What was refused because of too many calls, or for now, is tried again: it has had no effect.
+// client calls the cloud. It retries calls that are throttled or unavailable, which had no effect.
 type client struct {
 	url, caller string
 	retries     int64
@@ -79,7 +79,7 @@ func (c *client) call(ctx context.Context, method, path string, body, answer any
 			return err
 		}
 	}
-	token := rand.Text() // one for all tries
+	token := rand.Text() // the same for all retries
 	for try := int64(0); ; try++ {
 		again, err := c.try(ctx, method, path, token, data, answer)
 		if err == nil || again == 0 || try >= c.retries {
@@ -93,7 +93,7 @@ func (c *client) call(ctx context.Context, method, path string, body, answer any
 	}
 }
 
-// try gives how long to wait before the next one, where there may be one.
+// try sends a request, and returns how long to wait before the next one, if a retry is possible.
 func (c *client) try(ctx context.Context, method, path, token string, body []byte, answer any) (again time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.url, "/")+path, bytes.NewReader(body))
 	if err != nil {

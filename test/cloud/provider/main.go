@@ -1,4 +1,4 @@
-// Command provider is the provider cairn.dev/test/cloud, for tests. Package cairn.dev/cairn/test/cloud says what it does.
+// Command provider is the provider cairn.dev/test/cloud, for tests. Package cairn.dev/cairn/test/cloud documents it.
 package main
 
 import (

@@ -140,7 +140,7 @@ func (*thingResource) ImportState(ctx context.Context, req resource.ImportStateR
 	resource.ImportStatePassthroughID(ctx, path.Root("id"), req, resp)
 }
 
-// thing is what the cloud gets of a plan.
+// thing returns the resource to send to the cloud.
 func (m thingModel) thing(ctx context.Context, diags *diag.Diagnostics) thing {
 	t := thing{
 		Name: m.Name.ValueString(), Secret: m.Secret.ValueString(), Password: m.PasswordWO.ValueString(),
@@ -150,7 +150,7 @@ func (m thingModel) thing(ctx context.Context, diags *diag.Diagnostics) thing {
 	return t
 }
 
-// of is what the state has of a thing. What is empty in the cloud is as the one before had it: null or empty.
+// of returns the state of a resource. A value that is empty in the cloud remains null or empty as in the previous state.
 func (m thingModel) of(ctx context.Context, t thing, diags *diag.Diagnostics) thingModel {
 	next := thingModel{
 		ID: types.StringValue(t.ID), Name: types.StringValue(t.Name), Token: types.StringValue(t.Token),

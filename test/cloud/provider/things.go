@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// thingsSource is data cloud_things: all there are.
+// thingsSource is data cloud_things: all resources.
 type thingsSource struct{ *client }
 
 var _ datasource.DataSourceWithConfigure = &thingsSource{}

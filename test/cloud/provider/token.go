@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// tokenResource is ephemeral cloud_token: the token of a thing, in no state and no plan.
+// tokenResource is ephemeral cloud_token: the token of a resource, which is not in the state or the plan.
 type tokenResource struct{ *client }
 
 var _ ephemeral.EphemeralResourceWithConfigure = &tokenResource{}

@@ -1,4 +1,4 @@
-// Command serve runs a cloud for tests in a process of its own, until Ctrl-C. Package cloud says what can be said to it.
+// Command serve runs a simulated cloud until Ctrl-C. Package cloud documents its API.
 package main
 
 import (

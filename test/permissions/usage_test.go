@@ -28,26 +28,26 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// system is where `cairn dev` keeps Cairn.
+// system is the namespace of Cairn in `cairn dev`.
 const system = "cairn-system"
 
-// unseen are the permissions that a day may pass without, and why Cairn has them all the same.
-var unseen = map[string]string{
-	"operator update stacks.cairn.dev/finalizers": "nothing asks for it; the admission policies look whether the operator has it (files/policies)",
-	"operator update secrets cairn-keys":          "whichever half is there first makes the keys",
-	"server update secrets cairn-keys":            "whichever half is there first makes the keys",
-	"operator create states.cairn.dev":            "etcd was restored, has forgotten the State, and its Stack is deleted",
-	"operator create leases.coordination.k8s.io":  "the Lease is there, as the chart makes it; Argo CD leaves it out",
-	"operator patch events.events.k8s.io":         "client-go counts an event that is told again of the same version of an object",
-	"server patch events.events.k8s.io":           "client-go counts an event that is told again of the same version of an object",
+// unused are the permissions that the scripts do not use, and why Cairn has them.
+var unused = map[string]string{
+	"operator update stacks.cairn.dev/finalizers": "no request needs it; the admission policies check whether the operator has it (files/policies)",
+	"operator update secrets cairn-keys":          "the component that starts first creates the keys",
+	"server update secrets cairn-keys":            "the component that starts first creates the keys",
+	"operator create states.cairn.dev":            "etcd was restored without the State, and its Stack is deleted",
+	"operator create leases.coordination.k8s.io":  "the chart creates the Lease; Argo CD excludes it",
+	"operator patch events.events.k8s.io":         "client-go increments the count of a repeated event for the same version of an object",
+	"server patch events.events.k8s.io":           "client-go increments the count of a repeated event for the same version of an object",
 }
 
-// A day's work with Cairn as two processes, each with the permissions of its half and no others. None of what they ask is
-// refused, and each permission is used.
-func TestEachHalfHasThePermissionsThatItNeedsAndNoOthers(t *testing.T) {
+// The scripts use Cairn as two processes, each with the permissions of its component only. No request is denied, and each permission
+// is used.
+func TestComponentsHaveExactlyThePermissionsThatTheyUse(t *testing.T) {
 	hooks := devcluster.FreeAddress(t)
 	c := devcluster.StartDev(t, []string{"--split", "--audit-reads"}, "--leader-elect", "--web-listen="+hooks)
-	t.Run("day", func(t *testing.T) { testscript.Run(t, tell(c, "http://"+hooks, "testdata/day")) })
+	t.Run("usage", func(t *testing.T) { testscript.Run(t, scripts(c, "http://"+hooks, "testdata/usage")) })
 
 	all, err := All()
 	if err != nil {
@@ -58,15 +58,15 @@ func TestEachHalfHasThePermissionsThatItNeedsAndNoOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := 0
+	count := 0
 	for _, r := range requests {
 		half, ok := strings.CutPrefix(r.User, "system:serviceaccount:"+system+":cairn-")
 		if !ok {
 			continue
 		}
-		asked++
+		count++
 		if r.Code == http.StatusForbidden || r.Code == http.StatusUnauthorized {
-			t.Errorf("the %s was refused: %s %s (%d)", half, r.Verb, r.Path, r.Code)
+			t.Errorf("the %s was denied: %s %s (%d)", half, r.Verb, r.Path, r.Code)
 		}
 		for _, p := range all {
 			if p.Half == half && p.Allows(r, system) {
@@ -74,22 +74,23 @@ func TestEachHalfHasThePermissionsThatItNeedsAndNoOthers(t *testing.T) {
 			}
 		}
 	}
-	if asked < 100 {
-		t.Fatalf("%d requests of Cairn in the audit log: that is no day's work", asked)
+	if count < 100 {
+		t.Fatalf("the audit log has only %d requests of Cairn", count)
 	}
 	for _, p := range all {
-		if !used[p] && unseen[p.String()] == "" && !used[watching(p)] {
-			t.Errorf("nothing needs this: %s", p)
+		if !used[p] && unused[p.String()] == "" && !used[watching(p)] {
+			t.Errorf("no request uses permission %s", p)
 		}
 	}
-	for name := range unseen {
+	for name := range unused {
 		if !slices.ContainsFunc(all, func(p Permission) bool { return p.String() == name }) {
-			t.Errorf("on the list, and no permission: %s", name)
+			t.Errorf("the list of unused permissions has %s, which does not exist", name)
 		}
 	}
 }
 
-// watching is what stands for a list: who watches begins with a list wherever the API server cannot stream the beginning.
+// watching is the permission to watch instead of to list: a client lists before it watches where the API server cannot stream the
+// initial list.
 func watching(p Permission) Permission {
 	if p.Verb == "list" {
 		p.Verb = "watch"
@@ -97,13 +98,13 @@ func watching(p Permission) Permission {
 	return p
 }
 
-// tell makes the scripts of a folder run on a cluster, each in a namespace of its own.
-func tell(c *devcluster.Cluster, hooks, dir string) testscript.Params {
-	teller := story.Teller{Kubeconfig: c.Kubeconfig, Tools: c.Tools, Bin: c.Bin, Root: c.Root, Hooks: hooks, Audit: c.AuditLog(), Host: "127.0.0.1"}
-	commands := teller.Commands()
+// scripts returns the parameters to run the scripts of a folder on a cluster, each in its own namespace.
+func scripts(c *devcluster.Cluster, hooks, dir string) testscript.Params {
+	environment := story.Environment{Kubeconfig: c.Kubeconfig, Tools: c.Tools, Bin: c.Bin, Root: c.Root, Hooks: hooks, Audit: c.AuditLog(), Host: "127.0.0.1"}
+	commands := environment.Commands()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
-		"ghost": func(ts *testscript.TestScript, _ bool, _ []string) {
-			ts.Check(ghost(c, ts.Getenv("NAMESPACE"), ts.Logf))
+		"orphaned-pod": func(ts *testscript.TestScript, _ bool, _ []string) {
+			ts.Check(orphanedPod(c, ts.Getenv("NAMESPACE"), ts.Logf))
 		},
 		"browse": func(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Check(browse(c, ts.Getenv("NAMESPACE"), args[0]))
@@ -114,11 +115,11 @@ func tell(c *devcluster.Cluster, hooks, dir string) testscript.Params {
 		if err := c.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			return err
 		}
-		return teller.Setup(env, name)
+		return environment.Setup(env, name)
 	}}
 }
 
-// browse has the administrator's browser look at a Stack, as the page does.
+// browse sends the requests of the web UI for a Stack, as the administrator.
 func browse(c *devcluster.Cluster, namespace, stack string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -147,22 +148,22 @@ func browse(c *devcluster.Cluster, namespace, stack string) error {
 		}
 		answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s: the browser is answered %s", request.URL.Path, answer.Status)
+			return fmt.Errorf("%s: the response is %s", request.URL.Path, answer.Status)
 		}
 	}
 	return nil
 }
 
-// ghost has a pod whose Run is gone ask the server for something, and wants it to be refused.
-func ghost(c *devcluster.Cluster, namespace string, log func(string, ...any)) error {
+// orphanedPod sends a request to the server as a pod whose Run is deleted, and returns an error unless it is denied.
+func orphanedPod(c *devcluster.Cluster, namespace string, log func(string, ...any)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: "ghost", Finalizers: []string{"example.com/stay"}, // the garbage collector is quick
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "cairn.dev/v1alpha1", Kind: "Run", Name: "gone-1", UID: "u", Controller: new(true)}},
+			Namespace: namespace, Name: "orphaned", Finalizers: []string{"example.com/stay"}, // against the garbage collector
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "cairn.dev/v1alpha1", Kind: "Run", Name: "deleted-1", UID: "u", Controller: new(true)}},
 		},
-		Spec: corev1.PodSpec{NodeName: "nowhere", ServiceAccountName: "default", Containers: []corev1.Container{{Name: "it", Image: "it"}}},
+		Spec: corev1.PodSpec{NodeName: "none", ServiceAccountName: "default", Containers: []corev1.Container{{Name: "it", Image: "it"}}},
 	}
 	if err := c.Create(ctx, pod); err != nil {
 		return err
@@ -170,8 +171,8 @@ func ghost(c *devcluster.Cluster, namespace string, log func(string, ...any)) er
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		Audiences: []string{runnerapi.Audience}, BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
 	}}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
-	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
+	serviceAccount := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	if err := c.SubResource("token").Create(ctx, serviceAccount, token); err != nil {
 		return err
 	}
 	public := &corev1.ConfigMap{}
@@ -190,9 +191,9 @@ func ghost(c *devcluster.Cluster, namespace string, log func(string, ...any)) er
 		return err
 	}
 	defer answer.Body.Close()
-	log("the ghost is answered %s", answer.Status)
+	log("the response to the orphaned pod is %s", answer.Status)
 	if answer.StatusCode != http.StatusForbidden {
-		return fmt.Errorf("the ghost is answered %s", answer.Status)
+		return fmt.Errorf("the response to the orphaned pod is %s", answer.Status)
 	}
 	return c.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 }
