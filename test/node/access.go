@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/dev/authority"
 )
 
-// certify makes a certificate for a server and keeps it as name.
+// certify writes a certificate for a server under a name.
 func (n *Node) certify(name string, names []string, addresses ...string) error {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: name},
@@ -29,7 +29,7 @@ func (n *Node) certify(name string, names []string, addresses ...string) error {
 	return n.authority.Write(name, template)
 }
 
-// config is the access of a user of the API.
+// config returns a client configuration for a user of the API.
 func (n *Node) config(user string, groups ...string) (*rest.Config, error) {
 	certPEM, keyPEM, err := n.authority.Sign(authority.Client(user, groups...))
 	if err != nil {

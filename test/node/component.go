@@ -12,23 +12,23 @@ import (
 	"cairn.dev/cairn/dev/process"
 )
 
-// component is a part of the node, running.
+// component is a running program of the node.
 type component struct {
 	name string
 	proc *process.Process
 }
 
-// errEnded is in the error of a wait that is of no use any more.
+// errEnded is the error of a wait for a component that has ended.
 var errEnded = errors.New("ended by itself")
 
-// start starts a program in the node's network. What it says is in <name>.log.
+// start starts a program in the node's network namespace, with its output in <name>.log.
 func (n *Node) start(name, path string, args ...string) error {
 	_, err := n.startIn([]string{"--net"}, name, path, args...)
 	return err
 }
 
-// startInside starts a program in all of the node's namespaces, as needs be for what deals with containers: their mounts
-// are seen only there, and what outlives its parent there ends with the node.
+// startInside starts a program in all of the node's namespaces, which programs for containers need: mounts of containers are visible
+// only there, and processes that outlive their parent end with the node.
 func (n *Node) startInside(name, path string, args ...string) (*process.Process, error) {
 	return n.startIn([]string{"--net", "--mount", "--pid"}, name, path, args...)
 }
@@ -42,11 +42,11 @@ func (n *Node) startIn(namespaces []string, name, path string, args ...string) (
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	defer func() { _ = out.Close() }() // the process has its own
+	defer func() { _ = out.Close() }() // the process has inherited it
 	argv := append([]string{"nsenter", "--target", strconv.Itoa(n.first.Pid())}, namespaces...)
 	proc, err := n.group.Start(&exec.Cmd{
 		Path: nsenter, Args: append(append(argv, "--", path), args...),
-		Dir:    n.Dir, // etcd's sockets have relative names, since the length of theirs is limited
+		Dir:    n.Dir, // etcd's sockets have relative names, since the length of a socket's path is limited
 		Stdout: out, Stderr: out,
 	})
 	if err != nil {
@@ -58,7 +58,7 @@ func (n *Node) startIn(namespaces []string, name, path string, args ...string) (
 	return proc, nil
 }
 
-// alive says which component has ended by itself, if one has.
+// alive returns an error if a component has ended by itself.
 func (n *Node) alive() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -16,7 +16,7 @@ func (n *Node) ctr(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, "", "ctr", append([]string{"--address", n.Containerd(), "--namespace", "k8s.io"}, args...)...)
 }
 
-// KillContainer sends a signal to the first process of a container that runs, without the kubelet's knowledge.
+// KillContainer sends a signal to the first process of a container that runs, without the kubelet.
 func (n *Node) KillContainer(ctx context.Context, namespace, pod, container string, signal syscall.Signal) error {
 	ids, err := n.containers(ctx, fmt.Sprintf(
 		`labels."io.kubernetes.pod.namespace"==%q,labels."io.kubernetes.pod.name"==%q,labels."io.kubernetes.container.name"==%q`,
@@ -28,7 +28,7 @@ func (n *Node) KillContainer(ctx context.Context, namespace, pod, container stri
 	if err != nil {
 		return err
 	}
-	for _, id := range ids { // one, and those it was started as before
+	for _, id := range ids { // the running one, and earlier ones of the same name
 		for line := range strings.Lines(tasks) {
 			if f := strings.Fields(line); len(f) == 3 && f[0] == id && f[2] == "RUNNING" {
 				_, err := n.ctr(ctx, "tasks", "kill", "--signal", fmt.Sprint(int(signal)), id)
@@ -40,13 +40,13 @@ func (n *Node) KillContainer(ctx context.Context, namespace, pod, container stri
 }
 
 func (n *Node) containers(ctx context.Context, filter ...string) ([]string, error) {
-	said, err := n.ctr(ctx, append([]string{"containers", "ls", "--quiet"}, filter...)...)
-	return strings.Fields(said), err
+	out, err := n.ctr(ctx, append([]string{"containers", "ls", "--quiet"}, filter...)...)
+	return strings.Fields(out), err
 }
 
-// removeContainers leaves images only, and notes that it did: clean.
+// removeContainers removes all containers, so that only images remain, and creates the file clean.
 func (n *Node) removeContainers(ctx context.Context) error {
-	// Others remove things too: what was there may be gone when its turn comes, so it is looked at again.
+	// Other processes remove containers too, so a removal can fail and is retried.
 	if err := await(ctx, "containers to be removed", func() error {
 		ids, err := n.containers(ctx)
 		if err != nil || len(ids) == 0 {
@@ -64,5 +64,5 @@ func (n *Node) removeContainers(ctx context.Context) error {
 	return os.WriteFile(n.path(clean), nil, 0o600)
 }
 
-// clean is there while the kept part of containerd has no containers in it.
+// clean is a file that exists while the retained folder of containerd has no containers.
 const clean = "containerd/clean"

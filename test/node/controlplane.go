@@ -13,13 +13,13 @@ import (
 	"cairn.dev/cairn/dev/authority"
 )
 
-// Sockets of etcd, relative to the node's folder. etcd wants the form host:port and makes a file of that name.
+// Sockets of etcd, relative to the node's folder. etcd requires the form host:port and creates a file of that name.
 const (
 	etcdClients = "unix://etcd:1"
 	etcdPeers   = "unix://etcd:2"
 )
 
-// issuer of service account tokens. Its keys are served where the issuer says, to whoever may ask.
+// issuer is the issuer of ServiceAccount tokens. The API server serves its keys at that URL.
 const issuer = "https://kubernetes.default.svc.cluster.local"
 
 // Users of the API, as Kubernetes' own roles name them; objects.yaml has the bindings of the others.
@@ -28,7 +28,7 @@ const (
 	dnsUser       = "system:coredns"
 )
 
-// writeControlPlane makes the certificates, kubeconfigs and files that the control plane is started with.
+// writeControlPlane writes the certificates, kubeconfigs and files of the control plane.
 func (n *Node) writeControlPlane() error {
 	key, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
@@ -76,7 +76,7 @@ func (n *Node) startAPIServer() error {
 	); err != nil {
 		return err
 	}
-	// It tries to reach etcd until that is there.
+	// It retries until etcd is ready.
 	return n.start("kube-apiserver", n.tool("kube-apiserver"),
 		"--etcd-servers="+etcdClients,
 		"--bind-address="+address,
@@ -99,16 +99,16 @@ func (n *Node) startAPIServer() error {
 		"--service-account-signing-key-file="+n.path("tokens.key"),
 		"--audit-policy-file="+n.path("audit-policy.yaml"),
 		"--audit-log-path="+n.AuditLog(),
-		// A node that is gone is seen soon, see nodeGone.
+		// A lost node is detected early, see nodeGone.
 		fmt.Sprintf("--default-not-ready-toleration-seconds=%d", tolerated),
 		fmt.Sprintf("--default-unreachable-toleration-seconds=%d", tolerated),
-		// Do not wait for those who watch when told to stop.
+		// Do not wait for watches at shutdown.
 		"--shutdown-delay-duration=0",
 	)
 }
 
-// How soon a node that says nothing counts as gone, and how long pods without a wish of their own stay on it after that.
-// Kubernetes takes 50 seconds and 5 minutes, which is too long to wait for in a test.
+// The time until a node without heartbeats is not ready, and the default time that pods tolerate that.
+// Kubernetes has 50 seconds and 5 minutes, which is too long for a test.
 const (
 	nodeGone  = "15s"
 	tolerated = 10
@@ -118,7 +118,7 @@ func (n *Node) startControllers() error {
 	if err := n.start("kube-controller-manager", n.tool("kube-controller-manager"),
 		"--kubeconfig="+n.kubeconfig("kube-controller-manager"),
 		"--use-service-account-credentials",
-		"--kube-api-qps=200", // or it would ask for the credentials of 50 controllers for 4 seconds
+		"--kube-api-qps=200", // the default delays the token requests of 50 controllers by 4 seconds
 		"--kube-api-burst=400",
 		"--service-account-private-key-file="+n.path("tokens.key"),
 		"--root-ca-file="+n.authority.Cert("ca"),

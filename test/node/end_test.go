@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/test/node"
 )
 
-// The test binary is its own helper: with this variable set it starts a node and waits to be killed.
+// helper is a variable with which the test binary starts a node and waits to be killed.
 const helper = "NODE_TEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestANodeEndsWithItsProcess(t *testing.T) {
+func TestNodeEndsWithItsProcess(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), helper+"=1")
 	cmd.Stderr = os.Stderr
@@ -56,15 +56,15 @@ func TestANodeEndsWithItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	world{T: t, kube: kube}.runPod("survivor", func(p *corev1.PodSpec) { p.Containers[0].Image = "registry.local/pause:1" }, "of", "its", "node")
+	cluster{T: t, kube: kube}.runPod("survivor", func(p *corev1.PodSpec) { p.Containers[0].Image = "registry.local/pause:1" }, "of", "its", "node")
 	if all := strings.Join(leftovers(t), "\n"); !strings.Contains(all, "/pause of its node") || !strings.Contains(all, "/etcd ") || !strings.Contains(all, "cgroup ") || !strings.Contains(all, "link ") {
-		t.Fatalf("of a node that is up this was found, so this test would not find more later:\n%s", all)
+		t.Fatalf("leftovers does not detect a running node:\n%s", all)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // killed, as asked
-	// Cgroups and files stay, until Down or the next start.
+	_ = cmd.Wait() // killed above
+	// Cgroups and files remain until Down or the next start.
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left := leftovers(t)
 		var living []string
@@ -90,7 +90,7 @@ func TestANodeEndsWithItsProcess(t *testing.T) {
 
 const dir = "/var/lib/cairn-node"
 
-// leftovers are processes, cgroups, mounts and links of a node.
+// leftovers returns the processes, cgroups, mounts and links of a node.
 func leftovers(t *testing.T) (left []string) {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*")

@@ -18,21 +18,21 @@ import (
 	"time"
 )
 
-// Image is a small image made of files: all that a test needs to see its own program in a pod.
+// Image is a small image of files, enough to run a program of a test in a pod.
 type Image struct {
-	// Ref names it. It needs a registry's host, such as registry.local/probe:1: the kubelet reads others as Docker Hub's.
+	// Ref is its name with a registry, such as registry.local/probe:1: the kubelet reads names without one as Docker Hub's.
 	Ref string
-	// Files by their path in the image, with the path of each on this machine. All can be read and executed by everyone.
+	// Files maps paths in the image to paths on this machine. All users can read and execute them.
 	Files map[string]string
-	// Entrypoint is the command, none of whose arguments a shell sees.
+	// Entrypoint is the command, which runs without a shell.
 	Entrypoint []string
 }
 
-// Write writes the image as an OCI archive, for Load. The same files make the same image.
+// Write writes the image as an OCI archive, for Load. The same files lead to the same image.
 func (i Image) Write(path string) error {
 	layer, err := i.layer()
 	if err != nil {
-		return fmt.Errorf("make image %s: %w", i.Ref, err)
+		return fmt.Errorf("write image %s: %w", i.Ref, err)
 	}
 	type object = map[string]any
 	var blobs [][]byte
@@ -76,12 +76,12 @@ func (i Image) Write(path string) error {
 		add("blobs/sha256/"+digest(content), content)
 	}
 	if err := errors.Join(err, w.Close()); err != nil {
-		return fmt.Errorf("make image %s: %w", i.Ref, err)
+		return fmt.Errorf("write image %s: %w", i.Ref, err)
 	}
 	return os.WriteFile(path, archive.Bytes(), 0o600)
 }
 
-// layer has the files, and a /tmp for everybody.
+// layer returns a layer with the files and a /tmp that all users can write to.
 func (i Image) layer() ([]byte, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
@@ -109,14 +109,14 @@ func digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// writePause makes the image of pause.
+// writePause writes the image of pause.
 func (n *Node) writePause() error {
 	return Image{Ref: pauseImage, Files: map[string]string{"/pause": n.path("pause")}, Entrypoint: []string{"/pause"}}.Write(n.path("pause.tar"))
 }
 
 // Build builds a Go package as a static program.
 func Build(ctx context.Context, pkg, out string) error {
-	// Not `run`: the environment says where Go's caches are, and one variable is added.
+	// Not `run`, since this needs the environment with Go's caches and one more variable.
 	_, err := run(ctx, "", "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, pkg)
 	if err != nil {
 		return fmt.Errorf("build %s: %w", filepath.Base(out), err)
@@ -124,10 +124,10 @@ func Build(ctx context.Context, pkg, out string) error {
 	return nil
 }
 
-// registries has what containerd is told of each registry.
+// registries is the folder with containerd's configuration of registries.
 const registries = "registries"
 
-// Plain has the node pull from a registry that has no certificate. It counts from the next pull on.
+// Plain configures the node to pull from a registry over HTTP.
 func (n *Node) Plain(registry string) error {
 	dir := filepath.Join(n.path(registries), registry)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -136,21 +136,21 @@ func (n *Node) Plain(registry string) error {
 	return os.WriteFile(filepath.Join(dir, "hosts.toml"), fmt.Appendf(nil, "server = \"http://%s\"\n\n[host.\"http://%s\"]\ncapabilities = [\"pull\", \"resolve\"]\n", registry, registry), 0o600)
 }
 
-// Load gives the node the images of an archive, OCI's or Docker's. A pod gets one by its name and the pull policy Never or
+// Load imports the images of an OCI or Docker archive into the node. A pod uses one by its name and pull policy Never or
 // IfNotPresent.
 func (n *Node) Load(ctx context.Context, archive string) error {
-	said, err := n.ctr(ctx, "images", "import", archive)
+	out, err := n.ctr(ctx, "images", "import", archive)
 	if err != nil {
 		return err
 	}
 	// unpacking registry.local/pause:1 (sha256:8ef1...)...done
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(out) {
 		rest, ok := strings.CutPrefix(line, "unpacking ")
 		if !ok {
 			continue
 		}
 		ref, _, _ := strings.Cut(rest, " ")
-		// The part of containerd that the kubelet talks to hears of it a moment later, and then says so in a label.
+		// The CRI plugin of containerd registers the image asynchronously, and sets a label.
 		if err := n.await(ctx, "image "+ref, func() error {
 			found, err := n.ctr(ctx, "images", "ls", "-q", fmt.Sprintf(`name==%q,labels."io.cri-containerd.image"==managed`, ref))
 			if err == nil && strings.TrimSpace(found) == "" {

@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// Where things are. There is one node on a machine, so none of it can be chosen.
+// Paths and addresses. They are constants, since one node runs on a machine.
 const (
 	dir      = "/var/lib/cairn-node"
 	lockFile = "/run/cairn-node.lock"
 
 	nodeName    = "node1"
 	address     = "172.31.255.1" // of the node
-	host        = "172.31.255.2" // of this machine, as the node sees it
+	host        = "172.31.255.2" // of this machine for the node
 	pods        = "10.244.0.0/24"
 	services    = "10.96.0.0/16"
 	firstIP     = "10.96.0.1" // of the Service "kubernetes"
@@ -35,14 +35,14 @@ const (
 	cgroupMount = "/sys/fs/cgroup"
 )
 
-// takenError says which process runs the node that is there.
+// takenError has the process that runs the existing node.
 type takenError struct{ pid int }
 
 func (e *takenError) Error() string {
 	return fmt.Sprintf("process %d runs a node already, and there can be one on a machine", e.pid)
 }
 
-// lock keeps the machine to one node. The kernel gives it back when this process ends, however it does.
+// lock ensures one node per machine. The kernel releases the lock when this process ends.
 func lock() (*os.File, error) {
 	f, err := os.OpenFile(lockFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -65,9 +65,9 @@ func lock() (*os.File, error) {
 	return f, nil
 }
 
-// boot starts the first process of the node in namespaces of its own, and connects them with this machine.
+// boot starts the first process of the node in new namespaces, and connects them with this machine.
 func (n *Node) boot(ctx context.Context) error {
-	_, _ = run(ctx, "", "modprobe", "--all", "br_netfilter", "overlay") // where they are no modules, they are built in
+	_, _ = run(ctx, "", "modprobe", "--all", "br_netfilter", "overlay") // fails where they are built in
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -81,18 +81,18 @@ func (n *Node) boot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start the node's first process: %w", err)
 	}
-	// It is ready when it closes its end, and says before what went wrong.
+	// It closes the pipe when it is ready, and writes errors to it before that.
 	if end, ok := ctx.Deadline(); ok {
-		_ = r.SetReadDeadline(end) // which pipes have
+		_ = r.SetReadDeadline(end) // pipes support it
 	}
-	if said, err := io.ReadAll(r); err != nil {
+	if output, err := io.ReadAll(r); err != nil {
 		return fmt.Errorf("prepare the node's namespaces: %w", err)
-	} else if len(said) > 0 {
-		return fmt.Errorf("prepare the node's namespaces: %s", said)
+	} else if len(output) > 0 {
+		return fmt.Errorf("prepare the node's namespaces: %s", output)
 	}
 	pid := strconv.Itoa(n.first.Pid())
-	// The other end of the cable, and with it the routes, goes with the node's network.
-	_, _ = run(ctx, "", "ip", "link", "delete", hostLink) // left by a kernel that is slow to end a network
+	// The kernel deletes the other end of the link, and with it the routes, with the node's network.
+	_, _ = run(ctx, "", "ip", "link", "delete", hostLink) // the kernel deletes it asynchronously
 	if _, err := run(ctx, strings.Join([]string{
 		"link add " + hostLink + " type veth peer name eth0 netns " + pid,
 		"address add " + host + "/30 dev " + hostLink,
@@ -110,18 +110,18 @@ func (n *Node) boot(ctx context.Context) error {
 	return err
 }
 
-// makeCgroups makes the folder that the kubelet puts its own into, in each hierarchy there is.
-func makeCgroups() error {
+// createCgroups creates the parent cgroup of the kubelet in each hierarchy.
+func createCgroups() error {
 	if controllers, err := os.ReadFile(cgroupMount + "/cgroup.controllers"); err == nil { // version 2
 		for c := range strings.FieldsSeq(string(controllers)) {
 			if err := os.WriteFile(cgroupMount+"/cgroup.subtree_control", []byte("+"+c), 0); err != nil {
-				return fmt.Errorf("let cgroups have the controller %s: %w", c, err)
+				return fmt.Errorf("enable cgroup controller %s: %w", c, err)
 			}
 		}
 	}
 	for _, root := range cgroupRoots() {
 		if err := os.MkdirAll(root, 0o755); err != nil { //nolint:gosec // the mode of all cgroups
-			return fmt.Errorf("make cgroup: %w", err)
+			return fmt.Errorf("create cgroup: %w", err)
 		}
 	}
 	return nil
@@ -137,8 +137,8 @@ func removeCgroups(ctx context.Context) error {
 	return nil
 }
 
-// removeCgroup removes a cgroup and those in it, and kills whoever is still there. Its files go with it, and cannot be
-// removed one by one.
+// removeCgroup removes a cgroup and those in it, and kills their processes. The files of a cgroup cannot be removed
+// individually.
 func removeCgroup(path string) error {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +157,7 @@ func removeCgroup(path string) error {
 	procs, _ := os.ReadFile(filepath.Join(path, "cgroup.procs"))
 	for line := range strings.FieldsSeq(string(procs)) {
 		if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // no error but that it has ended
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it fails only if the process has ended
 		}
 	}
 	if err := syscall.Rmdir(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +166,7 @@ func removeCgroup(path string) error {
 	return nil
 }
 
-// cgroupRoots are the node's cgroups: one in version 2, one for each controller in version 1.
+// cgroupRoots returns the node's cgroups: one in version 2, one for each controller in version 1.
 func cgroupRoots() []string {
 	if _, err := os.Stat(filepath.Join(cgroupMount, "cgroup.controllers")); err == nil {
 		return []string{cgroupMount + cgroup}
@@ -191,10 +191,10 @@ func run(ctx context.Context, stdin string, name string, args ...string) (string
 	return string(out), err
 }
 
-// await asks until there is no error, and says the last one when ctx ends first.
-func await(ctx context.Context, what string, ask func() error) error {
+// await calls check until it succeeds, and returns its last error when ctx ends first.
+func await(ctx context.Context, what string, check func() error) error {
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
-		err := ask()
+		err := check()
 		if err == nil {
 			tick.Stop()
 			return nil

@@ -24,13 +24,13 @@ import (
 
 // Node is a running Kubernetes of one node.
 type Node struct {
-	// Config is the access of someone who may do everything. Set a UserAgent on a copy to be told apart in the audit log.
+	// Config is that of a cluster administrator. Set UserAgent on a copy to distinguish clients in the audit log.
 	Config *rest.Config
 	// Kubeconfig is a file with the same access.
 	Kubeconfig string
 	// Dir is the node's folder.
 	Dir string
-	// Tools has kubectl and the others that `make` builds.
+	// Tools is the folder of kubectl and the other tools that `make` builds.
 	Tools string
 	// Host is the address by which pods reach servers on this machine.
 	Host string
@@ -42,16 +42,16 @@ type Node struct {
 	kubelet   *process.Process
 
 	mu      sync.Mutex
-	running []component // in the order they were started
+	running []component // in the order of their start
 }
 
-// limits are far more than the slowest machine needs.
+// The timeouts are long enough for slow machines.
 const (
 	startLimit = 3 * time.Minute
 	stopLimit  = time.Minute
 )
 
-// Start starts a node that lives as long as the test. In a TestMain, for all tests, use Up.
+// Start starts a node and stops it at the end of the test. In a TestMain, for all tests, use Up.
 func Start(t testing.TB) *Node {
 	t.Helper()
 	n, err := Up(t.Context())
@@ -66,8 +66,8 @@ func Start(t testing.TB) *Node {
 	return n
 }
 
-// Up starts a node and returns when a pod can run on it. ctx limits the start only; Stop ends what was started, and so does
-// the end of this process.
+// Up starts a node and returns when a pod can run on it. ctx limits the start only. The node ends with Stop or with this
+// process.
 func Up(ctx context.Context) (_ *Node, err error) {
 	n := &Node{Dir: dir, Host: host}
 	n.Kubeconfig = n.kubeconfig("admin")
@@ -82,7 +82,7 @@ func Up(ctx context.Context) (_ *Node, err error) {
 			err = errors.Join(err, n.Stop())
 		}
 	}()
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not there after %s: see the logs in %s", startLimit, n.Dir))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not ready after %s: see the logs in %s", startLimit, n.Dir))
 	defer cancel()
 	if n.lock, err = lock(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func Up(ctx context.Context) (_ *Node, err error) {
 	return n, nil
 }
 
-// clear removes what an earlier node left behind.
+// clear removes the files and cgroups of an earlier node.
 func (n *Node) clear(ctx context.Context) error {
 	if err := removeCgroups(ctx); err != nil {
 		return err
@@ -120,13 +120,13 @@ func (n *Node) clear(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes all files that the node is started with.
+// prepare writes all files of the node.
 func (n *Node) prepare(ctx context.Context) (err error) {
-	if err := os.MkdirAll(n.path("pki"), 0o755); err != nil { //nolint:gosec // containers come through here as their own users
+	if err := os.MkdirAll(n.path("pki"), 0o755); err != nil { //nolint:gosec // users of containers need access
 		return err
 	}
 	if n.authority, err = authority.Load(n.path("pki"), "cairn node"); err != nil {
-		return fmt.Errorf("make certificates: %w", err)
+		return fmt.Errorf("create certificates: %w", err)
 	}
 	if n.Config, err = n.config("admin", "system:masters"); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 		n.writeWorker,
 		func() error { return Build(ctx, "cairn.dev/cairn/test/node/pause", n.path("pause")) },
 		n.writePause,
-		makeCgroups,
+		createCgroups,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -162,13 +162,13 @@ func (n *Node) startAll(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := n.makeObjects(ctx); err != nil {
+	if err := n.createObjects(ctx); err != nil {
 		return err
 	}
 	return n.awaitReady(ctx)
 }
 
-// Stop ends the node and all that is on it. A second Stop does nothing.
+// Stop ends the node and everything on it. A second Stop has no effect.
 func (n *Node) Stop() error {
 	if n.lock == nil {
 		return nil
@@ -177,14 +177,14 @@ func (n *Node) Stop() error {
 	defer cancel()
 	var wrong []error
 	if n.kubelet != nil {
-		n.StopKubelet() // who would start containers again
+		n.StopKubelet() // it would restart containers
 		wrong = append(wrong, n.removeContainers(ctx))
 	}
 	for _, c := range slices.Backward(n.running) {
 		c.proc.Kill()
 	}
 	if n.first != nil {
-		n.first.Kill() // and with it whatever else is in the node
+		n.first.Kill() // with all other processes of the node
 	}
 	if n.group != nil {
 		wrong = append(wrong, n.group.Close())
@@ -194,18 +194,18 @@ func (n *Node) Stop() error {
 	return errors.Join(wrong...)
 }
 
-// Down ends the process that runs the node of this machine, if one does, and clears away what nodes leave behind, the kept
-// images included.
+// Down ends the process that runs the node of this machine, if there is one, and removes all files and cgroups of nodes, including
+// images.
 func Down(ctx context.Context) error {
 	n := &Node{Dir: dir}
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
-	told := 0
+	signaled := 0
 	if err := await(ctx, "the node to end", func() (err error) {
 		n.lock, err = lock()
-		if taken := (*takenError)(nil); errors.As(err, &taken) && taken.pid > 0 && taken.pid != told {
-			told = taken.pid
-			return errors.Join(err, syscall.Kill(told, syscall.SIGTERM))
+		if taken := (*takenError)(nil); errors.As(err, &taken) && taken.pid > 0 && taken.pid != signaled {
+			signaled = taken.pid
+			return errors.Join(err, syscall.Kill(signaled, syscall.SIGTERM))
 		}
 		return err
 	}); err != nil {
@@ -214,7 +214,7 @@ func Down(ctx context.Context) error {
 	return errors.Join(removeCgroups(ctx), os.RemoveAll(n.Dir), n.lock.Close())
 }
 
-// Kubectl runs kubectl as someone who may do everything, and returns what it printed.
+// Kubectl runs kubectl as a cluster administrator, and returns its output.
 func (n *Node) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, "", n.tool("kubectl"), append([]string{"--kubeconfig", n.Kubeconfig, "--cache-dir", n.path("kubectl-cache")}, args...)...)
 }
@@ -222,7 +222,7 @@ func (n *Node) Kubectl(ctx context.Context, args ...string) (string, error) {
 // Containerd is the path of its socket.
 func (n *Node) Containerd() string { return n.path("containerd/containerd.sock") }
 
-// AuditLog is where the writes to the API are kept, to be read with dev.Writes.
+// AuditLog is the path of the log of writes to the API, for dev.Writes.
 func (n *Node) AuditLog() string { return n.path("audit.log") }
 
 func (n *Node) path(name string) string       { return filepath.Join(n.Dir, name) }

@@ -30,66 +30,66 @@ import (
 
 const probe = "registry.local/probe:1"
 
-// world is a node with the image of probe on it.
-type world struct {
+// cluster is a node with the image of probe.
+type cluster struct {
 	*testing.T
 	*node.Node
 	kube *kubernetes.Clientset
 }
 
 func TestNode(t *testing.T) {
-	// A group of its own, so that the node is stopped before what it left behind is looked for.
-	t.Run("while it is up", func(t *testing.T) {
-		w := enter(t)
+	// A subtest, so that the node is stopped before the check for leftovers.
+	t.Run("running", func(t *testing.T) {
+		w := startWithProbe(t)
 		for _, tt := range []struct {
 			name string
-			test func(world)
+			test func(cluster)
 		}{
-			{"a pod's log can be read and commands run in it", logAndExec},
-			{"pods find Services, the API server and servers of the test", network},
-			{"a disk is bound and belongs to the pod's group", disk},
-			{"a projected token says for whom it is", token},
-			{"the keys of the tokens are served", keys},
+			{"kubectl logs and exec", logAndExec},
+			{"pods reach Services, the API server and servers of the test", network},
+			{"a volume is bound and has the fsGroup of the pod", disk},
+			{"a projected token has its audience", token},
+			{"the keys of the token issuer are served", keys},
 			{"running out of memory is reported", outOfMemory},
-			{"a killed container is started again", killed},
-			{"an image that is nowhere is reported", noImage},
+			{"a killed container is restarted", killed},
+			{"a missing image is reported", noImage},
 			{"every write is in the audit log", audit},
-			{"nobody reaches the kubelet without permission", kubelet},
-			{"a second node is refused", second},
-			{"a node whose kubelet is gone is lost, and comes back", gone},
+			{"the kubelet denies requests without permission", kubelet},
+			{"a second node is rejected", second},
+			{"a node without kubelet is not ready until it returns", lost},
 		} {
-			t.Run(tt.name, func(t *testing.T) { tt.test(world{t, w.Node, w.kube}) })
+			t.Run(tt.name, func(t *testing.T) { tt.test(cluster{t, w.Node, w.kube}) })
 		}
 	})
-	t.Run("it leaves nothing behind", func(t *testing.T) {
+	t.Run("stopped without leftovers", func(t *testing.T) {
 		if left := leftovers(t); len(left) > 0 {
 			t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 		}
 	})
-	t.Run("the next one has its images and nothing else of it", func(t *testing.T) {
+	t.Run("the next node has its images only", func(t *testing.T) {
 		w := start(t)
 		containers, err := exec.CommandContext(t.Context(), "ctr", "--address", w.Containerd(), "--namespace", "k8s.io", "containers", "ls", "--quiet").Output()
 		w.must(err)
 		if len(containers) > 0 {
-			t.Errorf("it has containers of the one before:\n%s", containers)
+			t.Errorf("it has containers of the previous node:\n%s", containers)
 		}
-		w.run("talker", "serve") // whose image it has never been given
+		w.run("talker", "serve") // its image is loaded by the previous node
 	})
 }
 
-func start(t *testing.T) world {
+func start(t *testing.T) cluster {
 	t.Helper()
-	began := time.Now()
+	start := time.Now()
 	n := node.Start(t)
-	t.Logf("started in %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("started in %s", time.Since(start).Round(time.Millisecond))
 	kube, err := kubernetes.NewForConfig(n.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return world{t, n, kube}
+	return cluster{t, n, kube}
 }
 
-func enter(t *testing.T) world {
+func startWithProbe(t *testing.T) cluster {
 	t.Helper()
 	w := start(t)
 	dir := t.TempDir()
@@ -103,13 +103,13 @@ func enter(t *testing.T) world {
 	return w
 }
 
-func logAndExec(w world) {
+func logAndExec(w cluster) {
 	w.run("talker", "serve")
 	w.kubectl("probe serves", "logs", "talker")
 	w.kubectl("127.0.0.1", "exec", "talker", "--", "/probe", "read", "/etc/hosts")
 }
 
-func network(w world) {
+func network(w cluster) {
 	w.run("server", "serve")
 	_, err := w.kube.CoreV1().Services("default").Create(w.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "greeter"},
@@ -120,7 +120,7 @@ func network(w world) {
 	}, metav1.CreateOptions{})
 	w.must(err)
 	w.run("client", "serve")
-	// By its long name, by its short one, and from the pod that is behind it.
+	// By its long name, by its short name, and from its own pod.
 	w.kubectl("200 hello", "exec", "client", "--", "/probe", "get", "http://greeter.default.svc.cluster.local")
 	w.kubectl("200 hello", "exec", "client", "--", "/probe", "get", "http://greeter")
 	w.kubectl("200 hello", "exec", "server", "--", "/probe", "get", "http://greeter")
@@ -133,7 +133,7 @@ func network(w world) {
 	w.Cleanup(func() { server.Close() })
 	w.kubectl("404 ", "exec", "client", "--", "/probe", "get", "http://"+l.Addr().String())
 
-	// And from here a pod can be reached.
+	// From this machine to a pod.
 	pod, err := w.kube.CoreV1().Pods("default").Get(w.Context(), "server", metav1.GetOptions{})
 	w.must(err)
 	answer, err := http.Get("http://" + net.JoinHostPort(pod.Status.PodIP, "8080"))
@@ -141,7 +141,7 @@ func network(w world) {
 	answer.Body.Close()
 }
 
-func disk(w world) {
+func disk(w cluster) {
 	_, err := w.kube.CoreV1().PersistentVolumeClaims("default").Create(w.Context(), &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
 		Spec: corev1.PersistentVolumeClaimSpec{
@@ -162,18 +162,18 @@ func disk(w world) {
 	w.kubectl("kept", "exec", "writer", "--", "/probe", "read", "/data/note")
 }
 
-func token(w world) {
+func token(w cluster) {
 	seconds := int64(600)
 	w.runPod("bearer", func(p *corev1.PodSpec) {
 		p.Volumes = []corev1.Volume{{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-				Audience: "somebody", ExpirationSeconds: &seconds, Path: "token",
+				Audience: "audience", ExpirationSeconds: &seconds, Path: "token",
 			}}},
 		}}}}
 		p.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "token", MountPath: "/token"}}
 	}, "serve")
 	token := w.kubectl("", "exec", "bearer", "--", "/probe", "read", "/token/token")
-	for audience, want := range map[string]bool{"somebody": true, "somebody-else": false} {
+	for audience, want := range map[string]bool{"audience": true, "other": false} {
 		review, err := w.kube.AuthenticationV1().TokenReviews().Create(w.Context(), &authenticationv1.TokenReview{
 			Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{audience}},
 		}, metav1.CreateOptions{})
@@ -187,7 +187,7 @@ func token(w world) {
 	}
 }
 
-func keys(w world) {
+func keys(w cluster) {
 	for path, want := range map[string]string{
 		"/.well-known/openid-configuration": `"jwks_uri":"https://kubernetes.default.svc.cluster.local/openid/v1/jwks"`,
 		"/openid/v1/jwks":                   `"alg":"ES256"`,
@@ -198,7 +198,7 @@ func keys(w world) {
 	}
 }
 
-func outOfMemory(w world) {
+func outOfMemory(w cluster) {
 	w.create("glutton", func(p *corev1.PodSpec) {
 		p.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
 		p.RestartPolicy = corev1.RestartPolicyNever
@@ -210,7 +210,7 @@ func outOfMemory(w world) {
 	}
 }
 
-func killed(w world) {
+func killed(w cluster) {
 	w.run("victim", "serve")
 	w.must(w.KillContainer(w.Context(), "default", "victim", "probe", syscall.SIGKILL))
 	pod := w.await("victim", func(p *corev1.Pod) bool {
@@ -219,15 +219,15 @@ func killed(w world) {
 	if ended := pod.Status.ContainerStatuses[0].LastTerminationState.Terminated; ended == nil || ended.ExitCode != 137 {
 		w.Errorf("got %+v, want 137", ended)
 	}
-	// Of the two there are now, the one that runs.
+	// The running one of two.
 	w.must(w.KillContainer(w.Context(), "default", "victim", "probe", syscall.SIGTERM))
 	if err := w.KillContainer(w.Context(), "default", "victim", "nobody", syscall.SIGTERM); err == nil {
-		w.Error("a container that is not there was killed")
+		w.Error("killing a container that does not exist succeeded")
 	}
 }
 
-func noImage(w world) {
-	w.create("empty", func(p *corev1.PodSpec) { p.Containers[0].Image = "registry.local/nowhere:1" }, "serve")
+func noImage(w cluster) {
+	w.create("empty", func(p *corev1.PodSpec) { p.Containers[0].Image = "registry.local/missing:1" }, "serve")
 	w.await("empty", func(p *corev1.Pod) bool {
 		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].State.Waiting == nil {
 			return false
@@ -236,23 +236,23 @@ func noImage(w world) {
 	})
 }
 
-func audit(w world) {
+func audit(w cluster) {
 	config := rest.CopyConfig(w.Config)
 	config.UserAgent = "tester"
 	kube, err := kubernetes.NewForConfig(config)
 	w.must(err)
-	_, err = kube.CoreV1().ConfigMaps("default").Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "noted"}}, metav1.CreateOptions{})
+	_, err = kube.CoreV1().ConfigMaps("default").Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "recorded"}}, metav1.CreateOptions{})
 	w.must(err)
 	w.eventually("the write to be in the audit log", func() error {
 		writes, err := dev.Writes(w.AuditLog(), time.Time{}, func(x dev.Write) bool { return x.UserAgent == "tester" })
-		if err == nil && (len(writes) != 1 || writes[0].Name != "noted" || writes[0].User != "admin") {
+		if err == nil && (len(writes) != 1 || writes[0].Name != "recorded" || writes[0].User != "admin") {
 			err = fmt.Errorf("got %+v", writes)
 		}
 		return err
 	})
 }
 
-func kubelet(w world) {
+func kubelet(w cluster) {
 	ask := func(config *rest.Config, want int) {
 		w.Helper()
 		client, err := rest.HTTPClientFor(config)
@@ -272,14 +272,14 @@ func kubelet(w world) {
 	ask(config, http.StatusForbidden)
 }
 
-func second(w world) {
+func second(w cluster) {
 	if _, err := node.Up(w.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d runs a node already", os.Getpid())) {
 		w.Errorf("got %v", err)
 	}
-	w.kubectl("node1", "get", "nodes") // which is still there
+	w.kubectl("node1", "get", "nodes") // which continues
 }
 
-func gone(w world) {
+func lost(w cluster) {
 	ready := func(want corev1.ConditionStatus) {
 		w.Helper()
 		w.eventually("Ready to be "+string(want), func() error {
@@ -292,7 +292,7 @@ func gone(w world) {
 					return nil
 				}
 			}
-			return errors.New("it is not")
+			return errors.New("the status differs")
 		})
 	}
 	w.StopKubelet()
@@ -302,32 +302,32 @@ func gone(w world) {
 	w.run("afterwards", "serve")
 }
 
-func (w world) must(err error) {
+func (w cluster) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
 	}
 }
 
-// kubectl runs kubectl until its output contains something, as roles, endpoints and names take a moment to count.
-func (w world) kubectl(want string, args ...string) (said string) {
+// kubectl runs kubectl until its output contains a text, since roles, endpoints and names take effect asynchronously.
+func (w cluster) kubectl(want string, args ...string) (out string) {
 	w.Helper()
 	w.eventually("kubectl "+strings.Join(args, " "), func() (err error) {
-		if said, err = w.Kubectl(w.Context(), args...); err == nil && !strings.Contains(said, want) {
-			err = fmt.Errorf("got %q, want %q", said, want)
+		if out, err = w.Kubectl(w.Context(), args...); err == nil && !strings.Contains(out, want) {
+			err = fmt.Errorf("got %q, want %q", out, want)
 		}
 		return err
 	})
-	return said
+	return out
 }
 
 // run runs a pod with probe and waits until it is ready.
-func (w world) run(name string, args ...string) {
+func (w cluster) run(name string, args ...string) {
 	w.Helper()
 	w.runPod(name, func(*corev1.PodSpec) {}, args...)
 }
 
-func (w world) runPod(name string, with func(*corev1.PodSpec), args ...string) {
+func (w cluster) runPod(name string, with func(*corev1.PodSpec), args ...string) {
 	w.Helper()
 	w.create(name, with, args...)
 	w.await(name, func(p *corev1.Pod) bool {
@@ -335,7 +335,7 @@ func (w world) runPod(name string, with func(*corev1.PodSpec), args ...string) {
 	})
 }
 
-func (w world) create(name string, with func(*corev1.PodSpec), args ...string) {
+func (w cluster) create(name string, with func(*corev1.PodSpec), args ...string) {
 	w.Helper()
 	now := int64(0)
 	pod := &corev1.Pod{
@@ -350,7 +350,7 @@ func (w world) create(name string, with func(*corev1.PodSpec), args ...string) {
 	w.must(err)
 }
 
-func (w world) await(pod string, ok func(*corev1.Pod) bool) (got *corev1.Pod) {
+func (w cluster) await(pod string, ok func(*corev1.Pod) bool) (got *corev1.Pod) {
 	w.Helper()
 	w.eventually("pod "+pod, func() (err error) {
 		if got, err = w.kube.CoreV1().Pods("default").Get(w.Context(), pod, metav1.GetOptions{}); err == nil && !ok(got) {
@@ -361,12 +361,12 @@ func (w world) await(pod string, ok func(*corev1.Pod) bool) (got *corev1.Pod) {
 	return got
 }
 
-func (w world) eventually(what string, ask func() error) {
+func (w cluster) eventually(what string, check func() error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
 	for tick := time.Tick(50 * time.Millisecond); ; {
-		err := ask()
+		err := check()
 		if err == nil {
 			return
 		}

@@ -21,20 +21,20 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// What a cluster has from the first.
+// The objects that a cluster starts with.
 //
 //go:embed objects.yaml
 var objects []byte
 
-// disks are the PersistentVolumes there are. One that was used does not become free again.
+// disks is the number of PersistentVolumes. A released one cannot be bound again.
 const disks = 10
 
-// makeObjects makes the objects of objects.yaml, and the disks.
-func (n *Node) makeObjects(ctx context.Context) error {
+// createObjects creates the objects of objects.yaml and the PersistentVolumes.
+func (n *Node) createObjects(ctx context.Context) error {
 	all := bytes.NewBuffer(bytes.Clone(objects))
 	for i := range disks {
 		path := n.path("volumes/" + strconv.Itoa(i+1))
-		if err := os.Mkdir(path, 0o755); err != nil { //nolint:gosec // the kubelet gives it to the group of the pod that gets it
+		if err := os.Mkdir(path, 0o755); err != nil { //nolint:gosec // the kubelet sets its group to that of the pod
 			return err
 		}
 		disk, err := json.Marshal(disk(i+1, path))
@@ -51,7 +51,7 @@ func (n *Node) makeObjects(ctx context.Context) error {
 	return err
 }
 
-// disk is a local volume: unlike a host path, it is given to the group that a pod asks for, as a cloud's disk is.
+// disk returns a local volume, which supports fsGroup like a cloud's disk and unlike a host path.
 func disk(number int, path string) map[string]any {
 	type object = map[string]any
 	return object{
@@ -71,8 +71,8 @@ func disk(number int, path string) map[string]any {
 	}
 }
 
-// await is the function await, and gives up when a part of the node has ended.
-func (n *Node) await(ctx context.Context, what string, ask func() error) error {
+// await is the function await, and fails when a component of the node has ended.
+func (n *Node) await(ctx context.Context, what string, check func() error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	return await(ctx, what, func() error {
@@ -80,7 +80,7 @@ func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 			cancel(err)
 			return err
 		}
-		return ask()
+		return check()
 	})
 }
 
@@ -107,7 +107,7 @@ func (n *Node) awaitAPIServer(ctx context.Context) error {
 	})
 }
 
-// awaitReady waits until a pod would run, and finds the API server by its name.
+// awaitReady waits until a pod can run and resolve the API server's name.
 func (n *Node) awaitReady(ctx context.Context) error {
 	kube, err := kubernetes.NewForConfig(n.Config)
 	if err != nil {

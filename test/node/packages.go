@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// pluginDir is where Debian puts the network plugins.
+// pluginDir is the folder of Debian's network plugins.
 const pluginDir = "/usr/lib/cni"
 
-// programs the node runs that are not built by `make`, and the Debian packages that have them.
+// programs are those of the node that `make` does not build, with their Debian packages.
 var programs = []struct{ name, in string }{
 	{"containerd", "containerd"},
 	{"containerd-shim-runc-v2", "containerd"},
@@ -29,13 +29,13 @@ var programs = []struct{ name, in string }{
 	{"nsenter", "util-linux"},
 }
 
-// tools are the ones that `make` builds.
+// tools are the programs that `make` builds.
 var tools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns", "kubectl"}
 
-// check says what this machine lacks, and how to get it.
+// check returns an error with what this machine lacks and how to install it.
 func check(toolsDir string) error {
 	if os.Geteuid() != 0 {
-		return errors.New("a node can only be started by root")
+		return errors.New("only root can start a node")
 	}
 	var packages []string
 	for _, p := range programs {

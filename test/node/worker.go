@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// pauseImage is what holds a pod together. It is made here (see writePause), and found in no registry.
+// pauseImage is the sandbox image of pods, see writePause. No registry has it.
 const pauseImage = "registry.local/pause:1"
 
-// containerd gets folders of its own. restrict_oom_score_adj: where root lacks CAP_SYS_RESOURCE, as in many containers, no
-// pod would start without it.
+// containerdConfig returns containerd's configuration, with the folders of the node. Where root lacks CAP_SYS_RESOURCE, as in many
+// containers, pods only start with restrict_oom_score_adj.
 func (n *Node) containerdConfig() string {
 	return fmt.Sprintf(`version = 2
 root = %q
@@ -45,7 +45,7 @@ runtime_type = "io.containerd.runc.v2"
 `, n.path("containerd/root"), n.path("containerd/state"), n.Containerd(), pauseImage, n.path(registries), pluginDir, n.path("cni"))
 }
 
-// networkConfig puts all pods on a bridge. Nothing is masqueraded: this machine has a route to the pods.
+// networkConfig connects all pods to a bridge, without masquerading, since this machine has a route to the pods.
 func (n *Node) networkConfig() map[string]any {
 	return map[string]any{
 		"cniVersion": "0.4.0",
@@ -77,24 +77,24 @@ func (n *Node) kubeletConfig() map[string]any {
 		"containerRuntimeEndpoint": "unix://" + n.Containerd(),
 		"clusterDNS":               []any{dnsIP},
 		"clusterDomain":            "cluster.local",
-		"resolvConf":               n.path("resolv.conf"), // that of this machine names servers and domains that pods cannot reach
+		"resolvConf":               n.path("resolv.conf"), // the file of this machine has servers and domains that pods cannot reach
 		"podLogsDir":               n.path("pod-logs"),
 		"volumePluginDir":          n.path("volume-plugins"),
-		"cgroupDriver":             "cgroupfs", // there may be no systemd
+		"cgroupDriver":             "cgroupfs", // for machines without systemd
 		"cgroupRoot":               cgroup,
-		"failCgroupV1":             false, // which some build machines still have
+		"failCgroupV1":             false, // some build machines have version 1
 		"failSwapOn":               false,
 		"healthzPort":              0,
-		// That it lives is said often, so that a node that is gone is seen soon, see nodeGone.
+		// Frequent heartbeats, so that a lost node is detected early, see nodeGone.
 		"nodeLeaseDurationSeconds":    8,
 		"nodeStatusUpdateFrequency":   "4s",
 		"nodeStatusReportFrequency":   "5m", // unless it has changed
 		"evictionHard":                map[string]any{"nodefs.available": "1%", "imagefs.available": "1%", "memory.available": "100Mi"},
-		"imageGCHighThresholdPercent": 100, // nobody could give back an image that was removed
+		"imageGCHighThresholdPercent": 100, // no registry has a removed image
 	}
 }
 
-// corefile answers for the cluster and knows nothing else, at once.
+// corefile returns CoreDNS's configuration: names of the cluster only, without forwarding.
 func (n *Node) corefile() string {
 	return fmt.Sprintf(`.:53 {
   bind %s
@@ -107,7 +107,7 @@ func (n *Node) corefile() string {
 `, address, n.kubeconfig("coredns"))
 }
 
-// writeWorker makes the files that the worker's half of the node is started with.
+// writeWorker writes the files of the worker's components.
 func (n *Node) writeWorker() error {
 	network, err := json.Marshal(n.networkConfig())
 	if err != nil {
@@ -119,7 +119,7 @@ func (n *Node) writeWorker() error {
 	}
 	var wrong []error
 	for _, folder := range []string{"containerd/root", "containerd/state", "cni", "kubelet", "pod-logs", "volumes"} {
-		wrong = append(wrong, os.MkdirAll(n.path(folder), 0o755)) //nolint:gosec // containers come through here as their own users
+		wrong = append(wrong, os.MkdirAll(n.path(folder), 0o755)) //nolint:gosec // users of containers need access
 	}
 	for name, content := range map[string]string{
 		"containerd.toml":   n.containerdConfig(),
@@ -142,9 +142,9 @@ func (n *Node) startContainerd(ctx context.Context) error {
 		return err
 	}
 	if err := n.await(ctx, "containerd", func() error {
-		// The plugin for Kubernetes comes last.
-		said, err := n.ctr(ctx, "plugins", "ls", "id==cri")
-		if err == nil && !strings.Contains(said, " ok ") {
+		// The CRI plugin starts last.
+		out, err := n.ctr(ctx, "plugins", "ls", "id==cri")
+		if err == nil && !strings.Contains(out, " ok ") {
 			err = errors.New("containerd is not ready")
 		}
 		return err
@@ -154,7 +154,7 @@ func (n *Node) startContainerd(ctx context.Context) error {
 	return n.Load(ctx, n.path("pause.tar"))
 }
 
-// StartKubelet starts the kubelet, which a node has unless StopKubelet was called.
+// StartKubelet starts the kubelet after StopKubelet.
 func (n *Node) StartKubelet() (err error) {
 	n.kubelet, err = n.startInside("kubelet", n.tool("kubelet"),
 		"--kubeconfig="+n.kubeconfig("kubelet"),
@@ -166,8 +166,8 @@ func (n *Node) StartKubelet() (err error) {
 	return err
 }
 
-// StopKubelet kills the kubelet, as a machine that is gone would: containers go on, but nobody hears of them any more.
-// After some 15 seconds the node counts as gone.
+// StopKubelet kills the kubelet, as a failed machine would: containers continue, without status updates.
+// After some 15 seconds the node is not ready.
 func (n *Node) StopKubelet() {
 	n.mu.Lock()
 	n.running = slices.DeleteFunc(n.running, func(c component) bool { return c.proc == n.kubelet })
@@ -183,7 +183,7 @@ func (n *Node) startServices() error {
 		"--hostname-override="+nodeName,
 		"--cluster-cidr="+pods,
 		"--healthz-bind-address=127.0.0.1:10256",
-		// These are of the whole machine, not of the node's network.
+		// Settings of the whole machine, not of the node's network.
 		"--conntrack-max-per-core=0",
 		"--conntrack-tcp-timeout-established=0",
 		"--conntrack-tcp-timeout-close-wait=0",

@@ -1,5 +1,5 @@
-// The command pause is the first process of a pod, whose namespaces it holds, and with the argument "node" the first
-// process of a node. It waits to be ended, and takes notice of orphans that end.
+// Command pause is the first process of a pod, whose namespaces it holds, and with the argument "node" the first process of a node. It
+// waits for a signal and reaps orphans.
 package main
 
 import (
@@ -16,7 +16,7 @@ func main() {
 			_, _ = os.Stdout.WriteString(err.Error())
 			os.Exit(1)
 		}
-		_ = os.Stdout.Close() // which says that all is ready
+		_ = os.Stdout.Close() // reports that the node is ready
 	}
 	for s := range signals {
 		if s != syscall.SIGCHLD {

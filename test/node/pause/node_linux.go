@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// private are the folders that programs of a node write to without being asked.
+// private are folders that programs of a node write to by default.
 var private = []string{"/run", "/var/lib/kubelet", "/var/lib/cni", "/var/log/containers"}
 
-// sysctls of the node's network: it forwards, and the firewall sees what goes over the bridge, without which a pod gets no
-// answer from a Service that is on the same node.
+// sysctls of the node's network: forwarding, and the firewall for bridged packets, without which a pod receives no response from a
+// Service on the same node.
 var sysctls = []string{"/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/bridge/bridge-nf-call-iptables"}
 
-// prepare makes new namespaces look like a machine of its own.
+// prepare sets up the mounts and sysctls of new namespaces.
 func prepare() error {
-	// First private, so that no mount of the node is seen outside; then shared among the node's own containers.
+	// First private, so that mounts of the node are not visible outside; then shared among the node's containers.
 	for _, propagation := range []uintptr{syscall.MS_PRIVATE, syscall.MS_SHARED} {
 		if err := syscall.Mount("", "/", "", propagation|syscall.MS_REC, ""); err != nil {
 			return fmt.Errorf("change the propagation of mounts: %w", err)
@@ -25,7 +25,7 @@ func prepare() error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	for _, dir := range private {
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as packages make them
+		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the mode that packages use
 			return err
 		}
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0755"); err != nil {

@@ -1,4 +1,4 @@
-// The command probe is what the tests of the node run in pods: `probe serve`, or one of the words below.
+// Command probe runs in pods of the node's tests: `probe serve`, or one of the commands below.
 package main
 
 import (
@@ -27,18 +27,18 @@ func run(args []string) error {
 	case len(args) == 2 && args[0] == "get":
 		return get(args[1])
 	case len(args) == 2 && args[0] == "read":
-		content, err := os.ReadFile(args[1]) //nolint:gosec // the test says which
+		content, err := os.ReadFile(args[1]) //nolint:gosec // an argument of the test
 		_, _ = os.Stdout.Write(content)
 		return err
 	case len(args) == 3 && args[0] == "write":
-		return os.WriteFile(args[1], []byte(args[2]), 0o600) //nolint:gosec // the test says where
+		return os.WriteFile(args[1], []byte(args[2]), 0o600) //nolint:gosec // an argument of the test
 	case len(args) == 1 && args[0] == "eat":
 		return eat()
 	}
 	return fmt.Errorf("usage: probe serve | get URL | read FILE | write FILE TEXT | eat")
 }
 
-// serve answers on port 8080 until it is told to end.
+// serve serves on port 8080 until a signal.
 func serve() error {
 	fmt.Println("probe serves")
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -48,7 +48,7 @@ func serve() error {
 	})}
 	go func() {
 		<-ctx.Done()
-		_ = server.Close() // there is nobody left to tell
+		_ = server.Close() // the process exits
 	}()
 	if err := server.ListenAndServe(); ctx.Err() == nil {
 		return err
@@ -56,10 +56,10 @@ func serve() error {
 	return nil
 }
 
-// get prints the status and the body of an answer. Whose certificate it was does not matter here.
+// get prints the status and the body of a response, without verifying the certificate.
 func get(url string) error {
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // only whether there is an answer counts
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)                                          //nolint:gosec // the test says where
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // connectivity is tested
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)                                          //nolint:gosec // an argument of the test
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func get(url string) error {
 	return err
 }
 
-// eat takes memory until there is no more.
+// eat allocates memory until the process is killed.
 func eat() error {
 	var eaten [][]byte
 	for {
@@ -83,7 +83,7 @@ func eat() error {
 		}
 		eaten = append(eaten, bite)
 		if len(eaten) > 1<<14 {
-			return fmt.Errorf("%d MiB were not too much", len(eaten))
+			return fmt.Errorf("the process was not killed with %d MiB", len(eaten))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 //go:build linux
 
-// The command up starts the node of the end-to-end tests for people, and ends it at Ctrl-C. With -down it ends the one that
-// is there.
+// Command up starts the node of the end-to-end tests until Ctrl-C. With -down it ends the one that runs.
 package main
 
 import (
@@ -17,7 +16,7 @@ import (
 )
 
 func main() {
-	down := flag.Bool("down", false, "end the node that runs, and clear away what one left behind")
+	down := flag.Bool("down", false, "end the node that runs, and remove its files")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	err := up(ctx, *down)
