@@ -4,23 +4,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// action is one thing that may happen next.
+// action is one possible next step.
 type action struct {
 	weight int
 	do     func(w *world, a, b int)
 	a, b   int
 }
 
-// machine is where a pod runs, and the kubelet on it.
+// machine is a node with its kubelet.
 type machine struct {
 	pod, run, stack string
 	uid             types.UID
-	// of is the Stack of that name, of which there may be another one by then.
+	// of is the name of its Stack, which may have been recreated since.
 	of     types.UID
 	runner *runner
 	killAt int64
 	code   int32
-	// silent: nobody hears of it, and what ran on it is dead.
+	// silent: the node is unreachable, and its processes have ended.
 	silent bool
 	told   bool
 }
@@ -29,7 +29,7 @@ func (w *world) can(weight int, do func(*world, int, int), a, b int) {
 	w.actions = append(w.actions, action{weight, do, a, b})
 }
 
-// enabled lists what can happen now. When nothing fails any more, the first is what happens.
+// enabled returns the possible next steps. Without faults, the first one is taken.
 func (w *world) enabled() []action {
 	w.actions = w.actions[:0]
 	for i, m := range w.managers {
@@ -93,7 +93,7 @@ func (w *world) ofManager(i int, m *manager) {
 
 func (w *world) all() bool { return w.script == nil && (w.quiet || w.chance(2)) }
 
-// A watch brings one event, or all there are.
+// A watch delivers one event, or all that are pending.
 func hearServer(w *world, i, k int) {
 	v := w.servers[i].view
 	for all := w.all(); v.behind(kind(k)) > 0; {
@@ -148,7 +148,7 @@ func collect(w *world, _, _ int) {
 	_ = w.api.remove(g.kind, g.name, nil, nil, false)
 }
 
-// passTime goes to where somebody looks again, or a little on, but not past what a runner that is left is given.
+// passTime advances the clock to the next requeue, or a little, but not past the deadline of an abandoned runner.
 func passTime(w *world, _, _ int) {
 	to := w.time + int64(1+w.rand(20))
 	if next := w.nextTime(); next > w.time && w.chance(2) && (next < w.time+90 || w.chance(6)) {
@@ -165,7 +165,7 @@ func passTime(w *world, _, _ int) {
 	}
 }
 
-// nextTime is when the next one wants to look; -1 for never.
+// nextTime returns the time of the next requeue; -1 for none.
 func (w *world) nextTime() int64 {
 	next := int64(-1)
 	at := func(t int64) {

@@ -16,10 +16,10 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// namespace of all objects.
+// namespace is that of all objects.
 const namespace = "ns"
 
-// kind of object that the API server keeps.
+// kind is a type of object in the API server.
 type kind int
 
 const (
@@ -35,29 +35,29 @@ const (
 
 var kindNames = [kinds]string{"Stack", "Run", "State", "Pod", "ConfigMap", "Secret"}
 
-// change is an event of a watch.
+// change is a watch event.
 type change struct {
 	o    client.Object
 	gone bool
 }
 
-// api is the API server: what it keeps is never changed in place, so that caches can share it.
+// api is the API server. It never changes stored objects in place, so that caches can share them.
 type api struct {
 	w       *world
 	version int
 	uids    int
 	objects [kinds][]client.Object
 	log     [kinds][]change
-	// kept is what Options.Checked wants to know of.
+	// kept are the objects that Options.Checked compares.
 	kept []pristine
-	// leaned are objects as caches keep them.
+	// leaned are objects as caches store them.
 	leaned map[client.Object]client.Object
-	// looked is the version at which garbage was looked for, and found what there was.
+	// looked is the resource version of the last garbage collection, and found its result.
 	looked int
 	found  garbage
 }
 
-// garbage is an object whose owner is gone.
+// garbage is an object whose owner is deleted.
 type garbage struct {
 	kind kind
 	name string
@@ -126,11 +126,11 @@ func (a *api) pod(name string) *corev1.Pod {
 	return o
 }
 
-// put takes in an object, which is nobody else's from here on.
+// put stores an object, which the caller no longer uses.
 func (a *api) put(k kind, o client.Object) {
 	a.version++
 	if o.SetResourceVersion(strconv.Itoa(a.version)); k == configMaps {
-		o.SetResourceVersion("1") // the content of the code is always the same
+		o.SetResourceVersion("1") // the content of the code never changes
 	}
 	at := slices.IndexFunc(a.objects[k], func(x client.Object) bool { return x.GetName() == o.GetName() })
 	var old client.Object
@@ -145,7 +145,7 @@ func (a *api) put(k kind, o client.Object) {
 	a.w.wrote(k, old, o)
 }
 
-// drop takes an object away for good.
+// drop removes an object.
 func (a *api) drop(k kind, name string) {
 	at := slices.IndexFunc(a.objects[k], func(x client.Object) bool { return x.GetName() == name })
 	o := a.objects[k][at]
@@ -179,7 +179,7 @@ func (a *api) create(o client.Object) error {
 	return nil
 }
 
-// check finds what is to be written, and refuses what was decided on another version of it.
+// check returns the stored object, and a conflict if the write is based on another version of it.
 func (a *api) check(o client.Object, locked bool) (kind, client.Object, error) {
 	k := kindOf(o)
 	there := a.get(k, o.GetName())
@@ -194,7 +194,7 @@ func (a *api) check(o client.Object, locked bool) (kind, client.Object, error) {
 
 var errOld = errors.New("the object has been modified")
 
-// setStatus writes the status of a Stack or Run, and nothing else of it. An API server does not write what is there.
+// setStatus writes the status of a Stack or Run, and nothing else. Like an API server it ignores a write without changes.
 func (a *api) setStatus(o client.Object, locked bool) error {
 	k, there, err := a.check(o, locked)
 	if err != nil {
@@ -257,7 +257,7 @@ func (a *api) replace(k kind, n, o client.Object) error {
 	return nil
 }
 
-// remove deletes as a client asks for it. A pod that a node has begun goes when the node says so, unless by force.
+// remove deletes an object for a client. A pod that a node has started remains until the node removes it, unless by force.
 func (a *api) remove(k kind, name string, uid *types.UID, version *string, force bool) error {
 	there := a.get(k, name)
 	switch {
@@ -287,7 +287,7 @@ func (a *api) remove(k kind, name string, uid *types.UID, version *string, force
 	return nil
 }
 
-// garbage finds an object whose owner is gone, which the garbage collector would delete; -1 is the kind of none.
+// garbage returns an object whose owner is deleted, for the garbage collector; kind -1 means none.
 func (a *api) garbage() garbage {
 	if a.looked != a.version {
 		a.looked, a.found = a.version, a.findGarbage()

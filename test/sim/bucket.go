@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 )
 
-// memory is a bucket. Reads may be made at the same time.
+// memory is a bucket in memory, safe for concurrent reads.
 type memory struct {
 	mu   sync.Mutex
 	keys []string // sorted
@@ -78,7 +78,7 @@ func (m *memory) DeletePrefix(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Renew says whether something is kept under a key.
+// Renew reports whether a key exists.
 func (m *memory) Renew(_ context.Context, key string) error {
 	_, err := m.Get(context.Background(), key, 0)
 	return err

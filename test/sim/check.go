@@ -18,7 +18,7 @@ func noPolicies(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult
 	return nil, false, nil
 }
 
-// wrote checks each write where it counts: in the API server.
+// wrote checks the invariants at each write to the API server.
 func (w *world) wrote(k kind, old, now client.Object) {
 	if w.writer != nil {
 		w.stats.Writes++
@@ -68,7 +68,7 @@ func (w *world) wrote(k kind, old, now client.Object) {
 	}
 }
 
-// runCreated: no other Run of its Stack ever had its name.
+// runCreated: the name of a Run is never reused within its Stack.
 func (w *world) runCreated(r *v1alpha1.Run) {
 	name := nameOf{metav1.GetControllerOfNoCopy(r).UID, r.Name}
 	if w.names[name] {
@@ -77,7 +77,7 @@ func (w *world) runCreated(r *v1alpha1.Run) {
 	w.names[name] = true
 }
 
-// runBegins: of one Stack there is one Run at work, and no pod of a Run that was deleted. A Run that a former leader creates
+// runBegins: at most one Run of a Stack is active, and no pod of a deleted Run. A Run that a former leader creates
 // late gets no pod.
 func (w *world) runBegins(r *v1alpha1.Run) {
 	for _, m := range w.machines {
@@ -85,7 +85,7 @@ func (w *world) runBegins(r *v1alpha1.Run) {
 		if o == nil || !o.alive() || !o.applying || o.stack != r.Spec.Stack.Name || w.api.run(o.run) != nil {
 			continue
 		}
-		if pod := w.api.pod(o.pod); pod != nil && pod.UID == o.uid { // of another one of its name nobody knows
+		if pod := w.api.pod(o.pod); pod != nil && pod.UID == o.uid { // a recreated pod of the same name is another one
 			w.violate("I1", "Run %s begins while pod %s applies, whose Run was deleted", r.Name, o.pod)
 		}
 	}
@@ -97,7 +97,7 @@ func (w *world) runBegins(r *v1alpha1.Run) {
 	}
 }
 
-// stackWritten: the number of the last Run goes up, and the Run under way is the last one.
+// stackWritten: the number of the last Run increases, and the active Run is the last one.
 func (w *world) stackWritten(old, now *v1alpha1.Stack) {
 	if s := now.Status; s.CurrentRun != "" && s.CurrentRun != s.LastRun {
 		w.violate("I1", "the Run of Stack %s is %s, and the last one that was named is %q", now.Name, s.CurrentRun, s.LastRun)
@@ -114,7 +114,7 @@ func sameOwner(a, b *v1alpha1.Run) bool {
 
 func begun(r *v1alpha1.Run) bool { return len(r.Status.Attempts) > 0 }
 
-// rank of a phase: a Run goes up, but for a new attempt.
+// rank orders the phases: a Run moves up, except for a new attempt.
 var rank = map[v1alpha1.RunPhase]int{
 	"": 0, v1alpha1.PhaseQueued: 1, v1alpha1.PhasePlanning: 2, v1alpha1.PhaseAwaitingApproval: 3, v1alpha1.PhaseApplying: 4,
 }
@@ -172,7 +172,7 @@ func lastNumber(r *v1alpha1.Run) int {
 	return 0
 }
 
-// applyBegins: what is applied is what was approved, or nobody has to approve.
+// applyBegins: the applied plan is the approved one, or needs no approval.
 func (w *world) applyBegins(r *v1alpha1.Run) {
 	p := r.Status.Plan
 	if p == nil {
@@ -185,7 +185,7 @@ func (w *world) applyBegins(r *v1alpha1.Run) {
 	if n := r.Spec.Rejection; n != nil && n.PlanDigest == p.Digest {
 		w.violate("I4", "Run %s applies plan %s, which was rejected", r.Name, short(p.Digest))
 	}
-	if w.automatic[r.Spec.Stack.Name] { // once is enough: how old what was decided on is allowed to be is not said
+	if w.automatic[r.Spec.Stack.Name] { // at any time, since the age of the input of a decision is not bounded
 		return
 	}
 	if a := r.Spec.Approval; a == nil || a.PlanDigest != p.Digest {
@@ -193,7 +193,7 @@ func (w *world) applyBegins(r *v1alpha1.Run) {
 	}
 }
 
-// stateWritten: each version is written by who holds the lock, and is the current attempt; serials grow.
+// stateWritten: the holder of the lock writes each version, in its current attempt; serials increase.
 func (w *world) stateWritten(old, now *v1alpha1.State) {
 	a, b := old.Status, now.Status
 	if l, m := a.Lock, b.Lock; l != nil && m != nil && l.ID != m.ID {
@@ -231,7 +231,7 @@ func (w *world) stateWritten(old, now *v1alpha1.State) {
 	}
 }
 
-// follows: a rescued state is written onto the very version that it came from, or onto what the same attempt wrote.
+// follows: a rescued state is written onto the version that it is based on, or onto one of the same attempt.
 func (w *world) follows(before v1alpha1.StateStatus, v v1alpha1.StateVersion) {
 	base, known := w.bases[v.SHA256]
 	if n := len(before.Versions); n > 0 && known && base != before.SHA256 {
@@ -241,7 +241,7 @@ func (w *world) follows(before v1alpha1.StateStatus, v v1alpha1.StateVersion) {
 	}
 }
 
-// rescuing says that a version was rescued, which an attempt may do that is over.
+// rescuing records that a version was rescued, which a finished attempt may do.
 func (w *world) rescuing(v v1alpha1.StateVersion) bool {
 	_, err := w.bucket.Get(ctx, "rescue/"+namespace+"/"+strings.TrimSuffix(v.Run, v.Run[strings.LastIndexByte(v.Run, '-'):])+"/"+v.SHA256, 1)
 	return err == nil
@@ -256,7 +256,7 @@ func (w *world) runnerOf(uid string) *runner {
 	return nil
 }
 
-// runGoes: of a runner whose pod was taken away nobody knows any more that it may be left.
+// runGoes: once a Run is deleted, it is no longer recorded that the runner of a removed pod may be abandoned.
 func (w *world) runGoes(name string) {
 	for _, m := range w.machines {
 		if r := m.runner; r != nil && r.alive() && r.detached && r.run == name {
@@ -265,8 +265,8 @@ func (w *world) runGoes(name string) {
 	}
 }
 
-// beyond marks a runner that nothing can reach: its pod was taken away while it was frozen, or its Run too, which is to say that it
-// is dead.
+// beyond marks a runner that nothing can reach: its pod was removed while it was frozen, or its Run too, which asserts that it
+// has ended.
 func (w *world) beyond(r *runner) {
 	w.tracef("   pod %s is beyond reach", r.pod)
 	r.beyond = true
@@ -275,12 +275,12 @@ func (w *world) beyond(r *runner) {
 	}
 }
 
-// excusesTwo says that a runner cannot be kept from going on at the same time: its pod was said to be dead, and was not.
+// excusesTwo reports whether a second runner is allowed: a user asserted that the first one's pod has ended, and it has not.
 func (w *world) excusesTwo(r *runner) bool {
 	return r.beyond || r.detached && (w.skewed || r.by < w.time || r.frozen)
 }
 
-// applies: an engine begins to apply a plan.
+// applies checks the start of an apply by an engine.
 func (w *world) applies(r *runner, p *plan) {
 	if w.applied[p.digest] {
 		w.violate("I3", "plan %s is applied a second time, by pod %s", short(p.digest), r.pod)
@@ -297,7 +297,7 @@ func (w *world) applies(r *runner, p *plan) {
 	}
 }
 
-// changes: an engine changes the cloud.
+// changes checks a change of the cloud by an engine.
 func (w *world) changes(r *runner) {
 	st := w.api.state(r.stack)
 	if (st == nil || st.Status.Lock == nil || st.Status.Lock.PodUID != r.uid) && !w.excusesTwo(r) {
@@ -305,7 +305,7 @@ func (w *world) changes(r *runner) {
 	}
 }
 
-// stackGoes: nothing is left of it, or that was said.
+// stackGoes: a deleted Stack leaves no resources, or reported them.
 func (w *world) stackGoes(s *v1alpha1.Stack) {
 	if !slices.Contains(s.Finalizers, v1alpha1.Finalizer) && !s.Status.Observed() {
 		return
@@ -327,8 +327,8 @@ func (w *world) stackGoes(s *v1alpha1.Stack) {
 	}
 }
 
-// untold says that a thing was made by a runner that was left alone, and did not tell of it in the time that it had: no state has it, or
-// one that was handed in when somebody else was at work already.
+// untold reports whether an abandoned runner created the resource and did not report it before its deadline: no state has it, or
+// only one that was submitted after another attempt started.
 func (w *world) untold(t *thing) bool {
 	if st := w.api.state(t.stack); st != nil && w.contents[st.Status.SHA256].has(t.id) {
 		return false

@@ -16,17 +16,17 @@ import (
 	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
-// kube is how a process reaches the API server: it reads from a view, or past it when that is nil.
+// kube is the client of a process: it reads from a view, or from the API server when that is nil.
 type kube struct {
 	client.Client
 
 	w    *world
 	view *view
-	// of is the process, -1 the server of the store.
+	// of is the process, -1 for the server.
 	of int
 }
 
-// errAway is what a client says whose request or answer was lost.
+// errAway is the error of a lost request or response.
 var errAway = errors.New("the API server did not answer")
 
 func (c *kube) objects(k kind) []client.Object {
@@ -43,7 +43,7 @@ func (c *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 		}
 	}
 	k := kindOf(o)
-	if k < 0 { // namespaces and accounts are there
+	if k < 0 { // namespaces and ServiceAccounts exist
 		return nil
 	}
 	there := find(c.objects(k), key.Name)
@@ -54,7 +54,7 @@ func (c *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 	return nil
 }
 
-// List knows the indexes that the product's caches have.
+// List supports the indexes of the product's caches.
 func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if c.view == nil {
 		if err := c.w.crossing(c.of, "list"); err != nil {
@@ -64,7 +64,7 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	var field, value string
 	for _, opt := range opts {
 		if m, ok := opt.(client.MatchingFields); ok {
-			for f, v := range m { // there is one
+			for f, v := range m { // it has one entry
 				field, value = f, v
 			}
 		}
@@ -117,7 +117,7 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	return nil
 }
 
-// write does one write, of which the request, the answer or the process may be lost.
+// write performs one write, of which the request, the response or the process may be lost.
 func (c *kube) write(what string, do func() error) error {
 	if err := c.w.crossing(c.of, what); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s statusWriter) Patch(_ context.Context, o client.Object, p client.Patch, 
 	return s.kube.write("report "+o.GetName(), func() error { return s.kube.w.api.setStatus(o, isLocked(p)) })
 }
 
-// isLocked says that a patch has an optimistic lock. What is in it is not looked at: the object that it is made of is.
+// isLocked reports whether a patch has an optimistic lock. Its content is ignored: the patched object is compared.
 func isLocked(p client.Patch) bool {
 	v := reflect.ValueOf(p)
 	return v.Kind() == reflect.Pointer && v.Elem().FieldByName("opts").FieldByName("OptimisticLock").Bool()

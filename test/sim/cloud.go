@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// code is where Sources read the one ConfigMap with code from.
+// code is the path of the ConfigMap with code for Sources.
 type code struct{ client.Reader }
 
 func (code) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -30,9 +30,9 @@ type thing struct {
 	id, stack, address string
 	value              int
 	alive              bool
-	// plan that made it.
+	// plan is the plan that created it.
 	plan string
-	// excused: nobody could have told of it, since its engine was killed or frozen before it did, or it was left on purpose.
+	// excused: its creation could not be reported, since the engine was killed or frozen before, or it was abandoned on purpose.
 	excused string
 }
 
@@ -78,7 +78,7 @@ func (c *content) drop(address string) {
 	c.items = slices.DeleteFunc(c.items, func(i item) bool { return i.Address == address })
 }
 
-// bytes writes a state file as engines do, and remembers what is in it.
+// bytes encodes a state file like an engine, and records its content.
 func (w *world) bytesOf(c *content) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"version":4,"serial":%d,"lineage":%q,"resources":[`, c.serial, c.lineage)
@@ -95,7 +95,7 @@ func (w *world) bytesOf(c *content) []byte {
 	return data
 }
 
-// read reads what bytes wrote, or what the store gave another serial.
+// read decodes the result of bytes, possibly with another serial of the server.
 func (w *world) read(data []byte) *content {
 	if len(data) == 0 {
 		return &content{}
@@ -128,8 +128,8 @@ func (w *world) read(data []byte) *content {
 	return c.clone()
 }
 
-// wanted is what the code makes of the value of its variable: one to three resources, of which the last one is replaced
-// when the value changes by much.
+// wanted returns the resources for a value of the variable: one to three, of which the last one is replaced
+// after a large change of the value.
 func wanted(value int) []item {
 	var all []item
 	for i := range 1 + value%3 {
@@ -156,7 +156,7 @@ func (w *world) thing(id string) *thing {
 	return nil
 }
 
-// make makes a resource.
+// make creates a resource.
 func (w *world) make(r *runner, address string, value int, plan string) *thing {
 	t := &thing{id: fmt.Sprintf("i%d", len(w.things)+1), stack: r.stack, address: address, value: value, alive: true, plan: plan}
 	for _, other := range w.things {

@@ -13,11 +13,11 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Objects that the API server keeps are never changed in place, so that caches and readers can share what is in them. A real
-// client gives deep copies. Here a copy has of its own only what the product changes in place, which is much faster;
-// Options.Checked makes sure that this is all.
+// Objects in the API server are never changed in place, so that caches and readers can share their content. A real
+// client returns deep copies. Here a copy clones only what the product changes in place, which is much faster;
+// Options.Checked verifies that.
 
-// dup makes an object that can be changed at its top, and in what copyInto clones.
+// dup returns a copy whose top-level fields can be changed, and those that copyInto clones.
 func dup[T client.Object](o T) T {
 	var n client.Object
 	switch any(o).(type) {
@@ -36,7 +36,7 @@ func dup[T client.Object](o T) T {
 	return n.(T)
 }
 
-// copyInto fills an object of a caller.
+// copyInto copies into an object of a caller.
 func copyInto(to, from client.Object) {
 	switch to := to.(type) {
 	case *v1alpha1.Stack:
@@ -55,17 +55,17 @@ func copyInto(to, from client.Object) {
 	}
 }
 
-// pristine is an object, and what it was when it was put.
+// pristine is an object with its original content.
 type pristine struct{ o, was client.Object }
 
-// keep remembers what an object is, if somebody wants to know whether it stays so.
+// keep records the content of an object for Options.Checked.
 func (a *api) keep(o client.Object) {
 	if a.w.Checked {
 		a.kept = append(a.kept, pristine{o, o.DeepCopyObject().(client.Object)})
 	}
 }
 
-// changed names an object that was changed in place; empty when there is none.
+// changed returns the name of an object that was changed in place, or an empty string.
 func (a *api) changed() string {
 	for _, p := range a.kept {
 		if !reflect.DeepEqual(p.o, p.was) {

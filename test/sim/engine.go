@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// plan does an order to plan.
+// plan executes an order to plan.
 func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 	w := r.w
 	var journal []runnerapi.JournalEntry
@@ -83,7 +83,7 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 	return runnerapi.Done{Plan: &count, Settled: upTo}
 }
 
-// missing asks the real rules what the journal knows and the state does not. None says that there is nothing.
+// missing returns, by the real rules, what the journal has and the state lacks. None means nothing.
 func (w *world) missing(journal []runnerapi.JournalEntry, data []byte) (all []item, none bool) {
 	there, err := engine.ReadInstances(data)
 	if err != nil {
@@ -91,14 +91,14 @@ func (w *world) missing(journal []runnerapi.JournalEntry, data []byte) (all []it
 	}
 	found := engine.FindMissing(journal, there)
 	for _, m := range found {
-		if t := w.thing(m.ID); t != nil && t.alive { // an import of what does not exist is left out
+		if t := w.thing(m.ID); t != nil && t.alive { // resources that do not exist are not imported
 			all = append(all, item{m.Address, m.ID, t.value})
 		}
 	}
 	return all, len(found) == 0
 }
 
-// diff is what an engine plans: it looks at each resource first.
+// diff returns the plan of an engine, after a refresh.
 func (w *world) diff(now *content, doc inputs.Document, operation v1alpha1.Operation) []step {
 	var steps []step
 	var want []item
@@ -132,7 +132,7 @@ func (w *world) diff(now *content, doc inputs.Document, operation v1alpha1.Opera
 	return steps
 }
 
-// apply does an order to apply.
+// apply executes an order to apply.
 func (r *runner) apply(found *v1alpha1.Run) runnerapi.Done {
 	w := r.w
 	_ = r.report(runnerapi.Report{Steps: []runnerapi.Step{{Name: "apply", State: "Running"}}})
@@ -166,7 +166,7 @@ func (r *runner) apply(found *v1alpha1.Run) runnerapi.Done {
 	return done
 }
 
-// engine is an engine that applies a plan, and what the runner does after it.
+// engine applies a plan, followed by the runner's steps after it.
 func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
 	w := r.w
 	r.lockID = fmt.Sprintf("lock-%d", w.serial())
@@ -193,7 +193,7 @@ func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
 		err = errors.New("the saved plan is stale")
 	}
 	if err != nil {
-		_ = r.unlock() // one that is refused leaves the lock, as in a pod that dies here
+		_ = r.unlock() // a rejected request leaves the lock, as in a pod that is killed here
 		return failed("Transient", "%v", err)
 	}
 	w.applies(r, p)
@@ -275,7 +275,7 @@ func (r *runner) changeAll(p *plan, now *content, changed *int32) *runnerapi.Fai
 		*changed++
 		w.dirty = true
 		if w.chance(2) {
-			_ = r.send() // the rest goes with the next
+			_ = r.send() // the next request has the rest
 		}
 		if w.chance(4) {
 			_ = r.write(now)

@@ -6,7 +6,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// ofFaults: something that nobody wishes for may happen.
+// ofFaults returns the possible faults.
 func (w *world) ofFaults() {
 	if w.budget <= 0 {
 		return
@@ -14,7 +14,7 @@ func (w *world) ofFaults() {
 	w.can(1, spoil, 0, 0)
 }
 
-// spoil lets something go wrong.
+// spoil injects a fault.
 func spoil(w *world, _, _ int) {
 	w.budget--
 	w.stats.Faults++
@@ -107,7 +107,7 @@ func (w *world) aliveMachine() *machine {
 	return all[w.rand(len(all))]
 }
 
-// byForce deletes a pod by force: its object goes, and what runs in it is told to end.
+// byForce deletes a pod by force: its object is removed, and its processes receive SIGTERM.
 func (w *world) byForce() {
 	i := pick(w, pods)
 	if i < 0 {
@@ -135,13 +135,13 @@ func (w *world) takeAway(name string) {
 	}
 }
 
-// isNamed says that a Run names the runner's pod, and so remembers it. The one of that name may be another, made anew.
+// isNamed reports whether a Run names the runner's pod, and so records it. A pod of that name may have been recreated.
 func (w *world) isNamed(r *runner) bool {
 	of := w.api.run(r.run)
 	return of != nil && slices.ContainsFunc(of.Status.Attempts, func(a v1alpha1.Attempt) bool { return a.PodUID == r.uid })
 }
 
-// calm ends all faults: what is frozen goes on, what is down starts, and clocks are right.
+// calm ends all faults: frozen processes continue, stopped ones start, and clocks are correct.
 func (w *world) calm() {
 	w.tracef("---- nothing fails any more")
 	w.quiet = true
@@ -153,7 +153,7 @@ func (w *world) calm() {
 	}
 	for _, m := range w.managers {
 		m.frozen = false
-		if m.skew != 0 && m.leads { // what it decided by that clock it decides anew only when it looks
+		if m.skew != 0 && m.leads { // decisions by the wrong clock change only at the next reconciliation
 			m.skew = 0
 			m.lookAtAll()
 		}
@@ -166,7 +166,7 @@ func (w *world) calm() {
 	}
 }
 
-// aimed lets something go wrong in the middle of an apply, where one fence may be all there is, and somebody do something then.
+// aimed injects a fault in the middle of an apply, where a single check may protect it, with an action of a user.
 func (w *world) aimed(r *runner) {
 	if w.aims == 0 || w.quiet || !w.chance(3) {
 		return

@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// entries are what the journal has that no state is known to have, and up to where that is.
+// entries returns what the journal has and no known state, and its position.
 func (r *runner) entries() ([]runnerapi.JournalEntry, string, error) {
 	if err := r.w.states0.RecordHeld(ctx, r.key()); err != nil {
 		return nil, "", err
@@ -21,7 +21,7 @@ func (r *runner) appendJournal(found *v1alpha1.Run, data []byte) error {
 	return r.w.states0.AppendJournal(ctx, r.key(), found, r.holder(), r.batch, data)
 }
 
-// endJournal does what the server does before it takes a last report, and says whether there is something to sweep then.
+// endJournal closes the journal as the server does before it accepts a last report, and reports whether it can be collected.
 func (r *runner) endJournal(found *v1alpha1.Run, attempt *v1alpha1.Attempt, done *runnerapi.Done) error {
 	switch {
 	case attempt.Phase == v1alpha1.AttemptApply && done.Saved:
@@ -34,10 +34,10 @@ func (r *runner) endJournal(found *v1alpha1.Run, attempt *v1alpha1.Attempt, done
 	return nil
 }
 
-// journaled are the resources that the journal knows of, as the real store reads it.
+// journaled returns the resources in the journal, as the real server reads it.
 func (w *world) journaled(name string) map[string]bool {
 	was := w.quiet
-	w.quiet = true // nothing fails for the one who looks
+	w.quiet = true // no faults for reads of the checker
 	journal, err := w.states0.Journal(ctx, types.NamespacedName{Namespace: namespace, Name: name})
 	w.quiet = was
 	if err != nil {

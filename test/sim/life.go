@@ -1,6 +1,6 @@
 package sim
 
-// Run lives through a history. The error is a *Violation.
+// Run runs a history. The error is a *Violation.
 func (s *shared) run(o Options) (*Violation, Stats) { return newWorld(s, o).live() }
 
 func (w *world) live() (*Violation, Stats) {
@@ -27,7 +27,7 @@ func (w *world) live() (*Violation, Stats) {
 	return w.violation, w.stats
 }
 
-// rest goes on until all stands still.
+// rest continues until nothing changes.
 func (w *world) rest() {
 	for round := 0; w.violation == nil; round++ {
 		before := w.stats.Writes
@@ -42,14 +42,14 @@ func (w *world) rest() {
 	}
 }
 
-// end lets go of all tasks.
+// end ends all tasks.
 func (w *world) end() {
 	for _, t := range w.tasks {
 		w.kill(t)
 	}
 }
 
-// take does one action of those that can be done.
+// take takes one of the possible steps.
 func (w *world) take(all []action) {
 	sum := 0
 	for _, a := range all {
@@ -77,7 +77,7 @@ func (w *world) do(a action) {
 	}
 }
 
-// bury ends the managers that a fault ended in the middle of something.
+// bury ends the managers that a fault killed in the middle of a step.
 func (w *world) bury() {
 	for _, id := range w.doomed {
 		w.managers[id].end()
@@ -92,10 +92,10 @@ func (w *world) bury() {
 	w.dying = w.dying[:0]
 }
 
-// bound of steps within which a history comes to rest once nothing fails.
+// bound is the number of steps within which a history comes to rest once faults have ended.
 const bound = 4000
 
-// settleDown does all that can be done without the time passing.
+// settleDown takes all steps that are possible without advancing the clock.
 func (w *world) settleDown() {
 	for n := 0; w.violation == nil; n++ {
 		all := w.enabled()
@@ -114,7 +114,7 @@ func (w *world) settleDown() {
 	}
 }
 
-// pass lets time pass until somebody wants to look again, and says whether there is anything to wait for.
+// pass advances the clock to the next requeue, and reports whether there is one.
 func (w *world) pass(wrote bool, round int) bool {
 	next := w.nextTime()
 	if next < 0 || (!wrote && next > w.time+4*3600) {

@@ -9,7 +9,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// ofMachine: a pod may start, go on, be killed or be told of, and its runner may thaw.
+// ofMachine returns the steps of a node: its pods start, continue, are killed or reported, and their runners thaw.
 func (w *world) ofMachine(i int, m *machine) {
 	if m.silent {
 		if w.quiet {
@@ -79,7 +79,7 @@ func terminate(w *world, i, _ int) {
 	m.runner.told, m.killAt = true, w.time+int64(podGrace/time.Second)
 }
 
-// killPod kills what runs in a pod.
+// killPod kills the processes of a pod.
 func killPod(w *world, i, _ int) {
 	m := w.machines[i]
 	w.tracef("pod %s is killed", m.pod)
@@ -132,7 +132,7 @@ func thawRunner(w *world, i, _ int) {
 	w.machines[i].runner.frozen = false
 }
 
-// nodeIsOff: a person finds that a machine is off, and says so.
+// nodeIsOff: a user asserts that a node is off.
 func nodeIsOff(w *world, i, _ int) {
 	m := w.machines[i]
 	m.silent = false

@@ -37,24 +37,24 @@ const (
 
 var controllerNames = [controllers]string{"stack", "run", "state"}
 
-// timer asks a controller to look again.
+// timer requeues an object.
 type timer struct {
 	at         int64
 	controller int
 	name       string
 }
 
-// manager is an operator: the real reconcilers, on a cache and a queue that are the model's.
+// manager is an operator: the real reconcilers, with a cache and a queue of the model.
 type manager struct {
 	w     *world
 	id    int
 	view  *view
 	alive bool
-	// frozen managers do nothing, and know nothing of it.
+	// frozen managers do nothing, and cannot detect it.
 	frozen bool
-	// leads: it takes itself for the leader.
+	// leads: it assumes that it is the leader.
 	leads bool
-	// skew of its clock, in seconds.
+	// skew of its clock in seconds.
 	skew int64
 
 	queue  [controllers][]string
@@ -73,7 +73,7 @@ type noEvents struct{}
 
 func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
-// kept forgets nothing: what the bucket has of Runs is the model's.
+// kept is a bucket that retains everything: the model has the bucket's content of Runs.
 type kept struct{}
 
 func (kept) Forget(context.Context, *v1alpha1.Run) error { return nil }
@@ -84,7 +84,7 @@ func (w *world) newManager(id int) *manager {
 	return m
 }
 
-// start begins its process anew.
+// start restarts its process.
 func (m *manager) start() {
 	m.alive, m.frozen, m.leads = true, false, false
 	for k := range kinds {
@@ -92,7 +92,7 @@ func (m *manager) start() {
 	}
 }
 
-// lead makes it the leader: its controllers start, and look at all there is.
+// lead makes it the leader: its controllers start, and reconcile all objects.
 func (m *manager) lead() {
 	w := m.w
 	m.leads = true
@@ -115,7 +115,7 @@ func (m *manager) lead() {
 	m.lookAtAll()
 }
 
-// lookAtAll is what controllers do when they start.
+// lookAtAll enqueues all objects, as controllers do when they start.
 func (m *manager) lookAtAll() {
 	for _, o := range m.view.objects[stacks] {
 		m.add(ofStack, o.GetName())
@@ -128,7 +128,7 @@ func (m *manager) lookAtAll() {
 	}
 }
 
-// states gives a process its store of states.
+// states returns a process's store of states.
 func (w *world) states(of int, clock func() time.Time) *state.Store {
 	live := &kube{w: w, of: of}
 	return state.New(live, live, w.bucket, state.Options{
@@ -140,7 +140,7 @@ var atOnce = wait.Backoff{Steps: 5}
 
 func (m *manager) clock() time.Time { return m.w.now().Add(time.Duration(m.skew) * time.Second) }
 
-// end kills its process wherever it is.
+// end kills its process at any point.
 func (m *manager) end() {
 	for i, t := range m.busy {
 		m.w.kill(t)
@@ -156,7 +156,7 @@ func (m *manager) add(controller int, name string) {
 	}
 }
 
-// hear takes in an event, and tells those whom it is news to, as the operator's watches do.
+// hear handles a watch event, and enqueues objects as the operator's watches do.
 func (m *manager) hear(k kind) {
 	c := m.view.hear(k)
 	if m.leads {
@@ -224,7 +224,7 @@ func (m *manager) addRuns(of string) {
 	}
 }
 
-// reconcile takes the next of a controller's queue. Some are done in one go, which is faster and as true.
+// reconcile takes the next object of a controller's queue. Some reconciliations run without interruption, which is faster and equally valid.
 func (m *manager) reconcile(controller int) {
 	name := m.queue[controller][0]
 	m.queue[controller] = m.queue[controller][1:]
@@ -239,7 +239,7 @@ func (m *manager) reconcile(controller int) {
 	m.resume(controller)
 }
 
-// resume lets a reconcile go on.
+// resume continues a reconciliation.
 func (m *manager) resume(controller int) {
 	t := m.busy[controller]
 	m.w.resume(t)
@@ -278,7 +278,7 @@ func (m *manager) do(controller int, name string) {
 	}
 }
 
-// later looks again; of two times the earlier one holds.
+// later requeues an object; the earlier of two times applies.
 func (m *manager) later(controller int, name string, after time.Duration) {
 	at := m.w.time + int64((after+time.Second-1)/time.Second)
 	for i := range m.timers {
@@ -290,7 +290,7 @@ func (m *manager) later(controller int, name string, after time.Duration) {
 	m.timers = append(m.timers, timer{at, controller, name})
 }
 
-// ring adds what is due.
+// ring enqueues what is due.
 func (m *manager) ring() {
 	if m.turns != nil && m.leads {
 		for _, key := range m.turns.Reclaim() {
@@ -306,11 +306,11 @@ func (m *manager) ring() {
 	})
 }
 
-// shared is what histories of one worker have in common: bytes under their digests.
+// shared has what histories of one worker share: bytes by digest.
 type shared struct {
 	inputs  *inputs.Store
 	sources *source.Sources
-	// idle threads.
+	// idle are unused threads.
 	idle []*thread
 }
 

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// ofPeople: somebody may decide, change or ask for something.
+// ofPeople returns actions of users: they approve, change or request something.
 func (w *world) ofPeople() {
 	for i, o := range w.api.objects[runs] {
 		if r := o.(*v1alpha1.Run); r.Status.Phase == v1alpha1.PhaseAwaitingApproval && r.Status.Plan != nil && r.Spec.Approval == nil || staleApproval(r) {
@@ -28,10 +28,10 @@ func (w *world) ofPeople() {
 	}
 }
 
-// deletesOften says that objects are deleted ten times as often as in other histories, which is so in one of eight of them.
+// deletesOften reports whether objects are deleted ten times as often as in other histories, as in one of eight of them.
 func (w *world) deletesOften() bool { return w.script == nil && (w.Often || w.Seed%8 == 7) }
 
-// mostDeletions is so many that there are ten times as many of each kind, in the mean, as people wish for in other histories.
+// mostDeletions leads to ten times as many deletions of each type, on average, as other histories.
 const mostDeletions = 11
 
 // deleteOne deletes a Run, a State, a pod or a Secret.
@@ -51,7 +51,7 @@ func staleApproval(r *v1alpha1.Run) bool {
 	return r.Status.Phase == v1alpha1.PhaseAwaitingApproval && r.Spec.Approval != nil && r.Status.Plan != nil && r.Spec.Approval.PlanDigest != r.Status.Plan.Digest
 }
 
-// edit changes the spec of an object, as a person does.
+// edit changes the spec of an object, as a user does.
 func edit[T interface {
 	*v1alpha1.Stack | *v1alpha1.Run
 	metav1.Object
@@ -85,7 +85,7 @@ func pick(w *world, k kind) int {
 	return -1
 }
 
-// wish is something that a person does.
+// wish is an action of a user.
 func wish(w *world, _, _ int) {
 	w.wishes--
 	what := w.rand(24)
@@ -197,7 +197,7 @@ func seconds(n int) *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(n) * time.Second}
 }
 
-// declare makes a Stack, if there is none of that name.
+// declare creates a Stack, unless one of that name exists.
 func (w *world) declare(n int) {
 	name := []string{"net", "app"}[n]
 	if w.api.stack(name) != nil {
@@ -227,7 +227,7 @@ func (w *world) declare(n int) {
 	_ = w.api.create(s)
 }
 
-// settle is how a history begins.
+// settle is the start of a history.
 func (w *world) settle() {
 	w.putCode()
 	w.places = w.rand(3)

@@ -6,7 +6,7 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// late is a request of a runner that is on its way, as it was when it was made. The runner may have made it again since, or may
+// late is a delayed request of a runner, with its original content. The runner may have retried it since, or may
 // have ended.
 type late struct {
 	of   *runner
@@ -14,7 +14,7 @@ type late struct {
 	task *task
 }
 
-// change asks the store for what changes something.
+// change sends a request to the server that changes something.
 func (r *runner) change(what string, do func(*runner) error) error {
 	return r.call(what, func() error {
 		if r.w.fault("a request is late", 15) {
@@ -25,7 +25,7 @@ func (r *runner) change(what string, do func(*runner) error) error {
 	})
 }
 
-// delay leaves a request on its way. In some cases the runner ends before it hears anything of it.
+// delay delays a request. In some cases the runner ends before it receives a response.
 func (r *runner) delay(what string, do func(*runner) error) {
 	w, as := r.w, *r
 	w.tracef("      %s: %s is on its way", r.pod, what)
@@ -44,7 +44,7 @@ func (r *runner) delay(what string, do func(*runner) error) {
 	}
 }
 
-// ofRequests: one arrives, more likely so when it is of a runner that has ended.
+// ofRequests delivers a delayed request, more likely one of a runner that has ended.
 func (w *world) ofRequests() {
 	for i, l := range w.late {
 		switch {
@@ -80,7 +80,7 @@ func (r *runner) lock() error {
 	})
 }
 
-// forces says whether a hook takes a lock away by the ID that it was told, as one may who does not wait, or writes under it.
+// forces reports whether a hook releases the lock by an ID that it read, or writes under it.
 func (r *runner) forces(id string) bool {
 	w := r.w
 	if w.quiet || !w.chance(2) {
@@ -106,7 +106,7 @@ func (r *runner) forces(id string) bool {
 	}) == nil
 }
 
-// stateOf is the current state of a Stack.
+// stateOf returns the current state of a Stack.
 func (w *world) stateOf(name string) []byte {
 	st := w.api.state(name)
 	if st == nil || w.contents[st.Status.SHA256] == nil {

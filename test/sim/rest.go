@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// nothingIsLost: all that is in the cloud is in a state, in a rescued one, in the journal, or in the mind of an engine.
+// nothingIsLost: every resource in the cloud is in a state, in a rescued one, in the journal, or in the memory of an engine.
 func (w *world) nothingIsLost() {
 	for _, name := range []string{"net", "app"} {
 		var st *v1alpha1.State
@@ -58,13 +58,13 @@ func (w *world) inMind(t *thing) bool {
 	return false
 }
 
-// restful are the reasons of a Ready condition with which a Stack may stay as it is until a person does something.
+// restful are the reasons of a Ready condition with which a Stack may remain until a user acts.
 var restful = []string{
 	"Applied", "AwaitingApproval", "RunFailed", "RunCanceled", "RunRejected", "Suspended", "Destroyed", "DeletionProtected", "ApplyNever", "ChangesPending", "SourceNotFound",
 	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed",
 }
 
-// stands: all has come to rest, and says why.
+// stands: nothing changes any more, and every Stack has a reason for that.
 func (w *world) stands() {
 	for _, o := range w.api.objects[stacks] {
 		s := o.(*v1alpha1.Stack)
@@ -101,7 +101,7 @@ func (w *world) stands() {
 	}
 }
 
-// waitsForWhatIs: a plan that waits for its approval is of what is declared.
+// waitsForWhatIs: a plan that waits for its approval has the current inputs.
 func (w *world) waitsForWhatIs() {
 	for _, o := range w.api.objects[runs] {
 		r := o.(*v1alpha1.Run)
@@ -115,7 +115,7 @@ func (w *world) waitsForWhatIs() {
 	}
 }
 
-// isReady: what is declared is what there is.
+// isReady: a Ready Stack is as declared.
 func (w *world) isReady(s *v1alpha1.Stack) {
 	if s.Status.InputsDigest != s.Status.AppliedInputsDigest {
 		w.violate("I6", "Stack %s is Ready and its inputs are not applied", s.Name)
@@ -143,7 +143,7 @@ func (w *world) isReady(s *v1alpha1.Stack) {
 	}
 }
 
-// looksAgain: whoever looks again writes nothing. A time that is ahead, since a clock was, counts only once it may be right: that is told once.
+// looksAgain: a further reconciliation writes nothing. A time in the future, by a wrong clock, counts only once it may be correct: that is reported once.
 func (w *world) looksAgain() {
 	if w.hasTimesAhead() {
 		w.resync()
@@ -155,7 +155,7 @@ func (w *world) looksAgain() {
 	}
 }
 
-// resync has leaders look at all there is.
+// resync makes leaders reconcile all objects.
 func (w *world) resync() {
 	for _, m := range w.managers {
 		if m.leads {
@@ -165,7 +165,7 @@ func (w *world) resync() {
 	w.settleDown()
 }
 
-// hasTimesAhead says that a Run under way has an attempt that ends in the future.
+// hasTimesAhead reports whether an active Run has an attempt that ends in the future.
 func (w *world) hasTimesAhead() bool {
 	return slices.ContainsFunc(w.api.objects[runs], func(o client.Object) bool {
 		r := o.(*v1alpha1.Run)

@@ -21,7 +21,7 @@ import (
 // plan is a saved plan.
 type plan struct {
 	digest, inputs string
-	// serial and lineage of the state that it was made on.
+	// serial and lineage of the state that it is based on.
 	serial  int64
 	lineage string
 	imports []item
@@ -34,54 +34,54 @@ type step struct {
 	value               int
 }
 
-// runner is what works in a pod. It goes through the steps of internal/runner; all that it asks of the store is asked of the
-// real rules.
+// runner is the process of a pod. It has the steps of internal/runner, and the real rules answer all of its requests
+// to the server.
 type runner struct {
 	w *world
-	// server that it reached last.
+	// server is the one that it reached last.
 	server   *server
 	machine  *machine
 	pod      string
 	uid      types.UID
-	run      string // as its pod's owner is named
+	run      string // by the owner of its pod
 	stack    string
 	attempt  int32
 	task     *task
 	started  int64
 	deadline int64
-	// waits until something is heard of its Run, or this time.
+	// waits until a change of its Run, or this time.
 	waits  bool
 	wakeAt int64
 	heard  int
-	// told to end: SIGTERM.
+	// told to end: it received SIGTERM.
 	told   bool
 	frozen bool
-	// slow ones seldom have their turn.
+	// slow ones are seldom scheduled.
 	slow bool
-	// detached: its pod's object is gone. By that time it has to be over.
+	// detached: its pod's object is deleted. It has to end by that time.
 	detached bool
 	by       int64
-	// beyond reach: it was said to be dead, and is not.
+	// beyond reach: a user asserted that it has ended, and it has not.
 	beyond bool
-	// stranded: its state is nowhere but in its log.
+	// stranded: its state is only in its log.
 	stranded bool
 
 	begun map[string]bool
-	// applying says that its engine is at work on the cloud.
+	// applying: its engine changes the cloud.
 	applying bool
-	// mind is the state as its engine has it; nil when all of it is saved.
+	// mind is the state in the engine's memory; nil when it is saved completely.
 	mind *content
 	// pending are entries of the journal that were not sent.
 	pending []runnerapi.JournalEntry
 	batch   int
 	lockID  string
-	// base is the version that its engine goes on from, as internal/runner knows it.
+	// base is the version that its engine started from, as in internal/runner.
 	base string
 }
 
 func (r *runner) alive() bool { return !r.task.over }
 
-// call asks the store for something, and asks again when the answer is lost.
+// call sends a request to the server, and retries it when the response is lost.
 func (r *runner) call(what string, do func() error) error {
 	for try := 0; ; try++ {
 		r.w.pause()
@@ -102,7 +102,7 @@ func (r *runner) call(what string, do func() error) error {
 	}
 }
 
-// isFinal says that asking again is of no use.
+// isFinal reports whether a retry is of no use.
 func isFinal(err error) bool {
 	var refused *decision.Rejection
 	var answer *runnerapi.Error
@@ -121,8 +121,8 @@ func (r *runner) holder() decision.Holder {
 
 func forbidden(text string) error { return &runnerapi.Error{Code: 403, Message: text} }
 
-// caller finds the Run as the server does: in its cache and, before it refuses, past that. A nil Run is one that was deleted
-// under a pod that has the lock.
+// caller returns the Run as the server reads it: from its cache and, before it rejects, from the API server. A nil Run was deleted
+// while its pod has the lock.
 func (r *runner) caller(has func(*v1alpha1.Run) *decision.Rejection) (*v1alpha1.Run, error) {
 	w := r.w
 	found, err := index.ByPod(ctx, r.server.cached, namespace, r.uid)
@@ -163,7 +163,7 @@ func (r *runner) named(x *v1alpha1.Run) *decision.Rejection {
 	return no
 }
 
-// work is all that a runner does.
+// work is everything that a runner does.
 func (r *runner) work() {
 	defer func() { r.waits = false }()
 	for after := int32(0); !r.told; {
@@ -195,7 +195,7 @@ func (r *runner) work() {
 	}
 }
 
-// stepsOf are the steps of a last report: whether the engine had its turn matters to what follows.
+// stepsOf returns the steps of a last report: decisions depend on whether the engine started.
 func stepsOf(kind runnerapi.OrderKind, done *runnerapi.Done) []runnerapi.Step {
 	s := runnerapi.Step{Name: "plan", State: "Succeeded"}
 	if kind == runnerapi.OrderApply {
@@ -210,7 +210,7 @@ func stepsOf(kind runnerapi.OrderKind, done *runnerapi.Done) []runnerapi.Step {
 	return []runnerapi.Step{s}
 }
 
-// order is what the server answers.
+// order returns the response of the server.
 func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) {
 	w := r.w
 	found, err := index.ByPod(ctx, r.server.cached, namespace, r.uid)
@@ -245,7 +245,7 @@ func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) 
 	return kind, found, nil
 }
 
-// report hands in the last report as the server takes it.
+// report submits the last report as the server accepts it.
 func (r *runner) report(report runnerapi.Report) error {
 	return r.change("report", func(r *runner) error {
 		found, err := r.caller(r.named)
@@ -276,7 +276,7 @@ func failed(class, format string, args ...any) runnerapi.Done {
 	return runnerapi.Done{Failure: f}
 }
 
-// stops says why the engine has to end what it does; empty when it goes on.
+// stops returns why the engine has to end; empty when it continues.
 func (r *runner) stops() (class, why string) {
 	switch {
 	case r.told:
@@ -291,7 +291,7 @@ func (r *runner) stops() (class, why string) {
 	if why := rundecision.InterruptReason(found); why != "" && r.current(found) == nil {
 		return "Canceled", why
 	}
-	if r.current(found) != nil { // the heartbeat is refused
+	if r.current(found) != nil { // the heartbeat is rejected
 		live := r.w.api.run(r.run)
 		if live == nil || r.current(live) != nil {
 			return "Transient", "disowned"
@@ -300,7 +300,7 @@ func (r *runner) stops() (class, why string) {
 	return "", ""
 }
 
-// do does an order.
+// do executes an order.
 func (r *runner) do(kind runnerapi.OrderKind, found *v1alpha1.Run) runnerapi.Done {
 	doc, err := r.w.shared.inputs.Get(ctx, found.Spec.InputsDigest)
 	if err != nil {
@@ -312,5 +312,5 @@ func (r *runner) do(kind runnerapi.OrderKind, found *v1alpha1.Run) runnerapi.Don
 	return r.plan(found, doc)
 }
 
-// after gives a time as a moment.
+// after converts a time.
 func after(seconds int64) time.Time { return time.Unix(epoch+seconds, 0).UTC() }

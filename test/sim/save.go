@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// send delivers what the journal has so far.
+// send sends the pending entries of the journal.
 func (r *runner) send() error {
 	if len(r.pending) == 0 {
 		return nil
@@ -36,7 +36,7 @@ func (r *runner) send() error {
 
 func (r *runner) flush() { _ = r.send() }
 
-// write writes the engine's state as it is.
+// write writes the engine's current state.
 func (r *runner) write(now *content) error {
 	if now.lineage == "" {
 		now.lineage = fmt.Sprintf("lin-%d", r.w.serial())
@@ -83,7 +83,7 @@ func (r *runner) unlock() error {
 	})
 }
 
-// rescue hands in a state that could not be written; what the store does not take is in the pod's log alone. One that forked is kept.
+// rescue submits a state that could not be written; what the server rejects is only in the pod's log. A forked one is retained.
 func (r *runner) rescue(now *content) error {
 	data := r.w.bytesOf(now)
 	r.w.bases[inputs.Digest(data)] = r.base
@@ -104,7 +104,7 @@ func (r *runner) rescue(now *content) error {
 	return err
 }
 
-// forked reports whether a rescued state is kept beside the current version.
+// forked reports whether a rescued state is retained beside the current version.
 func forked(err error) bool {
 	var refused *decision.Rejection
 	return errors.As(err, &refused) && refused.Reason == decision.Diverged

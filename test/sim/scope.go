@@ -9,16 +9,16 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// script is a history of the small scope: two Stacks, two managers, one Run each. All happens in one order, but for what it says.
+// script is a history of the small scope: two Stacks, two managers, one Run each. All steps have one order, with these exceptions.
 type script struct {
-	// At the step of that number, another of what can happen next happens.
+	// At the step of that number, another possible step is taken.
 	At, Alternative int
-	// Crash ends a manager the so-manieth time that one reaches the API server, before or after a write; 0 for none.
+	// Crash ends a manager at the n-th time that one reaches the API server, before or after a write; 0 for none.
 	Crash int
-	// Kill ends a runner the so-manieth time that one goes on; 0 for none.
+	// Kill ends a runner at the n-th time that one continues; 0 for none.
 	Kill int
 
-	// What there is to say, for who goes through all of them.
+	// The number of possibilities, for the enumeration of all scripts.
 	widths        []int
 	crosses, goes int
 }
@@ -27,7 +27,7 @@ func (s *script) String() string {
 	return fmt.Sprintf("at %d alternative %d, crash %d, kill %d", s.At, s.Alternative, s.Crash, s.Kill)
 }
 
-// which of what can happen next does.
+// which returns the possible step to take.
 func (s *script) which(n int) int {
 	at := len(s.widths)
 	s.widths = append(s.widths, n)
@@ -41,7 +41,7 @@ func (s *script) crashes() bool { s.crosses++; return s.crosses == s.Crash }
 
 func (s *script) kills() bool { s.goes++; return s.goes == s.Kill }
 
-// play lives through a script.
+// play runs a script.
 func (s *shared) play(c script) (*Violation, *script) {
 	w := newWorld(s, Options{Seed: 1, Limit: 0})
 	defer w.end()
@@ -61,9 +61,9 @@ func (s *shared) play(c script) (*Violation, *script) {
 	return w.violation, &c
 }
 
-// Exhaust goes through all scripts with one crash of a manager or none, or one kill of a runner, and one step that happens in
-// another order, or none; of the two together too. Of
-// all of these one of each stride is taken.
+// Exhaust runs all scripts with at most one crash of a manager, or one kill of a runner, and at most one step in
+// another order; and with both together. Of
+// these it takes one per stride.
 func Exhaust(workers, stride int) (n int, found []string) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

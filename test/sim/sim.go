@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Histories lives through n histories, those of the seeds from first on, on so many workers, and gives the first violations
-// that it finds. In all of them objects are deleted often if often says so.
+// Histories runs n histories, those of the seeds from first on, on a number of workers, and returns the first violations
+// that it detects. With often, all of them delete objects often.
 func Histories(first uint64, n, workers, most int, often bool) ([]*Violation, Stats) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -47,8 +47,8 @@ func Histories(first uint64, n, workers, most int, often bool) ([]*Violation, St
 	return found, sum
 }
 
-// rarelyCollect lets garbage lie until there is much of it: all that a history makes is garbage at its end, and little else is there.
-// It gives what sets that back.
+// rarelyCollect delays garbage collection: nearly all memory of a history is garbage at its end.
+// It returns a function that restores the setting.
 func rarelyCollect() func() {
 	limit, percent := debug.SetMemoryLimit(mostMemory), debug.SetGCPercent(-1)
 	return func() {
@@ -57,7 +57,7 @@ func rarelyCollect() func() {
 	}
 }
 
-// mostMemory of the process while it lives through histories.
+// mostMemory limits the memory of the process while it runs histories.
 const mostMemory = 128 << 20
 
 func (s *Stats) add(o Stats) {
@@ -71,7 +71,7 @@ func (s *Stats) add(o Stats) {
 	s.Excused += o.Excused
 }
 
-// Replay lives through one history, with its trace.
+// Replay runs one history, with its trace.
 func Replay(o Options) (*Violation, []string, Stats) {
 	s := newShared()
 	defer s.end()

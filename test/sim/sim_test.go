@@ -6,7 +6,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// A few of the histories that `make sim` lives through.
+// A few of the histories of `make sim`.
 func TestHistories(t *testing.T) {
 	n := 2000
 	if testing.Short() {
@@ -21,8 +21,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// Each of these histories broke an invariant once. What a seed means changes with the model, so they show less as time goes by.
-func TestHistoriesThatWereBroken(t *testing.T) {
+// Each of these histories violated an invariant once. The meaning of a seed changes with the model, so their value decreases with time.
+func TestRegressions(t *testing.T) {
 	for name, o := range map[string]Options{
 		"a leader that is one no more writes a Stack's status last":  {Seed: 825},
 		"the same, of a Run that failed":                             {Seed: 1498},
@@ -50,7 +50,7 @@ func TestHistoriesThatWereBroken(t *testing.T) {
 	}
 }
 
-func TestAHistoryReplays(t *testing.T) {
+func TestReplay(t *testing.T) {
 	_, first, _ := Replay(Options{Seed: 7, Limit: -1})
 	_, second, _ := Replay(Options{Seed: 7, Limit: -1})
 	if len(first) == 0 || len(first) != len(second) {
@@ -63,8 +63,8 @@ func TestAHistoryReplays(t *testing.T) {
 	}
 }
 
-// Readers share what the API server keeps, since copies take long. That is as good only while nobody changes it.
-func TestNothingThatIsKeptIsChanged(t *testing.T) {
+// Readers share the objects of the API server, since copies are slow. That is valid only if no reader changes them.
+func TestStoredObjectsAreNotChanged(t *testing.T) {
 	s := newShared()
 	defer s.end()
 	for seed := range uint64(200) {
@@ -74,7 +74,7 @@ func TestNothingThatIsKeptIsChanged(t *testing.T) {
 	}
 }
 
-// One in some hundreds of the small scope.
+// One of some hundreds of the small scope.
 func TestSmallScope(t *testing.T) {
 	n, found := Exhaust(0, 400)
 	for _, f := range found {
@@ -97,8 +97,8 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// A user deletes a Run before the manager's watch has told of it, and the watch breaks: no event ever tells that the Run is gone.
-func TestARunThatIsDeletedBeforeAManagerHearsOfIt(t *testing.T) {
+// A user deletes a Run before the manager's watch has reported it, and the watch breaks: no event ever reports the deletion.
+func TestRunIsDeletedBeforeWatchEvent(t *testing.T) {
 	s := newShared()
 	defer s.end()
 	w := newWorld(s, Options{Seed: 1, Limit: 0})
@@ -108,7 +108,7 @@ func TestARunThatIsDeletedBeforeAManagerHearsOfIt(t *testing.T) {
 	m := w.newManager(0)
 	w.managers, w.servers, w.quiet = []*manager{m}, []*server{w.newServer()}, true
 	elect(w, 0, 0)
-	for range 100 { // all but the watch of Runs goes on
+	for range 100 { // all but the watch of Runs continues
 		for k := range kinds {
 			for k != runs && m.view.behind(k) > 0 {
 				m.hear(k)
@@ -130,9 +130,9 @@ func TestARunThatIsDeletedBeforeAManagerHearsOfIt(t *testing.T) {
 	}
 }
 
-// A user deletes a Run just before its apply begins, and changes the Stack. The pod applies, and saves what it did; the next Run has another name, and
+// A user deletes a Run just before its apply starts, and changes the Stack. The pod applies, and saves its state; the next Run has another name, and
 // starts once that pod has ended.
-func TestARunThatIsDeletedWhileItApplies(t *testing.T) {
+func TestRunIsDeletedDuringApply(t *testing.T) {
 	s := newShared()
 	defer s.end()
 	w := newWorld(s, Options{Seed: 1, Limit: 0})
@@ -161,9 +161,9 @@ func TestARunThatIsDeletedWhileItApplies(t *testing.T) {
 	}
 }
 
-// The clock of a manager is ten minutes ahead when it finds a pod lost in the middle of an apply, and the Stack is suspended. Once the clock is right,
-// that time counts for nothing at first, and says some minutes later that the runner may be left: a write that no second look repeats.
-func TestATimeThatIsAheadIsToldOnce(t *testing.T) {
+// The clock of a manager is ten minutes ahead when it detects a lost pod in the middle of an apply, and the Stack is suspended. Once the clock is correct,
+// that time is ignored at first, and some minutes later the status reports that the runner may be abandoned: a write that no further reconciliation repeats.
+func TestFutureTimeIsReportedOnce(t *testing.T) {
 	s := newShared()
 	defer s.end()
 	w := newWorld(s, Options{Seed: 1, Limit: 0})
@@ -190,7 +190,7 @@ func TestATimeThatIsAheadIsToldOnce(t *testing.T) {
 	}
 }
 
-// until does what can be done next, and lets time pass, until something is so.
+// until takes steps and advances the clock until a condition holds.
 func until(t *testing.T, w *world, what string, is func() bool) {
 	t.Helper()
 	for range 1000 {

@@ -8,27 +8,27 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// Libraries would log how the model ends what is under way, and, once a process is 30 seconds old, a stack trace that says that nobody chose where
-// controllers log to.
+// Libraries would log how the model ends tasks in progress, and, once a process is 30 seconds old, a stack trace since no logger is set for
+// controllers.
 func init() {
 	utilruntime.PanicHandlers = nil
 	ctrl.SetLogger(logr.Discard())
 }
 
-// A task is something under way that can be left for a while, or for ever, wherever it reaches out of its process: a
-// reconcile, or a runner. It runs on a thread, never beside another one.
+// A task is work that can be interrupted for some time, or for ever, wherever it uses another process: a
+// reconciliation, or a runner. It runs on a thread, never concurrently with another one.
 type task struct {
 	name   string
 	do     func()
 	thread *thread
 	over   bool
-	// began is the step at which the request that it makes reached the server.
+	// began is the step at which its current request reached the server.
 	began int
-	// killed: it is to end where it is.
+	// killed: it ends at its current point.
 	killed bool
 }
 
-// thread is a coroutine that lives through one task after the other: what they need of a stack is there already.
+// thread is a coroutine that runs one task after the other, so that its stack is reused.
 type thread struct {
 	task  *task
 	next  func() (struct{}, bool)
@@ -51,14 +51,14 @@ func newThread() *thread {
 	return t
 }
 
-// begin makes a task. It does nothing yet.
+// begin creates a task, without running it.
 func (w *world) begin(name string, do func()) *task {
 	t := &task{name: name, do: do}
 	w.tasks = append(w.tasks, t)
 	return t
 }
 
-// shield ends what it does when its process ends.
+// shield ends a function when its process ends.
 func shield(do func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -70,7 +70,7 @@ func shield(do func()) {
 	do()
 }
 
-// resume lets a task go on until it reaches out again.
+// resume runs a task until its next interruption.
 func (w *world) resume(t *task) {
 	if t.thread == nil {
 		t.thread = w.shared.thread()
@@ -86,7 +86,7 @@ func (w *world) resume(t *task) {
 	}
 }
 
-// thread gives one that has nothing to do.
+// thread returns an idle one.
 func (s *shared) thread() *thread {
 	if n := len(s.idle); n > 0 {
 		t := s.idle[n-1]
@@ -96,7 +96,7 @@ func (s *shared) thread() *thread {
 	return newThread()
 }
 
-// end lets go of all threads.
+// end ends all threads.
 func (s *shared) end() {
 	for _, t := range s.idle {
 		t.stop()
@@ -104,20 +104,20 @@ func (s *shared) end() {
 	s.idle = nil
 }
 
-// kill ends a task where it is.
+// kill ends a task at its current point.
 func (w *world) kill(t *task) {
 	if t == nil || t.over {
 		return
 	}
 	t.killed = true
-	if t.thread == nil { // it did not begin
+	if t.thread == nil { // it did not start
 		t.over = true
 		return
 	}
 	w.resume(t)
 }
 
-// pause leaves the task that is under way, if there is one.
+// pause interrupts the current task, if there is one.
 func (w *world) pause() {
 	t := w.task
 	if t == nil {

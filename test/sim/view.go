@@ -12,10 +12,10 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// view is the cache of a process: what its watches have told it.
+// view is the cache of a process: what its watches have delivered.
 type view struct {
 	api *api
-	// lean leaves out what the operator's cache leaves out.
+	// lean drops the fields that the operator's cache drops.
 	lean    bool
 	at      [kinds]int
 	objects [kinds][]client.Object
@@ -23,7 +23,7 @@ type view struct {
 
 func (v *view) behind(k kind) int { return len(v.api.log[k]) - v.at[k] }
 
-// keep gives an object as the cache keeps it.
+// keep returns an object as the cache stores it.
 func (v *view) keep(o client.Object) client.Object {
 	switch o := o.(type) {
 	case *v1alpha1.Run:
@@ -55,7 +55,7 @@ func (a *api) lean(o client.Object) client.Object {
 	return n
 }
 
-// leaves says that an operator's watch gives an object for one that is gone: it has neither Runs nor pods that went well.
+// leaves reports whether an operator's watch reports an object as deleted: it has neither Runs nor pods that succeeded.
 func (v *view) leaves(o client.Object) bool {
 	switch o := o.(type) {
 	case *v1alpha1.Run:
@@ -66,7 +66,7 @@ func (v *view) leaves(o client.Object) bool {
 	return false
 }
 
-// hear takes in the next event. Of an object that leaves the view it has what that was before.
+// hear handles the next event. For an object that leaves the view it has the object before that.
 func (v *view) hear(k kind) change {
 	c := v.api.log[k][v.at[k]]
 	v.at[k]++
@@ -90,7 +90,7 @@ func (v *view) hear(k kind) change {
 	return c
 }
 
-// relist begins a watch anew: what happened in between is seen only in what there is.
+// relist restarts a watch: events in between are visible only by their result.
 func (v *view) relist(k kind) {
 	v.objects[k] = v.objects[k][:0:0]
 	for _, o := range v.api.objects[k] {
@@ -101,7 +101,7 @@ func (v *view) relist(k kind) {
 	v.at[k] = len(v.api.log[k])
 }
 
-// server is one that runners reach: it has a cache of its own.
+// server is one that runners reach, with its own cache.
 type server struct {
 	view    *view
 	cached  *kube

@@ -1,13 +1,13 @@
-// Package sim lives through random histories of Cairn in one process: the real reconcilers, the real rules of the store and
-// the real state store, on a model of the API server, of pods, of a cloud, of clocks and of people.
+// Package sim runs random histories of Cairn in one process: the real reconcilers, the real rules of the server and
+// the real state store, with a model of the API server, of pods, of a cloud, of clocks and of users.
 //
-//	people ─► API server ─► watches, late or lost ─► managers (real reconcilers) ─► API server
+//	users ──► API server ─► watches, late or lost ─► managers (real reconcilers) ─► API server
 //	                │                                                                  │
-//	                └► machines ─► pods ─► runners ─► the store's real rules ──────────┘
+//	                └► machines ─► pods ─► runners ─► the server's real rules ─────────┘
 //	                                          └─► cloud
 //
-// A history is all that follows from a seed. It has two parts: one in which anything may happen, and one in which nothing
-// fails any more, after which all has to stand still. The invariants of docs/reliability.md are checked at every step.
+// A seed determines a history. It has two parts: one in which anything can happen, and one without
+// faults, after which everything has to come to rest. The invariants of docs/reliability.md are checked at every step.
 package sim
 
 import (
@@ -22,23 +22,23 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// epoch is when histories begin.
+// epoch is the start of histories.
 const epoch = 1_767_225_600
 
-// podGrace is how long a pod has between SIGTERM and SIGKILL.
+// podGrace is the time of a pod between SIGTERM and SIGKILL.
 const podGrace = 600 * time.Second
 
 // Options of a history.
 type Options struct {
-	// Seed it follows from.
+	// Seed determines the history.
 	Seed uint64
-	// Trace keeps what happens, for a person.
+	// Trace records every step for analysis.
 	Trace bool
-	// Limit of faults; -1 is what the seed says.
+	// Limit of faults; -1 for that of the seed.
 	Limit int
 	// Often deletes Runs, States, pods and Secrets ten times as often; one of eight seeds does so anyway.
 	Often bool
-	// Checked makes sure that nothing that the API server keeps is changed in place.
+	// Checked verifies that objects of the API server are not changed in place.
 	Checked bool
 }
 
@@ -46,7 +46,7 @@ type Options struct {
 type Violation struct {
 	Seed            uint64
 	Invariant, Text string
-	// Step at which it was found.
+	// Step is the one that violated it.
 	Step  int
 	Trace []string
 }
@@ -55,7 +55,7 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("seed %d, step %d: %s: %s", v.Seed, v.Step, v.Invariant, v.Text)
 }
 
-// Stats say what histories were about.
+// Stats summarize histories.
 type Stats struct {
 	Steps, Reconciles, Writes, Runs, Applies, Creates, Faults, Excused int
 }
@@ -90,11 +90,11 @@ type world struct {
 	task          *task
 	writer        *kube
 	doomed        []int
-	// dirty: something changed that I2 is about.
+	// dirty: something relevant to I2 changed.
 	dirty bool
-	// script of a history of the small scope; nil for one that follows from a seed.
+	// script of a history of the small scope; nil for one of a seed.
 	script *script
-	// skewed: a clock was wrong, by which nobody can tell how long somebody had.
+	// skewed: a clock was wrong, so that durations are unknown.
 	skewed bool
 
 	managers []*manager
@@ -103,12 +103,12 @@ type world struct {
 	servers []*server
 	direct  *kube
 	states0 *state.Store
-	// late are requests of runners that are on their way.
+	// late are delayed requests of runners.
 	late []*late
-	// aims are how many things go wrong in the middle of an apply, and dying the runners that end with the next step.
+	// aims are the numbers of faults in the middle of an apply, and dying the runners that end with the next step.
 	aims  int
 	dying []*runner
-	// finished is the step at which an attempt was, and orphans the Stacks that went and left what they had.
+	// finished is the step at which an attempt ended, and orphans the Stacks that were deleted with Orphan.
 	finished map[attemptOf]int
 	names    map[nameOf]bool
 	orphans  map[types.UID]bool
@@ -118,7 +118,7 @@ type world struct {
 	plans    map[string]*plan
 	applied  map[string]bool
 	contents map[string]*content
-	// bases are the digests of the versions that rescued states go on from, by their own.
+	// bases are the digests of the versions that rescued states are based on, by their own.
 	bases    map[string]string
 	writesOf map[string]int
 	// automatic are the Stacks that ever applied without approval.
@@ -134,14 +134,14 @@ func (w *world) now() time.Time { return time.Unix(epoch+w.time, 0).UTC() }
 
 func (w *world) serial() int { w.serials++; return w.serials }
 
-// rand gives a number below n.
+// rand returns a number below n.
 func (w *world) rand(n int) int {
 	return int((w.random.Uint64() >> 33) % uint64(n))
 }
 
 func (w *world) chance(oneIn int) bool { return w.rand(oneIn) == 0 }
 
-// fault says whether something goes wrong here.
+// fault reports whether a fault occurs here.
 func (w *world) fault(what string, oneIn int) bool {
 	if w.quiet || w.budget <= 0 || !w.chance(oneIn) {
 		return false
@@ -152,10 +152,10 @@ func (w *world) fault(what string, oneIn int) bool {
 	return true
 }
 
-// split says whether a reconcile is one that others may come between.
+// split reports whether a reconciliation can be interrupted by others.
 func (w *world) split() bool { return w.script != nil || (!w.quiet && w.chance(3)) }
 
-// crossing is where a process reaches the API server: others may come between, and the process may end.
+// crossing is the point before a request to the API server: other tasks can run, and the process can end.
 func (w *world) crossing(of int, what string) error {
 	w.pause()
 	w.mayCrash(of)
@@ -169,7 +169,7 @@ func (w *world) crossing(of int, what string) error {
 	return nil
 }
 
-// crossed is where a write was done and its answer is on its way.
+// crossed is the point between a write and its response.
 func (w *world) crossed(of int, what string) error {
 	w.mayCrash(of)
 	if w.quiet {
@@ -182,7 +182,7 @@ func (w *world) crossed(of int, what string) error {
 	return nil
 }
 
-// mayCrash ends a manager where the script says so.
+// mayCrash ends a manager where the script requires it.
 func (w *world) mayCrash(of int) {
 	if of >= 0 && w.script != nil && w.script.crashes() {
 		w.tracef("!  manager %d ends", of)
@@ -232,7 +232,7 @@ func (w *world) ring() {
 	}
 }
 
-// state of all Stacks and Runs, in a line.
+// state formats all Stacks and Runs in a line.
 func (w *world) state() string {
 	var parts []string
 	for _, k := range []kind{stacks, runs} {

@@ -1,4 +1,4 @@
-// Command histories lives through random histories of Cairn: make sim.
+// Command histories runs random histories of Cairn: make sim.
 package main
 
 import (
@@ -56,7 +56,7 @@ func main() {
 	}
 }
 
-// replay is how a history is told to make.
+// replay returns the make command that replays a history.
 func replay(seed uint64, often bool) string {
 	if often {
 		return fmt.Sprintf("SEED=%d OFTEN=1", seed)
