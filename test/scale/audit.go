@@ -10,10 +10,10 @@ import (
 	"cairn.dev/cairn/dev"
 )
 
-// isCairn says that a request is from Cairn's own processes.
+// isCairn reports whether a request is from one of Cairn's processes.
 func isCairn(agent string) bool { return strings.HasPrefix(agent, "cairn-serve") }
 
-// Writes counts by resource what Cairn has written since some time.
+// Writes counts the writes of Cairn since a time by resource.
 func (i *Install) Writes(since time.Time) map[string]int {
 	i.Helper()
 	counts := map[string]int{}
@@ -29,7 +29,7 @@ func (i *Install) Writes(since time.Time) map[string]int {
 	return counts
 }
 
-// Sum adds counts up.
+// Sum returns the sum of counts.
 func Sum(counts map[string]int) (n int) {
 	for _, c := range counts {
 		n += c
@@ -37,9 +37,9 @@ func Sum(counts map[string]int) (n int) {
 	return n
 }
 
-// Decisions are how long it took, for each change of a Stack's spec since some time, from the answer to who changed it to the
-// arrival of the operator's write that names the new Run: the watch and the decision, without the API server's time for the
-// two writes. A negative one is a watch that was faster than the answer.
+// Decisions returns, for each change of a Stack's spec since a time, the duration from the response to the change to the
+// receipt of the operator's write that names the new Run: the watch and the decision, without the API server's time for the
+// two writes. A negative duration is a watch event that arrived before the response.
 func (i *Install) Decisions(since time.Time) []time.Duration {
 	i.Helper()
 	file, err := os.Open(i.AuditLog())

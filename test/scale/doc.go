@@ -1,10 +1,10 @@
-// Package scale is a large Cairn on a small machine: a real API server and etcd, the real `cairn-controller operator` and `cairn-controller server`
-// as processes, and pods that are only pretended: for each one a goroutine speaks the runner's protocol with the pod's own
-// token, and does nothing else. So a Run costs what it costs the API server, the operator and the server, and no engine.
+// Package scale measures a large Cairn on a small machine: a real API server and etcd, the real `cairn-controller operator` and
+// `cairn-controller server` as processes, and simulated pods: for each one a goroutine uses the runner API with the pod's own
+// token, without an engine. So the API server, the operator and the server have the real load of a Run.
 //
-// Histories are not lived through a hundred thousand times: one Stack lives through its Runs, and is copied beneath the API
-// server, in etcd, with names, UIDs, variables and inputs of its own. What is read back is what the API server would have
-// written itself.
+// The history is not created by a hundred thousand Runs: one Stack has its Runs, and is copied below the API server, in etcd,
+// with other names, UIDs, variables and inputs. The API server reads the copies as if it had written
+// them.
 //
-// `make scale` and `make soak` print what they find; docs/performance.md says how to read it.
+// `make scale` and `make soak` print the results; docs/performance.md explains them.
 package scale

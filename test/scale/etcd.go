@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// etcd is the database beneath the API server, over its JSON gateway.
+// etcd is a client of the API server's etcd through its JSON gateway.
 type etcd struct{ http http.Client }
 
 func newEtcd(data string) *etcd {
@@ -25,13 +25,13 @@ func newEtcd(data string) *etcd {
 	}}}
 }
 
-// keyValue is one entry; JSON has bytes in base64, as the gateway has.
+// keyValue is one entry, with bytes in base64 as in the gateway.
 type keyValue struct {
 	Key   []byte `json:"key"`
 	Value []byte `json:"value"`
 }
 
-// prefix reads all entries whose keys begin so.
+// prefix reads all entries whose keys have a prefix.
 func (e *etcd) prefix(ctx context.Context, prefix string) ([]keyValue, error) {
 	end := []byte(prefix)
 	end[len(end)-1]++
@@ -42,10 +42,10 @@ func (e *etcd) prefix(ctx context.Context, prefix string) ([]keyValue, error) {
 	return answer.KVs, err
 }
 
-// mostTogether is how many entries etcd writes in one go.
+// mostTogether is the number of entries in one transaction.
 const mostTogether = 128
 
-// put writes entries, some together.
+// put writes entries in batches.
 func (e *etcd) put(ctx context.Context, entries []keyValue) error {
 	for len(entries) > 0 {
 		n := min(mostTogether, len(entries))

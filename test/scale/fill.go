@@ -32,25 +32,25 @@ import (
 )
 
 const (
-	// StacksANamespace is how many Stacks are together in one.
+	// StacksANamespace is the number of Stacks per namespace.
 	StacksANamespace = 100
-	// mostPods is how many pods that have ended a cluster keep: what is more its pod collector deletes.
+	// mostPods is how many finished pods a cluster retains; its pod garbage collector deletes others.
 	mostPods = 12_500
 
 	firstNamespace = "first-namespace"
 	firstStack     = "first-stack"
-	// firstSize is the value of its variable, and easily found.
+	// firstSize is the value of its variable, which is searched for in its objects.
 	firstSize = 424_242_000
 	settings  = "settings"
 )
 
-// NamespaceOf is that of the i-th Stack.
+// NamespaceOf returns the namespace of the i-th Stack.
 func NamespaceOf(i int) string { return fmt.Sprintf("team-%d", i/StacksANamespace) }
 
-// NameOf is that of the i-th Stack.
+// NameOf returns the name of the i-th Stack.
 func NameOf(i int) string { return fmt.Sprintf("stack-%d", i) }
 
-// Stack is one as people write it.
+// Stack returns a typical Stack.
 func Stack(namespace, name string, size, history int) *v1alpha1.Stack {
 	kept := int32(history)
 	return &v1alpha1.Stack{
@@ -74,7 +74,7 @@ func number(n int) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: strconv.AppendInt(nil, int64(n), 10)}
 }
 
-// Room makes a namespace with what Stacks read there, and waits for the account that their pods have.
+// Room creates a namespace with the objects that Stacks read, and waits for the ServiceAccount of their pods.
 func (i *Install) Room(name string) *corev1.Secret {
 	i.Helper()
 	ctx := context.Background()
@@ -84,13 +84,13 @@ func (i *Install) Room(name string) *corev1.Secret {
 			i.Fatal(err)
 		}
 	}
-	i.Until("account of "+name, func() bool {
+	i.Until("ServiceAccount of "+name, func() bool {
 		return i.Get(ctx, client.ObjectKey{Namespace: name, Name: "default"}, &corev1.ServiceAccount{}) == nil
 	})
 	return secret
 }
 
-// A History is a Stack with its Runs, as it is in etcd.
+// A History is a Stack with its Runs as stored in etcd.
 type History struct {
 	i       *Install
 	entries []keyValue
@@ -99,11 +99,11 @@ type History struct {
 	uids    []string
 	secret  string
 	bucket  *bucket.Bucket
-	// copies made so far.
+	// copies is the number of copies so far.
 	copies int
 }
 
-// Live has one Stack live through so many Runs, which takes an operator and a server, and reads what is left of it.
+// Live creates one Stack, waits for a number of Runs, which needs an operator and a server, and reads its objects.
 func (i *Install) Live(runs int) *History {
 	i.Helper()
 	secret := i.Room(firstNamespace)
@@ -127,7 +127,7 @@ func (i *Install) Live(runs int) *History {
 
 func versionOf(o client.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
 
-// read takes all that there is of the first Stack out of etcd.
+// read reads all entries of the first Stack from etcd.
 func (h *History) read(runs int) {
 	i := h.i
 	i.Helper()
@@ -184,7 +184,7 @@ var (
 	codedMark  = []byte("k8s\x00")
 )
 
-// plain is an entry as JSON. The API server keeps its own kinds in another form, and reads both.
+// plain returns an entry as JSON. The API server stores its built-in types as protobuf, and reads both.
 func plain(value []byte) ([]byte, error) {
 	if !bytes.HasPrefix(value, codedMark) {
 		return value, nil
@@ -197,7 +197,7 @@ func plain(value []byte) ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// etcdForm is what the API server would have written.
+// etcdForm returns the entry as the API server would write it.
 func etcdForm(key string, value []byte) ([]byte, error) {
 	var o kruntime.Object
 	switch {
@@ -216,7 +216,7 @@ func etcdForm(key string, value []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Size is how many objects a Stack and all that belongs to it are, and how many bytes of them etcd has.
+// Size returns the number of objects of a Stack and their size in etcd.
 func (h *History) Size() (objects, bytes int) {
 	for _, kv := range h.entries {
 		value, err := etcdForm(string(kv.Key), kv.Value)
@@ -228,7 +228,7 @@ func (h *History) Size() (objects, bytes int) {
 	return len(h.entries), bytes
 }
 
-// Fill makes copies until there are n in all.
+// Fill adds copies until there are n Stacks.
 func (h *History) Fill(n int) {
 	i := h.i
 	i.Helper()
@@ -272,10 +272,10 @@ func (h *History) Fill(n int) {
 	h.copies = n
 }
 
-// SizeOf is the variable of the i-th Stack as it was filled in.
+// SizeOf returns the variable of the i-th Stack after Fill.
 func SizeOf(i int) int { return i }
 
-// copy makes the entries of the i-th Stack.
+// copy returns the entries of the i-th Stack.
 func (h *History) copy(i int, secret string) ([]keyValue, error) {
 	doc := h.doc
 	doc.Variables = slices.Clone(doc.Variables)
@@ -284,7 +284,7 @@ func (h *History) copy(i int, secret string) ([]keyValue, error) {
 	doc.Versions = map[string]string{}
 	for key, version := range h.doc.Versions {
 		if version != h.secret {
-			return nil, fmt.Errorf("%s has version %s, and %s was made", key, version, h.secret)
+			return nil, fmt.Errorf("%s has version %s, but %s was created", key, version, h.secret)
 		}
 		doc.Versions[key] = secret
 	}

@@ -2,8 +2,8 @@ package scale
 
 import "math"
 
-// Exponent is that of the power of n by which y grows, as the straight line through the logarithms says that fits best: 1 is
-// in proportion.
+// Exponent returns the exponent of the power law that fits best, by linear regression of the logarithms: 1 is
+// proportional growth.
 func Exponent(n, y []float64) float64 {
 	lx, ly := make([]float64, len(n)), make([]float64, len(y))
 	for i := range n {
@@ -13,7 +13,7 @@ func Exponent(n, y []float64) float64 {
 	return slope
 }
 
-// Line is the straight line that fits points best: where it begins, and how steep it is.
+// Line returns the intercept and the slope of the line that fits points best.
 func Line(x, y []float64) (begin, slope float64) {
 	var mx, my float64
 	for i := range x {
@@ -32,8 +32,8 @@ func Line(x, y []float64) (begin, slope float64) {
 	return my - slope*mx, slope
 }
 
-// Grows says that samples taken at equal times go up: the line through them climbs by more than slack over the whole time, and
-// the last third is on average above the first one by more than slack too. One peak is neither.
+// Grows reports whether samples at equal intervals grow: the fitted line rises by more than slack over the whole time, and the
+// mean of the last third exceeds that of the first one by more than slack. A single peak does neither.
 func Grows(samples []float64, slack float64) bool {
 	if len(samples) < 3 {
 		return false

@@ -17,22 +17,22 @@ import (
 	"cairn.dev/cairn/test/devcluster"
 )
 
-// systemNamespace is Cairn's own.
+// systemNamespace is the namespace of Cairn.
 const systemNamespace = "cairn-system"
 
-// Install is a control plane with Cairn's kinds and accounts, and what runs of Cairn in it.
+// Install is a control plane with Cairn's CRDs, ServiceAccounts and running processes.
 type Install struct {
 	*devcluster.Cluster
 	testing.TB
 
 	Config *rest.Config
 	Node   *Node
-	// store is the server's address.
+	// store is the address of the server.
 	store string
 	args  []string
 }
 
-// Start makes an API server with Cairn's kinds, and a node that pretends. It ends with the test.
+// Start starts an API server with Cairn's CRDs and a simulated node, until the end of the test.
 func Start(t testing.TB) *Install {
 	t.Helper()
 	c := devcluster.StartDev(t, []string{"--bare", "--split"})
@@ -94,8 +94,8 @@ func (i *Install) begin(half string, args ...string) *Process {
 	return p
 }
 
-// Quiet waits until an operator has looked at so many Stacks, nothing is in its queues and nothing is under way, for a
-// while. It gives the time at which it had come to rest, and what its metrics were.
+// Quiet waits until an operator has reconciled a number of Stacks, and its queues and workers are idle for some
+// time. It returns when it became idle, and its metrics.
 func (i *Install) Quiet(p *Process, stacks int, deadline time.Duration) (time.Time, Values) {
 	i.Helper()
 	const calm = time.Second
@@ -130,5 +130,5 @@ func (v Values) queues() string {
 	return strings.Join(text, ", ")
 }
 
-// mib writes bytes as people read them.
+// mib formats bytes in MiB.
 func mib(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Load changes Stacks and sees what becomes of it.
+// Load changes Stacks and measures their Runs.
 type Load struct {
 	i    *Install
 	stop func()
@@ -25,14 +25,14 @@ type Load struct {
 	begun   map[types.UID]time.Time
 	news    chan struct{}
 
-	// Made is from a change that was answered to the Run that is seen, and Done from there to its end.
+	// Made is the time from the change to the Run, and Done from there to its end.
 	Made, Done []time.Duration
-	// Ends are when Runs came to their ends, and Bad those that did not succeed.
+	// Ends are the times at which Runs finished, and Bad the Runs that did not succeed.
 	Ends []time.Time
 	Bad  []string
 }
 
-// Watch begins to see Runs. It takes no notice of those that are there.
+// Watch starts to watch Runs. It ignores those that exist.
 func (i *Install) Watch() *Load {
 	i.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -82,24 +82,24 @@ func (l *Load) saw(r *v1alpha1.Run, added bool, now time.Time) {
 	}
 }
 
-// Change makes one Stack's variables other ones.
+// Change changes the variables of one Stack.
 func (l *Load) Change(i, size int) error {
 	key := types.NamespacedName{Namespace: NamespaceOf(i), Name: NameOf(i)}
-	// From when it is sent: by the time that it is answered the Run may be there.
+	// Measured from the request: the Run may exist before the response.
 	l.mu.Lock()
 	l.changed[key] = time.Now()
 	l.mu.Unlock()
 	return l.i.Resize(context.Background(), key.Namespace, key.Name, size)
 }
 
-// left is how many changes and Runs are not at their end.
+// left returns how many changes and Runs are not finished.
 func (l *Load) left() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.changed) + len(l.begun)
 }
 
-// Wait waits until no more than some are left.
+// Wait waits until at most a number are not finished.
 func (l *Load) Wait(left int, deadline time.Duration) {
 	l.i.Helper()
 	timeout := time.After(deadline)
@@ -113,13 +113,13 @@ func (l *Load) Wait(left int, deadline time.Duration) {
 	}
 }
 
-// Result is what Load saw, once it is over.
+// Result returns the measurements, after the end of Load.
 func (l *Load) Result() *Load {
 	l.stop()
 	return l
 }
 
-// Quantile of durations.
+// Quantile returns a quantile of durations.
 func Quantile(d []time.Duration, q float64) time.Duration {
 	if len(d) == 0 {
 		return 0
@@ -128,7 +128,7 @@ func Quantile(d []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// Rate is how many a second the ends are, from the first to the last.
+// Rate returns the number of ends per second, from the first to the last.
 func Rate(ends []time.Time) float64 {
 	if len(ends) < 2 {
 		return 0

@@ -23,14 +23,14 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// UserAgent of what the node asks of the API server: none of it is Cairn's.
+// UserAgent is that of the node's requests to the API server, which are not Cairn's.
 const UserAgent = "scale-node"
 
-// Node pretends to run each pod of Cairn's.
+// Node simulates the pods of Cairn.
 type Node struct {
-	// Hold says how long the apply of a Stack lasts; nil for no time at all.
+	// Hold returns how long the apply of a Stack takes; nil for no time.
 	Hold func(namespace, stack string) time.Duration
-	// Failed is told of each runner that could not do its work.
+	// Failed is called for each runner that failed.
 	Failed func(pod string, err error)
 
 	api    kubernetes.Interface
@@ -41,7 +41,7 @@ type Node struct {
 	number atomic.Int64
 }
 
-// NewNode makes a node that keeps its pods' tokens in a folder.
+// NewNode returns a node that stores its pods' tokens in a folder.
 func NewNode(config *rest.Config, dir string) (*Node, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.QPS = UserAgent, -1
@@ -52,10 +52,10 @@ func NewNode(config *rest.Config, dir string) (*Node, error) {
 	return &Node{api: api, dir: dir}, nil
 }
 
-// Ended counts the pods that came to their end.
+// Ended returns the number of finished pods.
 func (n *Node) Ended() int { return int(n.ended.Load()) }
 
-// Run runs pods until ctx is done, and waits for those that are under way.
+// Run runs pods until ctx is done, and waits for those in progress.
 func (n *Node) Run(ctx context.Context) {
 	watched := cache.NewFilteredListWatchFromClient(n.api.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, func(o *metav1.ListOptions) {
 		o.LabelSelector, o.FieldSelector = runinfo.LabelRun, fields.Everything().String()
@@ -75,7 +75,7 @@ func (n *Node) Run(ctx context.Context) {
 	n.work.Wait()
 }
 
-// onlyWhatIsRun keeps no more of a pod that has ended than its name.
+// onlyWhatIsRun drops everything but the name of a finished pod.
 func onlyWhatIsRun(o any) (any, error) {
 	if pod, ok := o.(*corev1.Pod); ok {
 		pod.ManagedFields = nil
@@ -101,7 +101,7 @@ func (n *Node) begin(ctx context.Context, pod *corev1.Pod) {
 			if n.Failed != nil {
 				n.Failed(pod.Namespace+"/"+pod.Name, err)
 			}
-			_ = n.phase(ctx, pod, corev1.PodFailed) // as a program that ends badly; or the pod is gone
+			_ = n.phase(ctx, pod, corev1.PodFailed) // a failed program, or the pod is deleted
 		}
 		n.ended.Add(1)
 	})
@@ -113,10 +113,10 @@ func (n *Node) end(uid types.UID) {
 	}
 }
 
-// live is all of a pod's life.
+// live runs a pod until its end.
 func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
 	token := filepath.Join(n.dir, fmt.Sprint(n.number.Add(1)))
-	defer os.Remove(token) //nolint:errcheck // the folder goes with the test
+	defer os.Remove(token) //nolint:errcheck // the folder is removed with the test
 	if err := n.token(ctx, pod, token); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close() // a runner's process would end
+	defer client.Close() // as at the end of a runner's process
 	r := runner{client: client, hold: n.Hold}
 	if err := r.run(ctx); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
 	return n.phase(ctx, pod, corev1.PodSucceeded)
 }
 
-// token asks for the pod's own token, as a kubelet does.
+// token requests the pod's own token, as a kubelet does.
 func (n *Node) token(ctx context.Context, pod *corev1.Pod, file string) error {
 	seconds := int64(3600)
 	got, err := n.api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{

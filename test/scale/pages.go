@@ -24,16 +24,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// asked is what the page asks for: its lists as they are first shown, searched, filtered and sorted by each of the columns that people use.
+// asked are the requests of the web UI: its lists by default, searched, filtered and sorted by the usual columns.
 var asked = []string{
 	"stacks", "stacks?sort=-changed", "stacks?q=stack+9", "stacks?ready=False&sort=name", "stacks?namespace=" + firstNamespace,
 	"runs?sort=-created", "runs?phase=Failed&phase=AwaitingApproval&sort=-created", "runs?q=net", "states?sort=-size",
 }
 
-// pageRounds is how often each of them is asked for.
+// pageRounds is how often each of them is requested.
 const pageRounds = 30
 
-// Pages asks the server for pages of 50 rows, as somebody who may list all, and gives how long each took, by what was asked.
+// Pages requests pages of 50 rows from the server as a user who can list all, and returns the durations by request.
 func (i *Install) Pages() map[string][]time.Duration {
 	i.Helper()
 	ctx := context.Background()
@@ -75,8 +75,8 @@ func page(ctx context.Context, viewer *http.Client, at string) error {
 	return err
 }
 
-// Paint has a browser show the list of so many Stacks, and says when the first of the page was seen, and when the list's rows; why not, where there is
-// no browser or the page was not built.
+// Paint measures in a browser when the list of a number of Stacks is first painted and when its rows are, or returns why not: without a
+// browser or the built web UI.
 func (i *Install) Paint(stacks int) (paint, rows time.Duration, why error) {
 	i.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -93,7 +93,7 @@ func (i *Install) Paint(stacks int) (paint, rows time.Duration, why error) {
 	return time.Duration(found.Paint) * time.Millisecond, time.Duration(found.Rows) * time.Millisecond, nil
 }
 
-// viewer is somebody who may list all, and their token.
+// viewer returns a user who can list all, and their token.
 func (i *Install) viewer(ctx context.Context) (*http.Client, string) {
 	i.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "viewer"}}

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Process is one of Cairn's, running.
+// Process is a running process of Cairn.
 type Process struct {
-	// Name of it, for people.
+	// Name is for logs.
 	Name string
 	// Metrics, Health and Pprof are addresses.
 	Metrics, Health, Pprof string
-	// Began is when it was started.
+	// Began is the time of its start.
 	Began time.Time
 
 	cmd   *exec.Cmd
@@ -34,7 +34,7 @@ func Begin(name, program, log string, args ...string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()                                                                         //nolint:errcheck // the process has its own
+	defer file.Close()                                                                         //nolint:errcheck // the process has inherited it
 	p := &Process{Name: name, cmd: exec.Command(program, args...), ended: make(chan struct{})} //nolint:noctx // Stop ends it
 	p.cmd.Stdout, p.cmd.Stderr = file, file
 	p.Began = time.Now()
@@ -42,7 +42,7 @@ func Begin(name, program, log string, args ...string) (*Process, error) {
 		return nil, err
 	}
 	go func() {
-		_ = p.cmd.Wait() // interrupted, as asked
+		_ = p.cmd.Wait() // interrupted by Stop
 		close(p.ended)
 	}()
 	return p, nil
@@ -50,7 +50,7 @@ func Begin(name, program, log string, args ...string) (*Process, error) {
 
 // Stop ends it as Kubernetes does, and waits.
 func (p *Process) Stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // or it has ended
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
 	case <-p.ended:
 	case <-time.After(time.Minute):
@@ -59,7 +59,7 @@ func (p *Process) Stop() {
 	}
 }
 
-// Running says that it has not ended.
+// Running reports whether the process has not ended.
 func (p *Process) Running() bool {
 	select {
 	case <-p.ended:
@@ -69,7 +69,7 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Ready waits until it says that it is.
+// Ready waits until the process is ready.
 func (p *Process) Ready(ctx context.Context) error {
 	for {
 		body, err := get(ctx, "http://"+p.Health+"/readyz")
@@ -91,7 +91,7 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept-Encoding", "identity") // to compress it would be work for who is measured
+	request.Header.Set("Accept-Encoding", "identity") // compression would add load to the measured process
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
@@ -104,29 +104,29 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	return body, err
 }
 
-// Usage is what a process takes of the machine.
+// Usage is the resource usage of a process.
 type Usage struct {
-	// CPU used since it began.
+	// CPU is the CPU time since its start.
 	CPU time.Duration
-	// RSS and its peak in bytes, and Own: without the pages of the program itself, which nobody is charged for.
+	// RSS and its peak in bytes, and Own: without the pages of the program file, which are not charged to a container.
 	RSS, Peak, Own int64
-	// Files that are open.
+	// Files is the number of open files.
 	Files int
 }
 
-// Usage reads it from /proc.
+// Usage reads the usage of the process from /proc.
 func (p *Process) Usage() (Usage, error) { return UsageOf(p.cmd.Process.Pid) }
 
 // ticksASecond of /proc/PID/stat; the same on every Linux that Go runs on.
 const ticksASecond = 100
 
-// UsageOf reads what any process takes.
+// UsageOf reads the usage of any process.
 func UsageOf(pid int) (u Usage, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return u, err
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // the name before may hold anything
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name before may contain any character
 	f := strings.Fields(rest)
 	for _, i := range []int{11, 12} { // user and system
 		ticks, err := strconv.ParseInt(f[i], 10, 64)
@@ -144,7 +144,7 @@ func UsageOf(pid int) (u Usage, err error) {
 		if len(f) < 2 {
 			continue
 		}
-		kib, _ := strconv.ParseInt(f[1], 10, 64) // other lines have other things
+		kib, _ := strconv.ParseInt(f[1], 10, 64) // other lines have other values
 		switch f[0] {
 		case "VmRSS:":
 			u.RSS = kib << 10
@@ -159,11 +159,11 @@ func UsageOf(pid int) (u Usage, err error) {
 	return u, err
 }
 
-// Values are metrics by name, with all of a name's series added up, and once more by controller and by method: name/stack. Those
+// Values are metrics by name, summed over all series of a name, and by controller and by method: name/stack. Those
 // of histograms are _sum and _count.
 type Values map[string]float64
 
-// Scrape asks a process for its metrics.
+// Scrape reads the metrics of a process.
 func (p *Process) Scrape(ctx context.Context) (Values, error) {
 	body, err := get(ctx, "http://"+p.Metrics+"/metrics")
 	if err != nil {
@@ -191,7 +191,7 @@ func (p *Process) Scrape(ctx context.Context) (Values, error) {
 	return values, nil
 }
 
-// Heap collects garbage and tells what is in use after it, in bytes, and the stacks' memory.
+// Heap collects garbage, and returns the heap in use and the memory of stacks in bytes.
 func (p *Process) Heap(ctx context.Context) (int64, error) {
 	body, err := get(ctx, "http://"+p.Pprof+"/debug/pprof/heap?gc=1&debug=1")
 	if err != nil {
@@ -202,10 +202,10 @@ func (p *Process) Heap(ctx context.Context) (int64, error) {
 			return strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		}
 	}
-	return 0, errors.New("the profile says nothing of the heap")
+	return 0, errors.New("the profile has no heap statistics")
 }
 
-// controlPlane are the processes of the API server, of etcd and of the controllers.
+// controlPlane returns the processes of the API server, of etcd and of the controllers.
 func (i *Install) controlPlane() (pids []int) {
 	folder := filepath.Join(i.Data, "controlplane")
 	all, err := filepath.Glob("/proc/[0-9]*")
@@ -216,7 +216,7 @@ func (i *Install) controlPlane() (pids []int) {
 		if at, err := os.Readlink(dir + "/cwd"); err != nil || at != folder {
 			continue
 		}
-		pid, _ := strconv.Atoi(filepath.Base(dir)) // the pattern says that it is one
+		pid, _ := strconv.Atoi(filepath.Base(dir)) // the pattern matches numbers only
 		pids = append(pids, pid)
 	}
 	return pids

@@ -13,13 +13,13 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// runner says to the store all that internal/runner does, in its order, and does no more.
+// runner sends the requests of internal/runner to the server, in the same order.
 type runner struct {
 	client *runnerapi.Client
 	hold   func(namespace, stack string) time.Duration
 }
 
-// stateFile is a state of one resource.
+// stateFile returns a state of one resource.
 type stateFile struct {
 	Version   int             `json:"version"`
 	Engine    string          `json:"terraform_version"`
@@ -54,7 +54,7 @@ func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 	c := r.client.For(order.Attempt, order.Patience)
 	ctx, stop := context.WithCancel(ctx)
 	heard := make(chan struct{})
-	go func() { // for as long as the attempt lasts; nobody interrupts it here
+	go func() { // until the end of the attempt; it is never interrupted here
 		defer close(heard)
 		_, _ = c.Interrupt(ctx)
 	}()
@@ -123,7 +123,7 @@ func (r *runner) apply(ctx context.Context, c *runnerapi.Client, order runnerapi
 	}
 	lock := fmt.Appendf(nil, `{"ID":%q,"Who":"scale","Operation":"apply"}`, rand.Text())
 	var info struct{ ID string }
-	_ = json.Unmarshal(lock, &info) // it was made above
+	_ = json.Unmarshal(lock, &info) // it was encoded above
 	if _, err := c.State(ctx, "LOCK", "", lock); err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
@@ -172,12 +172,12 @@ func (r *runner) finish(ctx context.Context, c *runnerapi.Client, steps []runner
 	return nil
 }
 
-// plan is other bytes for each Run.
+// plan returns other bytes for each Run.
 func plan(order runnerapi.Order) []byte {
 	return fmt.Appendf(nil, "the plan of %s/%s %d", order.Namespace, order.Run, order.Attempt)
 }
 
-// state reads the state; an empty one when there is none.
+// state reads the state, or an empty one.
 func state(ctx context.Context, c *runnerapi.Client) (*stateFile, error) {
 	s := &stateFile{Version: 4, Engine: "1.12.6", Lineage: rand.Text(), Outputs: map[string]any{}, Resources: json.RawMessage(resources)}
 	data, err := c.State(ctx, http.MethodGet, "", nil)

@@ -22,14 +22,14 @@ var (
 	flagOnly  = flag.Bool("only", false, "leave out the sizes below n")
 	flagN     = flag.Int("n", 200, "Stacks")
 	flagRuns  = flag.Int("runs", 3, "finished Runs of each Stack")
-	flagIdle  = flag.Duration("idle", 5*time.Second, "how long to look at a Cairn that has nothing to do")
+	flagIdle  = flag.Duration("idle", 5*time.Second, "how long to measure an idle Cairn")
 	flagLoad  = flag.Duration("load", 5*time.Second, "how long to change Stacks at a steady rate")
 	flagPaint = flag.Bool("paint", false, "have a browser show the list of Stacks")
-	flagPages = flag.Bool("pages", false, "look at nothing but what people see: pages of lists, and with -paint the browser")
+	flagPages = flag.Bool("pages", false, "measure only what users see: pages of lists, and with -paint the browser")
 	flagHold  = flag.Duration("hold", 5*time.Second, "how long the apply lasts beside which others go on")
 )
 
-// measured is what was found at one size.
+// measured has the results for one size.
 type measured struct {
 	n                         int
 	restart                   time.Duration
@@ -38,13 +38,13 @@ type measured struct {
 	operator, server          Usage
 	operatorHeap, serverHeap  int64
 	operatorIdle, serverIdle  float64 // of one core
-	reconciles, states        float64 // states: of those, looks at States
+	reconciles, states        float64 // states: of those, of States
 	pages                     []time.Duration
-	paint, rows               time.Duration // of the list in a browser; 0 where that was not measured
+	paint, rows               time.Duration // of the list in a browser; 0 if not measured
 }
 
-// What a large install costs. As a test it is small, and only what does not depend on the machine is required; `make scale` is
-// the same with other numbers, and prints all of it beside the goals.
+// Measures a large installation. The test is small, and requires only what does not depend on the machine; `make scale` runs
+// it with other numbers, and prints all results with their goals.
 func TestScale(t *testing.T) {
 	i := Start(t)
 	operator, server := i.Begin("operator"), i.Begin("server")
@@ -76,7 +76,7 @@ func TestScale(t *testing.T) {
 			t.Errorf("%.0f writes at a restart and %d while idle", m.writes, m.idleWrites)
 		}
 		if m.states != 0 {
-			t.Errorf("%.0f looks at States at a restart, and there is nothing to do for any", m.states)
+			t.Errorf("%.0f reconciliations of States at a restart without any change", m.states)
 		}
 		if m.reads > 60 {
 			t.Errorf("%.0f reads at a restart with %d Stacks", m.reads, n)
@@ -91,16 +91,16 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// memory tells RSS and what of it is the process's own.
+// memory formats RSS and the part without the program file.
 func memory(u Usage) string { return mib(u.RSS) + ", own " + mib(u.Own) + ", peak " + mib(u.Peak) }
 
-// sizes to look at, the last one is n.
+// sizes returns the sizes to measure; the last one is n.
 func sizes(n int, only bool) []int {
 	all := []int{100, 1000, 10_000}
 	return append(slices.DeleteFunc(all, func(size int) bool { return size >= n || only }), n)
 }
 
-// calm waits until the control plane has digested what it was given.
+// calm waits until the control plane is idle after a change.
 func (i *Install) calm() {
 	i.Helper()
 	used := func() (sum time.Duration) {
@@ -115,7 +115,7 @@ func (i *Install) calm() {
 	}
 	const look = 3 * time.Second
 	for end, before := time.Now().Add(15*time.Minute), used(); time.Now().Before(end); {
-		time.Sleep(look) // what is measured is how little is done in that time
+		time.Sleep(look) // low usage during this time is measured
 		now := used()
 		if now-before < look/5 {
 			return
@@ -125,7 +125,7 @@ func (i *Install) calm() {
 	i.Fatal("the control plane does not come to rest")
 }
 
-// rest measures a restart, and what a Cairn takes that has nothing to do.
+// rest measures a restart, and the usage of an idle Cairn.
 func (i *Install) rest(n int) (m measured, operator, server *Process) {
 	i.Helper()
 	ctx := context.Background()
@@ -156,7 +156,7 @@ func (i *Install) rest(n int) (m measured, operator, server *Process) {
 
 	since = time.Now()
 	op, sv := used(operator), used(server)
-	time.Sleep(*flagIdle) // what is measured is what happens while nothing is to be done
+	time.Sleep(*flagIdle) // the usage of an idle Cairn is measured
 	m.operator, m.server = used(operator), used(server)
 	m.operatorIdle = (m.operator.CPU - op.CPU).Seconds() / time.Since(since).Seconds()
 	m.serverIdle = (m.server.CPU - sv.CPU).Seconds() / time.Since(since).Seconds()
@@ -178,7 +178,7 @@ func (i *Install) rest(n int) (m measured, operator, server *Process) {
 	return m, operator, server
 }
 
-// profileRestart keeps where the processor goes while a process starts, for who wants to know (CAIRN_PROFILES=folder).
+// profileRestart writes a CPU profile of the start of a process, for analysis (CAIRN_PROFILES=folder).
 func (i *Install) profileRestart(p *Process, n int) {
 	if os.Getenv("CAIRN_PROFILES") == "" {
 		return
@@ -192,7 +192,7 @@ func (i *Install) profileRestart(p *Process, n int) {
 	i.keepProfile(p, fmt.Sprintf("restart-%d", n), "profile?seconds=20")
 }
 
-// keepProfile writes a profile of a process into the folder CAIRN_PROFILES, if there is one.
+// keepProfile writes a profile of a process to the folder CAIRN_PROFILES, if it is set.
 func (i *Install) keepProfile(p *Process, name, what string) {
 	dir := os.Getenv("CAIRN_PROFILES")
 	if dir == "" {
@@ -207,7 +207,7 @@ func (i *Install) keepProfile(p *Process, name, what string) {
 	}
 }
 
-// busy is what was found under load.
+// busy has the results under load.
 type busy struct {
 	load             *Load
 	runs             int
@@ -217,7 +217,7 @@ type busy struct {
 	operator, server time.Duration
 }
 
-// under changes so many Stacks, a second so many; as fast as it can when that is 0. Stacks are taken in turn from the first on.
+// under changes a number of Stacks at a rate per second, or as fast as possible with rate 0. It takes Stacks in turn from the first on.
 func (i *Install) under(operator, server *Process, stacks int, rate float64, changes, size int) busy {
 	i.Helper()
 	i.calmQueues(operator)
@@ -233,9 +233,9 @@ func (i *Install) under(operator, server *Process, stacks int, rate float64, cha
 	var work sync.WaitGroup
 	for c := range changes {
 		if rate > 0 {
-			time.Sleep(time.Until(began.Add(time.Duration(float64(c) / rate * float64(time.Second))))) // the rate is what is asked for
+			time.Sleep(time.Until(began.Add(time.Duration(float64(c) / rate * float64(time.Second))))) // for the given rate
 		}
-		l.Wait(max(stacks-1, 0), 10*time.Minute) // a Stack that is changed twice would have one Run of it superseded
+		l.Wait(max(stacks-1, 0), 10*time.Minute) // a second change of a Stack would supersede its Run
 		work.Go(func() {
 			if err := l.Change(1+c%stacks, size+c); err != nil {
 				i.Error(err)
@@ -252,13 +252,13 @@ func (i *Install) under(operator, server *Process, stacks int, rate float64, cha
 		i.Errorf("%d Runs ended badly: %s", len(l.Bad), l.Bad[0])
 	}
 	b := busy{load: l, runs: len(l.Done), took: time.Since(began), decisions: i.Decisions(began), operator: cpu(operator) - op, server: cpu(server) - sv}
-	for before := -1; before != Sum(b.writes); time.Sleep(300 * time.Millisecond) { // events are written behind the rest
+	for before := -1; before != Sum(b.writes); time.Sleep(300 * time.Millisecond) { // events are written asynchronously
 		before, b.writes = Sum(b.writes), i.Writes(began)
 	}
 	return b
 }
 
-// calmQueues waits until an operator has nothing to do.
+// calmQueues waits until an operator is idle.
 func (i *Install) calmQueues(p *Process) {
 	i.Helper()
 	i.Quiet(p, 0, 10*time.Minute)
@@ -268,7 +268,7 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	last := rows[len(rows)-1]
 	burst := min(last.n-1, 300)
 	b := i.under(operator, server, burst, 0, burst, 1_000_000)
-	// With the deletion of the Run that spec.runHistoryLimit keeps no more, and what a Run tells that waits for a place.
+	// With the deletion of a Run beyond spec.runHistoryLimit, and the status of a Run that waits for the concurrency limit.
 	perRun := float64(Sum(b.writes)) / float64(b.runs)
 	if perRun > 20 {
 		t.Errorf("%.1f writes a Run: %v", perRun, b.writes)
@@ -276,7 +276,7 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	rate := max(0.6*Rate(b.load.Ends), 0.5)
 	changes := int(rate * flagLoad.Seconds())
 	steady := i.under(operator, server, burst, rate, changes, 2_000_000)
-	// One apply takes long: that of a Stack that the load leaves alone.
+	// One apply takes long: that of a Stack that the load does not change.
 	held := make(chan struct{})
 	holding := sync.OnceFunc(func() { close(held) })
 	i.Node.Hold = func(_, stack string) time.Duration {
@@ -332,7 +332,7 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	goal("change to Run, p50 and p99", ms(Quantile(steady.load.Made, 0.5))+", "+ms(p99), "p99 100 ms", p99 < 100*time.Millisecond)
 	p99 = Quantile(steady.decisions, 0.99)
 	goal("  of it without the API server's writes", ms(Quantile(steady.decisions, 0.5))+", "+ms(p99), "p99 100 ms", p99 < 100*time.Millisecond)
-	line("Run made to finished, p50 and p99", ms(Quantile(steady.load.Done, 0.5))+", "+ms(Quantile(steady.load.Done, 0.99)))
+	line("Run created to finished, p50 and p99", ms(Quantile(steady.load.Done, 0.5))+", "+ms(Quantile(steady.load.Done, 0.99)))
 	line("  beside an apply of "+flagHold.String(), ms(Quantile(beside.load.Done, 0.5))+", "+ms(Quantile(beside.load.Done, 0.99)))
 	_ = w.Flush()
 

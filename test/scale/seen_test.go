@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// seen measures what people see of so many Stacks: pages of lists from the server, its memory, and the list in a browser. No operator runs.
+// seen measures what users see of a number of Stacks: pages of lists from the server, its memory, and the list in a browser, without an operator.
 func seen(i *Install, history *History, n int) {
 	i.Helper()
 	began := time.Now()

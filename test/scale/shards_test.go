@@ -16,13 +16,13 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// Two operators divide the namespaces: each Stack is looked after by one of them and gets one Run, also one whose Repository is
-// the other one's to tell of.
+// Two operators divide the namespaces: each Stack is reconciled by one of them and gets one Run, also one whose Repository belongs
+// to the other operator.
 func TestTwoShards(t *testing.T) {
 	i := Start(t)
 	ctx := context.Background()
 	i.leases("cairn-operator-0", "cairn-operator-1")
-	// By their hashes the first two are of part 0, the others of part 1.
+	// By their hashes the first two are in shard 0, the others in shard 1.
 	namespaces := []string{"alpha", "prod", "beta", "default-1"}
 	for _, namespace := range namespaces {
 		i.Room(namespace)
@@ -82,7 +82,7 @@ func TestTwoShards(t *testing.T) {
 		}
 	}
 	if repositories != 1 {
-		t.Errorf("%.0f Repositories are told of", repositories)
+		t.Errorf("metrics report %.0f Repositories", repositories)
 	}
 	for _, name := range []string{"cairn-operator-0", "cairn-operator-1"} {
 		lease := &coordinationv1.Lease{}
@@ -92,7 +92,7 @@ func TestTwoShards(t *testing.T) {
 	}
 }
 
-// leases gives the operator's account those that docs/install.md says it needs.
+// leases grants the operator's ServiceAccount the Leases that docs/install.md lists.
 func (i *Install) leases(names ...string) {
 	i.Helper()
 	meta := metav1.ObjectMeta{Namespace: systemNamespace, Name: "cairn-operator-shards"}

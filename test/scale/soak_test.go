@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// quietSoon is more than a Cairn with a few Stacks needs to come to rest.
+// quietSoon is longer than a Cairn with a few Stacks needs to become idle.
 const quietSoon = 2 * time.Minute
 
 var (
 	flagSoak  = flag.Duration("soak", 0, "how long Stacks are changed all the time; 0 leaves that out")
-	flagEvery = flag.Duration("every", time.Minute, "how often is looked at what the processes take")
+	flagEvery = flag.Duration("every", time.Minute, "how often to measure the processes")
 )
 
-// slack is by how much goroutines and open files may differ at the end from the beginning: they go up and down with what is
-// under way.
+// slack is the allowed difference of goroutines and open files between the end and the start, since they vary with the
+// work in progress.
 const slack = 10
 
-// Stacks change all the time, and what the operator and the server take of the machine stays as it is. Of memory is told only how it
-// went: a heap grows until it is collected.
+// Stacks change continuously, and the resource usage of the operator and the server does not grow. Memory is only printed,
+// since a heap grows until it is collected.
 func TestSoak(t *testing.T) {
 	if *flagSoak == 0 {
-		t.Skip("it takes as long as -soak says, an hour by default: `make soak`, which CI does on a schedule")
+		t.Skip("it takes the duration of -soak, an hour by default: `make soak`, which CI runs on a schedule")
 	}
 	i := Start(t)
 	i.Room("soak")
@@ -47,7 +47,7 @@ func TestSoak(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), *flagSoak)
 	defer cancel()
 	changes := make(chan int)
-	var last atomic.Int64 // when a Stack was changed
+	var last atomic.Int64 // time of the last change of a Stack
 	last.Store(time.Now().UnixNano())
 	go func() {
 		defer close(changes)
@@ -55,7 +55,7 @@ func TestSoak(t *testing.T) {
 		for ; ctx.Err() == nil; made++ {
 			n := made % stacks
 			for !i.Applied("soak", name(n)) && ctx.Err() == nil {
-				time.Sleep(20 * time.Millisecond) // a look now and then is enough
+				time.Sleep(20 * time.Millisecond) // an occasional check suffices
 			}
 			if err := i.Resize(context.Background(), "soak", name(n), 1000+made); err != nil {
 				t.Error(err)
@@ -64,7 +64,7 @@ func TestSoak(t *testing.T) {
 			last.Store(time.Now().UnixNano())
 			select {
 			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond): // about as many Runs a second as the processors of a small machine bear
+			case <-time.After(100 * time.Millisecond): // about as many Runs per second as a small machine can process
 			}
 		}
 		changes <- made
@@ -81,7 +81,7 @@ func TestSoak(t *testing.T) {
 		}
 		if quiet := time.Since(time.Unix(0, last.Load())); quiet > 10*time.Minute {
 			i.tell()
-			t.Fatalf("no Stack was changed for %s, since one is not as it was declared: nothing is looked at under load", quiet.Round(time.Second))
+			t.Fatalf("no Stack was changed for %s, since one is not applied: there is no load", quiet.Round(time.Second))
 		}
 		for _, p := range processes {
 			v, err := p.Scrape(context.Background())
@@ -113,6 +113,6 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	if made < stacks {
-		t.Errorf("only %d changes: nothing was looked at under load", made)
+		t.Errorf("only %d changes: there was no load", made)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Until waits for something.
+// Until waits for a condition.
 func (i *Install) Until(what string, is func() bool) {
 	i.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
@@ -29,7 +29,7 @@ func (i *Install) Until(what string, is func() bool) {
 	}
 }
 
-// tell logs what a person would look at first: what is not at rest, and why.
+// tell logs what is not idle, and why.
 func (i *Install) tell() {
 	i.Helper()
 	for _, list := range []client.ObjectList{&v1alpha1.RepositoryList{}, &v1alpha1.StackList{}, &v1alpha1.RunList{}, &corev1.PodList{}} {
@@ -57,7 +57,7 @@ func (i *Install) Resize(ctx context.Context, namespace, name string, size int) 
 	return i.Patch(ctx, s, client.RawPatch(types.JSONPatchType, patch))
 }
 
-// Applied says that a Stack is as it was declared, with that size.
+// Applied reports whether a Stack is applied with a size.
 func (i *Install) Applied(namespace, name string) bool {
 	s := &v1alpha1.Stack{}
 	if err := i.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {
