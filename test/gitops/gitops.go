@@ -1,5 +1,5 @@
 // Package gitops computes the status of an object as GitOps tools do: Flux with the rules of kstatus, Argo CD with the Lua scripts in
-// docs/argocd/health.yaml. It is for tests only.
+// docs/argocd/health.yaml.
 package gitops
 
 import (
@@ -19,7 +19,7 @@ import (
 // scripts is the path of the health checks from the repository's root.
 const scripts = "docs/argocd/health.yaml"
 
-// KStatus is the status of an object by the generic rules of kstatus: InProgress, Failed, Current or Terminating.
+// KStatus returns the status of an object by the generic rules of kstatus: InProgress, Failed, Current or Terminating.
 func KStatus(t *testing.T, o client.Object) string {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -33,7 +33,7 @@ func KStatus(t *testing.T, o client.Object) string {
 	return result.Status.String()
 }
 
-// ArgoHealth is the health of an object of the given kind by the script for Argo CD. Like Argo CD it gives a script the base library only.
+// ArgoHealth returns the health of an object of a kind by the script for Argo CD. As in Argo CD a script has the base library only.
 func ArgoHealth(t *testing.T, kind string, o client.Object) (health, message string) {
 	t.Helper()
 	vm := lua.NewState(lua.Options{SkipOpenLibs: true})

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
-// An object that no operator has seen is not taken for one that is as declared.
-func TestWhatNoOperatorHasSeenIsInProgress(t *testing.T) {
+// An object without a status is in progress.
+func TestObjectWithoutStatusIsInProgress(t *testing.T) {
 	room := apiserver.Enter(t)
 	named := metav1.ObjectMeta{Name: "net-1"}
 	for kind, o := range map[string]client.Object{
@@ -39,7 +39,7 @@ func TestWhatNoOperatorHasSeenIsInProgress(t *testing.T) {
 			t.Errorf("Argo CD: %s is %s (%s)", kind, health, message)
 		}
 	}
-	state := &v1alpha1.State{ObjectMeta: named} // Cairn makes it, and nobody waits for it
+	state := &v1alpha1.State{ObjectMeta: named} // Cairn creates it, and GitOps tools do not wait for it
 	room.Make(state)
 	if got := gitops.KStatus(t, state); got != "Current" {
 		t.Errorf("kstatus: State is %s", got)

@@ -1,4 +1,4 @@
-// Package leaks finds what the tests of a room leave behind: goroutines that nobody waits for, and files that nobody closed.
+// Package leaks detects goroutines and open files that the tests of a package leak.
 package leaks
 
 import (
@@ -17,18 +17,18 @@ import (
 	"go.uber.org/goleak"
 )
 
-// descriptors has a link for each file that this process has open.
+// descriptors is the folder with a link for each open file of this process.
 const descriptors = "/proc/self/fd"
 
-// patience is how long what ends by itself may take on a busy machine, as a connection whose other end was closed.
-var patience = 30 * time.Second
+// timeout is how long goroutines and files have to end on a busy machine, for example a connection that the peer closed.
+var timeout = 30 * time.Second
 
-// Main is a TestMain.
+// Main runs the tests of a package in TestMain.
 func Main(m *testing.M) { os.Exit(Run(m.Run, func() {})) }
 
-// Run runs the tests and gives the exit code, which is 1 when they leave something behind that was not there before.
-// HangUp ends connections that they share and nobody uses at the moment. Ignored says which goroutines may stay.
-func Run(tests func() int, hangUp func(), ignored ...goleak.Option) int {
+// Run runs the tests and returns the exit code, which is 1 when they leak. CloseIdle closes idle connections that the tests share.
+// Ignored excludes goroutines.
+func Run(tests func() int, closeIdle func(), ignored ...goleak.Option) int {
 	warmUp()
 	before := files()
 	ignored = append(ignored, goleak.IgnoreCurrent())
@@ -36,21 +36,21 @@ func Run(tests func() int, hangUp func(), ignored ...goleak.Option) int {
 	if code != 0 {
 		return code
 	}
-	look := func() error {
+	check := func() error {
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-		hangUp()
-		return goleak.Find(ignored...) // which waits for a second or two
+		closeIdle()
+		return goleak.Find(ignored...) // it retries for some time
 	}
-	over, leak := time.Now().Add(patience), look()
-	for leak != nil && time.Now().Before(over) {
-		leak = look()
+	deadline, leak := time.Now().Add(timeout), check()
+	for leak != nil && time.Now().Before(deadline) {
+		leak = check()
 	}
 	if leak != nil {
-		fmt.Fprintln(os.Stderr, "the tests leave goroutines behind:", leak)
+		fmt.Fprintln(os.Stderr, "the tests leak goroutines:", leak)
 		return 1
 	}
 	left := more(before)
-	for over = time.Now().Add(patience); len(left) > 0 && time.Now().Before(over); left = more(before) {
+	for deadline = time.Now().Add(timeout); len(left) > 0 && time.Now().Before(deadline); left = more(before) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if len(left) > 0 {
@@ -60,14 +60,14 @@ func Run(tests func() int, hangUp func(), ignored ...goleak.Option) int {
 	return 0
 }
 
-// warmUp has Go open what it keeps open once it was needed: that by which it waits for the network.
+// warmUp makes the runtime open the file of its network poller, which stays open.
 func warmUp() {
 	if l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0"); err == nil {
 		_ = l.Close()
 	}
 }
 
-// files are the files that this process has open, by number; none where the system does not tell.
+// files returns the open files of this process by number; none on systems without /proc.
 func files() map[string]string {
 	open := map[string]string{}
 	entries, _ := os.ReadDir(descriptors)
@@ -79,10 +79,10 @@ func files() map[string]string {
 	return open
 }
 
-// ports is part of the names of files by which envtest keeps the ports of its API servers, as long as the process lives.
+// ports is part of the names of the files by which envtest reserves the ports of its API servers until the process exits.
 const ports = "/kubebuilder-envtest/port-"
 
-// more are the files that are open now and were not before.
+// more returns the names of files that were opened since.
 func more(before map[string]string) []string {
 	now := files()
 	maps.DeleteFunc(now, func(number, name string) bool { return before[number] == name || strings.Contains(name, ports) })

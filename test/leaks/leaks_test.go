@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// leaves says to the process that a test starts what it is to leave behind.
-const leaves = "CAIRN_TEST_LEAVES"
+// leaks is the variable that selects the leak of a child process.
+const leaks = "CAIRN_TEST_LEAKS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(leaves) != "" {
-		patience = time.Second // what it leaves never ends
+	if os.Getenv(leaks) != "" {
+		timeout = time.Second // the leaks never end
 	}
 	Main(m)
 }
 
-func TestLeavesSomething(t *testing.T) {
-	switch os.Getenv(leaves) {
+func TestLeak(t *testing.T) {
+	switch os.Getenv(leaks) {
 	case "a goroutine":
 		go func() { select {} }()
 	case "a file":
@@ -35,20 +35,20 @@ func TestLeavesSomething(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftIsFound(t *testing.T) {
-	if runtime.GOOS != "linux" { // where CI runs, and Cairn
-		t.Skip("only Linux tells which files a process has open")
+func TestLeaksAreDetected(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
 	}
 	for what, want := range map[string]string{
-		"nothing": "ok", "a goroutine": "goroutines behind", "a file": "files open: [/dev/null]", "a socket": "files open: [socket:",
+		"nothing": "ok", "a goroutine": "leak goroutines", "a file": "files open: [/dev/null]", "a socket": "files open: [socket:",
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLeavesSomething$")
-			cmd.Env = append(os.Environ(), leaves+"="+what)
-			said, err := cmd.CombinedOutput()
-			if (err == nil) != (what == "nothing") || what != "nothing" && !strings.Contains(string(said), want) {
-				t.Errorf("%v: %s", err, said)
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLeak$")
+			cmd.Env = append(os.Environ(), leaks+"="+what)
+			out, err := cmd.CombinedOutput()
+			if (err == nil) != (what == "nothing") || what != "nothing" && !strings.Contains(string(out), want) {
+				t.Errorf("%v: %s", err, out)
 			}
 		})
 	}

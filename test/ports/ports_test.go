@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAFreePortIsNoneThatConnectionsGet(t *testing.T) {
+func TestFreePortIsOutsideEphemeralRange(t *testing.T) {
 	if given() <= first {
 		t.Skip("this system gives connections all ports that the test could ask for; Linux, where CI runs, does not")
 	}

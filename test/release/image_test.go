@@ -1,6 +1,6 @@
 //go:build e2e
 
-// Package release has tests of what `make images` and `make release` make. They are for root, and need buildah, skopeo,
+// Package release tests the results of `make images` and `make release`. The tests run as root, and need buildah, skopeo,
 // umoci and a registry.
 package release
 
@@ -22,18 +22,18 @@ import (
 	"testing"
 )
 
-// nobody is whom the images run as.
-const nobody = 65532
+// nonRoot is the user ID of the images.
+const nonRoot = 65532
 
-// image is one that was built, as it is on disk.
+// image is a built image on disk.
 type image struct {
 	*testing.T
 	archive string
-	// root has its files.
+	// root is the folder with its files.
 	root string
 }
 
-// unpacked has the files of archives, each unpacked once for all tests.
+// unpacked has the folders of archives, each unpacked once for all tests.
 var unpacked = map[string]string{}
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built are the images that `make images` made, or those of the folder that CAIRN_IMAGES names.
+// built returns an image of `make images`, or of the folder CAIRN_IMAGES.
 func built(t *testing.T, name string) *image {
 	t.Helper()
 	dir := os.Getenv("CAIRN_IMAGES")
@@ -71,27 +71,27 @@ func open(t *testing.T, archive string) *image {
 		unpacked[archive] = dir
 		run(t, "skopeo", "copy", "--quiet", "oci-archive:"+archive, "oci:"+dir+"/layout:it")
 		run(t, "umoci", "unpack", "--image", dir+"/layout:it", dir+"/bundle")
-		if err := os.Chmod(dir, 0o755); err != nil { // nobody is to look into it
+		if err := os.Chmod(dir, 0o755); err != nil { // for the image's user
 			t.Fatal(err)
 		}
 	}
 	return &image{t, archive, filepath.Join(dir, "bundle", "rootfs")}
 }
 
-// run a program that must succeed, and give what it prints.
+// run runs a program that must succeed, and returns its output.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Stderr = &said
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, &said)
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, &stderr)
 	}
 	return string(out)
 }
 
-// inside runs a program of the image, with only what a container has.
+// inside runs a program of the image, in its root and with the devices of a container.
 func (i *image) inside(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	i.Helper()
 	i.devices()
@@ -99,12 +99,12 @@ func (i *image) inside(ctx context.Context, env []string, name string, args ...s
 	cmd.Path, cmd.Args, cmd.Err = name, append([]string{name}, args...), nil
 	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin", "HOME=/home/nonroot"}, env...)
 	cmd.Dir = "/tmp"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: i.root, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: i.root, Credential: &syscall.Credential{Uid: nonRoot, Gid: nonRoot}}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// devices that every container has.
+// devices creates the devices that every container has.
 func (i *image) devices() {
 	i.Helper()
 	for name, minor := range map[string]int{"null": 3, "random": 8, "urandom": 9} {
@@ -118,7 +118,7 @@ func (i *image) devices() {
 	}
 }
 
-// config of an image, as far as it matters.
+// config is the part of an image's configuration that is tested.
 type config struct {
 	Architecture string
 	Config       struct {
@@ -138,7 +138,7 @@ func (i *image) config() (c config) {
 	return c
 }
 
-func TestImagesSayWhatTheyAreAndRunAsNobody(t *testing.T) {
+func TestImagesHaveLabelsAndRunAsNonRoot(t *testing.T) {
 	for _, name := range []string{"cairn", "cairn-tools"} {
 		i := built(t, name)
 		c := i.config()
@@ -151,7 +151,7 @@ func TestImagesSayWhatTheyAreAndRunAsNobody(t *testing.T) {
 			}
 		}
 		info, err := os.Stat(filepath.Join(i.root, "home", "nonroot"))
-		if err != nil || info.Sys().(*syscall.Stat_t).Uid != nobody {
+		if err != nil || info.Sys().(*syscall.Stat_t).Uid != nonRoot {
 			t.Errorf("%s: the home is %v, %v", name, info, err)
 		}
 		for path, info := range i.files() {
@@ -162,7 +162,7 @@ func TestImagesSayWhatTheyAreAndRunAsNobody(t *testing.T) {
 	}
 }
 
-// files of an image by their path, but links and folders.
+// files returns the regular files of an image by their path.
 func (i *image) files() map[string]fs.FileInfo {
 	i.Helper()
 	found := map[string]fs.FileInfo{}
@@ -179,13 +179,13 @@ func (i *image) files() map[string]fs.FileInfo {
 	return found
 }
 
-func TestTheServersImageHasNoShellAndNothingThatNeedsOne(t *testing.T) {
+func TestServerImageHasNoShellAndNoScripts(t *testing.T) {
 	i := built(t, "cairn")
 	if c := i.config(); !slices.Equal(c.Config.Entrypoint, []string{"/usr/local/bin/cairn-controller"}) {
 		t.Errorf("it starts %v", c.Config.Entrypoint)
 	}
 	i.noShell()
-	i.librariesAreThere()
+	i.hasLibraries()
 	for _, program := range []string{"/usr/local/bin/cairn-controller", "/usr/local/bin/cairn-runner"} {
 		out, err := i.inside(t.Context(), nil, program, "version")
 		if want := i.config().Config.Labels["org.opencontainers.image.version"]; err != nil || strings.TrimSpace(out) != want {
@@ -207,7 +207,7 @@ func (i *image) noShell() {
 	for _, name := range []string{"sh", "bash", "dash", "busybox", "perl", "python3", "awk", "env", "apt-get", "dpkg"} {
 		for _, dir := range []string{"/bin", "/sbin", "/usr/local/bin"} {
 			if _, err := os.Lstat(filepath.Join(i.root, dir, name)); err == nil {
-				i.Errorf("there is %s/%s", dir, name)
+				i.Errorf("%s/%s exists", dir, name)
 			}
 		}
 	}
@@ -232,9 +232,9 @@ func (i *image) head(path string, n int64) string {
 	return string(data)
 }
 
-// librariesAreThere finds for each program and library, of whatever architecture, those that it needs: packages were left
-// out that the scripts of others want, and no program may want them.
-func (i *image) librariesAreThere() {
+// hasLibraries checks that the image has the libraries of each program and library, for its architecture: packages that only scripts
+// of other packages need are omitted.
+func (i *image) hasLibraries() {
 	i.Helper()
 	type binary struct {
 		path    string
@@ -271,14 +271,14 @@ func (i *image) librariesAreThere() {
 		}
 		for _, name := range b.needs {
 			if has[name] != machine {
-				i.Errorf("%s needs %s, which is not there", b.path, name)
+				i.Errorf("%s needs %s, which is missing", b.path, name)
 			}
 		}
 	}
 }
 
-// The tests of internal/git run in the image itself, as its user: HTTPS, tokens, SSH with known hosts, LFS, submodules.
-func TestGitWorksInTheServersImageWithoutAShell(t *testing.T) {
+// The tests of internal/git run in the image, as its user: HTTPS, tokens, SSH with known hosts, LFS, submodules.
+func TestGitWorksInServerImageWithoutShell(t *testing.T) {
 	i := built(t, "cairn")
 	program := filepath.Join(i.root, "git.test")
 	t.Cleanup(func() { os.Remove(program) })
@@ -287,7 +287,7 @@ func TestGitWorksInTheServersImageWithoutAShell(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// The first puts a script in front of git to see what it starts; the second looks into /proc.
+	// The first replaces git by a script that records what it starts; the second reads /proc.
 	out, err := i.inside(t.Context(), nil, "/git.test", "-test.v", "-test.skip", "^(TestGitStartsNothingByAShell|TestProcessesThatNobodyNeedsEnd)$")
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -297,17 +297,17 @@ func TestGitWorksInTheServersImageWithoutAShell(t *testing.T) {
 		"TestASubmodulesFilesAreInTheArchive", "TestAFileInLFSIsInTheArchiveWithItsContent",
 	} {
 		if !strings.Contains(out, "--- PASS: "+name+" ") {
-			t.Errorf("%s did not run there", name)
+			t.Errorf("%s did not run in the image", name)
 		}
 	}
 }
 
-func TestTheToolsImageHasWhatStacksNeed(t *testing.T) {
+func TestToolsImageHasProgramsOfStacks(t *testing.T) {
 	i := built(t, "cairn-tools")
-	i.librariesAreThere()
+	i.hasLibraries()
 	for program, want := range map[string]string{
 		"tofu version": "OpenTofu v", "git --version": "git version", "ssh -V": "OpenSSH", "curl --version": "https", "jq --version": "jq-", "id -un": "nonroot",
-		// What is unpacked rather than installed is still a Debian that people can add to.
+		// Users can install packages, although the image was unpacked rather than installed.
 		"dpkg --audit": "",
 		"dpkg-query -Wf '${db:Status-Status}' git jq":                                   "installedinstalled",
 		"test $(grep -c BEGIN /etc/ssl/certs/ca-certificates.crt) -gt 100 && echo many": "many",
@@ -320,7 +320,7 @@ func TestTheToolsImageHasWhatStacksNeed(t *testing.T) {
 	}
 }
 
-func TestImagesAreForThisMachine(t *testing.T) {
+func TestImagesHaveArchitectureOfMachine(t *testing.T) {
 	for _, name := range []string{"cairn", "cairn-tools"} {
 		if c := built(t, name).config(); c.Architecture != runtime.GOARCH {
 			t.Errorf("%s is for %s", name, c.Architecture)

@@ -23,7 +23,7 @@ import (
 
 const version = "0.0.1-test.1"
 
-// registry starts one on this machine, and gives its address.
+// registry starts a registry on this machine, and returns its address.
 func registry(t *testing.T) string {
 	t.Helper()
 	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -39,8 +39,8 @@ func registry(t *testing.T) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, "docker-registry", "serve", dir+"/config.yaml")
-	var said bytes.Buffer // much, of all that is asked for before it is pushed
-	cmd.Stderr = &said
+	var stderr bytes.Buffer // it has an error for each blob that is requested before it is pushed
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func registry(t *testing.T) string {
 		cancel()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("the registry says:\n%s", &said)
+			t.Logf("output of the registry:\n%s", &stderr)
 		}
 	})
 	wait, done := context.WithTimeout(t.Context(), 30*time.Second)
@@ -61,7 +61,7 @@ func registry(t *testing.T) string {
 		select {
 		case <-tick.C:
 		case <-wait.Done():
-			t.Fatal("the registry does not answer")
+			t.Fatal("the registry does not respond")
 		}
 	}
 }
@@ -74,7 +74,7 @@ func release(t *testing.T, dir, to string, env ...string) (string, error) {
 	return string(out), err
 }
 
-func TestAReleaseWantsAVersion(t *testing.T) {
+func TestReleaseRequiresVersion(t *testing.T) {
 	for _, version := range []string{"latest", "v1", "v1.2.3+dirty", "1.2.3 4"} {
 		if out, err := release(t, t.TempDir(), "127.0.0.1:1", "VERSION="+version); err == nil || !strings.Contains(out, "no tag such as v1.2.3") {
 			t.Errorf("%q: %s, %v", version, out, err)
@@ -82,8 +82,8 @@ func TestAReleaseWantsAVersion(t *testing.T) {
 	}
 }
 
-// A release, from this checkout to a registry of this machine, read back as its users do.
-func TestAReleaseCanBeReadBackFromTheRegistry(t *testing.T) {
+// A release goes from this checkout to a registry on this machine, and is downloaded from there as users do.
+func TestReleaseCanBeDownloadedFromRegistry(t *testing.T) {
 	address, dir := registry(t), t.TempDir()
 	if out, err := release(t, dir, address, "VERSION=v"+version, "BASES=local", "PLAIN_HTTP=1"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -96,7 +96,7 @@ func TestAReleaseCanBeReadBackFromTheRegistry(t *testing.T) {
 			if c := i.config(); c.Architecture != arch || c.Config.Labels["org.opencontainers.image.version"] != "v"+version {
 				t.Errorf("%s for %s: %+v", name, arch, c)
 			}
-			i.librariesAreThere()
+			i.hasLibraries()
 			if name == "cairn" {
 				i.noShell()
 			}
@@ -108,7 +108,7 @@ func TestAReleaseCanBeReadBackFromTheRegistry(t *testing.T) {
 	checkSums(t, files)
 }
 
-// checkIndex wants an image that every machine finds its own in.
+// checkIndex checks that an index has an image for each architecture.
 func checkIndex(t *testing.T, address, files, name string) {
 	t.Helper()
 	reference := address + "/" + name + ":" + version
@@ -131,7 +131,7 @@ func checkIndex(t *testing.T, address, files, name string) {
 			t.Fatal(err)
 		}
 		if c.Architecture != arch {
-			t.Errorf("%s gives %s the image for %s", reference, arch, c.Architecture)
+			t.Errorf("%s resolves for %s to the image for %s", reference, arch, c.Architecture)
 		}
 	}
 	sum := sha256.Sum256([]byte(raw))
@@ -141,7 +141,7 @@ func checkIndex(t *testing.T, address, files, name string) {
 	}
 }
 
-// checkSBOM wants what is in the image from Debian, and what is in the programs.
+// checkSBOM checks that an SBOM has Debian packages and the modules of the programs.
 func checkSBOM(t *testing.T, file, address, name string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -174,7 +174,7 @@ func checkSBOM(t *testing.T, file, address, name string) {
 	}
 	for _, dir := range []string{os.TempDir(), "/root/", "/home/"} {
 		if strings.Contains(string(data), `"`+dir) {
-			t.Errorf("%s names %s of this machine", file, dir)
+			t.Errorf("%s contains path %s of this machine", file, dir)
 		}
 	}
 }
@@ -199,8 +199,8 @@ func checkChart(t *testing.T, address, files string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made, err := os.ReadFile(filepath.Join(files, name)); err != nil || string(made) != string(pulled) {
-		t.Errorf("what is pulled is not what was made: %v", err)
+	if built, err := os.ReadFile(filepath.Join(files, name)); err != nil || string(built) != string(pulled) {
+		t.Errorf("the pulled chart differs from the built one: %v", err)
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build envtest
 
-// Package telemetry tries what Cairn's processes tell of themselves, as whoever runs them would see it.
+// Package telemetry tests the traces that Cairn's processes export.
 package telemetry
 
 import (
@@ -32,20 +32,20 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// collected is what a collector of OpenTelemetry was sent.
+// collected has the spans that an OpenTelemetry collector received.
 type collected struct {
 	mu    sync.Mutex
 	spans []span
 	raw   bytes.Buffer
 }
 
-// span and the process that it is from.
+// span is a span with its service name.
 type span struct {
 	*otlp.Span
 	service string
 }
 
-// collect starts a collector. Processes that are started from here on send to it.
+// collect starts a collector, to which processes that start later export.
 func collect(t *testing.T) *collected {
 	t.Helper()
 	c := &collected{}
@@ -58,7 +58,7 @@ func collect(t *testing.T) *collected {
 		if err != nil || r.URL.Path != "/v1/traces" {
 			t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
 		}
-		c.take(&request)
+		c.add(&request)
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	t.Cleanup(server.Close)
@@ -67,7 +67,7 @@ func collect(t *testing.T) *collected {
 	return c
 }
 
-func (c *collected) take(r *collector.ExportTraceServiceRequest) {
+func (c *collected) add(r *collector.ExportTraceServiceRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fmt.Fprintln(&c.raw, r.String())
@@ -86,7 +86,7 @@ func (c *collected) take(r *collector.ExportTraceServiceRequest) {
 	}
 }
 
-// traceOf gives the spans of the trace that has one which matches.
+// traceOf returns the spans of the trace that has a matching span.
 func (c *collected) traceOf(match func(span) bool) []span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func attribute(s span, key string) string {
 	return ""
 }
 
-// paths are the spans of a trace with all that is above each, and the processes that told them.
+// paths returns the spans of a trace, each with its ancestors and its service.
 func paths(trace []span) []string {
 	byID := map[string]span{}
 	for _, s := range trace {
@@ -142,8 +142,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// until waits for something that nothing tells of here.
-func until(t *testing.T, what string, done func(context.Context) (bool, error)) {
+// waitFor polls until a condition holds.
+func waitFor(t *testing.T, what string, done func(context.Context) (bool, error)) {
 	t.Helper()
 	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, done); err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -152,9 +152,9 @@ func until(t *testing.T, what string, done func(context.Context) (bool, error)) 
 
 const code = `resource "terraform_data" "one" { input = "%s" }`
 
-// One push is one trace, from the webhook, which the server gets, to the steps of the engine, which it tells too, by way of
-// the fetch and the decision of the operator. The two never talk.
-func TestAPushIsOneTraceFromTheWebhookToTheStepsOfTheEngine(t *testing.T) {
+// A push is one trace, from the webhook, which the server receives, through the fetch and the decision of the operator, to the steps
+// of the engine, which the server records. The operator and the server do not communicate directly.
+func TestPushIsOneTraceFromWebhookToEngineSteps(t *testing.T) {
 	c := collect(t)
 	hooks := devcluster.FreeAddress(t)
 	cluster := devcluster.StartSplit(t, "--web-listen="+hooks)
@@ -184,7 +184,7 @@ func TestAPushIsOneTraceFromTheWebhookToTheStepsOfTheEngine(t *testing.T) {
 	must(t, cluster.Create(ctx, stack))
 	succeeded := func(name string) {
 		t.Helper()
-		until(t, name, func(ctx context.Context) (bool, error) {
+		waitFor(t, name, func(ctx context.Context) (bool, error) {
 			r := &v1alpha1.Run{}
 			err := cluster.Get(ctx, client.ObjectKey{Namespace: "traced", Name: name}, r)
 			if r.Status.Phase == v1alpha1.PhaseFailed {
@@ -195,7 +195,7 @@ func TestAPushIsOneTraceFromTheWebhookToTheStepsOfTheEngine(t *testing.T) {
 	}
 	succeeded("net-1")
 	commit := push("second")
-	hook(t, "http://"+hooks+"/hooks/traced/infra", commit)
+	webhook(t, "http://"+hooks+"/hooks/traced/infra", commit)
 	succeeded("net-2")
 
 	want := []string{
@@ -215,17 +215,17 @@ func TestAPushIsOneTraceFromTheWebhookToTheStepsOfTheEngine(t *testing.T) {
 		"commit > webhook (cairn-server)",
 	}
 	var got []string
-	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { // what is missing is told below
+	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { // reported below
 		got = paths(c.traceOf(func(s span) bool { return s.Name == "commit" && attribute(s, "cairn.commit") == commit }))
 		return len(got) >= len(want), nil
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	// The first Run was caused by the Stack, so it has a trace of its own, whole too.
+	// The cause of the first Run is the Stack, so it has its own trace, which is complete too.
 	first := paths(c.traceOf(func(s span) bool { return attribute(s, "cairn.run") == "net-1" }))
 	if !slices.Contains(first, "decide > run > attempt > apply (cairn-server)") || strings.Contains(strings.Join(first, "\n"), "?") {
-		t.Errorf("the first Run is told as\n%s", strings.Join(first, "\n"))
+		t.Errorf("the first Run has the trace\n%s", strings.Join(first, "\n"))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,8 +234,8 @@ func TestAPushIsOneTraceFromTheWebhookToTheStepsOfTheEngine(t *testing.T) {
 	}
 }
 
-// hook tells of a push as GitHub does.
-func hook(t *testing.T, url, commit string) {
+// webhook sends the webhook of a push as GitHub does.
+func webhook(t *testing.T, url, commit string) {
 	t.Helper()
 	body := fmt.Appendf(nil, `{"ref":"refs/heads/main","after":%q,"repository":{"clone_url":"https://git.example.com/acme/infra.git"}}`, commit)
 	mac := hmac.New(sha256.New, []byte("canary"))
@@ -252,6 +252,6 @@ func hook(t *testing.T, url, commit string) {
 	must(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusAccepted {
-		t.Fatalf("the webhook is answered %s", answer.Status)
+		t.Fatalf("the response to the webhook is %s", answer.Status)
 	}
 }
