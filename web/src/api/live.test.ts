@@ -20,7 +20,7 @@ class Source extends EventTarget {
   }
 }
 
-test('a change makes its object and the lists of its kind old', () => {
+test('a change invalidates its object and the lists of its type', () => {
   expect(keysOf({ kind: 'Run', namespace: 'shop', name: 'web-1' })).toEqual([
     ['runs', 'shop', 'web-1'],
     ['runs', 'list'],
@@ -29,7 +29,7 @@ test('a change makes its object and the lists of its kind old', () => {
   expect(keysOf({ kind: 'Secret', namespace: 'a', name: 'b' })).toEqual([])
 })
 
-test('what is no change is none', () => {
+test('an invalid event changes nothing', () => {
   expect(readChange('{"kind":"Stack","namespace":"a","name":"b","deleted":true}')).toEqual({
     kind: 'Stack',
     namespace: 'a',
@@ -47,7 +47,7 @@ describe('live', () => {
   let live: Live
   const last = () => sources.at(-1)!
 
-  /** An active query. Counts how often it is fetched. */
+  /** Starts an active query, and counts how often it is fetched. */
   const watched = (queryKey: unknown[], read: () => Promise<unknown> = () => Promise.resolve(1)) => {
     const queryFn = vi.fn(read)
     new QueryObserver(client, { queryKey, queryFn, staleTime: Infinity }).subscribe(() => undefined)
@@ -71,7 +71,7 @@ describe('live', () => {
     vi.useRealTimers()
   })
 
-  test('reads what changed anew, and nothing else', async () => {
+  test('fetches what changed again, and nothing else', async () => {
     const it = watched(['stacks', 'shop', 'web'])
     const part = watched(['stacks', 'shop', 'web', 'events'])
     const list = watched(['stacks', 'list', {}])
@@ -83,7 +83,7 @@ describe('live', () => {
     expect([it, part, list, other, runs].map((q) => q.mock.calls.length)).toEqual([2, 2, 2, 1, 1])
   })
 
-  test('many changes at once make a list read once', async () => {
+  test('many changes at once fetch a list once', async () => {
     const list = watched(['runs', 'list', {}])
     await vi.advanceTimersByTimeAsync(0)
     for (let i = 0; i < 500; i++) last().tell('change', { kind: 'Run', namespace: 'shop', name: `web-${i}` })
@@ -91,7 +91,7 @@ describe('live', () => {
     expect(list).toHaveBeenCalledTimes(2)
   })
 
-  test('what changes while it is read is read once more', async () => {
+  test('a change during a fetch leads to one more fetch', async () => {
     let answer = () => undefined as void
     const list = watched(['runs', 'list', {}], () => new Promise((done) => (answer = () => done(1))))
     await vi.advanceTimersByTimeAsync(0)
@@ -102,7 +102,7 @@ describe('live', () => {
     expect(list).toHaveBeenCalledTimes(2)
     for (let i = 0; i < 5; i++) last().tell('change', { kind: 'Run', namespace: 'a', name: 'b' })
     await vi.advanceTimersByTimeAsync(1000)
-    expect(list).toHaveBeenCalledTimes(2) // not torn away from under a slow answer
+    expect(list).toHaveBeenCalledTimes(2) // the fetch in progress is not aborted
     answer()
     await vi.advanceTimersByTimeAsync(gather)
     expect(list).toHaveBeenCalledTimes(3)
@@ -111,7 +111,7 @@ describe('live', () => {
     expect(list).toHaveBeenCalledTimes(3)
   })
 
-  test('a reset makes all old', async () => {
+  test('a reset invalidates everything', async () => {
     const all = [watched(['me']), watched(['stacks', 'shop', 'web']), watched(['runs', 'list', {}])]
     await vi.advanceTimersByTimeAsync(0)
     last().tell('reset', {})
@@ -119,7 +119,7 @@ describe('live', () => {
     for (const q of all) expect(q).toHaveBeenCalledTimes(2)
   })
 
-  test('says that it is away while the browser connects again by itself, and reads nothing for it', async () => {
+  test('reports the interruption while the browser reconnects, without fetching', async () => {
     const list = watched(['runs', 'list', {}])
     await vi.advanceTimersByTimeAsync(0)
     expect(live.state).toBe('live')
@@ -128,11 +128,11 @@ describe('live', () => {
     last().connected()
     await vi.advanceTimersByTimeAsync(60_000)
     expect(live.state).toBe('live')
-    expect(sources).toHaveLength(1) // the stream itself has what was missed
+    expect(sources).toHaveLength(1) // the stream resends missed events
     expect(list).toHaveBeenCalledTimes(1)
   })
 
-  test('connects again after it was refused, later each time, asks who is there, and reads all that was missed', async () => {
+  test('reconnects after a rejection with a growing delay, checks the session, and fetches everything', async () => {
     const list = watched(['runs', 'list', {}])
     const me = watched(['me'])
     await vi.advanceTimersByTimeAsync(0)
@@ -151,10 +151,10 @@ describe('live', () => {
     expect(list).toHaveBeenCalledTimes(2)
     last().fail(true)
     await vi.advanceTimersByTimeAsync(again[0]!)
-    expect(sources).toHaveLength(again.length + 2) // soon again, as it had worked
+    expect(sources).toHaveLength(again.length + 2) // without delay, since the last connection worked
   })
 
-  test('takes a stream for dead that says nothing any more, connects again and reads all that was missed', async () => {
+  test('reconnects after a timeout without events, and fetches everything', async () => {
     const list = watched(['runs', 'list', {}])
     for (let i = 0; i < 10; i++) {
       await vi.advanceTimersByTimeAsync(20_000)

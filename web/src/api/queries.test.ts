@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listPath } from './queries'
 
-test('a list is asked for with what is set, each value of several once', () => {
+test('the URL of a list has the parameters that are set, without duplicates', () => {
   expect(listPath('stacks', {})).toBe('/api/v1/stacks')
   expect(
     listPath('stacks', { q: 'a b&c', ready: ['True', 'False'], drifted: false, engine: undefined, reason: '' }, 'next'),

@@ -2,23 +2,23 @@ import { describe, expect, test } from 'vitest'
 import { isInside, listSearch, overviewSearch, signinSearch, stackSearch, stacksSearch } from './search'
 
 describe('the search of Stacks', () => {
-  test('keeps what it knows', () => {
+  test('retains known parameters', () => {
     const search = { q: 'eu-west', namespace: ['a', 'b'], ready: ['False'], drifted: true, sort: '-changed' }
     expect(stacksSearch.parse(search)).toEqual(search)
   })
-  test('takes one value for a list, once each, and none for none', () => {
+  test('turns one value into a list without duplicates, and none into none', () => {
     expect(stacksSearch.parse({ namespace: 'a' }).namespace).toEqual(['a'])
     expect(stacksSearch.parse({ namespace: ['a', 'a', ''] }).namespace).toEqual(['a'])
     expect(stacksSearch.parse({ namespace: [] }).namespace).toBeUndefined()
     expect(stacksSearch.parse({ namespace: '' }).namespace).toBeUndefined()
   })
-  test('takes flags as they are typed into an address', () => {
+  test('accepts flags as typed into a URL', () => {
     expect(stacksSearch.parse({ drifted: 'true', suspended: 'false' })).toMatchObject({
       drifted: true,
       suspended: false,
     })
   })
-  test('leaves out what it does not understand', () => {
+  test('drops unknown parameters', () => {
     const search = {
       q: { $ne: 1 },
       namespace: 7,
@@ -31,7 +31,7 @@ describe('the search of Stacks', () => {
   })
 })
 
-test('other searches leave out what they do not understand', () => {
+test('other searches drop unknown parameters', () => {
   expect(listSearch.parse({ phase: 'Failed', sort: '-created' })).toEqual({ phase: ['Failed'], sort: '-created' })
   expect(listSearch.parse({ phase: 1, sort: 'a;b', locked: 'x' })).toEqual({})
   expect(stackSearch.parse({ tab: 'outputs' })).toEqual({ tab: 'outputs' })
@@ -40,8 +40,8 @@ test('other searches leave out what they do not understand', () => {
   expect(overviewSearch.parse({ since: '9999h' })).toEqual({})
 })
 
-describe('where a sign-in leads to', () => {
-  test.each(['/', '/stacks', '/stacks/shop/web?tab=outputs#x', '/runs?q=%2F%2F'])('stays here: %s', (to) => {
+describe('the redirect after a sign-in', () => {
+  test.each(['/', '/stacks', '/stacks/shop/web?tab=outputs#x', '/runs?q=%2F%2F'])('to a path of the web UI: %s', (to) => {
     expect(isInside(to)).toBe(true)
     expect(signinSearch.parse({ to }).to).toBe(to)
   })
@@ -56,7 +56,7 @@ describe('where a sign-in leads to', () => {
     '/\tx',
     '/a\nb',
     '/x\\y',
-  ])('leads elsewhere: %s', (to) => {
+  ])('not to another place: %s', (to) => {
     expect(isInside(to)).toBe(false)
     expect(signinSearch.parse({ to }).to).toBeUndefined()
   })

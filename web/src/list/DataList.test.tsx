@@ -12,7 +12,7 @@ const page = (from: number, to: number, total: number, next?: string) => ({
   ...(next && { next }),
 })
 
-test('of 10,000 rows only those in sight are there, and more come with scrolling', async () => {
+test('of 10,000 rows only the visible ones are rendered, and more are fetched while scrolling', async () => {
   const { asked } = showApp('/stacks', {
     '/api/v1/stacks?limit=100': { body: page(0, 100, 10_000, 'two') },
     '/api/v1/stacks?limit=500&after=two': { body: page(100, 600, 10_000, 'three') },
@@ -32,7 +32,7 @@ test('of 10,000 rows only those in sight are there, and more come with scrolling
   ])
 })
 
-test('j, k and the arrows go from row to row, Enter opens', async () => {
+test('j, k and the arrows move between rows, Enter opens one', async () => {
   const { router } = showApp('/stacks', { '/api/v1/stacks?limit=100': { body: page(0, 3, 3) } })
   await screen.findByText('s0')
   const user = userEvent.setup()
@@ -51,7 +51,7 @@ test('j, k and the arrows go from row to row, Enter opens', async () => {
   await waitFor(() => expect(router.state.location.pathname).toBe('/stacks/shop/s1'))
 })
 
-test('what is typed, chosen and sorted by is in the address, and asked for', async () => {
+test('search, filters and sort order are in the URL and the request', async () => {
   const { router, asked } = showApp('/stacks?ready=False', { '/api/v1/stacks': { body: page(0, 2, 2) } })
   const user = userEvent.setup()
   await screen.findByText('s0')
@@ -71,20 +71,20 @@ test('what is typed, chosen and sorted by is in the address, and asked for', asy
   expect(screen.getByRole('searchbox')).toHaveValue('')
 })
 
-test('what the API says is text', async () => {
+test('values of the API are shown as text', async () => {
   const message = '<img src=x onerror=alert(1)>\u202Eevil'
   const { container } = showApp('/stacks', { '/api/v1/stacks': { body: { items: [aStack({ message })], total: 1 } } })
   expect(await screen.findByText('<img src=x onerror=alert(1)>\\u202eevil')).toBeInTheDocument()
   expect(container.querySelector('img')).toBeNull()
 })
 
-test('a list that is refused says why', async () => {
+test('a list that is denied shows the reason', async () => {
   showApp('/stacks', { '/api/v1/stacks': problem(403, 'jane may not list stacks: a role has to allow it') })
   expect(await screen.findByText('jane may not list stacks: a role has to allow it')).toBeInTheDocument()
   expect(screen.getByRole('button', { name: 'Try again' })).toBeInTheDocument()
 })
 
-test('a head sorts up, then down', () => {
+test('a column header sorts in ascending, then in descending order', () => {
   expect([flip(undefined, 'name'), flip('name', 'name'), flip('-name', 'name'), flip('name', 'changed')]).toEqual([
     'name',
     '-name',
@@ -93,7 +93,7 @@ test('a head sorts up, then down', () => {
   ])
 })
 
-test('the search tells what was typed a moment later, and follows the address', () => {
+test('the search field reports its value after a delay, and follows the URL', () => {
   vi.useFakeTimers()
   try {
     const told = vi.fn()

@@ -20,8 +20,8 @@ const may = (...actions: string[]) => ({ body: { actions: Object.fromEntries(act
 const stack = (of = {}, object = {}) => ({ body: { row: aStack(of), object: { metadata, spec, ...object } } })
 const runs = (...items: object[]) => ({ body: { items, total: items.length } })
 
-describe('who is not signed in', () => {
-  test('is sent to sign in, and comes back', async () => {
+describe('a user without a session', () => {
+  test('is redirected to the sign-in and back', async () => {
     let known = false
     const token = 'header.payload.signature'
     const { router, asked } = showApp('/stacks?q=eu', {
@@ -51,7 +51,7 @@ describe('who is not signed in', () => {
     ).not.toContain(token)
   })
 
-  test('is told why it did not work', async () => {
+  test('sees why the sign-in failed', async () => {
     showApp('/signin?error=The+link+was+used+already', {
       '/api/v1/signin': { body: { methods: [{ type: 'Token' }] } },
       'POST /api/v1/session': problem(401, 'Kubernetes does not know this token'),
@@ -63,7 +63,7 @@ describe('who is not signed in', () => {
     expect(await screen.findByText('Kubernetes does not know this token')).toBeInTheDocument()
   })
 
-  test('is led nowhere else', async () => {
+  test('is not redirected to another site', async () => {
     showApp('/signin?to=https%3A%2F%2Fevil.example', {
       '/api/v1/signin': {
         body: {
@@ -81,7 +81,7 @@ describe('who is not signed in', () => {
     expect(screen.queryByRole('link', { name: 'Sign in with Bad' })).toBeNull()
   })
 
-  test('any more is sent to sign in from wherever they are', async () => {
+  test('is redirected to the sign-in from any page when the session expires', async () => {
     let known = true
     const { router, context } = showApp('/stacks', {
       '/api/v1/stacks': () => (known ? { body: { items: [aStack()], total: 1 } } : problem(401, 'sign in')),
@@ -94,21 +94,21 @@ describe('who is not signed in', () => {
   })
 })
 
-describe('who signs out', () => {
+describe('a user who signs out', () => {
   const signOut = async () => {
     const user = userEvent.setup()
     await user.click(await screen.findByRole('button', { name: 'You are jane' }))
     await user.click(await screen.findByRole('menuitem', { name: 'Sign out' }))
   }
 
-  test('leaves nothing behind', async () => {
+  test('leaves no cached data', async () => {
     const { router, context } = showApp('/stacks', { 'DELETE /api/v1/session': { status: 204 } })
     await signOut()
     await waitFor(() => expect(router.state.location.pathname).toBe('/signin'))
     await waitFor(() => expect(context.client.getQueryData(['me'])).toBeUndefined())
   })
 
-  test('is told when they are signed in still', async () => {
+  test('sees a message if the session could not be ended', async () => {
     const { router } = showApp('/stacks', { 'DELETE /api/v1/session': problem(503, 'ask again') })
     await signOut()
     expect(await screen.findByText('You are still signed in')).toBeInTheDocument()
@@ -118,7 +118,7 @@ describe('who signs out', () => {
 })
 
 describe('a Stack', () => {
-  test('has the buttons that one may use and that make sense', async () => {
+  test('has buttons for the permitted actions of its status', async () => {
     showApp('/stacks/shop/web', {
       [at]: stack(),
       [`${at}/access`]: may('plan', 'destroy', 'retry', 'resume'),
@@ -130,7 +130,7 @@ describe('a Stack', () => {
       expect(screen.queryByRole('button', { name })).toBeNull()
   })
 
-  test('is destroyed only by who types its name', async () => {
+  test('is destroyed only after its name is typed', async () => {
     const { asked } = showApp('/stacks/shop/web', {
       [at]: stack(),
       [`${at}/access`]: may('destroy'),
@@ -151,7 +151,7 @@ describe('a Stack', () => {
     await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
   })
 
-  test('says why something was refused, and asks on', async () => {
+  test('shows why an action failed, and keeps the dialog open', async () => {
     showApp('/stacks/shop/web', {
       [at]: stack(),
       [`${at}/access`]: may('plan'),
@@ -163,7 +163,7 @@ describe('a Stack', () => {
     expect(await within(await screen.findByRole('dialog')).findByText('a policy refuses it')).toBeInTheDocument()
   })
 
-  test('whose plan waits leads to it', async () => {
+  test('whose plan waits links to it', async () => {
     showApp('/stacks/shop/web', {
       [at]: stack({ ready: 'False', reason: 'AwaitingApproval' }),
       '/api/v1/runs': runs(aRun({ name: 'web-2', phase: 'AwaitingApproval' })),
@@ -174,7 +174,7 @@ describe('a Stack', () => {
     )
   })
 
-  test('shows nothing of the one that was looked at before it, however slow the answer is', async () => {
+  test('shows no data of the Stack before, however slow the response is', async () => {
     const { router } = showApp('/stacks/shop/web', {
       [at]: stack(),
       '/api/v1/runs?namespace=shop&stack=web&limit=50': runs(aRun({ name: 'web-2', phase: 'AwaitingApproval' })),
@@ -187,10 +187,10 @@ describe('a Stack', () => {
     await screen.findByRole('heading', { name: 'net' })
     await screen.findByText('Applies')
     expect(screen.queryByText(/web-2/)).toBeNull()
-    expect(screen.getByRole('main')).toBe(frame) // which is not rendered again
+    expect(screen.getByRole('main')).toBe(frame) // it is not rendered again
   })
 
-  test('is what a question was asked about: none stays open over another one', async () => {
+  test('closes a dialog of the Stack before', async () => {
     const net = at.replace('web', 'net')
     const { router, asked } = showApp('/stacks/shop/web', {
       [at]: stack(),
@@ -210,7 +210,7 @@ describe('a Stack', () => {
     expect(asked.filter((a) => a.method === 'POST')).toEqual([])
   })
 
-  test('shows outputs as text, and of sensitive ones the name', async () => {
+  test('shows outputs as text, and of sensitive ones only the name', async () => {
     showApp('/stacks/shop/web?tab=outputs', {
       [at]: stack({}, { status: { outputs: { url: '<b>x</b>', ports: [80, 443] } } }),
       '/api/v1/namespaces/shop/states/web': {
@@ -223,7 +223,7 @@ describe('a Stack', () => {
     expect(password).not.toHaveTextContent('f2')
   })
 
-  test('reads its state once for each time that somebody asks', async () => {
+  test('reads its state once for each request of the user', async () => {
     const of = '/api/v1/namespaces/shop/states/web'
     const { asked, context } = showApp('/stacks/shop/web?tab=resources', {
       [at]: stack(),
@@ -233,17 +233,17 @@ describe('a Stack', () => {
     })
     await userEvent.setup().click(await screen.findByRole('button', { name: 'Read the state' }))
     await screen.findByRole('list', { name: 'Resources' })
-    // It was locked, and unlocked.
+    // Two changes of its lock.
     for (let i = 0; i < 2; i++) await context.client.invalidateQueries({ queryKey: ['states', 'shop', 'web'] })
     expect(asked.filter((a) => a.path === `${of}/versions/3`)).toHaveLength(1)
   })
 
-  test('that is not there says so', async () => {
+  test('that is not found is reported', async () => {
     showApp('/stacks/shop/web', { [at]: problem(404, 'there is no web in stacks of namespace shop') })
     expect(await screen.findByText('there is no web in stacks of namespace shop')).toBeInTheDocument()
   })
 
-  test('with an impossible name is not asked for', async () => {
+  test('with an invalid name is not requested', async () => {
     const { asked } = showApp('/stacks/shop/%2e%2e%2fme', {})
     expect(await screen.findByText(/is not a valid name/)).toBeInTheDocument()
     expect(asked.filter((a) => a.path.startsWith('/api/v1/namespaces/'))).toEqual([])
@@ -269,7 +269,7 @@ describe('a Run', () => {
   })
   const waits = run('AwaitingApproval')
 
-  test('that waits no more says so to who approves it', async () => {
+  test('that no longer waits reports that to the user who approves it', async () => {
     let now = waits
     const { asked } = showApp('/runs/shop/web-7', { [of]: () => now, [`${of}/access`]: may('approve') })
     const user = userEvent.setup()
@@ -283,7 +283,7 @@ describe('a Run', () => {
     await waitFor(() => expect(screen.queryByRole('group', { name: 'What can be done' })).toBeNull())
   })
 
-  test('that waits no more takes nothing away that is being typed', async () => {
+  test('that no longer waits keeps the text that is being typed', async () => {
     let now = waits
     const { context } = showApp('/runs/shop/web-7', { [of]: () => now, [`${of}/access`]: may('approve', 'reject') })
     const user = userEvent.setup()
@@ -295,25 +295,25 @@ describe('a Run', () => {
     expect(within(screen.getByRole('dialog')).getByRole('textbox')).toHaveValue('not on a Friday')
   })
 
-  test('says why something was refused also to who has closed the question meanwhile', async () => {
-    let refuse = () => undefined as void
+  test('shows why an action failed also after its dialog is closed', async () => {
+    let reject = () => undefined as void
     showApp('/runs/shop/web-7', {
       [of]: waits,
       [`${of}/access`]: may('approve'),
-      [`POST ${of}/approve`]: () => new Promise((done) => (refuse = () => done(problem(503, 'ask again')))),
+      [`POST ${of}/approve`]: () => new Promise((done) => (reject = () => done(problem(503, 'ask again')))),
     })
     const user = userEvent.setup()
     await user.click(await screen.findByRole('button', { name: 'Approve…' }))
     await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Approve and apply' }))
     await user.keyboard('{Escape}')
     await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
-    refuse()
+    reject()
     expect(await within(await screen.findByRole('dialog')).findByText('ask again')).toBeInTheDocument()
   })
 })
 
 describe('the overview', () => {
-  test('says what waits for somebody', async () => {
+  test('shows what waits for a user', async () => {
     showApp('/', {
       '/api/v1/runs?phase=AwaitingApproval&sort=created&limit=5': runs(
         aRun({ name: 'web-9', phase: 'AwaitingApproval' }),
@@ -331,7 +331,7 @@ describe('the overview', () => {
     expect(await screen.findByText('3 succeeded')).toBeInTheDocument()
   })
 
-  test('says that nothing does', async () => {
+  test('shows that nothing waits', async () => {
     showApp('/', {})
     expect(await screen.findByText(/Nothing: no plan waits/)).toBeInTheDocument()
   })

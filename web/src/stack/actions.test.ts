@@ -4,31 +4,31 @@ import { currentRun, lastTried, stackActions, waitingRun } from './actions'
 
 const all = { plan: true, apply: true, retry: true, suspend: true, resume: true, destroy: true }
 
-describe('what can be done to a Stack', () => {
-  test('that is fine', () => {
+describe('actions of a Stack', () => {
+  test('that is Ready', () => {
     expect(stackActions(aStack(), 'Destroy', [aRun()], all)).toEqual(['plan', 'apply', 'suspend', 'destroy'])
   })
-  test('is only what one may', () => {
+  test('exclude those that RBAC denies', () => {
     expect(stackActions(aStack(), 'Destroy', [], { plan: true, apply: false })).toEqual(['plan'])
     expect(stackActions(aStack(), 'Destroy', [], {})).toEqual([])
   })
-  test('that is suspended: nothing but to resume it', () => {
+  test('that is suspended are only resume', () => {
     expect(stackActions(aStack({ suspended: true }), 'Destroy', [aRun({ phase: 'Failed' })], all)).toEqual(['resume'])
   })
-  test('that is protected, or has nothing, is not to destroy it', () => {
+  test('that is protected, or has no resources, exclude destroy', () => {
     expect(stackActions(aStack(), 'Protect', [], all)).not.toContain('destroy')
     expect(stackActions(aStack({ resources: 0 }), 'Destroy', [], all)).not.toContain('destroy')
   })
-  test('that never applies is not to apply', () => {
+  test('with apply Never exclude apply', () => {
     expect(stackActions(aStack({ apply: 'Never' }), 'Destroy', [], all)).not.toContain('apply')
   })
-  test('that is being deleted is to try its destroy again, with the right to destroy', () => {
+  test('that is being deleted are a retry of its destroy, which needs the permission to destroy', () => {
     const stack = aStack({ deleted: true })
     const runs = [aRun({ operation: 'Destroy', phase: 'Failed' })]
     expect(stackActions(stack, 'Destroy', runs, all)).toEqual(['retry'])
     expect(stackActions(stack, 'Destroy', runs, { ...all, destroy: false })).toEqual([])
   })
-  test('whose last Run failed or was canceled is to try it again, with the right to what it did', () => {
+  test('whose last Run failed or was canceled include a retry, which needs the permission of its operation', () => {
     for (const phase of ['Failed', 'Canceled'])
       expect(stackActions(aStack(), 'Destroy', [aRun({ phase })], all)).toContain('retry')
     for (const phase of ['Succeeded', 'Applying', 'Superseded'])
@@ -41,17 +41,17 @@ describe('what can be done to a Stack', () => {
   })
 })
 
-test('the last try is none that only looked', () => {
+test('the last Run to retry is not a read-only Run, unless the Stack only plans', () => {
   const tried = aRun({ name: 'web-1', phase: 'Failed' })
   const drift = aRun({ name: 'web-2', operation: 'Plan', cause: { type: 'Drift' } })
-  const look = aRun({ name: 'web-3', operation: 'Plan', cause: { type: 'Manual' } })
+  const manualPlan = aRun({ name: 'web-3', operation: 'Plan', cause: { type: 'Manual' } })
   const unwanted = aRun({ name: 'web-4', operation: 'Destroy', phase: 'Superseded' })
-  expect(lastTried({ apply: 'Manual' }, [unwanted, look, drift, tried])).toBe(tried)
-  expect(lastTried({ apply: 'Never' }, [look, tried])).toBe(look)
+  expect(lastTried({ apply: 'Manual' }, [unwanted, manualPlan, drift, tried])).toBe(tried)
+  expect(lastTried({ apply: 'Never' }, [manualPlan, tried])).toBe(manualPlan)
   expect(lastTried({ apply: 'Manual' }, [drift])).toBeUndefined()
 })
 
-test('a plan that waits, and a Run under way', () => {
+test('a plan that waits, and a Run in progress', () => {
   const waits = aRun({ phase: 'AwaitingApproval' })
   const over = aRun({ phase: 'Failed' })
   expect(waitingRun([over, waits])).toBe(waits)

@@ -3,7 +3,7 @@ import { aStack } from '../test/rows'
 import { asYAML } from './spec'
 import { dependencies } from './depends'
 
-test('dependencies go both ways, also to what is missing', () => {
+test('dependencies have both directions, also to missing Stacks', () => {
   const net = aStack({ name: 'net' })
   const web = aStack({ name: 'web', uses: ['net', 'gone'] })
   const mail = aStack({ name: 'mail', uses: ['web'] })
@@ -16,7 +16,7 @@ test('dependencies go both ways, also to what is missing', () => {
   })
 })
 
-test('a spec is shown without what is noted in it', () => {
+test('a spec is shown without comments', () => {
   const metadata = {
     name: 'web',
     namespace: 'shop',

@@ -3,7 +3,7 @@ import { bytes, shortRevision } from '../pages/words'
 import { ago, duration } from './time'
 import { inWords, phaseTone, readyTone, troubles } from './tone'
 
-test('how long ago', () => {
+test('ages', () => {
   const now = new Date('2026-01-10T00:00:00Z')
   const before = (s: number) => ago(new Date(now.getTime() - s * 1000), now)
   expect([0, 4, 5, 90, 119, 120, 7199, 7200, 172_800].map(before)).toEqual([
@@ -20,12 +20,12 @@ test('how long ago', () => {
   expect(before(-300)).toBe('in 5m')
 })
 
-test('how long', () => {
+test('durations', () => {
   const of = [0, 850, 12_000, 200_000, 7_500_000, 273_600_000, -1, NaN].map(duration)
   expect(of).toEqual(['0ms', '850ms', '12s', '3m 20s', '2h 5m', '3d 4h', '0s', '0s'])
 })
 
-test('how much', () => {
+test('sizes', () => {
   expect([0, 1023, 1153, 50 << 20].map(bytes)).toEqual(['0 B', '1023 B', '1.1 KiB', '50 MiB'])
 })
 
@@ -36,7 +36,7 @@ test('revisions', () => {
   expect(shortRevision()).toBe('')
 })
 
-test('words of the API in words', () => {
+test('enum values as text', () => {
   expect(['AwaitingApproval', 'Applied', 'DependencyNotReady', 'PodPending', ''].map(inWords)).toEqual([
     'Awaiting approval',
     'Applied',
@@ -46,7 +46,7 @@ test('words of the API in words', () => {
   ])
 })
 
-test('what is green, and what is not', () => {
+test('colors of conditions', () => {
   expect(readyTone({ ready: 'True', reason: 'Applied' })).toBe('good')
   expect(readyTone({ ready: 'True', reason: 'Drifted' })).toBe('warn')
   expect(readyTone({ ready: 'False', reason: 'AwaitingApproval', stalled: true })).toBe('warn')

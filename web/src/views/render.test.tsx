@@ -17,7 +17,7 @@ import type { Possible } from './run/actions'
 import { Findings } from './run/Findings'
 
 beforeEach(() => {
-  // Without a layout nothing would be in sight.
+  // Without a layout no row is visible.
   vi.spyOn(HTMLElement.prototype, 'offsetHeight', 'get').mockImplementation(function (this: HTMLElement) {
     return this.getAttribute('role') === 'region' ? 600 : 30
   })
@@ -31,9 +31,9 @@ function Plan({ view }: { view: View }) {
   return <PlanView view={view} filter={filter} onFilter={setFilter} />
 }
 
-describe('what policies say', () => {
+describe('policy results', () => {
   const plan = { digest: 'sha256:1', changes: true, add: 1, change: 0, destroy: 0, replace: 0, import: 0, forget: 0 }
-  it('has a verdict between deny and warn', () => {
+  it('include RequireApproval between deny and warn', () => {
     const policy = {
       checked: 2,
       denied: 0,
@@ -50,7 +50,7 @@ describe('what policies say', () => {
 })
 
 describe('a plan', () => {
-  it('shows what forces a replacement, folded and unfolded', async () => {
+  it('shows what forces a replacement, collapsed and expanded', async () => {
     render(<Plan view={recorded('replace')} />)
     const row = screen.getByRole('button', { name: /terraform_data\.first/ })
     expect(row).toHaveTextContent('forced by triggers_replace[1]')
@@ -60,20 +60,20 @@ describe('a plan', () => {
     expect(screen.getByText('forces replacement')).toBeInTheDocument()
     expect(screen.getByText('because it cannot be changed in place')).toBeInTheDocument()
   })
-  it('hides what is sensitive', async () => {
+  it('hides sensitive values', async () => {
     const { container } = render(<Plan view={recorded('sensitive')} />)
     await userEvent.click(screen.getByRole('button', { name: 'Unfold all' }))
     expect(screen.getAllByText('(sensitive)').length).toBeGreaterThan(0)
     expect(container.textContent).not.toContain('(sensitive value)')
   })
-  it('shows what somebody hostile wrote as text that is seen', async () => {
+  it('shows control characters as escapes', async () => {
     const address = 'a.b["<script>alert(1)</script>\u202e"]'
     const view: View = { changes: [...(recorded('hostile').changes ?? []), { address, action: 'create' }] }
     const { container } = render(<Plan view={view} />)
     await userEvent.click(screen.getByRole('button', { name: 'Unfold all' }))
     expect(screen.getByText('a.b["<script>alert(1)</script>\\u202e"]')).toBeInTheDocument()
     expect(container.querySelector('script')).toBeNull()
-    // eslint-disable-next-line no-control-regex -- escapes are what it looks for
+    // eslint-disable-next-line no-control-regex -- escapes are tested
     expect(container.textContent).not.toMatch(/[\x00-\x1f\u200b\u202a-\u202e\u2066-\u2069]/)
   })
   it('is filtered by action and address', async () => {
@@ -85,7 +85,7 @@ describe('a plan', () => {
     await userEvent.click(await screen.findByRole('button', { name: 'Show all' }))
     expect(screen.getByText('terraform_data.changes')).toBeInTheDocument()
   })
-  it('of 10,000 changes draws those that are in sight', () => {
+  it('of 10,000 changes renders the visible ones', () => {
     const changes = Array.from({ length: 10_000 }, (_, i) => ({ address: `a.b[${i}]`, action: 'create' as const }))
     render(<Plan view={{ changes }} />)
     expect(screen.getByText('10,000 in all')).toBeInTheDocument()
@@ -133,8 +133,8 @@ const approve = async () => {
   return dialog
 }
 
-describe('what can be done with a Run', () => {
-  it('is to approve exactly the plan that was shown, after its counts were repeated', async () => {
+describe('actions of a Run', () => {
+  it('approve the plan that is shown, after a confirmation with its counts', async () => {
     const told = serve(detail(digest))
     bar(detail(digest), digest, [{ action: 'approve' }])
     await userEvent.click(screen.getByRole('button', { name: 'Approve…' }))
@@ -148,17 +148,17 @@ describe('what can be done with a Run', () => {
       expect(told).toEqual([{ path: '/api/v1/namespaces/shop/runs/net-7/approve', body: { planDigest: digest } }]),
     )
   })
-  it('is not to approve when the Run has got another plan', async () => {
+  it('do not approve after the Run has another plan', async () => {
     const told = serve(detail(other))
     bar(detail(digest), digest, [{ action: 'approve' }])
     expect(await approve()).toHaveTextContent('The Run has another plan now. Read it before you approve it.')
     expect(told).toEqual([])
   })
-  it('is not to approve another plan than what is shown', () => {
+  it('do not approve another plan than the one that is shown', () => {
     bar(detail(other), digest, [{ action: 'approve' }])
     expect(screen.getByRole('button', { name: 'Approve…' })).toBeDisabled()
   })
-  it('says what the server said when it refuses', async () => {
+  it('show the message of the server when it rejects them', async () => {
     serve(detail(digest), 'this Run is Superseded and does not wait for an approval')
     bar(detail(digest), digest, [{ action: 'approve' }])
     const dialog = await approve()
@@ -166,7 +166,7 @@ describe('what can be done with a Run', () => {
       'this Run is Superseded and does not wait for an approval',
     )
   })
-  it('is to reject with a reason', async () => {
+  it('reject with a reason', async () => {
     const told = serve(detail(digest))
     bar(detail(digest), digest, [{ action: 'reject' }])
     await userEvent.click(screen.getByRole('button', { name: 'Reject' }))
@@ -182,7 +182,7 @@ describe('what can be done with a Run', () => {
       ]),
     )
   })
-  it('is to reject the plan that was shown, and no other one', async () => {
+  it('reject the plan that is shown, and no other', async () => {
     const told = serve(detail(other))
     const { container } = bar(detail(other), digest, [{ action: 'reject' }])
     expect(container).not.toHaveTextContent('3 to add')
@@ -190,7 +190,7 @@ describe('what can be done with a Run', () => {
     await userEvent.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Reject' }))
     await waitFor(() => expect(told.map((t) => t.body)).toEqual([{ planDigest: digest }]))
   })
-  it('is nothing where nothing makes sense', () => {
+  it('render nothing without an action', () => {
     const { container } = bar(detail(digest), digest, [])
     expect(container).toBeEmptyDOMElement()
   })
@@ -219,7 +219,7 @@ function Log({ text, picked }: { text: string; picked?: (r: Range) => void }) {
 }
 
 describe('a log', () => {
-  it('shows what somebody hostile printed as text', async () => {
+  it('shows markup and control characters as text', async () => {
     const { container } = render(
       <Log text={'<script>alert(1)</script>\n\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x07link\n\u202ebidi\n'} />,
     )
@@ -229,12 +229,12 @@ describe('a log', () => {
     expect(container.querySelector('script')).toBeNull()
     expect([...container.querySelectorAll('a')].filter((a) => a.href.includes('evil'))).toEqual([])
   })
-  it('cuts a long line, and shows more of it', async () => {
+  it('truncates a long line, and shows more of it', async () => {
     render(<Log text={'x'.repeat(10_000_000) + '\n'} />)
     await userEvent.click(await screen.findByRole('button', { name: '9,998,000 more characters: show more' }))
     expect(screen.getByText(/^x{20000}$/)).toBeInTheDocument()
   })
-  it('is searched, and linked to', async () => {
+  it('has a search and links to lines', async () => {
     const picked = vi.fn()
     render(<Log text={'one\nerror 1\nthree\nERROR 2\n'} picked={picked} />)
     await userEvent.type(screen.getByRole('searchbox', { name: 'Search in the log' }), 'error')
@@ -245,7 +245,7 @@ describe('a log', () => {
     await userEvent.click(await screen.findByRole('link', { name: 'Link to line 3' }))
     expect(picked).toHaveBeenCalledWith({ from: 3, to: 3 })
   })
-  it('of many lines draws those that are in sight', async () => {
+  it('of many lines renders the visible ones', async () => {
     render(<Log text={Array.from({ length: 50_000 }, (_, i) => `line ${i}\n`).join('')} />)
     expect(await screen.findByText(/50,000 lines/)).toBeInTheDocument()
     expect(screen.getAllByRole('link', { name: /Link to line/ }).length).toBeLessThan(100)

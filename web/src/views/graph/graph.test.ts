@@ -18,7 +18,7 @@ const ids = (g: typeof graph) => g.nodes.map((n) => n.id)
 const all = { depth: 2, alone: true }
 
 describe('the graph of Stacks', () => {
-  it('goes from what is used to what uses it, within a namespace', () => {
+  it('has edges from dependencies to dependents within a namespace', () => {
     expect(graph.edges).toEqual([
       { from: 'a/vpc', to: 'a/cluster' },
       { from: 'a/cluster', to: 'a/app' },
@@ -26,19 +26,19 @@ describe('the graph of Stacks', () => {
     ])
     expect(graph.nodes[0]?.usedBy).toEqual(['a/cluster', 'a/dns'])
   })
-  it('is looked at in parts', () => {
+  it('is split into components', () => {
     expect(ids(part(graph, { ...all, alone: false }))).toEqual(['a/vpc', 'a/cluster', 'a/app', 'a/dns'])
     expect(ids(part(graph, { ...all, namespace: 'b' }))).toEqual(['b/vpc'])
     const found = part(graph, { ...all, q: 'A/ vpc' })
     expect([ids(found), found.edges]).toEqual([['a/vpc'], []])
   })
-  it('around one has what it waits for and what waits for it', () => {
+  it('around one Stack has its dependencies and dependents', () => {
     expect([...(near(graph, 'a/cluster', 1) ?? [])].sort()).toEqual(['a/app', 'a/cluster', 'a/vpc'])
     expect([...(near(graph, 'a/app', 1) ?? [])].sort()).toEqual(['a/app', 'a/cluster'])
     expect(ids(part(graph, { ...all, focus: 'a/app', depth: 9 }))).toEqual(['a/vpc', 'a/cluster', 'a/app'])
     expect(near(graph, 'none/there', 1)).toBeUndefined()
   })
-  it('with a circle has an end', () => {
+  it('with a cycle is finite', () => {
     const round = graphOfStacks([stack('a/x', 'y'), stack('a/y', 'x')])
     expect([...(near(round, 'a/x', 9) ?? [])].sort()).toEqual(['a/x', 'a/y'])
   })

@@ -6,7 +6,7 @@ import { LogStore } from './store'
 const lines = (store: LogStore) => Array.from({ length: store.kept }, (_, i) => store.line(store.first + i))
 
 describe('the lines of a log', () => {
-  it('come in pieces that end anywhere', () => {
+  it('are assembled from chunks of any size', () => {
     const store = new LogStore()
     for (const piece of ['a', 'b\nc', '\r', '\n\n', 'd']) store.add(piece)
     expect(lines(store)).toEqual(['ab', 'c', '', 'd'])
@@ -15,7 +15,7 @@ describe('the lines of a log', () => {
     expect(lines(store)).toEqual(['ab', 'c', '', 'de', 'f'])
     expect(store.total).toBe(5)
   })
-  it('are in sections where steps begin', () => {
+  it('are in sections that start with a step', () => {
     const store = new LogStore()
     store.add('── init ──\nx\n── pl')
     store.add('an ──\n── <script> ──\n')
@@ -24,7 +24,7 @@ describe('the lines of a log', () => {
       { line: 3, step: 'plan' },
     ])
   })
-  it('are bounded: the oldest go, and the numbers stay', () => {
+  it('are bounded: the oldest are dropped, and the line numbers remain', () => {
     const store = new LogStore({ lines: 100, characters: 1e9 })
     for (let i = 1; i <= 1_000; i++) store.add(i % 50 === 0 ? '── plan ──\n' : `line ${i}\n`)
     expect(store.kept).toBeLessThanOrEqual(100)
@@ -33,13 +33,13 @@ describe('the lines of a log', () => {
     expect(store.line(1)).toBeUndefined()
     expect(store.sections.every((s) => s.line >= store.first && store.line(s.line) === '── plan ──')).toBe(true)
   })
-  it('are bounded where they are long', () => {
+  it('are truncated where they are long', () => {
     const store = new LogStore({ lines: 1e6, characters: 10_000 })
     for (let i = 0; i < 100; i++) store.add('x'.repeat(999) + '\n')
     expect(store.kept).toBeLessThanOrEqual(10)
     expect(store.total).toBe(100)
   })
-  it('do not grow with a line that has no end', () => {
+  it('do not grow with a line without an end', () => {
     const store = new LogStore({ lines: 10, characters: 10_000 })
     for (let i = 0; i < 1_000; i++) store.add('x'.repeat(1_000))
     store.add('\nnext\n')
@@ -57,13 +57,13 @@ describe('the search in a log', () => {
     while (s.look(store, ended));
     return s
   }
-  it('finds lines in any case, also through colors', () => {
+  it('ignores case and colors', () => {
     const s = search('error', 'ok\nERROR 1\nan er\x1b[31mror\n')
     expect(s.matches).toEqual([2, 3])
     expect(s.from(3)).toBe(1)
     expect(s.from(4)).toBe(0)
   })
-  it('goes on with what is new, and waits for the end of a line', () => {
+  it('continues with new lines, once they are complete', () => {
     const store = new LogStore()
     const s = new LogSearch('b')
     store.add('a\nb')
@@ -73,13 +73,13 @@ describe('the search in a log', () => {
     s.look(store, true)
     expect(s.matches).toEqual([2, 3])
   })
-  it('looks at some lines at a time', () => {
+  it('processes lines in batches', () => {
     const store = new LogStore()
     store.add('x\n'.repeat(50_000))
     const s = new LogSearch('y')
     expect([s.look(store, true), s.look(store, true), s.look(store, true)]).toEqual([true, true, false])
   })
-  it('takes a line apart where it is', () => {
+  it('splits a line at its matches', () => {
     expect(highlight('An Error: error', 'error')).toEqual([
       { text: 'An ', hit: false },
       { text: 'Error', hit: true },
@@ -98,7 +98,7 @@ describe('links to lines', () => {
     expect(formatRange({ from: 3, to: 20 })).toBe('L3-L20')
     expect(formatRange({ from: 3, to: 3 })).toBe('L3')
   })
-  it('grow with shift', () => {
+  it('extend the range with shift', () => {
     expect(extended(undefined, 5, true)).toEqual({ from: 5, to: 5 })
     expect(extended({ from: 5, to: 5 }, 9, true)).toEqual({ from: 5, to: 9 })
     expect(extended({ from: 5, to: 5 }, 2, true)).toEqual({ from: 2, to: 5 })

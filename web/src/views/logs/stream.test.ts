@@ -53,33 +53,33 @@ function follow(answers: (Response | Error)[]) {
 }
 
 describe('the stream of a log', () => {
-  it('is read to its end, however it is cut', async () => {
+  it('is read to its end, in chunks of any size', async () => {
     const all = log(4, '── i') + log(10, 'nit\n') + end
     const got = await follow([answer([...all])])
     expect(got.text).toBe('── init\n')
     expect(got.asked).toEqual(['/log?follow=true&offset=0'])
     expect(got.states.map((s) => s.kind)).toEqual(['connecting', 'live', 'ended'])
   })
-  it('continues where it was when the server restarts', async () => {
+  it('continues at the same offset after a restart of the server', async () => {
     const got = await follow([
       answer([log(3, 'one'), new Error('cut off')]),
       new Error('refused'),
       problem(503, 'The server has just begun; ask again'),
-      answer([log(6, 'two')]), // and ends without the end
+      answer([log(6, 'two')]), // without an end event
       answer([log(11, 'three'), end]),
     ])
     expect(got.text).toBe('onetwothree')
     expect(got.asked.map((a) => a.split('offset=')[1])).toEqual(['0', '3', '3', '3', '6'])
     expect(got.states).toContainEqual({ kind: 'waiting', detail: 'The server has just begun; ask again' })
     expect(got.states.at(-1)).toEqual({ kind: 'ended' })
-    // Longer and longer, and from the beginning once there was text.
+    // The delay grows, and is reset by data.
     expect(got.waits).toEqual([250, 500, 1_000, 250])
   })
-  it('leaves out half of an event that was cut off', async () => {
+  it('ignores an event that was cut off', async () => {
     const got = await follow([answer([log(3, 'one') + log(6, 'two').slice(0, -5)]), answer([log(6, 'two'), end])])
     expect(got.text).toBe('onetwo')
   })
-  it('is asked for again when nothing is heard of it any more', async () => {
+  it('is requested again after a timeout without data', async () => {
     vi.useFakeTimers()
     const lives = ':\n\n'
     let tell: (text: string) => void = () => undefined

@@ -17,7 +17,7 @@ const change = (name: string, address: string) => {
 }
 
 describe('the rows of a plan', () => {
-  it('are by module, folded at first', () => {
+  it('are grouped by module, and collapsed at first', () => {
     const moved = recorded('moved')
     expect(rows(moved).map((r) => [r.kind, r.key])).toEqual([
       ['module', 'm:'],
@@ -28,7 +28,7 @@ describe('the rows of a plan', () => {
     ])
     expect(rows(moved, new Set([moduleKey('')])).filter((r) => r.kind === 'change')).toHaveLength(1)
   })
-  it('have notes and attributes of what is unfolded', () => {
+  it('have notes and attributes where they are expanded', () => {
     const view = recorded('replace')
     const key = changeKey(change('replace', 'terraform_data.first'))
     const open = rows(view, new Set([key]))
@@ -37,7 +37,7 @@ describe('the rows of a plan', () => {
     ).toEqual(['id', 'triggers_replace[1]'])
     expect(new Set(open.map((r) => r.key)).size).toBe(open.length)
   })
-  it('say what forces a replacement, what is moved, imported and left behind', () => {
+  it('show what forces a replacement, is moved, imported and forgotten', () => {
     expect(notesOf(change('replace', 'terraform_data.first'))).toEqual([
       'because it cannot be changed in place',
       'forced by triggers_replace[1]',
@@ -46,7 +46,7 @@ describe('the rows of a plan', () => {
     expect(notesOf(change('moved', 'terraform_data.new'))).toEqual(['moved from terraform_data.old'])
     expect(notesOf(change('imported', 'terraform_data.same'))).toEqual(['imported by 5f0c'])
   })
-  it('of 10,000 changes are made at once', () => {
+  it('of 10,000 changes are computed fast', () => {
     const changes = Array.from({ length: 10_000 }, (_, i) => ({
       address: `module.m${i % 50}.a.b[${i}]`,
       module: `module.m${i % 50}`,
@@ -61,16 +61,16 @@ describe('the rows of a plan', () => {
 describe('the filter of a plan', () => {
   const view = recorded('moved')
   const addresses = (f: Partial<typeof noFilter>) => filtered(view, { ...noFilter, ...f }).changes.map((c) => c.address)
-  it('is by action, address and text', () => {
+  it('matches action, address and text', () => {
     expect(addresses({})).toHaveLength(3)
     expect(addresses({ actions: ['move'] })).toEqual(['module.m.terraform_data.into', 'terraform_data.new'])
     expect(addresses({ address: 'module.m.*' })).toEqual(['module.m.terraform_data.into'])
     expect(addresses({ address: '*.into' })).toEqual(['module.m.terraform_data.into'])
-    expect(addresses({ address: 'terraform_data.old' })).toEqual(['terraform_data.new']) // as it was called
+    expect(addresses({ address: 'terraform_data.old' })).toEqual(['terraform_data.new']) // its previous address
     expect(addresses({ text: 'INPUT changes' })).toEqual(['terraform_data.changes'])
     expect(addresses({ text: 'nowhere' })).toEqual([])
   })
-  it('finds nothing in what is sensitive', () => {
+  it('does not match sensitive values', () => {
     const secret: View = {
       changes: [
         { address: 'a.b', action: 'create', attributes: [{ path: 'p', after: '(sensitive value)', sensitive: true }] },
@@ -78,7 +78,7 @@ describe('the filter of a plan', () => {
     }
     expect(filtered(secret, { ...noFilter, text: 'value' }).changes).toEqual([])
   })
-  it('counts', () => {
+  it('counts the changes', () => {
     expect([...countActions(view.changes ?? [])]).toEqual([
       ['update', 1],
       ['move', 2],
@@ -87,7 +87,7 @@ describe('the filter of a plan', () => {
 })
 
 describe('values', () => {
-  it('that are sensitive or unknown are not shown', () => {
+  it('hide sensitive and unknown parts', () => {
     for (const c of recorded('sensitive').changes ?? []) {
       for (const a of c.attributes ?? []) {
         if (!a.sensitive) continue
@@ -103,11 +103,11 @@ describe('values', () => {
       after: '(sensitive)',
     })
   })
-  it('of somebody hostile are on one line, seen, and cut', () => {
+  it('with control characters are on one line, escaped and truncated', () => {
     const hostile = recorded('hostile').changes?.[0]?.attributes ?? []
     for (const a of hostile) {
       const { after } = sides(a)
-      // eslint-disable-next-line no-control-regex -- escapes are what it looks for
+      // eslint-disable-next-line no-control-regex -- escapes are tested
       expect(after ?? '').not.toMatch(/[\x00-\x1f\x7f\u200b-\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/)
       expect((after ?? '').length).toBeLessThan(1_000)
     }
@@ -124,7 +124,7 @@ describe('values', () => {
   })
 })
 
-describe('the plan of the engine', () => {
+describe('the JSON of the plan', () => {
   const refer = (...references: string[]) => ({ input: { references } })
   const json = {
     resource_changes: [
@@ -174,7 +174,7 @@ describe('the plan of the engine', () => {
       },
     },
   }
-  it('tells which resources use which, through variables and outputs of modules', () => {
+  it('has the dependencies of resources, through variables and outputs of modules', () => {
     const graph = graphOf(json)
     expect(graph.nodes.map((n) => [n.id, n.instances, [...n.counts.keys()]])).toEqual([
       ['a.x', 1, []],
@@ -189,7 +189,7 @@ describe('the plan of the engine', () => {
       'module.m.b.z c.last',
     ])
   })
-  it('may refer to itself', () => {
+  it('may have a resource that refers to itself', () => {
     const round = {
       configuration: {
         root_module: {
@@ -204,7 +204,7 @@ describe('the plan of the engine', () => {
     }
     expect(graphOf(round).edges).toEqual([])
   })
-  it('tells what has changed outside', () => {
+  it('has the drift', () => {
     expect(driftOf(json).changes).toEqual([
       { address: 'a.x', action: 'update', type: 'a', module: '', attributes: [{ path: 'n', before: 1, after: 2 }] },
     ])

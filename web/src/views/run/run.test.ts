@@ -40,29 +40,29 @@ const names = (
   stack$: Record<string, boolean> = { retry: true },
 ) => possible(r, stack, access, stack$, 'bob').map((p) => p.action)
 
-describe('what may be done with a Run', () => {
-  it('is to approve, reject or cancel while it waits for an approval', () => {
+describe('actions of a Run', () => {
+  it('are approve, reject and cancel while it waits for an approval', () => {
     expect(names(run())).toEqual(['approve', 'reject', 'cancel'])
   })
-  it('is nothing that roles do not allow', () => {
+  it('exclude those that RBAC denies', () => {
     expect(names(run(), { cancel: true })).toEqual(['cancel'])
     expect(names(run(), {})).toEqual([])
     expect(names(run({ phase: 'Failed', reason: 'ConfigurationError' }), all, {})).toEqual([])
   })
-  it('is no approval while a window is closed, or after one', () => {
+  it('exclude approve while a window is closed, or after an approval', () => {
     expect(names(run({ reason: 'WindowClosed' }))).toEqual(['cancel'])
     expect(names(run({ spec: { approval: { planDigest: digest, by: 'bob' } } }))).toEqual(['cancel'])
     expect(names(run({ spec: { cancel: true } }))).toEqual([])
     expect(names(run({ spec: { rejection: { planDigest: digest, by: 'bob' } } }))).toEqual(['cancel'])
   })
-  it('is an approval again where the one that there is does not count', () => {
+  it('include approve again after an approval that does not count', () => {
     expect(isApproved(run({ spec: { approval: { planDigest: other, by: 'bob' } } }))).toBe(false)
     expect(
       isApproved(run({ spec: { preventSelfApproval: true, approval: { planDigest: digest, by: 'alice' } } })),
     ).toBe(false)
     expect(waitsForApproval(run({ spec: { approval: { planDigest: other, by: 'bob' } } }))).toBe(true)
   })
-  it('says why who caused it may not approve it', () => {
+  it('explain why the user who caused it cannot approve it', () => {
     const r = run({ spec: { preventSelfApproval: true } })
     expect(possible(r, stack, all, {}, 'alice')[0]?.why).toMatch(/approval of another user/)
     expect(possible(r, stack, all, {}, 'bob')[0]?.why).toBeUndefined()
@@ -70,7 +70,7 @@ describe('what may be done with a Run', () => {
     expect(possible(removed, stack, all, {}, 'carol')[0]?.why).toMatch(/approval of another user/)
     expect(possible(removed, stack, all, {}, 'alice')[0]?.why).toBeUndefined()
   })
-  it('is to retry what failed, of the newest Run, or at once what is to be tried again', () => {
+  it('include retry for the latest Run after a failure, and before a scheduled retry', () => {
     expect(names(run({ phase: 'Failed', reason: 'ConfigurationError' }))).toEqual(['retry'])
     expect(names(run({ phase: 'Planning', reason: 'Retrying' }))).toEqual(['cancel', 'retry'])
     expect(names(run({ phase: 'Succeeded', reason: 'Applied' }))).toEqual([])
@@ -78,14 +78,14 @@ describe('what may be done with a Run', () => {
     expect(possible(run({ phase: 'Failed' }), older, all, { retry: true }, 'bob')).toEqual([])
     expect(possible(run({ phase: 'Failed' }), undefined, all, { retry: true }, 'bob')).toEqual([])
   })
-  it('is not to approve what was not read', () => {
+  it('exclude approve for a plan that was not shown', () => {
     expect(outdated(run(), digest)).toBeUndefined()
     expect(outdated(run(), other)).toMatch(/another plan/)
     expect(outdated(run({ phase: 'Superseded' }), digest)).toMatch(/Superseded now/)
   })
 })
 
-describe('what a Run waits for', () => {
+describe('the reason why a Run waits', () => {
   const said = (part: Part) => waitsFor(run(part), now)
   it('is one sentence', () => {
     expect(said({})).toBe('Waits for the approval of a user.')
@@ -110,8 +110,8 @@ describe('what a Run waits for', () => {
   })
 })
 
-describe('words', () => {
-  it('count', () => {
+describe('texts', () => {
+  it('have counts', () => {
     expect(counts(run().status?.plan)).toBe('3 to add, 1 to change')
     expect(counts({ add: 1, change: 0, destroy: 2, replace: 1 })).toBe('1 to add, 2 to destroy (1 to replace)')
     expect(counts(undefined)).toBe('no plan yet')
@@ -119,12 +119,12 @@ describe('words', () => {
       'no changes',
     )
   })
-  it('say what to do about a failure of each class', () => {
+  it('explain what to do for each failure class', () => {
     for (const c of ['Transient', 'ConfigurationError', 'PolicyDenied', 'PodLost', 'Canceled', 'StateNotSaved'])
       expect(advice(c, run())).not.toBe('')
     expect(advice('Transient', run({ status: { nextAttempt: '2026-01-01T00:00:30Z' } }))).toMatch(/Cairn retries/)
   })
-  it('shorten what is long', () => {
+  it('are shortened', () => {
     expect(short(digest)).toBe('aaaaaaaaaaaa')
     expect(revision('main@sha1:1f3c9a2b77aa11ff1f3c9a2b77aa11ff1f3c9a2b')).toBe('main@1f3c9a2b')
     expect(lasted('2026-01-01T00:00:00Z', undefined, now + 1500)).toBe(1500)

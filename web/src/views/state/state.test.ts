@@ -26,7 +26,7 @@ const state = (resources: [string, Instance[]][], outputs: object = {}) =>
 const canary = 'correct horse'
 
 describe('a state', () => {
-  it('has its numbers with all their digits, and tells them apart', () => {
+  it('has its numbers with all digits, and distinguishes them', () => {
     const of = (id: string) =>
       parseState(
         `{"version":4,"resources":[{"mode":"managed","type":"a","name":"b","instances":[{"attributes":{"id":${id}}}]}]}`,
@@ -41,7 +41,7 @@ describe('a state', () => {
     const s = state([['n', [{ index_key: 10 }, { index_key: 2 }, { index_key: 'k"' }]]])
     expect(s.resources.map((r) => r.address)).toEqual(['a.n["k\\""]', 'a.n[2]', 'a.n[10]'])
   })
-  it('hides what it marks, what has such a text in it, and what names tell of', () => {
+  it('hides values that are marked sensitive, equal to one, or have a name of a secret', () => {
     const s = state(
       [
         [
@@ -75,11 +75,11 @@ describe('a state', () => {
     expect(s.resources[0]?.attributes).toMatchObject({ open: 'open', tags: { api_token: [expect.any(Secret)] } })
     expect(s.outputs).toMatchObject({ open: 1 })
   })
-  it('hides all where a mark leads nowhere', () => {
+  it('hides everything if a sensitive path does not exist', () => {
     const s = state([['n', [{ attributes: { set: [canary] }, sensitive_attributes: [[{ value: 'gone' }]] }]]])
     expect(s.resources[0]?.attributes).toBeInstanceOf(Secret)
   })
-  it('that is encrypted, or of another format, is refused in words', () => {
+  it('that is encrypted, or of another format, is rejected with a message', () => {
     expect(() => parseState('{"encryption_version":"v0"}')).toThrow(/encrypted/)
     expect(() => parseState('{"version":3}')).toThrow(/format 3/)
   })
@@ -87,7 +87,7 @@ describe('a state', () => {
 
 describe('the difference of two states', () => {
   const one = (attributes: object, more: object = {}) => state([['n', [{ attributes, ...more }]]])
-  it('is told as a plan', () => {
+  it('is shown as a plan', () => {
     const view = compare(
       state(
         [
@@ -114,13 +114,13 @@ describe('the difference of two states', () => {
       ['p', 'create'],
     ])
   })
-  it('says that secrets are different, and not what they are', () => {
+  it('shows that secrets differ, without their values', () => {
     const view = compare(one({ password: canary, same: 1 }), one({ password: canary + '2', same: 1 }))
     expect(view.changes?.[0]?.attributes).toEqual([{ path: 'password', sensitive: true, before: '', after: '' }])
     expect(JSON.stringify(view)).not.toContain(canary)
     expect(compare(one({ password: canary }), one({ password: canary })).changes).toEqual([])
   })
-  it('tells of what is tainted', () => {
+  it('shows tainted resources', () => {
     expect(compare(one({ id: 1 }), one({ id: 1 }, { status: 'tainted' })).changes?.[0]).toMatchObject({
       action: 'update',
       reason: expect.stringContaining('tainted') as string,
@@ -128,6 +128,6 @@ describe('the difference of two states', () => {
   })
 })
 
-it('writes sizes', () => {
+it('formats sizes', () => {
   expect([size(0), size(1153), size(50 * 2 ** 20)]).toEqual(['0 B', '1.1 KiB', '50 MiB'])
 })

@@ -3,7 +3,7 @@ import { brief } from '../plan/values'
 import { parseExactly, writeExactly } from './exact'
 
 describe('numbers', () => {
-  it('are shown as they were written', () => {
+  it('are shown with the digits of the source', () => {
     for (const n of [
       '9007199254740993',
       '-123456789012345678901234567890',
@@ -12,7 +12,7 @@ describe('numbers', () => {
     ])
       expect(brief((parseExactly(`{"v":${n}}`) as { v: unknown }).v)).toBe(n)
   })
-  it('are found wherever they stand, and nowhere else', () => {
+  it('are found anywhere in the document, and not in strings', () => {
     const n = '9007199254740993'
     for (const text of [
       n,
@@ -23,21 +23,21 @@ describe('numbers', () => {
     ])
       expect(writeExactly(parseExactly(text))).toBe(text.trim())
   })
-  it('that are whole in JavaScript are its own', () => {
+  it('that JavaScript represents exactly are numbers', () => {
     const text = '[1,0.30000000000000004,1234567890123456,null,true,"a"]'
     expect(parseExactly(text)).toEqual(JSON.parse(text))
   })
-  it('do not come of texts that look like them', () => {
+  it('are not created from strings that look like them', () => {
     const mark = JSON.stringify(parseExactly('9007199254740993')).slice(1, -'9007199254740993"'.length)
     expect(mark).toMatch(/^exact-\d+-\d+-\d+-\d+:$/)
     const text = '["exact-1-2-3-4:7",{"exact-1-2-3-4:":"7"}]'
     expect(writeExactly(parseExactly(text))).toBe(text)
   })
-  it('in what is no JSON are no JSON', () => {
+  it('in invalid JSON are an error', () => {
     for (const text of ['', '{', '"a', '[9007199254740993', '9007199254740993-'])
       expect(() => parseExactly(text)).toThrow()
   })
-  it('of a large plan take no long time', () => {
+  it('of a large plan are parsed fast', () => {
     const text = `[${'{"id":9007199254740993,"text":"a \\\\ \\"b"},'.repeat(100_000)}0]`
     expect((parseExactly(text) as unknown[]).length).toBe(100_001)
   })
