@@ -1,8 +1,8 @@
-// All tests use one Cairn and one browser, one after the other; the pictures are taken first, while nothing else is there. ONLY=hostile,large
-// chooses some.
+// All tests use one Cairn and one browser, one after the other. Screenshots are first, before other test data exists. ONLY=hostile,large
+// selects some.
 import { useCairn } from './base.mjs'
 
-const all = ['views', 'page', 'people', 'states', 'phone', 'hostile', 'large', 'restart']
+const all = ['views', 'page', 'permissions', 'states', 'phone', 'hostile', 'large', 'restart']
 const chosen = process.env.ONLY ? process.env.ONLY.split(',') : all
 
 useCairn()

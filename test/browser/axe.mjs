@@ -1,11 +1,11 @@
-// axe-core finds what is in the way of people who see badly or use no mouse.
+// Checks accessibility with axe-core.
 import axe from 'axe-core'
 
-/** Lets the pages of a person be looked at. */
+/** Adds axe-core to all pages of a browser context. */
 export const useAxe = (page) => page.context().addInitScript({ content: axe.source })
 
-/** Gives what is in somebody's way where that is serious, light and dark. `seen` is called with each look. */
-export async function violations(page, seen = () => undefined) {
+/** Returns the serious violations in the light and the dark theme. `checked` is called for each theme. */
+export async function violations(page, checked = () => undefined) {
   const found = []
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme })
@@ -15,7 +15,7 @@ export async function violations(page, seen = () => undefined) {
         .filter((v) => v.impact === 'serious' || v.impact === 'critical')
         .flatMap((v) => v.nodes.map((n) => `${colorScheme}: ${v.id}: ${n.html.slice(0, 200)}: ${n.failureSummary}`)),
     )
-    await seen(colorScheme)
+    await checked(colorScheme)
   }
   await page.emulateMedia({ colorScheme: 'light' })
   return found

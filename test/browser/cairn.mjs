@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const cairn = process.env.CAIRN ?? new URL('../../bin/cairn', import.meta.url).pathname
 
-/** Starts Cairn, and gives the link that signs a browser in, kubectl's way to its objects, and its end. */
+/** Starts Cairn, and returns the sign-in link of the administrator, functions for its objects, and one to stop it. */
 export async function startCairn() {
   const data = await mkdtemp(join(tmpdir(), 'cairn-browser-'))
   const child = spawn(cairn, ['dev', '--data', data, '--', '--drift-interval=0'], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -20,14 +20,14 @@ export async function startCairn() {
   const env = { ...process.env }
   let link
   const lines = createInterface({ input: child.stdout })
-  const told = (async () => {
+  const ready = (async () => {
     for await (const line of lines) {
       const exported = /export KUBECONFIG=(\S+) PATH=([^$]*)/.exec(line)
       if (exported) Object.assign(env, { KUBECONFIG: exported[1], PATH: exported[2] + process.env.PATH })
       link ??= /https?:\/\/\S+\/signin\/link\?\S+/.exec(line)?.[0]
       if (link && env.KUBECONFIG) return
     }
-    throw new Error(`cairn dev ended before it told where the page is:\n${errors}`)
+    throw new Error(`cairn dev ended before it printed the link:\n${errors}`)
   })()
   const stop = async () => {
     child.kill('SIGTERM')
@@ -35,22 +35,22 @@ export async function startCairn() {
     await rm(data, { recursive: true, force: true })
   }
   try {
-    await told
+    await ready
   } catch (error) {
     await stop()
     throw error
   }
   child.stdout.resume()
-  /** Runs kubectl, and gives what it says. */
+  /** Runs kubectl, and returns its output. */
   const kubectl = async (...args) => (await run('kubectl', args, { env })).stdout
   return {
     link,
     origin: new URL(link).origin,
     stop,
-    /** Gives the ID of the process that is operator and server. When it ends it is started again. */
+    /** Returns the ID of the process of operator and server. It is restarted when it ends. */
     pid: async () => Number(await readFile(join(data, 'serve.pid'), 'utf8')),
     kubectl,
-    /** Waits until an object is there, and as kubectl wait has it. */
+    /** Waits until an object exists and has a condition of kubectl wait. */
     until: async (object, condition, namespace = 'default') => {
       for (const wanted of ['create', condition]) await kubectl('wait', object, `--for=${wanted}`, `--namespace=${namespace}`, '--timeout=180s')
     },
@@ -65,7 +65,7 @@ export async function startCairn() {
   }
 }
 
-/** A Stack with code of its own. */
+/** Returns a Stack with inline code. */
 export function stack(name, code, spec = {}) {
   return {
     apiVersion: 'cairn.dev/v1alpha1',

@@ -1,4 +1,4 @@
-// Stacks as a team has them: one that waits for a person, one that failed, one that drifted, and some that need others.
+// Test data for all views: Stacks that wait for an approval, failed, drifted, or depend on others.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,13 +50,13 @@ const fromGit = (name, path, spec) => ({
   spec: { apply: 'Automatic', ...spec, source: { git: { repository: { name: 'infra' }, path } } },
 })
 
-/** Makes the fleet, and gives how to take down what is not in Cairn. */
-export async function makeFleet({ apply, kubectl, until: wait }) {
-  const world = await mkdtemp(join(tmpdir(), 'cairn-world-'))
-  const zone = join(world, 'zone')
+/** Creates the fleet, and returns a function that removes what is outside of Cairn. */
+export async function createFleet({ apply, kubectl, until: wait }) {
+  const dir = await mkdtemp(join(tmpdir(), 'cairn-fleet-'))
+  const zone = join(dir, 'zone')
   await writeFile(zone, 'shop A 203.0.113.7\n')
   const git = await serveGit({ 'envs/prod/network/main.tf': network, 'envs/prod/cluster/main.tf': cluster }, 'The network, and the cluster in it')
-  const stop = () => Promise.all([git.stop(), rm(world, { recursive: true, force: true })])
+  const stop = () => Promise.all([git.stop(), rm(dir, { recursive: true, force: true })])
   const until = (object, condition) => wait(object, condition, namespace)
   try {
     await apply(
@@ -75,10 +75,10 @@ export async function makeFleet({ apply, kubectl, until: wait }) {
     )
     await Promise.all(['database', 'dns', 'ingress'].map((name) => until(`stack/${name}`, 'condition=Ready')))
     await writeFile(zone, 'shop A 198.51.100.9\n')
-    // A change of each kind, which somebody has to look at.
+    // A plan with each action, which waits for an approval.
     await apply(inProd('database', database({ size: 50, users: ['shop', 'reports', 'search'], version: '17' }), { apply: 'Manual', dependsOn: [{ name: 'network' }] }))
     await until('stack/dns', 'condition=Drifted')
-    // Looked for once more in a day, so that what is looked at now stays.
+    // No further check during the tests, so that the drift remains.
     await kubectl('patch', 'stack', 'dns', `--namespace=${namespace}`, '--type=merge', '--patch={"spec":{"drift":{"interval":"24h"}}}')
     await until('run/database-2', 'jsonpath={.status.phase}=AwaitingApproval')
     await until('run/cluster-1', 'jsonpath={.status.phase}=AwaitingApproval')

@@ -1,4 +1,4 @@
-// A git server on this machine, with one repository.
+// A Git server on this machine with one repository.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const alice = ['-c', 'user.name=Alice', '-c', 'user.email=alice@example.com']
 
-/** Serves one repository with one commit of these files, by git's own server program. */
+/** Serves a repository with one commit of files by git http-backend. */
 export async function serveGit(files, message) {
   const root = await mkdtemp(join(tmpdir(), 'cairn-git-'))
   const work = join(root, 'infra.git')
@@ -23,7 +23,7 @@ export async function serveGit(files, message) {
   await git('add', '.')
   await git('commit', '--quiet', '--message', message)
 
-  const server = createServer((request, response) => void answer(root, request, response))
+  const server = createServer((request, response) => void handle(root, request, response))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
     url: `http://127.0.0.1:${server.address().port}/infra.git`,
@@ -35,8 +35,8 @@ export async function serveGit(files, message) {
   }
 }
 
-/** Answers a request by the program, which speaks CGI: headers, an empty line, what is answered. */
-async function answer(root, request, response) {
+/** Handles a request by git http-backend, a CGI program, which prints headers, an empty line and the body. */
+async function handle(root, request, response) {
   const url = new URL(request.url, 'http://localhost')
   const env = {
     ...process.env,

@@ -1,7 +1,7 @@
-// What strangers may write into names, values, messages and logs: all of it is shown as text, and nothing of it runs.
+// Malicious names, values, messages and logs are shown as text, and none of them runs.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { asAdmin, noComplaints, seen, theCairn, to } from './base.mjs'
+import { asAdmin, noErrors, waitForText, getCairn, to } from './base.mjs'
 import { stack } from './cairn.mjs'
 
 const script = '<script>window.pwned=1</script>'
@@ -12,8 +12,8 @@ const address = 'javascript:window.pwned=1'
 const texts = [script, image, bidi, address]
 
 const esc = '\x1b'
-// What a terminal would obey: each on a line of its own.
-const orders = [
+// Control sequences of a terminal, one per line.
+const sequences = [
   `${esc}[2J${esc}[H${esc}[99Acursor moved`,
   `${esc}]8;;${address}${esc}\\a link${esc}]8;;${esc}\\`,
   `${esc}]8;;https://elsewhere.example/${esc}\\another link${esc}]8;;${esc}\\`,
@@ -26,22 +26,22 @@ const orders = [
   `${esc}c${esc}(0reset`,
 ]
 
-/** A text as a word of a shell, by octal numbers: it needs no quotes. */
+/** Encodes a text as octal escapes for printf, which need no quotes. */
 const octal = (text) => [...Buffer.from(text)].map((byte) => '\\' + byte.toString(8).padStart(3, '0')).join('')
 
 const log = `
 echo "before the bomb"
-${orders.map((line) => `printf '${octal(line + '\n')}'`).join('\n')}
+${sequences.map((line) => `printf '${octal(line + '\n')}'`).join('\n')}
 awk 'BEGIN { for (i = 0; i < 200000; i++) printf "\\033[3%d;1;4mx", i % 8; print "" }'
 awk 'BEGIN { printf "\\033["; for (i = 0; i < 100000; i++) printf "1;"; print "mparameters" }'
 awk 'BEGIN { printf "\\033["; for (i = 0; i < 100000; i++) printf "1"; print "" }'
-# In pieces: the runner leaves out what the store does not take in time.
+# In pieces, since the runner omits log data that the server does not accept in time.
 for n in 1 2 3 4 5 6 7 8 9 10; do head -c 1048576 /dev/zero | tr '\\0' z; sleep 0.5; done
 echo
 echo "after the bomb"
 `
 
-// A text in HCL is one in JSON.
+// A JSON string is a valid HCL string here.
 const hcl = (value) => JSON.stringify(value)
 const code = `
   resource "terraform_data" "disk" {
@@ -66,12 +66,12 @@ warn contains msg if {
 	msg := ${hcl(texts.join(' '))}
 }`
 
-describe('what strangers write', () => {
-  let cairn, person
+describe('malicious text', () => {
+  let cairn, user
   before(async () => {
-    cairn = theCairn()
-    person = await asAdmin()
-    await person.context().addInitScript(() => {
+    cairn = getCairn()
+    user = await asAdmin()
+    await user.context().addInitScript(() => {
       addEventListener('securitypolicyviolation', (event) => {
         globalThis.violated = `${event.violatedDirective}: ${event.blockedURI}`
       })
@@ -89,9 +89,9 @@ describe('what strangers write', () => {
     await cairn.until('run/hostile-1', 'jsonpath={.status.phase}=AwaitingApproval')
     await cairn.until('run/hostile-fails-1', 'jsonpath={.status.phase}=Failed')
   }, { timeout: 180_000 })
-  after(noComplaints)
+  after(noErrors)
 
-  /** Fails when something of it ran, or may be clicked on, or is other than it looks; gives what is to be read. */
+  /** Fails if a page ran injected code, has injected elements or links, or has invisible characters; returns the visible text. */
   const harmless = async (page) => {
     const found = await page.evaluate(() => ({
       ran: [globalThis.pwned, globalThis.violated].filter(Boolean),
@@ -106,25 +106,25 @@ describe('what strangers write', () => {
     }))
     assert.deepEqual([found.ran, found.elements, found.links], [[], [], []])
     const unseen = /.{0,80}[\u0000-\u0008\u000b-\u001f\u007f\u200b\u202a-\u202e\u2066-\u2069]/
-    for (const text of [found.all, found.attributes]) assert.equal(unseen.exec(text)?.[0], undefined, 'nobody sees the last character of it')
+    for (const text of [found.all, found.attributes]) assert.equal(unseen.exec(text)?.[0], undefined, 'the last character is invisible')
     assert.doesNotMatch(found.title, /owned/)
     return found.text
   }
-  /** Shows a view, and fails when something in it is not harmless, or not there. */
+  /** Opens a view, and fails if it lacks a text or is not harmless. */
   const shows = async (path, ...wanted) => {
-    await to(person, path)
-    for (const text of wanted) await seen(person.getByRole('main'), text)
-    return harmless(person)
+    await to(user, path)
+    for (const text of wanted) await waitForText(user.getByRole('main'), text)
+    return harmless(user)
   }
 
-  test('a plan has it as text: names, values, modules, what policies say', async () => {
+  test('a plan shows names, values, modules and policy messages as text', async () => {
     await shows('/runs/default/hostile-1', `terraform_data.disk[${hcl(script)}]`, shownBidi)
-    await person.getByRole('button', { name: 'Unfold all' }).click()
-    await seen(person, `"${script}"`)
-    for (const text of [script, image, shownBidi, address]) assert.ok((await harmless(person)).includes(text), text)
-    for (const text of await person.getByRole('button', { name: /^Show the text/ }).elementHandles()) await text.click()
-    await seen(person, `two ${script}`)
-    await harmless(person)
+    await user.getByRole('button', { name: 'Unfold all' }).click()
+    await waitForText(user, `"${script}"`)
+    for (const text of [script, image, shownBidi, address]) assert.ok((await harmless(user)).includes(text), text)
+    for (const text of await user.getByRole('button', { name: /^Show the text/ }).elementHandles()) await text.click()
+    await waitForText(user, `two ${script}`)
+    await harmless(user)
   })
 
   for (const [path, ...wanted] of [
@@ -137,55 +137,55 @@ describe('what strangers write', () => {
     ['/stacks/default/hostile?tab=spec', script],
     ['/', 'hostile'],
   ]) {
-    test(`${path} has it as text`, () => shows(path, ...wanted))
+    test(`${path} shows text`, () => shows(path, ...wanted))
   }
 
-  test('a log that gives orders to a terminal is read like any other', async (t) => {
+  test('a log with control sequences shows text', async (t) => {
     await shows('/runs/default/hostile-1?tab=log&step=after-plan', 'before the bomb')
-    const region = person.getByRole('region', { name: 'Log' })
-    const search = person.getByRole('searchbox', { name: 'Search in the log' })
+    const region = user.getByRole('region', { name: 'Log' })
+    const search = user.getByRole('searchbox', { name: 'Search in the log' })
     const find = async (text) => {
       await search.fill(text)
-      await person.getByRole('status').filter({ hasText: /^\d+ of \d/ }).waitFor()
+      await user.getByRole('status').filter({ hasText: /^\d+ of \d/ }).waitFor()
       await search.press('Enter')
     }
     for (const text of ['cursor moved', 'a link', 'another link', 'a title', 'the clipboard', 'a picture', 'writ', 'reset']) {
       await find(text)
       await region.locator('mark', { hasText: text }).first().waitFor()
-      await harmless(person)
+      await harmless(user)
     }
     assert.equal(await region.locator('a:not([aria-label^="Link to line"])').count(), 0)
 
-    // A line of 10 MB is cut where it is shown, and says so. More of it is shown when that is asked for.
+    // A line of 10 MB is truncated with a button that shows more of it.
     await find('zzzzzzzz')
     const cut = region.getByRole('button', { name: /more characters/ }).filter({ visible: true }).last()
     await cut.scrollIntoViewIfNeeded()
     const left = Number((await cut.innerText()).replace(/ more characters.*/, '').replaceAll(',', ''))
     assert.ok(left > 1_000_000, `${left} characters are not shown`)
-    const began = Date.now()
+    const start = Date.now()
     await cut.click()
     await region.getByRole('button', { name: new RegExp(`^${(left - 18_000).toLocaleString('en')} more`) }).waitFor()
-    t.diagnostic(`20,000 characters of a line after ${Date.now() - began} ms`)
+    t.diagnostic(`20,000 characters of a line after ${Date.now() - start} ms`)
     await search.fill('')
     await find('after the bomb')
-    await seen(region, 'after the bomb')
-    await harmless(person)
+    await waitForText(region, 'after the bomb')
+    await harmless(user)
   })
 
-  test('what is applied has it as text: resources, outputs, versions', async () => {
-    await to(person, '/runs/default/hostile-1')
-    await person.getByRole('button', { name: 'Approve…' }).click()
-    await person.getByRole('dialog').getByRole('button', { name: 'Approve and apply' }).click()
-    await seen(person, 'Succeeded', { exact: true })
-    await harmless(person)
+  test('an applied Stack shows resources, outputs and versions as text', async () => {
+    await to(user, '/runs/default/hostile-1')
+    await user.getByRole('button', { name: 'Approve…' }).click()
+    await user.getByRole('dialog').getByRole('button', { name: 'Approve and apply' }).click()
+    await waitForText(user, 'Succeeded', { exact: true })
+    await harmless(user)
     for (const text of [script, image, shownBidi, address]) assert.ok((await shows('/stacks/default/hostile?tab=outputs', script)).includes(text), text)
     await shows('/stacks/default/hostile?tab=resources', 'Read the state')
-    await person.getByRole('button', { name: 'Read the state' }).click()
-    await seen(person, shownBidi)
-    await harmless(person)
+    await user.getByRole('button', { name: 'Read the state' }).click()
+    await waitForText(user, shownBidi)
+    await harmless(user)
     await shows('/states/default/hostile?tab=resources', shownBidi)
-    await person.getByRole('button', { name: /terraform_data\.disk/ }).first().click()
-    await seen(person, /lines/)
-    await harmless(person)
+    await user.getByRole('button', { name: /terraform_data\.disk/ }).first().click()
+    await waitForText(user, /lines/)
+    await harmless(user)
   })
 })

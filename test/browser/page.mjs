@@ -1,66 +1,66 @@
-// The page as a person uses it, in a real browser, against a real Cairn with real runs.
+// The web UI as a user uses it, in a real browser, with a real Cairn and real runs.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { asAdmin, fresh, noComplaints, seen, theCairn, to } from './base.mjs'
+import { asAdmin, newPage, noErrors, waitForText, getCairn, to } from './base.mjs'
 import { stack } from './cairn.mjs'
 
-describe('a person, with the page', () => {
-  let cairn, person
+describe('a user', () => {
+  let cairn, user
   before(async () => {
-    cairn = theCairn()
-    person = await asAdmin()
+    cairn = getCairn()
+    user = await asAdmin()
   }, { timeout: 120_000 })
-  after(noComplaints)
+  after(noErrors)
 
-  test('who is not signed in is asked to, and a link is for one time', async () => {
-    const stranger = await fresh({ fails: [/\/api\/v1\//] })
-    await to(stranger, '/stacks')
-    await stranger.waitForURL(/\/signin/)
-    await stranger.goto(cairn.link)
-    await stranger.waitForURL(/\/signin\?.*error=/)
-    await stranger.getByRole('alert').first().waitFor()
-    await stranger.context().close()
+  test('without a session is redirected to the sign-in, and a sign-in link works once', async () => {
+    const anonymous = await newPage({ fails: [/\/api\/v1\//] })
+    await to(anonymous, '/stacks')
+    await anonymous.waitForURL(/\/signin/)
+    await anonymous.goto(cairn.link)
+    await anonymous.waitForURL(/\/signin\?.*error=/)
+    await anonymous.getByRole('alert').first().waitFor()
+    await anonymous.context().close()
   })
 
-  test('a person watches a Run, reads its plan, approves it and sees it applied', async () => {
+  test('watches a Run, reads its plan, approves it and sees it applied', async () => {
     const code = `
       resource "terraform_data" "disk" {
         input = "<script>alert(1)</script>"
-        provisioner "local-exec" { command = "echo made by the apply" }
+        provisioner "local-exec" { command = "echo created by the apply" }
       }
       output "disk" { value = terraform_data.disk.output }`
-    // The list is open before there is anything in it.
-    await to(person, '/runs')
+    // The list is open before the Run exists.
+    await to(user, '/runs')
     await cairn.apply(stack('reviewed', code, { apply: 'Manual' }))
-    await person.getByRole('link', { name: 'reviewed-1' }).first().click()
-    await seen(person, 'Awaiting approval')
+    await user.getByRole('link', { name: 'reviewed-1' }).first().click()
+    await waitForText(user, 'Awaiting approval')
 
-    const row = person.getByRole('button', { name: /terraform_data\.disk/ })
+    const row = user.getByRole('button', { name: /terraform_data\.disk/ })
     await row.click()
-    await seen(person, '"<script>alert(1)</script>"')
-    await person.getByRole('tab', { name: 'Text', exact: true }).click()
-    await seen(person, 'terraform_data.disk will be created')
+    await waitForText(user, '"<script>alert(1)</script>"')
+    await user.getByRole('tab', { name: 'Text', exact: true }).click()
+    await waitForText(user, 'terraform_data.disk will be created')
 
-    await person.getByRole('tab', { name: 'Log', exact: true }).click()
-    await seen(person, '── plan ──')
+    await user.getByRole('tab', { name: 'Log', exact: true }).click()
+    await waitForText(user, '── plan ──')
 
-    await person.getByRole('button', { name: 'Approve…' }).click()
-    const dialog = person.getByRole('dialog')
+    await user.getByRole('button', { name: 'Approve…' }).click()
+    const dialog = user.getByRole('dialog')
     assert.match(await dialog.innerText(), /1 to add/)
     await dialog.getByRole('button', { name: 'Approve and apply' }).click()
-    // Live: nobody asks for the page again.
-    await seen(person, 'Succeeded', { exact: true })
-    await seen(person, 'made by the apply')
-    await seen(person, /Apply complete!/)
+    // The page updates without a reload.
+    await waitForText(user, 'Succeeded', { exact: true })
+    await waitForText(user, 'created by the apply')
+    await waitForText(user, /Apply complete!/)
 
-    await to(person, '/states/default/reviewed?tab=resources')
-    await person.getByRole('button', { name: 'terraform_data.disk' }).waitFor()
+    await to(user, '/states/default/reviewed?tab=resources')
+    await user.getByRole('button', { name: 'terraform_data.disk' }).waitFor()
   })
 
-  test('the graph is drawn, and says the same as a list', async () => {
+  test('sees the dependencies as a graph and as a list', async () => {
     await cairn.apply(stack('after', 'resource "terraform_data" "b" {}', { apply: 'Automatic', dependsOn: [{ name: 'reviewed' }] }))
-    await to(person, '/graph')
-    await person.locator('.react-flow__node', { hasText: 'after' }).waitFor()
-    await seen(person, 'waits for reviewed')
+    await to(user, '/graph')
+    await user.locator('.react-flow__node', { hasText: 'after' }).waitFor()
+    await waitForText(user, 'waits for reviewed')
   })
 })

@@ -1,13 +1,13 @@
-// People who may do different things, each in a browser of their own.
+// Users with different permissions, each with their own session.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { asAdmin, asViewer, noComplaints, seen, theCairn, to } from './base.mjs'
+import { asAdmin, asViewer, noErrors, waitForText, getCairn, to } from './base.mjs'
 import { stack } from './cairn.mjs'
 
-describe('people who may do different things', () => {
+describe('users with different permissions', () => {
   let cairn, admin, viewer
   before(async () => {
-    cairn = theCairn()
+    cairn = getCairn()
     admin = await asAdmin()
     viewer = await asViewer('vera', { fails: [/\/approve$/] })
     await cairn.apply(
@@ -15,18 +15,18 @@ describe('people who may do different things', () => {
       stack('paused', 'resource "terraform_data" "b" {}', { apply: 'Automatic' }),
     )
   }, { timeout: 120_000 })
-  after(noComplaints)
+  after(noErrors)
 
   const acts = /^(Approve|Reject|Cancel|Retry|Plan|Apply|Suspend|Resume|Destroy)/
 
-  test('who may only look reads the plan that waits, and can do nothing about it', async () => {
+  test('a user with cairn-view reads the plan that waits, and has no actions', async () => {
     await to(viewer, '/runs/default/shared-1')
-    await seen(viewer, 'Awaiting approval')
+    await waitForText(viewer, 'Awaiting approval')
     await viewer.getByRole('button', { name: /terraform_data\.a/ }).waitFor()
-    // Who may approve has the buttons by then.
+    // The administrator has the buttons.
     await to(admin, '/runs/default/shared-1')
     await admin.getByRole('button', { name: 'Approve…' }).waitFor()
-    // What one may is asked for by the page: the answer has been there.
+    // The page has received the permissions of the user.
     await viewer.waitForFunction(() => performance.getEntriesByName(location.origin + '/api/v1/namespaces/default/runs/shared-1/access').length > 0)
     assert.equal(await viewer.getByRole('button', { name: acts }).count(), 0)
 
@@ -44,9 +44,9 @@ describe('people who may do different things', () => {
     assert.equal(phase, 'AwaitingApproval')
   })
 
-  test('one person sees within a second what another one does', async (t) => {
+  test('one user sees within a second what another one does', async (t) => {
     await Promise.all([admin, viewer].map((page) => to(page, '/stacks/default/paused')))
-    await Promise.all([admin, viewer].map((page) => seen(page, 'Applied', { exact: true })))
+    await Promise.all([admin, viewer].map((page) => waitForText(page, 'Applied', { exact: true })))
     assert.equal(await viewer.getByRole('button', { name: acts }).count(), 0)
     const shown = viewer.getByText('Suspended', { exact: true }).first()
     const took = []
@@ -58,13 +58,13 @@ describe('people who may do different things', () => {
       took.push(Math.round((await changed) - (await answered)))
       await admin.getByRole('dialog').waitFor({ state: 'detached' })
     }
-    t.diagnostic(`seen by the other after ${took.join(', ')} ms`)
-    assert.ok(Math.min(...took) < 1_000, `the other saw it after ${took} ms`)
+    t.diagnostic(`shown to the other user after ${took.join(', ')} ms`)
+    assert.ok(Math.min(...took) < 1_000, `the other user saw it after ${took} ms`)
   })
 
-  test('a rejection is seen with its reason, and the buttons go', async () => {
+  test('a rejection is shown with its reason, and the buttons disappear', async () => {
     await Promise.all([admin, viewer].map((page) => to(page, '/runs/default/shared-1')))
-    // The same person in a second tab.
+    // The same user in a second tab.
     const other = await admin.context().newPage()
     await to(other, '/runs/default/shared-1')
     await other.getByRole('button', { name: 'Reject' }).waitFor()
@@ -72,7 +72,7 @@ describe('people who may do different things', () => {
     const dialog = admin.getByRole('dialog')
     await dialog.getByRole('textbox').fill('not on a Friday')
     await dialog.getByRole('button', { name: 'Reject' }).click()
-    await Promise.all([other, viewer].map((page) => seen(page, /not on a Friday/)))
+    await Promise.all([other, viewer].map((page) => waitForText(page, /not on a Friday/)))
     assert.equal(await other.getByRole('button', { name: 'Approve…' }).count(), 0)
     await other.close()
   })

@@ -1,8 +1,8 @@
-// The main ways on a phone: what needs somebody is found, read, and approved.
+// The main workflow on a phone: a user finds, reads and approves a plan.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { useAxe, violations } from './axe.mjs'
-import { asAdmin, noComplaints, seen, theCairn, to } from './base.mjs'
+import { asAdmin, noErrors, waitForText, getCairn, to } from './base.mjs'
 import { stack } from './cairn.mjs'
 
 const long = 'a-module-with-a-name-that-is-longer-than-a-phone-is-wide'
@@ -15,22 +15,22 @@ const code = `
 `
 
 describe('a phone', () => {
-  let person
+  let user
   before(async () => {
-    const cairn = theCairn()
-    person = await asAdmin({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2, reducedMotion: 'reduce' })
-    await useAxe(person)
+    const cairn = getCairn()
+    user = await asAdmin({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2, reducedMotion: 'reduce' })
+    await useAxe(user)
     await cairn.apply(stack('pocket', code, { apply: 'Manual' }))
     await cairn.until('run/pocket-1', 'jsonpath={.status.phase}=AwaitingApproval')
   }, { timeout: 180_000 })
-  after(noComplaints)
+  after(noErrors)
 
-  /** Fails when the page can be moved sideways, or when a button of it is not all there. */
+  /** Fails if the page scrolls horizontally, or a button is outside of the viewport. */
   const fits = async (what) => {
-    const found = await person.evaluate(() => {
+    const found = await user.evaluate(() => {
       const width = document.documentElement.clientWidth
       const wide = [document.documentElement, document.body, document.querySelector('main')].filter((e) => e && e.scrollWidth > e.clientWidth)
-      // What is in a box that is scrolled by itself is reached by that.
+      // A user can scroll to elements in a scrollable box.
       const inBox = (e) => e.parentElement?.closest('[role=region], [role=tablist], .overflow-x-auto, .react-flow, .sr-only') !== null
       const beside = [...document.querySelectorAll('main button, nav a, header button, [role=dialog] button')].filter((e) => {
         const { left, right, width: w } = e.getBoundingClientRect()
@@ -40,7 +40,7 @@ describe('a phone', () => {
     })
     assert.deepEqual(found, { width: 390, wide: [], beside: [] }, what)
   }
-  const places = () => person.getByRole('navigation', { name: 'Pages' }).filter({ visible: true })
+  const navigation = () => user.getByRole('navigation', { name: 'Pages' }).filter({ visible: true })
 
   for (const [path, shows] of [
     ['/', 'What needs you'],
@@ -55,48 +55,48 @@ describe('a phone', () => {
     ['/repositories', 'Repositories'],
     ['/graph', /drawn, \d+ listed/],
   ]) {
-    test(`${path} is as wide as a phone`, async () => {
-      await to(person, path)
-      await seen(person.getByRole('main'), shows)
-      await person.waitForFunction(() => !document.querySelector('main .animate-pulse'))
+    test(`${path} fits the width of a phone`, async () => {
+      await to(user, path)
+      await waitForText(user.getByRole('main'), shows)
+      await user.waitForFunction(() => !document.querySelector('main .animate-pulse'))
       await fits(path)
     })
   }
 
-  test('a plan that waits is found, read, approved and applied', async () => {
-    await to(person, '/stacks')
-    await places().getByRole('link', { name: 'Overview' }).tap()
-    await seen(person, 'What needs you')
-    await person.getByRole('main').getByRole('link', { name: /pocket-1/ }).first().tap()
-    const change = person.getByRole('button', { name: /eu-central-1/ })
+  test('a user finds, reads and approves a plan that waits', async () => {
+    await to(user, '/stacks')
+    await navigation().getByRole('link', { name: 'Overview' }).tap()
+    await waitForText(user, 'What needs you')
+    await user.getByRole('main').getByRole('link', { name: /pocket-1/ }).first().tap()
+    const change = user.getByRole('button', { name: /eu-central-1/ })
     await change.tap()
-    await seen(person, '"eu-central-1"')
-    await fits('an unfolded change')
-    assert.deepEqual(await violations(person), [])
+    await waitForText(user, '"eu-central-1"')
+    await fits('an expanded change')
+    assert.deepEqual(await violations(user), [])
 
-    // The button is in sight wherever one has scrolled to.
-    const approve = person.getByRole('button', { name: 'Approve…' })
+    // The button is visible at any scroll position.
+    const approve = user.getByRole('button', { name: 'Approve…' })
     for (const part of [0, 1]) {
-      await person.getByRole('main').evaluate((main, part) => main.scrollTo(0, main.scrollHeight * part), part)
+      await user.getByRole('main').evaluate((main, part) => main.scrollTo(0, main.scrollHeight * part), part)
       const { y, height } = await approve.boundingBox()
       assert.ok(y > 0 && y + height < 844, `the button is at ${y}`)
     }
     await approve.tap()
-    const dialog = person.getByRole('dialog')
+    const dialog = user.getByRole('dialog')
     await dialog.getByText('2 to add').waitFor()
-    await fits('the question')
+    await fits('the confirmation')
     const box = await dialog.boundingBox()
     assert.ok(box.x >= 0 && box.x + box.width <= 390 && box.y >= 0 && box.y + box.height <= 844, JSON.stringify(box))
-    assert.deepEqual(await violations(person), [])
+    assert.deepEqual(await violations(user), [])
     await dialog.getByRole('button', { name: 'Approve and apply' }).tap()
-    await seen(person, 'Succeeded', { exact: true })
+    await waitForText(user, 'Succeeded', { exact: true })
     await fits('a Run that is applied')
 
-    await to(person, '/stacks/default/pocket?tab=outputs')
-    await seen(person, /^https:\/\/long-/)
+    await to(user, '/stacks/default/pocket?tab=outputs')
+    await waitForText(user, /^https:\/\/long-/)
     await fits('outputs')
-    await to(person, '/states/default/pocket')
-    await seen(person, 'current')
+    await to(user, '/states/default/pocket')
+    await waitForText(user, 'current')
     await fits('a state')
   })
 })

@@ -1,15 +1,14 @@
-// Every view, light and dark: who uses it without eyes or without a mouse finds nothing in the way. SCREENS=1 also keeps pictures
-// of them, in docs/screens.
+// Checks the accessibility of every view, light and dark. SCREENS=1 also writes screenshots to docs/screens.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { useAxe, violations } from './axe.mjs'
-import { asAdmin, fresh, noComplaints, theCairn, to } from './base.mjs'
-import { makeFleet } from './fleet.mjs'
+import { asAdmin, newPage, noErrors, getCairn, to } from './base.mjs'
+import { createFleet } from './fleet.mjs'
 
 const screens = process.env.SCREENS && new URL('../../docs/screens/', import.meta.url).pathname
 
-// Where it is, what it shows when it is there, and the name of its picture; `dark` and `phone` have one of their own.
+// The path of a view, a text that it shows when it is loaded, and the name of its screenshot; with `dark` and `phone` there are more.
 const views = [
   { path: '/', shows: 'What needs you', screen: 'overview', dark: true, phone: true },
   { path: '/stacks', shows: 'monitoring', screen: 'stacks' },
@@ -34,7 +33,7 @@ const views = [
   { path: '/graph', shows: 'waits for network', screen: 'graph' },
 ]
 
-// What asks before it acts.
+// Actions with a confirmation.
 const dialogs = [
   { path: '/runs/prod/database-2', button: 'Approve…', screen: 'run-approve' },
   { path: '/runs/prod/database-2', button: 'Reject' },
@@ -45,45 +44,45 @@ const dialogs = [
 ]
 
 describe('every view', () => {
-  let fleet, person
+  let fleet, user
   const options = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' }
   before(async () => {
-    fleet = await makeFleet(theCairn())
-    person = await asAdmin(options)
-    await useAxe(person)
+    fleet = await createFleet(getCairn())
+    user = await asAdmin(options)
+    await useAxe(user)
     if (screens) await mkdir(screens, { recursive: true })
   }, { timeout: 300_000 })
   after(async () => {
     await fleet?.stop()
-    await noComplaints()
+    await noErrors()
   })
 
   for (const view of views) {
-    test(`${view.path} can be used by everybody`, () => look(person, view))
+    test(`${view.path} is accessible`, () => checkView(user, view))
   }
 
   for (const { path, button, screen } of dialogs) {
-    test(`what ${button} of ${path} asks can be used by everybody`, async () => {
-      await to(person, path)
-      await person.getByRole('button', { name: button, exact: true }).click()
-      const dialog = person.getByRole('dialog')
+    test(`the confirmation of ${button} in ${path} is accessible`, async () => {
+      await to(user, path)
+      await user.getByRole('button', { name: button, exact: true }).click()
+      const dialog = user.getByRole('dialog')
       await dialog.waitFor()
-      const found = await violations(person, (colors) => (screens && screen && colors === 'light' ? picture(person, screen) : undefined))
-      await person.keyboard.press('Escape')
+      const found = await violations(user, (colors) => (screens && screen && colors === 'light' ? picture(user, screen) : undefined))
+      await user.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
       assert.deepEqual(found, [])
     })
   }
 
-  test('/signin can be used by everybody', async () => {
-    const stranger = await fresh({ ...options, fails: [/\/api\/v1\//] })
-    await useAxe(stranger)
-    await look(stranger, { path: '/signin', shows: 'A token of Kubernetes', screen: 'signin' })
-    await stranger.context().close()
+  test('/signin is accessible', async () => {
+    const anonymous = await newPage({ ...options, fails: [/\/api\/v1\//] })
+    await useAxe(anonymous)
+    await checkView(anonymous, { path: '/signin', shows: 'A token of Kubernetes', screen: 'signin' })
+    await anonymous.context().close()
   })
 })
 
-async function look(page, { path, shows, screen, dark, phone }) {
+async function checkView(page, { path, shows, screen, dark, phone }) {
   await to(page, path)
   const main = page.getByRole('main')
   await main.getByText(shows).filter({ visible: true }).first().waitFor()
