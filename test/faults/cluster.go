@@ -31,11 +31,11 @@ import (
 	"cairn.dev/cairn/test/cloud"
 )
 
-// A cluster is a real control plane on this machine, with Cairn's kinds and policies and a node, and without Cairn itself: lanes have that.
+// cluster is a real control plane on this machine, with Cairn's CRDs and policies and a node, and without Cairn's processes, which lanes have.
 type cluster struct {
-	// WithWatch is the API server past all proxies, as somebody who may do anything.
+	// WithWatch is a client of the API server without a proxy, as a cluster administrator.
 	client.WithWatch
-	// dir keeps everything, tools has the control plane and the engines, bin has cairn and cairn-runner.
+	// dir has all files, tools the control plane and the engines, bin has cairn and cairn-runner.
 	dir, tools, bin string
 	// providers is a folder with the provider of the cloud.
 	providers string
@@ -49,7 +49,7 @@ type cluster struct {
 	lanes int
 }
 
-// startCluster starts one that keeps everything in dir. stop ends it.
+// startCluster starts a cluster with its files in dir. stop ends it.
 func startCluster(ctx context.Context, dir, bin string) (c *cluster, err error) {
 	c = &cluster{dir: dir, bin: bin, providers: filepath.Join(dir, "providers")}
 	if c.tools, err = dev.BinDir(); err != nil {
@@ -104,7 +104,7 @@ func (c *cluster) fill(ctx context.Context) (err error) {
 	return c.startNode(ctx)
 }
 
-// startNode starts the pretend kubelet.
+// startNode starts the simulated kubelet.
 func (c *cluster) startNode(ctx context.Context) error {
 	node, err := kubelet.New(kubelet.Options{
 		Config: c.plane.RESTConfig(), Dir: filepath.Join(c.dir, "node"), PathPrefix: c.tools, ShutdownGrace: time.Second,
@@ -116,7 +116,7 @@ func (c *cluster) startNode(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = node.Run(running) // pods that are not run are seen
+		_ = node.Run(running) // pods that do not run fail the story
 	}()
 	c.stopNode = func() {
 		stop()
@@ -125,7 +125,7 @@ func (c *cluster) startNode(ctx context.Context) error {
 	return nil
 }
 
-// install applies what the chart has beside Cairn's processes, and waits until it counts.
+// install applies what the chart has except Cairn's processes, and waits until it takes effect.
 func (c *cluster) install(ctx context.Context) error {
 	return fs.WalkDir(chart.Manifests, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -155,28 +155,28 @@ func (c *cluster) install(ctx context.Context) error {
 	})
 }
 
-// namespace makes one.
+// namespace creates a namespace.
 func (c *cluster) namespace(ctx context.Context, name string) error {
 	return client.IgnoreAlreadyExists(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 }
 
-// config is the access of an account of Cairn's.
+// config returns the client configuration of a ServiceAccount of Cairn.
 func (c *cluster) config(namespace, account string) (*rest.Config, error) {
 	return c.plane.RESTConfigFor("system:serviceaccount:"+namespace+":"+account, "system:serviceaccounts", "system:serviceaccounts:"+namespace, "system:authenticated")
 }
 
-// stop ends it all.
+// stop ends the cluster.
 func (c *cluster) stop(ctx context.Context) error {
 	if c.stopNode != nil {
 		c.stopNode()
 	}
-	// What is in the control plane is of no use any more.
+	// The data of the control plane is no longer needed.
 	now, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()
 	return errors.Join(c.plane.Stop(now), c.group.Close())
 }
 
-// until tries until it goes well, or there was time enough; then it gives the last error.
+// until retries a function until it succeeds or a timeout, then it returns the last error.
 func until(ctx context.Context, patience time.Duration, try func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {

@@ -18,27 +18,27 @@ import (
 	"cairn.dev/cairn/test/cloud"
 )
 
-// env is an environment variable.
+// env returns an environment variable.
 func env(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
 
-// An ending is how everything stands after a step of a story. It is the same whatever happened on the way.
+// An ending is the state of all objects after a step of a story. It does not depend on what happened before.
 type ending struct {
-	// Stack is Ready's reason; Outputs are those of the Stack, its Secret and its ConfigMap.
+	// Stack is the reason of Ready; Outputs are those of the Stack, its Secret and its ConfigMap.
 	Stack   string
 	Outputs []string
-	// Runs are all of the Stack, oldest first: operation, cause, phase. Not their numbers: a Stack that is made when the Runs of one of its
-	// name are not all known to be gone counts on from theirs.
+	// Runs are all of the Stack, oldest first: operation, cause, phase. Without their numbers: a Stack that is recreated before all Runs of
+	// its predecessor are known to be deleted continues their numbers.
 	Runs []string
-	// State is what the state says of each resource, and Lock is its lock.
+	// State has the values of each resource in the state, and Lock is its lock.
 	State []string
 	Lock  string
-	// Cloud is what there is, and how often a thing of its name was made and changed.
+	// Cloud has each resource, and how often one of its name was created and changed.
 	Cloud []string
-	// Left are the objects of the namespace, once the Stack is gone.
+	// Left are the objects of the namespace, once the Stack is deleted.
 	Left []string
 }
 
-// ending looks at everything, and whether the secret is in clear anywhere (I7).
+// ending returns the ending, and an error if the secret is in clear text anywhere (I7).
 func (l *lane) ending(ctx context.Context) (e ending, err error) {
 	err = until(ctx, patience, func(ctx context.Context) error { e, err = l.look(ctx); return err })
 	if err == nil {
@@ -99,14 +99,14 @@ func (l *lane) look(ctx context.Context) (ending, error) {
 	return e, err
 }
 
-// resources are those of the newest version of a state.
+// resources returns those of the latest version of a state.
 func (l *lane) resources(ctx context.Context, state *v1alpha1.State) ([]string, error) {
 	if len(state.Status.Versions) == 0 {
 		return nil, nil
 	}
 	v := state.Status.Versions[len(state.Status.Versions)-1]
 	if v.Storage == v1alpha1.StateStorageBucket {
-		return nil, nil // encrypted: what Cairn makes of it is in the outputs, and in the next plan
+		return nil, nil // encrypted: its values are in the outputs, and in the next plan
 	}
 	var packed []byte
 	for chunk := range v.Chunks {
@@ -144,7 +144,7 @@ func (l *lane) resources(ctx context.Context, state *v1alpha1.State) ([]string, 
 	return all, nil
 }
 
-// left are the objects in the namespace that were made for the Stack.
+// left returns the objects in the namespace that belong to the Stack.
 func (l *lane) left(ctx context.Context) ([]string, error) {
 	var left []string
 	for kind, list := range map[string]client.ObjectList{
@@ -153,7 +153,7 @@ func (l *lane) left(ctx context.Context) ([]string, error) {
 		if err := l.List(ctx, list, client.InNamespace(l.space)); err != nil {
 			return nil, err
 		}
-		_ = apimeta.EachListItem(list, func(o runtime.Object) error { // what is called gives no error
+		_ = apimeta.EachListItem(list, func(o runtime.Object) error { // the function returns no error
 			name := o.(client.Object).GetName()
 			if name != "kube-root-ca.crt" && name != "password" {
 				left = append(left, kind+" "+name)
@@ -165,7 +165,7 @@ func (l *lane) left(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-// hidden makes sure that the secret is in no object that is not a Secret (I7).
+// hidden checks that the secret is in no object except Secrets (I7).
 func (l *lane) hidden(ctx context.Context) error {
 	for _, list := range []client.ObjectList{
 		&v1alpha1.StackList{}, &v1alpha1.RunList{}, &v1alpha1.StateList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.EventList{},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A few points of different kinds, which take two to three minutes; `make faults` tries all.
+// A few points of each suite, which take two to three minutes; `make faults` tries all.
 func TestSomeFaults(t *testing.T) {
 	if err := run(t.Context(), options{
 		only: regexp.MustCompile(`^(` +

@@ -17,16 +17,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fields takes each field of each kind from a valid value to others, and back. What is odd has to be refused, or the object has to say what is
-// wrong; nothing ends or spins; and with the valid value all is as before.
+// fields changes each field of each type from a valid value to others, and back. An odd value has to be rejected, or a condition has to report
+// it; no process ends or loops; and with the valid value everything is as before.
 var fields = suite{name: "fields", points: fieldPoints}
 
 const (
-	// still is for how long nobody may have written anything that an object is at rest.
+	// still is how long nothing may be written until an object is at rest.
 	still = 700 * time.Millisecond
-	// mostWrites is how many a change of a field may cost until the object is at rest.
+	// mostWrites limits the writes per change of a field until the object is at rest.
 	mostWrites = 80
-	// waitsForAnother is the reason of a Stack that says for which other one it waits, as long as that takes.
+	// waitsForAnother is the reason of a Stack that waits for another one, as long as it does.
 	waitsForAnother = "DependencyNotReady"
 )
 
@@ -39,7 +39,7 @@ func fieldPoints(baseline) []point {
 	for _, f := range all {
 		c, ok := carrierOf(f)
 		if !ok {
-			continue // TestEachFieldIsCovered wants a reason
+			continue // TestEachFieldIsCovered requires a reason
 		}
 		points = append(points, point{name: f.String(), fault: "each field of a " + f.kind, try: func(ctx context.Context, l *lane) (bool, error) {
 			return true, l.field(ctx, f, c)
@@ -48,7 +48,7 @@ func fieldPoints(baseline) []point {
 	return points
 }
 
-// carrierOf finds where a field is tried.
+// carrierOf returns the carrier in which a field is tried.
 func carrierOf(f field) (carrier, bool) {
 	for _, c := range carriers {
 		if c.kind != f.kind {
@@ -96,7 +96,7 @@ func (l *lane) field(ctx context.Context, f field, c carrier) error {
 	return errors.Join(append(wrong, l.panics(), l.let(ctx, o))...)
 }
 
-// carry makes an object for a field, and gives the valid value of it.
+// carry creates an object for a field, and returns the valid value of the field.
 func (l *lane) carry(ctx context.Context, f field, c carrier) (*unstructured.Unstructured, any, error) {
 	name := "f" + strings.ToLower(nameOf(f))
 	git, err := gitServer()
@@ -121,7 +121,7 @@ func (l *lane) carry(ctx context.Context, f field, c carrier) (*unstructured.Uns
 	return o, valid, l.Create(ctx, o)
 }
 
-// defaults has a Stack apply by itself, fail soon, and end soon.
+// defaults configures a Stack to apply automatically, and to fail and end fast.
 func defaults(spec map[string]any) {
 	for name, value := range map[string]any{
 		"apply": "Automatic", "deletionPolicy": "Orphan", "retry": map[string]any{"limit": int64(0), "backoff": "100ms"}, "runner": map[string]any{"idleTimeout": "1s"},
@@ -132,13 +132,13 @@ func defaults(spec map[string]any) {
 	}
 }
 
-// nameOf makes a name of a field's path.
+// nameOf derives a name from a field's path.
 func nameOf(f field) string {
 	name := strings.NewReplacer("spec.", "", "[]", "", "{}", "", ".", "-").Replace(f.path)
 	return name[max(0, len(name)-40):]
 }
 
-// value gives a field another value, and the valid one again. became is what followed, in a word.
+// value sets a field to another value, and back to the valid one. became summarizes the result in a word.
 func (l *lane) value(ctx context.Context, f field, c carrier, o *unstructured.Unstructured, v fieldValue, before stand) (became string, err error) {
 	wrote := l.wrote()
 	taken := func(all []reason) bool {
@@ -200,7 +200,7 @@ func (l *lane) value(ctx context.Context, f field, c carrier, o *unstructured.Un
 	return became, err
 }
 
-// lay puts what an object lacks beside and above a field, as an approval that nobody has given, as the carrier has it.
+// lay copies what an object lacks beside and above a field, such as an approval, from the carrier.
 func lay(o map[string]any, f field, c carrier) {
 	if _, ok := at(o, f.path); ok {
 		return
@@ -212,12 +212,12 @@ func lay(o map[string]any, f field, c carrier) {
 	}
 }
 
-// tooLarge is how etcd refuses.
+// tooLarge is an error of etcd.
 func tooLarge(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "request is too large")
 }
 
-// change changes an object, and says whether that made another of it.
+// change changes an object, and reports whether that led to another one.
 func (l *lane) change(ctx context.Context, o *unstructured.Unstructured, f func(map[string]any), only ...client.UpdateOption) (changed bool, err error) {
 	for {
 		if err := l.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
@@ -232,7 +232,7 @@ func (l *lane) change(ctx context.Context, o *unstructured.Unstructured, f func(
 	}
 }
 
-// A stand is how an object stands when nothing is written any more.
+// A stand is the status of an object at rest.
 type stand struct {
 	ready           bool
 	reason, message string
@@ -275,7 +275,7 @@ func (l *lane) settled(ctx context.Context, o *unstructured.Unstructured) (r sta
 	return r, err
 }
 
-// names says whether a message tells which field is meant, or which thing.
+// names reports whether a message has the field, or its value.
 func names(f field, v fieldValue, message string) bool {
 	message = strings.ToLower(message)
 	parts := strings.FieldsFunc(f.path, func(c rune) bool { return strings.ContainsRune(".[]{}", c) })
@@ -288,7 +288,7 @@ func names(f field, v fieldValue, message string) bool {
 	return ok && len(text) > 2 && strings.Contains(message, strings.ToLower(text[:min(len(text), 40)])) || tooLarge(errors.New(message))
 }
 
-// wrote is how many writes Cairn has made.
+// wrote returns the number of writes of Cairn.
 func (l *lane) wrote() (n int) {
 	for _, c := range l.cairns() {
 		n += len(c.Writes())
@@ -296,7 +296,7 @@ func (l *lane) wrote() (n int) {
 	return n
 }
 
-// starts is how often Cairn's processes were started.
+// starts returns how often Cairn's processes were started.
 func (l *lane) starts() (n int) {
 	for _, c := range l.cairns() {
 		n += c.began()
@@ -304,7 +304,7 @@ func (l *lane) starts() (n int) {
 	return n
 }
 
-// panics says whether one of Cairn's processes panicked.
+// panics reports whether one of Cairn's processes panicked.
 func (l *lane) panics() error {
 	for _, c := range l.cairns() {
 		data, err := os.ReadFile(c.log)
@@ -318,7 +318,7 @@ func (l *lane) panics() error {
 	return nil
 }
 
-// let deletes an object, and waits until it is gone, whatever its last value was.
+// let deletes an object, and waits until it is deleted, with any last value.
 func (l *lane) let(ctx context.Context, o *unstructured.Unstructured) error {
 	if o.GetKind() == "Run" {
 		stack := &unstructured.Unstructured{}

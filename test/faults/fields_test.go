@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A field that is new in a kind has to be in a carrier, or in uncovered with a reason.
+// A new field of a type has to be in a carrier, or in uncovered with a reason.
 func TestEachFieldIsCovered(t *testing.T) {
 	all, err := fieldsOf()
 	if err != nil {
@@ -40,8 +40,8 @@ func TestEachFieldIsCovered(t *testing.T) {
 	t.Log("fields tried:", covered, "of", len(all))
 }
 
-// What is harmless has to be of a value that is tried.
-func TestWhatIsHarmlessIsTried(t *testing.T) {
+// A harmless value has to be one that is tried.
+func TestHarmlessValuesAreTried(t *testing.T) {
 	all, err := fieldsOf()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestWhatIsHarmlessIsTried(t *testing.T) {
 	}
 }
 
-func TestAFieldIsFoundAndPut(t *testing.T) {
+func TestFieldAtAndPut(t *testing.T) {
 	o := map[string]any{"spec": map[string]any{"list": []any{map[string]any{"name": "a"}}, "map": map[string]any{"x": "1"}}}
 	for path, want := range map[string]string{"spec.list[].name": "a", "spec.map{}": "1"} {
 		if got, ok := at(o, path); !ok || got != want {

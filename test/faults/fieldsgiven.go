@@ -21,14 +21,14 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// codeOfFields is what carriers plan: it takes a variable of each kind, and makes nothing.
+// codeOfFields is the code of carriers: it has a variable of each type, and no resources.
 const codeOfFields = `
 variable "v" { default = "0" }
 variable "w" { default = 0 }
 output "x" { value = var.v }
 `
 
-// given makes what carriers refer to, in the lane's namespace.
+// given creates the objects that carriers refer to, in the lane's namespace.
 func (l *lane) given(ctx context.Context) error {
 	git, err := gitServer()
 	if err != nil {
@@ -77,7 +77,7 @@ spec:
 	return nil
 }
 
-// waitingRun makes a Stack whose Run waits for an approval, and gives the Run.
+// waitingRun creates a Stack whose Run waits for an approval, and returns the Run.
 func (l *lane) waitingRun(ctx context.Context, o *unstructured.Unstructured) error {
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: o.GetName()}}
 	if err := yaml.UnmarshalStrict([]byte(`
@@ -103,7 +103,7 @@ runner: {idleTimeout: 1s}
 	})
 }
 
-// gitServer is one over HTTP with a repository infra.git. It ends with this process, as its folder does not.
+// gitServer serves a repository infra.git over HTTP until the end of this process.
 var gitServer = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "cairn-faults-git-")
 	if err != nil {

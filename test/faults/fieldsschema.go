@@ -16,7 +16,7 @@ import (
 	chart "cairn.dev/cairn/charts/cairn"
 )
 
-// A field is one of a kind's that has no fields of its own, by its path: [] is any member of a list, {} any value of a map.
+// A field is a leaf of a type's schema by its path: [] is any member of a list, {} any value of a map.
 type field struct {
 	kind, path string
 	schema     apiextensionsv1.JSONSchemaProps
@@ -24,7 +24,7 @@ type field struct {
 
 func (f field) String() string { return f.kind + " " + f.path }
 
-// fieldsOf are all fields of all kinds, as the chart's definitions have them.
+// fieldsOf returns all fields of all types, by the CRDs of the chart.
 func fieldsOf() ([]field, error) {
 	const folder = "files/crds"
 	files, err := fs.ReadDir(chart.Manifests, folder)
@@ -67,7 +67,7 @@ func leaves(kind, at string, s apiextensionsv1.JSONSchemaProps) (all []field) {
 	return []field{{kind, at, s}}
 }
 
-// at gives the value at a path, where [] is the first member and {} the first value by name.
+// at returns the value at a path, where [] is the first member and {} the first value by name.
 func at(o any, path string) (value any, ok bool) {
 	set(o, strings.Split(spread(path), "."), func(v any, there bool) any {
 		value, ok = v, there
@@ -76,7 +76,7 @@ func at(o any, path string) (value any, ok bool) {
 	return value, ok
 }
 
-// put sets the value at a path of which all but the last part is there.
+// put sets the value at a path whose parent exists.
 func put(o any, path string, value any) {
 	set(o, strings.Split(spread(path), "."), func(any, bool) any { return value })
 }
@@ -85,7 +85,7 @@ func spread(path string) string {
 	return strings.NewReplacer("[]", ".[]", "{}", ".{}").Replace(path)
 }
 
-// set replaces what is at a path by what f makes of it.
+// set replaces the value at a path by the result of f.
 func set(o any, parts []string, f func(v any, there bool) any) {
 	var (
 		next  any
@@ -118,15 +118,15 @@ func set(o any, parts []string, f func(v any, there bool) any) {
 	set(next, parts[1:], f)
 }
 
-// A fieldValue is one that a field is given.
+// A fieldValue is a value to set a field to.
 type fieldValue struct {
 	name  string
 	value any
-	// odd says that nobody can mean it: it has to be refused, or the object has to say what is wrong.
+	// odd values have to be rejected, or reported by a condition.
 	odd bool
 }
 
-// valuesOf are those that a field is tried with, from its schema; valid is one that it may have.
+// valuesOf returns the values that a field is tried with, by its schema; valid is a valid one.
 func valuesOf(f field, valid any) []fieldValue {
 	s := f.schema
 	switch {
@@ -185,9 +185,9 @@ func integers(f field) []fieldValue {
 	return all
 }
 
-// texts are odd ones for whatever a string is about.
+// texts are odd values for any string.
 func texts(f field) []fieldValue {
-	long := 1600 << 10 // more than etcd takes of any object
+	long := 1600 << 10 // more than the size limit of etcd
 	if f.schema.MaxLength != nil {
 		long = int(*f.schema.MaxLength) + 1
 	}
@@ -211,7 +211,7 @@ func templates() []fieldValue {
 	}
 }
 
-// tally counts what became of all values.
+// tally counts the results of all values.
 var tally counted
 
 type counted struct {

@@ -2,13 +2,13 @@ package main
 
 import "regexp"
 
-// A carrier is a valid spec of a kind in which fields are set, so that each of them can be given other values. A field is tried in the first
+// A carrier is a valid spec of a type with fields, so that each of them can be set to other values. A field is tried in the first
 // carrier that has it.
 type carrier struct {
 	kind, spec string
 }
 
-// carriers have all fields between them: a field that none has is in uncovered, or the test fails. GIT is the address of a real git server.
+// carriers have all fields together: one that no carrier has must be in uncovered. GIT is the address of a real Git server.
 var carriers = []carrier{
 	{"Stack", `
 source: {inline: {main.tf: 'output "x" { value = 1 }'}}
@@ -76,7 +76,7 @@ engine: {name: OpenTofu, version: ">= 1.6"}
 credentials: {secret: {name: given}}
 webhook: {secret: {name: given}, keys: [token]}
 `},
-	// A Run that waits for an approval: people may change nothing else in it.
+	// A Run that waits for an approval: its other fields are immutable.
 	{"Run", `
 stack: {name: OWN}
 operation: Apply
@@ -94,7 +94,7 @@ rejection: {planDigest: "sha256:000000000000000000000000000000000000000000000000
 `},
 }
 
-// A reason is why something may be as it is; it is of the fields and values that the patterns match whole.
+// A reason explains an exception for the fields and values that the patterns match completely.
 type reason struct {
 	fields, values string
 	why            string
@@ -117,7 +117,7 @@ var uncovered = []reason{
 	{`Stack spec\.backend\..*`, "", "a backend of the engine's own wants a server: test/scripts/testdata/backends.txtar and internal/runner/backend_test.go have right and wrong ones"},
 }
 
-// harmless are odd values that are taken, and after which an object is Ready all the same.
+// harmless are odd values that are accepted and after which an object is Ready.
 var harmless = []reason{
 	{`Repository spec\.engine\.version`, "nothing of this name|out of the folder|spaces|a line break|an option", "no Stack takes it here; the Run of one that does says what is wrong"},
 	{`Repository spec\.allowedNamespaces\[\]`, "nothing of this name", "a namespace that may come"},
@@ -134,12 +134,12 @@ var harmless = []reason{
 	{`Stack spec\.env\[\]\.valueFrom\.fieldRef\.apiVersion`, "empty", "as if it were not there"},
 }
 
-// elsewhere are values that are only given to the API server, since what they need is not here.
+// elsewhere are values that are only sent to the API server, since their requirements are not available here.
 var elsewhere = []reason{
 	{`(Stack|Repository) spec\.engine\.name`, "Terraform|Terragrunt", "engines that have to be fetched from their makers first (internal/server/runnerhandler/engines_test.go)"},
 }
 
-// final are values that cannot be taken back.
+// final are values that cannot be reverted.
 var final = []reason{
 	{`Run spec\.cancel`, "", "cancel cannot be unset"},
 }

@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// gits has the git server fail at each request of a fetch.
+// gits injects a failure of the Git server at each request of a fetch.
 var gits = suite{name: "git", points: gitPoints}
 
 func gitPoints(b baseline) []point {
@@ -18,17 +18,17 @@ func gitPoints(b baseline) []point {
 	for k := range b[files.name].Fetches {
 		for _, f := range []struct {
 			name string
-			// do gives the status to answer with, 0 for none.
+			// do returns the status of the response, 0 for a normal one.
 			do func(ctx context.Context, l *lane, waits *sync.WaitGroup) int
 		}{
 			{"503", func(context.Context, *lane, *sync.WaitGroup) int { return http.StatusServiceUnavailable }},
 			{"401", func(context.Context, *lane, *sync.WaitGroup) int { return http.StatusUnauthorized }},
 			{"connections cut", func(_ context.Context, l *lane, waits *sync.WaitGroup) int {
-				waits.Go(l.code.CutOff) // it waits for those who are answered
+				waits.Go(l.code.CutOff) // it waits for requests in progress
 				return http.StatusServiceUnavailable
 			}},
 			{"held back until all is at rest", func(ctx context.Context, l *lane, _ *sync.WaitGroup) int {
-				_ = until(ctx, patience, func(context.Context) error { return l.rested(held) }) // then it goes on in any case
+				_ = until(ctx, patience, func(context.Context) error { return l.rested(held) }) // then it continues in any case
 				return 0
 			}},
 		} {

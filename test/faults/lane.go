@@ -21,11 +21,11 @@ import (
 	"cairn.dev/cairn/test/httpstate"
 )
 
-// patience is how long something may take that is certain to come.
+// patience is the timeout for conditions that must become true.
 const patience = 90 * time.Second
 
-// A lane is an install of Cairn of its own, beside others in the same cluster: it looks at one namespace only. Stories are lived in it one
-// after the other. One that went wrong leaves things behind, so a lane is closed after it.
+// A lane is an installation of Cairn beside others in the same cluster, which watches one namespace. It runs stories one
+// after the other. A failed story leaves objects behind, so its lane is closed.
 type lane struct {
 	*cluster
 	// space is the namespace of Stacks, own that of Cairn, dir the lane's folder: bucket and logs.
@@ -35,25 +35,25 @@ type lane struct {
 	// operators are Cairn's operators, of which one is the leader; server is its server.
 	operators []*cairn
 	server    *cairn
-	// witness sees all that becomes of Runs and States.
+	// witness watches all changes of Runs and States.
 	witness *witness
 
 	clouds *httptest.Server
 	cloud  atomic.Pointer[cloud.Cloud]
-	// states is the backend that code has a block for, at /state of the cloud's URL; code is the git server.
+	// states is the http backend of code with a backend block, at /state of the cloud's URL; code is the Git server.
 	states atomic.Pointer[httpstate.Server]
 	code   *codeServer
-	// ends are called last when it is closed.
+	// ends are called at the end of close.
 	ends []func()
 }
 
-// laneOptions are what is not the same in all lanes.
+// laneOptions are the options of a lane.
 type laneOptions struct {
-	// operators is how many there are; 0 is one. If there are several, one of them is the leader.
+	// operators is their number; 0 is one. If there are several, one of them is the leader.
 	operators int
-	// store is the address at which runners find the server, if it is another one than that which it listens on.
+	// store is the address at which runners reach the server, if it differs from the one that it listens on.
 	store func(listen string) (url string, err error)
-	// args are more arguments for Cairn's processes; bucket gives some of a lane, as for a bucket that is no folder.
+	// args are additional arguments of Cairn's processes; bucket returns some for a lane, for a bucket that is not a folder.
 	args   []string
 	bucket func(ctx context.Context, l *lane) (args []string, err error)
 }
@@ -90,7 +90,7 @@ func (c *cluster) open(ctx context.Context, o laneOptions) (_ *lane, err error) 
 	return l, nil
 }
 
-// prepare makes the namespaces, accounts and what they may do.
+// prepare creates the namespaces, ServiceAccounts and permissions.
 func (l *lane) prepare(ctx context.Context) error {
 	for _, name := range []string{l.space, l.own} {
 		if err := l.namespace(ctx, name); err != nil {
@@ -106,7 +106,7 @@ func (l *lane) prepare(ctx context.Context) error {
 		objects = append(objects, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: access.Account, Namespace: l.own}})
 		for _, o := range objects {
 			if strings.HasPrefix(o.GetNamespace(), "kube-") {
-				continue // it is the same for all lanes, and not asked for
+				continue // it is shared by all lanes, and not requested
 			}
 			if err := client.IgnoreAlreadyExists(l.Create(ctx, o)); err != nil {
 				return err
@@ -169,7 +169,7 @@ func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
 			return err
 		}
 		l.operators = append(l.operators, operator)
-		if i == 0 { // it makes the keys, and is the leader
+		if i == 0 { // it creates the keys, and is the leader
 			if err := operator.ready(ctx); err != nil {
 				return err
 			}
@@ -186,7 +186,7 @@ func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
 	return nil
 }
 
-// cairns are all processes of Cairn.
+// cairns returns all processes of Cairn.
 func (l *lane) cairns() []*cairn {
 	if l.server == nil {
 		return l.operators
@@ -194,7 +194,7 @@ func (l *lane) cairns() []*cairn {
 	return append(append([]*cairn(nil), l.operators...), l.server)
 }
 
-// reset has nothing done to anybody any more, and the story begin anew.
+// reset ends all faults, and resets the records for a new story.
 func (l *lane) reset() {
 	for _, c := range l.cairns() {
 		c.OnWrite(nil)
@@ -204,7 +204,7 @@ func (l *lane) reset() {
 	l.code.reset()
 }
 
-// quiet is for how long Cairn wrote nothing.
+// quiet returns how long Cairn has written nothing.
 func (l *lane) quiet() time.Duration {
 	least := time.Hour
 	for _, c := range l.cairns() {
@@ -213,7 +213,7 @@ func (l *lane) quiet() time.Duration {
 	return least
 }
 
-// rested says whether Cairn has written nothing for a time.
+// rested returns an error unless Cairn has written nothing for a time.
 func (l *lane) rested(still time.Duration) error {
 	if q := l.quiet(); q < still {
 		return errors.New("I6: it goes on writing")
@@ -226,7 +226,7 @@ func (l *lane) rest(ctx context.Context, still time.Duration) error {
 	return until(ctx, patience, func(context.Context) error { return l.rested(still) })
 }
 
-// close ends the lane's processes. What it had is left where it is.
+// close ends the lane's processes. Its files remain.
 func (l *lane) close() {
 	for _, c := range l.cairns() {
 		c.stop()

@@ -1,11 +1,11 @@
-// Command faults has things fail around the real binaries of Cairn, one at a time, and wants the same end as without: `make faults`.
+// Command faults injects faults around the real binaries of Cairn, one at a time, and expects the same result as without: `make faults`.
 //
-// A cluster is a real etcd and kube-apiserver and a pretend kubelet, which runs Cairn's runners as processes with a real OpenTofu; package
-// cloud is what they make things in. A lane is an install of Cairn in it: the operator and the server, each behind a proxy of its own to the API
-// server, which knows each write and each event by name (package proxy). A story is the life of a Stack in a lane. It is told once without
-// a fault; then once for each point, which is a fault at one place of it, and has to end in the same way.
+// A cluster is a real etcd and kube-apiserver and a simulated kubelet, which runs Cairn's runners as processes with a real OpenTofu; they
+// create resources in package cloud. A lane is an installation of Cairn in it: the operator and the server, each with its own proxy to the API
+// server, which names each write and each event (package proxy). A story is the life of a Stack in a lane. It runs once without
+// a fault; then once for each point, which is a fault at one place of it, and has to end with the same result.
 //
-// A new kind of fault is a suite in a file of its own, and a line in suites.
+// A new kind of fault is a suite in its own file, and a line in suites.
 package main
 
 import (
@@ -25,13 +25,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// A suite is faults of one kind.
+// A suite has faults of one kind.
 type suite struct {
 	name string
-	// lane is the kind of lane that the points are tried in, lanes how many of them at once; 0 is as many as -j says.
+	// lane is the kind of lane of its points, lanes how many run concurrently; 0 is the number of -j.
 	lane  laneOptions
 	lanes int
-	// points are all there are, in the light of how the stories go without a fault, in an order that is the same each time.
+	// points returns all points, by the baseline of the stories, in a stable order.
 	points func(b baseline) []point
 }
 
@@ -40,14 +40,14 @@ type point struct {
 	name string
 	// fault is its row in the table of results, within its suite.
 	fault string
-	// try lives through it. reached says that the fault happened, err what does not hold.
+	// try runs it. reached reports that the fault happened, err is a violation.
 	try func(ctx context.Context, l *lane) (reached bool, err error)
 }
 
-// suites are all kinds of faults, in the order in which they are tried.
+// suites are all kinds of faults in the order of their run.
 var suites = []suite{writes, watches, managers, outages, restores, gits, runners, stores, strandings, buckets, fields}
 
-// A baseline is how each story goes without a fault, by its name.
+// A baseline has the result of each story without a fault, by its name.
 type baseline map[string]told
 
 type options struct {
@@ -79,9 +79,9 @@ func main() {
 	}
 }
 
-// run tries all points that were asked for. The error names those that failed.
+// run tries all selected points. The error names those that failed.
 func run(ctx context.Context, o options, out *os.File) (err error) {
-	log.SetLogger(logr.Discard()) // what libraries say of their tries
+	log.SetLogger(logr.Discard()) // logs of libraries
 	if o.bin, err = filepath.Abs(o.bin); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func run(ctx context.Context, o options, out *os.File) (err error) {
 	return r.sum(time.Since(began))
 }
 
-// baseline tells each story without a fault, twice: they have to end in the same way. Each is told in a lane of its own, some at a time.
+// baseline runs each story without a fault, twice: they have to end with the same result. Each runs in its own lane, some concurrently.
 func (c *cluster) baseline(ctx context.Context, jobs int) (baseline, error) {
 	b := baseline{}
 	var mu sync.Mutex
@@ -165,7 +165,7 @@ func (c *cluster) baseline(ctx context.Context, jobs int) (baseline, error) {
 	return b, telling.Wait()
 }
 
-// twice tells a story without a fault, and again.
+// twice runs a story without a fault, and again.
 func (c *cluster) twice(ctx context.Context, s story) (told, error) {
 	l, err := c.open(ctx, laneOptions{})
 	if err != nil {
@@ -183,7 +183,7 @@ func (c *cluster) twice(ctx context.Context, s story) (told, error) {
 	return t, baseline{s.name: t}.same(s, again)
 }
 
-// try tries points, several at a time, each in a lane that has seen none that failed.
+// try tries points concurrently, each in a lane in which no point has failed.
 func (c *cluster) try(ctx context.Context, s suite, points []point, jobs int, r *report) {
 	if s.lanes > 0 {
 		jobs = s.lanes

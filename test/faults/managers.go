@@ -11,11 +11,11 @@ import (
 	"cairn.dev/cairn/test/faults/proxy"
 )
 
-// managers has the leader of two operators freeze at each of its writes, past its lease. The other one takes over and goes on; then the
-// first one wakes up, with its write on its way, and a while in which it still believes that it leads.
+// managers freezes the leader of two operators at each of its writes, past its lease. The other one takes over and continues; then the
+// first one thaws, with its write in progress, and for some time it still assumes that it leads.
 var managers = suite{name: "managers", lane: laneOptions{operators: 2}, lanes: 10, points: managerPoints}
 
-// lease is longer than it takes until the lease of a leader is over and the next one has begun.
+// lease is longer than the time until the lease of a leader expires and the next one starts.
 const lease = time.Minute
 
 func managerPoints(b baseline) []point {
@@ -38,7 +38,7 @@ func managerPoints(b baseline) []point {
 	return all
 }
 
-// freeze tells a story in which the leader is frozen at a write.
+// freeze runs a story in which the leader is frozen at a write.
 func (l *lane) freeze(ctx context.Context, b baseline, s story, at proxy.Write, late bool) (bool, error) {
 	var (
 		reached atomic.Bool
@@ -73,13 +73,13 @@ func (l *lane) freeze(ctx context.Context, b baseline, s story, at proxy.Write, 
 	return reached.Load(), err
 }
 
-// called says that a write is the one of that name, whichever of the operators makes it.
+// called reports whether a write has that name, of any operator.
 func called(w, at proxy.Write) bool {
 	w.Actor, _, _ = strings.Cut(w.Actor, "-")
 	return w.String() == at.String()
 }
 
-// frozen freezes a leader until another operator has written all that it can.
+// frozen freezes a leader until another operator has finished its writes.
 func (l *lane) frozen(ctx context.Context, leader *cairn) (err error) {
 	if err := leader.signal(syscall.SIGSTOP); err != nil {
 		return err

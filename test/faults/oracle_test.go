@@ -33,13 +33,13 @@ func stateAt(version, serial int64, lineage, by, lockedBy string) *v1alpha1.Stat
 	return s
 }
 
-// followed is a State of which the engine's own backend has the state.
+// followed is a State whose state is in the engine's own backend.
 func followed(s *v1alpha1.State) *v1alpha1.State {
 	s.Status.Backend = &v1alpha1.StateBackend{}
 	return s
 }
 
-func TestTheWitnessSeesWhatMustNotBe(t *testing.T) {
+func TestWitnessReportsViolations(t *testing.T) {
 	const planning, applying, done, failed = v1alpha1.PhasePlanning, v1alpha1.PhaseApplying, v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed
 	for name, tt := range map[string]struct {
 		runs   []*v1alpha1.Run
@@ -86,7 +86,7 @@ func TestTheWitnessSeesWhatMustNotBe(t *testing.T) {
 	}
 }
 
-func TestAVersionOfAForgottenStateMayComeBack(t *testing.T) {
+func TestVersionOfRestoredStateMayComeBack(t *testing.T) {
 	for _, forgotten := range []bool{true, false} {
 		w := &witness{}
 		w.begin()
@@ -108,7 +108,7 @@ func TestAVersionOfAForgottenStateMayComeBack(t *testing.T) {
 	}
 }
 
-func TestAnotherEndIsAViolation(t *testing.T) {
+func TestDifferentEndingIsViolation(t *testing.T) {
 	s := stories[0]
 	good := told{Endings: []ending{{Stack: "Applied", Runs: []string{"net-1 Apply Spec Succeeded"}}}, Writes: make([]proxy.Write, 10)}
 	b := baseline{s.name: good}
@@ -132,7 +132,7 @@ func TestAnotherEndIsAViolation(t *testing.T) {
 	}
 }
 
-func TestASecretInAFileIsFound(t *testing.T) {
+func TestSecretInFileIsDetected(t *testing.T) {
 	c := &cluster{dir: t.TempDir()}
 	put := func(text string, path ...string) {
 		t.Helper()
@@ -157,7 +157,7 @@ func TestASecretInAFileIsFound(t *testing.T) {
 	}
 }
 
-func TestAViolationFailsTheWhole(t *testing.T) {
+func TestViolationFailsRun(t *testing.T) {
 	for _, err := range []error{nil, errors.New("made: I3: made more than once")} {
 		r := &report{out: io.Discard}
 		r.line(suite{name: "s"}, point{name: "p", fault: "f"}, nil, true, err, 0)
@@ -167,8 +167,8 @@ func TestAViolationFailsTheWhole(t *testing.T) {
 	}
 }
 
-// The names of points are what people choose them by.
-func TestEachPointHasANameOfItsOwn(t *testing.T) {
+// The flag -only selects points by their names.
+func TestPointsHaveUniqueNames(t *testing.T) {
 	b := baseline{}
 	for _, s := range stories {
 		b[s.name] = told{

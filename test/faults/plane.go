@@ -22,7 +22,7 @@ const (
 	apiServer = "kube-apiserver"
 )
 
-// pidOf finds a program of the control plane among the children of this process.
+// pidOf returns the process ID of a program of the control plane among the children of this process.
 func pidOf(program string) (int, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -42,7 +42,7 @@ func pidOf(program string) (int, error) {
 	return 0, fmt.Errorf("%s does not run", program)
 }
 
-// killed kills a program of the control plane with SIGKILL. revive starts the control plane again.
+// killed kills a program of the control plane with SIGKILL. revive restarts the control plane.
 func (c *cluster) killed(program string) error {
 	pid, err := pidOf(program)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *cluster) killed(program string) error {
 	return nil
 }
 
-// revive starts a control plane again of which something was killed, on the data that it had, where between may change it.
+// revive restarts a control plane of which a program was killed, with its data, which between may change.
 func (c *cluster) revive(ctx context.Context, between func() error) error {
 	if err := c.plane.Stop(ctx); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (c *cluster) revive(ctx context.Context, between func() error) error {
 func (c *cluster) etcdData() string { return filepath.Join(c.dir, "controlplane", "etcd") }
 func (c *cluster) snapshot() string { return filepath.Join(c.dir, "etcd-before") }
 
-// keep copies what etcd has now. It stands still meanwhile, so that the copy is what a kill would leave behind.
+// keep copies the data of etcd. It is stopped meanwhile, so that the copy is what a kill would leave.
 func (c *cluster) keep() (err error) {
 	if err := os.RemoveAll(c.snapshot()); err != nil {
 		return err
@@ -90,8 +90,8 @@ func (c *cluster) keep() (err error) {
 	return os.CopyFS(c.snapshot(), os.DirFS(c.etcdData()))
 }
 
-// restore puts back what keep copied, as an administrator would from a backup: the control plane is stopped, and started again on that. So is
-// the node, as the manual of Kubernetes advises for all that watches.
+// restore restores the copy of keep, as an administrator would from a backup: the control plane is stopped, and restarted with it. So is
+// the node, as the documentation of Kubernetes recommends for all that watches.
 func (c *cluster) restore(ctx context.Context) error {
 	c.stopNode()
 	c.stopNode = nil
@@ -109,7 +109,7 @@ func (c *cluster) restore(ctx context.Context) error {
 	return c.startNode(ctx)
 }
 
-// outages has the API server or etcd killed at writes, and started again.
+// outages kills and restarts the API server or etcd at writes.
 var outages = suite{name: "outages", lanes: 1, points: outagePoints}
 
 func outagePoints(b baseline) []point {
@@ -117,7 +117,7 @@ func outagePoints(b baseline) []point {
 	s := stories[0]
 	for i, w := range b[s.name].Writes {
 		if i%5 != 0 {
-			continue // each takes a while, and the API server's end is the same to all who write then
+			continue // each takes some time, and the end of the API server is the same for all clients
 		}
 		for _, program := range []string{apiServer, etcd} {
 			for _, after := range []bool{false, true} {
@@ -135,7 +135,7 @@ func outagePoints(b baseline) []point {
 	return all
 }
 
-// outage tells a story in which a program of the control plane is killed at a write.
+// outage runs a story in which a program of the control plane is killed at a write.
 func (l *lane) outage(ctx context.Context, b baseline, s story, at proxy.Write, program string, after bool) (bool, error) {
 	var (
 		once    sync.Once

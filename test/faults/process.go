@@ -16,10 +16,10 @@ import (
 	"cairn.dev/cairn/test/faults/proxy"
 )
 
-// A cairn is one of Cairn's processes, with a proxy between it and the API server. It is started again whenever it ends.
+// A cairn is one of Cairn's processes, with a proxy between it and the API server. It is restarted when it ends.
 type cairn struct {
 	*proxy.Proxy
-	// log is its file, for all that it says in all its lives.
+	// log is the file of its output, over all restarts.
 	log string
 
 	group   *process.Group
@@ -34,7 +34,7 @@ type cairn struct {
 	starts  int
 }
 
-// startCairn starts `cairn NAME`, as an account in Cairn's own namespace.
+// startCairn starts `cairn NAME` as a ServiceAccount in Cairn's own namespace.
 func (l *lane) startCairn(name, actor, account string, args ...string) (*cairn, error) {
 	config, err := l.config(l.own, account)
 	if err != nil {
@@ -62,9 +62,9 @@ func (l *lane) startCairn(name, actor, account string, args ...string) (*cairn, 
 	return c, nil
 }
 
-// freeAddress is one on this machine that nothing listens on now.
+// freeAddress returns an address on this machine that nothing listens on.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on this machine it does not block
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block on this machine
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +76,7 @@ func (c *cairn) start() error {
 	if err != nil {
 		return err
 	}
-	defer out.Close() //nolint:errcheck // the process has its own
+	defer out.Close() //nolint:errcheck // the process has inherited it
 	p, err := c.group.Start(&exec.Cmd{Path: c.program, Args: append([]string{c.program}, c.args...), Env: os.Environ(), Stdout: out, Stderr: out})
 	if err != nil {
 		return err
@@ -87,14 +87,14 @@ func (c *cairn) start() error {
 	return nil
 }
 
-// supervise starts it again when it ends, as a Deployment would.
+// supervise restarts the process when it ends, as a Deployment would.
 func (c *cairn) supervise() {
 	for {
 		<-c.process().Done()
 		select {
 		case <-c.over:
 			return
-		case <-time.After(100 * time.Millisecond): // it must not spin
+		case <-time.After(100 * time.Millisecond): // it must not loop
 		}
 		select {
 		case <-c.over:
@@ -102,7 +102,7 @@ func (c *cairn) supervise() {
 		default:
 		}
 		if err := c.start(); err != nil {
-			return // whoever waits for what it should do says so
+			return // the timeout of the waiting test reports it
 		}
 	}
 }
@@ -113,24 +113,24 @@ func (c *cairn) process() *process.Process {
 	return c.current
 }
 
-// began is how often it was started.
+// began returns how often it was started.
 func (c *cairn) began() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.starts
 }
 
-// kill ends it at once, without asking, and waits until nothing of it is left. It is started again.
+// kill kills it with SIGKILL, and waits until its processes have ended. It is restarted.
 func (c *cairn) kill() {
 	p := c.process()
 	p.Kill()
 	<-p.Done()
 }
 
-// signal gives it a signal: syscall.SIGSTOP freezes it, syscall.SIGCONT has it go on.
+// signal sends a signal: syscall.SIGSTOP freezes it, syscall.SIGCONT continues it.
 func (c *cairn) signal(s syscall.Signal) error { return syscall.Kill(c.process().Pid(), s) }
 
-// ready waits until it says that it is.
+// ready waits until it is ready.
 func (c *cairn) ready(ctx context.Context) error {
 	return until(ctx, patience, func(ctx context.Context) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.health, nil)
@@ -149,11 +149,11 @@ func (c *cairn) ready(ctx context.Context) error {
 	})
 }
 
-// stop ends it for good.
+// stop ends it without a restart.
 func (c *cairn) stop() {
 	close(c.over)
 	c.kill()
 	c.ended.Wait()
-	c.kill() // it may have been started in between
+	c.kill() // it may have been restarted in between
 	c.Close()
 }

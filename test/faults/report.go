@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A report is what is said of each point as soon as it is known, and of all in the end.
+// A report prints the result of each point when it is known, and a summary at the end.
 type report struct {
 	out io.Writer
 	dir string
 
 	mu sync.Mutex
-	// kinds are the kinds of faults in the order in which they came, and what became of them.
+	// kinds are the kinds of faults in their order, and their results.
 	kinds  []string
 	counts map[string]*count
 	failed []string
@@ -48,7 +48,7 @@ func (r *report) line(s suite, p point, l *lane, reached bool, err error, took t
 		r.failed = append(r.failed, p.name)
 	case !reached:
 		n.missed++
-		word = "miss" // the story went well and came another way, where this never happens
+		word = "miss" // the story succeeded in another way, without the place of the fault
 	default:
 		n.passed++
 	}
@@ -78,7 +78,7 @@ func (r *report) sum(took time.Duration) error {
 	return nil
 }
 
-// same compares how a story ended with how it does without a fault, and bounds what it may cost (I9).
+// same compares the ending of a story with its baseline, and limits its cost (I9).
 func (b baseline) same(s story, t told) error {
 	want := b[s.name]
 	if s.but != nil {
@@ -93,7 +93,7 @@ func (b baseline) same(s story, t told) error {
 	return nil
 }
 
-// secrets makes sure that the secret is in clear in no file that Cairn or its runners wrote (I7).
+// secrets checks that no file of Cairn or its runners has the secret in clear text (I7).
 func (c *cluster) secrets() error {
 	var found []error
 	err := filepath.WalkDir(c.dir, func(path string, entry fs.DirEntry, err error) error {
@@ -104,7 +104,7 @@ func (c *cluster) secrets() error {
 			return err
 		}
 		if entry.IsDir() && (path == c.etcdData() || path == c.snapshot() || entry.Name() == "fs") {
-			return filepath.SkipDir // Secrets are there, and what a pod was given
+			return filepath.SkipDir // it has Secrets, and the input of a pod
 		}
 		if !entry.Type().IsRegular() {
 			return nil

@@ -14,10 +14,10 @@ import (
 	"cairn.dev/cairn/test/faults/proxy"
 )
 
-// writes has each write to the API server fail in each way.
+// writes injects each failure of each write to the API server.
 var writes = suite{name: "writes", points: writePoints}
 
-// writeFaults are what can become of a write of a process.
+// writeFaults are the failures of a write of a process.
 var writeFaults = []struct {
 	name string
 	do   func(ctx context.Context, c *cairn, w *proxy.Call)
@@ -76,17 +76,17 @@ func writePoints(b baseline) []point {
 	return all
 }
 
-// watches has what processes hear of the API server come late, break off, or be too old to go on from.
+// watches delays events, closes watches, or expires their resource version.
 var watches = suite{name: "watches", points: watchPoints}
 
-// held is how long nobody may have written anything before an event that is held back goes on: all that could come of what was heard before
-// has come by then.
+// held is how long nothing may be written before a delayed event continues: all effects of earlier events
+// have happened by then.
 const held = 400 * time.Millisecond
 
 func watchPoints(b baseline) []point {
 	var all []point
 	for _, s := range stories {
-		kinds := map[string]int{} // of events, and how many there are
+		kinds := map[string]int{} // of events, and their number
 		for _, e := range b[s.name].Events {
 			kinds[e.Actor+" hears of "+e.Resource]++
 		}
@@ -97,7 +97,7 @@ func watchPoints(b baseline) []point {
 			})
 		}
 		for _, e := range b[s.name].Events {
-			// Breaks are where the events of one kind are most different from each other: at the first ones, and at every fourth.
+			// The effects of closed watches differ most at the first events of a type, and at every fourth.
 			if s.name != stories[0].name || e.Ordinal > 2 && e.Ordinal%4 > 0 {
 				continue
 			}
@@ -115,7 +115,7 @@ func watchPoints(b baseline) []point {
 	return all
 }
 
-// hold tells a story in which each event of a kind is held back until nothing is written any more.
+// hold runs a story in which each event of a type is delayed until nothing is written any more.
 func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool, error) {
 	var reached atomic.Bool
 	t, err := l.tell(ctx, s, hooks{begin: func() {
@@ -123,7 +123,7 @@ func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool
 			c.OnEvent(func(e proxy.Event) proxy.Verdict {
 				if strings.HasPrefix(e.String(), kind+" ") {
 					reached.Store(true)
-					_ = until(ctx, patience, func(context.Context) error { return l.rested(held) }) // then it goes on in any case
+					_ = until(ctx, patience, func(context.Context) error { return l.rested(held) }) // then it continues in any case
 				}
 				return proxy.Pass
 			})
@@ -135,7 +135,7 @@ func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool
 	return reached.Load(), err
 }
 
-// interrupt tells a story in which a watch is broken off at an event.
+// interrupt runs a story in which a watch is closed at an event.
 func (l *lane) interrupt(ctx context.Context, b baseline, s story, at proxy.Event, verdict proxy.Verdict) (bool, error) {
 	var reached atomic.Bool
 	t, err := l.tell(ctx, s, hooks{begin: func() {

@@ -20,21 +20,21 @@ import (
 	"cairn.dev/cairn/test/faults/proxy"
 )
 
-// restores has etcd restored to a moment ago, while the cloud, the bucket and the machines go on from now. The person takes the step that is
-// lost once more.
+// restores restores etcd to an earlier moment, while the cloud, the bucket and the machines continue from now. The user repeats the lost
+// step.
 var restores = suite{name: "restores", lanes: 1, points: restorePoints}
 
-// A restore is from when to when it goes back.
+// A restore has the moments of the copy and of the restore.
 type restore struct {
 	name string
 	// story is the first one if it is nil.
 	story *story
-	// keeps is the step at whose end the copy is made; or arm has it made by a hook of its own.
+	// keeps is the step at whose end etcd is copied; or arm copies it by its own hook.
 	keeps string
 	arm   func(ctx context.Context, l *lane, kept func(error))
-	// asks says that the Stack is another one then, so that somebody has to take its backup.
+	// asks: the Stack is another one then, so that a user has to restore its backup.
 	asks bool
-	// back is the step at whose end the copy is put back.
+	// back is the step at whose end the copy is restored.
 	back string
 }
 
@@ -46,7 +46,7 @@ func restorePoints(baseline) []point {
 		{name: "from made to before", arm: func(_ context.Context, l *lane, kept func(error)) { kept(l.keep()) }, back: "made", asks: true},
 		{name: "from made to the plan", arm: keepAtPlan, back: "made"},
 		{name: "from made to the middle of the apply", arm: keepAtApply, back: "made"},
-		// A state that was pushed is forgotten, and the code has a backend: nothing may be planned on an empty one.
+		// A pushed state is lost, and the code has a backend: nothing may be planned on an empty state.
 		{name: "pushed, from pushed to made", story: &pushed, keeps: "made", back: "pushed"},
 		{name: "pushed, from forgotten to made", story: &pushed, keeps: "made", back: "forgotten"},
 	} {
@@ -64,8 +64,8 @@ func restorePoints(baseline) []point {
 	return all
 }
 
-// restored tells a story in which etcd is restored once. How often things were changed and which Runs there were may differ from what it is
-// without; that all is Ready, made once and in the end gone may not.
+// restored runs a story in which etcd is restored once. The numbers of changes and Runs may differ from the baseline;
+// all has to be Ready, created once, and deleted in the end.
 func (l *lane) restored(ctx context.Context, r restore, anew bool) (bool, error) {
 	s, done, kept := stories[0], false, make(chan error, 1)
 	if r.story != nil {
@@ -94,7 +94,7 @@ func (l *lane) restored(ctx context.Context, r restore, anew bool) (bool, error)
 	return done, err
 }
 
-// goBack restores etcd, and has the person take the step again, which may be in what was restored or not.
+// goBack restores etcd, and repeats the step of the user, which may be in the restored data or not.
 func (l *lane) goBack(ctx context.Context, s story, r restore, anew bool) error {
 	if err := l.restore(ctx); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (l *lane) goBack(ctx context.Context, s story, r restore, anew bool) error 
 	return l.rest(ctx, held)
 }
 
-// letGo waits until the Stack says that it cannot be destroyed, since what its destroy needs went with its first end, and does what it advises.
+// letGo waits until the Stack reports that it cannot be destroyed, since the first deletion removed its inputs, and follows the message.
 func (l *lane) letGo(ctx context.Context) error {
 	stack := &v1alpha1.Stack{}
 	key := client.ObjectKey{Namespace: l.space, Name: "net"}
@@ -145,7 +145,7 @@ func (l *lane) letGo(ctx context.Context) error {
 	if err != nil || stack.Name == "" {
 		return err
 	}
-	if err := until(ctx, patience, func(ctx context.Context) error { // the API server may learn its kinds just now
+	if err := until(ctx, patience, func(ctx context.Context) error { // the API server may load the CRDs at this moment
 		return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletionPolicy":"Orphan"}}`)))
 	}); err != nil {
 		return err
@@ -159,14 +159,14 @@ func (l *lane) letGo(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	// Its State is left, as Orphan says.
+	// Its State remains, as Orphan requires.
 	state := &v1alpha1.State{}
 	state.Namespace, state.Name = key.Namespace, key.Name
 	return client.IgnoreNotFound(l.Delete(ctx, state))
 }
 
-// takeBackup waits until the Stack says that somebody has to take its backup, and does it, as `cairn state restore` does; then asks for
-// another try.
+// takeBackup waits until the Stack reports that a user has to restore its backup, and does it, as `cairn state restore` does; then it requests
+// a retry.
 func (l *lane) takeBackup(ctx context.Context) error {
 	stack := &v1alpha1.Stack{}
 	key := client.ObjectKey{Namespace: l.space, Name: "net"}
@@ -191,7 +191,7 @@ func (l *lane) takeBackup(ctx context.Context) error {
 	return l.retry(ctx)
 }
 
-// person is a user who may push and restore States in the lane's namespace, at the server.
+// person returns a user who may push and restore States in the lane's namespace, at the server.
 func (l *lane) person(ctx context.Context) (*userapi.Client, error) {
 	meta := metav1.ObjectMeta{Namespace: l.space, Name: "person"}
 	rule := rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"states"}, Verbs: []string{"push", "restore"}}
@@ -202,7 +202,7 @@ func (l *lane) person(ctx context.Context) (*userapi.Client, error) {
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: l.space, Name: meta.Name}},
 		},
-		// What the server of a lane does without otherwise: to ask who somebody is.
+		// A permission that the server of a lane does not need otherwise: to review tokens.
 		&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: l.own}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:auth-delegator"},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: l.own, Name: "cairn-server"}},
@@ -223,7 +223,7 @@ func (l *lane) person(ctx context.Context) (*userapi.Client, error) {
 	return userapi.New(l.store, transport), nil
 }
 
-// keepAtPlan makes the copy when the runner has said that it plans.
+// keepAtPlan copies etcd when the runner has reported that it plans.
 func keepAtPlan(_ context.Context, l *lane, kept func(error)) {
 	var once sync.Once
 	l.server.OnWrite(func(call *proxy.Call) {
@@ -234,7 +234,7 @@ func keepAtPlan(_ context.Context, l *lane, kept func(error)) {
 	})
 }
 
-// keepAtApply makes the copy when the first thing is made and the second one is not yet.
+// keepAtApply copies etcd when the first resource is created and the second one is not yet.
 func keepAtApply(ctx context.Context, l *lane, kept func(error)) {
 	gate := l.cloud.Load().Inject(cloud.Fault{Verb: cloud.Create, Name: "b", Hold: true})
 	go func() {

@@ -16,17 +16,17 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// runners has the process of a runner killed, told to end, frozen, or lost, at each request that it makes: so at each step of a Run.
+// runners kills, terminates, freezes or loses the process of a runner at each request that it sends: so at each step of a Run.
 var runners = suite{name: "runners", lane: laneOptions{store: behindDoor}, points: runnerPoints}
 
-// A request is one that a runner makes in each telling of a story, after whatever comes before it here.
+// A request is one that a runner sends in each run of a story, after certain requests before it.
 type request struct {
 	what    string
 	ordinal int
 }
 
-// requests are those of a pod that plans and applies. runnerAsks makes sure that there is no other. In how many reports and pieces of the log
-// what goes on is told is up to the machine, so of these there are the first ones.
+// requests are those of a pod that plans and applies. runnerAsks checks that there is no other. The number of reports and pieces of the log
+// depends on the machine, so of these the first ones are here.
 var requests = []request{
 	{"GET order", 1}, {"POST steps (fetch running)", 1}, {"GET journal", 1}, {"GET inputs", 1}, {"GET sources", 1}, {"POST logs", 1},
 	{"POST steps (init running)", 1}, {"GET state", 1}, {"GET providers", 1}, {"GET providers", 3},
@@ -36,15 +36,15 @@ var requests = []request{
 	{"POST state", 1}, {"POST logs", 6}, {"UNLOCK state", 1}, {"POST steps (outputs running)", 1}, {"POST outputs", 1}, {"POST steps (done)", 2}, {"GET order", 3},
 }
 
-// notTried are requests that runners make and that no point is at.
+// notTried are requests of runners without a point.
 var notTried = map[string]string{
 	"GET interrupt": "it is held open beside all others, and is answered when somebody cancels",
 }
 
-// pods are those that plan and apply in a story when nothing fails, one for each step of it.
+// pods are those that plan and apply in a story without a fault, one for each step of it.
 var pods = []string{"net-1-plan-1", "net-2-plan-1", "net-3-plan-1"}
 
-// visitsAt are all points: each request of each pod that makes it.
+// visitsAt returns all points: each request of each pod that sends it.
 func visitsAt(of func(request) bool) (all []visit) {
 	for i, pod := range pods {
 		for _, r := range requests {
@@ -59,7 +59,7 @@ func visitsAt(of func(request) bool) (all []visit) {
 	return all
 }
 
-// firsts are the first requests of a pod for each of these.
+// firsts returns the first requests of a pod for each of these.
 func firsts(pod string, what ...string) (all []visit) {
 	for _, w := range what {
 		all = append(all, visit{Pod: pod, What: w, Ordinal: 1})
@@ -67,12 +67,12 @@ func firsts(pod string, what ...string) (all []visit) {
 	return all
 }
 
-// A blow is what is done to a runner.
+// A blow is a fault of a runner.
 type blow struct {
 	name string
-	// deadly says that nothing is said of what the engine has just done.
+	// deadly: the latest work of the engine is not reported.
 	deadly bool
-	// long says that a Run may wait for two minutes afterwards: of a pod that is gone nobody knows whether its runner is (docs/failures.md).
+	// long: a Run may wait for two minutes afterwards, since it is unknown whether the runner of a deleted pod has ended (docs/failures.md).
 	long bool
 	do   func(ctx context.Context, l *lane, d *door, v *visit) error
 }
@@ -115,13 +115,13 @@ var blows = []blow{
 		if err == nil {
 			err = l.giveUp(ctx, v.Pod, pid)
 		}
-		_ = v.forward() // it is refused or taken, and either must be right
+		_ = v.forward() // it is rejected or accepted, and both must be correct
 		v.cut = true
 		return err
 	}},
 }
 
-// killRunner kills a runner with all that it started.
+// killRunner kills a runner with all processes that it started.
 func (l *lane) killRunner(ctx context.Context, d *door, pod string) error {
 	pid, err := d.runnerOf(pod)
 	if err != nil {
@@ -133,7 +133,7 @@ func (l *lane) killRunner(ctx context.Context, d *door, pod string) error {
 	return l.ended(ctx, pid)
 }
 
-// ended waits until nothing of a session runs any more.
+// ended waits until all processes of a session have ended.
 func (l *lane) ended(ctx context.Context, leader int) error {
 	return until(ctx, patience, func(context.Context) error {
 		if !sessionGone(leader) {
@@ -143,7 +143,7 @@ func (l *lane) ended(ctx context.Context, leader int) error {
 	})
 }
 
-// giveUp is what a person does of whose pod nothing is heard: it is deleted, with a second to end in, which it does not hear of. The node kills it then.
+// giveUp deletes a pod that reports nothing, as a user does, with a grace period of a second, which it does not receive. The node kills it then.
 func (l *lane) giveUp(ctx context.Context, pod string, leader int) error {
 	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: pod}}
 	if err := l.Delete(ctx, o, client.GracePeriodSeconds(1)); client.IgnoreNotFound(err) != nil {
@@ -159,12 +159,12 @@ func runnerPoints(b baseline) []point {
 	n := 0
 	for _, v := range visitsAt(func(request) bool { return true }) {
 		for i, f := range blows {
-			// The first pod is tried with all, the others each request with one, in turn.
+			// The first pod is tried with all, of the others each request with one, in turn.
 			if v.Pod != pods[0] && (n+i)%len(blows) != 0 {
 				continue
 			}
 			if v.What == "POST journal" && f.name == "SIGKILL before" {
-				continue // what is in it is known to nobody then: nobody can promise anything of it (docs/state.md)
+				continue // its content is lost then: no guarantee covers it (docs/state.md)
 			}
 			all = append(all, point{name: v.String() + ": " + f.name, fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
 				return l.struck(ctx, b, stories[0], v.String(), f)
@@ -185,7 +185,7 @@ func runnerPoints(b baseline) []point {
 	return append(all, cloudPoints(b)...)
 }
 
-// runnerAsks makes sure that the points are at all that runners ask for.
+// runnerAsks checks that there is a point for each request of runners.
 func (l *lane) runnerAsks(ctx context.Context, b baseline) error {
 	d, err := l.guarded(ctx)
 	if err != nil {
@@ -209,7 +209,7 @@ func (l *lane) runnerAsks(ctx context.Context, b baseline) error {
 	return err
 }
 
-// guarded gives the door of a lane, in which plans are checked against a policy as well, so that there is that step.
+// guarded returns the door of a lane, in which plans are checked against a policy as well, so that there is that step.
 func (l *lane) guarded(ctx context.Context) (*door, error) {
 	policy := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.own, Name: "required", Labels: map[string]string{"cairn.dev/policy": "required"}},
@@ -221,7 +221,7 @@ func (l *lane) guarded(ctx context.Context) (*door, error) {
 	return l.door(ctx)
 }
 
-// struck tells a story in which a blow is dealt to a runner at one of its requests.
+// struck runs a story in which a blow hits a runner at one of its requests.
 func (l *lane) struck(ctx context.Context, b baseline, s story, name string, f blow) (bool, error) {
 	d, err := l.guarded(ctx)
 	if err != nil {
@@ -247,7 +247,7 @@ func (l *lane) struck(ctx context.Context, b baseline, s story, name string, f b
 	})
 	err = l.alike(ctx, b, s, l.waiting(s, f.long))
 	if p := wrong.Load(); p != nil && errors.Is(*p, errNoProcess) {
-		return false, err // it had ended by itself, as when its last request was the one
+		return false, err // it had ended by itself, for example after its last request
 	} else if p != nil {
 		err = errors.Join(err, *p)
 	}
@@ -257,13 +257,13 @@ func (l *lane) struck(ctx context.Context, b baseline, s story, name string, f b
 	return reached.Load(), err
 }
 
-// waiting has each step take its time, if it may.
+// waiting checks that a step that may take long does.
 func (l *lane) waiting(s story, long bool) hooks {
 	if !long {
 		return hooks{}
 	}
 	return hooks{step: func(ctx context.Context, step string) (err error) {
-		for range 3 { // of the time that a step may take otherwise
+		for range 3 { // of the usual timeout of a step
 			if err = l.arrive(ctx, s, step); err == nil {
 				return nil
 			}
@@ -272,7 +272,7 @@ func (l *lane) waiting(s story, long bool) hooks {
 	}}
 }
 
-// unknown are the names of the things in the cloud of which the server was told nothing.
+// unknown returns the names of resources in the cloud that were not reported to the server.
 func (l *lane) unknown(d *door) (names []string) {
 	for _, t := range l.cloud.Load().Things() {
 		if !d.knows(t.ID) {
@@ -282,8 +282,8 @@ func (l *lane) unknown(d *door) (names []string) {
 	return names
 }
 
-// excused says whether nothing else went wrong than that things were made once more that nobody was told of when their maker was killed. Nobody
-// can know of them then, so the point has not been tried. The Stack goes, so that the lane can be used again.
+// excused reports whether the only violation is that resources were created again whose creation was not reported before their runner was killed.
+// Cairn cannot detect these, so the point does not count. The Stack is deleted, so that the lane can be used again.
 func (l *lane) excused(ctx context.Context, s story, unknown []string, wrong error) (bool, error) {
 	twice := l.cloud.Load().Twice()
 	if len(twice) == 0 || slices.ContainsFunc(twice, func(name string) bool { return !slices.Contains(unknown, name) }) {
@@ -301,9 +301,9 @@ func (l *lane) excused(ctx context.Context, s story, unknown []string, wrong err
 	})
 }
 
-// alike tells a story and wants it to end as it does without a fault. How often a thing was changed on the way does not count: what is
-// taken in from a journal lacks what a provider's import does not bring back. Nor does a lock that nobody holds any more: it is taken away when
-// somebody asks for it. Nor what but leaves out.
+// alike runs a story and expects the ending of its baseline. The number of changes of a resource does not count: what is
+// imported from a journal lacks what a provider's import does not read. Nor does a lock without a holder: it is released when
+// another one is requested. Nor what but removes.
 func (l *lane) alike(ctx context.Context, b baseline, s story, h hooks, but ...func([]ending) []ending) error {
 	ended := h.ended
 	h.ended = func(ctx context.Context, step string) error {
@@ -325,7 +325,7 @@ func (l *lane) alike(ctx context.Context, b baseline, s story, h hooks, but ...f
 	return baseline{s.name: want}.same(s, t)
 }
 
-// unlocked makes sure that no pod that may be at work holds the lock.
+// unlocked checks that no active pod holds the lock.
 func (l *lane) unlocked(ctx context.Context) error {
 	return until(ctx, patience, func(ctx context.Context) error {
 		state, pods := &v1alpha1.State{}, &corev1.PodList{}

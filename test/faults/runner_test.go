@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWhatARunnerAsksForHasOneName(t *testing.T) {
+func TestRunnerRequestsHaveNames(t *testing.T) {
 	for _, tt := range []struct{ method, path, body, want string }{
 		{"GET", "/v1/order?after=3", "", "GET order"},
 		{"GET", "/v1/sources/sha256:1", "", "GET sources"},
@@ -24,7 +24,7 @@ func TestWhatARunnerAsksForHasOneName(t *testing.T) {
 	}
 }
 
-func TestWhoComesThroughTheDoorIsReadInItsToken(t *testing.T) {
+func TestPodIsReadFromToken(t *testing.T) {
 	// {"kubernetes.io":{"pod":{"name":"net-1-plan-1"}}}
 	r := httptest.NewRequest(http.MethodGet, "/v1/order", nil)
 	r.Header.Set("Authorization", "Bearer x.eyJrdWJlcm5ldGVzLmlvIjp7InBvZCI6eyJuYW1lIjoibmV0LTEtcGxhbi0xIn19fQ.y")
@@ -37,7 +37,7 @@ func TestWhoComesThroughTheDoorIsReadInItsToken(t *testing.T) {
 	}
 }
 
-func TestHowOftenAThingWasChangedDoesNotCount(t *testing.T) {
+func TestNumberOfChangesDoesNotCount(t *testing.T) {
 	a := []ending{{Cloud: []string{"a map[], made 1, changed 0"}, Lock: "net-1"}}
 	b := []ending{{Cloud: []string{"a map[], made 1, changed 2"}}}
 	if !slices.Equal(unchanged(a)[0].Cloud, unchanged(b)[0].Cloud) || unchanged(a)[0].Lock != "" {
@@ -51,7 +51,7 @@ func TestHowOftenAThingWasChangedDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestAPlanOfWhatAUserPushedDoesNotCount(t *testing.T) {
+func TestPlanOfPushedStateDoesNotCount(t *testing.T) {
 	a := []ending{{Runs: []string{"Apply Manual Succeeded", "Plan Manual Succeeded"}}}
 	b := []ending{{Runs: []string{"Apply Manual Succeeded"}}}
 	if !slices.Equal(replanned(a)[0].Runs, b[0].Runs) || len(a[0].Runs) != 2 {
@@ -62,7 +62,7 @@ func TestAPlanOfWhatAUserPushedDoesNotCount(t *testing.T) {
 	}
 }
 
-// Each step of a Run has a point: the words are those that the API's rules know.
+// Each step of a Run has a point: the names are those of the API's validation rules.
 func TestEachStepHasAPoint(t *testing.T) {
 	var asked []string
 	for _, v := range visitsAt(func(request) bool { return true }) {

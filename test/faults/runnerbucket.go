@@ -20,13 +20,13 @@ import (
 	"cairn.dev/cairn/test/s3"
 )
 
-// buckets has the bucket of the install fail at each write, with the states in it as well: a real server of S3 behind a proxy.
+// buckets injects failures of each write to the bucket of the installation, with the states in it as well: a real S3 server behind a proxy.
 var buckets = suite{name: "bucket", lane: laneOptions{bucket: s3Bucket}, points: bucketPoints}
 
-// mostPuts is more than how often a story writes to the bucket. The points behind the last one are missed.
+// mostPuts is more than the number of writes of a story to the bucket. The points after the last one are missed.
 const mostPuts = 30
 
-// An s3Door stands between Cairn and its bucket.
+// An s3Door is a proxy between Cairn and its bucket.
 type s3Door struct {
 	next http.Handler
 
@@ -44,7 +44,7 @@ func s3Bucket(ctx context.Context, l *lane) ([]string, error) {
 		return nil, err
 	}
 	l.ends = append(l.ends, server.Kill)
-	// S3 wants names of three letters at least, and f1 has two.
+	// S3 requires names of three letters at least, and f1 has two.
 	if err := server.MakeBucket(l.own); err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func s3Bucket(ctx context.Context, l *lane) ([]string, error) {
 		r.Out.Host = r.In.Host // it is signed
 	}}}
 	front := &http.Server{Handler: d, ReadHeaderTimeout: time.Minute}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on this machine it does not block
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block on this machine
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func s3Bucket(ctx context.Context, l *lane) ([]string, error) {
 
 var credentials sync.Mutex
 
-// credentials adds those for a server of S3 to the file that all of Cairn's processes read, as a profile of the lane's.
+// credentials adds those for an S3 server to the file that all of Cairn's processes read, as a profile of the lane.
 func (l *lane) credentials(server *s3.Server) error {
 	credentials.Lock()
 	defer credentials.Unlock()
@@ -85,7 +85,7 @@ func (l *lane) credentials(server *s3.Server) error {
 	return errors.Join(err, f.Close(), os.Setenv("AWS_SHARED_CREDENTIALS_FILE", file))
 }
 
-// ServeHTTP knows each write by its folder in the bucket.
+// ServeHTTP identifies each write by its folder in the bucket.
 func (d *s3Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(r.URL.Path, "/")
 	if r.Method != http.MethodPut || len(parts) < 3 {
@@ -108,7 +108,7 @@ func (d *s3Door) begin(on func(put string, n int, w http.ResponseWriter, take fu
 	d.on, d.all = on, nil
 }
 
-// nowhere is an answer that nobody gets.
+// nowhere is a response that is dropped.
 type nowhere struct{ header http.Header }
 
 func (n nowhere) Header() http.Header         { return n.header }
@@ -130,7 +130,7 @@ func bucketPoints(b baseline) []point {
 			do    func(w http.ResponseWriter, take func(http.ResponseWriter))
 		}{
 			{"500", 1, status(http.StatusInternalServerError)},
-			{"503, ten times", 10, status(http.StatusServiceUnavailable)}, // more than the client of S3 tries again by itself
+			{"503, ten times", 10, status(http.StatusServiceUnavailable)}, // more than the retries of the S3 client
 			{"507", 1, status(http.StatusInsufficientStorage)},
 			{"cut after it is taken", 1, func(_ http.ResponseWriter, take func(http.ResponseWriter)) {
 				take(nowhere{http.Header{}})
@@ -146,7 +146,7 @@ func bucketPoints(b baseline) []point {
 					if n == k+1 {
 						folder.Store(&put)
 					}
-					// Others may come between: those of the same folder fail, as often as is asked for.
+					// Other writes may come between: those of the same folder fail, as often as required.
 					if at := folder.Load(); at == nil || *at != put || int(times.Add(1)) > f.times {
 						return false
 					}
@@ -164,7 +164,7 @@ func bucketPoints(b baseline) []point {
 	return all
 }
 
-// stateless leaves out what is said of the state, which nobody can read in the bucket.
+// stateless removes what the ending has of the state, which is encrypted in the bucket.
 func stateless(all []ending) []ending {
 	all = slices.Clone(all)
 	for i := range all {

@@ -11,11 +11,11 @@ import (
 	"cairn.dev/cairn/test/cloud"
 )
 
-// A call is one of an engine's to the cloud, at which it is held.
+// A call is one of an engine to the cloud, at which it is held.
 type call struct {
 	verb  cloud.Verb
 	thing string
-	// after has it held when it has taken effect and is not answered.
+	// after holds it when it has taken effect and has no response.
 	after bool
 }
 
@@ -27,14 +27,14 @@ func (c call) String() string {
 	return fmt.Sprintf("%s %s, %s", c.verb, c.thing, when)
 }
 
-// calls are before the first thing is made, in the middle, and so on to the end of a destroy.
+// calls are before the first creation, in the middle, and so on to the end of a destroy.
 var calls = []call{
 	{cloud.Create, "a", false}, {cloud.Create, "a", true}, {cloud.Create, "b", false}, {cloud.Create, "b", true},
 	{cloud.Read, "a", false}, {cloud.Read, "b", true}, {cloud.Update, "a", false}, {cloud.Update, "a", true},
 	{cloud.Delete, "b", false}, {cloud.Delete, "b", true}, {cloud.Delete, "a", false}, {cloud.Delete, "a", true},
 }
 
-// A cloudBlow is what is done to a runner or an engine while the cloud holds a call of it.
+// A cloudBlow is a fault of a runner or an engine while the cloud holds a call of it.
 type cloudBlow struct {
 	name   string
 	deadly bool
@@ -64,7 +64,7 @@ var cloudBlows = []cloudBlow{
 		return errors.Join(err, until(ctx, patience, func(context.Context) error {
 			if provider, err := processBy(func(dir string) bool {
 				program, state, session := statOf(dir)
-				return session == runner && state != "Z" && program == "terraform-provi" // as much as the kernel keeps of a name
+				return session == runner && state != "Z" && program == "terraform-provi" // the kernel truncates the name
 			}); err == nil {
 				return fmt.Errorf("I1: the provider %d goes on though its engine was killed", provider)
 			}
@@ -82,7 +82,7 @@ func cloudPoints(b baseline) []point {
 	for _, c := range calls {
 		for _, f := range cloudBlows {
 			if f.deadly && c.after && c.verb == cloud.Create {
-				continue // the cloud has made it and told nobody, who cannot tell anybody then (docs/state.md)
+				continue // the creation was never reported, and cannot be (docs/state.md)
 			}
 			all = append(all, point{name: "cloud, " + c.String() + ": " + f.name, fault: "at a call of the cloud's: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
 				return l.heldUp(ctx, b, c, f)
@@ -92,7 +92,7 @@ func cloudPoints(b baseline) []point {
 	return all
 }
 
-// heldUp tells a story in which a blow is dealt while the cloud holds a call.
+// heldUp runs a story with a fault while the cloud holds a call.
 func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (reached bool, err error) {
 	d, err := l.guarded(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 				}
 			}
 			if f.deadly {
-				// Who asked is gone, and the cloud may do what it was asked for all the same: not before that is it known what nobody was told of.
+				// The client is gone, and the cloud may still apply the call: only after that is it known what was not reported.
 				err = errors.Join(err, until(ctx, patience, func(context.Context) error {
 					if !l.cloud.Load().Quiet() {
 						return errors.New("the cloud has not ended the call whose caller was killed")
@@ -142,7 +142,7 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 	return true, err
 }
 
-// unread leaves out what the state says of attributes. A change that was made and not answered is there at the next plan, which has nothing to do
+// unread removes the attributes of the state. A change without a response exists at the next plan, which has no changes
 // then, so that the engine writes nothing.
 func unread(all []ending) []ending {
 	all = slices.Clone(all)
@@ -155,7 +155,7 @@ func unread(all []ending) []ending {
 	return all
 }
 
-// working finds the runner of the lane that has an engine at work, and the engine.
+// working returns the runner of the lane with a running engine, and the engine.
 func (d *door) working() (runner, engine int, err error) {
 	_, err = processBy(func(dir string) bool {
 		program, state, session := statOf(dir)

@@ -24,8 +24,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// A door stands between the runners of a lane and Cairn's server. It knows each request of theirs by a name that is the same whenever a
-// story is told again, and does to them what it is told.
+// A door is a proxy between the runners of a lane and Cairn's server. It gives each of their requests a name that is the same whenever a
+// story is repeated, and injects faults.
 type door struct {
 	url, upstream string
 	transport     http.RoundTripper
@@ -39,11 +39,11 @@ type door struct {
 	journaled map[string]bool
 }
 
-// A visit is a request of a runner's at the door.
+// A visit is a request of a runner at the door.
 type visit struct {
-	// Pod that asks, and what it asks for. Example: net-1-plan-1 PUT plan/json.
+	// Pod that sends the request, and its subject. Example: net-1-plan-1 PUT plan/json.
 	Pod, What string
-	// Ordinal counts the requests of a pod for the same thing, from 1.
+	// Ordinal counts the requests of a pod with the same subject, from 1.
 	Ordinal int
 
 	door   *door
@@ -58,9 +58,9 @@ func (v *visit) String() string { return fmt.Sprintf("%s %s #%d", v.Pod, v.What,
 // doors are those of all lanes, by their URLs.
 var doors sync.Map
 
-// behindDoor is for laneOptions.store: runners are told of a door.
+// behindDoor is for laneOptions.store: runners get the address of a door.
 func behindDoor(listen string) (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on this machine it does not block
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block on this machine
 	if err != nil {
 		return "", err
 	}
@@ -77,7 +77,7 @@ func behindDoor(listen string) (string, error) {
 	return d.url, nil
 }
 
-// door is what the runners of a lane come through.
+// door returns the door of a lane.
 func (l *lane) door(ctx context.Context) (*door, error) {
 	for _, arg := range l.server.args {
 		found, ok := doors.Load(strings.TrimPrefix(arg, "--store-url="))
@@ -90,7 +90,7 @@ func (l *lane) door(ctx context.Context) (*door, error) {
 	return nil, errors.New("this lane has no door")
 }
 
-// trusted has the door show a certificate of the install's, as the server does.
+// trusted configures the door with a certificate of the installation's CA, like the server's.
 func (d *door) trusted(ctx context.Context, l *lane) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,21 +120,21 @@ func (d *door) certificate() (*tls.Certificate, error) {
 	return d.cert, nil
 }
 
-// begin forgets all, and has f called for each request from now on, which has to answer it: by pass if by nothing else. nil is for pass.
+// begin resets the records, and calls f for each request from now on, which has to respond, at least by pass. nil is pass.
 func (d *door) begin(f func(*visit)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.on, d.visits, d.counts, d.journaled = f, nil, map[string]int{}, map[string]bool{}
 }
 
-// seen are the names of all requests since begin.
+// seen returns the names of all requests since begin.
 func (d *door) seen() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.visits)
 }
 
-// podsSeen are the names of all pods that asked for anything.
+// podsSeen returns the names of all pods that sent a request.
 func (d *door) podsSeen() (names []string) {
 	for _, name := range d.seen() {
 		if pod, _, _ := strings.Cut(name, " "); !slices.Contains(names, pod) {
@@ -144,14 +144,14 @@ func (d *door) podsSeen() (names []string) {
 	return names
 }
 
-// knows says whether the server was told that a thing of that ID was made.
+// knows reports whether the server received the creation of a resource with that ID.
 func (d *door) knows(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.journaled[id]
 }
 
-// ServeHTTP is the way of a request.
+// ServeHTTP handles a request.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<20))
 	if err != nil {
@@ -170,24 +170,24 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	on(v)
 	if v.cut || v.answer == nil {
-		panic(http.ErrAbortHandler) // net/http breaks the connection
+		panic(http.ErrAbortHandler) // net/http closes the connection
 	}
 	defer v.answer.Body.Close()
 	for name, values := range v.answer.Header {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(v.answer.StatusCode)
-	_, _ = io.Copy(w, v.answer.Body) // who asked may be gone
+	_, _ = io.Copy(w, v.answer.Body) // the client may be gone
 }
 
-// pass has the server answer.
+// pass forwards the request and its response.
 func (v *visit) pass() {
 	if err := v.forward(); err != nil {
 		v.cut = true
 	}
 }
 
-// forward has the server take the request. It is not answered yet, and goes on when who asked is gone.
+// forward forwards the request to the server, without its response, and continues when the client is gone.
 func (v *visit) forward() error {
 	ctx := v.r.Context()
 	if v.r.Method != http.MethodGet {
@@ -205,7 +205,7 @@ func (v *visit) forward() error {
 		return err
 	}
 	data, err := io.ReadAll(answer.Body)
-	_ = answer.Body.Close() // all of it was read, or the reading has failed
+	_ = answer.Body.Close() // it was read completely, or reading failed
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (v *visit) forward() error {
 	return nil
 }
 
-// noteJournal remembers what the server was told of.
+// noteJournal records the entries that the server received.
 func (v *visit) noteJournal() {
 	var told runnerapi.JournalEntries
 	if json.Unmarshal(v.body, &told) != nil {
@@ -232,7 +232,7 @@ func (v *visit) noteJournal() {
 	}
 }
 
-// refuse answers in place of the server.
+// refuse responds in place of the server.
 func (v *visit) refuse(status int) {
 	v.answer = &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("the door was told to refuse this"))}
 }

@@ -22,7 +22,7 @@ import (
 	"cairn.dev/cairn/test/httpstate"
 )
 
-// canary is a secret that must be nowhere in clear.
+// canary is a secret that must not appear in clear text.
 const canary = "canary-in-a-password"
 
 // A story is the life of a Stack, in steps.
@@ -31,20 +31,20 @@ type story struct {
 	// apply is Automatic; or Manual, then each plan is approved.
 	apply v1alpha1.ApplyPolicy
 	steps []step
-	// visits are requests of runners at which a blow is dealt, beside all those of the first story.
+	// visits are requests of runners with a fault, in addition to all those of the first story.
 	visits []visit
-	// but leaves out of the endings what may be different; nil leaves out nothing.
+	// but removes what may differ from the endings; nil removes nothing.
 	but func([]ending) []ending
 }
 
-// A step is what a user does, and how the Stack is in the end.
+// A step is an action of a user, and the expected state of the Stack.
 type step struct {
 	name string
-	// take does it. It is called again until it gives no error.
+	// take performs it. It is retried until it succeeds.
 	take func(ctx context.Context, l *lane, apply v1alpha1.ApplyPolicy) error
-	// arrived says what is not yet as it has to be; the Stack is nil when it is gone.
+	// arrived returns an error for what has not reached its expected state; the Stack is nil when it is deleted.
 	arrived func(ctx context.Context, l *lane, stack *v1alpha1.Stack) error
-	// still is for how long nothing may be written then.
+	// still is how long nothing may be written then.
 	still time.Duration
 }
 
@@ -55,7 +55,7 @@ var stories = []story{
 	files, pushed, fromCode,
 }
 
-// life are the steps of the first stories.
+// life returns the steps of the first stories.
 var life = []step{
 	{"made", created(stackOf), sized(1), 700 * time.Millisecond},
 	{"changed", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
@@ -67,12 +67,12 @@ var life = []step{
 // deletedStep is the last one of each story.
 var deletedStep = step{"deleted", deleted, gone, 500 * time.Millisecond}
 
-// step is the one of that name.
+// step returns the one with that name.
 func (s story) step(name string) step {
 	return s.steps[slices.IndexFunc(s.steps, func(it step) bool { return it.name == name })]
 }
 
-// The Stack of the first stories: two things in a cloud, one after the other, outputs, and a secret.
+// The Stack of the first stories: two resources in a cloud, one after the other, outputs, and a secret.
 const stackOf = `
 metadata: {name: net}
 spec:
@@ -105,28 +105,28 @@ spec:
   retry: {backoff: 100ms}
 `
 
-// A told story is what became of one.
+// A told story is the result of one.
 type told struct {
-	// Endings are how everything stood after each step.
+	// Endings has the state after each step.
 	Endings []ending
-	// Writes and Events are what Cairn wrote and heard of.
+	// Writes and Events are those of Cairn.
 	Writes []proxy.Write
 	Events []proxy.Event
-	// Fetches is how many requests came to the git server.
+	// Fetches is the number of requests to the Git server.
 	Fetches int
 }
 
-// hooks are what is done while a story is told; each may be nil.
+// hooks are called while a story runs; each may be nil.
 type hooks struct {
-	// begin is called when the lane is at rest, right before the story begins: it arms a fault.
+	// begin is called when the lane is at rest, right before the story starts: it arms a fault.
 	begin func()
-	// step is called when a step has been taken, right after the person's write; its error ends the story.
+	// step is called right after the user's write of a step; its error ends the story.
 	step func(ctx context.Context, name string) error
-	// ended is called when a step has come to its end and to rest.
+	// ended is called when a step has reached its end and is at rest.
 	ended func(ctx context.Context, name string) error
 }
 
-// tell lives through a story and says how it went. An error is a violation: something did not come to its end, or an invariant does not hold.
+// tell runs a story and returns its result. An error is a violation: something did not reach its end, or an invariant does not hold.
 func (l *lane) tell(ctx context.Context, s story, h hooks) (told, error) {
 	l.reset()
 	l.cloud.Store(cloud.New())
@@ -170,12 +170,12 @@ func (l *lane) tell(ctx context.Context, s story, h hooks) (told, error) {
 	return t, l.witness.end()
 }
 
-// take is what a user does.
+// take performs the action of a user.
 func (l *lane) take(ctx context.Context, s story, step string) error {
 	return until(ctx, patience, func(ctx context.Context) error { return s.step(step).take(ctx, l, s.apply) })
 }
 
-// arrive waits for the end of a step, and approves what waits for it.
+// arrive waits for the end of a step, and approves plans that wait.
 func (l *lane) arrive(ctx context.Context, s story, step string) error {
 	return until(ctx, patience, func(ctx context.Context) error {
 		if s.apply == v1alpha1.ApplyManual {
@@ -195,7 +195,7 @@ func (l *lane) arrive(ctx context.Context, s story, step string) error {
 	})
 }
 
-// created creates a Stack, in whose text CLOUD stands for the URL of the cloud.
+// created creates a Stack, with CLOUD in its text replaced by the URL of the cloud.
 func created(text string) func(context.Context, *lane, v1alpha1.ApplyPolicy) error {
 	return func(ctx context.Context, l *lane, apply v1alpha1.ApplyPolicy) error {
 		stack := &v1alpha1.Stack{}
@@ -215,13 +215,13 @@ func (l *lane) patch(ctx context.Context, merge string) error {
 	return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(merge)))
 }
 
-// retry asks for another Run of the Stack.
+// retry requests another Run of the Stack.
 func (l *lane) retry(ctx context.Context) error {
 	return l.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`,
 		v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano), v1alpha1.RequestedByAnnotation, dev.Admin))
 }
 
-// sized wants the Stack Ready with that size.
+// sized expects the Stack to be Ready with that size.
 func sized(size int) func(context.Context, *lane, *v1alpha1.Stack) error {
 	return func(_ context.Context, _ *lane, stack *v1alpha1.Stack) error {
 		switch {
@@ -240,7 +240,7 @@ func deleted(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
 	return client.IgnoreNotFound(l.Delete(ctx, stack))
 }
 
-// gone wants nothing left.
+// gone expects that nothing is left.
 func gone(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
 	if stack != nil {
 		return fmt.Errorf("I5, I9: the Stack is still there: %s", standing(stack))
@@ -248,7 +248,7 @@ func gone(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
 	return l.empty(ctx)
 }
 
-// ready says that what is declared is applied, and nothing is under way.
+// ready reports whether the declared state is applied, and no Run is active.
 func ready(s *v1alpha1.Stack) bool {
 	return apimeta.IsStatusConditionTrue(s.Status.Conditions, "Ready") && s.Status.ObservedGeneration == s.Generation &&
 		s.Status.InputsDigest == s.Status.AppliedInputsDigest && s.Status.CurrentRun == ""
@@ -270,7 +270,7 @@ func outputs(all map[string]apiextensionsv1.JSON) string {
 	return fmt.Sprint(text)
 }
 
-// approve approves the plan that waits for it, if one does.
+// approve approves the plan that waits, if there is one.
 func (l *lane) approve(ctx context.Context) error {
 	var runs v1alpha1.RunList
 	if err := l.List(ctx, &runs, client.InNamespace(l.space)); err != nil {
@@ -289,7 +289,7 @@ func (l *lane) approve(ctx context.Context) error {
 	return nil
 }
 
-// empty makes sure that nothing of the Stack is left.
+// empty checks that nothing of the Stack is left.
 func (l *lane) empty(ctx context.Context) error {
 	left, err := l.left(ctx)
 	if err == nil && len(left) > 0 {

@@ -19,9 +19,9 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// pushed and fromCode are the stories of code that has a backend of its own, with a state of what exists. A Stack
-// without spec.backend fails, since a plan on an empty state would create all of it again. Then the user chooses one of
-// the two ways: the state is pushed to Cairn, or stays where it is. In the first one Kubernetes forgets the State, and
+// pushed and fromCode are the stories of code with its own backend, with a state of existing resources. A Stack
+// without spec.backend fails, since a plan on an empty state would create all of them again. Then the user selects one of
+// two options: the state is pushed to Cairn, or stays where it is. With the first one Kubernetes loses the State, and
 // the next change is applied on its backup.
 var (
 	pushed = story{
@@ -87,8 +87,8 @@ var inCode = step{"made", func(ctx context.Context, l *lane, apply v1alpha1.Appl
 	return nil
 }, 700 * time.Millisecond}
 
-// replanned leaves out plans of what the user pushed: where the operator hears of the State only after the Run that was
-// asked for has begun, the version is planned once more.
+// replanned removes plans of what the user pushed: where the operator receives the State only after the Run that was
+// requested has started, the version is planned once more.
 func replanned(all []ending) []ending {
 	all = slices.Clone(all)
 	for i := range all {
@@ -127,7 +127,7 @@ spec:
   retry: {backoff: 100ms}
 `
 
-// exists creates what the code declares, and its state in the code's backend, as an engine did before Cairn came.
+// exists creates what the code declares, and its state in the code's backend, as an engine did before Cairn.
 func (l *lane) exists(ctx context.Context) error {
 	if len(l.cloud.Load().Things()) == 0 {
 		for _, thing := range []string{`{"name":"a","attributes":{"size":"1"}}`, `{"name":"b","attributes":{"beside":"a"}}`} {
@@ -162,8 +162,8 @@ func (l *lane) ownState(ctx context.Context, method string, state []byte) ([]byt
 	return l.call(ctx, method, "/state", state)
 }
 
-// pushOwnState pushes that state to Cairn, unless Cairn has one. After etcd was restored it has: a push is rejected that does
-// not follow the backup, which is put back first.
+// pushOwnState pushes that state to Cairn, unless Cairn has one. After a restore of etcd it has: a push is rejected that does
+// not follow the backup, which is restored first.
 func (l *lane) pushOwnState(ctx context.Context) error {
 	known := &v1alpha1.State{}
 	err := l.Get(ctx, client.ObjectKey{Namespace: l.space, Name: "net"}, known)
@@ -182,7 +182,7 @@ func (l *lane) pushOwnState(ctx context.Context) error {
 	return err
 }
 
-// call is one to the cloud, or to the backend beside it.
+// call sends a request to the cloud, or to the backend beside it.
 func (l *lane) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, l.clouds.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -200,7 +200,7 @@ func (l *lane) call(ctx context.Context, method, path string, body []byte) ([]by
 	return data, err
 }
 
-// forgetState deletes the State and its bytes from Kubernetes, past all that protects them, as when etcd lost them. The
+// forgetState deletes the State and its bytes from Kubernetes, bypassing all protections, as when etcd lost them. The
 // bucket has its backup.
 func (l *lane) forgetState(ctx context.Context) error {
 	l.witness.forget()

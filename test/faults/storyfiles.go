@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// files is the story of a Stack from git whose code reads a file outside of its folder, and creates a thing for each
+// files is the story of a Stack from Git whose code reads a file outside of its folder, and creates a resource for each
 // entry. Without the file the same code plans to destroy all of them. A push that changes only this file is applied.
 var files = story{
 	name: "files", apply: v1alpha1.ApplyAutomatic,
@@ -49,8 +49,8 @@ var files = story{
 	),
 }
 
-// settings is the file outside of the folder. Each version has one more entry: the IDs of things that are created at
-// the same time depend on chance.
+// settings is the file outside of the folder. Each version has one more entry: the IDs of resources that are created
+// concurrently are random.
 const settings = "envs/settings.json"
 
 const filesCode = `
@@ -83,7 +83,7 @@ spec:
   retry: {backoff: 100ms}
 `
 
-// things wants the Stack Ready and just these in the cloud, each with its size. The first one's is an output.
+// things expects the Stack to be Ready and exactly these resources in the cloud, each with its size. The first one's is an output.
 func things(want ...string) func(context.Context, *lane, *v1alpha1.Stack) error {
 	return func(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
 		var size int
@@ -104,7 +104,7 @@ func things(want ...string) func(context.Context, *lane, *v1alpha1.Stack) error 
 	}
 }
 
-// repository is the object that has the Stack's code fetched, as soon as it is asked and never by itself.
+// repository is the Repository of the Stack's code, which is fetched on request only.
 func (l *lane) repository() *v1alpha1.Repository {
 	return &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: "code"},
@@ -112,7 +112,7 @@ func (l *lane) repository() *v1alpha1.Repository {
 	}
 }
 
-// dropRepository deletes it, and gives an error until it is gone.
+// dropRepository deletes it, and returns an error until it is deleted.
 func (l *lane) dropRepository(ctx context.Context) error {
 	r := l.repository()
 	if err := l.Delete(ctx, r); client.IgnoreNotFound(err) != nil {
@@ -125,22 +125,22 @@ func (l *lane) dropRepository(ctx context.Context) error {
 	return client.IgnoreNotFound(err)
 }
 
-// fetch asks for a fetch, as a webhook does.
+// fetch requests a fetch, as a webhook does.
 func (l *lane) fetch(ctx context.Context) error {
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	asked := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.RequestedAtAnnotation, now)
 	return l.Patch(ctx, l.repository(), client.RawPatch("application/merge-patch+json", asked))
 }
 
-// A codeServer is a git server with one repository.
+// A codeServer is a Git server with one repository.
 type codeServer struct {
 	*gitserver.HTTP
 	repo *gitserver.Repo
-	// before is how many requests came before the story began.
+	// before is the number of requests before the story.
 	before int
 }
 
-// serveCode starts the lane's git server.
+// serveCode starts the lane's Git server.
 func (l *lane) serveCode(context.Context) error {
 	repos := &gitserver.Repos{Dir: filepath.Join(l.dir, "repositories")}
 	repo, err := repos.Init("code")
@@ -156,7 +156,7 @@ func (l *lane) serveCode(context.Context) error {
 	return nil
 }
 
-// reset has it serve all, and begins to count anew.
+// reset ends all faults, and resets the counter.
 func (c *codeServer) reset() {
 	c.AnswerBy(nil)
 	c.Hang(false)
@@ -169,5 +169,5 @@ func (c *codeServer) push(change gitserver.Change) error {
 	return err
 }
 
-// fetches is how many requests came since the story began.
+// fetches returns the number of requests since the start of the story.
 func (c *codeServer) fetches() int { return len(c.Requests()) - c.before }

@@ -21,7 +21,7 @@ func leaseOf(namespace string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cairn-operator"}}
 }
 
-// A witness sees, past all proxies, each change of the Runs and States in a lane, and says where an invariant does not hold.
+// A witness watches, without a proxy, each change of the Runs and States in a lane, and reports violations of invariants.
 type witness struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -30,11 +30,11 @@ type witness struct {
 	runs   map[types.UID]v1alpha1.RunStatus
 	states map[types.UID]v1alpha1.StateStatus
 	broken []error
-	// seen are the digests of versions that counted; forgotten those that did when etcd was restored.
+	// seen are the digests of known versions; forgotten those that were known when etcd was restored.
 	seen, forgotten map[string]bool
 }
 
-// watch begins to look.
+// watch starts to watch.
 func (l *lane) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w := &witness{cancel: cancel}
@@ -45,15 +45,15 @@ func (l *lane) watch(ctx context.Context) error {
 	return nil
 }
 
-// follow tells of each change until ctx is done, also over the ends of API servers. A watch begins with what there is: anew says that it is told
-// for that, or has just been made.
+// follow reports each change until ctx is done, also across restarts of API servers. A watch starts with the existing objects: anew reports
+// that an object is one of those, or was just created.
 func (l *lane) follow(ctx context.Context, list func() client.ObjectList, saw func(o client.Object, anew bool)) {
 	for ctx.Err() == nil {
 		changes, err := l.Watch(ctx, list(), client.InNamespace(l.space))
 		if err != nil {
 			select {
 			case <-ctx.Done():
-			case <-time.After(50 * time.Millisecond): // the API server is away
+			case <-time.After(50 * time.Millisecond): // the API server is unavailable
 			}
 			continue
 		}
@@ -71,7 +71,7 @@ func (w *witness) stop() {
 	w.wg.Wait()
 }
 
-// begin forgets all.
+// begin resets all records.
 func (w *witness) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +79,7 @@ func (w *witness) begin() {
 	w.seen, w.forgotten = map[string]bool{}, nil
 }
 
-// goBack forgets all when etcd is restored, but what states there were: they may come back.
+// goBack resets all records after a restore of etcd, except the versions of states: they may come back.
 func (w *witness) goBack() {
 	w.mu.Lock()
 	seen := w.seen
@@ -90,14 +90,14 @@ func (w *witness) goBack() {
 	w.mu.Unlock()
 }
 
-// forget remembers which versions there are, since the State is deleted: they may come back.
+// forget records the existing versions, since the State is deleted: they may come back.
 func (w *witness) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.forgotten = maps.Clone(w.seen)
 }
 
-// end says what did not hold since begin.
+// end returns the violations since begin.
 func (w *witness) end() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,7 +113,7 @@ var order = map[v1alpha1.RunPhase]int{
 	"": 0, v1alpha1.PhaseQueued: 0, v1alpha1.PhasePlanning: 1, v1alpha1.PhaseAwaitingApproval: 2, v1alpha1.PhaseApplying: 3,
 }
 
-// run looks at a change of a Run: its phase goes on, or back by a new attempt, and never back from its end (I10).
+// run checks a change of a Run: its phase moves on, or back by a new attempt, and never back from its end (I10).
 func (w *witness) run(o client.Object, _ bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,8 +143,8 @@ func number(s v1alpha1.RunStatus) int32 {
 	return s.Attempts[len(s.Attempts)-1].Number
 }
 
-// state looks at a change of a State: each version is the next one, of the same lineage, with a higher serial, by who had the lock (I1, I2). When
-// a watch begins anew, what came between nobody saw: that it was one version, and who had the lock.
+// state checks a change of a State: each version is the next one, of the same lineage, with a higher serial, by the holder of the lock (I1, I2).
+// After a new watch the changes in between are unknown: whether it was one version, and who held the lock.
 func (w *witness) state(o client.Object, anew bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,9 +166,9 @@ func (w *witness) state(o client.Object, anew bool) {
 		w.wrong("I2: State %s changes its lineage", s.Name)
 	case now.Serial <= before.Serial && before.Version > 0:
 		w.wrong("I1: State %s goes from serial %d to %d", s.Name, before.Serial, now.Serial)
-	case w.forgotten[now.SHA256], anew: // and is back, or who had the lock was not seen
-	case now.UpdatedBy == "" && before.Lock == nil: // a user's, who takes no lock
-	case now.Backend != nil: // the engine holds the lock of that backend, and what is read there is followed without one
+	case w.forgotten[now.SHA256], anew: // it is back, or the holder of the lock was not observed
+	case now.UpdatedBy == "" && before.Lock == nil: // by a user, who takes no lock
+	case now.Backend != nil: // the engine holds the lock of that backend, and changes there are followed without one
 	case before.Rescued == nil && (before.Lock == nil || before.Lock.Run != now.UpdatedBy):
 		w.wrong("I1: State %s was written by %s, which had no lock", s.Name, now.UpdatedBy)
 	}

@@ -1,8 +1,8 @@
-// Package proxy stands between one process and the API server. It knows each write and each event of a watch by a name that is the same
-// whenever the same thing is done again, and does to them what it is told.
+// Package proxy is a proxy between one process and the API server. It gives each write and each event of a watch a name that is the same
+// whenever the same action is repeated, and injects faults.
 //
-// The process gets a kubeconfig without credentials: the proxy speaks to the API server with those of the process's account, so that the
-// API server sees who it would see without it.
+// The process gets a kubeconfig without credentials: the proxy connects to the API server with those of the process's ServiceAccount, so that
+// the API server authenticates it as without a proxy.
 package proxy
 
 import (
@@ -26,11 +26,11 @@ import (
 	"cairn.dev/cairn/dev/authority"
 )
 
-// A Proxy is safe for use by many.
+// A Proxy is safe for concurrent use.
 type Proxy struct {
 	// Actor is the name of the process in those of its writes and events.
 	Actor string
-	// Address is where it listens.
+	// Address is its listening address.
 	Address string
 
 	upstream  *url.URL
@@ -39,19 +39,19 @@ type Proxy struct {
 	ended     sync.WaitGroup
 
 	mu sync.Mutex
-	// OnWrite and OnEvent are what is done to writes and events; nil does nothing.
+	// OnWrite and OnEvent inject faults into writes and events; nil injects none.
 	onWrite func(*Call)
 	onEvent func(Event) Verdict
 	writes  []Write
 	counts  map[string]int
 	events  []Event
-	// last is when the last write was begun or answered; under way are those without an answer.
+	// last is the time of the last request or response of a write; under way are writes without a response.
 	last     time.Time
 	underWay int
 	leases   int
 }
 
-// Start starts a proxy to the API server that config reaches, with the credentials that are in it, and writes a kubeconfig for the process.
+// Start starts a proxy to the API server of config, with its credentials, and writes a kubeconfig for the process.
 func Start(actor string, config *rest.Config, ca *authority.Authority, kubeconfig string) (*Proxy, error) {
 	upstream, err := url.Parse(config.Host)
 	if err != nil {
@@ -65,7 +65,7 @@ func Start(actor string, config *rest.Config, ca *authority.Authority, kubeconfi
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on this machine it does not block
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block on this machine
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Start(actor string, config *rest.Config, ca *authority.Authority, kubeconfi
 
 // Close ends the proxy and all connections through it.
 func (p *Proxy) Close() {
-	_ = p.server.Close() // nothing is left to be done about it
+	_ = p.server.Close() // its error has no consequence
 	p.ended.Wait()
 }
 
@@ -106,43 +106,43 @@ func write(path, address string, ca []byte) error {
 	return os.WriteFile(filepath.Clean(path), content, 0o600)
 }
 
-// Reset forgets what was done so far: the next write of each kind is the first again.
+// Reset resets the records: the next write of each kind is the first again.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes, p.events, p.counts = nil, nil, map[string]int{}
 }
 
-// OnWrite has f called for each write from now on. It has to answer it: by Pass if by nothing else. nil is for Pass.
+// OnWrite sets the function for each write from now on. It has to respond, at least by Pass. nil is Pass.
 func (p *Proxy) OnWrite(f func(*Call)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onWrite = f
 }
 
-// OnEvent has f called for each event of a watch from now on, before the process gets it; nil lets all pass. What it waits for holds back
-// this event and those that follow it in the same watch.
+// OnEvent sets the function for each event of a watch from now on, before the process receives it; nil passes all. It can wait, which delays
+// this event and the following ones of the same watch.
 func (p *Proxy) OnEvent(f func(Event) Verdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onEvent = f
 }
 
-// Writes are those since Reset, in the order in which they came.
+// Writes returns those since Reset in order.
 func (p *Proxy) Writes() []Write {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]Write(nil), p.writes...)
 }
 
-// Events are those since Reset that came for the process.
+// Events returns those since Reset for the process.
 func (p *Proxy) Events() []Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]Event(nil), p.events...)
 }
 
-// Quiet is for how long nothing was written; 0 while something is.
+// Quiet returns how long nothing was written; 0 while a write is in progress.
 func (p *Proxy) Quiet() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *Proxy) Quiet() time.Duration {
 	return time.Since(p.last)
 }
 
-// Leases is how often it wrote a lease: how often it said that it leads.
+// Leases returns how often it wrote a Lease as the leader.
 func (p *Proxy) Leases() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +161,7 @@ func (p *Proxy) Leases() int {
 
 var requests = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
-// ServeHTTP passes a request on, if nothing else is to be done to it.
+// ServeHTTP forwards a request, or passes a write or a watch to its function.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, err := requests.NewRequestInfo(r)
 	if err != nil {
@@ -183,11 +183,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forward passes a request on as it is, and the answer back.
+// forward forwards a request unchanged, and its response.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) {
 	answer, err := p.transport.RoundTrip(p.onward(r, r.Body))
 	if err != nil {
-		panic(http.ErrAbortHandler) // as if there was no proxy: the connection is gone
+		panic(http.ErrAbortHandler) // as without a proxy: the connection is closed
 	}
 	defer answer.Body.Close()
 	head(w, answer)
@@ -196,7 +196,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// onward is a request as the API server gets it.
+// onward returns the request to the API server.
 func (p *Proxy) onward(r *http.Request, body io.ReadCloser) *http.Request {
 	on := r.Clone(r.Context())
 	on.URL.Scheme, on.URL.Host, on.Host, on.RequestURI = p.upstream.Scheme, p.upstream.Host, p.upstream.Host, ""

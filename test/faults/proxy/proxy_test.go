@@ -28,7 +28,7 @@ const (
 	status = runs + "/net-1/status"
 )
 
-// An api is what stands for the API server. It notes what it is asked.
+// An api is a simulated API server, which records its requests.
 type api struct {
 	mu    sync.Mutex
 	asked []string
@@ -62,7 +62,7 @@ func (a *api) was() []string {
 	return a.asked
 }
 
-// start gives a proxy to an API, and a client of the proxy.
+// start returns a proxy to an API, and a client of the proxy.
 func start(t *testing.T) (*api, *proxy.Proxy, func(method, path, body string) (int, string, error)) {
 	t.Helper()
 	a := &api{}
@@ -102,7 +102,7 @@ func start(t *testing.T) (*api, *proxy.Proxy, func(method, path, body string) (i
 	}
 }
 
-func TestWritesHaveNamesThatComeAgain(t *testing.T) {
+func TestWritesHaveStableNames(t *testing.T) {
 	a, p, ask := start(t)
 	tell := func() (names []string) {
 		for _, r := range [][2]string{
@@ -136,7 +136,7 @@ func TestWritesHaveNamesThatComeAgain(t *testing.T) {
 	if p.Leases() != 2 {
 		t.Errorf("%d writes of leases", p.Leases())
 	}
-	for end := time.Now().Add(time.Minute); p.Quiet() == 0; time.Sleep(time.Millisecond) { // a write is over a moment after its answer
+	for end := time.Now().Add(time.Minute); p.Quiet() == 0; time.Sleep(time.Millisecond) { // a write ends a moment after its response
 		if time.Now().After(end) {
 			t.Fatal("a write is still under way")
 		}
@@ -182,7 +182,7 @@ func TestFaultsOfWrites(t *testing.T) {
 	}
 }
 
-func TestARefusalSaysWhenToTryAgain(t *testing.T) {
+func TestRejectionHasRetryAfter(t *testing.T) {
 	_, p, ask := start(t)
 	p.OnWrite(func(c *proxy.Call) {
 		c.Refuse(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, time.Second)
@@ -213,7 +213,7 @@ func TestWatches(t *testing.T) {
 				}
 				return proxy.Pass
 			})
-			_, text, _ := ask(http.MethodGet, runs+"?watch=true", "") // a watch that ends is broken off
+			_, text, _ := ask(http.MethodGet, runs+"?watch=true", "") // a watch that ends is interrupted
 			for _, has := range tt.has {
 				if !strings.Contains(text, has) {
 					t.Errorf("%s lacks %s", text, has)
@@ -226,8 +226,8 @@ func TestWatches(t *testing.T) {
 	}
 }
 
-// What was sent before its process was killed arrives all the same.
-func TestAWriteOutlivesItsProcess(t *testing.T) {
+// A request whose process was killed still arrives.
+func TestWriteSurvivesItsProcess(t *testing.T) {
 	a, p, _ := start(t)
 	ctx, kill := context.WithCancel(t.Context())
 	done := make(chan bool, 1)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// An Event is what a watch tells a process.
+// An Event is one that a watch delivers to a process.
 type Event struct {
 	Actor, Resource string
 	// Ordinal is 1 for the first of its actor and resource.
@@ -22,25 +22,25 @@ type Event struct {
 	Type, Name string
 }
 
-// String is the name of the event: the same whenever a story is lived again.
+// String returns the name of the event: the same whenever a story is repeated.
 func (e Event) String() string {
 	return fmt.Sprintf("%s hears of %s %d", e.Actor, e.Resource, e.Ordinal)
 }
 
-// A Verdict is what becomes of an event.
+// A Verdict is the handling of an event.
 type Verdict int
 
-// What becomes of an event.
+// The ways to handle an event.
 const (
-	// Pass gives it to the process.
+	// Pass delivers it to the process.
 	Pass Verdict = iota
-	// Drop breaks the watch off before it.
+	// Drop closes the watch before it.
 	Drop
-	// Gone says in its place that what the process knows is too old to go on from, and ends the watch.
+	// Gone sends an expired resource version instead, and ends the watch.
 	Gone
 )
 
-// watch passes a watch on, event by event. It takes care that they are JSON, for which each client asks too.
+// watch forwards a watch, event by event. It ensures that they are JSON, which each client accepts too.
 func (p *Proxy) watch(w http.ResponseWriter, r *http.Request, info *request.RequestInfo) {
 	on := p.onward(r, r.Body)
 	on.Header.Set("Accept", readable(r.Header.Get("Accept")))
@@ -50,10 +50,10 @@ func (p *Proxy) watch(w http.ResponseWriter, r *http.Request, info *request.Requ
 		panic(http.ErrAbortHandler)
 	}
 	defer answer.Body.Close()
-	answer.Header.Del("Content-Length") // another event may be put in
+	answer.Header.Del("Content-Length") // another event may be inserted
 	head(w, answer)
 	flush := http.NewResponseController(w)
-	_ = flush.Flush() // if it cannot, Write says so
+	_ = flush.Flush() // Write reports the error
 	for lines := bufio.NewReader(answer.Body); ; {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
@@ -98,7 +98,7 @@ func (p *Proxy) judge(line []byte, resource string) Verdict {
 	return on(e)
 }
 
-// readable leaves out of what a client accepts all but JSON.
+// readable removes all formats but JSON from the accepted ones.
 func readable(accept string) string {
 	kinds := slices.DeleteFunc(strings.Split(accept, ","), func(kind string) bool { return strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor") })
 	if len(kinds) == 0 {

@@ -24,24 +24,24 @@ type Write struct {
 	Ordinal int
 	// Name of the object, where the path has it.
 	Name string
-	// Code is the API server's answer, if it was asked; Began is when the request came.
+	// Code is the status of the API server's response, if there was one; Began is the time of the request.
 	Code  int
 	Began time.Time
 }
 
-// String is the name of the write: the same whenever a story is lived again.
+// String returns the name of the write: the same whenever a story is repeated.
 func (w Write) String() string {
 	return fmt.Sprintf("%s %s %s %d", w.Actor, w.Verb, w.Resource, w.Ordinal)
 }
 
-// isWrite leaves out what is asked for with a create and writes nothing, what only says that a process lives, and events, which are told by the
-// way and lost if that does not go well.
+// isWrite excludes creations that write nothing, such as reviews, heartbeats, and events, which are sent asynchronously
+// and lost on failure.
 func isWrite(info *request.RequestInfo) bool {
 	return info.IsResourceRequest && slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, info.Verb) &&
 		info.APIGroup != "authentication.k8s.io" && info.APIGroup != "authorization.k8s.io" && info.Subresource != "token" && info.Resource != "leases" && info.Resource != "events"
 }
 
-// A Call is a write under way, which has to be answered: by Pass, Refuse, Reply or Cut.
+// A Call is a write in progress, which has to be answered: by Pass, Refuse, Reply or Cut.
 type Call struct {
 	Write
 
@@ -85,14 +85,14 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, info *request.Requ
 	on(c)
 }
 
-// Pass does nothing to the write.
+// Pass forwards the write unchanged.
 func (c *Call) Pass() {
 	c.Forward(c.r.Context())
 	c.Reply()
 }
 
-// Forward has the write take effect, and keeps the answer. The process that asked may be gone by then, so it is not its time that limits
-// it, but ctx.
+// Forward forwards the write, and stores the response. The process may be gone by then, so ctx limits it, not the context of
+// the request.
 func (c *Call) Forward(ctx context.Context) {
 	on := c.proxy.onward(c.r.Clone(context.WithoutCancel(ctx)), io.NopCloser(bytes.NewReader(c.body)))
 	answer, err := c.proxy.transport.RoundTrip(on.WithContext(ctx))
@@ -106,18 +106,18 @@ func (c *Call) Forward(ctx context.Context) {
 	c.answer = answer
 	c.proxy.mu.Lock()
 	defer c.proxy.mu.Unlock()
-	if c.at < len(c.proxy.writes) && c.proxy.writes[c.at].String() == c.String() { // not forgotten since
+	if c.at < len(c.proxy.writes) && c.proxy.writes[c.at].String() == c.String() { // not reset since
 		c.proxy.writes[c.at].Code = answer.StatusCode
 	}
 }
 
-// Abandoned is closed when the process that asked waits for no answer any more.
+// Abandoned is closed when the process no longer waits for a response.
 func (c *Call) Abandoned() <-chan struct{} { return c.r.Context().Done() }
 
-// Took says whether the API server took the write.
+// Took reports whether the API server accepted the write.
 func (c *Call) Took() bool { return c.answer != nil && c.answer.StatusCode < http.StatusBadRequest }
 
-// Reply gives the process the answer that Forward kept, or none if there is none.
+// Reply sends the response of Forward to the process, or none if there is none.
 func (c *Call) Reply() {
 	if c.answer == nil {
 		c.Cut()
@@ -126,10 +126,10 @@ func (c *Call) Reply() {
 	_, _ = c.w.Write(c.reply) // the process may be gone
 }
 
-// Cut breaks the connection off, without an answer. It does not return.
+// Cut closes the connection, without a response. It does not return.
 func (c *Call) Cut() { panic(http.ErrAbortHandler) }
 
-// Refuse answers for the API server, which may have heard of the write or not. With a time it says when to try again.
+// Refuse responds in place of the API server, which may have received the write or not. With a time it sends Retry-After.
 func (c *Call) Refuse(code int, reason metav1.StatusReason, retryAfter time.Duration) {
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
