@@ -1,8 +1,9 @@
 // Command prose writes the texts of Go files that a user reads into a folder, for a prose linter: `make lint`.
 //
 // Each Go file becomes a Markdown file of the same name that has the text of its string literals, and with -comments that of its
-// comments, on the lines where the code has them, so that what the linter reports can be found. A literal is prose when it has
-// three words or more. Tests have no users and are left out.
+// comments, on the lines where the code has them, so that the linter reports the right lines. A literal is prose when it has
+// three words or more. Tests have no users and are left out, except with -tests: then the comments of all Go files and of
+// scripts (.txtar) are written, and no literals.
 package main
 
 import (
@@ -22,33 +23,36 @@ import (
 
 func main() {
 	comments := flag.Bool("comments", false, "write the comments too")
+	tests := flag.Bool("tests", false, "write only comments, those of tests and of .txtar files too")
 	to := flag.String("to", "", "folder to write to")
 	flag.Parse()
 	for _, root := range flag.Args() {
-		if err := extract(root, *to, *comments); err != nil {
+		if err := extract(root, *to, *comments, *tests); err != nil {
 			fmt.Fprintln(os.Stderr, "prose:", err)
 			os.Exit(1)
 		}
 	}
 }
 
-// extract writes the texts of all Go files beneath root.
-func extract(root, to string, comments bool) error {
+// extract writes the texts of all files beneath root.
+func extract(root, to string, comments, tests bool) error {
 	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && entry.Name() == "testdata":
+		case entry.IsDir() && entry.Name() == "testdata" && !tests:
 			return filepath.SkipDir
-		case entry.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(entry.Name(), "zz_generated"):
+		case entry.IsDir() || !isText(name, tests):
 			return nil
 		}
 		source, err := os.ReadFile(name) //nolint:gosec // a checkout, which nobody else writes to meanwhile
 		if err != nil {
 			return err
 		}
-		text, err := prose(name, source, comments)
-		if err != nil {
+		text, err := source, error(nil)
+		if filepath.Ext(name) == ".txtar" {
+			text = script(source)
+		} else if text, err = prose(name, source, !tests, comments || tests); err != nil {
 			return err
 		}
 		at := filepath.Join(to, name+".md")
@@ -66,8 +70,35 @@ var (
 	directive = regexp.MustCompile(`^//(go:|nolint|\+|export )`)
 )
 
-// prose returns the texts of a file, each on its own line of the source.
-func prose(name string, source []byte, comments bool) ([]byte, error) {
+// isText reports whether a file has texts to check.
+func isText(name string, tests bool) bool {
+	switch filepath.Ext(name) {
+	case ".txtar":
+		return tests
+	case ".go":
+		return (tests || !strings.HasSuffix(name, "_test.go")) && !strings.HasPrefix(filepath.Base(name), "zz_generated")
+	}
+	return false
+}
+
+// script returns the comments of a script, without the files in the archive, each on its own line.
+func script(source []byte) []byte {
+	var text bytes.Buffer
+	for line := range bytes.Lines(source) {
+		if bytes.HasPrefix(line, []byte("-- ")) {
+			break
+		}
+		if comment, is := bytes.CutPrefix(line, []byte("#")); is {
+			text.Write(comment)
+		} else {
+			text.WriteByte('\n')
+		}
+	}
+	return text.Bytes()
+}
+
+// prose returns the texts of a Go file, each on its own line of the source.
+func prose(name string, source []byte, literals, comments bool) ([]byte, error) {
 	set := token.NewFileSet()
 	tree, err := parser.ParseFile(set, name, source, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -89,7 +120,7 @@ func prose(name string, source []byte, comments bool) ([]byte, error) {
 			tags[n.Tag] = true
 		case *ast.BasicLit:
 			text, err := strconv.Unquote(n.Value)
-			if err != nil || n.Kind != token.STRING || tags[n] {
+			if err != nil || n.Kind != token.STRING || tags[n] || !literals {
 				return true
 			}
 			if text = verb.ReplaceAllString(text, "X"); n.Value[0] == '"' {
