@@ -168,7 +168,7 @@ type edit struct {
 	ignored bool // no Run may start; otherwise one must
 }
 
-// edits are all that the case says something about.
+// edits returns the edits of all files.
 func (c *testCase) edits() []edit {
 	var all []edit
 	add := func(what, name string, change gitserver.Change, ignored bool) {

@@ -211,7 +211,7 @@ func (c *testCase) cairn(t *testing.T, tools string, archive []byte) (result, er
 	return result{planOf(t, relative(s.json, filepath.Join(work, "code"))), outputs}, nil
 }
 
-// bare runs the engine in a full clone, as a person does.
+// bare runs the engine in a full clone, as a user does.
 func (c *testCase) bare(t *testing.T, tools string, repo *gitserver.Repo) (result, error) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "code")
@@ -284,7 +284,7 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	return out, err
 }
 
-// environment is that of a person, and of the runner's container, on a machine without configuration. The home folder
+// environment is that of a user, and of the runner's container, on a machine without configuration. The home folder
 // has the provider of test/cloud/provider/files, under the names of the providers whose data sources it has.
 func environment(t *testing.T, tools string) []string {
 	t.Helper()
@@ -313,7 +313,7 @@ func relative(data []byte, root string) []byte {
 	return bytes.ReplaceAll(data, []byte(root), []byte("/checkout"))
 }
 
-// planOf reads the JSON of a plan, without the time at which it was made.
+// planOf reads the JSON of a plan, without its time of creation.
 func planOf(t *testing.T, data []byte) any {
 	t.Helper()
 	document := decode(t, data)

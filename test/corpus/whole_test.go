@@ -107,7 +107,7 @@ func (c *testCase) stack() *v1alpha1.Stack {
 	return stack
 }
 
-// ready waits until a Stack is Ready by another Run than the last one, and gives its name.
+// ready waits until a Stack is Ready by another Run than the last one, and returns its name.
 func ready(t *testing.T, cluster *devcluster.Cluster, stack *v1alpha1.Stack, last string) string {
 	t.Helper()
 	for end := time.Now().Add(story.Timeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

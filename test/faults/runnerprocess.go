@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// errNoProcess is that there is none to give a signal to.
+// errNoProcess is the error of a signal without a process.
 var errNoProcess = errors.New("it does not run")
 
 // runnerOf finds the process of the runner in a pod whose runner comes through a door.
@@ -46,7 +46,7 @@ func processBy(is func(dir string) bool) (int, error) {
 	return 0, errNoProcess
 }
 
-// statOf reads what the kernel says of a process: its program, how it stands, and the session that it is in.
+// statOf reads the program, the state and the session of a process from the kernel.
 func statOf(dir string) (program, state string, session int) {
 	data, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
@@ -66,7 +66,7 @@ func statOf(dir string) (program, state string, session int) {
 	return rest[:at], fields[0], session
 }
 
-// sessionGone says that nothing of a session runs any more.
+// sessionGone reports whether all processes of a session have ended.
 func sessionGone(leader int) bool {
 	_, err := processBy(func(dir string) bool {
 		_, state, session := statOf(dir)
@@ -75,7 +75,7 @@ func sessionGone(leader int) bool {
 	return errors.Is(err, errNoProcess)
 }
 
-// signalAll gives a signal to all of a session, as a machine that stands still does to a whole pod.
+// signalAll sends a signal to all processes of a session, as for a frozen machine.
 func signalAll(leader int, s syscall.Signal) error {
 	var all []int
 	if _, err := processBy(func(dir string) bool {
@@ -98,7 +98,7 @@ func signalAll(leader int, s syscall.Signal) error {
 	return nil
 }
 
-// signedBy makes a certificate that an authority signs.
+// signedBy returns a certificate that a CA signs.
 func signedBy(ca tls.Certificate, template *x509.Certificate) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 // stores has Cairn's server fail at each write of a runner's: a lock, a state, a plan, a report, and what else there is.
 var stores = suite{name: "store", lane: laneOptions{store: behindDoor}, points: storePoints}
 
-// writes says that a request changes something at the server.
+// writes reports whether a request changes something at the server.
 func (r request) writes() bool { return !strings.HasPrefix(r.what, "GET ") }
 
-// A refusal is what becomes of a write. times is to how many tries of it, before the others come through.
+// A refusal is a failure of a write. times is the number of requests that fail before one succeeds.
 type refusal struct {
 	name  string
 	times int
@@ -52,7 +52,7 @@ func storePoints(b baseline) []point {
 	return all
 }
 
-// refused tells a story in which a write of a runner's is refused.
+// refused runs a story in which a write of a runner is rejected.
 func (l *lane) refused(ctx context.Context, b baseline, at visit, f refusal) (bool, error) {
 	d, err := l.guarded(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (l *lane) refused(ctx context.Context, b baseline, at visit, f refusal) (bo
 	return tries > 0, err
 }
 
-// strandings has the server refuse one kind of write of a pod's for good: the runner gives up after two seconds. What it knows has to come by
+// strandings rejects one kind of write of a pod permanently: the runner stops retrying after two seconds. What it knows has to come by
 // another way, or from what was kept, to the next attempt.
 var strandings = suite{name: "store for good", lane: laneOptions{store: behindDoor, args: []string{"--runner-patience=2s"}}, points: strandingPoints}
 
@@ -95,7 +95,7 @@ func strandingPoints(b baseline) []point {
 	for _, v := range visitsAt(request.writes) {
 		kind, _, _ := strings.Cut(v.What, " (")
 		if v.Pod != pods[0] || seen[kind] || kind == "POST logs" {
-			continue // a log that nobody takes is no reason for anything
+			continue // a log that is not stored has no consequence
 		}
 		seen[kind] = true
 		all = append(all, point{name: v.Pod + " " + kind, fault: "one kind of write, each", try: func(ctx context.Context, l *lane) (bool, error) {
@@ -155,7 +155,7 @@ func (l *lane) stranded(ctx context.Context, b baseline, pod, kind string, long 
 	return reached.Load() && (rescue == nil || rescued.Load()), err
 }
 
-// rescues says whether a pod has sent a state to be rescued.
+// rescues reports whether a pod has sent a state to rescue.
 func rescues(d *door, pod string) bool {
 	return slices.ContainsFunc(d.seen(), func(name string) bool { return strings.HasPrefix(name, pod+" PUT rescue ") })
 }

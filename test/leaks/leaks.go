@@ -60,7 +60,7 @@ func Run(tests func() int, closeIdle func(), ignored ...goleak.Option) int {
 	return 0
 }
 
-// warmUp makes the runtime open the file of its network poller, which stays open.
+// warmUp opens a socket, so that the runtime opens the file of its network poller, which remains open.
 func warmUp() {
 	if l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0"); err == nil {
 		_ = l.Close()

@@ -53,7 +53,7 @@ func (e Environment) Commands() map[string]func(*testscript.TestScript, bool, []
 	}
 }
 
-// Setup gives a script a namespace of its own, a kubeconfig for it, and the tools.
+// Setup sets the namespace, the kubeconfig and the tools of a script.
 func (e Environment) Setup(env *testscript.Env, namespace string) error {
 	if err := expand(env); err != nil {
 		return err
