@@ -1,6 +1,6 @@
-// Package bucket stores bytes under names, in a folder or an object store. All of them are encrypted to the
-// installation's key before they leave the process, so that no plan, state or log is stored in clear. It knows
-// nothing of Kubernetes and nothing of what the bytes mean.
+// Package bucket stores bytes under names, in a folder or an object store. All of them are encrypted with the
+// installation's key before they leave the process, so that no plan, state or log is stored in clear. Each object is
+// bound to its name: under another one it is damaged. It knows nothing of Kubernetes and nothing of what the bytes mean.
 //
 // A bucket only has bytes. They count once a Kubernetes object names them by digest: a crash between the two leaves
 // garbage, never a loss.
@@ -16,7 +16,6 @@ import (
 	"os"
 	"sync/atomic"
 
-	"filippo.io/age"
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/azureblob" // azblob://
 	_ "gocloud.dev/blob/fileblob"  // file://
@@ -29,24 +28,22 @@ import (
 var (
 	// ErrNotFound means that nothing is stored under a key.
 	ErrNotFound = errors.New("not found")
-	// ErrWrongKey means that the bytes were encrypted to another key than this installation's.
-	ErrWrongKey = errors.New("encrypted to another key than this installation's")
+	// ErrWrongKey means that the bytes were not encrypted with a key of this installation.
+	ErrWrongKey = errors.New("not encrypted with a key of this installation")
 	// ErrNoBucket means that the bucket itself does not exist.
 	ErrNoBucket = errors.New("the bucket was not found: create it, or correct its URL")
 	// ErrDenied means that the bucket exists, but denies these credentials.
 	ErrDenied = errors.New("the bucket denies access: check the credentials and what they allow")
-	// ErrDamaged means that the bytes are not as they were written.
+	// ErrDamaged means that the bytes are not as they were written, or were written under another name.
 	ErrDamaged = errors.New("damaged")
 	// ErrTooLarge means that there are more bytes than the caller allows.
 	ErrTooLarge = errors.New("too large")
 )
 
-// Keys encrypt what goes into a bucket and decrypt what comes out.
-type Keys struct {
-	// Recipient is who everything is encrypted to.
-	Recipient age.Recipient
-	// Identities are tried in order, so that what was written before a change of keys can still be read.
-	Identities []age.Identity
+// IsLost reports whether an object is not stored as it was written. It stays so until a user restores it: a retry
+// does not help.
+func IsLost(err error) bool {
+	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) || errors.Is(err, ErrWrongKey)
 }
 
 // Bucket keeps bytes under keys. Its methods may be called at the same time.
@@ -63,7 +60,7 @@ type Bucket struct {
 
 // Open opens the bucket at a URL: file:///var/lib/cairn, mem://, or any other whose driver the program imports.
 func Open(ctx context.Context, rawURL string, keys Keys) (*Bucket, error) {
-	if keys.Recipient == nil || len(keys.Identities) == 0 {
+	if len(keys.secrets) == 0 {
 		return nil, errors.New("open bucket: no keys: a bucket is never written in clear")
 	}
 	blobs, err := openBlobs(ctx, rawURL)

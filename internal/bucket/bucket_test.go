@@ -23,7 +23,11 @@ func newKeys(t *testing.T) Keys {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}}
+	keys, err := NewKeys(id.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 func open(t *testing.T, url string, keys Keys) *Bucket {
@@ -97,7 +101,7 @@ func TestAnOlderKeyStillReads(t *testing.T) {
 	if err := open(t, "file://"+dir, older).Put(t.Context(), "a/b", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	both := Keys{Recipient: newer.Recipient, Identities: append(newer.Identities, older.Identities...)}
+	both := Keys{append(newer.secrets, older.secrets...)}
 	if got, err := open(t, "file://"+dir, both).Get(t.Context(), "a/b", 10); err != nil || string(got) != "x" {
 		t.Fatalf("got %q, %v", got, err)
 	}

@@ -9,10 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-
-	"gocloud.dev/blob"
 )
 
 // inMemory is the size up to which PutHashed holds the bytes in memory, which saves two of three requests.
@@ -39,8 +35,7 @@ func (b *Bucket) PutHashed(ctx context.Context, dir string, r io.Reader, limit i
 	if err := b.PutFrom(ctx, passing, io.MultiReader(bytes.NewReader(head), bounded)); err != nil {
 		return "", err
 	}
-	if err := b.copy(ctx, prefix+digest(), passing); err != nil {
-		err = explain(opWrite, prefix+digest(), err)
+	if err := b.rename(ctx, prefix+digest(), passing); err != nil {
 		return "", errors.Join(err, b.Delete(context.WithoutCancel(ctx), passing))
 	}
 	// The bytes are kept; a name that stays behind is garbage, and goes with its folder.
@@ -48,24 +43,14 @@ func (b *Bucket) PutHashed(ctx context.Context, dir string, r io.Reader, limit i
 	return digest(), nil
 }
 
-// copy keeps under one key what is kept under another. When it returns the bytes are durable: in a folder they are
-// copied, and not yet on the disk.
-func (b *Bucket) copy(ctx context.Context, to, from string) (err error) {
-	var file *os.File // the temporary file once more, when the bucket is a folder: the driver closes its own
-	err = b.blobs.Copy(ctx, to, from, &blob.CopyOptions{BeforeCopy: func(as func(any) bool) (err error) {
-		var its *os.File
-		if as(&its) {
-			file, err = os.Open(its.Name())
-		}
-		return err
-	}})
-	if file == nil {
+// rename stores under one key what is stored under another. The bytes pass through this process, since an object is
+// bound to its name.
+func (b *Bucket) rename(ctx context.Context, to, from string) error {
+	r, err := b.Read(ctx, from)
+	if err != nil {
 		return err
 	}
-	if err == nil {
-		err = errors.Join(b.sync(file), b.syncFolder(filepath.Dir(file.Name())))
-	}
-	return errors.Join(err, file.Close())
+	return errors.Join(b.PutFrom(ctx, to, r), r.Close())
 }
 
 // capped fails once more than left bytes were read, where io.LimitedReader would call that the end.

@@ -25,14 +25,17 @@ const (
 	opList   = "list"
 )
 
+// resultDamaged is the result of a read of an object that is not as it was written.
+const resultDamaged = "damaged"
+
 // NewMetrics registers Metrics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
-	return &Metrics{
+	m := &Metrics{
 		operations: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_bucket_operations_total",
 			Help: "Operations on the bucket: read, write, exists, delete, list. result is success, not_found, canceled (by " +
-				"the caller) or failed.",
+				"the caller), failed, or, beside the success of a read, damaged: the object is not as it was written.",
 		}, []string{"operation", "result"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "cairn_bucket_operation_duration_seconds",
@@ -40,6 +43,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"operation"}),
 	}
+	m.operations.WithLabelValues(opRead, resultDamaged) // so that an alert sees the first one
+	return m
 }
 
 // Measure has a bucket counted. It is called before the bucket is used.
@@ -52,6 +57,13 @@ func (b *Bucket) result(operation, key string, began time.Time, err error) error
 	}
 	b.metrics.count(operation, began, err)
 	return err
+}
+
+// countDamaged counts an object that was read and is not as it was written under its key.
+func (m *Metrics) countDamaged(err error) {
+	if m != nil && (errors.Is(err, ErrDamaged) || errors.Is(err, ErrWrongKey)) {
+		m.operations.WithLabelValues(opRead, resultDamaged).Inc()
+	}
 }
 
 func (m *Metrics) count(operation string, began time.Time, err error) {

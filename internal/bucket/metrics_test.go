@@ -39,8 +39,14 @@ func TestWhatIsAskedOfABucketIsCounted(t *testing.T) {
 	if err := b.Put(ctx, "file/in-a-file", []byte("1")); err == nil {
 		t.Fatal("written below a file")
 	}
+	if err := os.WriteFile(filepath.Join(dir, "a", "moved"), sealed(t, b, "a/b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Get(ctx, "a/moved", 10); !errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
 	want := map[string]float64{
-		"write success": 1, "write canceled": 1, "write failed": 1, "delete not_found": 1, "exists success": 1, "read success": 1, "read not_found": 1, "list success": 2,
+		"write success": 1, "write canceled": 1, "write failed": 1, "delete not_found": 1, "exists success": 1, "read success": 2, "read damaged": 1, "read not_found": 1, "list success": 2,
 	}
 	if diff := cmp.Diff(want, counted(t, registry)); diff != "" {
 		t.Error(diff)

@@ -13,7 +13,7 @@ import (
 )
 
 // Get returns what is kept under a key: ErrNotFound when there is nothing, ErrTooLarge when it has more than limit
-// bytes, ErrWrongKey when it was encrypted to another key, ErrDamaged when it is not what was written.
+// bytes, ErrWrongKey when it was encrypted with another key, ErrDamaged when it is not what was written under this key.
 func (b *Bucket) Get(ctx context.Context, key string, limit int64) ([]byte, error) {
 	r, err := b.Read(ctx, key)
 	if err != nil {
@@ -37,15 +37,16 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	clear, err := age.Decrypt(source, b.keys.Identities...)
+	clear, err := age.Decrypt(source, named{b.keys, key})
 	if err == nil {
-		return opened{clear, source, sealed}, nil
+		return opened{clear, source, b.metrics, sealed}, nil
 	}
 	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
 		err = ErrWrongKey
 	} else {
 		err = source.blame(err)
 	}
+	b.metrics.countDamaged(err)
 	return nil, errors.Join(fmt.Errorf("read %s: %w", key, err), sealed.Close())
 }
 
@@ -61,8 +62,9 @@ func (b *Bucket) sealed(ctx context.Context, key string) (*failing, io.Closer, e
 
 // opened reads in clear and closes what is below.
 type opened struct {
-	clear  io.Reader
-	source *failing
+	clear   io.Reader
+	source  *failing
+	metrics *Metrics
 	io.Closer
 }
 
@@ -70,6 +72,7 @@ func (o opened) Read(p []byte) (int, error) {
 	n, err := o.clear.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = o.source.blame(err)
+		o.metrics.countDamaged(err)
 	}
 	return n, err
 }

@@ -22,7 +22,7 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte) error {
 // PutFrom is Put for bytes that are not in memory. When reading them fails, nothing is kept.
 func (b *Bucket) PutFrom(ctx context.Context, key string, r io.Reader) error {
 	source := &failing{r: r}
-	return b.write(ctx, key, source, true, b.encrypted(source))
+	return b.write(ctx, key, source, true, b.encrypted(key, source))
 }
 
 // PutOnce is Put for a key that contains the digest of the bytes: an existing object has the bytes to be written,
@@ -49,7 +49,7 @@ func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
 // PutLoose is Put without the wait for the disk, for what may be lost with the machine: logs.
 func (b *Bucket) PutLoose(ctx context.Context, key string, data []byte) error {
 	source := &failing{r: bytes.NewReader(data)}
-	return b.write(ctx, key, source, false, b.encrypted(source))
+	return b.write(ctx, key, source, false, b.encrypted(key, source))
 }
 
 // write keeps under a key what fill writes, from source. The driver shows a key only after a Close that was not
@@ -93,10 +93,10 @@ func (b *Bucket) write(
 	return nil
 }
 
-// encrypted encrypts what r returns to the installation's key.
-func (b *Bucket) encrypted(r io.Reader) func(io.Writer) error {
+// encrypted encrypts what r returns as the object of a key.
+func (b *Bucket) encrypted(key string, r io.Reader) func(io.Writer) error {
 	return func(w io.Writer) error {
-		sealed, err := age.Encrypt(w, b.keys.Recipient)
+		sealed, err := age.Encrypt(w, named{b.keys, key})
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,11 @@ func newParts(ctx context.Context, mgr ctrl.Manager, o Options, t *telemetry) (*
 	if err := mgr.Add(keys); err != nil {
 		return nil, err
 	}
-	b, err := bucket.Open(ctx, o.BucketURL, keys.Bucket())
+	secrets, err := keys.Bucket()
+	if err != nil {
+		return nil, err
+	}
+	b, err := bucket.Open(ctx, o.BucketURL, secrets)
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
 	}

@@ -18,7 +18,11 @@ func TestForgetTakesAllThatIsKeptOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := bucket.Open(t.Context(), "file://"+t.TempDir(), bucket.Keys{Recipient: key.Recipient(), Identities: []age.Identity{key}})
+	keys, err := bucket.NewKeys(key.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := bucket.Open(t.Context(), "file://"+t.TempDir(), keys)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func lostInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.
 // isInputsLost reports whether the document of a Run's inputs is not in the bucket as it was kept: it stays lost until a user
 // restores it, so the Run reports it. A bucket that does not respond is a transient failure.
 func isInputsLost(err error) bool {
-	return errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrDamaged) || errors.Is(err, bucket.ErrWrongKey)
+	return bucket.IsLost(err)
 }
 
 // lostInputsMessage names the lost document, and what to do.

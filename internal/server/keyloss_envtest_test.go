@@ -61,7 +61,9 @@ func (s *secondHand) wipe(keep ...string) {
 
 func (s *secondHand) put(key string) {
 	s.Helper()
-	b, err := bucket.Open(s.Context(), "file://"+s.dir, s.lost.Bucket())
+	secrets, err := s.lost.Bucket()
+	must(s.T, err)
+	b, err := bucket.Open(s.Context(), "file://"+s.dir, secrets)
 	must(s.T, err)
 	defer b.Close()
 	must(s.T, b.Put(s.Context(), key, []byte("x")))

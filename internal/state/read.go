@@ -49,7 +49,7 @@ func (s *Store) ReadRescued(ctx context.Context, key types.NamespacedName) ([]by
 // readRescued reads the bytes of a rescued state.
 func (s *Store) readRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
-	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
+	if bucket.IsLost(err) {
 		return nil, decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. "+
 			"To continue without it, push one by force: "+
 			"cairn state push %s FILE --force", r.Attempt, r.Run, err, key.Name)

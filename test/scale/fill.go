@@ -142,7 +142,11 @@ func (h *History) read(runs int) {
 	if err != nil {
 		i.Fatal(err)
 	}
-	if h.bucket, err = bucket.Open(ctx, i.bucketURL(), keys.Bucket()); err != nil {
+	secrets, err := keys.Bucket()
+	if err != nil {
+		i.Fatal(err)
+	}
+	if h.bucket, err = bucket.Open(ctx, i.bucketURL(), secrets); err != nil {
 		i.Fatal(err)
 	}
 	i.Cleanup(func() { _ = h.bucket.Close() })

@@ -1,14 +1,13 @@
 package scripts
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
-	"filippo.io/age"
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,11 +25,9 @@ func (c cluster) waitJournal(ts *testscript.TestScript, _ bool, args []string) {
 	defer cancel()
 	var keys corev1.Secret
 	ts.Check(c.Get(ctx, client.ObjectKey{Namespace: "cairn-system", Name: "cairn-keys"}, &keys))
-	identities, err := age.ParseIdentities(bytes.NewReader(keys.Data["identity.age"]))
+	secrets, err := bucket.NewKeys(strings.Fields(string(keys.Data["identity.age"]))...)
 	ts.Check(err)
-	unused, err := age.GenerateX25519Identity() // nothing is written here
-	ts.Check(err)
-	b, err := bucket.Open(ctx, "file://"+filepath.Join(c.Data, "bucket"), bucket.Keys{Recipient: unused.Recipient(), Identities: identities})
+	b, err := bucket.Open(ctx, "file://"+filepath.Join(c.Data, "bucket"), secrets)
 	ts.Check(err)
 	defer b.Close()
 	for {

@@ -22,7 +22,11 @@ func Open(t testing.TB, url string) *bucket.Bucket {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := bucket.Open(t.Context(), url, bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
+	keys, err := bucket.NewKeys(id.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bucket.Open(t.Context(), url, keys)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@
 package artifact
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -155,10 +156,11 @@ func chunkOffset(folder, key string) (int64, error) {
 
 // ReadAt reads bytes of a log from an offset on; none when there are none yet. Usually a chunk starts at the offset. Where a
 // reader starts in the middle of one, or two processes wrote the same bytes in other pieces, list has to be set: then the log is listed.
+// Bytes that are lost before the end of the log are replaced by a text that says so.
 func (l *Logs) ReadAt(ctx context.Context, folder string, at int64, list bool) (data []byte, listed bool, err error) {
-	data, err = l.bucket.Get(ctx, chunkKey(folder, at), MaxChunk)
-	if !errors.Is(err, bucket.ErrNotFound) {
-		return data, false, err
+	data, lost := l.bucket.Get(ctx, chunkKey(folder, at), MaxChunk)
+	if !bucket.IsLost(lost) {
+		return data, false, lost
 	}
 	if !list {
 		return nil, false, nil
@@ -168,20 +170,47 @@ func (l *Logs) ReadAt(ctx context.Context, folder string, at int64, list bool) (
 		return nil, true, err
 	}
 	after, _ := slices.BinarySearchFunc(chunks, chunkKey(folder, at+1), strings.Compare)
-	for i := after - 1; i >= 0; i-- {
-		offset, err := chunkOffset(folder, chunks[i])
-		if err != nil || offset+MaxChunk <= at {
-			return nil, true, err
+	if data, err := l.inMiddle(ctx, folder, chunks[:after], at); len(data) > 0 || err != nil {
+		return data, true, err
+	}
+	if after < len(chunks) {
+		// It may have been written while the log was listed.
+		if data, err := l.bucket.Get(ctx, chunkKey(folder, at), MaxChunk); !bucket.IsLost(err) {
+			return data, true, err
 		}
-		data, err := l.bucket.Get(ctx, chunks[i], MaxChunk)
-		if err != nil && !errors.Is(err, bucket.ErrNotFound) {
-			return nil, true, err
+		next, err := chunkOffset(folder, chunks[after])
+		return lostBytes(next - at), true, err
+	}
+	if errors.Is(lost, bucket.ErrNotFound) {
+		return nil, true, nil // the end
+	}
+	return nil, true, lost
+}
+
+// inMiddle reads bytes from an offset on of a chunk that starts before it.
+func (l *Logs) inMiddle(ctx context.Context, folder string, chunks []string, at int64) ([]byte, error) {
+	for _, chunk := range slices.Backward(chunks) {
+		offset, err := chunkOffset(folder, chunk)
+		if err != nil || offset+MaxChunk <= at {
+			return nil, err
+		}
+		data, err := l.bucket.Get(ctx, chunk, MaxChunk)
+		if err != nil && !bucket.IsLost(err) {
+			return nil, err
 		}
 		if end := offset + int64(len(data)); end > at {
-			return data[at-offset:], true, nil
+			return data[at-offset:], nil
 		}
 	}
-	return nil, true, nil
+	return nil, nil
+}
+
+// lostBytes replaces the first of n bytes that are lost, at most a chunk. It has their length, so that offsets stay the same.
+func lostBytes(n int64) []byte {
+	const notice = "\n[a part of this log is lost: the bucket does not have it as Cairn wrote it]\n"
+	text := bytes.Repeat([]byte(" "), int(min(n, MaxChunk)))
+	copy(text, notice)
+	return text
 }
 
 // RunChanged wakes those who follow the log of a Run.

@@ -39,7 +39,7 @@ var stateCodes = map[decision.Reason]int{
 	decision.NotEmpty:   http.StatusConflict,
 }
 
-// StatusOf returns the status and the text of the response to an error. What is no httpapi.Error is transient: the API server or the
+// StatusOf returns the status and the text of the response to an error. What is not listed is transient: the API server or the
 // bucket does not answer, or this process stops. The response asks the client to retry, and has no details.
 func StatusOf(err error) (code int, text string) {
 	var no *Error
@@ -57,6 +57,8 @@ func StatusOf(err error) (code int, text string) {
 		return http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)
 	case errors.Is(err, bucket.ErrTooLarge):
 		return http.StatusRequestEntityTooLarge, "too large"
+	case errors.Is(err, bucket.ErrDamaged), errors.Is(err, bucket.ErrWrongKey):
+		return http.StatusGone, fmt.Sprintf("an object of the bucket is not as Cairn wrote it: %v. Restore it from a backup of the bucket", err)
 	case errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable, "the request was cut off"
 	}

@@ -86,9 +86,13 @@ func (k *Keys) Identities() []age.Identity {
 	return ids
 }
 
-// Bucket returns the keys in the form that a bucket takes.
-func (k *Keys) Bucket() bucket.Keys {
-	return bucket.Keys{Recipient: k.current().identities[0].Recipient(), Identities: k.Identities()}
+// Bucket returns the keys of the bucket, which are derived from the identities.
+func (k *Keys) Bucket() (bucket.Keys, error) {
+	var identities []string
+	for _, id := range k.current().identities {
+		identities = append(identities, id.String())
+	}
+	return bucket.NewKeys(identities...)
 }
 
 // Fingerprint is a short text, 32 hex digits, that is the same for the same message in every process of the installation and for

@@ -175,7 +175,10 @@ func (p *Evaluator) Result(ctx context.Context, r *v1alpha1.Run, digest string) 
 
 func (p *Evaluator) kept(ctx context.Context, plan string) (*runnerapi.PolicyResult, error) {
 	data, err := p.Bucket.Get(ctx, artifact.PlanVerdictKey(plan), largestVerdict)
-	if errors.Is(err, bucket.ErrNotFound) {
+	if bucket.IsLost(err) {
+		if !errors.Is(err, bucket.ErrNotFound) {
+			p.Log.Warn("the stored result of the policies is not used: the plan is evaluated again", "error", err)
+		}
 		return nil, nil
 	}
 	if err != nil {

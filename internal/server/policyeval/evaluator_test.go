@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +35,7 @@ type court struct {
 	live   *fewObjects
 	doc    inputs.Document
 	run    *v1alpha1.Run
+	dir    string
 	digest string
 	now    time.Time
 }
@@ -53,9 +56,10 @@ func (f *fewObjects) List(_ context.Context, list client.ObjectList, _ ...client
 
 func newCourt(t *testing.T) *court {
 	t.Helper()
-	b := buckettest.Open(t, "file://"+t.TempDir())
+	dir := t.TempDir()
+	b := buckettest.Open(t, "file://"+dir)
 	c := &court{
-		T: t, live: &fewObjects{}, digest: inputs.Digest([]byte("the plan")), now: time.Now(),
+		T: t, dir: dir, live: &fewObjects{}, digest: inputs.Digest([]byte("the plan")), now: time.Now(),
 		run: &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "net-1", UID: "uid-1"}},
 	}
 	c.Evaluator = New(Options{
@@ -182,6 +186,26 @@ func TestAVerdictStays(t *testing.T) {
 	c.own("rules", refuses)
 	c.planIs(`{}`)
 	c.expect(true, 1, "Warn rules/b.yaml")
+}
+
+// A result in the bucket is used as one of the plan for which Cairn wrote it. Otherwise the plan is evaluated again.
+func TestAStoredResultOfAnotherPlanIsNotUsed(t *testing.T) {
+	c := newCourt(t)
+	c.planIs(aPlan)
+	c.own("rules", refuses)
+	c.expect(true, 1, "Deny rules/a.yaml: never")
+	if err := c.Bucket.Put(t.Context(), "plans/infra/uid-2/allowed", []byte(`{"checked":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	verdict := artifact.PlanVerdictKey(artifact.PlanFolder(c.run) + "/" + c.digest)
+	if err := errors.Join(os.Remove(filepath.Join(c.dir, verdict)),
+		os.Rename(filepath.Join(c.dir, "plans/infra/uid-2/allowed"), filepath.Join(c.dir, verdict))); err != nil {
+		t.Fatal(err)
+	}
+	c.expect(true, 1, "Deny rules/a.yaml: never")
+	if _, err := c.Bucket.Get(t.Context(), verdict, 1<<20); err != nil {
+		t.Errorf("the new result is not stored: %v", err)
+	}
 }
 
 func TestADriftCheckIsNotJudged(t *testing.T) {

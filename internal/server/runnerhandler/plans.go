@@ -154,7 +154,7 @@ func (s *API) getPlanJSON(w http.ResponseWriter, r *http.Request, c Caller) erro
 // download serves what the bucket stores.
 func (s *API) download(w http.ResponseWriter, r *http.Request, key string) error {
 	data, err := s.Bucket.Read(r.Context(), key)
-	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
+	if bucket.IsLost(err) {
 		// Not for the runner to wait for. The key is no secret: it consists of what the runner asked for.
 		return httpapi.Errorf(http.StatusNotFound, "%v", err)
 	}

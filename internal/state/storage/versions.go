@@ -92,7 +92,7 @@ func (s *Versions) Get(ctx context.Context, key types.NamespacedName, v v1alpha1
 	} else {
 		packed, err = s.getSecrets(ctx, key, v)
 	}
-	if apierrors.IsNotFound(err) || errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
+	if apierrors.IsNotFound(err) || bucket.IsLost(err) {
 		return nil, damaged(key, v, err)
 	}
 	if err != nil {
