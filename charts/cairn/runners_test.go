@@ -86,6 +86,9 @@ func TestTemplatesOfRunners(t *testing.T) {
 		"a token in a volume":            {volume(`projected: {sources: [{serviceAccountToken: {path: a}}]}`), "cannot have a token for the Kubernetes API"},
 		"a token by the API's audience":  {volume(`projected: {sources: [{configMap: {name: a}}, {serviceAccountToken: {path: a, audience: "https://kubernetes.default.svc.cluster.local"}}]}`), "cannot have a token for the Kubernetes API"},
 		"a certificate":                  {volume(`projected: {sources: [{podCertificate: {signerName: kubernetes.io/kube-apiserver-client-pod}}]}`), "cannot have a certificate for the Kubernetes API"},
+		"a priority":                     {`{spec: {priorityClassName: runners}}`, ""},
+		"no priority":                    {`{spec: {priorityClassName: null}}`, ""},
+		"the priority of the cluster":    {`{spec: {priorityClassName: system-cluster-critical}}`, "cannot have the priority of components of the cluster"},
 		"a debugger":                     {`{spec: {ephemeralContainers: [{name: a}]}}`, "kubectl debug"},
 		"what the policy does not know":  {`{spec: {securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}}}`, ""}, // the operator does
 		"what is no template, some way":  {`{spec: {nodeSelektor: {a: b}}}`, ""},                                            // so the Stack says it

@@ -98,6 +98,9 @@ spec:
         {{- with $.Values.runner.tokenAudiences }}
         - --runner-token-audience={{ join "," . }}
         {{- end }}
+        {{- with $.Values.runner.metadataKeys }}
+        - --runner-metadata-key={{ join "," . }}
+        {{- end }}
         - --max-runs={{ int64 $.Values.limits.runs }}
         - --max-runs-per-namespace={{ int64 $.Values.limits.runsPerNamespace }}
         - --drift-interval={{ $.Values.drift.interval }}

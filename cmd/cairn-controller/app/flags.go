@@ -114,6 +114,9 @@ func (p *processFlags) addRunnerFlags(f *pflag.FlagSet) {
 		"allow spec.runner.template of Stacks to create pods that violate Pod Security \"restricted\"")
 	f.StringSliceVar(&p.Pods.TokenAudiences, "runner-token-audience", nil,
 		"audiences of ServiceAccount tokens that spec.runner.template may request; those of the Kubernetes API are rejected")
+	f.StringSliceVar(&p.Pods.MetadataKeys, "runner-metadata-key", nil,
+		"labels and annotations with a domain that spec.runner.template can set, such as prometheus.io/ for all of a domain "+
+			"(docs/tenancy.md); other systems act on them")
 }
 
 // serverFlags are the flags that only the server uses.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -86,6 +85,11 @@ func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document
 			return nil, &InvalidError{"of spec.runner.template: " + why}
 		}
 	}
+	if !set.AllowUnrestricted {
+		if err := checkMetadata(doc.Template, set.MetadataKeys); err != nil {
+			return nil, err
+		}
+	}
 	return pod, nil
 }
 
@@ -126,10 +130,7 @@ func schedule(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	}
 	for _, own := range []struct{ to, from map[string]string }{{pod.Labels, t.Labels}, {pod.Annotations, t.Annotations}} {
 		from := maps.Clone(own.from)
-		maps.DeleteFunc(from, func(key, _ string) bool {
-			domain, _, _ := strings.Cut(key, "/")
-			return domain == "cairn.dev" || strings.HasSuffix(domain, ".cairn.dev") || key == labelManagedBy
-		})
+		maps.DeleteFunc(from, func(key, _ string) bool { return isOwn(key) })
 		maps.Copy(own.to, from)
 	}
 	to, from := &pod.Spec, t.Spec

@@ -149,7 +149,7 @@ func TestATemplateGivesABuildNoMoreRights(t *testing.T) {
 	for name, set := range map[string]Settings{
 		"more": buildSettings(), "builds that are confined by nothing": buildSettings(func(b *BuildSettings) { b.Unconfined = true }),
 	} {
-		set.AllowUnrestricted = name == "more"
+		set.AllowUnrestricted, set.MetadataKeys = name == "more", []string{"container.apparmor.security.beta.kubernetes.io/"}
 		if _, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptBuild, 1, set); err != nil {
 			t.Errorf("where the install allows %s: %v", name, err)
 		}

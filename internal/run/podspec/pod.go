@@ -40,6 +40,9 @@ type Settings struct {
 	AllowUnrestricted bool
 	// TokenAudiences are those for which templates may ask for tokens of the pod's ServiceAccount.
 	TokenAudiences []string
+	// MetadataKeys are labels and annotations, and their prefixes if they end in a slash, that templates can set besides
+	// those of each installation.
+	MetadataKeys []string
 	// Builds are for pods that build images.
 	Builds BuildSettings
 }

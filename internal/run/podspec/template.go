@@ -44,7 +44,22 @@ func New(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1
 	if why := unrestrictedReason(pod, set.TokenAudiences); why != "" {
 		return nil, &InvalidError{why + "; change spec.runner.template, or allow it in the installation (--allow-unrestricted-runners)"}
 	}
+	if err := checkMetadata(doc.Template, set.MetadataKeys); err != nil {
+		return nil, err
+	}
 	return pod, nil
+}
+
+// checkMetadata returns which label or annotation of a template the installation does not allow.
+func checkMetadata(raw *apiextensionsv1.JSON, allowed []string) error {
+	t, err := readTemplate(raw)
+	if err != nil {
+		return err
+	}
+	if why := foreignKey(t, allowed); why != "" {
+		return invalidTemplate("%s", why)
+	}
+	return nil
 }
 
 // CheckTemplate returns what is wrong with the template of a document, whatever the installation allows.
@@ -56,7 +71,8 @@ func CheckTemplate(doc inputs.Document) error {
 	return applyTemplate(BuildPod(&v1alpha1.Run{}, &v1alpha1.Stack{}, doc, v1alpha1.AttemptPlan, 1, set), doc.Template)
 }
 
-// readTemplate reads a template. Unknown fields are errors: a field with a typing error would be ignored.
+// readTemplate reads a template. Unknown fields are errors: a field with a typing error would be ignored. A priority of
+// the cluster's own components is one for each pod that a template is for.
 func readTemplate(raw *apiextensionsv1.JSON) (corev1.PodTemplateSpec, error) {
 	if raw == nil {
 		return corev1.PodTemplateSpec{}, nil
@@ -71,6 +87,9 @@ func readTemplate(raw *apiextensionsv1.JSON) (corev1.PodTemplateSpec, error) {
 		return t, invalidTemplate("%s", strings.TrimPrefix(err.Error(), "json: "))
 	case len(strict) > 0:
 		return t, invalidTemplate("%s", strict[0])
+	}
+	if why := systemPriority(t); why != "" {
+		return t, invalidTemplate("%s", why)
 	}
 	return t, nil
 }
@@ -158,8 +177,7 @@ func ownsMetadata(was, is *corev1.PodTemplateSpec) string {
 	}
 	for name, pair := range map[string][2]map[string]string{"labels": {was.Labels, is.Labels}, "annotations": {was.Annotations, is.Annotations}} {
 		for _, key := range differing(pair[0], pair[1]) {
-			domain, _, _ := strings.Cut(key, "/")
-			if domain == "cairn.dev" || strings.HasSuffix(domain, ".cairn.dev") || key == labelManagedBy {
+			if isOwn(key) {
 				return fmt.Sprintf("metadata.%s[%s] is Cairn's own", name, key)
 			}
 		}

@@ -120,6 +120,7 @@ func TestWhatIsCairnsOwn(t *testing.T) {
 		"a wrong type deep down":            {`{spec: {priority: high}}`, "spec.priority"},
 		"a quantity that is none":           {`{spec: {volumes: [{name: a, emptyDir: {sizeLimit: much}}]}}`, "quantities must match"},
 		"something too large":               {`{metadata: {annotations: {a: ` + strings.Repeat("x", largestTemplate) + `}}}`, "at most 65536 are taken"},
+		"the priority of the cluster":       {`{spec: {priorityClassName: system-node-critical}}`, "system-node-critical is for components of the cluster"},
 		"a container without a name":        {`{spec: {containers: [{env: []}]}}`, "name"},
 		"the pod's name":                    {`{metadata: {name: other}}`, "metadata.name is Cairn's own"},
 		"another namespace":                 {`{metadata: {namespace: other}}`, "metadata.namespace is Cairn's own"},
@@ -365,4 +366,38 @@ func FuzzTemplate(f *testing.F) {
 		}
 		TemplateReads(doc.Template)
 	})
+}
+
+// Labels and annotations with a domain are for systems of the cluster, so the installation lists them.
+func TestKeysOfMetadata(t *testing.T) {
+	for name, tt := range map[string]struct {
+		key     string
+		allowed []string
+		taken   bool
+	}{
+		"no domain":                     {"team", nil, true},
+		"one for every installation":    {"sidecar.istio.io/inject", nil, true},
+		"a recommended one":             {"app.kubernetes.io/part-of", nil, true},
+		"one that begins as another":    {"sidecar.istio.io/inject-volumes", nil, false},
+		"one of a company":              {"example.com/owner", nil, false},
+		"one that is listed":            {"example.com/owner", []string{"example.com/owner"}, true},
+		"one of a domain that is":       {"example.com/owner", []string{"example.com/"}, true},
+		"one of a domain that ends so":  {"not-example.com/owner", []string{"example.com/"}, false},
+		"one of a domain that is not":   {"example.com.evil/owner", []string{"example.com/"}, false},
+		"one longer than a listed one":  {"example.com/owners", []string{"example.com/owner"}, false},
+		"a domain without a slash":      {"example.com/owner", []string{"example.com"}, false},
+		"one where nothing is required": {"example.com/owner", []string{""}, false},
+	} {
+		for _, kind := range []string{"labels", "annotations"} {
+			t.Run(name+" of "+kind, func(t *testing.T) {
+				text := fmt.Sprintf(`{metadata: {%s: {%s: "1"}}}`, kind, tt.key)
+				pod, err := podWith(t, text, func(s *Settings) { s.MetadataKeys = tt.allowed })
+				if !tt.taken {
+					expectUnfit(t, err, "metadata."+kind+"["+tt.key+"] is not allowed in this installation", "--runner-metadata-key")
+				} else if err != nil || pod.Labels[tt.key]+pod.Annotations[tt.key] != "1" {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+	}
 }

@@ -122,7 +122,7 @@ func WithTemplate(t *testing.T, text string) inputs.Document {
 const FullTemplate = `
 metadata:
   labels: {azure.workload.identity/use: "true", team: net}
-  annotations: {karpenter.sh/do-not-disrupt: "false", example.com/owner: net}
+  annotations: {karpenter.sh/do-not-disrupt: "false", owner: net}
 spec:
   nodeSelector: {pool: runners}
   tolerations: [{key: runners, operator: Exists, effect: NoSchedule}]

@@ -1,0 +1,62 @@
+package attacks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/podspec"
+)
+
+// rejectsTemplate fails when a pod of a template is created, as that of an engine or of an image build, and when the error
+// does not contain a text.
+func rejectsTemplate(t *testing.T, template, because string) {
+	t.Helper()
+	doc := inputs.Document{
+		Template: &apiextensionsv1.JSON{Raw: []byte(template)},
+		Build:    &inputs.Build{Spec: v1alpha1.Build{Builder: v1alpha1.BuilderKaniko}},
+	}
+	set := podspec.Settings{CABundle: func() []byte { return nil }}
+	set.Builds.Allowed, set.Builds.Images = true, podspec.BuilderImages
+	for _, phase := range []v1alpha1.AttemptPhase{v1alpha1.AttemptPlan, v1alpha1.AttemptBuild} {
+		_, err := podspec.New(&v1alpha1.Run{}, &v1alpha1.Stack{}, doc, phase, 1, set)
+		var invalid *podspec.InvalidError
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), because) {
+			t.Errorf("%s of attempt %s: got %v, want an error with %q", template, phase, err, because)
+		}
+	}
+}
+
+// A user who can create Stacks, and no pods, evicts the pods of others.
+func TestATemplateWithThePriorityOfTheCluster(t *testing.T) {
+	for _, class := range []string{"system-node-critical", "system-cluster-critical"} {
+		rejectsTemplate(t, fmt.Sprintf(`{"spec":{"priorityClassName":%q}}`, class), class+" is for components of the cluster")
+	}
+}
+
+// A user who can create Stacks, and no pods, has other systems change the pod: attach it to a network, mount a folder of
+// the node, give it another identity, or take part in the traffic of others.
+func TestATemplateWithMetadataThatOtherSystemsActOn(t *testing.T) {
+	for key, value := range map[string]string{
+		"k8s.v1.cni.cncf.io/networks":        "kube-system/management",
+		"v1.multus-cni.io/default-network":   "kube-system/management",
+		"cni.projectcalico.org/ipAddrs":      `["10.0.0.1"]`,
+		"kubernetes.io/egress-bandwidth":     "10P",
+		"ovn.kubernetes.io/logical_switch":   "management",
+		"sidecar.istio.io/userVolume":        `[{"name":"v","hostPath":{"path":"/"}}]`,
+		"inject.istio.io/templates":          "privileged",
+		"config.linkerd.io/proxy-image":      "registry.example.com/mine",
+		"vault.hashicorp.com/agent-image":    "registry.example.com/mine",
+		"iam.amazonaws.com/role":             "admin",
+		"scheduler.alpha.kubernetes.io/node": "control-plane-1",
+	} {
+		for _, kind := range []string{"annotations", "labels"} {
+			rejectsTemplate(t, fmt.Sprintf(`{"metadata":{%q:{%q:%q}}}`, kind, key, value), "metadata."+kind+"["+key+"] is not allowed in this installation")
+		}
+	}
+}
