@@ -205,11 +205,7 @@ func (r *Reconciler) report(ctx context.Context, run *v1alpha1.Run, status v1alp
 	if status.Phase == v1alpha1.PhaseSucceeded { // a cache without such Runs may never receive it
 		how = append(how, client.DisableReadYourWritesConsistency)
 	}
-	err := r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), how...)
-	if err == nil {
-		r.Recorder.Record(ctx, &before.Status, run)
-	}
-	return err
+	return r.Recorder.WriteStatus(ctx, r.Client, before, run, how...)
 }
 
 // deletePod deletes the pod of the last attempt, if it is still the one that the attempt names.

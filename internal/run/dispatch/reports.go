@@ -106,11 +106,7 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
 		return nil
 	}
-	err := r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if err == nil {
-		r.Recorder.Record(ctx, &before.Status, run)
-	}
-	return err
+	return r.Recorder.WriteStatus(ctx, r.Client, before, run)
 }
 
 // rejectUnrequestedCancel changes Canceled to a Transient failure unless spec.cancel is set: a runner cannot cancel its own Run.
