@@ -13,8 +13,9 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// TestCodeWithAnImage: what it is built from has an archive of its own, so that other code builds nothing.
-func TestCodeWithAnImage(t *testing.T) {
+// TestRunIsCreatedWhenTheImageChanges checks that the build context has an archive of its own, so other changes of the
+// code build no image.
+func TestRunIsCreatedWhenTheImageChanges(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.push(gitserver.Change{Message: "Add an image", Files: map[string]string{"images/Dockerfile": "FROM scratch", "images/a": "1", "other/b": "1"}})
 	g.fetch(g.repo)
@@ -41,7 +42,7 @@ func TestCodeWithAnImage(t *testing.T) {
 	}
 	for name := range first.Versions {
 		if strings.Contains(name, "push") {
-			t.Error("new credentials would start a Run")
+			t.Error("new credentials start a Run")
 		}
 	}
 	key, _ := first.Build.Key()
@@ -61,7 +62,7 @@ func TestCodeWithAnImage(t *testing.T) {
 	g.push(gitserver.Change{Message: "Change the image", Files: map[string]string{"images/a": "2"}})
 	g.fetch(g.repo)
 	if !g.Code.Changed(t.Context(), g.repo, g.stack) {
-		t.Error("nobody is told of the commit")
+		t.Error("the commit is not recorded")
 	}
 	g.reconcile()
 	g.expect("Unknown", "Running", "net-1 net-2 net-3 ")
@@ -80,8 +81,8 @@ func TestCodeWithAnImage(t *testing.T) {
 	g.expect("False", "DockerfileNotFound", "net-1 net-2 net-3 ")
 }
 
-// TestInlineCodeWithAnImage: so it is where the code is in the Stack or in a ConfigMap.
-func TestInlineCodeWithAnImage(t *testing.T) {
+// TestInlineCodeBuildsImage checks code in the Stack and in a ConfigMap.
+func TestInlineCodeBuildsImage(t *testing.T) {
 	r := newTestEnv(t)
 	r.AllowBuild = true
 	r.spec(func(s *v1alpha1.StackSpec) {
@@ -115,8 +116,9 @@ func TestInlineCodeWithAnImage(t *testing.T) {
 	r.expect("False", "DockerfileNotFound", "net-1 net-2 net-3 ")
 }
 
-// TestAnOptionalImage is built only where the code has its Dockerfile. Until then neither its credentials nor the leave to build are needed.
-func TestAnOptionalImage(t *testing.T) {
+// TestOptionalImage checks that an optional image is built only if the code has its Dockerfile. Without one, neither
+// the credentials nor the permission to build are needed.
+func TestOptionalImage(t *testing.T) {
 	g := newGitTestEnv(t)
 	optional := &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "images/Dockerfile", Optional: true, PushSecret: &v1alpha1.ObjectRef{Name: "push"}}
 	g.fetch(g.repo)
@@ -130,7 +132,7 @@ func TestAnOptionalImage(t *testing.T) {
 	g.push(gitserver.Change{Message: "Add an image", Files: map[string]string{"images/Dockerfile": "FROM scratch"}})
 	g.fetch(g.repo)
 	if !g.Code.Changed(t.Context(), g.repo, g.stack) {
-		t.Error("nobody is told of the commit")
+		t.Error("the commit is not recorded")
 	}
 	g.reconcile()
 	g.expect("False", "BuildNotAllowed", "net-1 ")

@@ -14,16 +14,16 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// enterEmpty is a room without a Stack.
-func enterEmpty(t *testing.T) *testEnv {
+// newEmptyTestEnv returns a test environment without a Stack.
+func newEmptyTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	r := &testEnv{Room: apiserver.Enter(t, indexes()...)}
 	r.begin(memoryBucket{})
 	return r
 }
 
-// with is the same room from where a new Stack stands.
-func (r *testEnv) with(name string, changes ...func(*v1alpha1.StackSpec)) *testEnv {
+// withStack creates a Stack in the same namespace and returns the environment of that Stack.
+func (r *testEnv) withStack(name string, changes ...func(*v1alpha1.StackSpec)) *testEnv {
 	r.Helper()
 	other := *r
 	other.stack = &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
@@ -50,8 +50,8 @@ func using(stack, output string) func(*v1alpha1.StackSpec) {
 	}
 }
 
-// change updates the Stack's spec.
-func (r *testEnv) change(change func(*v1alpha1.StackSpec)) {
+// updateSpec updates the Stack's spec.
+func (r *testEnv) updateSpec(change func(*v1alpha1.StackSpec)) {
 	r.Helper()
 	r.Seen(r.stack)
 	change(&r.stack.Spec)
@@ -59,8 +59,8 @@ func (r *testEnv) change(change func(*v1alpha1.StackSpec)) {
 	r.Seen(r.stack)
 }
 
-// applied has the Stack's first Run go well.
-func (r *testEnv) applied() {
+// finishFirstApply ends the Stack's first Run with success.
+func (r *testEnv) finishFirstApply() {
 	r.Helper()
 	r.reconcile()
 	r.ends(r.stack.Name+"-1", v1alpha1.PhaseSucceeded)
@@ -68,8 +68,8 @@ func (r *testEnv) applied() {
 	r.expectReady("True", "Applied", "")
 }
 
-// state makes the Stack's State, or changes it.
-func (r *testEnv) state(resources int32, outputs map[string]string) {
+// setState creates or updates the Stack's State.
+func (r *testEnv) setState(resources int32, outputs map[string]string) {
 	r.Helper()
 	state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: r.stack.Name}}
 	if err := r.Room.Live.Get(r.Context(), client.ObjectKeyFromObject(state), state); err != nil {
@@ -83,7 +83,7 @@ func (r *testEnv) state(resources int32, outputs map[string]string) {
 	r.Seen(state)
 }
 
-// expectReady wants the condition; message is "" for any.
+// expectReady checks the Ready condition. An empty message matches any message.
 func (r *testEnv) expectReady(ready metav1.ConditionStatus, reason, message string) {
 	r.Helper()
 	r.Seen(r.stack)
@@ -97,17 +97,17 @@ func (r *testEnv) expectNoRun(name string) {
 	r.Helper()
 	err := r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, &v1alpha1.Run{})
 	if client.IgnoreNotFound(err) != nil || err == nil {
-		r.Errorf("Run %s is there (%v)", name, err)
+		r.Errorf("Run %s exists (%v)", name, err)
 	}
 }
 
-func TestAStackWaitsForWhatItDependsOn(t *testing.T) {
-	r := enterEmpty(t)
-	net := r.with("net", after("vpc"))
+func TestStackWaitsForItsDependency(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	net := r.withStack("net", after("vpc"))
 	net.reconcile()
 	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not found")
 
-	vpc := r.with("vpc")
+	vpc := r.withStack("vpc")
 	net.reconcile()
 	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not reconciled yet")
 	vpc.reconcile()
@@ -126,43 +126,45 @@ func TestAStackWaitsForWhatItDependsOn(t *testing.T) {
 	net.reconcile()
 	net.expectReady("True", "Applied", "")
 
-	// What was declared anew is not applied yet: nobody builds on it. What is as declared stays Ready meanwhile.
-	vpc.change(func(s *v1alpha1.StackSpec) { s.Source.Inline["main.tf"] = "# 2" })
+	// The new spec of vpc is not applied yet, so the Stack that depends on it waits. A Stack that is up to date stays
+	// Ready meanwhile.
+	vpc.updateSpec(func(s *v1alpha1.StackSpec) { s.Source.Inline["main.tf"] = "# 2" })
 	net.reconcile()
 	net.expectReady("True", "Applied", "")
-	net.change(func(s *v1alpha1.StackSpec) { s.Source.Inline["main.tf"] = "# 2" })
+	net.updateSpec(func(s *v1alpha1.StackSpec) { s.Source.Inline["main.tf"] = "# 2" })
 	net.reconcile()
 	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not reconciled yet")
 	net.expectNoRun("net-2")
 }
 
-func TestDependenciesInACircle(t *testing.T) {
-	r := enterEmpty(t)
-	a, b, c := r.with("a", after("b")), r.with("b", using("c", "id")), r.with("c", after("a"))
+func TestDependencyCycle(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	a, b, c := r.withStack("a", after("b")), r.withStack("b", using("c", "id")), r.withStack("c", after("a"))
 	for one, way := range map[*testEnv]string{a: "a -> b -> c -> a", b: "b -> c -> a -> b", c: "c -> a -> b -> c"} {
 		one.reconcile()
 		one.expectReady("False", "DependencyCycle", "the dependencies go in a circle: "+way+"; take one of them out")
 	}
 	if got := a.runs(); got != "" {
-		t.Errorf("there are Runs: %s", got)
+		t.Errorf("Runs exist: %s", got)
 	}
-	c.change(func(s *v1alpha1.StackSpec) { s.DependsOn = nil })
+	c.updateSpec(func(s *v1alpha1.StackSpec) { s.DependsOn = nil })
 	c.reconcile()
 	c.expectReady("Unknown", "Running", "")
 	a.reconcile()
 	a.expectReady("Unknown", "DependencyNotReady", "")
 }
 
-// Only the output that is used counts: by its fingerprint, since the value is not seen here.
-func TestAnOutputOfAnotherStack(t *testing.T) {
-	r := enterEmpty(t)
-	vpc, net := r.with("vpc"), r.with("net", using("vpc", "id"))
+// TestOnlyTheUsedOutputTriggersARun checks that a Stack is planned again if the fingerprint of an output that it uses
+// changes.
+func TestOnlyTheUsedOutputTriggersARun(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	vpc, net := r.withStack("vpc"), r.withStack("net", using("vpc", "id"))
 	vpc.reconcile()
 	vpc.Seen(vpc.stack)
 	net.reconcile()
 	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not Ready (Running)")
 
-	vpc.state(1, map[string]string{"name": "hmac:name"})
+	vpc.setState(1, map[string]string{"name": "hmac:name"})
 	vpc.ends("vpc-1", v1alpha1.PhaseSucceeded)
 	vpc.reconcile()
 	vpc.Seen(vpc.stack)
@@ -170,14 +172,14 @@ func TestAnOutputOfAnotherStack(t *testing.T) {
 	net.expectReady("False", "OutputNotFound", "Stack vpc has no output id, only name: add it to its code, or correct the variable that uses it")
 	net.expectNoRun("net-1")
 
-	vpc.state(1, map[string]string{"name": "hmac:name", "id": "hmac:1"})
-	net.applied()
-	vpc.state(1, map[string]string{"name": "hmac:another", "id": "hmac:1"})
+	vpc.setState(1, map[string]string{"name": "hmac:name", "id": "hmac:1"})
+	net.finishFirstApply()
+	vpc.setState(1, map[string]string{"name": "hmac:another", "id": "hmac:1"})
 	net.reconcile()
 	net.expectReady("True", "Applied", "")
 	net.expectNoRun("net-2")
 
-	vpc.state(1, map[string]string{"name": "hmac:another", "id": "hmac:2"})
+	vpc.setState(1, map[string]string{"name": "hmac:another", "id": "hmac:2"})
 	net.reconcile()
 	net.expectReady("Unknown", "Running", "")
 	want := v1alpha1.Cause{Type: v1alpha1.CauseDependency, Message: "output id of Stack vpc changed"}
@@ -186,15 +188,14 @@ func TestAnOutputOfAnotherStack(t *testing.T) {
 	}
 }
 
-// What is built on a Stack is destroyed before it.
-func TestDeletionGoesBackwards(t *testing.T) {
-	r := enterEmpty(t)
-	vpc := r.with("vpc")
-	vpc.applied()
-	net := r.with("net", after("vpc"))
-	net.applied()
-	vpc.state(1, nil)
-	net.state(1, nil)
+func TestDependentsAreDestroyedFirst(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	vpc := r.withStack("vpc")
+	vpc.finishFirstApply()
+	net := r.withStack("net", after("vpc"))
+	net.finishFirstApply()
+	vpc.setState(1, nil)
+	net.setState(1, nil)
 
 	remove := func(one *testEnv) {
 		t.Helper()
@@ -210,27 +211,27 @@ func TestDeletionGoesBackwards(t *testing.T) {
 	vpc.expectReady("Unknown", "Deleting", "waits for Stack net to be destroyed first: it depends on this one")
 	vpc.expectNoRun("vpc-2")
 
-	net.state(0, nil)
+	net.setState(0, nil)
 	net.ends("net-2", v1alpha1.PhaseSucceeded)
 	net.reconcile()
 	net.Gone(net.stack)
 	vpc.reconcile()
 	vpc.expectReady("Unknown", "Destroying", "")
 	if got := vpc.run("vpc-2").Spec.Operation; got != v1alpha1.OperationDestroy {
-		t.Errorf("Run vpc-2 is to %s", got)
+		t.Errorf("the operation of Run vpc-2 is %s", got)
 	}
 }
 
-// Of Stacks that depend on each other neither can go first, so neither waits.
-func TestDeletionOfACircle(t *testing.T) {
-	r := enterEmpty(t)
-	a := r.with("a")
-	a.applied()
-	b := r.with("b", after("a"))
-	b.applied()
-	a.change(after("b"))
-	a.state(1, nil)
-	b.state(1, nil)
+// TestDeletionOfADependencyCycle checks that Stacks which depend on each other do not wait for each other.
+func TestDeletionOfADependencyCycle(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	a := r.withStack("a")
+	a.finishFirstApply()
+	b := r.withStack("b", after("a"))
+	b.finishFirstApply()
+	a.updateSpec(after("b"))
+	a.setState(1, nil)
+	b.setState(1, nil)
 	for _, one := range []*testEnv{a, b} {
 		apiserver.Must(t, r.Room.Client.Delete(t.Context(), one.stack))
 		one.Seen(one.stack)

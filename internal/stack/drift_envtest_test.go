@@ -22,33 +22,34 @@ func checked(every time.Duration) func(*v1alpha1.StackSpec) {
 	return func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: every}} }
 }
 
-// runless is a client that makes no Run.
-type runless struct {
+// failingCreates is a client whose Create returns an error.
+type failingCreates struct {
 	client.Client
 	err error
 }
 
-func (c runless) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+func (c failingCreates) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 	if _, ok := o.(*v1alpha1.Run); ok {
 		return c.err
 	}
 	return c.Client.Create(ctx, o, opts...)
 }
 
-// A drift check is named in the status before it is made, so that a crash in between makes it and no second one.
-func TestADriftCheckIsNamedFirst(t *testing.T) {
-	r := enterEmpty(t).with("net", checked(time.Hour))
-	r.state(1, nil)
-	r.applied()
+// TestDriftCheckIsRecordedBeforeItIsCreated checks that the status names a drift check before the Run exists, so that a
+// crash between the two creates exactly one Run.
+func TestDriftCheckIsRecordedBeforeItIsCreated(t *testing.T) {
+	r := newEmptyTestEnv(t).withStack("net", checked(time.Hour))
+	r.setState(1, nil)
+	r.finishFirstApply()
 	r.expectNoRun("net-2")
 
 	waits, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	if err != nil || waits.RequeueAfter == 0 {
-		t.Fatalf("looks again after %s, %v", waits.RequeueAfter, err)
+		t.Fatalf("requeue after %s, %v", waits.RequeueAfter, err)
 	}
 	due := time.Now().Add(waits.RequeueAfter + time.Second)
 	r.Clock = func() time.Time { return due }
-	crash := runless{r.Room.Client, errors.New("the process ends here")}
+	crash := failingCreates{r.Room.Client, errors.New("the process ends here")}
 	crashing := *r.Reconciler
 	crashing.Client = crash
 	_, err = crashing.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
@@ -83,18 +84,18 @@ func TestADriftCheckIsNamedFirst(t *testing.T) {
 	}
 }
 
-// Without a state there is nothing that could drift.
-func TestNothingIsCheckedBeforeThereIsAState(t *testing.T) {
-	r := enterEmpty(t).with("net", checked(time.Hour))
-	r.applied()
+// TestNoDriftCheckWithoutAState checks that no drift check starts before the first apply.
+func TestNoDriftCheckWithoutAState(t *testing.T) {
+	r := newEmptyTestEnv(t).withStack("net", checked(time.Hour))
+	r.finishFirstApply()
 	r.Clock = func() time.Time { return time.Now().Add(2 * time.Hour) }
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
 }
 
-// A window that cannot be read might have said no, so nothing is begun.
-func TestAWindowThatCannotBeRead(t *testing.T) {
-	r := enterEmpty(t).with("net", func(s *v1alpha1.StackSpec) {
+// TestInvalidWindowStopsDriftChecks checks that no Run starts while a window cannot be parsed.
+func TestInvalidWindowStopsDriftChecks(t *testing.T) {
+	r := newEmptyTestEnv(t).withStack("net", func(s *v1alpha1.StackSpec) {
 		s.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "0 25 * * *", Duration: metav1.Duration{Duration: time.Hour}}}
 	})
 	r.reconcile()
@@ -111,24 +112,24 @@ func TestAWindowThatCannotBeRead(t *testing.T) {
 	r.expect("Unknown", "Running", "net-1 ")
 }
 
-// The installation's default checks a Stack that says nothing of how often. It is not checked at once, and between two checks nothing is
-// written, also by a process that starts.
-func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
-	r := enterEmpty(t).with("net", func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{OnDrift: v1alpha1.DriftApply} })
-	off := enterEmpty(t).with("dns", checked(0))
+// TestDefaultDriftInterval checks a Stack that sets no interval. The first check does not start at once, and nothing is
+// written between two checks, also after a restart.
+func TestDefaultDriftInterval(t *testing.T) {
+	r := newEmptyTestEnv(t).withStack("net", func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{OnDrift: v1alpha1.DriftApply} })
+	off := newEmptyTestEnv(t).withStack("dns", checked(0))
 	for _, r := range []*testEnv{r, off} {
 		r.Reconciler.DriftInterval = 12 * time.Hour
-		r.state(1, nil)
-		r.applied()
+		r.setState(1, nil)
+		r.finishFirstApply()
 		r.reconcile()
 		r.Seen(r.stack)
 	}
 	if off.stack.Status.DriftChecks != nil {
-		t.Errorf("a Stack that turns its checks off has %+v", off.stack.Status.DriftChecks)
+		t.Errorf("a Stack without drift checks has %+v", off.stack.Status.DriftChecks)
 	}
 	announced := r.stack.Status.DriftChecks
 	if announced == nil || announced.Interval.Duration != 12*time.Hour || announced.IntervalSource != v1alpha1.IntervalFromInstallation || announced.NextCheckTime == nil {
-		t.Fatalf("the status says %+v", announced)
+		t.Fatalf("the status has %+v", announced)
 	}
 	version := r.stack.ResourceVersion
 	for _, before := range []time.Duration{12 * time.Hour, time.Hour, time.Second} {
@@ -140,7 +141,7 @@ func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
 		r.reconcile()
 		r.Seen(r.stack)
 		if r.stack.ResourceVersion != version {
-			t.Errorf("%s before the check the Stack is written: %+v", before, r.stack.Status.DriftChecks)
+			t.Errorf("%s before the check the status is written: %+v", before, r.stack.Status.DriftChecks)
 		}
 	}
 	r.expectNoRun("net-2")

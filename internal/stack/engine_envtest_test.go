@@ -14,8 +14,9 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// TestTheVersionThatCodeAsksForOutsideOfGit is pinned for the Run, and what cannot be read of it is said.
-func TestTheVersionThatCodeAsksForOutsideOfGit(t *testing.T) {
+// TestEngineVersionConstraintOfTheCode checks that the Run has the version that the code requires, and that an invalid
+// constraint is reported.
+func TestEngineVersionConstraintOfTheCode(t *testing.T) {
 	r := newTestEnv(t)
 	engine := func(run string, want v1alpha1.Engine, wrapped ...v1alpha1.WrappedEngine) {
 		t.Helper()
@@ -67,8 +68,8 @@ func TestTheVersionThatCodeAsksForOutsideOfGit(t *testing.T) {
 	engine("net-6", v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"})
 }
 
-// TestWhatTerragruntWrapsIsForTerragrunt: the API server rejects it for another engine.
-func TestWhatTerragruntWrapsIsForTerragrunt(t *testing.T) {
+// TestOnlyTerragruntWrapsAnEngine checks that the API server rejects spec.engine.wrapped for another engine.
+func TestOnlyTerragruntWrapsAnEngine(t *testing.T) {
 	r := newTestEnv(t)
 	r.stack.Spec.Engine = v1alpha1.Engine{Name: "Terraform", Wrapped: &v1alpha1.WrappedEngine{Name: "OpenTofu"}}
 	if err := r.Room.Client.Update(t.Context(), r.stack); err == nil {
@@ -80,37 +81,38 @@ func TestWhatTerragruntWrapsIsForTerragrunt(t *testing.T) {
 	}
 }
 
-// TestTheEngineOfARepository is that of its Stacks which say none, and another one plans them.
-func TestTheEngineOfARepository(t *testing.T) {
+// TestEngineOfTheRepository checks that Stacks without spec.engine use that of their Repository, and that a change of
+// it plans them.
+func TestEngineOfTheRepository(t *testing.T) {
 	g := newGitTestEnv(t)
-	own := g.as(g.reads("own", g.repo, "net"))
+	own := g.forStack(g.newGitStack("own", g.repo, "net"))
 	own.spec(func(s *v1alpha1.StackSpec) { s.Engine = v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"} })
-	says := func(e *v1alpha1.Engine) {
+	setEngine := func(e *v1alpha1.Engine) {
 		t.Helper()
 		g.repo.Spec.Engine = e
 		apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
 		g.Seen(g.repo)
 	}
-	expect := func(r *testEnv, run string, pinned v1alpha1.Engine, told *v1alpha1.Engine) {
+	expect := func(r *testEnv, run string, pinned v1alpha1.Engine, inStatus *v1alpha1.Engine) {
 		t.Helper()
 		r.reconcile()
 		if diff := cmp.Diff(pinned, r.pinned(run).Engine); diff != "" {
 			t.Errorf("%s: %s", run, diff)
 		}
 		r.Seen(r.stack)
-		if diff := cmp.Diff(told, r.stack.Status.Engine); diff != "" {
+		if diff := cmp.Diff(inStatus, r.stack.Status.Engine); diff != "" {
 			t.Errorf("%s: the status: %s", run, diff)
 		}
 		r.ends(run, v1alpha1.PhaseSucceeded)
 		r.reconcile()
 	}
 	g.push(gitserver.Change{Message: "Pin", Files: map[string]string{"net/.terraform-version": "1.5.7", "net/.opentofu-version": "1.9.0"}})
-	says(&v1alpha1.Engine{Name: "Terraform"})
+	setEngine(&v1alpha1.Engine{Name: "Terraform"})
 	g.fetch(g.repo)
 	expect(g.testEnv, "net-1", v1alpha1.Engine{Name: "Terraform", Version: "= 1.5.7"}, &v1alpha1.Engine{Name: "Terraform"})
 	expect(own, "own-1", v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"}, nil)
 
-	says(&v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
+	setEngine(&v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
 	expect(g.testEnv, "net-2", v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"}, &v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
 	if cause := g.run("net-2").Spec.Cause; cause.Message != "spec.engine of the Stack or its Repository changed" || cause.By != "" {
 		t.Errorf("the cause is %+v", cause)
@@ -118,6 +120,6 @@ func TestTheEngineOfARepository(t *testing.T) {
 	own.reconcile()
 	own.expect("True", "Applied", "net-1 net-2 own-1 ")
 
-	says(nil)
+	setEngine(nil)
 	expect(g.testEnv, "net-3", v1alpha1.Engine{Name: "OpenTofu", Version: "= 1.9.0"}, nil)
 }

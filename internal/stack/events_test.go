@@ -10,8 +10,8 @@ import (
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
-// The API server takes no event that says more than 1024 bytes, and nobody would hear of what failed with many words.
-func TestALongMessageIsToldInAnEvent(t *testing.T) {
+// TestEventMessageIsTruncated checks messages of more than 1024 bytes, which the API server rejects in an event.
+func TestEventMessageIsTruncated(t *testing.T) {
 	long := strings.Repeat("é", 4000)
 	for name, tell := range map[string]func(Recorder){
 		"a decision": func(r Recorder) {
@@ -23,7 +23,7 @@ func TestALongMessageIsToldInAnEvent(t *testing.T) {
 		tell(Recorder{told})
 		e := strings.SplitN(<-told.Events, " ", 3)
 		if n := len(e[2]); n > 1024 || n < 1020 || !strings.HasSuffix(e[2], "é…") {
-			t.Errorf("%s: %d bytes are told, and the end is %q", name, n, e[2][len(e[2])-10:])
+			t.Errorf("%s: the event has %d bytes and ends with %q", name, n, e[2][len(e[2])-10:])
 		}
 	}
 }

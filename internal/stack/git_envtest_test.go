@@ -26,7 +26,7 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// A gitRoom is a room with a git server and a Stack that reads the folder net of a Repository.
+// gitTestEnv is a test environment with a git server and a Stack that reads the folder net of a Repository.
 type gitTestEnv struct {
 	*testEnv
 	repos   *gitserver.Repos
@@ -51,11 +51,11 @@ func newGitTestEnv(t *testing.T) *gitTestEnv {
 	g.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ca"}, Data: map[string][]byte{"ca.crt": g.http.CA}})
 	g.repo = g.repository("infra", false)
 	g.begin()
-	g.stack = g.reads("net", g.repo, "net")
+	g.stack = g.newGitStack("net", g.repo, "net")
 	return g
 }
 
-// begin starts a process that keeps the bucket, and has no mirrors yet.
+// begin starts a process that uses the same bucket and has no mirrors yet.
 func (g *gitTestEnv) begin() {
 	g.Helper()
 	g.testEnv.begin(g.bucket)
@@ -82,8 +82,8 @@ func (g *gitTestEnv) repository(name string, lfs bool) *v1alpha1.Repository {
 	return repo
 }
 
-// reads makes a Stack that reads a folder.
-func (g *gitTestEnv) reads(name string, repo *v1alpha1.Repository, folder string) *v1alpha1.Stack {
+// newGitStack creates a Stack that reads a folder of a Repository.
+func (g *gitTestEnv) newGitStack(name string, repo *v1alpha1.Repository, folder string) *v1alpha1.Stack {
 	g.Helper()
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
 		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repo.Name}, Path: folder}},
@@ -116,7 +116,7 @@ func (g *gitTestEnv) fetch(repo *v1alpha1.Repository) {
 	select {
 	case <-g.mirrors.Ended():
 	case <-time.After(2 * time.Minute):
-		g.Fatal("the fetch never ends")
+		g.Fatal("the fetch does not end")
 	}
 	pass()
 	if !apimeta.IsStatusConditionTrue(repo.Status.Conditions, v1alpha1.ConditionReady) {
@@ -124,27 +124,27 @@ func (g *gitTestEnv) fetch(repo *v1alpha1.Repository) {
 	}
 }
 
-// as is the same room from where another Stack stands.
-func (g *gitTestEnv) as(stack *v1alpha1.Stack) *testEnv {
+// forStack returns the environment of another Stack in the same namespace.
+func (g *gitTestEnv) forStack(stack *v1alpha1.Stack) *testEnv {
 	other := *g.testEnv
 	other.stack = stack
 	return &other
 }
 
-// packs runs the passes of a Stack whose archive needs the network, which is made beside them.
-func (r *testEnv) packs() {
+// reconcileWhilePacking reconciles a Stack until its archive, which is created in the background, exists.
+func (r *testEnv) reconcileWhilePacking() {
 	r.Helper()
 	r.reconcile()
 	select {
 	case <-r.Sources.Packed():
 	case <-time.After(2 * time.Minute):
-		r.Fatal("the archive is never made")
+		r.Fatal("the archive is not created")
 	}
-	r.Seen(r.stack) // as the last pass wrote it: a pass on an older one comes to nothing
+	r.Seen(r.stack) // wait for the last write: reconciling an older version fails with a conflict
 	r.reconcile()
 }
 
-// source is the archive that a Stack's inputs name.
+// source returns the digest of the archive in the inputs of the Stack's current Run.
 func (r *testEnv) source() string {
 	r.Helper()
 	r.Seen(r.stack)
@@ -153,7 +153,7 @@ func (r *testEnv) source() string {
 	return doc.Source
 }
 
-// file reads a file of an archive.
+// file returns the content of a file of an archive.
 func (r *testEnv) file(source, name string) string {
 	r.Helper()
 	unzipped, err := gzip.NewReader(bytes.NewReader(r.bucket["sources/"+source]))
@@ -176,7 +176,7 @@ func (r *testEnv) run(name string) *v1alpha1.Run {
 	return run
 }
 
-func TestAStackFromGit(t *testing.T) {
+func TestCommitStartsARun(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.reconcile()
 	g.expect("Unknown", "RepositoryNotReady", "")
@@ -197,7 +197,7 @@ func TestAStackFromGit(t *testing.T) {
 	g.reconcile()
 	g.expect("True", "Applied", "net-1 ")
 	if g.stack.ResourceVersion != known.ResourceVersion {
-		t.Errorf("a commit that changes nothing of the Stack writes its status: %+v", g.stack.Status)
+		t.Errorf("a commit outside of the Stack's folder writes its status: %+v", g.stack.Status)
 	}
 
 	id := g.push(gitserver.Change{Message: "Widen the subnet\n\nIt was full.", Files: map[string]string{"net/main.tf": "# 2"}})
@@ -214,8 +214,9 @@ func TestAStackFromGit(t *testing.T) {
 	}
 }
 
-// A process that has no mirror yet says what the last one said; only what was declared since is answered by the wait.
-func TestWhatIsKnownStaysUntilTheMirrorIsThere(t *testing.T) {
+// TestStatusIsKeptUntilTheMirrorIsFetched checks that a new process, which has no mirror yet, keeps the status of the
+// last one. Only a change of the spec is reported as RepositoryNotReady.
+func TestStatusIsKeptUntilTheMirrorIsFetched(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.fetch(g.repo)
 	g.reconcile()
@@ -237,7 +238,7 @@ func TestWhatIsKnownStaysUntilTheMirrorIsThere(t *testing.T) {
 	g.reconcile()
 	g.expect("Unknown", "RepositoryNotReady", "net-1 ")
 	if g.stack.Status.InputsDigest != known.Status.InputsDigest || g.stack.Status.Revision != known.Status.Revision {
-		t.Errorf("what was known is lost: %+v", g.stack.Status)
+		t.Errorf("the fields of the last process are lost: %+v", g.stack.Status)
 	}
 
 	g.fetch(g.repo)
@@ -245,8 +246,9 @@ func TestWhatIsKnownStaysUntilTheMirrorIsThere(t *testing.T) {
 	g.expect("False", "PathNotFound", "net-1 ")
 }
 
-// A Repository that does not name the Stack's namespace is as good as none: the message does not tell which.
-func TestARepositoryThatIsNotForTheStack(t *testing.T) {
+// TestForbiddenRepositoryIsReportedAsNotFound checks that the message does not reveal whether a Repository exists that
+// does not allow the Stack's namespace.
+func TestForbiddenRepositoryIsReportedAsNotFound(t *testing.T) {
 	g := newGitTestEnv(t)
 	other := newGitTestEnv(t)
 	other.fetch(other.repo)
@@ -256,63 +258,64 @@ func TestARepositoryThatIsNotForTheStack(t *testing.T) {
 			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: other.Namespace, Name: name}, Path: "net"}},
 		}}
 		g.Make(stack)
-		r := g.as(stack)
-		r.Code = other.Code // one process has the mirrors of all
+		r := g.forStack(stack)
+		r.Code = other.Code // the mirrors are shared in a process
 		r.reconcile()
 		r.expect("False", "RepositoryNotFound", "")
 		c := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
 		messages = append(messages, strings.ReplaceAll(c.Message, "/"+name, "/x"))
 	}
 	if messages[0] != messages[1] {
-		t.Errorf("%q tells more than %q", messages[0], messages[1])
+		t.Errorf("%q reveals more than %q", messages[0], messages[1])
 	}
 
 	other.repo.Spec.AllowedNamespaces = []string{g.Namespace}
 	apiserver.Must(t, g.Room.Client.Update(t.Context(), other.repo))
 	g.Seen(other.repo)
-	r := g.as(&v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: "uses-infra"}})
+	r := g.forStack(&v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: "uses-infra"}})
 	r.Code = other.Code
 	r.reconcile()
 	r.expect("Unknown", "Running", "uses-infra-1 ")
 }
 
-func TestAnArchiveIsMadeOnce(t *testing.T) {
+func TestStacksOfTheSameCodeShareAnArchive(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.fetch(g.repo)
 	g.reconcile()
-	twin := g.as(g.reads("twin", g.repo, "net"))
-	made := &makers{memoryBucket: g.bucket}
-	twin.Sources.Bucket = made
+	twin := g.forStack(g.newGitStack("twin", g.repo, "net"))
+	counter := &countingBucket{memoryBucket: g.bucket}
+	twin.Sources.Bucket = counter
 	twin.reconcile()
-	if twin.source() != g.source() || made.sources != 0 {
-		t.Errorf("two Stacks of the same code have %s and %s, and %d archives were made", twin.source(), g.source(), made.sources)
+	if twin.source() != g.source() || counter.sources != 0 {
+		t.Errorf("two Stacks of the same code have %s and %s, and %d archives were created", twin.source(), g.source(), counter.sources)
 	}
 
-	// A new process finds it in the bucket.
+	// A new process reads the archive from the bucket.
 	g.begin()
 	g.fetch(g.repo)
-	g.Sources.Bucket = made
-	third := g.as(g.reads("third", g.repo, "net"))
+	g.Sources.Bucket = counter
+	third := g.forStack(g.newGitStack("third", g.repo, "net"))
 	third.reconcile()
-	if third.source() != g.source() || made.sources != 0 {
-		t.Errorf("after a restart it is %s, was %s, and %d archives were made", third.source(), g.source(), made.sources)
+	if third.source() != g.source() || counter.sources != 0 {
+		t.Errorf("after a restart it is %s, was %s, and %d archives were created", third.source(), g.source(), counter.sources)
 	}
 }
 
-// makers counts the archives that are made.
-type makers struct {
+// countingBucket counts the archives that are written to it.
+type countingBucket struct {
 	memoryBucket
 	sources int
 }
 
-func (m *makers) PutOnce(ctx context.Context, key string, data []byte) error {
+func (m *countingBucket) PutOnce(ctx context.Context, key string, data []byte) error {
 	if strings.HasPrefix(key, "sources/") {
 		m.sources++
 	}
 	return m.memoryBucket.PutOnce(ctx, key, data)
 }
 
-// What is in LFS is shown to the credentials of one Repository. Another one with the same commit has it only by its own.
+// TestArchivesWithLFSAreNotShared checks that an archive with LFS files is only used by the Repository whose
+// credentials fetched them.
 func TestArchivesWithLFSAreNotShared(t *testing.T) {
 	g := newGitTestEnv(t)
 	pointer := g.http.PutLFS("a secret of one team")
@@ -332,25 +335,25 @@ func TestArchivesWithLFSAreNotShared(t *testing.T) {
 	if !g.moved() {
 		t.Error("the Stack does not reconcile after spec.lfs was set")
 	}
-	owner := g.as(g.reads("owner", g.repo, "net"))
-	owner.packs()
+	owner := g.forStack(g.newGitStack("owner", g.repo, "net"))
+	owner.reconcileWhilePacking()
 	if got := owner.file(owner.source(), "net/secret.bin"); got != "a secret of one team" {
 		t.Errorf("with LFS the archive has %q", got)
 	}
 
-	g.http.SpoilLFS("nothing for you")
+	g.http.SpoilLFS("wrong content")
 	thief := g.repository("thief", true)
 	g.fetch(thief)
-	r := g.as(g.reads("thief", thief, "net"))
-	r.packs()
+	r := g.forStack(g.newGitStack("thief", thief, "net"))
+	r.reconcileWhilePacking()
 	r.Seen(r.stack)
 	if got := r.stack.Status.InputsDigest; got != "" {
-		t.Errorf("a Repository that LFS shows nothing has inputs %s", got)
+		t.Errorf("a Repository without access to the LFS file has inputs %s", got)
 	}
 }
 
-// Code that no archive can hold is a person's to correct, so it is told.
-func TestCodeThatCannotBePacked(t *testing.T) {
+// TestContentThatCannotBeArchived checks that code which no archive can contain is reported on the Stack.
+func TestContentThatCannotBeArchived(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.push(gitserver.Change{Links: map[string]string{"net/passwd": "../../etc/passwd"}})
 	g.fetch(g.repo)
@@ -358,36 +361,37 @@ func TestCodeThatCannotBePacked(t *testing.T) {
 	g.expect("False", "ContentInvalid", "")
 }
 
-// A bucket that is away is no reason to make an archive anew, or to say that something is wrong with the Stack.
-func TestABucketThatIsAway(t *testing.T) {
+// TestUnavailableBucketDoesNotChangeTheStatus checks that no archive is created again and that the Stack reports no
+// error.
+func TestUnavailableBucketDoesNotChangeTheStatus(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.fetch(g.repo)
 	away := errors.New("away")
-	g.Sources.Bucket = broken{away}
+	g.Sources.Bucket = unavailableBucket{away}
 	_, err := g.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(g.stack)})
 	if !errors.Is(err, away) {
 		t.Errorf("got %v", err)
 	}
 	g.Seen(g.stack)
 	if len(g.stack.Status.Conditions) != 0 {
-		t.Errorf("it is written: %+v", g.stack.Status)
+		t.Errorf("the status is written: %+v", g.stack.Status)
 	}
 }
 
-type broken struct{ err error }
+type unavailableBucket struct{ err error }
 
-func (b broken) PutOnce(context.Context, string, []byte) error      { return b.err }
-func (b broken) Get(context.Context, string, int64) ([]byte, error) { return nil, b.err }
-func (b broken) Renew(context.Context, string) error                { return b.err }
+func (b unavailableBucket) PutOnce(context.Context, string, []byte) error      { return b.err }
+func (b unavailableBucket) Get(context.Context, string, int64) ([]byte, error) { return nil, b.err }
+func (b unavailableBucket) Renew(context.Context, string) error                { return b.err }
 
-// moved waits until the mirrors say that a Repository has news for its Stacks, as one fetch may twice, and returns whether the
-// code of the Stack is among the news.
+// moved waits for the notification that a Repository changed, which one fetch may send twice. It returns whether the
+// code of the Stack changed.
 func (g *gitTestEnv) moved() bool {
 	g.Helper()
 	select {
 	case <-g.mirrors.Moved():
 	case <-time.After(2 * time.Minute):
-		g.Fatal("no Stack is told of it")
+		g.Fatal("no Stack is notified")
 	}
 	for len(g.mirrors.Moved()) > 0 {
 		<-g.mirrors.Moved()
@@ -395,8 +399,9 @@ func (g *gitTestEnv) moved() bool {
 	return g.Code.Changed(g.Context(), g.repo, g.stack)
 }
 
-// A submodule that the Repository's spec allows later is fetched at once. So is one that failed, when somebody requests a fetch.
-func TestSubmodulesThatAreAllowedLater(t *testing.T) {
+// TestSubmodulesAreFetchedOnceAllowed checks that a change of spec.submodules starts a fetch, and that a requested
+// fetch repeats one that failed.
+func TestSubmodulesAreFetchedOnceAllowed(t *testing.T) {
 	g := newGitTestEnv(t)
 	module, err := g.repos.Init("module")
 	apiserver.Must(t, err)
@@ -418,7 +423,7 @@ func TestSubmodulesThatAreAllowedLater(t *testing.T) {
 	if !g.moved() {
 		t.Fatal("the Stack does not reconcile after spec.submodules was set")
 	}
-	g.packs()
+	g.reconcileWhilePacking()
 	g.expect("Unknown", "SourceNotReady", "")
 
 	later, err := g.repos.Init("later")
@@ -429,15 +434,15 @@ func TestSubmodulesThatAreAllowedLater(t *testing.T) {
 	if !g.moved() {
 		t.Fatal("the Stack does not reconcile after a request on the Repository")
 	}
-	g.packs()
+	g.reconcileWhilePacking()
 	g.expect("Unknown", "Running", "net-1 ")
 	if got := g.file(g.source(), "net/module/main.tf"); got != "# 2" {
 		t.Errorf("the archive has %q", got)
 	}
 }
 
-// A user reads on the Stack why a commit to anything in the repository plans it. Nothing is written again while that is so.
-func TestAStackSaysThatEveryCommitPlansIt(t *testing.T) {
+// TestConditionWhenEveryCommitPlansTheStack checks that a condition explains it, and that it is written once.
+func TestConditionWhenEveryCommitPlansTheStack(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "variable \"v\" {}\nmodule \"x\" { source = var.v }"}})
 	g.fetch(g.repo)
@@ -463,6 +468,6 @@ func TestAStackSaysThatEveryCommitPlansIt(t *testing.T) {
 	g.reconcile()
 	g.Seen(g.stack)
 	if c := apimeta.FindStatusCondition(g.stack.Status.Conditions, v1alpha1.ConditionWholeRepository); c != nil {
-		t.Errorf("it stays: %+v", c)
+		t.Errorf("the condition remains: %+v", c)
 	}
 }

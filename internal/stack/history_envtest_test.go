@@ -21,7 +21,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// lean is a client whose cache is that of an operator alone: Runs that went well are not in it.
+// lean is a client whose cache has no Runs that succeeded, as that of an operator without a server.
 type lean struct{ client.Client }
 
 func (c lean) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
@@ -32,7 +32,7 @@ func (c lean) List(ctx context.Context, list client.ObjectList, opts ...client.L
 	return err
 }
 
-// pass is one of an operator that has another client, and its error.
+// pass reconciles once with another client and returns the error.
 func (r *testEnv) pass(c client.Client) error {
 	other := *r.Reconciler
 	other.Client = c
@@ -48,15 +48,16 @@ func sized(size string) func(*v1alpha1.StackSpec) {
 	}
 }
 
-// enterWithAnOldRun has a Stack that keeps its newest Run alone, and whose second has just applied what it declares.
-func enterWithAnOldRun(t *testing.T) *testEnv {
+// newTestEnvWithOldRun returns the environment of a Stack with a history limit of one, whose second Run has just
+// applied the spec.
+func newTestEnvWithOldRun(t *testing.T) *testEnv {
 	t.Helper()
 	r := newTestEnv(t)
-	r.change(sized("0"))
+	r.updateSpec(sized("0"))
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.change(sized("1"))
+	r.updateSpec(sized("1"))
 	r.reconcile()
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
 	return r
@@ -70,7 +71,7 @@ func (r *testEnv) history() string {
 	return strings.Join(names, " ")
 }
 
-func TestARunThatWentWellIsKnownByTheStatus(t *testing.T) {
+func TestSucceededRunsAreReadFromTheStatus(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	old := *firstRun(r)
@@ -78,11 +79,11 @@ func TestARunThatWentWellIsKnownByTheStatus(t *testing.T) {
 	apiserver.Must(t, r.pass(lean{r.Room.Client}))
 	r.expect("True", "Applied", "net-1 ")
 	if r.history() != "net-1" || r.stack.Status.CurrentRun != "" {
-		t.Fatalf("the history is %q, and Run %q under way", r.history(), r.stack.Status.CurrentRun)
+		t.Fatalf("the history is %q and the current Run is %q", r.history(), r.stack.Status.CurrentRun)
 	}
 	before := r.stack.ResourceVersion
 	for name, c := range map[string]client.Client{
-		"of an operator alone": lean{r.Room.Client}, "of one with a server": r.Room.Client, "from before it ended": withRuns{r.Room.Client, []v1alpha1.Run{old}},
+		"of an operator alone": lean{r.Room.Client}, "of one with a server": r.Room.Client, "of one that is behind": withRuns{r.Room.Client, []v1alpha1.Run{old}},
 	} {
 		apiserver.Must(t, r.pass(c))
 		if r.expect("True", "Applied", "net-1 "); r.stack.ResourceVersion != before {
@@ -90,7 +91,7 @@ func TestARunThatWentWellIsKnownByTheStatus(t *testing.T) {
 		}
 	}
 
-	// A status that lost it has it again: it was written by an operator that knew of no history, or by hand.
+	// The history is restored if an older operator, or a user, removed it from the status.
 	r.stack.Status.History = nil
 	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
 	r.Seen(r.stack)
@@ -100,21 +101,21 @@ func TestARunThatWentWellIsKnownByTheStatus(t *testing.T) {
 	}
 }
 
-// undeletableRuns is a client that can delete nothing.
+// undeletableRuns is a client whose Delete returns an error.
 type undeletableRuns struct{ client.Client }
 
 func (undeletableRuns) Delete(context.Context, client.Object, ...client.DeleteOption) error {
 	return errHeld
 }
 
-// An operator that cannot delete an old Run has not forgotten it: the next pass deletes it.
-func TestAnOldRunIsForgottenWhenItIsGone(t *testing.T) {
+// TestRunStaysInTheHistoryUntilItIsDeleted checks that a Run which cannot be deleted is deleted in the next reconcile.
+func TestRunStaysInTheHistoryUntilItIsDeleted(t *testing.T) {
 	r := newTestEnv(t)
-	r.change(sized("0"))
+	r.updateSpec(sized("0"))
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.change(sized("1"))
+	r.updateSpec(sized("1"))
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
@@ -129,9 +130,10 @@ func TestAnOldRunIsForgottenWhenItIsGone(t *testing.T) {
 	}
 }
 
-// Nor are they forgotten while a Stack that is deleted waits for its State: what the bucket has of them would stay for ever.
-func TestOldRunsOfAStackThatWaitsForItsStateAreGone(t *testing.T) {
-	r := enterWithAnOldRun(t)
+// TestOldRunsAreDeletedWhileAStackWaitsForItsState checks that the bucket keeps nothing of old Runs of a Stack that is
+// deleted.
+func TestOldRunsAreDeletedWhileAStackWaitsForItsState(t *testing.T) {
+	r := newTestEnvWithOldRun(t)
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
 	r.Seen(r.stack)
 	held := *r.Reconciler
@@ -144,8 +146,8 @@ func TestOldRunsOfAStackThatWaitsForItsStateAreGone(t *testing.T) {
 	}
 }
 
-// That another one has the name of an old Run by now is no reason to delete that.
-func TestOnlyTheRunThatIsMeantIsDeleted(t *testing.T) {
+// TestRunWithAnotherUIDIsNotDeleted checks that a new Run with the name of an old one is kept.
+func TestRunWithAnotherUIDIsNotDeleted(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseFailed)
@@ -155,7 +157,7 @@ func TestOnlyTheRunThatIsMeantIsDeleted(t *testing.T) {
 	w.Runs[0].UID, w.Runs[1].Name = "another", "net-2"
 	apiserver.Must(t, r.prune(t.Context(), &w))
 	if r.runs() != "net-1 " {
-		t.Errorf("left is %q", r.runs())
+		t.Errorf("the Runs are %q", r.runs())
 	}
 	w.Runs[0].UID = firstRun(r).UID
 	held := *r.Reconciler
@@ -165,11 +167,11 @@ func TestOnlyTheRunThatIsMeantIsDeleted(t *testing.T) {
 	}
 	apiserver.Must(t, r.prune(t.Context(), &w))
 	if r.runs() != "" {
-		t.Errorf("left is %q", r.runs())
+		t.Errorf("the Runs are %q", r.runs())
 	}
 }
 
-// counting is a bucket that counts what is read from it.
+// counting is a bucket that counts its reads.
 type counting struct {
 	memoryBucket
 	reads *int
@@ -180,8 +182,8 @@ func (c counting) Get(ctx context.Context, key string, limit int64) ([]byte, err
 	return c.memoryBucket.Get(ctx, key, limit)
 }
 
-// A process that starts reads nothing from the bucket for a Stack that is as declared.
-func TestAStackThatIsAsDeclaredTakesNothingFromTheBucket(t *testing.T) {
+// TestStackThatIsUpToDateReadsNothingFromTheBucket checks the first reconcile of a new process.
+func TestStackThatIsUpToDateReadsNothingFromTheBucket(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
@@ -197,12 +199,13 @@ func TestAStackThatIsAsDeclaredTakesNothingFromTheBucket(t *testing.T) {
 	}
 }
 
-// An operator that cannot delete what is old tells and makes what is new all the same: a bucket may keep what it has for years.
-func TestWhatIsOldIsInNobodysWay(t *testing.T) {
-	r := enterWithAnOldRun(t)
+// TestFailedDeletionOfOldRunsDoesNotBlockNewRuns checks that the status is written and a Run created although old Runs
+// cannot be deleted.
+func TestFailedDeletionOfOldRunsDoesNotBlockNewRuns(t *testing.T) {
+	r := newTestEnvWithOldRun(t)
 	apiserver.Must(t, r.pass(undeletableRuns{r.Room.Client}))
 	r.expect("True", "Applied", "net-1 net-2 ")
-	r.change(sized("2"))
+	r.updateSpec(sized("2"))
 	apiserver.Must(t, r.pass(undeletableRuns{r.Room.Client}))
 	r.expect("Unknown", "Running", "net-1 net-2 net-3 ")
 	r.ends("net-3", v1alpha1.PhaseSucceeded)
@@ -212,7 +215,7 @@ func TestWhatIsOldIsInNobodysWay(t *testing.T) {
 	}
 }
 
-// listing is a reader that counts lists.
+// listing is a reader that counts its lists.
 type listing struct {
 	client.Reader
 	lists *int
@@ -225,13 +228,13 @@ func (c listing) List(ctx context.Context, list client.ObjectList, opts ...clien
 	return c.Reader.List(ctx, list, opts...)
 }
 
-// A status of an older version, or of one after which an older version was at work, lacks Runs that went well also where the newest
-// one did not, or is under way. They are deleted one day as any others.
-func TestRunsThatNobodyToldOfAreKnown(t *testing.T) {
+// TestSucceededRunsMissingFromTheStatusAreListed checks a status that an older version wrote. It lacks Runs that
+// succeeded, also where the newest Run failed or is under way. They are deleted by the history limit as any others.
+func TestSucceededRunsMissingFromTheStatusAreListed(t *testing.T) {
 	r := newTestEnv(t)
 	begins := func(size string) {
 		t.Helper()
-		r.change(func(s *v1alpha1.StackSpec) {
+		r.updateSpec(func(s *v1alpha1.StackSpec) {
 			sized(size)(s)
 			s.RunHistoryLimit = new(int32(10))
 		})
@@ -262,23 +265,23 @@ func TestRunsThatNobodyToldOfAreKnown(t *testing.T) {
 	}
 	forgets(kept)
 	if r.history() != "net-1 net-2" {
-		t.Errorf("an older version was at work, and the history is %q", r.history())
+		t.Errorf("after a write of an older version the history is %q", r.history())
 	}
 	lists := 0
 	r.Reconciler.Live = listing{r.Room.Live, &lists}
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-3"}}))
 	begins("4")
 	if r.reconcile(); lists > 0 {
-		t.Errorf("it asked for all Runs %d times, since one is missing", lists)
+		t.Errorf("all Runs were listed %d times because one is missing", lists)
 	}
 	if forgets(nil); lists != 1 {
-		t.Errorf("another process asked for all Runs %d times", lists)
+		t.Errorf("another process listed all Runs %d times", lists)
 	}
 	if r.history() != "net-1 net-2" {
 		t.Errorf("the newest is under way, and the history is %q", r.history())
 	}
 	r.ends("net-4", v1alpha1.PhaseSucceeded)
-	r.change(sized("4"))
+	r.updateSpec(sized("4"))
 	apiserver.Must(t, r.pass(lean{r.Room.Client}))
 	r.reconcile()
 	r.expect("True", "Applied", "net-4 ")

@@ -12,18 +12,19 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// A ConfigMap with immutable: true is created again under its name (docs/inputs.md). Of code the content counts, so that the same one starts
-// no Run; of values the object does, since nobody reads them.
-func TestAnImmutableConfigMapThatIsCreatedAgain(t *testing.T) {
+// TestImmutableConfigMapIsRecreated checks a ConfigMap with immutable: true that is created again under its name
+// (docs/inputs.md). For code the content counts, so equal content starts no Run. For values the object counts, since
+// the operator does not read them.
+func TestImmutableConfigMapIsRecreated(t *testing.T) {
 	immutable := func(name, key, value string) *corev1.ConfigMap {
 		cm, yes := configMap(name, key, value), true
 		cm.Immutable = &yes
 		return cm
 	}
-	r := enterEmpty(t)
+	r := newEmptyTestEnv(t)
 	code, values := immutable("code", "main.tf", "# 1"), immutable("values", "size", "1")
 	r.Make(code, values)
-	r = r.with("net", func(s *v1alpha1.StackSpec) {
+	r = r.withStack("net", func(s *v1alpha1.StackSpec) {
 		s.Source = v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}
 		s.Variables = []v1alpha1.Variable{{Name: "size", ValueFrom: &v1alpha1.ValueFrom{ConfigMap: &v1alpha1.KeyRef{Name: "values", Key: "size"}}}}
 	})
@@ -41,7 +42,7 @@ func TestAnImmutableConfigMapThatIsCreatedAgain(t *testing.T) {
 		r.Seen(apiserver.Metadata("ConfigMap", r.Namespace, again.Name))
 		r.reconcile()
 	}
-	r.applied()
+	r.finishFirstApply()
 
 	code.Data = map[string]string{"main.tf": "# 2"}
 	if err := r.Room.Client.Update(t.Context(), code); err == nil {

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// own is a text that no other one shares its memory with.
+// own returns a copy of a text in memory of its own.
 func own(text string) string { return strings.Clone(text) }
 
 func decoded() *v1alpha1.Stack {
@@ -35,7 +35,7 @@ func decoded() *v1alpha1.Stack {
 
 func at(text string) *byte { return unsafe.StringData(text) }
 
-func TestLean(t *testing.T) {
+func TestLeanSharesEqualTexts(t *testing.T) {
 	got := decoded()
 	got.Annotations[corev1.LastAppliedConfigAnnotation] = "long"
 	got.Status.History = append(make([]v1alpha1.PastRun, 0, 100), got.Status.History...)
@@ -47,7 +47,7 @@ func TestLean(t *testing.T) {
 	}
 	s := got.Status
 	if cap(s.History) >= 100 {
-		t.Error("its history has room to grow")
+		t.Error("the capacity of the history is larger than its length")
 	}
 	first, last := s.History[0], s.History[1]
 	for name, one := range map[string]bool{
@@ -57,17 +57,17 @@ func TestLean(t *testing.T) {
 		"history":  unsafe.Add(unsafe.Pointer(at(first.Name)), len(first.Name)+len(first.UID)) == unsafe.Pointer(at(last.Name)),
 	} {
 		if !one {
-			t.Errorf("%s: it is several texts", name)
+			t.Errorf("%s: equal texts do not share memory", name)
 		}
 	}
 	other := decoded()
 	if Lean(other); at(other.Status.Conditions[0].Message) != at(s.Conditions[0].Message) || at(string(other.Status.History[0].Operation)) != at(string(first.Operation)) {
-		t.Error("what two Stacks say alike is two texts")
+		t.Error("equal texts of two Stacks do not share memory")
 	}
 }
 
-// A map without entries takes as much memory as one with eight.
-func TestLeanLeavesNoEmptyMap(t *testing.T) {
+// TestLeanDropsEmptyMaps checks maps without entries, which use as much memory as one with eight.
+func TestLeanDropsEmptyMaps(t *testing.T) {
 	got := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "long"}}}
 	if Lean(got); got.Annotations != nil || got.Status.History != nil {
 		t.Errorf("got %v and %v", got.Annotations, got.Status.History)

@@ -28,7 +28,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// memoryBucket is a bucket.
+// memoryBucket is a bucket in memory.
 type memoryBucket map[string][]byte
 
 func (m memoryBucket) PutOnce(_ context.Context, key string, data []byte) error {
@@ -47,7 +47,7 @@ func (m memoryBucket) Renew(_ context.Context, key string) error {
 }
 func (m memoryBucket) DeletePrefix(context.Context, string) error { return nil }
 
-// ended remembers which States were to be deleted.
+// ended records the States whose deletion was requested.
 type ended []string
 
 func (e *ended) Delete(_ context.Context, key client.ObjectKey) error {
@@ -66,7 +66,7 @@ func (e *ended) KeepSelfApproval(context.Context, client.ObjectKey, func(*v1alph
 	return nil
 }
 
-// A room is a Stack's reconciler on a real API server; nothing calls it but the test.
+// testEnv is a Stack's reconciler and a real API server. Only the test calls Reconcile.
 type testEnv struct {
 	apiserver.Room
 	*Reconciler
@@ -77,7 +77,7 @@ type testEnv struct {
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
-// newTestEnv makes a Stack whose variable file is in a Secret.
+// newTestEnv creates a Stack whose variable file is in a Secret.
 func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	r := &testEnv{Room: apiserver.Enter(t, indexes()...)}
@@ -104,19 +104,19 @@ func indexes() []apiserver.Index {
 }
 
 // begin starts a process with a bucket.
-func (r *testEnv) begin(kept memoryBucket) {
-	r.bucket = kept
+func (r *testEnv) begin(bucket memoryBucket) {
+	r.bucket = bucket
 	r.Reconciler = &Reconciler{
 		Gatherer: snapshot.Gatherer{
-			Client: r.Room.Client, Live: r.Room.Live, StateReader: &r.ended, Sources: source.NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept),
+			Client: r.Room.Client, Live: r.Room.Live, StateReader: &r.ended, Sources: source.NewSources(r.Room.Live, bucket), Inputs: inputs.NewStore(bucket),
 			VerifiedHistory: snapshot.NewVerifiedHistory(),
 		},
-		States: &r.ended, Runs: runs.Artifacts{Bucket: kept},
+		States: &r.ended, Runs: runs.Artifacts{Bucket: bucket},
 		Events: Recorder{events.NewFakeRecorder(100)}, ConflictBackoff: NewConflictBackoff(), Reserved: NewReserved(),
 	}
 }
 
-// reconcile is a pass, and the next ones as long as the cache has not heard of the last.
+// reconcile reconciles the Stack, and repeats that until the cache has the last write.
 func (r *testEnv) reconcile() {
 	r.Helper()
 	req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}
@@ -128,10 +128,10 @@ func (r *testEnv) reconcile() {
 		}
 		time.Sleep(minConflictBackoff)
 	}
-	r.Fatal("the cache never heard of what was written last")
+	r.Fatal("the cache does not receive the last write")
 }
 
-// runs are the names of all Runs that the API server has.
+// runs returns the names of all Runs of the API server.
 func (r *testEnv) runs() string {
 	r.Helper()
 	var list v1alpha1.RunList
@@ -167,7 +167,7 @@ func (r *testEnv) expect(ready metav1.ConditionStatus, reason, runs string) {
 	}
 }
 
-func TestAStacksFirstDay(t *testing.T) {
+func TestRunsFollowChangesOfInputs(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")
@@ -181,12 +181,12 @@ func TestAStacksFirstDay(t *testing.T) {
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
 
-	// Nothing new, nothing written.
+	// Without a change of the inputs nothing is written.
 	before := r.stack.ResourceVersion
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
 	if r.stack.ResourceVersion != before {
-		t.Error("a pass without news wrote the status")
+		t.Error("reconciling without a change wrote the status")
 	}
 
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "vars"}}
@@ -204,18 +204,19 @@ func TestAStacksFirstDay(t *testing.T) {
 	r.expect("False", "SecretNotFound", "net-1 net-2 ")
 }
 
-// The status named a Run, which is not there. Perhaps the operator ended before it created it, perhaps somebody deleted it: the next one has
-// another name.
-func TestARunThatIsNotThereGivesItsNameToNoOther(t *testing.T) {
+// TestNameOfARunThatDoesNotExistIsNotReused checks a status that names a Run which does not exist: the operator ended
+// before it created the Run, or a user deleted it.
+func TestNameOfARunThatDoesNotExistIsNotReused(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
-	r.deletes("net-1")
+	r.deleteRun("net-1")
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-2 ")
 }
 
-// A user deletes a Run while it applies. Its pod is told to end, and saves what it did; until it has ended no other Run starts.
-func TestTheRunAfterADeletedOneWaitsForItsPod(t *testing.T) {
+// TestNextRunWaitsForThePodOfADeletedRun checks a Run that a user deletes during its apply. Its pod saves what it
+// applied, and no other Run starts until it has ended.
+func TestNextRunWaitsForThePodOfADeletedRun(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	run := firstRun(r)
@@ -229,7 +230,7 @@ func TestTheRunAfterADeletedOneWaitsForItsPod(t *testing.T) {
 	r.Make(pod)
 	pod.Status.Phase = corev1.PodRunning
 	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), pod))
-	r.deletes("net-1")
+	r.deleteRun("net-1")
 	r.reconcile()
 	r.expect("False", "PodTerminating", "")
 
@@ -240,47 +241,47 @@ func TestTheRunAfterADeletedOneWaitsForItsPod(t *testing.T) {
 	r.expect("Unknown", "Running", "net-2 ")
 }
 
-// A cache that has not heard of the Run which the status names does not lead to a second one.
-func TestACacheThatIsBehindMakesNoSecondRun(t *testing.T) {
+// TestStaleCacheCreatesNoSecondRun checks a cache that does not have the Run which the status names.
+func TestStaleCacheCreatesNoSecondRun(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.Seen(r.stack)
 	if result := r.blind(); result.RequeueAfter != decision.UncachedRequeue {
-		t.Errorf("the next look is in %s, and no event may tell that the Run is gone", result.RequeueAfter)
+		t.Errorf("requeue after %s, but no event may report that the Run is deleted", result.RequeueAfter)
 	}
 	r.expect("Unknown", "Running", "net-1 ")
 	r.ends("net-1", v1alpha1.PhaseFailed)
 	if result := r.blind(); result.RequeueAfter != 0 {
-		t.Errorf("the next look is in %s, after the Run's end is told", result.RequeueAfter)
+		t.Errorf("requeue after %s although the end of the Run is recorded", result.RequeueAfter)
 	}
 	r.expect("False", "RunFailed", "net-1 ")
 }
 
-// blind is a pass of an operator whose cache has no Run.
+// blind reconciles once with a cache that has no Run.
 func (r *testEnv) blind() ctrl.Result {
 	r.Helper()
 	blind := *r.Reconciler
-	blind.Client = withoutRuns{r.Room.Client}
+	blind.Client = emptyRunCache{r.Room.Client}
 	result, err := blind.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(r.T, err)
 	return result
 }
 
-// withoutRuns is a client whose cache has no Run.
-type withoutRuns struct{ client.Client }
+// emptyRunCache is a client whose cache has no Run.
+type emptyRunCache struct{ client.Client }
 
-func (c withoutRuns) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (c emptyRunCache) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if _, ok := list.(*v1alpha1.RunList); ok {
 		return nil
 	}
 	return c.Client.List(ctx, list, opts...)
 }
 
-func TestDeletionAsksTheAPIServerBeforeItLetsGo(t *testing.T) {
+func TestDeletionReadsTheStateFromTheAPIServer(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseFailed)
-	// A state that the cache has not seen: it was made a moment ago.
+	// A state that is not in the cache: it was created a moment ago.
 	state := &v1alpha1.State{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"},
 		Status:     v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest},
@@ -298,11 +299,11 @@ func TestDeletionAsksTheAPIServerBeforeItLetsGo(t *testing.T) {
 	}
 }
 
-// Until its State is seen to, a Stack stays (I5).
-func TestAStackGoesOnlyAfterItsState(t *testing.T) {
+// TestStackIsDeletedAfterItsState checks that the finalizer stays until the State is deleted (I5).
+func TestStackIsDeletedAfterItsState(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
-	r.ends("net-1", v1alpha1.PhaseFailed) // nothing was made
+	r.ends("net-1", v1alpha1.PhaseFailed) // nothing was created
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
 	r.Seen(r.stack)
 	held := *r.Reconciler
@@ -316,9 +317,9 @@ func TestAStackGoesOnlyAfterItsState(t *testing.T) {
 	r.Gone(r.stack)
 }
 
-var errHeld = errors.New("somebody holds it")
+var errHeld = errors.New("the state is locked")
 
-// undeletable are States of which none goes.
+// undeletable are States that cannot be deleted.
 type undeletable struct{ States }
 
 func (undeletable) Delete(context.Context, client.ObjectKey) error { return errHeld }
@@ -339,9 +340,9 @@ func firstRun(r *testEnv) *v1alpha1.Run {
 	return run
 }
 
-// A leader that is one no more has its view of the Stack from after the next Run was named, and that of the Runs from before the last
-// one ended: the status does not go back to the Run that is over.
-func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
+// TestStaleRunDoesNotReplaceTheCurrentRun checks a former leader whose view of the Stack is newer than that of its
+// Runs: the status does not return to the Run that ended.
+func TestStaleRunDoesNotReplaceTheCurrentRun(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	old := firstRun(r).DeepCopy()
@@ -353,7 +354,7 @@ func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
 	named := *r.Reconciler
 	named.Client = noNewRuns{r.Room.Client}
 	if _, err := named.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); err == nil {
-		t.Fatal("a Run was made")
+		t.Fatal("a Run was created")
 	}
 	r.Seen(r.stack)
 	behind := *r.Reconciler
@@ -367,8 +368,9 @@ func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
 	}
 }
 
-// A former leader creates a Run late, after its successor named the next one and a user deleted that.
-func TestARunThatIsCreatedLateIsNotTakenUp(t *testing.T) {
+// TestLateRunOfAFormerLeaderIsIgnored checks a Run that a former leader creates after its successor reserved the next
+// one and a user deleted that.
+func TestLateRunOfAFormerLeaderIsIgnored(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	before := r.stack.DeepCopy()
@@ -386,7 +388,7 @@ func TestARunThatIsCreatedLateIsNotTakenUp(t *testing.T) {
 	r.expect("Unknown", "Running", "net-1 net-3 ")
 }
 
-// noNewRuns is a client that can make no Run.
+// noNewRuns is a client that cannot create a Run.
 type noNewRuns struct{ client.Client }
 
 func (c noNewRuns) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {

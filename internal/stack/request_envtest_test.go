@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// asks for a Run, as alice.
-func (r *testEnv) asks(at string, operation v1alpha1.Operation) {
+// requestRun requests a Run as alice.
+func (r *testEnv) requestRun(at string, operation v1alpha1.Operation) {
 	r.Helper()
 	r.Seen(r.stack)
 	before := r.stack.DeepCopy()
@@ -28,15 +28,15 @@ func (r *testEnv) asks(at string, operation v1alpha1.Operation) {
 	r.Seen(r.stack)
 }
 
-// A request makes one Run, whatever the caches have heard of it.
-func TestARequestMakesOneRun(t *testing.T) {
+// TestRequestCreatesOneRun checks that a request creates exactly one Run, also with a stale cache.
+func TestRequestCreatesOneRun(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
 
-	r.asks("1", v1alpha1.OperationApply)
+	r.requestRun("1", v1alpha1.OperationApply)
 	stale := r.stack.DeepCopy()
 	written := r.stack.ResourceVersion
 	r.reconcile()
@@ -50,16 +50,16 @@ func TestARequestMakesOneRun(t *testing.T) {
 		t.Errorf("%+v with inputs %s", c, run.Spec.InputsDigest)
 	}
 
-	// One operator that has not heard of the Run, and one that has not heard of the status that names it.
+	// One operator whose cache has no Run, and one whose cache has no status that names it.
 	blind := *r.Reconciler
-	blind.Client = withoutRuns{r.Room.Client}
+	blind.Client = emptyRunCache{r.Room.Client}
 	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
 	old := decision.Snapshot{Now: r.Now(), Stack: stale, Digest: r.stack.Status.InputsDigest, Runs: []v1alpha1.Run{*firstRun(r)}}
 	if d := decision.Decide(old); d.Start == nil {
-		t.Fatal("the old view asks for no Run")
+		t.Fatal("the stale operator creates no Run")
 	} else if _, err := r.act(t.Context(), old, d); err == nil {
-		t.Error("the write of an operator that came late was accepted")
+		t.Error("the write of a stale operator was accepted")
 	}
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
@@ -68,13 +68,14 @@ func TestARequestMakesOneRun(t *testing.T) {
 	r.expect("True", "Applied", "net-1 net-2 ")
 }
 
-// The status names the Run that was asked for, and the operator ended before it created it: what was asked for is done, under the next name.
-func TestACrashBetweenNamingAndMakingWhatWasAskedFor(t *testing.T) {
+// TestRequestIsHandledAfterACrash checks an operator that ends after it reserved the requested Run and before it
+// created it: the next one creates it under the next name.
+func TestRequestIsHandledAfterACrash(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.asks("1", v1alpha1.OperationApply)
+	r.requestRun("1", v1alpha1.OperationApply)
 	r.reconcile()
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-2"}}
 	r.Seen(run)
@@ -90,11 +91,12 @@ func TestACrashBetweenNamingAndMakingWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// What nothing comes of is told once, and is not kept for a time when something would.
-func TestARequestThatIsRefused(t *testing.T) {
+// TestRejectedRequestIsReportedOnce checks that a request which cannot be handled is recorded in one event and does not
+// remain pending.
+func TestRejectedRequestIsReportedOnce(t *testing.T) {
 	r := newTestEnv(t)
-	told := events.NewFakeRecorder(100)
-	r.Events = Recorder{told}
+	recorder := events.NewFakeRecorder(100)
+	r.Events = Recorder{recorder}
 	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect
 	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
@@ -102,22 +104,22 @@ func TestARequestThatIsRefused(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
 	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}})
-	r.asks("1", v1alpha1.OperationDestroy)
+	r.requestRun("1", v1alpha1.OperationDestroy)
 	for range 2 {
 		r.reconcile()
 		r.expect("True", "Applied", "net-1 ")
 	}
 	if q := r.stack.Status.LastHandledRequest; q == nil || q.Value != "1" || !q.Rejected {
-		t.Error("it still waits")
+		t.Error("the request is still pending")
 	}
 	n, text := 0, ""
-	for len(told.Events) > 0 {
-		if e := <-told.Events; strings.Contains(e, "RequestRejected") {
+	for len(recorder.Events) > 0 {
+		if e := <-recorder.Events; strings.Contains(e, "RequestRejected") {
 			n, text = n+1, e
 		}
 	}
 	if n != 1 || !strings.Contains(text, "the Destroy that was asked for by alice: nothing is destroyed while spec.deletionPolicy is Protect") {
-		t.Errorf("told %d times: %s", n, text)
+		t.Errorf("%d events: %s", n, text)
 	}
 	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionDestroy
 	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
@@ -126,8 +128,8 @@ func TestARequestThatIsRefused(t *testing.T) {
 	r.expect("True", "Applied", "net-1 ")
 }
 
-// A destroy that is asked for waits for the Stacks that are built on this one.
-func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
+// TestRequestedDestroyWaitsForDependents checks that a requested destroy waits for the Stacks that depend on this one.
+func TestRequestedDestroyWaitsForDependents(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
@@ -137,11 +139,11 @@ func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
 		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, DependsOn: []v1alpha1.Dependency{{Name: "net"}},
 	}}
 	r.Make(web)
-	r.asks("1", v1alpha1.OperationDestroy)
+	r.requestRun("1", v1alpha1.OperationDestroy)
 	r.reconcile()
 	r.expect("False", "DependentsExist", "net-1 ")
 	if r.stack.Status.LastHandledRequest != nil {
-		t.Error("it is taken up before anything comes of it")
+		t.Error("the request is marked as handled before a Run exists")
 	}
 	web.Status.DestroyedByRun = "web-2"
 	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), web))

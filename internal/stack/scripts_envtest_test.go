@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// counted is a reader that counts how often a ConfigMap is read whole.
+// counted is a reader that counts the reads of whole ConfigMaps.
 type counted struct {
 	client.Reader
 	reads int
@@ -31,8 +31,8 @@ func (c *counted) Get(ctx context.Context, key client.ObjectKey, o client.Object
 	return c.Reader.Get(ctx, key, o, opts...)
 }
 
-// enterScripts makes a Stack with a hook and policies from ConfigMaps.
-func enterScripts(t *testing.T) (*testEnv, *counted) {
+// newScriptsTestEnv creates a Stack with a hook and policies from ConfigMaps.
+func newScriptsTestEnv(t *testing.T) (*testEnv, *counted) {
 	t.Helper()
 	r := newTestEnv(t)
 	live := &counted{Reader: r.Room.Live}
@@ -63,7 +63,7 @@ func configMap(name string, files ...string) *corev1.ConfigMap {
 	return cm
 }
 
-// spec changes the Stack.
+// spec updates the Stack's spec.
 func (r *testEnv) spec(change func(*v1alpha1.StackSpec)) {
 	r.Helper()
 	r.Seen(r.stack)
@@ -72,8 +72,8 @@ func (r *testEnv) spec(change func(*v1alpha1.StackSpec)) {
 	r.Seen(r.stack)
 }
 
-// says changes a ConfigMap and waits until the cache knows.
-func (r *testEnv) says(name string, change func(*corev1.ConfigMap)) {
+// updateConfigMap changes a ConfigMap and waits until the cache has the change.
+func (r *testEnv) updateConfigMap(name string, change func(*corev1.ConfigMap)) {
 	r.Helper()
 	cm := &corev1.ConfigMap{}
 	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, cm))
@@ -82,7 +82,7 @@ func (r *testEnv) says(name string, change func(*corev1.ConfigMap)) {
 	r.Seen(apiserver.Metadata("ConfigMap", r.stack.Namespace, name))
 }
 
-// pinned is the document of a Run's inputs.
+// pinned returns the inputs document of a Run.
 func (r *testEnv) pinned(name string) inputs.Document {
 	r.Helper()
 	run := &v1alpha1.Run{}
@@ -92,8 +92,8 @@ func (r *testEnv) pinned(name string) inputs.Document {
 	return doc
 }
 
-func TestHooksAndPoliciesArePinnedWithTheirText(t *testing.T) {
-	r, live := enterScripts(t)
+func TestInputsContainTheTextOfHooksAndPolicies(t *testing.T) {
+	r, live := newScriptsTestEnv(t)
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")
 	doc := r.pinned("net-1")
@@ -122,30 +122,30 @@ func TestHooksAndPoliciesArePinnedWithTheirText(t *testing.T) {
 		t.Errorf("three ConfigMaps were read %d times, and then %d", reads, live.reads)
 	}
 
-	// What they say decides, not their version.
+	// The digest depends on their text, not on their version.
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
-	r.says("scripts", func(cm *corev1.ConfigMap) { cm.Labels = map[string]string{"a": "b"} })
-	r.says("rules", func(cm *corev1.ConfigMap) { cm.Labels = map[string]string{"a": "b"} })
+	r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) { cm.Labels = map[string]string{"a": "b"} })
+	r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.Labels = map[string]string{"a": "b"} })
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
 
-	r.says("scripts", func(cm *corev1.ConfigMap) { cm.Data["check.sh"] = "#!/bin/sh\necho the second edition\n" })
+	r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) { cm.Data["check.sh"] = "#!/bin/sh\necho the second edition\n" })
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
 	if got := r.pinned("net-2").Hooks[1].Script; !strings.Contains(got, "second edition") {
 		t.Errorf("the hook is %q", got)
 	}
 	if got := r.pinned("net-1").Hooks[1].Script; !strings.Contains(got, "checked") {
-		t.Errorf("the hook of the Run before is %q", got)
+		t.Errorf("the hook of the earlier Run is %q", got)
 	}
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
-	r.says("rules", func(cm *corev1.ConfigMap) {
+	r.updateConfigMap("rules", func(cm *corev1.ConfigMap) {
 		cm.Data["names.yaml"] = "validations: [{expression: 'true', message: other}]"
 	})
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 net-3 ")
 	r.ends("net-3", v1alpha1.PhaseSucceeded)
-	r.says("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = "tofu destroy -parallelism=1" })
+	r.updateConfigMap("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = "tofu destroy -parallelism=1" })
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 net-3 net-4 ")
 	run := &v1alpha1.Run{}
@@ -155,86 +155,90 @@ func TestHooksAndPoliciesArePinnedWithTheirText(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithHooksAndPoliciesIsNamed(t *testing.T) {
+func TestErrorsOfHooksAndPoliciesNameTheField(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*testEnv)
 		reason string
-		says   []string
+		parts  []string
 	}{
 		"a script's ConfigMap is missing": {
-			func(r *testEnv) { r.gone("scripts") }, "ConfigMapNotFound", []string{"ConfigMap scripts", "spec.hooks[1]"},
+			func(r *testEnv) { r.deleteConfigMap("scripts") }, "ConfigMapNotFound", []string{"ConfigMap scripts", "spec.hooks[1]"},
 		},
 		"the policies' ConfigMap is missing": {
-			func(r *testEnv) { r.gone("rules") }, "ConfigMapNotFound", []string{"ConfigMap rules", "spec.policies[0]"},
+			func(r *testEnv) { r.deleteConfigMap("rules") }, "ConfigMapNotFound", []string{"ConfigMap rules", "spec.policies[0]"},
 		},
 		"the key is missing": {
 			func(r *testEnv) {
-				r.says("scripts", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"other.sh": ""} })
+				r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"other.sh": ""} })
 			},
 			"ConfigMapKeyNotFound", []string{"ConfigMap scripts has no key check.sh", "spec.hooks[1]"},
 		},
-		"the script is no text": {
+		"the script is not text": {
 			func(r *testEnv) {
-				r.says("scripts", func(cm *corev1.ConfigMap) { cm.Data, cm.BinaryData = nil, map[string][]byte{"check.sh": {0xff}} })
+				r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) { cm.Data, cm.BinaryData = nil, map[string][]byte{"check.sh": {0xff}} })
 			},
 			"HookInvalid", []string{"key check.sh of ConfigMap scripts is not text", "spec.hooks[1]"},
 		},
 		"the script is too long": {
 			func(r *testEnv) {
-				r.says("scripts", func(cm *corev1.ConfigMap) { cm.Data["check.sh"] = strings.Repeat("#", 64<<10+1) })
+				r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) { cm.Data["check.sh"] = strings.Repeat("#", 64<<10+1) })
 			},
 			"HookInvalid", []string{"65537 bytes", "at most 65536", "spec.hooks[1]"},
 		},
 		"a command's ConfigMap is missing": {
-			func(r *testEnv) { r.gone("commands") }, "ConfigMapNotFound", []string{"ConfigMap commands", "spec.commands.destroy"},
+			func(r *testEnv) { r.deleteConfigMap("commands") }, "ConfigMapNotFound", []string{"ConfigMap commands", "spec.commands.destroy"},
 		},
 		"a command's key is missing": {
 			func(r *testEnv) {
-				r.says("commands", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"other.sh": ""} })
+				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"other.sh": ""} })
 			},
 			"ConfigMapKeyNotFound", []string{"ConfigMap commands has no key destroy.sh", "spec.commands.destroy"},
 		},
-		"a command is no text": {
+		"a command is not text": {
 			func(r *testEnv) {
-				r.says("commands", func(cm *corev1.ConfigMap) { cm.Data, cm.BinaryData = nil, map[string][]byte{"destroy.sh": {0xff}} })
+				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) { cm.Data, cm.BinaryData = nil, map[string][]byte{"destroy.sh": {0xff}} })
 			},
 			"CommandInvalid", []string{"key destroy.sh of ConfigMap commands is not text", "spec.commands.destroy"},
 		},
 		"a command is too long": {
 			func(r *testEnv) {
-				r.says("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = strings.Repeat("#", 64<<10+1) })
+				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = strings.Repeat("#", 64<<10+1) })
 			},
 			"CommandInvalid", []string{"65537 bytes", "at most 65536", "spec.commands.destroy"},
 		},
-		"a command is empty, which would be the engine's own": {
-			func(r *testEnv) { r.says("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = "" }) },
+		"a command is empty": {
+			func(r *testEnv) {
+				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = "" })
+			},
 			"CommandInvalid", []string{"key destroy.sh of ConfigMap commands is empty", "spec.commands.destroy"},
 		},
-		"there is no policy": {
-			func(r *testEnv) { r.says("rules", func(cm *corev1.ConfigMap) { delete(cm.Data, "names.yaml") }) },
+		"the ConfigMap has no policy": {
+			func(r *testEnv) {
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { delete(cm.Data, "names.yaml") })
+			},
 			"PolicyInvalid", []string{"ConfigMap rules has no key that ends in", "spec.policies[0]"},
 		},
 		"a policy's name is misspelled": {
 			func(r *testEnv) {
-				r.says("rules", func(cm *corev1.ConfigMap) { cm.Data["tags.reg0"] = "package main" })
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.Data["tags.reg0"] = "package main" })
 			},
 			"PolicyInvalid", []string{"key tags.reg0 of ConfigMap rules ends in none of .rego, .yaml and .yml", "spec.policies[0]"},
 		},
-		"also that of one that is no text": {
+		"a binary policy's name is misspelled": {
 			func(r *testEnv) {
-				r.says("rules", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"a.reg0": {0xff}} })
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"a.reg0": {0xff}} })
 			},
 			"PolicyInvalid", []string{"key a.reg0 of ConfigMap rules ends in none of"},
 		},
-		"a policy is no text": {
+		"a policy is not text": {
 			func(r *testEnv) {
-				r.says("rules", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"a.rego": {0xff}} })
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"a.rego": {0xff}} })
 			},
 			"PolicyInvalid", []string{"key a.rego of ConfigMap rules is not text"},
 		},
-		"all of it is more than a document holds": {
+		"the inputs document is too large": {
 			func(r *testEnv) {
-				r.says("rules", func(cm *corev1.ConfigMap) {
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) {
 					for _, name := range []string{"a", "b", "c"} {
 						cm.Data[name+".yaml"] = "validations: [{expression: 'true', message: fine}]\n#" + strings.Repeat("x", 250<<10)
 					}
@@ -247,15 +251,15 @@ func TestWhatIsWrongWithHooksAndPoliciesIsNamed(t *testing.T) {
 			},
 			"InputsTooLarge", []string{"spec.hooks, spec.commands and spec.policies", "at most 8388608"},
 		},
-		"a policy cannot be read": {
+		"a policy does not compile": {
 			func(r *testEnv) {
-				r.says("rules", func(cm *corev1.ConfigMap) { cm.Data["a.rego"] = "package main\ndeny contains msg if {" })
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.Data["a.rego"] = "package main\ndeny contains msg if {" })
 			},
 			"PolicyInvalid", []string{"rules/a.rego", "spec.policies[0]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _ := enterScripts(t)
+			r, _ := newScriptsTestEnv(t)
 			tt.change(r)
 			r.reconcile()
 			r.expect("False", tt.reason, "")
@@ -263,34 +267,35 @@ func TestWhatIsWrongWithHooksAndPoliciesIsNamed(t *testing.T) {
 			for _, c := range r.stack.Status.Conditions {
 				message += c.Message
 			}
-			for _, word := range tt.says {
-				if !strings.Contains(message, word) {
-					t.Errorf("it says %q, without %q", message, word)
+			for _, part := range tt.parts {
+				if !strings.Contains(message, part) {
+					t.Errorf("the message is %q, without %q", message, part)
 				}
 			}
 		})
 	}
 }
 
-// gone deletes a ConfigMap and waits until the cache knows.
-func (r *testEnv) gone(name string) {
+// deleteConfigMap deletes a ConfigMap and waits until the cache has the deletion.
+func (r *testEnv) deleteConfigMap(name string) {
 	r.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: name}}
 	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), cm))
 	r.Gone(apiserver.Metadata("ConfigMap", cm.Namespace, name))
 }
 
-// A cache that is behind does not bring back what a ConfigMap said before, nor one that is gone.
-func TestTheTextIsReadPastTheCache(t *testing.T) {
-	r, _ := enterScripts(t)
+// TestTextsAreReadFromTheAPIServer checks that a stale cache returns neither an earlier text of a ConfigMap nor one
+// that is deleted.
+func TestTextsAreReadFromTheAPIServer(t *testing.T) {
+	r, _ := newScriptsTestEnv(t)
 	key := client.ObjectKey{Namespace: r.stack.Namespace, Name: "scripts"}
-	said, err := r.Sources.Text(t.Context(), key, "a version from before")
+	text, err := r.Sources.Text(t.Context(), key, "a version from before")
 	apiserver.Must(t, err)
-	if !strings.Contains(said.Files["check.sh"], "checked") {
-		t.Errorf("it says %v", said.Files)
+	if !strings.Contains(text.Files["check.sh"], "checked") {
+		t.Errorf("got %v", text.Files)
 	}
 	key.Name = "none"
-	if said, err := r.Sources.Text(t.Context(), key, "a version from before"); err != nil || said != nil {
-		t.Errorf("one that is gone says %v, %v", said, err)
+	if text, err := r.Sources.Text(t.Context(), key, "a version from before"); err != nil || text != nil {
+		t.Errorf("a deleted ConfigMap returns %v, %v", text, err)
 	}
 }

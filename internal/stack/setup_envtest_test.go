@@ -23,9 +23,9 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// After a push the Stack whose code changed goes before all that is in the queue. The many others stay where they are, and so
-// does one that may not use the Repository: it is not looked into for it.
-func TestMovedWakesThoseThatChanged(t *testing.T) {
+// TestPushEnqueuesTheChangedStackFirst checks that a push enqueues the Stack whose code changed before all others.
+// Other Stacks are not enqueued, nor is one that the Repository does not allow, whose code is not read.
+func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
 	r, elsewhere := apiserver.Enter(t, setupIndexes()...), apiserver.Enter(t, setupIndexes()...)
 	repos := gitserver.New(t)
 	server, err := gitserver.ServeHTTP(repos, false)
@@ -62,7 +62,7 @@ func TestMovedWakesThoseThatChanged(t *testing.T) {
 			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: r.Namespace, Name: "infra"}, Path: name}},
 		}}
 		in.Make(s)
-		r.Seen(s) // the cache that is asked has it too
+		r.Seen(s)
 		return s
 	}
 	net, web := reads(r, "net"), reads(r, "web")
@@ -84,13 +84,13 @@ func TestMovedWakesThoseThatChanged(t *testing.T) {
 	moved(r.Client, codes).Generic(t.Context(), second, queue)
 	request, priority, _ := queue.GetWithPriority()
 	if name := names(r, []reconcile.Request{request}); name != "web" || priority != -handler.LowPriority {
-		t.Errorf("%s is woken with priority %d", name, priority)
+		t.Errorf("%s is enqueued with priority %d", name, priority)
 	}
 	if n := queue.Len(); n != 0 {
-		t.Errorf("%d others are woken", n)
+		t.Errorf("%d others are enqueued", n)
 	}
 
-	// One that is gone meanwhile wakes nobody.
+	// A deleted Repository enqueues no Stack.
 	apiserver.Must(t, r.Client.Delete(t.Context(), repo))
 	r.Gone(repo)
 	moved(r.Client, codes).Generic(t.Context(), second, queue)
@@ -105,7 +105,7 @@ func setupIndexes() []apiserver.Index {
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.UnitUserIndex, Values: snapshot.IndexUnitUsers})
 }
 
-// newStack makes a Stack that depends on others.
+// newStack creates a Stack that depends on others.
 func newStack(r apiserver.Room, name string, after ...string) *v1alpha1.Stack {
 	r.Helper()
 	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{v1alpha1.Finalizer}}, Spec: v1alpha1.StackSpec{
@@ -118,7 +118,7 @@ func newStack(r apiserver.Room, name string, after ...string) *v1alpha1.Stack {
 	return s
 }
 
-// names of the requests, those of other namespaces with theirs.
+// names returns the names of the requests, with the namespace if it is another one.
 func names(r apiserver.Room, requests []reconcile.Request) string {
 	var all []string
 	for _, q := range requests {
@@ -128,8 +128,8 @@ func names(r apiserver.Room, requests []reconcile.Request) string {
 	return strings.Join(all, " ")
 }
 
-// Each event goes to those to whom it is news, and to no others.
-func TestLookups(t *testing.T) {
+// TestEventsEnqueueTheStacksThatTheyConcern checks the requests for an event of each resource.
+func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	r, elsewhere := apiserver.Enter(t, setupIndexes()...), apiserver.Enter(t, setupIndexes()...)
 	ask := lookups{r.Client}
 	vpc := newStack(r, "vpc")
@@ -137,7 +137,7 @@ func TestLookups(t *testing.T) {
 	web := newStack(r, "web", "net")
 	dns := newStack(r, "dns")
 	r.Seen(newStack(elsewhere, "alien", "vpc", "net"))
-	apiserver.Must(t, r.Client.Delete(t.Context(), dns)) // it stays, for its finalizer
+	apiserver.Must(t, r.Client.Delete(t.Context(), dns)) // it remains because of its finalizer
 	r.Seen(dns)
 
 	infra := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{
@@ -185,20 +185,20 @@ func TestLookups(t *testing.T) {
 		got  []reconcile.Request
 		want string
 	}{
-		"a Stack is news to those that depend on it":                  {ask.related(t.Context(), vpc), "net"},
-		"and to those that are deleted and wait for it":               {ask.related(t.Context(), net), "dns web"},
-		"one that nobody depends on is news to none":                  {ask.related(t.Context(), web), ""},
-		"a Stack is news to those whose unit depends on its own":      {ask.unitUsers(t.Context(), db), "api job"},
-		"also to those that do not know it yet":                       {ask.related(t.Context(), db), "api api job"},
-		"so is one that is gone":                                      {ask.related(t.Context(), ended), "late"},
-		"a Stack that runs no unit is not":                            {ask.unitUsers(t.Context(), code), ""},
-		"a State is news to the units that depend on its Stack's":     {ask.usersOf(t.Context(), state("db")), "api db"},
-		"a State is news to its Stack and those that use its outputs": {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
-		"a State without a Stack is news to it when it is made":       {ask.usersOf(t.Context(), state("none")), "none"},
-		"a Repository is news to its Stacks in all namespaces":        {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
-		"a Repository without Stacks to none":                         {ask.stacksFrom(t.Context(), open), ""},
-		"and to the Stacks that read it":                              {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
-		"a ConfigMap of the same name is not":                         {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
+		"a Stack enqueues those that depend on it":                  {ask.related(t.Context(), vpc), "net"},
+		"and those that are deleted and wait for it":                {ask.related(t.Context(), net), "dns web"},
+		"a Stack without dependents enqueues none":                  {ask.related(t.Context(), web), ""},
+		"a Stack enqueues those whose unit depends on its own":      {ask.unitUsers(t.Context(), db), "api job"},
+		"also those whose status does not name it yet":              {ask.related(t.Context(), db), "api api job"},
+		"a deleted Stack enqueues its dependents":                   {ask.related(t.Context(), ended), "late"},
+		"a Stack without a unit enqueues no units":                  {ask.unitUsers(t.Context(), code), ""},
+		"a State enqueues the units that depend on its Stack's":     {ask.usersOf(t.Context(), state("db")), "api db"},
+		"a State enqueues its Stack and those that use its outputs": {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
+		"a State without a Stack enqueues that name":                {ask.usersOf(t.Context(), state("none")), "none"},
+		"a Repository enqueues its Stacks in all namespaces":        {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
+		"a Repository without Stacks enqueues none":                 {ask.stacksFrom(t.Context(), open), ""},
+		"a Secret enqueues the Stacks that read it":                 {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
+		"a ConfigMap of the same name does not":                     {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
 	} {
 		if got := names(r, tt.got); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)

@@ -20,14 +20,15 @@ func (r *testEnv) template(text string) {
 	r.spec(func(s *v1alpha1.StackSpec) { s.Runner.Template = &apiextensionsv1.JSON{Raw: []byte(text)} })
 }
 
-// A template that no pod can be made with stops the Stack before a Run is made; another one is a new Run.
-func TestATemplateIsAnInput(t *testing.T) {
+// TestRunnerTemplateIsAnInput checks that an invalid template stops the Stack before a Run is created, and that a
+// changed template starts a Run.
+func TestRunnerTemplateIsAnInput(t *testing.T) {
 	r := newTestEnv(t)
 	r.template(`{"spec":{"nodeSelektor":{"pool":"a<b"}}}`)
 	r.reconcile()
 	r.expect("False", "TemplateInvalid", "")
 	if c := r.stack.Status.Conditions; !strings.Contains(c[0].Message, `unknown field "spec.nodeSelektor"`) {
-		t.Errorf("it says %v", c)
+		t.Errorf("the conditions are %v", c)
 	}
 
 	r.template(`{"spec":{"nodeSelector":{"pool":"a<b"}}}`)
@@ -47,8 +48,9 @@ func TestATemplateIsAnInput(t *testing.T) {
 	}
 }
 
-// What a template names has to be there. Another version of what is in the environment is a new Run, of what is a file it is not.
-func TestWhatATemplateReads(t *testing.T) {
+// TestReferencesOfARunnerTemplate checks that referenced objects have to exist. A new version of an object in the
+// environment starts a Run, one of a mounted object does not.
+func TestReferencesOfARunnerTemplate(t *testing.T) {
 	r := newTestEnv(t)
 	r.template(`{"spec":{"volumes":[{"name":"ca","secret":{"secretName":"ca"}}],"containers":[{"name":"engine","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"login","key":"a"}}}]}]}}`)
 	r.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "login"}})

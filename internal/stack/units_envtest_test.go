@@ -20,8 +20,9 @@ const (
 	dnsUnit = "dependencies {\n  paths = [\"../vpc\"]\n}\n"
 )
 
-// enterUnits is a room whose Repository has three units: app reads outputs of vpc, dns only comes after it.
-func enterUnits(t *testing.T) *gitTestEnv {
+// newUnitsTestEnv returns an environment whose Repository has three units: app reads outputs of vpc, dns only runs
+// after it.
+func newUnitsTestEnv(t *testing.T) *gitTestEnv {
 	t.Helper()
 	g := newGitTestEnv(t)
 	g.push(gitserver.Change{Files: map[string]string{
@@ -31,7 +32,7 @@ func enterUnits(t *testing.T) *gitTestEnv {
 	return g
 }
 
-// unit is the room from where a new Stack stands that runs a unit.
+// unit creates a Stack that runs a unit, and returns its environment.
 func (g *gitTestEnv) unit(name, folder string, changes ...func(*v1alpha1.StackSpec)) *testEnv {
 	g.Helper()
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
@@ -42,7 +43,7 @@ func (g *gitTestEnv) unit(name, folder string, changes ...func(*v1alpha1.StackSp
 		change(&stack.Spec)
 	}
 	g.Make(stack)
-	return g.as(stack)
+	return g.forStack(stack)
 }
 
 func (r *testEnv) expectUnits(want ...v1alpha1.Unit) {
@@ -53,17 +54,17 @@ func (r *testEnv) expectUnits(want ...v1alpha1.Unit) {
 	}
 }
 
-// goesWell ends a Run that is under way, which leaves outputs.
-func (r *testEnv) goesWell(run string, outputs map[string]string) {
+// succeed ends a Run that is under way with success, and sets the outputs.
+func (r *testEnv) succeed(run string, outputs map[string]string) {
 	r.Helper()
-	r.state(1, outputs)
+	r.setState(1, outputs)
 	r.ends(run, v1alpha1.PhaseSucceeded)
 	r.reconcile()
 	r.expectReady("True", "Applied", "")
 }
 
-func TestAUnitRunsAfterTheUnitsThatItDependsOn(t *testing.T) {
-	g := enterUnits(t)
+func TestUnitRunsAfterItsDependencies(t *testing.T) {
+	g := newUnitsTestEnv(t)
 	app, dns, vpc := g.unit("app", "live/app"), g.unit("dns", "live/dns"), g.unit("vpc", "live/vpc/")
 	g.unit("vpc-dev", "live/vpc", func(s *v1alpha1.StackSpec) { s.Source.Git.Ref = "dev" })
 	g.unit("code", "live/vpc", func(s *v1alpha1.StackSpec) { s.Engine.Name = v1alpha1.EngineOpenTofu })
@@ -78,14 +79,14 @@ func TestAUnitRunsAfterTheUnitsThatItDependsOn(t *testing.T) {
 	dns.reconcile()
 	dns.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not Ready (Running)")
 
-	vpc.goesWell("vpc-1", map[string]string{"id": "hmac:1"})
+	vpc.succeed("vpc-1", map[string]string{"id": "hmac:1"})
 	for _, one := range []*testEnv{app, dns} {
 		one.reconcile()
-		one.goesWell(one.stack.Name+"-1", nil)
+		one.succeed(one.stack.Name+"-1", nil)
 	}
 
-	// An apply that changes no output plans nobody, and neither does a look at what is known.
-	vpc.state(2, map[string]string{"id": "hmac:1"})
+	// Neither an apply that changes no output nor a drift check plans the dependents.
+	vpc.setState(2, map[string]string{"id": "hmac:1"})
 	vpc.reconcile()
 	vpc.Seen(vpc.stack)
 	before := app.stack.ResourceVersion
@@ -93,52 +94,53 @@ func TestAUnitRunsAfterTheUnitsThatItDependsOn(t *testing.T) {
 	app.expectReady("True", "Applied", "")
 	app.expectNoRun("app-2")
 	if app.stack.ResourceVersion != before {
-		t.Error("a pass without news wrote the status")
+		t.Error("reconciling without a change wrote the status")
 	}
 
-	vpc.state(2, map[string]string{"id": "hmac:2"})
+	vpc.setState(2, map[string]string{"id": "hmac:2"})
 	app.reconcile()
 	app.expectReady("Unknown", "Running", "")
 	want := v1alpha1.Cause{Type: v1alpha1.CauseDependency, Message: "outputs of Stack vpc changed"}
 	if got := app.run("app-2").Spec.Cause; got != want {
 		t.Errorf("the cause is %+v", got)
 	}
-	app.goesWell("app-2", nil)
+	app.succeed("app-2", nil)
 	dns.reconcile()
 	dns.expectReady("True", "Applied", "") // it reads none of the outputs
 	dns.expectNoRun("dns-2")
 
-	// A commit to the dependency concerns both. The status of the dependency still says what was before it.
+	// A commit to the dependency concerns both. The status of the dependency is still that of the commit before.
 	g.push(gitserver.Change{Files: map[string]string{"live/vpc/terragrunt.hcl": "# 2\n"}})
 	g.fetch(g.repo)
 	app.reconcile()
 	app.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: what it reads has changed")
 	app.expectNoRun("app-3")
 	vpc.reconcile()
-	vpc.goesWell("vpc-2", map[string]string{"id": "hmac:3"})
+	vpc.succeed("vpc-2", map[string]string{"id": "hmac:3"})
 	app.reconcile()
 	app.expectReady("Unknown", "Running", "")
 }
 
-// Nobody can tell that a unit without a Stack will have one. When it gets one the unit that depends on it runs again, after it.
-func TestAUnitWithoutAStackGivesNoOrder(t *testing.T) {
-	g := enterUnits(t)
+// TestUnitWithoutAStackIsNoDependency checks that a unit whose dependency has no Stack runs at once. When the Stack is
+// created the unit runs again, after it.
+func TestUnitWithoutAStackIsNoDependency(t *testing.T) {
+	g := newUnitsTestEnv(t)
 	app := g.unit("app", "live/app")
 	app.reconcile()
 	app.expectUnits(v1alpha1.Unit{Path: "live/vpc", Outputs: true})
-	app.goesWell("app-1", nil)
+	app.succeed("app-1", nil)
 
 	vpc := g.unit("vpc", "live/vpc")
 	app.reconcile()
 	app.expectUnits(v1alpha1.Unit{Path: "live/vpc", Outputs: true, Stacks: []string{"vpc"}})
 	app.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not reconciled yet")
 	vpc.reconcile()
-	vpc.goesWell("vpc-1", map[string]string{"id": "hmac:1"})
+	vpc.succeed("vpc-1", map[string]string{"id": "hmac:1"})
 	app.reconcile()
 	app.expectReady("Unknown", "Running", "")
-	app.goesWell("app-2", nil)
+	app.succeed("app-2", nil)
 
-	// A State of which nobody has read the outputs yet is no other output.
+	// A State whose outputs are not read yet counts as unchanged.
 	state := &v1alpha1.State{}
 	apiserver.Must(t, g.Room.Live.Get(t.Context(), client.ObjectKeyFromObject(vpc.stack), state))
 	outputs := state.Status.Outputs
@@ -155,8 +157,8 @@ func TestAUnitWithoutAStackGivesNoOrder(t *testing.T) {
 	app.expectNoRun("app-3")
 }
 
-func TestUnitsInACircleAndOutOfItAgain(t *testing.T) {
-	g := enterUnits(t)
+func TestUnitDependencyCycleAndItsCorrection(t *testing.T) {
+	g := newUnitsTestEnv(t)
 	app, vpc := g.unit("app", "live/app"), g.unit("vpc", "live/vpc")
 	vpc.reconcile()
 	vpc.Seen(vpc.stack)
@@ -178,13 +180,13 @@ func TestUnitsInACircleAndOutOfItAgain(t *testing.T) {
 	vpc.expectReady("Unknown", "Running", "")
 }
 
-func TestAUnitIsDestroyedBeforeTheUnitsThatItDependsOn(t *testing.T) {
-	g := enterUnits(t)
+func TestUnitIsDestroyedBeforeItsDependencies(t *testing.T) {
+	g := newUnitsTestEnv(t)
 	vpc, app := g.unit("vpc", "live/vpc"), g.unit("app", "live/app")
 	vpc.reconcile()
-	vpc.goesWell("vpc-1", nil)
+	vpc.succeed("vpc-1", nil)
 	app.reconcile()
-	app.goesWell("app-1", nil)
+	app.succeed("app-1", nil)
 	remove := func(one *testEnv) {
 		t.Helper()
 		apiserver.Must(t, g.Room.Client.Delete(t.Context(), one.stack))
@@ -197,7 +199,7 @@ func TestAUnitIsDestroyedBeforeTheUnitsThatItDependsOn(t *testing.T) {
 	app.expectReady("Unknown", "Destroying", "")
 	vpc.reconcile()
 	vpc.expectReady("Unknown", "Deleting", "waits for Stack app to be destroyed first: it depends on this one")
-	app.state(0, nil)
+	app.setState(0, nil)
 	app.ends("app-2", v1alpha1.PhaseSucceeded)
 	app.reconcile()
 	app.Gone(app.stack)
@@ -205,8 +207,8 @@ func TestAUnitIsDestroyedBeforeTheUnitsThatItDependsOn(t *testing.T) {
 	vpc.expectReady("Unknown", "Destroying", "")
 }
 
-func TestAFolderWithATerragruntStackIsRejected(t *testing.T) {
-	g := enterUnits(t)
+func TestFolderWithATerragruntStackIsRejected(t *testing.T) {
+	g := newUnitsTestEnv(t)
 	g.push(gitserver.Change{Files: map[string]string{"live/prod/terragrunt.stack.hcl": "unit \"vpc\" {\n source = \"../vpc\"\n path = \"vpc\"\n}\n"}})
 	g.fetch(g.repo)
 	prod := g.unit("prod", "live/prod")
@@ -214,7 +216,7 @@ func TestAFolderWithATerragruntStackIsRejected(t *testing.T) {
 	prod.expectReady("False", "TerragruntStackNotSupported", "Repository infra: Cairn does not run the terragrunt.stack.hcl in live/prod: "+
 		"run `terragrunt stack generate` there, commit the units that it creates, and create a Stack for each of them")
 	if !apimeta.IsStatusConditionTrue(prod.stack.Status.Conditions, v1alpha1.ConditionStalled) {
-		t.Error("it is not stalled")
+		t.Error("the Stack is not stalled")
 	}
 	prod.expectNoRun("prod-1")
 }

@@ -12,8 +12,9 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// A version of the state that a user writes is planned once, whatever comes of it. After that nothing is written.
-func TestAUsersStateIsPlannedOnce(t *testing.T) {
+// TestStateOfAUserIsPlannedOnce checks that a state version which a user wrote is planned once, whatever the result.
+// After that nothing is written.
+func TestStateOfAUserIsPlannedOnce(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	state := &v1alpha1.State{
@@ -64,7 +65,7 @@ func TestAUsersStateIsPlannedOnce(t *testing.T) {
 		r.reconcile()
 		r.expect(tt.ready, tt.reason, tt.runs)
 		if r.stack.ResourceVersion != before {
-			t.Error("a pass without news wrote the status")
+			t.Error("reconciling without a change wrote the status")
 		}
 	}
 }

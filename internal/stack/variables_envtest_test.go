@@ -36,7 +36,7 @@ func applyVariables(r apiserver.Room, manager, variables string) (*v1alpha1.Stac
 	return stack, err
 }
 
-// valuesOf are the variables of a Stack in their order, as text.
+// valuesOf returns the variables of a Stack in their order, as text.
 func valuesOf(stack *v1alpha1.Stack) string {
 	var values []string
 	for _, v := range stack.Spec.Variables {
@@ -45,8 +45,9 @@ func valuesOf(stack *v1alpha1.Stack) string {
 	return strings.Join(values, " ")
 }
 
-// Two field managers each own one variable of a Stack, and neither removes or overwrites that of the other. Each
-// of them applies the same again and again: the order of the variables, which the inputs digest contains, stays.
+// TestFieldManagersOwnVariables checks two field managers that each own one variable of a Stack: neither removes or
+// overwrites that of the other. Applying the same again keeps the order of the variables, which is part of the inputs
+// digest.
 func TestFieldManagersOwnVariables(t *testing.T) {
 	r := apiserver.Enter(t)
 	apply := func(manager, variables, want string) *v1alpha1.Stack {
@@ -72,7 +73,7 @@ func TestFieldManagersOwnVariables(t *testing.T) {
 	}
 }
 
-func TestAVariableIsGivenOnce(t *testing.T) {
+func TestDuplicateVariableIsRejected(t *testing.T) {
 	r := apiserver.Enter(t)
 	size := v1alpha1.Variable{Name: "size", Value: &apiextensionsv1.JSON{Raw: []byte("1")}}
 	err := r.Client.Create(t.Context(), &v1alpha1.Stack{

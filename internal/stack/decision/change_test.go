@@ -7,16 +7,16 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 )
 
-func TestCausesOfAnotherImage(t *testing.T) {
+func TestCauseOfAnImageChange(t *testing.T) {
 	doc := func(source, image string) *inputs.Build {
 		b := inputs.NewBuild(&v1alpha1.Build{Image: image})
 		b.Source = source
 		return b
 	}
 	if !sameBuild(nil, nil) || sameBuild(nil, doc("a", "b")) || !sameBuild(doc("a", "b"), doc("other", "b")) || sameBuild(doc("a", "b"), doc("a", "c")) {
-		t.Error("what the spec says is not told from what it is built from")
+		t.Error("the spec and the build context are not distinguished")
 	}
 	if imageChanged(nil, doc("a", "b")) || !imageChanged(doc("a", "b"), doc("c", "b")) || imageChanged(doc("a", "b"), doc("a", "c")) {
-		t.Error("what it is built from is not told from what the spec says")
+		t.Error("the build context and the spec are not distinguished")
 	}
 }

@@ -17,8 +17,8 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// a world with a Stack that was never run; the options make it another one.
-func world(options ...func(*Snapshot)) Snapshot {
+// newSnapshot returns a snapshot of a Stack without Runs, with changes.
+func newSnapshot(options ...func(*Snapshot)) Snapshot {
 	w := Snapshot{
 		Now: now,
 		Stack: &v1alpha1.Stack{
@@ -46,23 +46,23 @@ func noFinalizer(w *Snapshot) { w.Stack.Finalizers = nil }
 func applied(inputs string) func(*Snapshot) {
 	return func(w *Snapshot) { w.Stack.Status.AppliedInputsDigest = inputs }
 }
-func missing(w *Snapshot) {
+func withMissingSecret(w *Snapshot) {
 	w.Problem, w.Digest = &Problem{Reason: "SecretNotFound", Message: "Secret db is not found"}, ""
 }
-func named(run string) func(*Snapshot) {
+func withCurrentRun(run string) func(*Snapshot) {
 	return func(w *Snapshot) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = run, run }
 }
 
 func state(resources int32) func(*Snapshot) {
 	return func(w *Snapshot) {
-		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-0", Resources: resources, InputsDigest: "sha256:kept"}}
+		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-0", Resources: resources, InputsDigest: "sha256:last"}}
 	}
 }
 
 func rescued(w *Snapshot) { w.State.Status.Rescued = &v1alpha1.RescuedState{} }
 
-// had a Run of the given inputs in the given phase.
-func had(name string, phase v1alpha1.RunPhase, inputs string, more ...func(*v1alpha1.Run)) func(*Snapshot) {
+// withRun adds a Run of an inputs digest in a phase.
+func withRun(name string, phase v1alpha1.RunPhase, inputs string, more ...func(*v1alpha1.Run)) func(*Snapshot) {
 	return func(w *Snapshot) {
 		r := v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		r.Spec = v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, InputsDigest: inputs, Cause: v1alpha1.Cause{Message: "for a reason"}}
@@ -82,12 +82,12 @@ func reserved(name string) func(*Snapshot) {
 		w.Stack.Status.CurrentRun, w.Stack.Status.LastRun, w.Reserved.Run = name, name, name
 	}
 }
-func unheard(w *Snapshot)       { w.CurrentRunUncached = true }
-func podIsLeft(w *Snapshot)     { w.Leftover = Leftover{Run: "net-4", Pod: "net-4-plan-1"} }
-func destroys(r *v1alpha1.Run)  { r.Spec.Operation = v1alpha1.OperationDestroy }
-func plans(r *v1alpha1.Run)     { r.Spec.Operation = v1alpha1.OperationPlan }
-func noChanges(r *v1alpha1.Run) { r.Status.Plan = &v1alpha1.Plan{} }
-func began(r *v1alpha1.Run) {
+func notCached(w *Snapshot)            { w.CurrentRunUncached = true }
+func podTerminating(w *Snapshot)       { w.Leftover = Leftover{Run: "net-4", Pod: "net-4-plan-1"} }
+func destroyOperation(r *v1alpha1.Run) { r.Spec.Operation = v1alpha1.OperationDestroy }
+func planOperation(r *v1alpha1.Run)    { r.Spec.Operation = v1alpha1.OperationPlan }
+func noChanges(r *v1alpha1.Run)        { r.Status.Plan = &v1alpha1.Plan{} }
+func applyStarted(r *v1alpha1.Run) {
 	r.Status.Attempts = append(r.Status.Attempts, v1alpha1.Attempt{Phase: v1alpha1.AttemptApply})
 }
 func outputsStepIs(state v1alpha1.StepState) func(*v1alpha1.Run) {
@@ -106,16 +106,16 @@ func lockedByUser(w *Snapshot) {
 func lastRun(name string) func(*Snapshot) {
 	return func(w *Snapshot) { w.Stack.Status.LastRun = name }
 }
-func says(reason string) func(*v1alpha1.Run) {
+func withReason(reason string) func(*v1alpha1.Run) {
 	return func(r *v1alpha1.Run) {
-		r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: reason, Message: "what the Run says"}}
+		r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: reason, Message: "message of the Run"}}
 	}
 }
 
-// decision is what is expected of a world.
+// decision is the expected decision for a snapshot.
 type decision struct {
-	world Snapshot
-	// start is the operation and name of the Run that is made.
+	snapshot Snapshot
+	// start is the operation and name of the Run that is created.
 	start   string
 	ready   metav1.ConditionStatus
 	reason  string
@@ -129,235 +129,235 @@ type decision struct {
 
 func TestDecide(t *testing.T) {
 	decide(t, map[string]decision{
-		"a Stack without a finalizer gets one first": {
-			world: world(noFinalizer), finalizer: true,
+		"a Stack without a finalizer gets it first": {
+			snapshot: newSnapshot(noFinalizer), finalizer: true,
 		},
-		"a new Stack is run": {
-			world: world(), start: "Apply net-1", ready: "Unknown", reason: "Running", message: "the Stack is new",
+		"a new Stack starts an apply": {
+			snapshot: newSnapshot(), start: "Apply net-1", ready: "Unknown", reason: "Running", message: "the Stack is new",
 		},
-		"a new Stack that may never be applied is only planned": {
-			world: world(never), start: "Plan net-1", ready: "Unknown", reason: "Running",
+		"a new Stack with spec.apply Never starts a plan": {
+			snapshot: newSnapshot(never), start: "Plan net-1", ready: "Unknown", reason: "Running",
 		},
 		"a suspended Stack starts nothing": {
-			world: world(suspended), ready: "False", reason: "Suspended", stalled: true,
+			snapshot: newSnapshot(suspended), ready: "False", reason: "Suspended", stalled: true,
 		},
-		"a Stack whose inputs cannot be had says what is missing": {
-			world: world(missing), ready: "False", reason: "SecretNotFound", message: "Secret db", stalled: true,
+		"a missing input is reported": {
+			snapshot: newSnapshot(withMissingSecret), ready: "False", reason: "SecretNotFound", message: "Secret db", stalled: true,
 		},
-		"a Run under way is let be": {
-			world: world(had("net-1", "Planning", "sha256:now")), ready: "Unknown", reason: "Running", message: "net-1 is under way: for a reason",
+		"a Run under way is not changed": {
+			snapshot: newSnapshot(withRun("net-1", "Planning", "sha256:now")), ready: "Unknown", reason: "Running", message: "net-1 is under way: for a reason",
 		},
-		"a Run under way that the cache does not have is checked again, since no event may tell its end": {
-			world: world(had("net-1", "Planning", "sha256:now"), unheard), ready: "Unknown", reason: "Running", requeue: time.Minute,
+		"a Run under way that is not in the cache is checked again, since no event may report its end": {
+			snapshot: newSnapshot(withRun("net-1", "Planning", "sha256:now"), notCached), ready: "Unknown", reason: "Running", requeue: time.Minute,
 		},
-		"so it is when the Stack is deleted": {
-			world: world(deleted, had("net-1", "Planning", "sha256:now"), unheard), ready: "Unknown", reason: "Deleting", requeue: time.Minute,
+		"a Run under way that is not in the cache, and the Stack is deleted": {
+			snapshot: newSnapshot(deleted, withRun("net-1", "Planning", "sha256:now"), notCached), ready: "Unknown", reason: "Deleting", requeue: time.Minute,
 		},
-		"a Run under way is let be although the inputs changed: it sees that itself": {
-			world: world(had("net-1", "Applying", "sha256:old")), ready: "Unknown", reason: "Running",
+		"a Run under way is not changed when the inputs change, which it detects itself": {
+			snapshot: newSnapshot(withRun("net-1", "Applying", "sha256:old")), ready: "Unknown", reason: "Running",
 		},
-		"a Run that waits for a person makes the Stack say so": {
-			world: world(had("net-1", "AwaitingApproval", "sha256:now", says("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval", message: "what the Run says",
+		"a Run that waits for approval is reported on the Stack": {
+			snapshot: newSnapshot(withRun("net-1", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval", message: "message of the Run",
 		},
-		"a Run that this process named and could not create is created under that name": {
-			world: world(reserved("net-4"), had("net-3", "Succeeded", "sha256:old")), start: "Apply net-4", ready: "Unknown", reason: "Running",
+		"a Run that this process reserved and could not create is created under that name": {
+			snapshot: newSnapshot(reserved("net-4"), withRun("net-3", "Succeeded", "sha256:old")), start: "Apply net-4", ready: "Unknown", reason: "Running",
 		},
-		"a Run that is not there may have been created and deleted, so the next one has another name": {
-			world: world(named("net-4"), had("net-3", "Succeeded", "sha256:old")), start: "Apply net-5", ready: "Unknown", reason: "Running",
+		"the name of a Run that is not found is not used again, since it may have been created and deleted": {
+			snapshot: newSnapshot(withCurrentRun("net-4"), withRun("net-3", "Succeeded", "sha256:old")), start: "Apply net-5", ready: "Unknown", reason: "Running",
 		},
-		"a name that this process reserved before another one named a Run is not used": {
-			world: world(reserved("net-4"), lastRun("net-5")), start: "Apply net-6", ready: "Unknown", reason: "Running",
+		"a reserved name older than the last Run is not used": {
+			snapshot: newSnapshot(reserved("net-4"), lastRun("net-5")), start: "Apply net-6", ready: "Unknown", reason: "Running",
 		},
-		"nor is one that another Run has": {
-			world: world(reserved("net-4"), func(w *Snapshot) { w.HighestTaken = 4 }), start: "Apply net-5", ready: "Unknown", reason: "Running",
+		"a reserved name that another Run has is not used": {
+			snapshot: newSnapshot(reserved("net-4"), func(w *Snapshot) { w.HighestTaken = 4 }), start: "Apply net-5", ready: "Unknown", reason: "Running",
 		},
-		"a Run waits for the pod of one that was deleted": {
-			world: world(had("net-3", "Succeeded", "sha256:old"), lastRun("net-4"), podIsLeft), ready: "False", reason: "PodTerminating", message: "Run net-4 was deleted, and its pod net-4-plan-1 has not ended", requeue: leftoverRequeue,
+		"a Run waits for the pod of a deleted one": {
+			snapshot: newSnapshot(withRun("net-3", "Succeeded", "sha256:old"), lastRun("net-4"), podTerminating), ready: "False", reason: "PodTerminating", message: "Run net-4 was deleted, and its pod net-4-plan-1 has not ended", requeue: leftoverRequeue,
 		},
-		"a Stack waits for it before it goes": {
-			world: world(deleted, lastRun("net-4"), podIsLeft), ready: "False", reason: "PodTerminating", requeue: leftoverRequeue,
+		"a deleted Stack waits for the pod of a deleted Run": {
+			snapshot: newSnapshot(deleted, lastRun("net-4"), podTerminating), ready: "False", reason: "PodTerminating", requeue: leftoverRequeue,
 		},
-		"so does a destroy": {
-			world: world(deleted, state(3), lastRun("net-4"), podIsLeft), ready: "False", reason: "PodTerminating", requeue: leftoverRequeue,
+		"a destroy waits for the pod of a deleted Run": {
+			snapshot: newSnapshot(deleted, state(3), lastRun("net-4"), podTerminating), ready: "False", reason: "PodTerminating", requeue: leftoverRequeue,
 		},
-		"a number is never used twice, although the Runs are gone": {
-			world: world(func(w *Snapshot) { w.Stack.Status.LastRun = "net-9" }), start: "Apply net-10", ready: "Unknown", reason: "Running",
+		"a number is never used twice, although the Runs are deleted": {
+			snapshot: newSnapshot(func(w *Snapshot) { w.Stack.Status.LastRun = "net-9" }), start: "Apply net-10", ready: "Unknown", reason: "Running",
 		},
-		"a number that an earlier Stack of that name used is left alone": {
-			world: world(named("net-1"), func(w *Snapshot) { w.HighestTaken = 4 }), start: "Apply net-5", ready: "Unknown", reason: "Running",
+		"a number that an earlier Stack of that name used is skipped": {
+			snapshot: newSnapshot(withCurrentRun("net-1"), func(w *Snapshot) { w.HighestTaken = 4 }), start: "Apply net-5", ready: "Unknown", reason: "Running",
 		},
-		"changed inputs are run, and the cause is named": {
-			world: world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "the code changed",
+		"changed inputs start an apply with their cause": {
+			snapshot: newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "the code changed",
 		},
-		"inputs that were just applied are not run again": {
-			world: world(state(3), had("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied", message: "3 resources",
+		"inputs that were just applied start nothing": {
+			snapshot: newSnapshot(state(3), withRun("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied", message: "3 resources",
 		},
-		"inputs that are applied are not run again, although the Runs are gone": {
-			world: world(applied("sha256:now")), ready: "True", reason: "Applied",
+		"applied inputs start nothing, although the Runs are deleted": {
+			snapshot: newSnapshot(applied("sha256:now")), ready: "True", reason: "Applied",
 		},
-		"a failed Run is not repeated on the same inputs": {
-			world: world(had("net-1", "Failed", "sha256:now", says("ConfigurationError"))), ready: "False", reason: "RunFailed", message: "net-1 failed: what the Run says", stalled: true,
+		"a failed Run is not repeated with the same inputs": {
+			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:now", withReason("ConfigurationError"))), ready: "False", reason: "RunFailed", message: "net-1 failed: message of the Run", stalled: true,
 		},
-		"a failure with a reason of its own gives it to the Stack": {
-			world: world(had("net-1", "Failed", "sha256:now", says("ConfigurationError"), func(r *v1alpha1.Run) {
+		"the reason of a failure becomes the reason of the Stack": {
+			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:now", withReason("ConfigurationError"), func(r *v1alpha1.Run) {
 				r.Status.Attempts = []v1alpha1.Attempt{{Failure: &v1alpha1.Failure{Class: "ConfigurationError", Reason: "BackendInCode"}}}
 			})),
-			ready: "False", reason: "BackendInCode", message: "net-1 failed: what the Run says", stalled: true,
+			ready: "False", reason: "BackendInCode", message: "net-1 failed: message of the Run", stalled: true,
 		},
-		"nothing is planned while a state is nowhere but in a log": {
-			world: world(had("net-1", "Failed", "sha256:old", says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", message: "delete Run net-1 to continue without it: resources that it created may then be created twice", stalled: true,
+		"nothing is planned while a state is only in a log": {
+			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:old", withReason("StateNotSaved"))), ready: "False", reason: "StateNotSaved", message: "delete Run net-1 to continue without it: resources that it created may then be created twice", stalled: true,
 		},
-		"nothing is destroyed while a state is nowhere but in a log": {
-			world: world(deleted, state(3), had("net-1", "Failed", "sha256:old", says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
+		"nothing is destroyed while a state is only in a log": {
+			snapshot: newSnapshot(deleted, state(3), withRun("net-1", "Failed", "sha256:old", withReason("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
-		"what came of a Run that was deleted by hand is not forgotten": {
-			world: world(lastRun("net-3"), had("net-1", "Succeeded", "sha256:now")), start: "Apply net-4", ready: "Unknown", reason: "Running",
+		"a Run that a user deleted is run again": {
+			snapshot: newSnapshot(lastRun("net-3"), withRun("net-1", "Succeeded", "sha256:now")), start: "Apply net-4", ready: "Unknown", reason: "Running",
 		},
-		"a State that outlived its Stack knows the numbers that were used": {
-			world: world(state(1), func(w *Snapshot) { w.State.Status.UpdatedBy = "net-6" }), start: "Apply net-7", ready: "Unknown", reason: "Running",
+		"the State of an earlier Stack has the last number that was used": {
+			snapshot: newSnapshot(state(1), func(w *Snapshot) { w.State.Status.UpdatedBy = "net-6" }), start: "Apply net-7", ready: "Unknown", reason: "Running",
 		},
-		"also that of a Run that left a rescued state": {
-			world: world(state(1), rescued, func(w *Snapshot) { w.State.Status.Rescued.Run = "net-8" }), start: "Apply net-9", ready: "Unknown", reason: "Running",
+		"the number of a Run that left a rescued state is used": {
+			snapshot: newSnapshot(state(1), rescued, func(w *Snapshot) { w.State.Status.Rescued.Run = "net-8" }), start: "Apply net-9", ready: "Unknown", reason: "Running",
 		},
-		"a superseded Run of these very inputs is repeated": {
-			world: world(had("net-1", "Superseded", "sha256:now")), start: "Apply net-2", ready: "Unknown", reason: "Running",
+		"a superseded Run of the same inputs is repeated": {
+			snapshot: newSnapshot(withRun("net-1", "Superseded", "sha256:now")), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
-		"after a failed apply of others, the inputs from before are applied again": {
-			world: world(applied("sha256:now"), had("net-2", "Failed", "sha256:bad", began)), start: "Apply net-3", ready: "Unknown", reason: "Running",
+		"after a failed apply of other inputs, the earlier inputs are applied again": {
+			snapshot: newSnapshot(applied("sha256:now"), withRun("net-2", "Failed", "sha256:bad", applyStarted)), start: "Apply net-3", ready: "Unknown", reason: "Running",
 		},
-		"after a failed plan of others, the inputs from before need no Run": {
-			world: world(applied("sha256:now"), had("net-2", "Failed", "sha256:bad")), ready: "True", reason: "Applied",
+		"after a failed plan of other inputs, the earlier inputs start nothing": {
+			snapshot: newSnapshot(applied("sha256:now"), withRun("net-2", "Failed", "sha256:bad")), ready: "True", reason: "Applied",
 		},
-		"changes that may not be applied are shown": {
-			world: world(never, had("net-1", "Succeeded", "sha256:now", plans)), ready: "False", reason: "ChangesPending", stalled: true, message: "1 to add",
+		"changes are reported if spec.apply is Never": {
+			snapshot: newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation)), ready: "False", reason: "ChangesPending", stalled: true, message: "1 to add",
 		},
-		"a plan without changes makes a Stack Ready that is never applied": {
-			world: world(never, had("net-1", "Succeeded", "sha256:now", plans, noChanges)), ready: "True", reason: "Applied",
+		"a plan without changes makes a Stack with spec.apply Never Ready": {
+			snapshot: newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation, noChanges)), ready: "True", reason: "Applied",
 		},
-		"changes that were shown are applied when that is allowed": {
-			world: world(had("net-1", "Succeeded", "sha256:now", plans)), start: "Apply net-2", ready: "Unknown", reason: "Running",
+		"planned changes are applied once spec.apply allows it": {
+			snapshot: newSnapshot(withRun("net-1", "Succeeded", "sha256:now", planOperation)), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
-		"outputs that somebody else has are left alone": {
-			world: world(had("net-1", "Succeeded", "sha256:now"), func(w *Snapshot) { w.Outputs.Foreign = "Secret out" }), ready: "False", reason: "OutputsConflict", message: "Secret out", stalled: true,
+		"an outputs Secret of another owner is not changed": {
+			snapshot: newSnapshot(withRun("net-1", "Succeeded", "sha256:now"), func(w *Snapshot) { w.Outputs.Foreign = "Secret out" }), ready: "False", reason: "OutputsConflict", message: "Secret out", stalled: true,
 		},
-		"outputs that were deleted are written again": {
-			world: world(had("net-1", "Succeeded", "sha256:now", outputsStepIs("Succeeded")), missingOutputs), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "Secret out is missing",
+		"deleted outputs are written again": {
+			snapshot: newSnapshot(withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Succeeded")), missingOutputs), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "Secret out is missing",
 		},
-		"outputs that something was in the way of are written": {
-			world: world(had("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), missingOutputs), start: "Apply net-2", ready: "Unknown", reason: "Running",
+		"outputs that could not be written are retried": {
+			snapshot: newSnapshot(withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), missingOutputs), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
-		"outputs that cannot be written are not tried for ever": {
-			world: world(had("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed"), because("Secret out is missing")), missingOutputs), ready: "False", reason: "OutputsFailed", message: "too large", stalled: true,
+		"failing outputs are not retried without end": {
+			snapshot: newSnapshot(withRun("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed"), because("Secret out is missing")), missingOutputs), ready: "False", reason: "OutputsFailed", message: "too large", stalled: true,
 		},
-		"outputs that no Run ever wrote start none": {
-			world: world(had("net-1", "Succeeded", "sha256:now"), func(w *Snapshot) { w.Outputs.Missing = "Secret out" }), ready: "True", reason: "Applied",
+		"outputs that no Run wrote start nothing": {
+			snapshot: newSnapshot(withRun("net-1", "Succeeded", "sha256:now"), func(w *Snapshot) { w.Outputs.Missing = "Secret out" }), ready: "True", reason: "Applied",
 		},
 
-		"a deleted Stack without a finalizer is none of ours": {
-			world: world(deleted, noFinalizer),
+		"a deleted Stack without a finalizer is ignored": {
+			snapshot: newSnapshot(deleted, noFinalizer),
 		},
-		"a deleted Stack that made nothing goes": {
-			world: world(deleted), finish: "with state",
+		"a deleted Stack that created nothing is removed": {
+			snapshot: newSnapshot(deleted), finish: "with state",
 		},
-		"a deleted Stack with an empty state goes": {
-			world: world(deleted, state(0), had("net-2", "Succeeded", "sha256:kept", destroys)), finish: "with state",
+		"a deleted Stack with an empty state is removed": {
+			snapshot: newSnapshot(deleted, state(0), withRun("net-2", "Succeeded", "sha256:last", destroyOperation)), finish: "with state",
 		},
-		"a deleted Stack with resources is destroyed, with what was last applied": {
-			world: world(deleted, missing, state(3)), start: "Destroy net-1", ready: "Unknown", reason: "Destroying",
+		"a deleted Stack with resources is destroyed with the inputs of the last apply": {
+			snapshot: newSnapshot(deleted, withMissingSecret, state(3)), start: "Destroy net-1", ready: "Unknown", reason: "Destroying",
 		},
-		"a deleted Stack whose state was only saved aside does not go": {
-			world: world(deleted, state(0), rescued), start: "Destroy net-1", ready: "Unknown", reason: "Destroying",
+		"a deleted Stack with a rescued state is not removed": {
+			snapshot: newSnapshot(deleted, state(0), rescued), start: "Destroy net-1", ready: "Unknown", reason: "Destroying",
 		},
 		"a deleted Stack waits for the Run under way": {
-			world: world(deleted, state(3), had("net-1", "Applying", "sha256:now")), ready: "Unknown", reason: "Deleting", message: "net-1 ends first",
+			snapshot: newSnapshot(deleted, state(3), withRun("net-1", "Applying", "sha256:now")), ready: "Unknown", reason: "Deleting", message: "net-1 ends first",
 		},
-		"a deleted orphan waits for the Run under way too": {
-			world: world(deleted, orphan, state(3), had("net-1", "Applying", "sha256:now")), ready: "Unknown", reason: "Deleting",
+		"a deleted Stack with the Orphan policy waits for the Run under way": {
+			snapshot: newSnapshot(deleted, orphan, state(3), withRun("net-1", "Applying", "sha256:now")), ready: "Unknown", reason: "Deleting",
 		},
-		"a deleted orphan leaves its state": {
-			world: world(deleted, orphan, state(3)), finish: "without",
+		"a deleted Stack with the Orphan policy keeps its state": {
+			snapshot: newSnapshot(deleted, orphan, state(3)), finish: "without",
 		},
-		"a deleted Stack whose first state is nowhere but in a log does not go": {
-			world: world(deleted, had("net-1", "Failed", "sha256:now", says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
+		"a deleted Stack whose first state is only in a log is not removed": {
+			snapshot: newSnapshot(deleted, withRun("net-1", "Failed", "sha256:now", withReason("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
-		"nor does an orphan": {
-			world: world(deleted, orphan, had("net-1", "Failed", "sha256:now", says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
+		"a deleted Stack with the Orphan policy whose first state is only in a log is not removed": {
+			snapshot: newSnapshot(deleted, orphan, withRun("net-1", "Failed", "sha256:now", withReason("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
-		"a deleted Stack whose first apply was lost in the middle does not go at once": {
-			world: world(deleted, state(0), locked, had("net-1", "Failed", "sha256:now")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
+		"a deleted Stack whose first apply lost its pod is destroyed first": {
+			snapshot: newSnapshot(deleted, state(0), locked, withRun("net-1", "Failed", "sha256:now")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
-		"and when the destroy found nothing, a person is asked to look": {
-			world: world(deleted, state(0), locked, had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "DestroyIncomplete", message: "there may be resources that no state knows", stalled: true,
+		"a destroy without resources after a lost apply asks for a check by a user": {
+			snapshot: newSnapshot(deleted, state(0), locked, withRun("net-2", "Succeeded", "sha256:last", destroyOperation)), ready: "False", reason: "DestroyIncomplete", message: "there may be resources that no state knows", stalled: true,
 		},
-		"nothing is gone while a user holds the lock of the state": {
-			world: world(deleted, state(0), lockedByUser, had("net-1", "Failed", "sha256:now")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
+		"a deleted Stack is not removed while a user holds the lock of the state": {
+			snapshot: newSnapshot(deleted, state(0), lockedByUser, withRun("net-1", "Failed", "sha256:now")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
-		"and what that user may have created is named after a destroy": {
-			world: world(deleted, state(0), lockedByUser, had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "DestroyIncomplete",
+		"the holder of the lock is reported after a destroy": {
+			snapshot: newSnapshot(deleted, state(0), lockedByUser, withRun("net-2", "Succeeded", "sha256:last", destroyOperation)), ready: "False", reason: "DestroyIncomplete",
 			message: "user alice holds the lock of the state", stalled: true,
 		},
-		"a destroy that left something is not repeated for ever": {
-			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "DestroyIncomplete", message: "2 resources", stalled: true,
+		"a destroy that left resources is not repeated without end": {
+			snapshot: newSnapshot(deleted, state(2), withRun("net-2", "Succeeded", "sha256:last", destroyOperation)), ready: "False", reason: "DestroyIncomplete", message: "2 resources", stalled: true,
 		},
-		"nor one by a script that says that all is well": {
-			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys, func(r *v1alpha1.Run) { r.Status.Plan = &v1alpha1.Plan{Script: true} })), ready: "False", reason: "DestroyIncomplete",
+		"a destroy script that succeeds but leaves resources is not repeated": {
+			snapshot: newSnapshot(deleted, state(2), withRun("net-2", "Succeeded", "sha256:last", destroyOperation, func(r *v1alpha1.Run) { r.Status.Plan = &v1alpha1.Plan{Script: true} })), ready: "False", reason: "DestroyIncomplete",
 			message: "the script of Run net-2 (spec.commands.destroy, as it was last applied) succeeded, but the state holds 2 resources still: cairn retry net runs it once more", stalled: true,
 		},
-		"a state that the engine encrypts is destroyed once and goes": {
-			world: world(deleted, state(-1), had("net-2", "Succeeded", "sha256:kept", destroys)), finish: "with state",
+		"a Stack with a state that the engine encrypts is destroyed once and removed": {
+			snapshot: newSnapshot(deleted, state(-1), withRun("net-2", "Succeeded", "sha256:last", destroyOperation)), finish: "with state",
 		},
-		"a destroy under way is let be although the Stack became protected": {
-			world: world(deleted, protect, state(3), had("net-2", "Applying", "sha256:kept", destroys)), ready: "Unknown", reason: "Destroying",
+		"a destroy under way is not changed although the Stack became protected": {
+			snapshot: newSnapshot(deleted, protect, state(3), withRun("net-2", "Applying", "sha256:last", destroyOperation)), ready: "Unknown", reason: "Destroying",
 		},
-		"a destroy under way is let be": {
-			world: world(deleted, state(3), had("net-2", "Planning", "sha256:kept", destroys)), ready: "Unknown", reason: "Destroying",
+		"a destroy under way is not changed": {
+			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Planning", "sha256:last", destroyOperation)), ready: "Unknown", reason: "Destroying",
 		},
-		"a destroy that waits for a person says so": {
-			world: world(deleted, state(3), had("net-2", "AwaitingApproval", "sha256:kept", destroys, says("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval",
+		"a destroy that waits for approval is reported": {
+			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "AwaitingApproval", "sha256:last", destroyOperation, withReason("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval",
 		},
-		"a destroy that failed is tried again after a while, and says what else could be done": {
-			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys, says("Transient"))), ready: "False", reason: "DestroyFailed", message: "Orphan", requeue: 10 * time.Minute,
+		"a failed destroy is retried later, and the alternative is reported": {
+			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Failed", "sha256:last", destroyOperation, withReason("Transient"))), ready: "False", reason: "DestroyFailed", message: "Orphan", requeue: 10 * time.Minute,
 		},
-		"a destroy that failed a while ago is tried again": {
-			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+		"a failed destroy is retried after the wait": {
+			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Failed", "sha256:last", destroyOperation), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
 		"a destroy whose plan needs a user to merge two states is not retried": {
-			world: world(deleted, state(3), rescued, had("net-2", "Failed", "sha256:kept", destroys, says("ConfigurationError")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
-			ready: "False", reason: "DestroyFailed", stalled: true, message: "what the Run says",
+			snapshot: newSnapshot(deleted, state(3), rescued, withRun("net-2", "Failed", "sha256:last", destroyOperation, withReason("ConfigurationError")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
+			ready:    "False", reason: "DestroyFailed", stalled: true, message: "message of the Run",
 		},
-		"it is once they are merged": {
-			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys, says("ConfigurationError")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
-			start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+		"the destroy is retried once the states are merged": {
+			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Failed", "sha256:last", destroyOperation, withReason("ConfigurationError")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
+			start:    "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
 		"a destroy that failed for another reason while a rescued state waits is retried": {
-			world: world(deleted, state(3), rescued, had("net-2", "Failed", "sha256:kept", destroys, says("Transient")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
-			start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+			snapshot: newSnapshot(deleted, state(3), rescued, withRun("net-2", "Failed", "sha256:last", destroyOperation, withReason("Transient")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
+			start:    "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
-		"a deleted Stack that is protected stays": {
-			world: world(deleted, protect, state(3)), ready: "False", reason: "DeletionProtected", stalled: true,
+		"a deleted Stack that is protected remains": {
+			snapshot: newSnapshot(deleted, protect, state(3)), ready: "False", reason: "DeletionProtected", stalled: true,
 		},
-		"a deleted Stack that is suspended stays": {
-			world: world(deleted, suspended, state(3)), ready: "False", reason: "Suspended", stalled: true,
+		"a deleted Stack that is suspended remains": {
+			snapshot: newSnapshot(deleted, suspended, state(3)), ready: "False", reason: "Suspended", stalled: true,
 		},
-		"a deleted Stack that may never be applied stays": {
-			world: world(deleted, never, state(3)), ready: "False", reason: "ApplyNever", stalled: true,
+		"a deleted Stack with spec.apply Never remains": {
+			snapshot: newSnapshot(deleted, never, state(3)), ready: "False", reason: "ApplyNever", stalled: true,
 		},
-		"a deleted Stack in a namespace that ends says that it cannot be destroyed": {
-			world: world(deleted, state(3), func(w *Snapshot) { w.NamespaceTerminating = true }), ready: "False", reason: "NamespaceTerminating", message: "3 resources", stalled: true,
+		"a deleted Stack in a terminating namespace reports that it cannot be destroyed": {
+			snapshot: newSnapshot(deleted, state(3), func(w *Snapshot) { w.NamespaceTerminating = true }), ready: "False", reason: "NamespaceTerminating", message: "3 resources", stalled: true,
 		},
-		"a deleted Stack whose resources Cairn did not make stays": {
-			world: world(deleted, state(3), func(w *Snapshot) { w.State.Status.InputsDigest = "" }), ready: "False", reason: "AppliedInputsUnknown", stalled: true,
+		"a deleted Stack whose resources Cairn did not create remains": {
+			snapshot: newSnapshot(deleted, state(3), func(w *Snapshot) { w.State.Status.InputsDigest = "" }), ready: "False", reason: "AppliedInputsUnknown", stalled: true,
 		},
 	})
 }
 
-// decide compares what is decided with what is expected.
+// decide compares decisions with the expected ones.
 func decide(t *testing.T, tests map[string]decision) {
 	t.Helper()
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tt.world)
-			asTold(t, tt.world)
+			d := Decide(tt.snapshot)
+			expectSameWithHistory(t, tt.snapshot)
 			type outcome struct {
 				Finalizer      bool
 				Start          string
@@ -369,7 +369,7 @@ func decide(t *testing.T, tests map[string]decision) {
 			got := outcome{Finalizer: d.AddFinalizer, Ready: d.Ready, Reason: d.Reason, Stalled: d.Stalled, Requeue: d.RequeueAfter}
 			want := outcome{Finalizer: tt.finalizer, Start: tt.start, Ready: tt.ready, Reason: tt.reason, Finish: tt.finish, Stalled: tt.stalled, Requeue: tt.requeue}
 			if d.Start != nil {
-				got.Start = string(d.Start.Operation) + " " + Status(tt.world, d).LastRun
+				got.Start = string(d.Start.Operation) + " " + Status(tt.snapshot, d).LastRun
 			}
 			if d.Finish {
 				got.Finish = map[bool]string{true: "with state", false: "without"}[d.RemoveState]
@@ -378,47 +378,47 @@ func decide(t *testing.T, tests map[string]decision) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if !strings.Contains(d.Message, tt.message) {
-				t.Errorf("message %q does not tell %q", d.Message, tt.message)
+				t.Errorf("message %q does not contain %q", d.Message, tt.message)
 			}
-			if d.Start != nil && d.Start.Operation == v1alpha1.OperationDestroy && d.Start.InputsDigest != "sha256:kept" {
+			if d.Start != nil && d.Start.Operation == v1alpha1.OperationDestroy && d.Start.InputsDigest != "sha256:last" {
 				t.Errorf("a destroy uses the inputs %q, not those of the last apply", d.Start.InputsDigest)
 			}
 		})
 	}
 }
 
-// The status that follows from a decision leads to the same decision: nothing is written twice.
+// TestStatusSettles checks that the status of a decision leads to the same decision, so that nothing is written twice.
 func TestStatusSettles(t *testing.T) {
-	w := world(state(3), had("net-1", "Succeeded", "sha256:now"))
+	w := newSnapshot(state(3), withRun("net-1", "Succeeded", "sha256:now"))
 	first := Status(w, Decide(w))
 	w.Stack.Status = first
 	w.Now = now.Add(time.Hour)
 	if diff := cmp.Diff(first, Status(w, Decide(w))); diff != "" {
-		t.Errorf("the second pass writes again:\n%s", diff)
+		t.Errorf("the second reconcile changes the status:\n%s", diff)
 	}
 }
 
-func TestSuperfluous(t *testing.T) {
+func TestRunsToPrune(t *testing.T) {
 	many := func(w *Snapshot) {
 		for _, name := range []string{"net-1", "net-2", "net-3", "net-4"} {
-			had(name, "Succeeded", "sha256:x")(w)
+			withRun(name, "Succeeded", "sha256:x")(w)
 		}
 	}
 	history := func(n int32) func(*Snapshot) { return func(w *Snapshot) { w.Stack.Spec.RunHistoryLimit = &n } }
 	tests := map[string]struct {
-		world Snapshot
-		want  []string
+		snapshot Snapshot
+		want     []string
 	}{
-		"as many as asked for are kept":         {world(history(2), many), []string{"net-1", "net-2"}},
-		"zero keeps the newest alone":           {world(history(0), many), []string{"net-1", "net-2", "net-3"}},
-		"one under way counts for itself":       {world(history(2), many, had("net-5", "Planning", "")), []string{"net-1", "net-2"}},
-		"none goes while there are few":         {world(history(9), many), nil},
-		"a Stack without Runs has none to lose": {world(history(0)), nil},
+		"the history limit is kept":      {newSnapshot(history(2), many), []string{"net-1", "net-2"}},
+		"zero keeps only the newest":     {newSnapshot(history(0), many), []string{"net-1", "net-2", "net-3"}},
+		"a Run under way does not count": {newSnapshot(history(2), many, withRun("net-5", "Planning", "")), []string{"net-1", "net-2"}},
+		"fewer than the limit":           {newSnapshot(history(9), many), nil},
+		"a Stack without Runs":           {newSnapshot(history(0)), nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, r := range RunsToPrune(tt.world) {
+			for _, r := range RunsToPrune(tt.snapshot) {
 				got = append(got, r.Name)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -437,7 +437,7 @@ func TestCause(t *testing.T) {
 		"the code":      {func(d *inputs.Document) { d.Source = "b" }, v1alpha1.Cause{Type: "Spec", Message: "the code changed"}},
 		"a Secret":      {func(d *inputs.Document) { d.Versions = map[string]string{"Secret/db": "2", "Secret/new": "1"} }, v1alpha1.Cause{Type: "Variables", Message: "Secret db changed"}},
 		"the outputs":   {func(d *inputs.Document) { d.Outputs = &v1alpha1.Outputs{} }, v1alpha1.Cause{Type: "Spec", Message: "spec.outputs changed"}},
-		"nothing of it": {func(*inputs.Document) {}, v1alpha1.Cause{Type: "Spec", Message: "what is declared is not applied"}},
+		"no difference": {func(*inputs.Document) {}, v1alpha1.Cause{Type: "Spec", Message: "what is declared is not applied"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -450,9 +450,10 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// What names can be as long as names, the API server takes a Run all the same: one that it refuses would be made again for ever.
-func TestACauseIsAsLongAsARunMayHaveIt(t *testing.T) {
-	w := world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"))
+// TestLengthOfACauseIsLimited checks long names: the API server would reject a Run whose cause is too long, each time
+// that it is created.
+func TestLengthOfACauseIsLimited(t *testing.T) {
+	w := newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"))
 	w.LastInputs, w.Inputs.Versions = &inputs.Document{Source: "sha256:code"}, map[string]string{}
 	for _, c := range "abcde" {
 		w.Inputs.Versions["Secret/"+strings.Repeat(string(c), 253)] = "2"
@@ -464,9 +465,9 @@ func TestACauseIsAsLongAsARunMayHaveIt(t *testing.T) {
 	}
 }
 
-// Nor is a status refused, so that a Stack would say nothing at all.
-func TestAMessageIsAsLongAsAConditionMayHaveIt(t *testing.T) {
-	w := world()
+// TestLengthOfAConditionMessageIsLimited checks that the API server accepts the status.
+func TestLengthOfAConditionMessageIsLimited(t *testing.T) {
+	w := newSnapshot()
 	for i := range 1000 {
 		w.Cycle = append(w.Cycle, runinfo.Name(strings.Repeat("s", 60), i))
 	}

@@ -19,7 +19,7 @@ func dependent(d Dependent) func(*Snapshot) {
 	return func(w *Snapshot) { w.Dependents = append(w.Dependents, d) }
 }
 func circle(names ...string) func(*Snapshot) { return func(w *Snapshot) { w.Cycle = names } }
-func awaited(w *Snapshot) {
+func repositoryNotReady(w *Snapshot) {
 	w.Problem, w.Digest = &Problem{Reason: "RepositoryNotReady", Message: "waits for Repository infra", Transient: true}, ""
 }
 func knownFrom(reason string) func(*Snapshot) {
@@ -31,41 +31,41 @@ func knownFrom(reason string) func(*Snapshot) {
 
 func TestDependencies(t *testing.T) {
 	decide(t, map[string]decision{
-		"a new Stack waits for what it depends on": {
-			world: world(dependsOn("vpc", "Running: Run vpc-1 is under way")), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: Running",
+		"a new Stack waits for its dependency": {
+			snapshot: newSnapshot(dependsOn("vpc", "Running: Run vpc-1 is under way")), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: Running",
 		},
-		"all of them": {
-			world: world(dependsOn("vpc", ""), dependsOn("dns", "it is not found")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is not found",
+		"a new Stack waits for all dependencies": {
+			snapshot: newSnapshot(dependsOn("vpc", ""), dependsOn("dns", "it is not found")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is not found",
 		},
-		"and starts when they are as declared": {
-			world: world(dependsOn("vpc", "")), start: "Apply net-1", ready: "Unknown", reason: "Running",
+		"a new Stack starts when its dependencies are Ready": {
+			snapshot: newSnapshot(dependsOn("vpc", "")), start: "Apply net-1", ready: "Unknown", reason: "Running",
 		},
-		"a Stack that is as declared does not care": {
-			world: world(dependsOn("vpc", "Running"), state(3), had("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied",
+		"a Stack that is up to date does not wait": {
+			snapshot: newSnapshot(dependsOn("vpc", "Running"), state(3), withRun("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied",
 		},
-		"a circle is named": {
-			world: world(circle("net", "vpc", "net"), dependsOn("vpc", "")), ready: "False", reason: "DependencyCycle", message: "net -> vpc -> net", stalled: true,
+		"a cycle is reported": {
+			snapshot: newSnapshot(circle("net", "vpc", "net"), dependsOn("vpc", "")), ready: "False", reason: "DependencyCycle", message: "net -> vpc -> net", stalled: true,
 		},
-		"what was known is still said while the source is on its way": {
-			world: world(awaited, knownFrom("Applied")),
+		"the status is kept while the source is fetched": {
+			snapshot: newSnapshot(repositoryNotReady, knownFrom("Applied")),
 		},
-		"a new Stack says what it waits for": {
-			world: world(awaited), ready: "Unknown", reason: "RepositoryNotReady", message: "Repository infra",
+		"a new Stack reports that its source is fetched": {
+			snapshot: newSnapshot(repositoryNotReady), ready: "Unknown", reason: "RepositoryNotReady", message: "Repository infra",
 		},
-		"a Stack that others are built on is not destroyed before them": {
-			world: world(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true})), ready: "Unknown", reason: "Deleting", message: "waits for Stack app",
+		"a Stack is not destroyed before its dependents": {
+			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true})), ready: "Unknown", reason: "Deleting", message: "waits for Stack app",
 		},
-		"nor while they stay": {
-			world: world(deleted, state(3), dependent(Dependent{Name: "app"})), ready: "False", reason: "DependentsExist", message: "Stack app",
+		"dependents that are not deleted prevent the destroy": {
+			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app"})), ready: "False", reason: "DependentsExist", message: "Stack app",
 		},
-		"in a circle nobody waits": {
-			world: world(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true, Circular: true})), start: "Destroy net-1", ready: "Unknown", reason: "Destroying",
+		"Stacks in a cycle do not wait for each other": {
+			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true, Circular: true})), start: "Destroy net-1", ready: "Unknown", reason: "Destroying",
 		},
-		"one that made nothing need not wait": {
-			world: world(deleted, dependent(Dependent{Name: "app"})), finish: "with state",
+		"a Stack that created nothing does not wait for its dependents": {
+			snapshot: newSnapshot(deleted, dependent(Dependent{Name: "app"})), finish: "with state",
 		},
-		"nor one that leaves everything as it is": {
-			world: world(deleted, orphan, state(3), dependent(Dependent{Name: "app"})), finish: "without",
+		"a Stack with the Orphan policy does not wait for its dependents": {
+			snapshot: newSnapshot(deleted, orphan, state(3), dependent(Dependent{Name: "app"})), finish: "without",
 		},
 	})
 }
@@ -93,7 +93,7 @@ func TestReaches(t *testing.T) {
 		path, err := DependencyPath(stacks[from], to, func(name string) (*v1alpha1.Stack, error) { return stacks[name], nil })
 		return path != nil && err == nil
 	}
-	// Circles that overlap: whoever is in one with another reaches it, so that of the two neither waits for the other.
+	// In overlapping cycles each Stack reaches the others, so that neither of two waits for the other.
 	for _, from := range []string{"a", "b", "c", "d"} {
 		for _, to := range []string{"a", "b", "c", "d"} {
 			if !reaches(from, to) {
@@ -102,7 +102,7 @@ func TestReaches(t *testing.T) {
 		}
 	}
 	if reaches("a", "e") || !reaches("e", "d") {
-		t.Error("e depends on all, and none on it")
+		t.Error("e depends on all Stacks, but no Stack depends on it")
 	}
 }
 
@@ -120,12 +120,12 @@ func TestWaitsFor(t *testing.T) {
 		stack *v1alpha1.Stack
 		want  string
 	}{
-		"one that is as declared":            {ready("True", "Applied"), ""},
-		"one that drifted by no doing of us": {ready("False", "Drifted"), ""},
-		"one that runs":                      {ready("Unknown", "Running"), "it is not Ready (Running)"},
-		"one that was just changed":          {changed, "it is not reconciled yet"},
-		"one that is new":                    {&v1alpha1.Stack{}, "it is not reconciled yet"},
-		"one that goes":                      {gone, "it is being deleted"},
+		"a Stack that is Ready":        {ready("True", "Applied"), ""},
+		"a Stack with drift":           {ready("False", "Drifted"), ""},
+		"a Stack with a Run under way": {ready("Unknown", "Running"), "it is not Ready (Running)"},
+		"a Stack with a new spec":      {changed, "it is not reconciled yet"},
+		"a new Stack":                  {&v1alpha1.Stack{}, "it is not reconciled yet"},
+		"a deleted Stack":              {gone, "it is being deleted"},
 	} {
 		if got := WaitReason(tt.stack); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -156,7 +156,7 @@ func TestCycle(t *testing.T) {
 	for name, want := range map[string][]string{
 		"a": {"a", "b", "c", "a"},
 		"y": {"y", "y"},
-		"x": nil, // leads into one and is not in it
+		"x": nil, // leads to a cycle and is not part of one
 		"z": nil,
 		"v": {"v", "v"},
 
@@ -170,7 +170,7 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-func TestUnitsStayKnownWhileTheCodeCannotBeRead(t *testing.T) {
+func TestUnitsAreKeptWhileTheCodeCannotBeRead(t *testing.T) {
 	known, now := []v1alpha1.Unit{{Path: "live/vpc", Stacks: []string{"vpc"}}}, []v1alpha1.Unit{{Path: "live/db"}}
 	for name, tt := range map[string]struct {
 		read bool
@@ -178,10 +178,10 @@ func TestUnitsStayKnownWhileTheCodeCannotBeRead(t *testing.T) {
 		want []v1alpha1.Unit
 	}{
 		"code that cannot be read": {false, nil, known},
-		"code that names others":   {true, now, now},
-		"code that names none":     {true, nil, nil},
+		"code with other units":    {true, now, now},
+		"code without units":       {true, nil, nil},
 	} {
-		w := world()
+		w := newSnapshot()
 		w.Stack.Status.Units, w.CodeRead, w.Units = known, tt.read, tt.now
 		if diff := cmp.Diff(tt.want, Status(w, Decision{}).Units); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -189,11 +189,11 @@ func TestUnitsStayKnownWhileTheCodeCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestOutputsOfAUnitAreACause(t *testing.T) {
+func TestCauseNamesTheOutputsOfUnits(t *testing.T) {
 	versions := func(v string) *inputs.Document {
 		return &inputs.Document{Versions: map[string]string{OutputsKey("vpc"): v, "Secret/a": v}}
 	}
-	w := world(had("net-1", "Succeeded", "sha256:before"))
+	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:before"))
 	w.LastInputs, w.Inputs = versions("1"), *versions("2")
 	want := v1alpha1.Cause{Type: v1alpha1.CauseDependency, Message: "outputs of Stack vpc, Secret a changed"}
 	if got := causeOf(w); got != want {

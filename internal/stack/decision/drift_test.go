@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/run/scheduler"
 )
 
-// checks for drift each hour. The Stack's place in the hour is at 12:00 less 3 minutes, and was announced.
+// checks enables hourly drift checks. The slot of the Stack in the hour was 3 minutes before 12:00, and was announced.
 func checks(on v1alpha1.DriftPolicy) func(*Snapshot) {
 	return func(w *Snapshot) {
 		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}, OnDrift: on}
@@ -24,14 +24,14 @@ func checks(on v1alpha1.DriftPolicy) func(*Snapshot) {
 	}
 }
 
-// announce has the status announce the next check.
+// announce sets the time of the next check in the status.
 func announce(w *Snapshot, next time.Time) {
 	w.Stack.Status.DriftChecks = &v1alpha1.DriftChecks{
 		Interval: metav1.Duration{Duration: driftCheckInterval(*w)}, IntervalSource: v1alpha1.IntervalFromStack, NextCheckTime: &metav1.Time{Time: next},
 	}
 }
 
-// uidAt finds a UID whose place in the hour is this one.
+// uidAt returns a UID whose slot is at this offset in the hour.
 func uidAt(place time.Duration) types.UID {
 	for i := 0; ; i++ {
 		if uid := fmt.Sprint(i); slotOffset(uid, time.Hour).Truncate(time.Minute) == place {
@@ -40,7 +40,7 @@ func uidAt(place time.Duration) types.UID {
 	}
 }
 
-func lookedAgo(ago time.Duration) func(*Snapshot) {
+func checkedAgo(ago time.Duration) func(*Snapshot) {
 	return func(w *Snapshot) {
 		w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(now.Add(-ago))}
 	}
@@ -55,87 +55,88 @@ func driftOf(run string, ago time.Duration) func(*Snapshot) {
 	}
 }
 
-func looks(r *v1alpha1.Run) {
+func driftCheck(r *v1alpha1.Run) {
 	r.Spec.Operation, r.Spec.Cause = v1alpha1.OperationPlan, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look"}
 }
-func repairs(r *v1alpha1.Run) { r.Spec.Cause.Type = v1alpha1.CauseDrift }
+func correctsDrift(r *v1alpha1.Run) { r.Spec.Cause.Type = v1alpha1.CauseDrift }
 func ago(d time.Duration) func(*v1alpha1.Run) {
 	return func(r *v1alpha1.Run) { r.Status.FinishedAt = &metav1.Time{Time: now.Add(-d)} }
 }
 
-// is applied: net-1 did it, two hours ago.
+// isApplied is a Stack that Run net-1 applied two hours ago.
 func isApplied(w *Snapshot) {
 	applied("sha256:now")(w)
 	state(3)(w)
-	had("net-1", "Succeeded", "sha256:now", ago(2*time.Hour))(w)
+	withRun("net-1", "Succeeded", "sha256:now", ago(2*time.Hour))(w)
 }
 
 func TestDrift(t *testing.T) {
 	rest := 57*time.Minute + (slotOffset(string(uidAt(57*time.Minute)), time.Hour) % time.Minute).Truncate(time.Second)
 	decide(t, map[string]decision{
-		"a Stack that was not looked at since its place in the hour is looked at, and stays Ready": {
-			world: world(checks("Report"), isApplied), start: "Plan net-2", ready: "True", reason: "Applied",
+		"a check starts when the slot has passed, and the Stack stays Ready": {
+			snapshot: newSnapshot(checks("Report"), isApplied), start: "Plan net-2", ready: "True", reason: "Applied",
 		},
-		"one that was looked at since waits for its place": {
-			world: world(checks("Report"), isApplied, lookedAgo(time.Minute)), ready: "True", reason: "Applied", requeue: rest,
+		"a Stack that was checked since its slot waits for the next one": {
+			snapshot: newSnapshot(checks("Report"), isApplied, checkedAgo(time.Minute)), ready: "True", reason: "Applied", requeue: rest,
 		},
-		"an apply looked too": {
-			world: world(checks("Report"), applied("sha256:now"), state(3), had("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied", requeue: rest,
+		"an apply counts as a check": {
+			snapshot: newSnapshot(checks("Report"), applied("sha256:now"), state(3), withRun("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied", requeue: rest,
 		},
-		"a Stack without drift.interval is not looked at": {
-			world: world(isApplied), ready: "True", reason: "Applied",
+		"a Stack without drift.interval is not checked": {
+			snapshot: newSnapshot(isApplied), ready: "True", reason: "Applied",
 		},
-		"a Stack with changes is not looked at: a plan of them would tell both": {
-			world: world(checks("Report"), isApplied, applied("sha256:old"), had("net-2", "Failed", "sha256:now")), ready: "False", reason: "RunFailed", stalled: true,
+		"a Stack with changes is not checked, since the plan would contain both": {
+			snapshot: newSnapshot(checks("Report"), isApplied, applied("sha256:old"), withRun("net-2", "Failed", "sha256:now")), ready: "False", reason: "RunFailed", stalled: true,
 		},
-		"while it is looked at, the Stack says what it said": {
-			world: world(checks("Report"), isApplied, had("net-2", "Planning", "sha256:now", looks), lastRun("net-2")), ready: "True", reason: "Applied",
+		"the Stack keeps its status during a check": {
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2")), ready: "True", reason: "Applied",
 		},
-		"and goes on to tell drift": {
-			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Planning", "sha256:now", looks), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
+		"the Stack keeps its drift during a check": {
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
 		},
-		"a change that comes meanwhile is told, and waits for the check to end": {
-			world: world(checks("Report"), isApplied, had("net-2", "Planning", "sha256:old", looks), lastRun("net-2")), ready: "Unknown", reason: "Running",
+		"a change during a check is reported, and waits for the check to end": {
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:old", driftCheck), lastRun("net-2")), ready: "Unknown", reason: "Running",
 		},
-		"drift is told": {
-			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:now", looks)), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed", requeue: rest,
+		"drift is reported": {
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck)), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed", requeue: rest,
 		},
-		"a check that finds nothing makes the Stack Ready": {
-			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Succeeded", "sha256:now", looks, noChanges)), ready: "True", reason: "Applied", requeue: rest,
+		"a check without changes makes the Stack Ready": {
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Succeeded", "sha256:now", driftCheck, noChanges)), ready: "True", reason: "Applied", requeue: rest,
 		},
-		"what a check of other inputs found is no drift": {
-			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:old", looks)), ready: "True", reason: "Applied", requeue: rest,
+		"a check of other inputs does not report drift": {
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Succeeded", "sha256:old", driftCheck)), ready: "True", reason: "Applied", requeue: rest,
 		},
-		"a check that failed does not hide the last good one": {
-			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Failed", "sha256:now", looks, says("Transient"))), ready: "False", reason: "Drifted", stalled: true, message: "the last drift check failed: Run net-2: what the Run says", requeue: rest,
+		"a failed check keeps the drift of the last one": {
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Failed", "sha256:now", driftCheck, withReason("Transient"))), ready: "False", reason: "Drifted", stalled: true, message: "the last drift check failed: Run net-2: message of the Run", requeue: rest,
 		},
-		"nor does it make a Stack unready": {
-			world: world(checks("Report"), isApplied, had("net-2", "Failed", "sha256:now", looks, says("Transient"))), ready: "True", reason: "Applied", message: "the last drift check failed", requeue: rest,
+		"a failed check keeps the Stack Ready": {
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Failed", "sha256:now", driftCheck, withReason("Transient"))), ready: "True", reason: "Applied", message: "the last drift check failed", requeue: rest,
 		},
-		"a change is applied although drift is known": {
-			world: world(checks("Report"), isApplied, applied("sha256:old"), knownDrift("net-0"), had("net-1", "Succeeded", "sha256:old")), start: "Apply net-2", ready: "Unknown", reason: "Running",
+		"a change is applied although there is drift": {
+			snapshot: newSnapshot(checks("Report"), isApplied, applied("sha256:old"), knownDrift("net-0"), withRun("net-1", "Succeeded", "sha256:old")), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
-		"drift is put right where that is asked for": {
-			world: world(checks("Apply"), isApplied, had("net-2", "Succeeded", "sha256:now", looks)), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted: 1 to add",
+		"drift is corrected if drift.onDrift is Apply": {
+			snapshot: newSnapshot(checks("Apply"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck)), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted: 1 to add",
 		},
-		"drift is put right once, and then looked at again": {
-			world: world(checks("Apply"), isApplied, knownDrift("net-2"), had("net-3", "Failed", "sha256:now", repairs, says("Transient"))), ready: "False", reason: "RunFailed", stalled: true,
+		"drift is corrected once, and then checked again": {
+			snapshot: newSnapshot(checks("Apply"), isApplied, knownDrift("net-2"), withRun("net-3", "Failed", "sha256:now", correctsDrift, withReason("Transient"))), ready: "False", reason: "RunFailed", stalled: true,
 		},
-		"drift that was put right in the second in which it was found is gone": {
-			world: world(checks("Apply"), isApplied, driftOf("net-2", 0), had("net-3", "Succeeded", "sha256:now", repairs)), ready: "True", reason: "Applied", requeue: rest,
+		"drift that was corrected in the second of its detection is gone": {
+			snapshot: newSnapshot(checks("Apply"), isApplied, driftOf("net-2", 0), withRun("net-3", "Succeeded", "sha256:now", correctsDrift)), ready: "True", reason: "Applied", requeue: rest,
 		},
-		"drift is never put right where nothing is applied": {
-			world: world(checks("Apply"), never, isApplied, knownDrift("net-0")), ready: "False", reason: "Drifted", stalled: true, requeue: rest,
+		"drift is not corrected if spec.apply is Never": {
+			snapshot: newSnapshot(checks("Apply"), never, isApplied, knownDrift("net-0")), ready: "False", reason: "Drifted", stalled: true, requeue: rest,
 		},
-		"a deleted Stack is not looked at": {
-			world: world(checks("Report"), deleted, isApplied), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
+		"a deleted Stack is not checked": {
+			snapshot: newSnapshot(checks("Report"), deleted, isApplied), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
 	})
 }
 
-// The Drifted condition is there only while there is drift, and keeps its beginning over further checks.
+// TestDriftedCondition checks that the condition exists only while there is drift, and keeps its transition time over
+// further checks.
 func TestDriftedCondition(t *testing.T) {
-	w := world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:now", looks))
+	w := newSnapshot(checks("Report"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck))
 	s := Status(w, Decide(w))
 	c := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionDrifted)
 	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "1 to add") {
@@ -147,14 +148,14 @@ func TestDriftedCondition(t *testing.T) {
 
 	w.Stack.Status = s
 	w.Now = now.Add(time.Hour)
-	had("net-3", "Succeeded", "sha256:now", looks, ago(-time.Hour))(&w)
+	withRun("net-3", "Succeeded", "sha256:now", driftCheck, ago(-time.Hour))(&w)
 	s = Status(w, Decide(w))
 	if !s.Drift.Since.Time.Equal(now) || !s.Drift.CheckedAt.Time.Equal(w.Now) || s.Drift.Run != "net-3" {
 		t.Errorf("drift %+v", s.Drift)
 	}
 
 	w.Stack.Status = s
-	had("net-4", "Succeeded", "sha256:now", looks, noChanges, ago(-2*time.Hour))(&w)
+	withRun("net-4", "Succeeded", "sha256:now", driftCheck, noChanges, ago(-2*time.Hour))(&w)
 	s = Status(w, Decide(w))
 	if apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionDrifted) != nil || s.Drift.Since != nil {
 		t.Errorf("%+v %+v", s.Conditions, s.Drift)
@@ -162,32 +163,33 @@ func TestDriftedCondition(t *testing.T) {
 
 	w.Stack.Spec.Drift = nil
 	if s = Status(w, Decide(w)); s.Drift != nil {
-		t.Errorf("drift is told and not looked for: %+v", s.Drift)
+		t.Errorf("the drift has no time: %+v", s.Drift)
 	}
 }
 
-// 1,000 Stacks with a check each hour are checked evenly over the hour, also when all were made and applied at once.
-func TestDriftIsSpread(t *testing.T) {
+// TestDriftChecksAreSpread checks that the hourly checks of 1,000 Stacks, created and applied at once, are evenly spread over
+// the hour.
+func TestDriftChecksAreSpread(t *testing.T) {
 	const stacks, minutes = 1000, 60
 	var checks [minutes]int
-	began := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	applyStarted := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	for i := range stacks {
-		w := world(isApplied)
+		w := newSnapshot(isApplied)
 		w.Stack.UID = types.UID(fmt.Sprintf("7d9c9a3e-0000-4000-8000-%012d", i))
 		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}}
-		w.Runs[0].Status.FinishedAt = &metav1.Time{Time: began}
-		w.Now = began
+		w.Runs[0].Status.FinishedAt = &metav1.Time{Time: applyStarted}
+		w.Now = applyStarted
 		n := 0
-		for w.Now.Before(began.Add(24 * time.Hour)) {
+		for w.Now.Before(applyStarted.Add(24 * time.Hour)) {
 			d := Decide(w)
 			w.Stack.Status.DriftChecks = driftChecks(w, d)
 			if d.Start != nil {
 				n++
-				checks[int(w.Now.Sub(began).Minutes())%minutes]++
+				checks[int(w.Now.Sub(applyStarted).Minutes())%minutes]++
 				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now)}
 				continue
 			} else if d.RequeueAfter <= 0 {
-				t.Fatal("nothing says when to look again")
+				t.Fatal("the decision has no requeue time")
 			}
 			w.Now = w.Now.Add(d.RequeueAfter)
 		}
@@ -206,27 +208,28 @@ func TestDriftIsSpread(t *testing.T) {
 	t.Logf("checks an hour, by minute\n%s", histogram.String())
 }
 
-// announcing has the status say what is decided, and gives the time until the Stack is reconciled again.
+// announcing applies a decision to the status, and returns the time until the next reconcile.
 func announcing(w *Snapshot) time.Duration {
 	d := Decide(*w)
 	w.Stack.Status.DriftChecks = driftChecks(*w, d)
 	return d.RequeueAfter
 }
 
-// 1,000 Stacks with a check each hour that takes a minute, and 20 places: never are more under way, and none waits long.
-func TestDriftKeepsToTheLimit(t *testing.T) {
+// TestDriftCheckLimit checks 1,000 Stacks with an hourly check of a minute and a limit of 20: the limit is kept,
+// and no check waits long.
+func TestDriftCheckLimit(t *testing.T) {
 	const stacks, limit, takes = 1000, 20, time.Minute
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	queue := scheduler.NewQueue(scheduler.Limits{Installation: limit}, func() time.Time { return at })
-	worlds, due := map[types.NamespacedName]*Snapshot{}, map[types.NamespacedName]time.Time{}
+	snapshots, due := map[types.NamespacedName]*Snapshot{}, map[types.NamespacedName]time.Time{}
 	for i := range stacks {
-		w := world(isApplied)
+		w := newSnapshot(isApplied)
 		w.Stack.UID = types.UID(fmt.Sprintf("7d9c9a3e-0000-4000-8000-%012d", i))
 		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}}
 		w.Runs[0].Status.FinishedAt = &metav1.Time{Time: at}
 		w.Now = at
 		key := types.NamespacedName{Namespace: fmt.Sprintf("team-%d", i%7), Name: fmt.Sprint(i)}
-		worlds[key], due[key] = &w, at.Add(announcing(&w))
+		snapshots[key], due[key] = &w, at.Add(announcing(&w))
 	}
 	entry := func(key types.NamespacedName, since time.Time) scheduler.Entry {
 		return scheduler.Entry{Key: key, Rank: scheduler.RankDrift, Since: since}
@@ -249,7 +252,7 @@ func TestDriftKeepsToTheLimit(t *testing.T) {
 			}
 			delete(running, key)
 			checks++
-			w := worlds[key]
+			w := snapshots[key]
 			w.Now, w.Stack.Status.Drift = at, &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(at)}
 			due[key] = at.Add(announcing(w))
 			for _, next := range queue.Remove(key) {
@@ -260,10 +263,10 @@ func TestDriftKeepsToTheLimit(t *testing.T) {
 			if at.Before(when) {
 				continue
 			}
-			w := worlds[key]
+			w := snapshots[key]
 			w.Now = at
 			if Decide(*w).Start == nil {
-				t.Fatalf("%s is woken and not due", key)
+				t.Fatalf("%s is reconciled and not due", key)
 			}
 			delete(due, key)
 			waiting[key] = at
@@ -283,10 +286,10 @@ func TestDriftKeepsToTheLimit(t *testing.T) {
 	}
 }
 
-func TestDriftChecksAreNotKept(t *testing.T) {
-	w := world(checks("Report"), isApplied)
+func TestDriftChecksArePruned(t *testing.T) {
+	w := newSnapshot(checks("Report"), isApplied)
 	for i := 2; i < 9; i++ {
-		had(fmt.Sprintf("net-%d", i), "Succeeded", "sha256:now", looks)(&w)
+		withRun(fmt.Sprintf("net-%d", i), "Succeeded", "sha256:now", driftCheck)(&w)
 	}
 	w.Stack.Status.Drift = &v1alpha1.DriftStatus{Run: "net-5"}
 	var got []string
@@ -298,10 +301,11 @@ func TestDriftChecksAreNotKept(t *testing.T) {
 	}
 }
 
-// The times of Runs are whole seconds; a place in the middle of one must not make a check seem to be from before it.
-func TestACheckIsDueOnceInEachInterval(t *testing.T) {
+// TestDriftCheckIsDueOncePerInterval checks slots between two full seconds, since the timestamps of Runs have no
+// fraction.
+func TestDriftCheckIsDueOncePerInterval(t *testing.T) {
 	for i := range 50 {
-		w := world(checks("Report"), isApplied)
+		w := newSnapshot(checks("Report"), isApplied)
 		w.Stack.UID = types.UID(fmt.Sprint(i))
 		due := 0
 		for w.Now = now; w.Now.Before(now.Add(3 * time.Hour)); w.Now = w.Now.Add(300 * time.Millisecond) {
@@ -311,7 +315,7 @@ func TestACheckIsDueOnceInEachInterval(t *testing.T) {
 				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now.Truncate(time.Second))}
 			}
 		}
-		if due < 3 || due > 4 { // at once, and then at each place
+		if due < 3 || due > 4 { // at once, and then at each slot
 			t.Errorf("UID %d: %d checks in 3 hours, want 3 or 4", i, due)
 		}
 	}

@@ -9,90 +9,90 @@ import (
 	"cairn.dev/cairn/test/gitops"
 )
 
-// What Flux (by kstatus) and Argo CD (by its health check) take a Stack for, in each situation of
+// TestStatusForGitOpsTools checks what Flux (by kstatus) and Argo CD (by its health check) show in each situation of
 // docs/decisions/0043-status-for-gitops-tools.md.
-func TestStacksAreToldToGitOpsTools(t *testing.T) {
-	waiting := had("net-1", "AwaitingApproval", "sha256:now", says("AwaitingApproval"))
+func TestStatusForGitOpsTools(t *testing.T) {
+	waiting := withRun("net-1", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval"))
 	for name, tt := range map[string]struct {
-		world  Snapshot
-		status string
-		health string
-		// message is a part of what Argo CD shows.
+		snapshot Snapshot
+		status   string
+		health   string
+		// message is a part of the message that Argo CD shows.
 		message string
 	}{
 		"a new Stack": {
-			world(), "InProgress", "Progressing", "Running",
+			newSnapshot(), "InProgress", "Progressing", "Running",
 		},
 		"a Run plans or applies": {
-			world(had("net-1", "Applying", "sha256:now", says("Applying"))), "InProgress", "Progressing", "Running",
+			newSnapshot(withRun("net-1", "Applying", "sha256:now", withReason("Applying"))), "InProgress", "Progressing", "Running",
 		},
-		"a Run tries again": {
-			world(had("net-1", "Planning", "sha256:now", says("Retrying"))), "InProgress", "Progressing", "Retrying",
+		"a Run is retried": {
+			newSnapshot(withRun("net-1", "Planning", "sha256:now", withReason("Retrying"))), "InProgress", "Progressing", "Retrying",
 		},
 		"a plan waits for an approval": {
-			world(waiting), "InProgress", "Suspended", "AwaitingApproval",
+			newSnapshot(waiting), "InProgress", "Suspended", "AwaitingApproval",
 		},
-		"it is applied": {
-			world(state(2), had("net-1", "Succeeded", "sha256:now")), "Current", "Healthy", "Applied: 2 resources",
+		"the Stack is applied": {
+			newSnapshot(state(2), withRun("net-1", "Succeeded", "sha256:now")), "Current", "Healthy", "Applied: 2 resources",
 		},
 		"a drift check runs": {
-			world(checks("Report"), isApplied, had("net-2", "Planning", "sha256:now", looks), lastRun("net-2")), "Current", "Healthy", "Applied",
+			newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2")), "Current", "Healthy", "Applied",
 		},
 		"a Run failed": {
-			world(had("net-1", "Failed", "sha256:now")), "Failed", "Degraded", "RunFailed",
+			newSnapshot(withRun("net-1", "Failed", "sha256:now")), "Failed", "Degraded", "RunFailed",
 		},
-		"somebody rejected the plan": {
-			world(had("net-1", "Canceled", "sha256:now", rejected)), "Failed", "Degraded", "RunRejected",
+		"a user rejected the plan": {
+			newSnapshot(withRun("net-1", "Canceled", "sha256:now", rejected)), "Failed", "Degraded", "RunRejected",
 		},
 		"a Secret is missing": {
-			world(missing), "Failed", "Degraded", "SecretNotFound",
+			newSnapshot(withMissingSecret), "Failed", "Degraded", "SecretNotFound",
 		},
 		"a dependency is not Ready": {
-			world(dependsOn("vpc", "it is not Ready")), "InProgress", "Progressing", "DependencyNotReady",
+			newSnapshot(dependsOn("vpc", "it is not Ready")), "InProgress", "Progressing", "DependencyNotReady",
 		},
-		"it drifted, and that is only reported": {
-			world(checks("Report"), isApplied, knownDrift("net-0")), "Failed", "Degraded", "Drifted",
+		"the Stack drifted, and drift is only reported": {
+			newSnapshot(checks("Report"), isApplied, knownDrift("net-0")), "Failed", "Degraded", "Drifted",
 		},
-		"it drifted, and that is corrected": {
-			world(checks("Apply"), isApplied, knownDrift("net-0")), "InProgress", "Progressing", "Running",
+		"the Stack drifted, and drift is corrected": {
+			newSnapshot(checks("Apply"), isApplied, knownDrift("net-0")), "InProgress", "Progressing", "Running",
 		},
-		"changes are only shown": {
-			world(never, had("net-1", "Succeeded", "sha256:now", plans)), "Failed", "Suspended", "ChangesPending",
+		"spec.apply is Never and there are changes": {
+			newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation)), "Failed", "Suspended", "ChangesPending",
 		},
-		"there are no changes to show": {
-			world(never, had("net-1", "Succeeded", "sha256:now", plans, noChanges)), "Current", "Healthy", "Applied",
+		"spec.apply is Never and there are no changes": {
+			newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation, noChanges)), "Current", "Healthy", "Applied",
 		},
-		"it was destroyed on request": {
-			world(state(0), destroyedBefore), "Failed", "Suspended", "Destroyed",
+		"the Stack was destroyed on request": {
+			newSnapshot(state(0), destroyedBefore), "Failed", "Suspended", "Destroyed",
 		},
-		"it is suspended and as declared": {
-			world(suspended, isApplied), "Current", "Suspended", "Suspended: 3 resources are as declared; nothing is planned",
+		"suspended and up to date": {
+			newSnapshot(suspended, isApplied), "Current", "Suspended", "Suspended: 3 resources are as declared; nothing is planned",
 		},
-		"it is suspended and has changes": {
-			world(suspended, isApplied, func(w *Snapshot) { w.Digest = "sha256:new" }), "Failed", "Suspended", "cairn resume net",
+		"suspended with changes": {
+			newSnapshot(suspended, isApplied, func(w *Snapshot) { w.Digest = "sha256:new" }), "Failed", "Suspended", "cairn resume net",
 		},
-		"it is suspended and was never applied": {
-			world(suspended), "Failed", "Suspended", "cairn resume net",
+		"suspended and never applied": {
+			newSnapshot(suspended), "Failed", "Suspended", "cairn resume net",
 		},
-		"it is suspended and drifted": {
-			world(suspended, checks("Report"), isApplied, knownDrift("net-0")), "Failed", "Suspended", "cairn resume net",
+		"suspended with drift": {
+			newSnapshot(suspended, checks("Report"), isApplied, knownDrift("net-0")), "Failed", "Suspended", "cairn resume net",
 		},
-		"it is suspended and its last Run failed": {
-			world(suspended, had("net-1", "Failed", "sha256:now")), "Failed", "Suspended", "cairn resume net",
+		"suspended and the last Run failed": {
+			newSnapshot(suspended, withRun("net-1", "Failed", "sha256:now")), "Failed", "Suspended", "cairn resume net",
 		},
-		"it is suspended while a Run ends": {
-			world(suspended, waiting), "InProgress", "Suspended", "AwaitingApproval",
+		"suspended while a Run ends": {
+			newSnapshot(suspended, waiting), "InProgress", "Suspended", "AwaitingApproval",
 		},
-		"it is deleted and destroys": {
-			world(deleted, state(2), had("net-1", "Applying", "sha256:kept", destroys)), "Terminating", "Progressing", "Destroying",
+		"deleted with a destroy under way": {
+			newSnapshot(deleted, state(2), withRun("net-1", "Applying", "sha256:last", destroyOperation)), "Terminating", "Progressing", "Destroying",
 		},
-		"it is deleted and spec.deletionPolicy is Protect": {
-			world(deleted, protect, state(2)), "Terminating", "Degraded", "DeletionProtected",
+		"deleted and spec.deletionPolicy is Protect": {
+			newSnapshot(deleted, protect, state(2)), "Terminating", "Degraded", "DeletionProtected",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stack := tt.world.Stack
-			stack.Status = Status(tt.world, Decide(tt.world))
+			stack := tt.snapshot.Stack
+			stack.Status = Status(tt.snapshot, Decide(tt.snapshot))
 			if got := gitops.KStatus(t, stack); got != tt.status {
 				t.Errorf("kstatus: %s, want %s: %+v", got, tt.status, stack.Status.Conditions)
 			}
@@ -102,18 +102,19 @@ func TestStacksAreToldToGitOpsTools(t *testing.T) {
 			}
 			stack.Generation++
 			if stack.DeletionTimestamp == nil && gitops.KStatus(t, stack) != "InProgress" {
-				t.Error("kstatus takes the status for one of the new generation")
+				t.Error("kstatus accepts the status as that of the new generation")
 			}
 			if health, _ := gitops.ArgoHealth(t, "Stack", stack); health != "Progressing" {
-				t.Error("Argo CD takes the status for one of the new generation")
+				t.Error("Argo CD accepts the status as that of the new generation")
 			}
 		})
 	}
 }
 
-// A suspended Stack follows what happens, and is not written while nothing does.
-func TestASuspendedStackStaysAsItIs(t *testing.T) {
-	w := world(suspended, isApplied)
+// TestSuspendedStackIsNotWrittenWithoutAChange checks that a suspended Stack follows its Runs, and that its status is
+// only written when something changes.
+func TestSuspendedStackIsNotWrittenWithoutAChange(t *testing.T) {
+	w := newSnapshot(suspended, isApplied)
 	w.Stack.Status = Status(w, Decide(w))
 	arrives := func(w *Snapshot) {
 		w.Problem, w.Digest = &Problem{Reason: "Fetching", Message: "it is read", Transient: true}, ""

@@ -2,24 +2,26 @@ package decision
 
 import "testing"
 
-// The last write of a destroy may empty the state some time before its pod has ended.
-func TestADeletedStackStaysWhileItsDestroyIsUnderWay(t *testing.T) {
-	w := world(deleted, state(0), had("net-2", "Applying", "sha256:kept", destroys))
+// TestDeletedStackWaitsForItsDestroy checks that the finalizer stays until the destroy has ended: its last write may
+// empty the state before its pod has ended.
+func TestDeletedStackWaitsForItsDestroy(t *testing.T) {
+	w := newSnapshot(deleted, state(0), withRun("net-2", "Applying", "sha256:last", destroyOperation))
 	if d := Decide(w); d.Finish || d.Reason != "Destroying" {
 		t.Errorf("got %+v", d)
 	}
-	w = world(deleted, had("net-2", "Planning", "sha256:kept", destroys)) // and the State may be gone
+	w = newSnapshot(deleted, withRun("net-2", "Planning", "sha256:last", destroyOperation)) // and the State may be deleted
 	if d := Decide(w); d.Finish {
 		t.Errorf("got %+v", d)
 	}
 }
 
-// What the engine encrypts may hold anything: only a destroy that went well says that nothing is left.
-func TestAStateThatCannotBeLookedIntoIsDestroyed(t *testing.T) {
-	if d := Decide(world(deleted, state(-1))); d.Finish || d.Start == nil {
+// TestStackWithAnUnreadableStateIsDestroyed checks that a state which the engine encrypts counts as empty only after a
+// successful destroy.
+func TestStackWithAnUnreadableStateIsDestroyed(t *testing.T) {
+	if d := Decide(newSnapshot(deleted, state(-1))); d.Finish || d.Start == nil {
 		t.Errorf("got %+v", d)
 	}
-	if d := Decide(world(deleted, state(-1), had("net-2", "Succeeded", "sha256:kept", destroys))); !d.Finish {
+	if d := Decide(newSnapshot(deleted, state(-1), withRun("net-2", "Succeeded", "sha256:last", destroyOperation))); !d.Finish {
 		t.Errorf("got %+v", d)
 	}
 }

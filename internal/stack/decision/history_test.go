@@ -15,9 +15,9 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// asTold requires that the same is decided whether a world has the Runs that went well, or only what the Stack's status has of them, once
-// it has told their ends.
-func asTold(t *testing.T, w Snapshot) {
+// expectSameWithHistory requires that the decision and the status are the same with all succeeded Runs and with only
+// the history of the status.
+func expectSameWithHistory(t *testing.T, w Snapshot) {
 	t.Helper()
 	w.Stack = w.Stack.DeepCopy()
 	gone := RunsToPrune(w)
@@ -35,35 +35,35 @@ func asTold(t *testing.T, w Snapshot) {
 	slices.SortFunc(short.Runs, func(a, b v1alpha1.Run) int { return runinfo.Number(a.Name) - runinfo.Number(b.Name) })
 	want, got := Decide(w), Decide(short)
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable()); diff != "" {
-		t.Errorf("from its history it decides otherwise (-Runs, +history):\n%s", diff)
+		t.Errorf("the decision from the history differs (-Runs, +history):\n%s", diff)
 	}
 	if diff := cmp.Diff(Status(w, want), Status(short, got)); diff != "" {
-		t.Errorf("from its history its status is another one (-Runs, +history):\n%s", diff)
+		t.Errorf("the status from the history differs (-Runs, +history):\n%s", diff)
 	}
 }
 
-func TestWhatWasToldStays(t *testing.T) {
+func TestStatusIsDerivedFromTheHistory(t *testing.T) {
 	outputs := func(r *v1alpha1.Run) {
 		r.Status.Outputs = map[string]apiextensionsv1.JSON{"id": {Raw: []byte(`"vpc-1"`)}}
 		r.Status.Image = &v1alpha1.BuiltImage{Key: "sha256:key", Digest: "sha256:image"}
 	}
-	w := world(had("net-1", "Succeeded", "sha256:now", began, outputs))
-	asTold(t, w)
+	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted, outputs))
+	expectSameWithHistory(t, w)
 	w.Stack.Status = Status(w, Decide(w))
 	w.Runs = RunsInHistory(w.Stack)
 	if s := Status(w, Decide(w)); string(s.Outputs["id"].Raw) != `"vpc-1"` || s.AppliedImage == nil || s.Image == nil {
-		t.Errorf("of outputs and images there are %v, %v, %v", s.Outputs, s.AppliedImage, s.Image)
+		t.Errorf("outputs and images are %v, %v, %v", s.Outputs, s.AppliedImage, s.Image)
 	}
 
 	lost := func(r *v1alpha1.Run) {
 		r.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "a", Reason: "no ID"}}
 	}
 	shell := func(r *v1alpha1.Run) { r.Spec.Operation, r.Status.Plan = v1alpha1.OperationShell, nil }
-	asTold(t, world(applied("sha256:now"), had("net-1", "Succeeded", "sha256:now", began), had("net-2", "Succeeded", "sha256:now", plans, byHand, lost), had("net-3", "Succeeded", "sha256:now", shell)))
+	expectSameWithHistory(t, newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", applyStarted), withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice, lost), withRun("net-3", "Succeeded", "sha256:now", shell)))
 }
 
-func TestOfOldRunsTheHistoryHasLittle(t *testing.T) {
-	w := world(applied("sha256:now"), had("net-1", "Succeeded", "sha256:old", because("it was new")), had("net-2", "Failed", "sha256:now"), had("net-3", "Succeeded", "sha256:now", because("a retry"), began, outputsStepIs("Failed")))
+func TestHistoryHasDetailsOnlyOfTheNewestRun(t *testing.T) {
+	w := newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:old", because("it was new")), withRun("net-2", "Failed", "sha256:now"), withRun("net-3", "Succeeded", "sha256:now", because("a retry"), applyStarted, outputsStepIs("Failed")))
 	w.Runs[0].UID, w.Runs[2].UID = "one", "three"
 	w.Runs[2].Status.Plan.Resources = []v1alpha1.ResourceChange{{Address: "a", Action: "create"}}
 	want := []v1alpha1.PastRun{
@@ -78,14 +78,15 @@ func TestOfOldRunsTheHistoryHasLittle(t *testing.T) {
 	}
 	w.Stack.Spec.RunHistoryLimit = ptr(int32(1))
 	if diff := cmp.Diff(want[1:], nextHistory(w)); diff != "" {
-		t.Error("what is deleted is forgotten:", diff)
+		t.Error("fields of deleted Runs are lost:", diff)
 	}
 }
 
-// What the API server gives back is what was written, or it would be written again for ever.
-func TestTheHistoryIsReadAsItIsWritten(t *testing.T) {
+// TestHistoryRoundTrip checks that the API server returns the history as it was written, or it would be written again
+// without end.
+func TestHistoryRoundTrip(t *testing.T) {
 	nothing := func(r *v1alpha1.Run) { r.Spec.InputsDigest, r.Status.Plan, r.Status.Attempts = "", nil, nil }
-	w := world(had("net-1", "Succeeded", "sha256:old"), had("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed")), had("net-3", "Succeeded", "", nothing))
+	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:old"), withRun("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed")), withRun("net-3", "Succeeded", "", nothing))
 	var read []v1alpha1.PastRun
 	written := nextHistory(w)
 	data, err := json.Marshal(written)
@@ -93,24 +94,25 @@ func TestTheHistoryIsReadAsItIsWritten(t *testing.T) {
 		err = json.Unmarshal(data, &read)
 	}
 	if err != nil || !equality.Semantic.DeepEqual(written, read) {
-		t.Errorf("%v: of %s there is %s", err, data, cmp.Diff(written, read))
+		t.Errorf("%v: %s is read with %s", err, data, cmp.Diff(written, read))
 	}
 	if written[0].Details != nil || written[1].Details == nil {
 		t.Errorf("got %s", data)
 	}
 }
 
-// Whoever deletes a Run that did not go well by hand has the one before it decided on, which the history has to know.
-func TestTheHistoryKnowsWhatIsDecidedOnOnceARunIsDeletedByHand(t *testing.T) {
+// TestHistoryAfterAUserDeletesARun checks that the decision uses the Run before one that a user deleted, so the history
+// needs its details.
+func TestHistoryAfterAUserDeletesARun(t *testing.T) {
 	lost := func(r *v1alpha1.Run) {
 		r.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "a", Reason: "no ID"}}
 	}
 	for name, w := range map[string]Snapshot{
-		"its inputs":           world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old", began, because("alice")), had("net-2", "Failed", "sha256:now")),
-		"how outputs went":     world(applied("sha256:now"), had("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), had("net-2", "Failed", "sha256:now")),
-		"what it left out":     world(applied("sha256:now"), had("net-1", "Succeeded", "sha256:now", plans, byHand, lost), had("net-2", "Failed", "sha256:now")),
-		"what it has shown":    world(never, applied("sha256:old"), had("net-1", "Succeeded", "sha256:now", plans), had("net-2", "Failed", "sha256:now", plans)),
-		"a plan that was made": world(never, applied("sha256:now"), had("net-1", "Succeeded", "sha256:now", plans, noChanges), had("net-2", "Failed", "sha256:now", plans)),
+		"inputs":                           newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old", applyStarted, because("alice")), withRun("net-2", "Failed", "sha256:now")),
+		"the outputs step":                 newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), withRun("net-2", "Failed", "sha256:now")),
+		"resources that were not imported": newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", planOperation, requestedByAlice, lost), withRun("net-2", "Failed", "sha256:now")),
+		"planned changes":                  newSnapshot(never, applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:now", planOperation), withRun("net-2", "Failed", "sha256:now", planOperation)),
+		"a plan without changes":           newSnapshot(never, applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", planOperation, noChanges), withRun("net-2", "Failed", "sha256:now", planOperation)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			was := w.Runs[0]
@@ -120,20 +122,20 @@ func TestTheHistoryKnowsWhatIsDecidedOnOnceARunIsDeletedByHand(t *testing.T) {
 			}
 			whole, short := w, w
 			whole.Runs, short.Runs = []v1alpha1.Run{was}, RunsInHistory(w.Stack)
-			if whole.LatestRun().Spec.InputsDigest != short.LatestRun().Spec.InputsDigest { // by which the next one's cause is told, and whose doing it is
-				t.Errorf("its inputs were %q, and the history says %q", whole.LatestRun().Spec.InputsDigest, short.LatestRun().Spec.InputsDigest)
+			if whole.LatestRun().Spec.InputsDigest != short.LatestRun().Spec.InputsDigest { // the cause of the next Run, and its user, depend on it
+				t.Errorf("the inputs were %q, and those of the history are %q", whole.LatestRun().Spec.InputsDigest, short.LatestRun().Spec.InputsDigest)
 			}
 			want, got := Decide(whole), Decide(short)
 			if diff := cmp.Diff(want, got, cmpopts.EquateComparable()); diff != "" {
-				t.Errorf("from its history it decides otherwise (-Runs, +history):\n%s", diff)
+				t.Errorf("the decision from the history differs (-Runs, +history):\n%s", diff)
 			}
 			if diff := cmp.Diff(Status(whole, want), Status(short, got)); diff != "" {
-				t.Errorf("from its history its status is another one (-Runs, +history):\n%s", diff)
+				t.Errorf("the status from the history differs (-Runs, +history):\n%s", diff)
 			}
-			// And a drift check goes on.
+			// Drift checks continue.
 			short.Stack = short.Stack.DeepCopy()
 			short.Stack.Status.LastRun, short.Stack.Status.CurrentRun = "net-3", "net-3"
-			had("net-3", "Planning", "sha256:now", plans, func(r *v1alpha1.Run) {
+			withRun("net-3", "Planning", "sha256:now", planOperation, func(r *v1alpha1.Run) {
 				r.Spec.Cause.Type, r.Status.Plan, r.Status.FinishedAt = v1alpha1.CauseDrift, nil, nil
 			})(&short)
 			Decide(short)
@@ -141,66 +143,68 @@ func TestTheHistoryKnowsWhatIsDecidedOnOnceARunIsDeletedByHand(t *testing.T) {
 	}
 }
 
-// To let nothing be applied for a while, and then again, makes nobody forget how the last apply went.
-func TestTheHistoryKnowsWhatIsDecidedOnOnceApplyIsAnother(t *testing.T) {
-	w := world(applied("sha256:now"), had("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), had("net-2", "Succeeded", "sha256:now", plans, byHand))
+// TestHistoryAfterChangesOfTheApplyPolicy checks that the result of the last apply is kept while spec.apply is Never
+// for a time.
+func TestHistoryAfterChangesOfTheApplyPolicy(t *testing.T) {
+	w := newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice))
 	for _, apply := range []v1alpha1.ApplyPolicy{v1alpha1.ApplyManual, v1alpha1.ApplyNever, v1alpha1.ApplyManual} {
 		w.Stack.Spec.Apply = apply
 		w.Stack.Status = Status(w, Decide(w))
 		w.Runs = RunsInHistory(w.Stack)
 	}
 	if d := Decide(w); d.Reason != "OutputsFailed" {
-		t.Errorf("it is %s (%s)", d.Reason, d.Message)
+		t.Errorf("got %s (%s)", d.Reason, d.Message)
 	}
 }
 
-// An apply that failed in the middle leaves things as nobody declared them, also once somebody has deleted its Run by hand and only looked
-// since: that what is declared was applied before it tells nothing.
-func TestWhatAnApplyLeftHalfDoneIsNotForgottenWithItsRun(t *testing.T) {
-	looked := func(phase v1alpha1.RunPhase) func(*Snapshot) {
-		return had("net-3", phase, "sha256:now", plans, byHand, func(r *v1alpha1.Run) { r.Status.Plan.Changes = false })
+// TestPartialApplyIsRememberedAfterItsRunIsDeleted checks an apply that failed in the middle, whose Run a user deleted
+// before a plan without changes. That the inputs were applied earlier does not set Ready.
+func TestPartialApplyIsRememberedAfterItsRunIsDeleted(t *testing.T) {
+	checked := func(phase v1alpha1.RunPhase) func(*Snapshot) {
+		return withRun("net-3", phase, "sha256:now", planOperation, requestedByAlice, func(r *v1alpha1.Run) { r.Status.Plan.Changes = false })
 	}
 	for name, w := range map[string]Snapshot{
-		"after the look": world(had("net-1", "Succeeded", "sha256:now", began), lastRun("net-3"), looked("Succeeded")),
-		"meanwhile":      world(had("net-1", "Succeeded", "sha256:now", began), named("net-3"), looked("Planning")),
+		"after the plan":  newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), lastRun("net-3"), checked("Succeeded")),
+		"during the plan": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), withCurrentRun("net-3"), checked("Planning")),
 	} {
 		w.Stack.Status.History = nextHistory(w)
 		if d := Decide(w); d.Ready == metav1.ConditionTrue {
-			t.Errorf("%s it is %s: %s", name, d.Reason, d.Message)
-		} else if name == "after the look" && (d.Start == nil || d.Start.Operation != v1alpha1.OperationApply) {
+			t.Errorf("%s: the reason is %s: %s", name, d.Reason, d.Message)
+		} else if name == "after the plan" && (d.Start == nil || d.Start.Operation != v1alpha1.OperationApply) {
 			t.Errorf("nothing is applied: %+v", d)
 		}
 	}
 }
 
-// A destroy is no such thing: nothing is due after it, and who asks for an apply is who caused it.
-func TestNothingIsDueForADestroy(t *testing.T) {
+// TestDestroyLeavesNothingDue checks that no apply is due after a destroy, so the user who requests one causes it.
+func TestDestroyLeavesNothingDue(t *testing.T) {
 	by := func(name string) func(*Snapshot) {
 		return func(w *Snapshot) { w.Stack.Status.DestroyedByRun = name }
 	}
 	for name, w := range map[string]Snapshot{
-		"that went well":                     world(had("net-1", "Succeeded", "sha256:now", began), had("net-2", "Succeeded", "sha256:now", destroys, byHand), lastRun("net-2")),
-		"that went well and is gone":         world(had("net-1", "Succeeded", "sha256:now", began), lastRun("net-2"), had("net-3", "Succeeded", "sha256:now", plans, byHand), by("net-2"), lastRun("net-3")),
-		"that came to a part of what it was": world(had("net-1", "Succeeded", "sha256:now", began), had("net-2", "Failed", "sha256:now", destroys, byHand, began), lastRun("net-2")),
+		"succeeded":             newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), withRun("net-2", "Succeeded", "sha256:now", destroyOperation, requestedByAlice), lastRun("net-2")),
+		"succeeded and deleted": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), lastRun("net-2"), withRun("net-3", "Succeeded", "sha256:now", planOperation, requestedByAlice), by("net-2"), lastRun("net-3")),
+		"failed in the middle":  newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), withRun("net-2", "Failed", "sha256:now", destroyOperation, requestedByAlice, applyStarted), lastRun("net-2")),
 	} {
 		if isDue(w) {
-			t.Errorf("there is, for one %s", name)
+			t.Errorf("an apply is due after a destroy that %s", name)
 		}
 	}
 }
 
-// An apply that somebody deleted in the middle may have changed anything: that what is declared now was applied before it tells nothing.
-func TestWhatADeletedApplyDidIsNotKnown(t *testing.T) {
+// TestDeletedApplyInvalidatesAppliedInputs checks that the applied inputs are unknown after a user deleted the Run of
+// an apply under way.
+func TestDeletedApplyInvalidatesAppliedInputs(t *testing.T) {
 	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationApply, v1alpha1.OperationDestroy} {
-		w := world(state(3), applied("sha256:now"), had("net-1", "Succeeded", "sha256:now"), namedFor("net-2", operation, "Spec"))
+		w := newSnapshot(state(3), applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now"), reservedFor("net-2", operation, "Spec"))
 		d := Decide(w)
 		if d.Start == nil || d.Start.Operation != v1alpha1.OperationApply || d.Name != "net-3" {
 			t.Errorf("%s: got %+v", operation, d)
 		}
 		if s := Status(w, d); s.AppliedInputsDigest != "" {
-			t.Errorf("%s: the status says that %s is applied", operation, s.AppliedInputsDigest)
+			t.Errorf("%s: the applied inputs of the status are %s", operation, s.AppliedInputsDigest)
 		}
-		w.Reserved.Run = "net-2" // this one was never created
+		w.Reserved.Run = "net-2" // this Run was never created
 		if d := Decide(w); d.Reason != "Applied" {
 			t.Errorf("%s: got %+v", operation, d)
 		}

@@ -9,18 +9,18 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-func TestTheStateKeepsTheRuleAboutSelfApproval(t *testing.T) {
+func TestStateRecordsPreventSelfApproval(t *testing.T) {
 	rule, removed := &v1alpha1.KeptSelfApproval{}, &v1alpha1.KeptSelfApproval{RemovedBy: "bob"}
 	for name, tt := range map[string]struct {
 		spec       bool
 		kept, want *v1alpha1.KeptSelfApproval
 	}{
-		"a Stack without the rule":         {false, nil, nil},
-		"a Stack with the rule":            {true, nil, rule},
-		"the rule stays":                   {true, rule, rule},
-		"a user removes it from the Stack": {false, rule, &v1alpha1.KeptSelfApproval{RemovedBy: "alice"}},
-		"the user who changes the Stack later is not the one who removed it": {false, removed, removed},
-		"a user who sets it again": {true, removed, rule},
+		"no rule":                                               {false, nil, nil},
+		"preventSelfApproval of the Stack":                      {true, nil, rule},
+		"the recorded rule is kept":                             {true, rule, rule},
+		"a user removes it from the Stack":                      {false, rule, &v1alpha1.KeptSelfApproval{RemovedBy: "alice"}},
+		"a user changes the Stack after another one removed it": {false, removed, removed},
+		"a user sets it again":                                  {true, removed, rule},
 	} {
 		stack := &v1alpha1.Stack{}
 		stack.Annotations = map[string]string{v1alpha1.ChangedByAnnotation: "alice"}
@@ -31,8 +31,9 @@ func TestTheStateKeepsTheRuleAboutSelfApproval(t *testing.T) {
 	}
 }
 
-// A Run has the rules of its State, whatever the spec of the Stack has.
-func TestRunsFollowTheRulesThatTheStateKeeps(t *testing.T) {
+// TestRunsFollowTheRuleOfTheState checks that a Run has the rule that its State records, whatever the spec of the
+// Stack.
+func TestRunsFollowTheRuleOfTheState(t *testing.T) {
 	changedBy := annotate(v1alpha1.ChangedByAnnotation, "alice")
 	prevents := func(w *Snapshot) { w.Stack.Spec.PreventSelfApproval = true }
 	keeps := func(by string) func(*Snapshot) {
@@ -42,25 +43,25 @@ func TestRunsFollowTheRulesThatTheStateKeeps(t *testing.T) {
 		return func(w *Snapshot) { w.Stack.UID, w.State.Status.StackUID = "now", types.UID(uid) }
 	}
 	for name, tt := range map[string]struct {
-		world     Snapshot
+		snapshot  Snapshot
 		prevents  bool
 		removedBy string
 		takesOver bool
 	}{
-		"no rule":               {world(changedBy, state(1)), false, "", false},
-		"the rule of the Stack": {world(changedBy, prevents), true, "", false},
-		"a Stack that was never applied keeps none":    {world(changedBy), false, "", false},
-		"the user who changes the Stack removes it":    {world(changedBy, state(1), keeps("")), true, "alice", false},
-		"another user removed it":                      {world(changedBy, state(1), keeps("bob")), true, "bob", false},
-		"the Stack has it again":                       {world(changedBy, prevents, state(1), keeps("bob")), true, "", false},
-		"a State of the Stack":                         {world(changedBy, state(1), of("now")), false, "", false},
-		"a State of which the Stack is not known":      {world(changedBy, state(1), of("")), false, "", false},
-		"a State of an earlier Stack of the same name": {world(changedBy, state(1), of("before")), false, "", true},
+		"no rule":               {newSnapshot(changedBy, state(1)), false, "", false},
+		"the rule of the Stack": {newSnapshot(changedBy, prevents), true, "", false},
+		"a Stack that was never applied has no recorded rule": {newSnapshot(changedBy), false, "", false},
+		"the user who changes the Stack removes it":           {newSnapshot(changedBy, state(1), keeps("")), true, "alice", false},
+		"another user removed it":                             {newSnapshot(changedBy, state(1), keeps("bob")), true, "bob", false},
+		"the Stack sets it again":                             {newSnapshot(changedBy, prevents, state(1), keeps("bob")), true, "", false},
+		"a State of the Stack":                                {newSnapshot(changedBy, state(1), of("now")), false, "", false},
+		"a State without a recorded Stack":                    {newSnapshot(changedBy, state(1), of("")), false, "", false},
+		"a State of an earlier Stack of the same name":        {newSnapshot(changedBy, state(1), of("before")), false, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tt.world)
+			d := Decide(tt.snapshot)
 			if d.Start == nil {
-				t.Fatalf("nothing starts: %+v", d)
+				t.Fatalf("no Run starts: %+v", d)
 			}
 			if s := d.Start; s.PreventSelfApproval != tt.prevents || s.SelfApprovalRemovedBy != tt.removedBy || s.TakesOverState != tt.takesOver {
 				t.Errorf("%v, %q, %v; want %v, %q, %v", s.PreventSelfApproval, s.SelfApprovalRemovedBy, s.TakesOverState, tt.prevents, tt.removedBy, tt.takesOver)
@@ -69,30 +70,31 @@ func TestRunsFollowTheRulesThatTheStateKeeps(t *testing.T) {
 	}
 }
 
-// The source that the status has is that of the last apply, so that a change of it has its user until it is applied.
-func TestTheSourceOfTheLastApplyIsKept(t *testing.T) {
-	good := &v1alpha1.GitOrigin{Repository: "shop/infra", URL: "https://good.example.com"}
-	evil := &v1alpha1.GitOrigin{Repository: "shop/infra", URL: "https://evil.example.com"}
+// TestSourceOfTheLastApplyIsRecorded checks that the status has the source of the last apply, so that the user who
+// changes it remains its cause until it is applied.
+func TestSourceOfTheLastApplyIsRecorded(t *testing.T) {
+	firstSource := &v1alpha1.GitOrigin{Repository: "shop/infra", URL: "https://good.example.com"}
+	otherSource := &v1alpha1.GitOrigin{Repository: "shop/infra", URL: "https://evil.example.com"}
 	knows := func(o *v1alpha1.GitOrigin) func(*Snapshot) { return func(w *Snapshot) { w.Stack.Status.Source = o } }
-	reads := func(w *Snapshot) { w.Source, w.RepositoryChangedBy = evil, "alice" }
+	reads := func(w *Snapshot) { w.Source, w.RepositoryChangedBy = otherSource, "alice" }
 	from := func(by string) func(*v1alpha1.Run) {
-		return func(r *v1alpha1.Run) { r.Spec.Source, r.Spec.Cause.By = evil, by }
+		return func(r *v1alpha1.Run) { r.Spec.Source, r.Spec.Cause.By = otherSource, by }
 	}
 	for name, tt := range map[string]struct {
-		world Snapshot
-		want  *v1alpha1.GitOrigin
+		snapshot Snapshot
+		want     *v1alpha1.GitOrigin
 	}{
-		"the first one that is read":                            {world(reads), evil},
-		"another one that is read":                              {world(knows(good), reads), good},
-		"a Run plans it":                                        {world(knows(good), reads, had("net-1", "AwaitingApproval", "sha256:now", from("alice"))), good},
-		"a Run plans it without changes":                        {world(knows(good), reads, had("net-1", "Succeeded", "sha256:now", from("alice"))), good},
-		"an apply of the user who changed it":                   {world(knows(good), reads, had("net-1", "Succeeded", "sha256:now", from("alice"), began)), evil},
-		"an apply of another user, whom alice could approve":    {world(knows(good), reads, had("net-1", "Succeeded", "sha256:now", from("bob"), began)), good},
-		"an apply that nobody caused, whom alice could approve": {world(knows(good), reads, had("net-1", "Succeeded", "sha256:now", from(""), began)), good},
-		"code that is not from git":                             {world(), nil},
+		"the first source": {newSnapshot(reads), otherSource},
+		"another source":   {newSnapshot(knows(firstSource), reads), firstSource},
+		"another source with a plan that waits for approval": {newSnapshot(knows(firstSource), reads, withRun("net-1", "AwaitingApproval", "sha256:now", from("alice"))), firstSource},
+		"another source with a plan without changes":         {newSnapshot(knows(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("alice"))), firstSource},
+		"an apply of the user who changed it":                {newSnapshot(knows(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("alice"), applyStarted)), otherSource},
+		"an apply of another user, whom alice could approve": {newSnapshot(knows(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("bob"), applyStarted)), firstSource},
+		"an apply without a user, whom alice could approve":  {newSnapshot(knows(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from(""), applyStarted)), firstSource},
+		"code that is not from git":                          {newSnapshot(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Status(tt.world, Decide(tt.world)).Source); diff != "" {
+			if diff := cmp.Diff(tt.want, Status(tt.snapshot, Decide(tt.snapshot)).Source); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -6,8 +6,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// TestTheStacksImages: the newest one that was built, and the one that was applied with, for the destroy.
-func TestTheStacksImages(t *testing.T) {
+// TestImagesOfTheStatus checks the newest image that was built, and that of the last apply, which a destroy uses.
+func TestImagesOfTheStatus(t *testing.T) {
 	older, newer := &v1alpha1.BuiltImage{Key: "older", Digest: "sha256:1"}, &v1alpha1.BuiltImage{Key: "newer", Digest: "sha256:2"}
 	for name, tt := range map[string]struct {
 		phase              v1alpha1.RunPhase
@@ -15,13 +15,13 @@ func TestTheStacksImages(t *testing.T) {
 		image              *v1alpha1.BuiltImage
 		wantImage, applied *v1alpha1.BuiltImage
 	}{
-		"applied":                    {v1alpha1.PhaseSucceeded, v1alpha1.OperationApply, newer, newer, newer},
-		"under way":                  {v1alpha1.PhaseApplying, v1alpha1.OperationApply, newer, older, older},
-		"only planned":               {v1alpha1.PhaseSucceeded, v1alpha1.OperationPlan, newer, newer, older},
-		"failed after its build":     {v1alpha1.PhaseFailed, v1alpha1.OperationApply, newer, newer, older},
-		"failed in its build":        {v1alpha1.PhaseFailed, v1alpha1.OperationApply, &v1alpha1.BuiltImage{Key: "newer"}, older, older},
-		"destroyed":                  {v1alpha1.PhaseSucceeded, v1alpha1.OperationDestroy, newer, newer, nil},
-		"applied in an image of its": {v1alpha1.PhaseSucceeded, v1alpha1.OperationApply, nil, older, nil},
+		"applied":                       {v1alpha1.PhaseSucceeded, v1alpha1.OperationApply, newer, newer, newer},
+		"under way":                     {v1alpha1.PhaseApplying, v1alpha1.OperationApply, newer, older, older},
+		"only planned":                  {v1alpha1.PhaseSucceeded, v1alpha1.OperationPlan, newer, newer, older},
+		"failed after its build":        {v1alpha1.PhaseFailed, v1alpha1.OperationApply, newer, newer, older},
+		"failed in its build":           {v1alpha1.PhaseFailed, v1alpha1.OperationApply, &v1alpha1.BuiltImage{Key: "newer"}, older, older},
+		"destroyed":                     {v1alpha1.PhaseSucceeded, v1alpha1.OperationDestroy, newer, newer, nil},
+		"applied without a built image": {v1alpha1.PhaseSucceeded, v1alpha1.OperationApply, nil, older, nil},
 	} {
 		w := Snapshot{Stack: &v1alpha1.Stack{}, Runs: []v1alpha1.Run{{}}}
 		w.Stack.Status.Image, w.Stack.Status.AppliedImage = older, older
@@ -32,7 +32,7 @@ func TestTheStacksImages(t *testing.T) {
 			t.Errorf("%s: the image is %+v", name, got)
 		}
 		if got := appliedImage(w); got != tt.applied {
-			t.Errorf("%s: the image that was applied with is %+v", name, got)
+			t.Errorf("%s: the image of the last apply is %+v", name, got)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// pushed has alice write a version of the state.
+// pushed is a version of the state that alice wrote.
 func pushed(version int64) func(*Snapshot) {
 	return func(w *Snapshot) {
 		state := *w.State
@@ -19,7 +19,7 @@ func pushed(version int64) func(*Snapshot) {
 	}
 }
 
-// planned has the status record that a Run plans a version of a user.
+// planned records in the status that a Run plans a version of a user.
 func planned(version int64, run string) func(*Snapshot) {
 	return func(w *Snapshot) { w.Stack.Status.PlannedState = &v1alpha1.PlannedState{Version: version, Run: run} }
 }
@@ -34,128 +34,129 @@ func byUser(r *v1alpha1.Run) {
 
 func locksState(w *Snapshot) { w.State.Status.Lock = &v1alpha1.Lock{ID: "id", Who: "alice"} }
 
-func TestAStateThatAUserWrote(t *testing.T) {
+func TestStateVersionOfAUser(t *testing.T) {
 	const written = "version 5 of the state was written by alice"
 	decide(t, map[string]decision{
-		"it is planned, and the plan waits for an approval where each does": {
-			world: world(manual, isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
+		"the version is planned, and the plan waits for an approval if spec.apply is Manual": {
+			snapshot: newSnapshot(manual, isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
 		},
-		"where plans are applied without one it is only planned, and the Stack says what it said": {
-			world: world(isApplied, pushed(5)), start: "Plan net-2", ready: "True", reason: "Applied",
+		"the version is only planned if plans are applied without approval, and the status is kept": {
+			snapshot: newSnapshot(isApplied, pushed(5)), start: "Plan net-2", ready: "True", reason: "Applied",
 		},
-		"unless the Stack has drift corrected": {
-			world: world(checks("Apply"), isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
+		"the version is applied if drift is corrected": {
+			snapshot: newSnapshot(checks("Apply"), isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
 		},
-		"or another user has to approve": {
-			world: world(noSelfApproval, isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
+		"the version is planned and waits for another user with preventSelfApproval": {
+			snapshot: newSnapshot(noSelfApproval, isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
 		},
-		"where nothing is ever applied it is planned": {
-			world: world(never, isApplied, pushed(5)), start: "Plan net-2", ready: "Unknown", reason: "Running", message: written,
+		"the version is planned if spec.apply is Never": {
+			snapshot: newSnapshot(never, isApplied, pushed(5)), start: "Plan net-2", ready: "Unknown", reason: "Running", message: written,
 		},
-		"also after a plan that had changes": {
-			world: world(never, state(3), had("net-1", "Succeeded", "sha256:now", plans), pushed(5)), start: "Plan net-2", ready: "Unknown", reason: "Running",
+		"the version is planned after a plan with changes": {
+			snapshot: newSnapshot(never, state(3), withRun("net-1", "Succeeded", "sha256:now", planOperation), pushed(5)), start: "Plan net-2", ready: "Unknown", reason: "Running",
 		},
-		"while the Run that plans it is under way no other starts": {
-			world: world(manual, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Planning", "sha256:now", byUser)),
-			ready: "Unknown", reason: "Running", message: written,
+		"no other Run starts while the version is planned": {
+			snapshot: newSnapshot(manual, isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Planning", "sha256:now", byUser)),
+			ready:    "Unknown", reason: "Running", message: written,
 		},
-		"nor does a second look": {
-			world: world(isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Planning", "sha256:now", byUser, plans), lastRun("net-2")),
-			ready: "True", reason: "Applied",
+		"the version is not planned a second time": {
+			snapshot: newSnapshot(isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Planning", "sha256:now", byUser, planOperation), lastRun("net-2")),
+			ready:    "True", reason: "Applied",
 		},
-		"without changes the Stack is ready": {
-			world: world(manual, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Succeeded", "sha256:now", byUser, noChanges)),
-			ready: "True", reason: "Applied",
+		"without changes the Stack is Ready": {
+			snapshot: newSnapshot(manual, isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Succeeded", "sha256:now", byUser, noChanges)),
+			ready:    "True", reason: "Applied",
 		},
-		"what a look finds is drift, also where nothing checks for it": {
-			world: world(isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Succeeded", "sha256:now", byUser, plans)),
-			ready: "False", reason: "Drifted", message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2", stalled: true,
+		"changes are drift, also without drift.interval": {
+			snapshot: newSnapshot(isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Succeeded", "sha256:now", byUser, planOperation)),
+			ready:    "False", reason: "Drifted", message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2", stalled: true,
 		},
-		"a look that fails is told": {
-			world: world(isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Failed", "sha256:now", byUser, plans, says("ConfigurationError"))),
-			ready: "True", reason: "Applied", message: "version 5 of the state, which a user wrote, could not be planned: Run net-2: what the Run says; cairn plan net tries again",
+		"a plan that failed is reported if plans are applied without approval": {
+			snapshot: newSnapshot(isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Failed", "sha256:now", byUser, planOperation, withReason("ConfigurationError"))),
+			ready:    "True", reason: "Applied", message: "version 5 of the state, which a user wrote, could not be planned: Run net-2: message of the Run; cairn plan net tries again",
 		},
-		"a plan that fails is told": {
-			world: world(manual, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Failed", "sha256:now", byUser, says("ConfigurationError"))),
-			ready: "False", reason: "RunFailed", message: "Run net-2 failed", stalled: true,
+		"a plan that failed is reported": {
+			snapshot: newSnapshot(manual, isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Failed", "sha256:now", byUser, withReason("ConfigurationError"))),
+			ready:    "False", reason: "RunFailed", message: "Run net-2 failed", stalled: true,
 		},
-		"a rejected plan is not planned again": {
-			world: world(manual, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Canceled", "sha256:now", byUser, rejected)),
-			ready: "False", reason: "RunRejected", stalled: true,
+		"a rejected plan is not repeated": {
+			snapshot: newSnapshot(manual, isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Canceled", "sha256:now", byUser, rejected)),
+			ready:    "False", reason: "RunRejected", stalled: true,
 		},
-		"until a user writes another version": {
-			world: world(manual, isApplied, pushed(6), planned(5, "net-2"), had("net-2", "Canceled", "sha256:now", byUser, rejected)),
-			start: "Apply net-3", ready: "Unknown", reason: "Running", message: "version 6",
+		"another version of a user is planned after a rejected one": {
+			snapshot: newSnapshot(manual, isApplied, pushed(6), planned(5, "net-2"), withRun("net-2", "Canceled", "sha256:now", byUser, rejected)),
+			start:    "Apply net-3", ready: "Unknown", reason: "Running", message: "version 6",
 		},
-		"a version of a Run is nothing new": {
-			world: world(manual, isApplied, planned(5, "net-1")), ready: "True", reason: "Applied",
+		"a version of a Run is not planned": {
+			snapshot: newSnapshot(manual, isApplied, planned(5, "net-1")), ready: "True", reason: "Applied",
 		},
-		"a Run that was named for it and never created does not count": {
-			world: world(isApplied, pushed(5), planned(5, "net-2"), namedFor("net-2", "Plan", "Manual")), start: "Plan net-3", ready: "True", reason: "Applied",
+		"a reserved Run that was not created does not count": {
+			snapshot: newSnapshot(isApplied, pushed(5), planned(5, "net-2"), reservedFor("net-2", "Plan", "Manual")), start: "Plan net-3", ready: "True", reason: "Applied",
 		},
-		"nor is it taken for one that was asked for long ago": {
-			world: world(isApplied, pushed(5), planned(5, "net-2"), asks("Apply"), taken, namedFor("net-2", "Plan", "Manual"),
+		"a reserved Run of the version is not a request that was handled long ago": {
+			snapshot: newSnapshot(isApplied, pushed(5), planned(5, "net-2"), withRequest("Apply"), withHandledRequest, reservedFor("net-2", "Plan", "Manual"),
 				func(w *Snapshot) { w.Stack.Status.ReservedRun.StateVersion = 5 }),
 			start: "Plan net-3", ready: "True", reason: "Applied",
 		},
-		"a lock is waited for": {
-			world: world(isApplied, pushed(5), locksState), ready: "True", reason: "Applied",
+		"the version is planned when its lock is released": {
+			snapshot: newSnapshot(isApplied, pushed(5), locksState), ready: "True", reason: "Applied",
 		},
-		"a suspended Stack is not ready before it is planned": {
-			world: world(suspended, isApplied, pushed(5)), ready: "False", reason: "Suspended", stalled: true,
+		"a suspended Stack is not Ready before the version is planned": {
+			snapshot: newSnapshot(suspended, isApplied, pushed(5)), ready: "False", reason: "Suspended", stalled: true,
 		},
-		"what is declared goes first, and plans it too": {
-			world: world(state(3), applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), pushed(5)),
-			start: "Apply net-2", ready: "Unknown", reason: "Running", message: "the code changed",
+		"a change of the inputs starts first, and plans the version too": {
+			snapshot: newSnapshot(state(3), applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), pushed(5)),
+			start:    "Apply net-2", ready: "Unknown", reason: "Running", message: "the code changed",
 		},
-		"after an apply that failed in the middle only a user goes on": {
-			world: world(state(3), had("net-1", "Failed", "sha256:now", began), pushed(5)), ready: "False", reason: "RunFailed", stalled: true,
+		"after an apply that failed in the middle only a request starts a Run": {
+			snapshot: newSnapshot(state(3), withRun("net-1", "Failed", "sha256:now", applyStarted), pushed(5)), ready: "False", reason: "RunFailed", stalled: true,
 		},
-		"what was destroyed stays destroyed": {
-			world: world(destroyedBefore, state(3), pushed(5)), ready: "False", reason: "Destroyed", stalled: true,
+		"a destroyed Stack stays destroyed": {
+			snapshot: newSnapshot(destroyedBefore, state(3), pushed(5)), ready: "False", reason: "Destroyed", stalled: true,
 		},
 	})
 }
 
-// The status records which version a Run plans, whatever that Run is for, in the write that names the Run.
-func TestThePlannedStateIsRecorded(t *testing.T) {
+// TestPlannedStateIsRecorded checks that the status records the version that a Run plans together with the reservation
+// of the Run.
+func TestPlannedStateIsRecorded(t *testing.T) {
 	for name, tt := range map[string]struct {
-		world Snapshot
-		want  *v1alpha1.PlannedState
+		snapshot Snapshot
+		want     *v1alpha1.PlannedState
 	}{
-		"for the version itself":      {world(isApplied, pushed(5)), &v1alpha1.PlannedState{Version: 5, Run: "net-2"}},
-		"for a change":                {world(state(0), pushed(1)), &v1alpha1.PlannedState{Version: 1, Run: "net-1"}},
-		"for a request":               {world(isApplied, pushed(5), asks("Plan")), &v1alpha1.PlannedState{Version: 5, Run: "net-2"}},
-		"a shell plans nothing":       {world(allowed, isApplied, pushed(5), planned(4, "net-1"), asks("Shell")), &v1alpha1.PlannedState{Version: 4, Run: "net-1"}},
-		"no Run, no news":             {world(isApplied, planned(4, "net-1")), &v1alpha1.PlannedState{Version: 4, Run: "net-1"}},
-		"a Run's version takes it":    {world(isApplied, planned(4, "net-1"), asks("Plan")), nil},
-		"no user can have written it": {world(), nil},
+		"a Run for the version":        {newSnapshot(isApplied, pushed(5)), &v1alpha1.PlannedState{Version: 5, Run: "net-2"}},
+		"for a change":                 {newSnapshot(state(0), pushed(1)), &v1alpha1.PlannedState{Version: 1, Run: "net-1"}},
+		"for a request":                {newSnapshot(isApplied, pushed(5), withRequest("Plan")), &v1alpha1.PlannedState{Version: 5, Run: "net-2"}},
+		"a shell does not plan":        {newSnapshot(allowed, isApplied, pushed(5), planned(4, "net-1"), withRequest("Shell")), &v1alpha1.PlannedState{Version: 4, Run: "net-1"}},
+		"no Run starts":                {newSnapshot(isApplied, planned(4, "net-1")), &v1alpha1.PlannedState{Version: 4, Run: "net-1"}},
+		"a Run for a version of a Run": {newSnapshot(isApplied, planned(4, "net-1"), withRequest("Plan")), nil},
+		"a Stack without a state":      {newSnapshot(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tt.world)
-			got := Status(tt.world, d)
+			d := Decide(tt.snapshot)
+			got := Status(tt.snapshot, d)
 			if (got.PlannedState == nil) != (tt.want == nil) || got.PlannedState != nil && *got.PlannedState != *tt.want {
 				t.Errorf("got %+v, want %+v", got.PlannedState, tt.want)
 			}
 			if ofState := d.Start != nil && d.Start.Cause.Message == "version 5 of the state was written by alice"; ofState != (d.Start != nil && got.ReservedRun.StateVersion == 5) {
-				t.Errorf("named as %+v", got.ReservedRun)
+				t.Errorf("reserved is %+v", got.ReservedRun)
 			}
 		})
 	}
 }
 
-// Who tries again what a user's version would change does not take it from that user: with preventSelfApproval another one
-// has to approve.
-func TestAUserWhoWroteTheStateCausedWhatFollows(t *testing.T) {
-	w := world(manual, noSelfApproval, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Canceled", "sha256:now", byUser, rejected), asks("Apply"),
+// TestUserWhoWroteTheStateIsTheCause checks that a retry by another user keeps the user of the version as its cause, so
+// that with preventSelfApproval another user has to approve.
+func TestUserWhoWroteTheStateIsTheCause(t *testing.T) {
+	w := newSnapshot(manual, noSelfApproval, isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Canceled", "sha256:now", byUser, rejected), withRequest("Apply"),
 		annotate(v1alpha1.RequestedByAnnotation, "bob"))
 	d := Decide(w)
 	if d.Start == nil || d.Start.Cause.By != "alice" {
-		t.Errorf("it starts %+v", d.Start)
+		t.Errorf("got %+v", d.Start)
 	}
 	w.Now = w.Now.Add(time.Hour)
 	w.Runs[1].Status.Phase = v1alpha1.PhaseSucceeded // applied
 	if d := Decide(w); d.Start == nil || d.Start.Cause.By != "bob" {
-		t.Errorf("it starts %+v", d.Start)
+		t.Errorf("got %+v", d.Start)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
-func TestWhatIsWrongWithABackendIsNamed(t *testing.T) {
+func TestErrorsOfABackend(t *testing.T) {
 	text := func(s string) apiextensionsv1.JSON { return apiextensionsv1.JSON{Raw: []byte(`"` + s + `"`)} }
 	elsewhere := &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 3, Backend: &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 9}}}
 	for name, test := range map[string]struct {
@@ -19,22 +19,22 @@ func TestWhatIsWrongWithABackendIsNamed(t *testing.T) {
 		state *v1alpha1.State
 		want  string
 	}{
-		"Cairn's":                 {v1alpha1.StackSpec{}, &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 3}}, ""},
-		"what is needed":          {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, elsewhere, ""},
-		"what is not":             {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs"}}, nil, "BackendInvalid spec.backend: backend gcs needs config.bucket"},
-		"what a Secret may be":    {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs", ConfigFrom: []v1alpha1.BackendConfig{{}}}}, nil, ""},
-		"a variable in its place": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "http"}, Env: []corev1.EnvVar{{Name: "TF_HTTP_ADDRESS"}}}, nil, ""},
-		"a secret in clear": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "pg", Config: map[string]apiextensionsv1.JSON{"conn_str": text("x")}}}, nil,
+		"Cairn's":                               {v1alpha1.StackSpec{}, &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 3}}, ""},
+		"all required arguments":                {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, elsewhere, ""},
+		"a missing argument":                    {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs"}}, nil, "BackendInvalid spec.backend: backend gcs needs config.bucket"},
+		"an argument that a Secret may contain": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs", ConfigFrom: []v1alpha1.BackendConfig{{}}}}, nil, ""},
+		"an environment variable instead":       {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "http"}, Env: []corev1.EnvVar{{Name: "TF_HTTP_ADDRESS"}}}, nil, ""},
+		"a secret in plain text": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "pg", Config: map[string]apiextensionsv1.JSON{"conn_str": text("x")}}}, nil,
 			"BackendInvalid spec.backend: config.conn_str is a secret"},
-		"the code's": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true}}, nil, ""},
-		"the code's, and one for code without it": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs",
+		"the backend of the code": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true}}, nil, ""},
+		"the backend of the code, and one for code without it": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs",
 			Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil, ""},
-		"the code's, and one that says too little": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs"}}, nil,
+		"the backend of the code, and one with a missing argument": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs"}}, nil,
 			"BackendInvalid spec.backend: backend gcs needs config.bucket"},
-		"the code's, and one for Terragrunt, which writes it": {v1alpha1.StackSpec{Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
+		"the backend of the code, and one for Terragrunt": {v1alpha1.StackSpec{Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
 			Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil,
 			"BackendInvalid spec.backend: type beside fromCode does not work with Terragrunt"},
-		"none, and a state that is in one": {v1alpha1.StackSpec{}, elsewhere, "BackendMigrationRequired the state is in backend s3 (serial 9 when it was last seen), and spec.backend is gone"},
+		"no backend, and the state is in one": {v1alpha1.StackSpec{}, elsewhere, "BackendMigrationRequired the state is in backend s3 (serial 9 when it was last seen), and spec.backend is gone"},
 	} {
 		got := ""
 		p := checkBackend(&decision.Snapshot{Stack: &v1alpha1.Stack{Spec: test.spec}, State: test.state})

@@ -8,10 +8,10 @@ import (
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
-func TestWhoBuildsNoImages(t *testing.T) {
+func TestImageBuildsNeedPermission(t *testing.T) {
 	w := &decision.Snapshot{Stack: &v1alpha1.Stack{}}
 	if buildIsAllowed(w) != nil {
-		t.Error("a Stack that wants none is in trouble")
+		t.Error("a Stack without a build is rejected")
 	}
 	w.Stack.Spec.Runner.Build = &v1alpha1.Build{}
 	if p := buildIsAllowed(w); p == nil || p.Reason != "BuildNotAllowed" || !strings.Contains(p.Message, "--allow-image-builds") {
@@ -19,6 +19,6 @@ func TestWhoBuildsNoImages(t *testing.T) {
 	}
 	w.AllowBuild = true
 	if buildIsAllowed(w) != nil {
-		t.Error("it is allowed")
+		t.Error("a build is rejected although builds are allowed")
 	}
 }

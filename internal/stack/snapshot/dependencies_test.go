@@ -24,20 +24,20 @@ func TestRunUnit(t *testing.T) {
 		ref    string
 		want   []string
 	}{
-		"no Stack runs it": {},
-		"all that read the Repository's ref": {
+		"no Stack runs the unit": {},
+		"Stacks at the Repository's ref": {
 			stacks: []v1alpha1.Stack{*unitStack("green", "live/vpc"), *unitStack("blue", "live/vpc")}, want: []string{"blue", "green"},
 		},
-		"a ref that is named is the one that is meant": {
+		"the Repository's ref can be set on the Stack": {
 			stacks: []v1alpha1.Stack{*unitStack("vpc", "live/vpc", at("main"))}, want: []string{"vpc"},
 		},
-		"not one at another ref": {
+		"a Stack at another ref is excluded": {
 			stacks: []v1alpha1.Stack{*unitStack("dev", "live/vpc", at("dev")), *unitStack("vpc", "live/vpc")}, want: []string{"vpc"},
 		},
-		"a Stack at another ref has those of that one": {
+		"a Stack at another ref depends on Stacks of that ref": {
 			stacks: []v1alpha1.Stack{*unitStack("dev", "live/vpc", at("dev")), *unitStack("vpc", "live/vpc")}, ref: "dev", want: []string{"dev"},
 		},
-		"a hundred at most": {stacks: many, want: hundred},
+		"at most a hundred": {stacks: many, want: hundred},
 	} {
 		if got := runUnit(repo, tt.stacks, unitStack("app", "live/app", at(tt.ref))); !slices.Equal(tt.want, got) {
 			t.Errorf("%s: %v", name, got)
@@ -63,15 +63,15 @@ func TestOutputsFingerprint(t *testing.T) {
 		a, b v1alpha1.StateStatus
 		same bool
 	}{
-		"another value is another fingerprint":                          {one, of(map[string]string{"id": "2"}), false},
-		"another name is another fingerprint":                           {one, of(map[string]string{"ip": "1"}), false},
-		"one more output is another fingerprint":                        {one, of(map[string]string{"id": "1", "ip": "1"}), false},
-		"a name does not run into a value":                              {of(map[string]string{"a": "b c"}), of(map[string]string{"a b": "c"}), false},
-		"a later version with the same outputs is the same":             {one, later(one), true},
-		"no state has no outputs":                                       {v1alpha1.StateStatus{}, of(nil), true},
-		"each version of an encrypted state is another one":             {encrypted, later(encrypted), false},
-		"an encrypted state that stays is the same":                     {encrypted, encrypted, true},
-		"beyond the outputs that are read, each version is another one": {of(many), later(of(many)), false},
+		"another value is another fingerprint":                             {one, of(map[string]string{"id": "2"}), false},
+		"another name is another fingerprint":                              {one, of(map[string]string{"ip": "1"}), false},
+		"one more output is another fingerprint":                           {one, of(map[string]string{"id": "1", "ip": "1"}), false},
+		"a name and a value are separated":                                 {of(map[string]string{"a": "b c"}), of(map[string]string{"a b": "c"}), false},
+		"a later version with the same outputs is the same":                {one, later(one), true},
+		"no state and no outputs are the same":                             {v1alpha1.StateStatus{}, of(nil), true},
+		"each version of an encrypted state is another fingerprint":        {encrypted, later(encrypted), false},
+		"an unchanged encrypted state is the same":                         {encrypted, encrypted, true},
+		"beyond the limit of outputs, each version is another fingerprint": {of(many), later(of(many)), false},
 	} {
 		a, b := outputsFingerprint(tt.a), outputsFingerprint(tt.b)
 		if a == "" || b == "" || (a == b) != tt.same {
@@ -81,6 +81,6 @@ func TestOutputsFingerprint(t *testing.T) {
 	unread := one
 	unread.Outputs, unread.OutputsVersion = nil, 2
 	if got := outputsFingerprint(unread); got != "" {
-		t.Errorf("of outputs that nobody read it is %q", got)
+		t.Errorf("the fingerprint of outputs that are not read yet is %q", got)
 	}
 }

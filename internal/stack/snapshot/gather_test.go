@@ -14,76 +14,76 @@ import (
 	statedecision "cairn.dev/cairn/internal/state/decision"
 )
 
-// journals are States whose journal is asked for.
+// journals are States that count the reads of their journal.
 type journals struct {
 	err   error
-	asked int
+	reads int
 }
 
 func (j *journals) Unsaved(context.Context, client.ObjectKey) ([]string, error) {
-	j.asked++
+	j.reads++
 	return []string{"aws_vpc.a"}, j.err
 }
 
 func (j *journals) Promote(context.Context, client.ObjectKey) error {
-	j.asked++
+	j.reads++
 	return j.err
 }
 
 func TestGatherUnsaved(t *testing.T) {
-	boom := errors.New("the bucket is away")
+	errUnavailable := errors.New("the bucket is unavailable")
 	for name, tt := range map[string]struct {
-		world      decision.Snapshot
+		snapshot   decision.Snapshot
 		err        error
-		asked      int
+		reads      int
 		unreadable string
 		fails      error
 	}{
-		"of a state without resources":                          {deletedStack(new(int32(0)), false), nil, 1, "", nil},
-		"not of one with some":                                  {deletedStack(new(int32(3)), false), nil, 0, "", nil},
-		"of one that its engine encrypts, once it is destroyed": {deletedStack(new(int32(-1)), false), nil, 1, "", nil},
-		"not when all stays as it is":                           {deletedStack(new(int32(0)), true), nil, 0, "", nil},
-		"what cannot be read is told":                           {deletedStack(new(int32(0)), false), fmt.Errorf("read: %w", &statedecision.Rejection{Message: "damaged"}), 1, "damaged", nil},
-		"what may pass is tried again":                          {deletedStack(new(int32(0)), false), boom, 1, "", boom},
+		"a state without resources": {deletedStack(new(int32(0)), false), nil, 1, "", nil},
+		"a state with resources":    {deletedStack(new(int32(3)), false), nil, 0, "", nil},
+		"an encrypted state":        {deletedStack(new(int32(-1)), false), nil, 1, "", nil},
+		"deletion policy Orphan":    {deletedStack(new(int32(0)), true), nil, 0, "", nil},
+		"damaged":                   {deletedStack(new(int32(0)), false), fmt.Errorf("read: %w", &statedecision.Rejection{Message: "damaged"}), 1, "damaged", nil},
+		"transient error":           {deletedStack(new(int32(0)), false), errUnavailable, 1, "", errUnavailable},
 	} {
 		j := &journals{err: tt.err}
 		g := &Gatherer{StateReader: j}
-		if err := g.gatherUnsaved(t.Context(), &tt.world); !errors.Is(err, tt.fails) || j.asked != tt.asked || tt.world.StateUnreadable != tt.unreadable {
-			t.Errorf("%s: %v, asked %d, %q", name, err, j.asked, tt.world.StateUnreadable)
+		if err := g.gatherUnsaved(t.Context(), &tt.snapshot); !errors.Is(err, tt.fails) || j.reads != tt.reads || tt.snapshot.StateUnreadable != tt.unreadable {
+			t.Errorf("%s: %v, %d reads, %q", name, err, j.reads, tt.snapshot.StateUnreadable)
 		}
 	}
 }
 
-// Before a Stack without a State goes, what the bucket knows of it is put back: Kubernetes may have forgotten it.
-func TestWhatIsForgottenCountsBeforeAStackGoes(t *testing.T) {
-	boom := errors.New("the bucket is away")
-	refused := func(reason statedecision.Reason) error {
-		return &statedecision.Rejection{Reason: reason, Message: "refused"}
+// TestStateIsRestoredFromTheBucketBeforeDeletion checks a deleted Stack without a State: the State may be lost in Kubernetes while the bucket has it.
+func TestStateIsRestoredFromTheBucketBeforeDeletion(t *testing.T) {
+	errUnavailable := errors.New("the bucket is unavailable")
+	rejected := func(reason statedecision.Reason) error {
+		return &statedecision.Rejection{Reason: reason, Message: "rejected"}
 	}
 	for name, tt := range map[string]struct {
-		world      decision.Snapshot
+		snapshot   decision.Snapshot
 		err        error
-		asked      int
+		reads      int
 		unreadable string
 		fails      error
 	}{
-		"none":                                   {deletedStack(nil, false), nil, 1, "", nil},
-		"not when all stays as it is":            {deletedStack(nil, true), nil, 0, "", nil},
-		"what cannot be read is told":            {deletedStack(nil, false), refused(statedecision.Damaged), 1, "refused", nil},
-		"what another Stack left is not its own": {deletedStack(nil, false), refused(statedecision.Stale), 1, "", nil},
-		"what may pass is tried again":           {deletedStack(nil, false), boom, 1, "", boom},
+		"none":                       {deletedStack(nil, false), nil, 1, "", nil},
+		"deletion policy Orphan":     {deletedStack(nil, true), nil, 0, "", nil},
+		"damaged":                    {deletedStack(nil, false), rejected(statedecision.Damaged), 1, "rejected", nil},
+		"the State of another Stack": {deletedStack(nil, false), rejected(statedecision.Stale), 1, "", nil},
+		"transient error":            {deletedStack(nil, false), errUnavailable, 1, "", errUnavailable},
 	} {
 		j := &journals{err: tt.err}
 		g := &Gatherer{StateReader: j}
-		if err := g.promote(t.Context(), &tt.world); !errors.Is(err, tt.fails) || j.asked != tt.asked || tt.world.StateUnreadable != tt.unreadable {
-			t.Errorf("%s: %v, asked %d, %q", name, err, j.asked, tt.world.StateUnreadable)
+		if err := g.promote(t.Context(), &tt.snapshot); !errors.Is(err, tt.fails) || j.reads != tt.reads || tt.snapshot.StateUnreadable != tt.unreadable {
+			t.Errorf("%s: %v, %d reads, %q", name, err, j.reads, tt.snapshot.StateUnreadable)
 		}
 	}
 	w := deletedStack(new(int32(3)), false)
 	w.State.Status.Version = 1
-	g := &Gatherer{StateReader: &journals{err: refused(statedecision.Stale)}}
-	if err := g.promote(t.Context(), &w); err != nil || w.StateUnreadable != "refused" {
-		t.Errorf("a state that went its own way: %v, %q", err, w.StateUnreadable)
+	g := &Gatherer{StateReader: &journals{err: rejected(statedecision.Stale)}}
+	if err := g.promote(t.Context(), &w); err != nil || w.StateUnreadable != "rejected" {
+		t.Errorf("a state of another lineage: %v, %q", err, w.StateUnreadable)
 	}
 }
 
@@ -99,8 +99,8 @@ func deletedStack(resources *int32, orphan bool) decision.Snapshot {
 	return w
 }
 
-// A Run that a former leader created late has to end before the next one, without a question to the API server.
-func TestALateRunIsALeftover(t *testing.T) {
+// TestLateRunIsALeftover checks that a Run which a former leader created late has to end before the next one, without a request to the API server.
+func TestLateRunIsALeftover(t *testing.T) {
 	w := decision.Snapshot{Stack: &v1alpha1.Stack{}, LateRun: "net-1"}
 	if err := (&Gatherer{}).GatherLeftover(t.Context(), &w); err != nil || w.Leftover != (decision.Leftover{Run: "net-1"}) {
 		t.Errorf("%+v, %v", w.Leftover, err)

@@ -8,8 +8,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// The change of a ConfigMap wakes the Stacks whose hooks and policies it holds.
-func TestHooksAndPoliciesAreAmongTheObjectsOfAStack(t *testing.T) {
+// TestIndexHasConfigMapsOfHooksAndPolicies checks that the change of a ConfigMap enqueues the Stacks whose hooks and policies it contains.
+func TestIndexHasConfigMapsOfHooksAndPolicies(t *testing.T) {
 	stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{
 		Hooks: []v1alpha1.Hook{
 			{Step: "plan", When: v1alpha1.HookBefore, Script: "true"},
@@ -27,7 +27,7 @@ func TestHooksAndPoliciesAreAmongTheObjectsOfAStack(t *testing.T) {
 	}
 }
 
-func TestAStateIsNoReference(t *testing.T) {
+func TestReferenceToAStateIsRejected(t *testing.T) {
 	for ref, want := range map[Reference]bool{
 		{Kind: "Secret", Name: "net-state-v7-0123456789ab-0", Why: "volume s", Optional: true}: true,
 		{Kind: "ConfigMap", Name: "net-state-v7-0123456789ab-0"}:                               false,

@@ -8,12 +8,12 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 )
 
-func TestFilesOfAnImage(t *testing.T) {
+func TestFilesOfABuildContext(t *testing.T) {
 	for name, tt := range map[string]struct{ folder, dockerfile, want string }{
-		"all":                   {".", "Dockerfile", "Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a,image2,main.tf"},
-		"a folder":              {"image", "image/Dockerfile", "image/Dockerfile,image/a"},
-		"a Dockerfile outside":  {"image", "Dockerfile", "Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a"},
-		"a file that is not it": {".", "Other", ""},
+		"all":                                 {".", "Dockerfile", "Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a,image2,main.tf"},
+		"a folder":                            {"image", "image/Dockerfile", "image/Dockerfile,image/a"},
+		"a Dockerfile outside of the context": {"image", "Dockerfile", "Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a"},
+		"a Dockerfile that does not exist":    {".", "Other", ""},
 	} {
 		files := bytesOf(map[string]string{"main.tf": "", "Dockerfile": "", "Dockerfile.dockerignore": "", "image/Dockerfile": "", "image/a": "", "image2": ""})
 		var names []string

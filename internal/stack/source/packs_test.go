@@ -18,15 +18,15 @@ func stackKey(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// What needs the network is done beside the reconcile, once for all that want it, and all of them are told of the end.
-func TestPacksAreMadeBesideReconciles(t *testing.T) {
+// TestPacksRunInTheBackground checks that archives which need the network are created once for all Stacks, which are notified of the end.
+func TestPacksRunInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		p := newPacks()
 		go p.start(ctx)
-		var made atomic.Int32
+		var started atomic.Int32
 		hang := make(chan struct{})
-		slow := func(context.Context) error { made.Add(1); <-hang; return nil }
+		slow := func(context.Context) error { started.Add(1); <-hang; return nil }
 
 		for _, name := range []string{"a", "b"} {
 			var later *NotPacked
@@ -34,33 +34,33 @@ func TestPacksAreMadeBesideReconciles(t *testing.T) {
 				t.Fatalf("%v", err)
 			}
 		}
-		// Another namespace does not wait for a remote that hangs, and a namespace's own places are bounded.
+		// Another namespace does not wait for a remote that hangs, and the packs of a namespace are limited.
 		for _, key := range []string{"other 1", "other 2", "other 3"} {
 			p.pack(stackKey("one", "c"), key, repository.Ask{}, slow)
 		}
-		p.pack(stackKey("two", "d"), "key 2", repository.Ask{}, func(context.Context) error { made.Add(1); return nil })
+		p.pack(stackKey("two", "d"), "key 2", repository.Ask{}, func(context.Context) error { started.Add(1); return nil })
 		if e := <-p.ended; e.Object != stackKey("two", "d") {
 			t.Fatalf("%v", e)
 		}
 		synctest.Wait()
-		if n := made.Load(); n != 1+packsAtOnce {
-			t.Errorf("%d were begun", n)
+		if n := started.Load(); n != 1+packsAtOnce {
+			t.Errorf("%d packs were started", n)
 		}
 		close(hang)
-		told := map[string]int{}
+		ended := map[string]int{}
 		for range 5 {
-			told[(<-p.ended).Object.Name]++
+			ended[(<-p.ended).Object.Name]++
 		}
-		if told["a"] != 1 || told["b"] != 1 || told["c"] != 3 {
-			t.Errorf("%v", told)
+		if ended["a"] != 1 || ended["b"] != 1 || ended["c"] != 3 {
+			t.Errorf("%v", ended)
 		}
 		stop()
 		synctest.Wait()
 	})
 }
 
-// A commit whose archive cannot be made is asked for no more once there is another one.
-func TestFailuresOfPacksAreForgotten(t *testing.T) {
+// TestFailedPacksAreRemoved checks that the error of a commit is removed once there is another commit.
+func TestFailedPacksAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		p := newPacks()
@@ -71,21 +71,21 @@ func TestFailuresOfPacksAreForgotten(t *testing.T) {
 			time.Sleep(packAgain)
 		}
 		if len(p.all) > 1 {
-			t.Errorf("%d are remembered", len(p.all))
+			t.Errorf("%d failures are kept", len(p.all))
 		}
 		stop()
 		synctest.Wait()
 	})
 }
 
-// A failure is told to all that ask within a minute, and then tried again.
-func TestAPackThatFailsIsTriedAgainLater(t *testing.T) {
+// TestFailedPackIsRetriedAfterAMinute checks that a failure is cached for a minute.
+func TestFailedPackIsRetriedAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		p := newPacks()
 		go p.start(ctx)
-		tries := 0
-		fail := func(context.Context) error { tries++; return errors.New("the remote is away") }
+		attempts := 0
+		fail := func(context.Context) error { attempts++; return errors.New("the remote is unavailable") }
 		ask := func() (later *NotPacked) {
 			if err := p.pack(stackKey("one", "a"), "key", repository.Ask{}, fail); !errors.As(err, &later) {
 				t.Fatalf("%v", err)
@@ -94,14 +94,14 @@ func TestAPackThatFailsIsTriedAgainLater(t *testing.T) {
 		}
 		ask()
 		<-p.ended
-		if later := ask(); later.why == nil || later.Again != packAgain || tries != 1 {
-			t.Errorf("%+v after %d tries", later, tries)
+		if later := ask(); later.why == nil || later.Again != packAgain || attempts != 1 {
+			t.Errorf("%+v after %d attempts", later, attempts)
 		}
 		time.Sleep(packAgain)
 		ask()
 		<-p.ended
-		if tries != 2 {
-			t.Errorf("%d tries", tries)
+		if attempts != 2 {
+			t.Errorf("%d attempts", attempts)
 		}
 		stop()
 		synctest.Wait()

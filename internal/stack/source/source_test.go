@@ -11,15 +11,15 @@ func TestCheck(t *testing.T) {
 		files map[string][]byte
 		want  string
 	}{
-		"plain code":              {files: map[string][]byte{"main.tf": nil}},
-		"code of OpenTofu":        {files: map[string][]byte{"main.tofu": nil}},
-		"a module in a folder":    {files: map[string][]byte{"main.tf": nil, "modules/net/main.tf": nil}},
-		"a way out":               {files: map[string][]byte{"main.tf": nil, "../main.tf": nil}, want: "SourceInvalid"},
-		"a way out in the middle": {files: map[string][]byte{"main.tf": nil, "a/../../main.tf": nil}, want: "SourceInvalid"},
-		"an absolute path":        {files: map[string][]byte{"main.tf": nil, "/etc/passwd": nil}, want: "SourceInvalid"},
-		"a backslash":             {files: map[string][]byte{"main.tf": nil, `..\main.tf`: nil}, want: "SourceInvalid"},
-		"no code":                 {files: map[string][]byte{"README": nil}, want: "SourceInvalid"},
-		"nothing":                 {want: "SourceInvalid"},
+		"plain code":                       {files: map[string][]byte{"main.tf": nil}},
+		"code of OpenTofu":                 {files: map[string][]byte{"main.tofu": nil}},
+		"a module in a folder":             {files: map[string][]byte{"main.tf": nil, "modules/net/main.tf": nil}},
+		"a path to the parent":             {files: map[string][]byte{"main.tf": nil, "../main.tf": nil}, want: "SourceInvalid"},
+		"a path to a parent in the middle": {files: map[string][]byte{"main.tf": nil, "a/../../main.tf": nil}, want: "SourceInvalid"},
+		"an absolute path":                 {files: map[string][]byte{"main.tf": nil, "/etc/passwd": nil}, want: "SourceInvalid"},
+		"a backslash":                      {files: map[string][]byte{"main.tf": nil, `..\main.tf`: nil}, want: "SourceInvalid"},
+		"no code":                          {files: map[string][]byte{"README": nil}, want: "SourceInvalid"},
+		"no files":                         {want: "SourceInvalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestPackIsTheSameOfTheSame(t *testing.T) {
+func TestPackIsReproducible(t *testing.T) {
 	files := map[string][]byte{"main.tf": []byte("a"), "b.tf": []byte("b"), "modules/c/main.tf": []byte("c")}
 	first, err := pack(files)
 	if err != nil {
@@ -50,8 +50,8 @@ func TestPackIsTheSameOfTheSame(t *testing.T) {
 	}
 }
 
-// After a start each Stack is packed once: what it takes to compress is not made anew for each.
-func TestPackTakesLittleMemory(t *testing.T) {
+// TestMemoryOfPackIsBounded checks that the compressors are reused: after a start each Stack is packed once.
+func TestMemoryOfPackIsBounded(t *testing.T) {
 	files := map[string][]byte{"main.tf": []byte("# code")}
 	var before, after runtime.MemStats
 	const times = 100
@@ -62,7 +62,7 @@ func TestPackTakesLittleMemory(t *testing.T) {
 		}
 	}
 	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 300<<10 { // without a pool it is 800, and with the race detector a pool loses one in four
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 300<<10 { // 800 KiB without a pool; with the race detector a pool drops one of four
 		t.Errorf("%d bytes each", each)
 	}
 }

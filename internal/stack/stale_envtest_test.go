@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// oldView is a client whose cache has a Stack and Runs as they were once.
+// oldView is a client with a stale cache of a Stack and its Runs.
 type oldView struct {
 	client.Client
 	stack *v1alpha1.Stack
@@ -39,8 +39,8 @@ func (c oldView) List(ctx context.Context, list client.ObjectList, opts ...clien
 	return c.Client.List(ctx, list, opts...)
 }
 
-// look is a pass with an old view.
-func (r *testEnv) look(stack *v1alpha1.Stack, old ...v1alpha1.Run) ctrl.Result {
+// reconcileStale reconciles once with a stale cache.
+func (r *testEnv) reconcileStale(stack *v1alpha1.Stack, old ...v1alpha1.Run) ctrl.Result {
 	r.Helper()
 	behind := *r.Reconciler
 	behind.Client = oldView{r.Room.Client, stack.DeepCopy(), old}
@@ -49,8 +49,8 @@ func (r *testEnv) look(stack *v1alpha1.Stack, old ...v1alpha1.Run) ctrl.Result {
 	return result
 }
 
-// deletes takes a Run away, as a person does.
-func (r *testEnv) deletes(name string) {
+// deleteRun deletes a Run as a user does.
+func (r *testEnv) deleteRun(name string) {
 	r.Helper()
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: name}}
 	r.Seen(run)
@@ -58,9 +58,10 @@ func (r *testEnv) deletes(name string) {
 	r.Gone(run)
 }
 
-// A Run was named, made, ended and deleted by hand: a pass whose view of the Stack is from before all that does not make it again,
-// though its report has nothing to write that an optimistic lock could refuse. It looks again soon.
-func TestAnOldViewDoesNotMakeARunAgain(t *testing.T) {
+// TestStaleStackDoesNotCreateARunAgain checks a Run that was reserved, created, ended and deleted by a user: a
+// reconcile with a cache from before does not create it again, though it writes no status that could conflict. It
+// requeues soon.
+func TestStaleStackDoesNotCreateARunAgain(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.Seen(r.stack)
@@ -68,26 +69,27 @@ func TestAnOldViewDoesNotMakeARunAgain(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
-	r.deletes("net-1")
-	if result := r.look(old); r.runs() != "" || result.RequeueAfter <= 0 || result.RequeueAfter > time.Second {
-		t.Errorf("the Runs are %q, and the next look is in %s", r.runs(), result.RequeueAfter)
+	r.deleteRun("net-1")
+	if result := r.reconcileStale(old); r.runs() != "" || result.RequeueAfter <= 0 || result.RequeueAfter > time.Second {
+		t.Errorf("the Runs are %q, and requeue after %s", r.runs(), result.RequeueAfter)
 	}
 }
 
-// Each look with an old view is a write that is refused: they come ever more seldom, until the view is as new as what there is.
-func TestAnOldViewIsLookedAtLessAndLessOften(t *testing.T) {
+// TestBackoffWithAStaleStack checks that reconciles whose write is rejected as stale happen ever less often, until the
+// cache is up to date.
+func TestBackoffWithAStaleStack(t *testing.T) {
 	r := newTestEnv(t)
 	old := r.stack.DeepCopy()
-	r.reconcile() // has the finalizer, and says something
+	r.reconcile() // adds the finalizer and writes the status
 	old.Finalizers = []string{v1alpha1.Finalizer}
 	for i, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
-		if result := r.look(old); result.RequeueAfter != want*time.Millisecond {
-			t.Errorf("look %d is followed by another in %s, want %s", i+1, result.RequeueAfter, want*time.Millisecond)
+		if result := r.reconcileStale(old); result.RequeueAfter != want*time.Millisecond {
+			t.Errorf("after reconcile %d requeue after %s, want %s", i+1, result.RequeueAfter, want*time.Millisecond)
 		}
 	}
 	r.reconcile()
-	if result := r.look(old); result.RequeueAfter != minConflictBackoff {
-		t.Errorf("after it had caught up the next look is in %s", result.RequeueAfter)
+	if result := r.reconcileStale(old); result.RequeueAfter != minConflictBackoff {
+		t.Errorf("with an up-to-date cache requeue after %s", result.RequeueAfter)
 	}
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
 	r.ends("net-1", v1alpha1.PhaseFailed)
@@ -95,13 +97,13 @@ func TestAnOldViewIsLookedAtLessAndLessOften(t *testing.T) {
 	r.Gone(r.stack)
 	r.reconcile()
 	if n := r.ConflictBackoff.NumRequeues(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(old)}); n != 0 {
-		t.Errorf("a Stack that is gone is remembered with %d looks", n)
+		t.Errorf("a deleted Stack still has a backoff of %d steps", n)
 	}
 }
 
-// A Stack was deleted and made again under its name. The cache has the former one's first Run still, and not yet the new one's,
-// which has the same name: no second one is made beside it.
-func TestARunOfAFormerStackHidesNoRun(t *testing.T) {
+// TestRunOfADeletedStackOfTheSameName checks a Stack that was deleted and created again. The cache still has the first
+// Run of the deleted one and not the new one of the same name: no second Run is created.
+func TestRunOfADeletedStackOfTheSameName(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	former := *firstRun(r)
@@ -110,21 +112,21 @@ func TestARunOfAFormerStackHidesNoRun(t *testing.T) {
 	r.Seen(r.stack)
 	r.reconcile()
 	r.Gone(r.stack)
-	r.deletes("net-1") // as the garbage collector does
+	r.deleteRun("net-1") // as the garbage collector does
 
 	r.stack = &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Spec: r.stack.Spec}
 	r.Make(r.stack)
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")
 	before := r.stack.ResourceVersion
-	r.look(r.stack, former)
+	r.reconcileStale(r.stack, former)
 	r.expect("Unknown", "Running", "net-1 ")
 	if r.stack.ResourceVersion != before || r.stack.Status.CurrentRun != "net-1" {
 		t.Errorf("the status was written, and names Run %q", r.stack.Status.CurrentRun)
 	}
 }
 
-// forgotten are States of which Kubernetes has forgotten one, which its backup has.
+// forgotten are States of which one is not in Kubernetes but in the backup.
 type forgotten struct {
 	ended
 	back func()
@@ -132,7 +134,7 @@ type forgotten struct {
 
 func (f *forgotten) Promote(context.Context, client.ObjectKey) error { f.back(); return nil }
 
-func TestAStackWhoseStateIsForgottenIsDestroyed(t *testing.T) {
+func TestStackIsDestroyedWithAStateFromTheBackup(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)

@@ -14,49 +14,49 @@ import (
 	"cairn.dev/cairn/internal/stack/source"
 )
 
-// forget takes the code out of the bucket, as a sweep does with what nobody referred to for a time.
+// forget deletes the archives, as the garbage collector of the bucket does.
 func (m memoryBucket) forget() {
 	maps.DeleteFunc(m, func(key string, _ []byte) bool { return strings.HasPrefix(key, "sources/") })
 }
 
-func TestCodeThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
-	kept := memoryBucket{}
-	sources := source.NewSources(nil, kept)
+func TestCollectedArchiveOfInlineCodeIsCreatedAgain(t *testing.T) {
+	bucket := memoryBucket{}
+	sources := source.NewSources(nil, bucket)
 	stack := &v1alpha1.Stack{}
 	stack.Spec.Source.Inline = map[string]string{"main.tf": ""}
 	for range 2 {
 		code, problem, err := sources.Pack(t.Context(), stack, "", "")
-		if err != nil || problem != nil || kept["sources/"+code.Digest] == nil {
+		if err != nil || problem != nil || bucket["sources/"+code.Digest] == nil {
 			t.Fatalf("%+v, %v, %v", code, problem, err)
 		}
-		kept.forget()
+		bucket.forget()
 	}
 }
 
-func TestCodeFromGitThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
+func TestCollectedArchiveOfGitIsCreatedAgain(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.fetch(g.repo)
 	g.reconcile()
-	made := &makers{memoryBucket: g.bucket}
+	counter := &countingBucket{memoryBucket: g.bucket}
 	for name, begin := range map[string]func(){
 		"remembered":      func() {},
 		"after a restart": func() { g.begin(); g.fetch(g.repo) },
 	} {
 		g.bucket.forget()
 		begin()
-		g.Sources.Bucket = made
-		twin := g.as(g.reads("twin-"+strings.ReplaceAll(name, " ", "-"), g.repo, "net"))
-		before := made.sources
+		g.Sources.Bucket = counter
+		twin := g.forStack(g.newGitStack("twin-"+strings.ReplaceAll(name, " ", "-"), g.repo, "net"))
+		before := counter.sources
 		twin.reconcile()
-		if twin.source() != g.source() || g.bucket["sources/"+g.source()] == nil || made.sources != before+1 {
-			t.Errorf("%s: it is %s, was %s, and %d archives were made", name, twin.source(), g.source(), made.sources-before)
+		if twin.source() != g.source() || g.bucket["sources/"+g.source()] == nil || counter.sources != before+1 {
+			t.Errorf("%s: it is %s, was %s, and %d archives were created", name, twin.source(), g.source(), counter.sources-before)
 		}
 	}
 }
 
-func TestCodeOfManyStacksIsRememberedOnce(t *testing.T) {
-	made := &makers{memoryBucket: memoryBucket{}}
-	sources := source.NewSources(nil, made)
+func TestArchiveOfEqualCodeIsCachedOnce(t *testing.T) {
+	counter := &countingBucket{memoryBucket: memoryBucket{}}
+	sources := source.NewSources(nil, counter)
 	digests := map[string]bool{}
 	pack := func(uid types.UID, files map[string]string) {
 		t.Helper()
@@ -70,13 +70,13 @@ func TestCodeOfManyStacksIsRememberedOnce(t *testing.T) {
 	for _, uid := range []types.UID{"a", "b", "c"} {
 		pack(uid, map[string]string{"main.tf": "# code", "b.tf": ""})
 	}
-	if made.sources != 1 || len(digests) != 1 {
-		t.Errorf("one code is %d archives, remembered %d times", len(digests), made.sources)
+	if counter.sources != 1 || len(digests) != 1 {
+		t.Errorf("equal code has %d archives, written %d times", len(digests), counter.sources)
 	}
 	for _, other := range []map[string]string{{"main.tf": "# other", "b.tf": ""}, {"main.tf": "# code"}, {"main.tf": "", "b.tf": "# code"}, {"main.tf": "# code", "c.tf": ""}} {
 		pack("a", other)
 	}
-	if made.sources != 5 || len(digests) != 5 {
-		t.Errorf("five codes are %d archives, remembered %d times", len(digests), made.sources)
+	if counter.sources != 5 || len(digests) != 5 {
+		t.Errorf("five versions of the code have %d archives, written %d times", len(digests), counter.sources)
 	}
 }
