@@ -22,8 +22,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// stack makes the State's Stack, and makes it anew if there is one.
-func (w *world) stack() {
+// stack creates the State's Stack, or creates it again.
+func (w *testEnv) stack() {
 	w.Helper()
 	s := &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.key.Name},
@@ -34,8 +34,9 @@ func (w *world) stack() {
 	must(w.T, apiserver.Kube.Create(w.Context(), s))
 }
 
-// goBack makes the State what it was, as when etcd is restored: with none it is gone, and its Secrets with it.
-func (w *world) goBack(to *v1alpha1.StateStatus) {
+// restoreStatus sets an earlier status of the State, as when etcd is restored. Without one the State and its Secrets are
+// deleted.
+func (w *testEnv) restoreStatus(to *v1alpha1.StateStatus) {
 	w.Helper()
 	st := &v1alpha1.State{}
 	must(w.T, apiserver.Kube.Get(w.Context(), w.key, st))
@@ -50,8 +51,8 @@ func (w *world) goBack(to *v1alpha1.StateStatus) {
 	must(w.T, apiserver.Kube.DeleteAllOf(w.Context(), &corev1.Secret{}, client.InNamespace(w.namespace), client.HasLabels{storage.Label}))
 }
 
-// applied is a state after an apply of so many serials.
-func applied(t *testing.T, w *world, serials int) decision.Holder {
+// applied writes states of an apply up to a serial.
+func applied(t *testing.T, w *testEnv, serials int) decision.Holder {
 	t.Helper()
 	me := w.attempt()
 	w.lock(me, "a")
@@ -62,10 +63,10 @@ func applied(t *testing.T, w *world, serials int) decision.Holder {
 	return me
 }
 
-func TestWhatKubernetesForgotIsInTheBucket(t *testing.T) {
+func TestStateIsRestoredFromTheBackup(t *testing.T) {
 	for _, home := range []v1alpha1.StateStorage{v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newWorld(t, state.Options{Storage: home})
+			w := newTestEnv(t, state.Options{Storage: home})
 			w.stack()
 			me := w.attempt()
 			w.lock(me, "a")
@@ -77,11 +78,11 @@ func TestWhatKubernetesForgotIsInTheBucket(t *testing.T) {
 			inputs := w.status().InputsDigest
 
 			first.Lock = nil
-			w.goBack(&first)
+			w.restoreStatus(&first)
 			must(t, w.store.Promote(t.Context(), w.key))
 			w.reads(stateFile(2, "L", "", 2))
 
-			w.goBack(nil)
+			w.restoreStatus(nil)
 			must(t, w.store.Promote(t.Context(), w.key))
 			w.reads(stateFile(2, "L", "", 2))
 			if now := w.status(); now.Serial != 2 || now.Resources != 2 || now.InputsDigest != inputs || now.Lock != nil {
@@ -91,64 +92,64 @@ func TestWhatKubernetesForgotIsInTheBucket(t *testing.T) {
 	}
 }
 
-func TestABackupThatWasNotWrittenIsWrittenBeforeTheJournalEnds(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestBackupIsWrittenBeforeTheJournalEnds(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	away := &noBackups{Bucket: w.bucket, away: true}
 	w.store = state.New(apiserver.Kube, apiserver.Kube, away, state.Options{})
 	me := applied(t, w, 2)
 	must(t, w.store.AppendJournal(t.Context(), w.key, w.run, me, 0, []byte(`{"entries":[{"address":"terraform_data.a","action":"create"}]}`)))
 	if err := w.store.EndJournal(t.Context(), w.key, w.run, me); err == nil {
-		t.Fatal("the journal ended, and its state is in no backup")
+		t.Fatal("the journal ended without a backup of its state")
 	}
 	if told, err := w.store.Journal(t.Context(), w.key); err != nil || len(told.Entries) != 1 {
 		t.Fatalf("%+v, %v", told, err)
 	}
 	away.away = false
 	must(t, w.store.EndJournal(t.Context(), w.key, w.run, me))
-	w.goBack(nil)
+	w.restoreStatus(nil)
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(2, "L", "", 2))
 }
 
-func TestAPlanWritesABackupThatIsNotThere(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestPlanWritesAMissingBackup(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	applied(t, w, 1)
 	must(t, w.bucket.Delete(t.Context(), "states/"+w.namespace+"/net/backup"))
 	must(t, w.store.Promote(t.Context(), w.key))
-	w.goBack(nil)
+	w.restoreStatus(nil)
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(1, "L", "", 1))
 }
 
-func TestAnEndOfAJournalDoesNotTakeTheBackupBack(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestEndOfAJournalKeepsANewerBackup(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
 	before := w.status()
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "", 2)))
-	w.goBack(&before)
+	w.restoreStatus(&before)
 	must(t, w.store.EndJournal(t.Context(), w.key, w.run, me))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(2, "L", "", 2))
 }
 
-func TestABackupOfAnotherStackWaitsForAPerson(t *testing.T) {
+func TestBackupOfAnotherStackNeedsAUser(t *testing.T) {
 	for name, forget := range map[string]bool{"taken": false, "forgotten": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, state.Options{})
+			w := newTestEnv(t, state.Options{})
 			w.stack()
 			w.rest(applied(t, w, 1), "")
-			w.goBack(nil)
+			w.restoreStatus(nil)
 			w.stack()
-			rejectFollow(t, w.store.Promote(t.Context(), w.key), decision.Stale)
+			wantRejected(t, w.store.Promote(t.Context(), w.key), decision.Stale)
 			_, err := w.store.Restore(t.Context(), w.key, "root", forget)
 			must(t, err)
 			must(t, w.store.Promote(t.Context(), w.key))
 			if forget {
 				if _, err := w.store.Read(t.Context(), w.key); !errors.Is(err, state.ErrNone) {
-					t.Errorf("a forgotten state is there: %v", err)
+					t.Errorf("the lost state exists: %v", err)
 				}
 				return
 			}
@@ -160,8 +161,8 @@ func TestABackupOfAnotherStackWaitsForAPerson(t *testing.T) {
 	}
 }
 
-func TestAPersonDoesNotReplaceWhatTheyCannotSee(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestPushDoesNotReplaceABackup(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	w.stack()
 	me := w.attempt()
 	w.lock(me, "a")
@@ -171,24 +172,24 @@ func TestAPersonDoesNotReplaceWhatTheyCannotSee(t *testing.T) {
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(3, "L", "", 3)))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
 	w.rest(me, "")
-	w.goBack(&before)
+	w.restoreStatus(&before)
 	_, err := w.store.Push(t.Context(), w.key, "ann", stateFile(2, "L", "mine", 1), false, 0)
-	rejectFollow(t, err, decision.Stale)
+	wantRejected(t, err, decision.Stale)
 	w.reads(stateFile(3, "L", "", 3))
-	w.goBack(&before)
+	w.restoreStatus(&before)
 	_, err = w.store.Rollback(t.Context(), w.key, "ann", 1, 1)
-	rejectFollow(t, err, decision.Stale)
+	wantRejected(t, err, decision.Stale)
 	w.reads(stateFile(3, "L", "", 3))
 
-	w.goBack(&before)
+	w.restoreStatus(&before)
 	_, err = w.store.Push(t.Context(), w.key, "ann", stateFile(2, "L", "mine", 1), true, 0)
 	must(t, err)
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(2, "L", "mine", 1))
 }
 
-func TestABackupGoesWithItsState(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestBackupIsDeletedWithItsState(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	applied(t, w, 1)
 	must(t, w.store.Purge(t.Context(), w.key))
 	if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
@@ -196,17 +197,17 @@ func TestABackupGoesWithItsState(t *testing.T) {
 	}
 }
 
-// A Stack looks once more whether anything is left before it has its State deleted, also when that was begun before, and all but the State is
-// gone already.
-func TestADeletionThatWasCutOffIsFinished(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestInterruptedDeletionIsFinished checks that a Stack checks its resources again before it deletes its State, also if
+// the deletion was started before and only the State remains.
+func TestInterruptedDeletionIsFinished(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	applied(t, w, 1)
 	me := w.attempt()
 	w.lock(me, "b")
 	must(t, w.store.Write(t.Context(), w.key, me, "b", stateFile(2, "L", "", 0)))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "b"))
 
-	cut := errors.New("cut off")
+	cut := errors.New("interrupted")
 	dying := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			if _, ok := o.(*v1alpha1.State); ok && len(o.GetFinalizers()) == 0 {
@@ -219,7 +220,7 @@ func TestADeletionThatWasCutOffIsFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(w.secrets()); n != 0 {
-		t.Fatalf("%d Secrets: it was cut off too early to show anything", n)
+		t.Fatalf("%d Secrets: it was interrupted too early", n)
 	}
 	must(t, w.store.Promote(t.Context(), w.key))
 	if unsaved, err := w.store.Unsaved(t.Context(), w.key); err != nil || unsaved != nil {
@@ -227,14 +228,14 @@ func TestADeletionThatWasCutOffIsFinished(t *testing.T) {
 	}
 	must(t, w.store.Delete(t.Context(), w.key))
 	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the State is there: %v", err)
+		t.Errorf("the State exists: %v", err)
 	}
 	if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
 		t.Errorf("%v, %v", keys, err)
 	}
 }
 
-// noBackups is a bucket that is away for backups.
+// noBackups is a bucket that rejects writes of backups.
 type noBackups struct {
 	*bucket.Bucket
 	away bool

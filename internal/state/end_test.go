@@ -21,7 +21,7 @@ import (
 	"cairn.dev/cairn/internal/state/storage"
 )
 
-// oneState is an API server that has a State, or none, and maybe its Stack.
+// oneState is an API server with at most one State and one Stack.
 type oneState struct {
 	state *v1alpha1.State
 	stack bool
@@ -87,7 +87,7 @@ func stateWith(uid types.UID, status v1alpha1.StateStatus) *v1alpha1.State {
 	}
 }
 
-// eventful is a bucket in which something happens to a folder that is to be deleted.
+// eventful is a bucket that calls a function when a folder is deleted.
 type eventful struct {
 	storage.Bucket
 	folder string
@@ -103,21 +103,22 @@ func (e *eventful) DeletePrefix(ctx context.Context, dir string) error {
 	return e.Bucket.DeletePrefix(ctx, dir)
 }
 
-// TestAnEndThatHasBegunGoesOn, whoever wants the State meanwhile: what it had goes already, and nobody gets its lock any more.
-func TestAnEndThatHasBegunGoesOn(t *testing.T) {
+// TestStartedDeletionContinues checks that a started deletion of a State cannot be stopped, since some of its data is
+// deleted: the lock stays with the deletion.
+func TestStartedDeletionContinues(t *testing.T) {
 	for name, goOn := range map[string]func(*Store) error{
-		"in the way of a new Stack of that name": func(s *Store) error {
+		"a new Stack of that name": func(s *Store) error {
 			_, err := (&Reconciler{Client: s.live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
 			return err
 		},
-		"of a Stack that is to leave it by now": func(s *Store) error { return s.Orphan(t.Context(), netKey) },
+		"a Stack whose policy is Orphan by now": func(s *Store) error { return s.Orphan(t.Context(), netKey) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := stateWith("1", v1alpha1.StateStatus{Version: 3, OutputsVersion: 3, Resources: 2})
 			st.DeletionTimestamp = &start
 			kube := &oneState{state: st}
 			s, b := kube.store(t)
-			flaky := &eventful{b, rescueFolder(netKey), func() error { return errors.New("the bucket is away") }}
+			flaky := &eventful{b, rescueFolder(netKey), func() error { return errors.New("the bucket is unavailable") }}
 			s.bucket = flaky
 			if err := s.Purge(t.Context(), netKey); err == nil || kube.state == nil || !decision.IsEnding(kube.state.Status) {
 				t.Fatalf("%v, %+v", err, kube.state)
@@ -130,7 +131,7 @@ func TestAnEndThatHasBegunGoesOn(t *testing.T) {
 	}
 }
 
-func TestAStateStaysWithItsStack(t *testing.T) {
+func TestStateIsKeptWithItsStack(t *testing.T) {
 	st := stateWith("1", v1alpha1.StateStatus{Version: 3, OutputsVersion: 3})
 	st.DeletionTimestamp = &start
 	kube := &oneState{state: st, stack: true}
@@ -141,11 +142,11 @@ func TestAStateStaysWithItsStack(t *testing.T) {
 	}
 }
 
-// TestWhoEndsAStateLeavesTheNextOne: an operator that froze in the middle goes on when another one has finished, and the name has
-// another State.
-func TestWhoEndsAStateLeavesTheNextOne(t *testing.T) {
+// TestInterruptedDeletionKeepsTheNextState checks an operator that continues a deletion after another one has finished
+// it, when the name has another State.
+func TestInterruptedDeletionKeepsTheNextState(t *testing.T) {
 	for name, frozen := range map[string]func(*oneState, *Store, func()){
-		"before it knows the Secrets": func(kube *oneState, _ *Store, next func()) { kube.listed = next },
+		"before it lists the Secrets": func(kube *oneState, _ *Store, next func()) { kube.listed = next },
 		"at a folder of the bucket": func(_ *oneState, s *Store, next func()) {
 			s.bucket = &eventful{s.bucket, journalFolder(netKey), func() error { next(); return nil }}
 		},

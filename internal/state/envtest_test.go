@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
-// world is a namespace with a Stack's Run and pods in it, and a Store.
-type world struct {
+// testEnv is a namespace with a Stack's Run and its pods, and a Store.
+type testEnv struct {
 	*testing.T
 	namespace string
 	key       types.NamespacedName
@@ -37,13 +37,13 @@ type world struct {
 	run       *v1alpha1.Run
 }
 
-func newWorld(t *testing.T, o state.Options) *world {
+func newTestEnv(t *testing.T, o state.Options) *testEnv {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "state-"}}
 	must(t, apiserver.Kube.Create(t.Context(), ns))
 	b := buckettest.New(t)
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	w := &world{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b}
+	w := &testEnv{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b}
 	w.store = state.New(apiserver.Kube, apiserver.Kube, b, o)
 	w.run = &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "net-1"},
@@ -64,11 +64,11 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// attempt finishes the last attempt and begins another in a new pod.
-func (w *world) attempt() decision.Holder { return w.attemptTo(v1alpha1.AttemptApply) }
+// attempt finishes the last attempt and starts another one in a new pod.
+func (w *testEnv) attempt() decision.Holder { return w.attemptTo(v1alpha1.AttemptApply) }
 
 // attemptTo is attempt for any phase.
-func (w *world) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
+func (w *testEnv) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
 	w.Helper()
 	n := int32(len(w.run.Status.Attempts) + 1)
 	pod := &corev1.Pod{
@@ -78,7 +78,7 @@ func (w *world) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
 			AutomountServiceAccountToken: new(bool),
 		},
 	}
-	// There is no controller that would make the account.
+	// No controller creates the ServiceAccount.
 	_ = apiserver.Kube.Create(w.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}})
 	must(w.T, apiserver.Kube.Create(w.Context(), pod))
 	now := metav1.NewMicroTime(time.Now())
@@ -92,37 +92,37 @@ func (w *world) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
 	return decision.Holder{Run: w.run.Name, Attempt: n, PodUID: pod.UID}
 }
 
-// killPod makes the pod of an attempt gone.
-func (w *world) killPod(by decision.Holder) {
+// killPod deletes the pod of an attempt.
+func (w *testEnv) killPod(by decision.Holder) {
 	w.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}}
 	must(w.T, apiserver.Kube.Delete(w.Context(), pod, client.GracePeriodSeconds(0)))
 }
 
-func (w *world) status() v1alpha1.StateStatus {
+func (w *testEnv) status() v1alpha1.StateStatus {
 	w.Helper()
 	st := &v1alpha1.State{}
 	must(w.T, apiserver.Kube.Get(w.Context(), w.key, st))
 	return st.Status
 }
 
-// secrets are the Secrets that hold versions.
-func (w *world) secrets() []corev1.Secret {
+// secrets returns the Secrets that contain versions.
+func (w *testEnv) secrets() []corev1.Secret {
 	w.Helper()
 	list := &corev1.SecretList{}
 	must(w.T, apiserver.Kube.List(w.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{storage.Label: w.key.Name}))
 	return list.Items
 }
 
-// inBucket are the versions whose home is the bucket.
-func (w *world) inBucket() []string {
+// inBucket returns the versions that are stored in the bucket.
+func (w *testEnv) inBucket() []string {
 	w.Helper()
 	keys, err := w.bucket.List(w.Context(), "states")
 	must(w.T, err)
 	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasSuffix(key, "/backup") })
 }
 
-// stateFile is a state of a serial and a lineage with some text in an output.
+// stateFile returns a state of a serial and a lineage with a text in an output.
 func stateFile(serial int, lineage, text string, resources int) []byte {
 	instances := ""
 	for i := range resources {

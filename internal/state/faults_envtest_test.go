@@ -23,8 +23,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestACrashBetweenBytesAndSwapLosesNothing(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestCrashBeforeTheStatusIsUpdated(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
@@ -45,7 +45,7 @@ func TestACrashBetweenBytesAndSwapLosesNothing(t *testing.T) {
 	}
 	w.reads(stateFile(1, "L", "", 1))
 	if n := len(w.secrets()); n != 3 {
-		t.Fatalf("%d Secrets, want one that counts and two left over", n)
+		t.Fatalf("%d Secrets, want one of the current version and two left over", n)
 	}
 	must(t, w.store.Write(t.Context(), w.key, me, "a", two))
 	w.reads(two)
@@ -54,8 +54,8 @@ func TestACrashBetweenBytesAndSwapLosesNothing(t *testing.T) {
 	}
 }
 
-func TestASecretInTheWayDoesNotStopAWrite(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestExistingSecretDoesNotPreventAWrite(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	refuseSecrets := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
@@ -73,9 +73,9 @@ func TestASecretInTheWayDoesNotStopAWrite(t *testing.T) {
 	}
 }
 
-// Somebody made a Secret of that name: its bytes are not the state's, and do not count for it.
-func TestAnothersSecretIsNotTakenForTheState(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestForeignSecretIsNotUsedAsAState checks a Secret with the name of a version that a user created.
+func TestForeignSecretIsNotUsedAsAState(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	first := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
@@ -94,8 +94,8 @@ func TestAnothersSecretIsNotTakenForTheState(t *testing.T) {
 	w.reads(stateFile(1, "L", "", 1))
 }
 
-func TestDamagedBytesAreNeverGivenOut(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestDamagedStateIsNotReturned(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
@@ -104,20 +104,20 @@ func TestDamagedBytesAreNeverGivenOut(t *testing.T) {
 	must(t, apiserver.Kube.Update(t.Context(), &secret))
 	must(t, apiserver.Kube.Delete(t.Context(), &secret))
 	_, err := w.store.Read(t.Context(), w.key)
-	rejectFollow(t, err, decision.Damaged)
+	wantRejected(t, err, decision.Damaged)
 	if !strings.Contains(err.Error(), secret.Name) {
-		t.Errorf("the Secret is not named: %v", err)
+		t.Errorf("the error does not name the Secret: %v", err)
 	}
 	forged := secret.DeepCopy()
 	forged.ResourceVersion, forged.UID = "", ""
 	forged.Data = map[string][]byte{"chunk": []byte("x")}
 	must(t, apiserver.Kube.Create(t.Context(), forged))
 	_, err = w.store.Read(t.Context(), w.key)
-	rejectFollow(t, err, decision.Damaged)
+	wantRejected(t, err, decision.Damaged)
 }
 
-func TestADeletedSecretStaysAsLongAsItCounts(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestFinalizerKeepsTheSecretOfTheCurrentVersion(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
@@ -125,8 +125,8 @@ func TestADeletedSecretStaysAsLongAsItCounts(t *testing.T) {
 	w.reads(stateFile(1, "L", "", 1))
 }
 
-func TestOfManyWritersAtOnceEveryAnswerIsTrue(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestConcurrentWritesAreAcknowledgedCorrectly(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	const writers = 8
@@ -161,7 +161,7 @@ func TestOfManyWritersAtOnceEveryAnswerIsTrue(t *testing.T) {
 		t.Logf("writer %d: %v", i, err)
 	}
 	if said != len(st.Versions) || st.Serial != writers/2 {
-		t.Fatalf("%d were told that they wrote, %d versions, serial %d", said, len(st.Versions), st.Serial)
+		t.Fatalf("%d writes were acknowledged, %d versions, serial %d", said, len(st.Versions), st.Serial)
 	}
 	for serial, n := range counted {
 		if n > 1 {
@@ -170,8 +170,8 @@ func TestOfManyWritersAtOnceEveryAnswerIsTrue(t *testing.T) {
 	}
 }
 
-func TestAWriteThatLosesARaceIsKeptUnderItsNewNumber(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestConflictingWriteGetsTheNextVersion(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	raced := false
@@ -194,8 +194,8 @@ func TestAWriteThatLosesARaceIsKeptUnderItsNewNumber(t *testing.T) {
 	}
 }
 
-func TestNothingIsDecidedFromACache(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestDecisionsReadFromTheAPIServer(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	cached := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 			t.Errorf("%T %s is read from the cache", obj, key)
@@ -225,8 +225,8 @@ func TestNothingIsDecidedFromACache(t *testing.T) {
 	must(t, w.store.Purge(t.Context(), w.key))
 }
 
-// tells is what a node, or Kubernetes, writes of the pod of an attempt.
-func (w *world) tells(by decision.Holder, phase corev1.PodPhase, engine corev1.ContainerState) {
+// setPodStatus sets the status of the pod of an attempt, as a kubelet or the garbage collector of pods does.
+func (w *testEnv) setPodStatus(by decision.Holder, phase corev1.PodPhase, engine corev1.ContainerState) {
 	w.Helper()
 	pod := &corev1.Pod{}
 	must(w.T, apiserver.Kube.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}, pod))
@@ -235,9 +235,9 @@ func (w *world) tells(by decision.Holder, phase corev1.PodPhase, engine corev1.C
 	must(w.T, apiserver.Kube.Status().Update(w.Context(), pod))
 }
 
-// The lock of an attempt that the Run took for lost is not given on by what somebody believes of its pod: only once its node
-// says that all has ended, or the pod's object is gone.
-func TestALockIsGivenOnWhenThePodIsKnownToBeGone(t *testing.T) {
+// TestLockIsReleasedWhenThePodHasEnded checks that the lock of a lost attempt is only released when the kubelet reports
+// that all containers have ended, or the pod does not exist.
+func TestLockIsReleasedWhenThePodHasEnded(t *testing.T) {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	killed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}
 	for name, tt := range map[string]struct {
@@ -245,24 +245,24 @@ func TestALockIsGivenOnWhenThePodIsKnownToBeGone(t *testing.T) {
 		engine corev1.ContainerState
 		free   bool
 	}{
-		"it runs": {corev1.PodRunning, running, false},
-		"its node is silent, and the garbage collector says that it failed": {corev1.PodFailed, running, false},
-		"nobody knows":                {corev1.PodUnknown, running, false},
-		"its node says that it ended": {corev1.PodFailed, killed, true},
+		"running": {corev1.PodRunning, running, false},
+		"node lost, and the garbage collector set Failed": {corev1.PodFailed, running, false},
+		"unknown": {corev1.PodUnknown, running, false},
+		"ended":   {corev1.PodFailed, killed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, state.Options{})
+			w := newTestEnv(t, state.Options{})
 			first := w.attempt()
 			w.lock(first, "a")
-			w.tells(first, tt.phase, tt.engine)
+			w.setPodStatus(first, tt.phase, tt.engine)
 			second := w.attempt()
 			err := w.tryLock(second, "b")
 			if tt.free {
 				must(t, err)
 				return
 			}
-			rejectFollow(t, err, decision.Locked)
-			w.killPod(first) // by force, or with its node
+			wantRejected(t, err, decision.Locked)
+			w.killPod(first) // forced, or together with its node
 			must(t, w.tryLock(second, "b"))
 		})
 	}

@@ -17,16 +17,16 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-func TestNamesOfAJournal(t *testing.T) {
+func TestNamesOfJournalParts(t *testing.T) {
 	const batch = "journals/web/net/001700000000-0000000007-00002-00003"
 	held := heldName(batch, 5, []byte("x"))
-	later := heldName(held, 6, []byte("x")) // and not longer each time
+	later := heldName(held, 6, []byte("x")) // the name does not grow
 	sorted := []string{batch, held, later, later + "-saved", batch + "-saved", strings.Replace(batch, "-00003", "-00004", 1), strings.TrimSuffix(batch, "00003") + savedMark}
 	if !slices.IsSorted(sorted) || len(later) != len(held) {
 		t.Errorf("%q", sorted)
 	}
 	if other := heldName(batch, 5, []byte("y")); other == held {
-		t.Error("two parts have one name")
+		t.Error("two parts have the same name")
 	}
 	for _, name := range sorted {
 		if run, attempt := batchAttempt(types.NamespacedName{Namespace: "web", Name: "net"}, name); run != "net-7" || attempt != 2 {
@@ -38,7 +38,7 @@ func TestNamesOfAJournal(t *testing.T) {
 	}
 }
 
-func TestPartsOfWhatIsHeldAreNoLargerThanABatch(t *testing.T) {
+func TestSizeOfHeldPartsIsLimited(t *testing.T) {
 	var all, got []engine.Done
 	for range 200 {
 		all = append(all, engine.Done{Address: strings.Repeat("<", 1000), Action: string(engine.Held)})
@@ -55,9 +55,9 @@ func TestPartsOfWhatIsHeldAreNoLargerThanABatch(t *testing.T) {
 	}
 }
 
-// A note that all is saved may stay after its Run, where a sweep was cut off. By the API server's clock, if that has gone back since, the next Run's
-// batches are from before it.
-func TestAJournalIsNotCoveredByANoteThatStayed(t *testing.T) {
+// TestStaleMarkerDoesNotCoverAJournal checks a marker that all is saved, which remains after its Run if a garbage
+// collection was interrupted. If the API server's clock went back since, the batches of the next Run are older than it.
+func TestStaleMarkerDoesNotCoverAJournal(t *testing.T) {
 	b := buckettest.New(t)
 	s, key := New(nil, nil, b, Options{}), types.NamespacedName{Namespace: "web", Name: "net"}
 	attempt := v1alpha1.Attempt{Number: 2, PodUID: "pod-2", Phase: v1alpha1.AttemptApply}

@@ -21,9 +21,8 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// However a version comes to count, the fingerprints are of its outputs.
-func TestTheFingerprintsAreThoseOfTheCurrentVersion(t *testing.T) {
-	w := newWorld(t, state.Options{Fingerprint: func(message []byte) string { return string(message) }})
+func TestFingerprintsOfEachWayToAVersion(t *testing.T) {
+	w := newTestEnv(t, state.Options{Fingerprint: func(message []byte) string { return string(message) }})
 	is := func(text string) {
 		t.Helper()
 		want := map[string]string{"x": `["` + w.namespace + `","net","x",false,"` + text + `"]`}
@@ -64,15 +63,15 @@ func TestTheFingerprintsAreThoseOfTheCurrentVersion(t *testing.T) {
 	}
 	must(t, w.store.Write(t.Context(), w.key, second, "c", []byte(`{"serial":5,"lineage":"L","encryption_version":"v0"}`)))
 	_, _, err := w.store.Output(t.Context(), w.key, "x")
-	rejectFollow(t, err, decision.Opaque)
+	wantRejected(t, err, decision.Opaque)
 }
 
-func plainly(message []byte) string { return string(message) }
+func plainText(message []byte) string { return string(message) }
 
-// earlier is a world with a state that a Cairn wrote which knew of no fingerprints.
-func earlier(t *testing.T, data []byte) *world {
+// earlier returns an environment with a state that a version of Cairn without fingerprints wrote.
+func earlier(t *testing.T, data []byte) *testEnv {
 	t.Helper()
-	w := newWorld(t, state.Options{Fingerprint: plainly})
+	w := newTestEnv(t, state.Options{Fingerprint: plainText})
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", data))
@@ -81,29 +80,29 @@ func earlier(t *testing.T, data []byte) *world {
 	return w
 }
 
-// forget takes away what an earlier Cairn would not have written.
-func (w *world) forget() {
+// forget removes the fields that an earlier version of Cairn does not write.
+func (w *testEnv) forget() {
 	w.Helper()
 	st := w.object()
 	st.Status.Outputs, st.Status.OutputsVersion = nil, 0
 	must(w.T, apiserver.Kube.Update(w.Context(), st))
 }
 
-func (w *world) object() *v1alpha1.State {
+func (w *testEnv) object() *v1alpha1.State {
 	w.Helper()
 	st := &v1alpha1.State{}
 	must(w.T, apiserver.Kube.Get(w.Context(), w.key, st))
 	return st
 }
 
-// reconcile looks at the State, and says whether it was written.
-func (w *world) reconcile() (ctrl.Result, bool) {
+// reconcile reconciles the State, and returns whether it was written.
+func (w *testEnv) reconcile() (ctrl.Result, bool) {
 	w.Helper()
 	return w.reconcileFrom(apiserver.Kube, func() {})
 }
 
-// reconcileFrom is reconcile with another cache, and with something that happens right before the write.
-func (w *world) reconcileFrom(cache client.Reader, meanwhile func()) (result ctrl.Result, written bool) {
+// reconcileFrom is reconcile with another cache, and a function that runs right before the write.
+func (w *testEnv) reconcileFrom(cache client.Reader, meanwhile func()) (result ctrl.Result, written bool) {
 	w.Helper()
 	kube := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
@@ -120,7 +119,7 @@ func (w *world) reconcileFrom(cache client.Reader, meanwhile func()) (result ctr
 	return result, written
 }
 
-func (w *world) wantOutputs(version int64, want map[string]string) {
+func (w *testEnv) wantOutputs(version int64, want map[string]string) {
 	w.Helper()
 	st := w.status()
 	if diff := cmp.Diff(want, st.Outputs); diff != "" || st.OutputsVersion != version {
@@ -128,15 +127,15 @@ func (w *world) wantOutputs(version int64, want map[string]string) {
 	}
 }
 
-func (w *world) fingerprint(text string) map[string]string {
+func (w *testEnv) fingerprint(text string) map[string]string {
 	return map[string]string{"x": `["` + w.namespace + `","net","x",false,"` + text + `"]`}
 }
 
-func TestAStateFromBeforeFingerprintsGetsThemOnce(t *testing.T) {
+func TestFingerprintsAreAddedToAnOlderState(t *testing.T) {
 	w := earlier(t, stateFile(1, "L", "one", 1))
 	var rejection *decision.Rejection
 	if _, _, err := w.store.Output(t.Context(), w.key, "x"); err == nil || errors.As(err, &rejection) || errors.Is(err, state.ErrNone) {
-		t.Errorf("before: %v, want an error that passes", err)
+		t.Errorf("before: %v, want a transient error", err)
 	}
 	must(t, w.store.Orphan(t.Context(), w.key))
 	before := w.object()
@@ -157,7 +156,7 @@ func TestAStateFromBeforeFingerprintsGetsThemOnce(t *testing.T) {
 	}
 }
 
-func TestAStateThatHasNoOutputsIsWrittenOnce(t *testing.T) {
+func TestStateWithoutOutputsIsWrittenOnce(t *testing.T) {
 	w := earlier(t, []byte(`{"version":4,"serial":1,"lineage":"L","outputs":{},"resources":[]}`))
 	if _, written := w.reconcile(); !written {
 		t.Fatal("nothing was written")
@@ -168,7 +167,7 @@ func TestAStateThatHasNoOutputsIsWrittenOnce(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsNoFingerprintsIsNotWritten(t *testing.T) {
+func TestStatesWithoutFingerprintsAreNotWritten(t *testing.T) {
 	for name, data := range map[string]string{
 		"an encrypted state":        `{"serial":1,"lineage":"L","encryption_version":"v0"}`,
 		"a state of another format": `{"version":5,"serial":1,"lineage":"L"}`,
@@ -181,14 +180,14 @@ func TestWhatNeedsNoFingerprintsIsNotWritten(t *testing.T) {
 		})
 	}
 	t.Run("a state before its first version", func(t *testing.T) {
-		w := newWorld(t, state.Options{Fingerprint: plainly})
+		w := newTestEnv(t, state.Options{Fingerprint: plainText})
 		w.lock(w.attempt(), "a")
 		if _, written := w.reconcile(); written {
 			t.Error("written")
 		}
 	})
 	t.Run("a state that was written just now", func(t *testing.T) {
-		w := newWorld(t, state.Options{Fingerprint: plainly})
+		w := newTestEnv(t, state.Options{Fingerprint: plainText})
 		me := w.attempt()
 		w.lock(me, "a")
 		for serial, text := range []string{"", `"x":{"value":1}`} {
@@ -199,7 +198,7 @@ func TestWhatNeedsNoFingerprintsIsNotWritten(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a state with fingerprints whose version is not told", func(t *testing.T) {
+	t.Run("a state with fingerprints without a version", func(t *testing.T) {
 		w := earlier(t, stateFile(1, "L", "one", 1))
 		st := w.object()
 		st.Status.Outputs = map[string]string{"x": "under a key that is lost"}
@@ -213,8 +212,9 @@ func TestWhatNeedsNoFingerprintsIsNotWritten(t *testing.T) {
 	})
 }
 
-// The cache may be behind: then the State has been filled, has a newer version, or is gone.
-func TestAnOldViewOfAStateFillsNothing(t *testing.T) {
+// TestStaleCacheAddsNoFingerprints checks a cache that is behind: the State has fingerprints already, has a newer
+// version, or is deleted.
+func TestStaleCacheAddsNoFingerprints(t *testing.T) {
 	w := earlier(t, stateFile(1, "L", "one", 1))
 	old := w.object()
 	cache := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
@@ -225,17 +225,17 @@ func TestAnOldViewOfAStateFillsNothing(t *testing.T) {
 	})
 	w.reconcile()
 	if _, written := w.reconcileFrom(cache, func() {}); written {
-		t.Error("filled again")
+		t.Error("written again")
 	}
 	must(t, w.store.Purge(t.Context(), w.key))
 	w.reconcileFrom(cache, func() {})
 	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
-		t.Errorf("made anew: %v", err)
+		t.Errorf("created again: %v", err)
 	}
 }
 
-// A version that comes to count while an older one is read keeps its own fingerprints.
-func TestAFasterWriterIsNotOverwritten(t *testing.T) {
+// TestFingerprintsOfANewerVersionAreKept checks a version that is written while an older one is read.
+func TestFingerprintsOfANewerVersionAreKept(t *testing.T) {
 	w := earlier(t, stateFile(1, "L", "one", 1))
 	me := w.attempt()
 	w.lock(me, "b")
@@ -245,15 +245,15 @@ func TestAFasterWriterIsNotOverwritten(t *testing.T) {
 	w.wantOutputs(2, w.fingerprint("two"))
 }
 
-func TestAStateThatGoesMeanwhileIsLeftAlone(t *testing.T) {
+func TestStateDeletedMeanwhileIsNotRecreated(t *testing.T) {
 	w := earlier(t, stateFile(1, "L", "one", 1))
 	w.reconcileFrom(apiserver.Kube, func() { must(t, w.store.Purge(t.Context(), w.key)) })
 	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
-		t.Errorf("made anew: %v", err)
+		t.Errorf("created again: %v", err)
 	}
 }
 
-func TestADamagedStateIsReadAgainLaterAndMayStillGo(t *testing.T) {
+func TestDamagedStateIsRetriedAndCanBeDeleted(t *testing.T) {
 	w := earlier(t, stateFile(1, "L", "one", 1))
 	secret := w.secrets()[0]
 	secret.Finalizers = nil
@@ -265,6 +265,6 @@ func TestADamagedStateIsReadAgainLaterAndMayStillGo(t *testing.T) {
 	must(t, apiserver.Kube.Delete(t.Context(), w.object()))
 	w.reconcile()
 	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a deleted State stays: %v", err)
+		t.Errorf("a deleted State exists: %v", err)
 	}
 }

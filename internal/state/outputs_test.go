@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// plainly shows what a fingerprint is of.
-var plainly = &Store{Options: Options{Fingerprint: func(message []byte) string { return string(message) }}}
+// plainText returns the input of a fingerprint.
+var plainText = &Store{Options: Options{Fingerprint: func(message []byte) string { return string(message) }}}
 
 var vpc = types.NamespacedName{Namespace: "prod", Name: "vpc"}
 
@@ -20,14 +20,14 @@ func outputsState(outputs string) []byte {
 
 func fingerprintOf(t *testing.T, key types.NamespacedName, outputs string) map[string]string {
 	t.Helper()
-	s, err := plainly.summarize(key, outputsState(outputs))
+	s, err := plainText.summarize(key, outputsState(outputs))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s.Outputs
 }
 
-func TestAFingerprintIsOfTheValueAndWhoseItIs(t *testing.T) {
+func TestFingerprintDependsOnTheValueAndTheStack(t *testing.T) {
 	const id = `"id":{"value":{"b":[1,2.50],"a":"<x>"},"type":["object",{}]}`
 	want := map[string]string{"id": `["prod","vpc","id",false,{"a":"\u003cx\u003e","b":[1,2.50]}]`}
 	if diff := cmp.Diff(want, fingerprintOf(t, vpc, id)); diff != "" {
@@ -38,10 +38,10 @@ func TestAFingerprintIsOfTheValueAndWhoseItIs(t *testing.T) {
 		outputs string
 		same    bool
 	}{
-		"the same, written in another way":       {vpc, ` "id" : {"type":"x", "value":{"a":"\u003cx>", "b":[1, 2.50]}, "sensitive":false}`, true},
+		"the same value, formatted differently":  {vpc, ` "id" : {"type":"x", "value":{"a":"\u003cx>", "b":[1, 2.50]}, "sensitive":false}`, true},
 		"another value":                          {vpc, `"id":{"value":{"b":[1,2.51],"a":"<x>"}}`, false},
 		"a list in another order":                {vpc, `"id":{"value":{"b":[2.50,1],"a":"<x>"}}`, false},
-		"one that became sensitive":              {vpc, `"id":{"value":{"b":[1,2.50],"a":"<x>"},"sensitive":true}`, false},
+		"a value that became sensitive":          {vpc, `"id":{"value":{"b":[1,2.50],"a":"<x>"},"sensitive":true}`, false},
 		"without a value":                        {vpc, `"id":{"type":"string"}`, false},
 		"the same value of another Stack":        {types.NamespacedName{Namespace: "prod", Name: "dns"}, id, false},
 		"the same value in another namespace":    {types.NamespacedName{Namespace: "dev", Name: "vpc"}, id, false},
@@ -58,14 +58,14 @@ func TestAFingerprintIsOfTheValueAndWhoseItIs(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoFingerprints(t *testing.T) {
+func TestStatesWithoutFingerprints(t *testing.T) {
 	for name, data := range map[string]string{
 		"a state that the engine encrypted": `{"serial":7,"lineage":"3f2a","outputs":{"id":{"value":1}},"encryption_version":"v0"}`,
-		"a state of a format to come":       `{"version":5,"serial":7,"lineage":"3f2a","outputs":{"id":{"value":1}}}`,
-		"a state that lost its outputs":     string(outputsState("")),
+		"a state of a later format":         `{"version":5,"serial":7,"lineage":"3f2a","outputs":{"id":{"value":1}}}`,
+		"a state without outputs":           string(outputsState("")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if s, err := plainly.summarize(vpc, []byte(data)); err != nil || s.Outputs != nil {
+			if s, err := plainText.summarize(vpc, []byte(data)); err != nil || s.Outputs != nil {
 				t.Errorf("%v, %v", s.Outputs, err)
 			}
 		})
@@ -75,7 +75,7 @@ func TestWhatHasNoFingerprints(t *testing.T) {
 	}
 }
 
-func TestOutputsPastTheLimitsAreLeftOut(t *testing.T) {
+func TestLimitsOfFingerprints(t *testing.T) {
 	outputs := []string{
 		`"` + strings.Repeat("a", 254) + `":{"value":1}`, `"` + strings.Repeat("b", 253) + `":{"value":1}`,
 		`"c-large":{"value":"` + strings.Repeat("x", 1<<20) + `"}`,

@@ -12,30 +12,30 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-func TestDue(t *testing.T) {
+func TestFingerprintsAreDue(t *testing.T) {
 	now := metav1.Now()
 	for name, tt := range map[string]struct {
 		st   v1alpha1.State
 		want bool
 	}{
-		"its outputs were read":        {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 2}}, false},
-		"it has none that can be":      {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, Resources: document.Unknown}}, false},
-		"it has no version":            {v1alpha1.State{}, false},
-		"nobody read its outputs":      {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 1}}, true},
-		"it was deleted":               {v1alpha1.State{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, true},
-		"it was deleted, and was read": {v1alpha1.State{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}, Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 2}}, true},
+		"outputs were read":              {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 2}}, false},
+		"resources are unknown":          {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, Resources: document.Unknown}}, false},
+		"no version":                     {v1alpha1.State{}, false},
+		"outputs were not read":          {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 1}}, true},
+		"deleted":                        {v1alpha1.State{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, true},
+		"deleted, and outputs were read": {v1alpha1.State{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}, Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 2}}, true},
 	} {
 		if got := isDue(&tt.st); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		Lean(&tt.st) // as a cache has it
+		Lean(&tt.st) // as in a cache
 		if got := isDue(&tt.st); got != tt.want {
-			t.Errorf("%s, and it is in a cache: %v", name, got)
+			t.Errorf("%s, from a cache: %v", name, got)
 		}
 	}
 }
 
-func TestLean(t *testing.T) {
+func TestLeanKeepsOnlyNeededFields(t *testing.T) {
 	at := func(hour int) metav1.Time { return metav1.Date(2026, 11, 20, hour, 0, 0, 0, time.UTC) }
 	meta := metav1.ObjectMeta{Namespace: "prod", Name: "net", UID: "u", ResourceVersion: "7", Generation: 3, CreationTimestamp: at(1), DeletionTimestamp: new(at(8))}
 	status := v1alpha1.StateStatus{
@@ -61,6 +61,6 @@ func TestLean(t *testing.T) {
 	}
 	none := &v1alpha1.State{}
 	if Lean(none); none.Status.Versions != nil {
-		t.Error("it has versions")
+		t.Error("the versions are kept")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestARescuedStateBecomesAVersionAtOnceWhenNothingSpeaksAgainstIt(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestRescuedStateIsPromotedAtOnce(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
@@ -28,16 +28,17 @@ func TestARescuedStateBecomesAVersionAtOnceWhenNothingSpeaksAgainstIt(t *testing
 	}
 }
 
-func TestTheFirstStateOfAllMayBeARescuedOne(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestFirstStateCanBeARescuedOne(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	must(t, w.store.Rescue(t.Context(), w.key, me, "", stateFile(1, "L", "", 1)))
 	w.reads(stateFile(1, "L", "", 1))
 }
 
-// Its engine may not have counted up before it gave it away, and a plan that was made before would take it for none.
-func TestAFirstStateOfSerialZeroIsCountedUp(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestFirstRescuedStateOfSerialZero checks that the serial is increased: the engine may have sent the state before it
+// increased it, and an earlier plan would treat serial 0 as no state.
+func TestFirstRescuedStateOfSerialZero(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	for range 2 {
 		must(t, w.store.Rescue(t.Context(), w.key, me, "", stateFile(0, "L", "", 1)))
@@ -47,7 +48,7 @@ func TestAFirstStateOfSerialZeroIsCountedUp(t *testing.T) {
 		t.Fatalf("status %+v", st)
 	}
 
-	w = newWorld(t, state.Options{})
+	w = newTestEnv(t, state.Options{})
 	first, later := w.attempt(), w.attempt()
 	w.lock(later, "b")
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(0, "L", "", 1)))
@@ -58,19 +59,19 @@ func TestAFirstStateOfSerialZeroIsCountedUp(t *testing.T) {
 		t.Fatalf("status %+v", st)
 	}
 
-	w = newWorld(t, state.Options{}).withStack()
+	w = newTestEnv(t, state.Options{}).withStack()
 	me = w.attempt()
 	w.rest(me, v1alpha1.FailureStateNotSaved)
 	must(t, second(w.store.Recover(t.Context(), w.key, "alice", "", stateFile(0, "L", "", 1))))
 	w.reads(stateFile(1, "L", "", 1))
 
-	w = newWorld(t, state.Options{}).withStack()
+	w = newTestEnv(t, state.Options{}).withStack()
 	must(t, second(w.store.Push(t.Context(), w.key, "alice", stateFile(0, "L", "", 1), false, 0)))
 	w.reads(stateFile(1, "L", "", 1))
 }
 
-func TestARescuedStateWaitsForTheLockAndIsPromotedBeforeThePlan(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestRescuedStateIsPromotedWhenTheLockIsFree(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	first := w.attempt()
 	w.lock(first, "a")
 	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
@@ -82,9 +83,9 @@ func TestARescuedStateWaitsForTheLockAndIsPromotedBeforeThePlan(t *testing.T) {
 	if r := w.status().Rescued; r == nil || r.Serial != 2 || r.Attempt != first.Attempt {
 		t.Fatalf("rescued %+v", r)
 	}
-	rejectFollow(t, w.store.Promote(t.Context(), w.key), decision.Locked)
+	wantRejected(t, w.store.Promote(t.Context(), w.key), decision.Locked)
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	rejectFollow(t, w.tryLock(second, "c"), decision.Locked)
+	wantRejected(t, w.tryLock(second, "c"), decision.Locked)
 	must(t, w.store.Promote(t.Context(), w.key))
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(2, "L", "", 2))
@@ -94,8 +95,8 @@ func TestARescuedStateWaitsForTheLockAndIsPromotedBeforeThePlan(t *testing.T) {
 	w.lock(second, "c")
 }
 
-func TestPromotionTakesTheLockFromAHolderThatIsOver(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestPromotionReleasesTheLockOfAnEndedHolder(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	first := w.attempt()
 	second := w.attempt()
 	w.lock(second, "b")
@@ -108,8 +109,8 @@ func TestPromotionTakesTheLockFromAHolderThatIsOver(t *testing.T) {
 	}
 }
 
-func TestARescuedStateThatIsNoLongerNewerIsPutAside(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestOlderRescuedStateIsDropped(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	first := w.attempt()
 	second := w.attempt()
 	w.lock(second, "b")
@@ -122,40 +123,42 @@ func TestARescuedStateThatIsNoLongerNewerIsPutAside(t *testing.T) {
 		t.Fatalf("status %+v", st)
 	}
 	if keys, err := w.bucket.List(t.Context(), "rescue"); err != nil || len(keys) != 2 {
-		t.Fatalf("the bytes are gone: %v %v", keys, err)
+		t.Fatalf("the state is not in the bucket: %v %v", keys, err)
 	}
 }
 
-// Which serial is higher says who wrote more often, and not that the one state has what the other has.
-func TestARescuedStateThatAnotherAttemptOvertookStopsThePlan(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestRescuedStateForksFromAnotherAttempt checks that a higher serial does not mean that a state contains the changes
+// of the other.
+func TestRescuedStateForksFromAnotherAttempt(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	first := w.attempt()
 	second := w.attempt()
 	w.lock(second, "b")
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "first", 2)))
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(3, "L", "second", 1)))
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	rejectFollow(t, w.store.Promote(t.Context(), w.key), decision.Diverged)
-	rejectFollow(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(3, "L", "first", 2)), decision.Diverged)
+	wantRejected(t, w.store.Promote(t.Context(), w.key), decision.Diverged)
+	wantRejected(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(3, "L", "first", 2)), decision.Diverged)
 	if r := w.status().Rescued; r == nil || r.Serial != 3 {
 		t.Fatalf("rescued %+v", r)
 	}
 	w.reads(stateFile(3, "L", "second", 1))
 }
 
-// A backend of the engine's own had the version that an apply started from, and then one that somebody else wrote there.
-func TestARescuedStateGoesOnlyOntoTheVersionThatItCameFrom(t *testing.T) {
+// TestRescuedStateNeedsItsBaseVersion checks a backend of the engine that had the version which an apply started from,
+// and then one that another user wrote.
+func TestRescuedStateNeedsItsBaseVersion(t *testing.T) {
 	for name, test := range map[string]struct {
 		theirs, want []byte
 		reason       decision.Reason
 	}{
-		"nobody wrote":                         {stateFile(19, "L", "base", 1), stateFile(21, "L", "mine", 2), ""},
-		"somebody wrote a newer serial":        {stateFile(20, "L", "theirs", 2), stateFile(20, "L", "theirs", 2), decision.Diverged},
-		"somebody wrote as often as the apply": {stateFile(21, "L", "theirs", 2), stateFile(21, "L", "theirs", 2), decision.Diverged},
-		"somebody wrote more often":            {stateFile(22, "L", "theirs", 2), stateFile(22, "L", "theirs", 2), decision.Diverged},
+		"no other write":                             {stateFile(19, "L", "base", 1), stateFile(21, "L", "mine", 2), ""},
+		"another user wrote a newer serial":          {stateFile(20, "L", "theirs", 2), stateFile(20, "L", "theirs", 2), decision.Diverged},
+		"another user wrote the serial of the apply": {stateFile(21, "L", "theirs", 2), stateFile(21, "L", "theirs", 2), decision.Diverged},
+		"another user wrote a later serial":          {stateFile(22, "L", "theirs", 2), stateFile(22, "L", "theirs", 2), decision.Diverged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, state.Options{})
+			w := newTestEnv(t, state.Options{})
 			plan := w.attemptTo(v1alpha1.AttemptPlan)
 			must(t, w.follow(plan, stateFile(19, "L", "base", 1)))
 			me := w.attempt()
@@ -166,8 +169,8 @@ func TestARescuedStateGoesOnlyOntoTheVersionThatItCameFrom(t *testing.T) {
 			if test.reason == "" {
 				must(t, err)
 			} else {
-				rejectFollow(t, err, test.reason)
-				rejectFollow(t, w.store.Promote(t.Context(), w.key), test.reason)
+				wantRejected(t, err, test.reason)
+				wantRejected(t, w.store.Promote(t.Context(), w.key), test.reason)
 				if kept, err := w.store.ReadRescued(t.Context(), w.key); err != nil || !bytes.Equal(kept, stateFile(21, "L", "mine", 2)) {
 					t.Errorf("kept %s, %v", kept, err)
 				}
@@ -177,9 +180,9 @@ func TestARescuedStateGoesOnlyOntoTheVersionThatItCameFrom(t *testing.T) {
 	}
 }
 
-// The backend has the serial that it was seen to have, and another content: what was rescued is not put there.
-func TestARescuedStateIsNotPutOverAnotherContentOfTheSameSerial(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestRescuedStateNeedsTheContentOfItsBaseVersion checks a backend that has the recorded serial with another content.
+func TestRescuedStateNeedsTheContentOfItsBaseVersion(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	must(t, w.follow(w.attemptTo(v1alpha1.AttemptPlan), stateFile(19, "L", "base", 1)))
 	me := w.attempt()
 	base, err := w.store.Lock(t.Context(), w.key, me, decision.LockRequest{ID: "a", Backend: "s3"})
@@ -187,75 +190,76 @@ func TestARescuedStateIsNotPutOverAnotherContentOfTheSameSerial(t *testing.T) {
 	must(t, w.store.Rescue(t.Context(), w.key, me, base, stateFile(20, "L", "mine", 2)))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
 	plan := w.attemptTo(v1alpha1.AttemptPlan)
-	rejectFollow(t, w.follow(plan, stateFile(19, "L", "theirs", 1)), decision.Stale)
+	wantRejected(t, w.follow(plan, stateFile(19, "L", "theirs", 1)), decision.Stale)
 	v, _, err := w.store.Follow(t.Context(), w.key, plan, "s3", stateFile(19, "L", "base", 1))
 	if err != nil || v.Action != decision.FollowPush {
 		t.Fatalf("%+v, %v", v, err)
 	}
 }
 
-func (w *world) follow(by decision.Holder, data []byte) error {
+func (w *testEnv) follow(by decision.Holder, data []byte) error {
 	_, _, err := w.store.Follow(w.Context(), w.key, by, "s3", data)
 	return err
 }
 
-// Two attempts that each lost what they had made know nothing of one another, whatever their serials are.
-func TestARescuedStateThatWaitsIsNotReplacedByAnotherAttempts(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestRescuedStateIsNotReplacedByThatOfAnotherAttempt checks that the states of two attempts are kept apart, whatever
+// their serials.
+func TestRescuedStateIsNotReplacedByThatOfAnotherAttempt(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	first, second := w.attempt(), w.attempt()
 	third := w.attempt()
 	w.lock(third, "c")
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "first", 2)))
-	rejectFollow(t, w.store.Rescue(t.Context(), w.key, second, "", stateFile(3, "L", "second", 1)), decision.Stale)
+	wantRejected(t, w.store.Rescue(t.Context(), w.key, second, "", stateFile(3, "L", "second", 1)), decision.Stale)
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(4, "L", "first", 3)))
 	if r := w.status().Rescued; r == nil || r.Attempt != first.Attempt || r.Serial != 4 {
 		t.Fatalf("rescued %+v", r)
 	}
 }
 
-func TestARescuedStateOfAnotherLineageStopsThePlan(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestRescuedStateOfAnotherLineageStopsThePlan(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	first := w.attempt()
 	second := w.attempt()
 	w.lock(second, "b")
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "", 2)))
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(1, "M", "", 1)))
-	rejectFollow(t, w.store.Promote(t.Context(), w.key), decision.Diverged)
+	wantRejected(t, w.store.Promote(t.Context(), w.key), decision.Diverged)
 	if w.status().Rescued == nil {
 		t.Fatal("forgotten")
 	}
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	rejectFollow(t, w.store.Delete(t.Context(), w.key), decision.NotEmpty)
+	wantRejected(t, w.store.Delete(t.Context(), w.key), decision.NotEmpty)
 }
 
-func TestWhatIsRescuedIsKeptEvenIfItIsNoState(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestInvalidRescuedStateIsStored(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	err := w.store.Rescue(t.Context(), w.key, me, "", []byte("half a sta"))
-	rejectFollow(t, err, decision.Invalid)
+	wantRejected(t, err, decision.Invalid)
 	keys, listErr := w.bucket.List(t.Context(), "rescue")
 	if listErr != nil || len(keys) != 1 || !strings.Contains(err.Error(), keys[0]) {
 		t.Fatalf("kept %v, told %v", keys, err)
 	}
 }
 
-func TestAStrangerRescuesNothing(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestRescueIsDeniedToOtherPods(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	stranger := decision.Holder{Run: me.Run, Attempt: me.Attempt, PodUID: "other"}
-	rejectFollow(t, w.store.Rescue(t.Context(), w.key, stranger, "", stateFile(1, "L", "", 1)), decision.NotCurrent)
+	wantRejected(t, w.store.Rescue(t.Context(), w.key, stranger, "", stateFile(1, "L", "", 1)), decision.NotCurrent)
 	if keys, err := w.bucket.List(t.Context(), "rescue"); err != nil || len(keys) > 0 {
 		t.Fatalf("kept %v, %v", keys, err)
 	}
 	elsewhere := w.key
 	elsewhere.Name = "other"
-	rejectFollow(t, w.store.Rescue(t.Context(), elsewhere, me, "", stateFile(1, "L", "", 1)), decision.NotCurrent)
+	wantRejected(t, w.store.Rescue(t.Context(), elsewhere, me, "", stateFile(1, "L", "", 1)), decision.NotCurrent)
 	_, err := w.store.Lock(t.Context(), elsewhere, me, decision.LockRequest{ID: "a"})
-	rejectFollow(t, err, decision.NotCurrent)
+	wantRejected(t, err, decision.NotCurrent)
 }
 
-func TestPromoteWithoutAnythingToPromoteWritesNothing(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestPromoteWithoutARescuedState(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	must(t, w.store.Promote(t.Context(), w.key))
 	me := w.attempt()
 	w.lock(me, "a")

@@ -25,7 +25,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func rejectFollow(t *testing.T, err error, want decision.Reason) {
+func wantRejected(t *testing.T, err error, want decision.Reason) {
 	t.Helper()
 	var r *decision.Rejection
 	if !errors.As(err, &r) || r.Reason != want {
@@ -33,17 +33,17 @@ func rejectFollow(t *testing.T, err error, want decision.Reason) {
 	}
 }
 
-func (w *world) lock(by decision.Holder, id string) {
+func (w *testEnv) lock(by decision.Holder, id string) {
 	w.Helper()
 	must(w.T, w.tryLock(by, id))
 }
 
-func (w *world) tryLock(by decision.Holder, id string) error {
+func (w *testEnv) tryLock(by decision.Holder, id string) error {
 	_, err := w.store.Lock(w.Context(), w.key, by, decision.LockRequest{ID: id})
 	return err
 }
 
-func (w *world) reads(want []byte) {
+func (w *testEnv) reads(want []byte) {
 	w.Helper()
 	got, err := w.store.Read(w.Context(), w.key)
 	if err != nil || !bytes.Equal(got, want) {
@@ -51,8 +51,8 @@ func (w *world) reads(want []byte) {
 	}
 }
 
-func TestAStateLivesFromFirstLockToDeletion(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestLifecycleOfAState(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	if _, err := w.store.Read(t.Context(), w.key); !errors.Is(err, state.ErrNone) {
 		t.Fatalf("before the first version: %v", err)
 	}
@@ -64,9 +64,9 @@ func TestAStateLivesFromFirstLockToDeletion(t *testing.T) {
 	one, two := stateFile(1, "L", "one", 2), stateFile(2, "L", "two", 0)
 	must(t, w.store.Write(t.Context(), w.key, me, "a", one))
 	w.reads(one)
-	rejectFollow(t, w.store.Delete(t.Context(), w.key), decision.Locked)
+	wantRejected(t, w.store.Delete(t.Context(), w.key), decision.Locked)
 	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-	rejectFollow(t, w.store.Delete(t.Context(), w.key), decision.NotEmpty)
+	wantRejected(t, w.store.Delete(t.Context(), w.key), decision.NotEmpty)
 	w.lock(me, "b")
 	must(t, w.store.Write(t.Context(), w.key, me, "b", two))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "b"))
@@ -89,12 +89,12 @@ func TestAStateLivesFromFirstLockToDeletion(t *testing.T) {
 	}
 }
 
-func TestAStateOfThreeMebibytesThatDoesNotCompress(t *testing.T) {
+func TestIncompressibleStateInSeveralSecrets(t *testing.T) {
 	random := make([]byte, 3<<20)
 	rand.Read(random)
 	for home, secrets := range map[v1alpha1.StateStorage]int{v1alpha1.StateStorageSecret: 4, v1alpha1.StateStorageBucket: 0} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newWorld(t, state.Options{Storage: home})
+			w := newTestEnv(t, state.Options{Storage: home})
 			me := w.attempt()
 			w.lock(me, "a")
 			data := stateFile(1, "L", base64.StdEncoding.EncodeToString(random), 1)
@@ -112,8 +112,8 @@ func TestAStateOfThreeMebibytesThatDoesNotCompress(t *testing.T) {
 	}
 }
 
-func TestAStateTooBigForSecretsGoesToTheBucket(t *testing.T) {
-	w := newWorld(t, state.Options{SecretLimit: 100})
+func TestLargeStateIsStoredInTheBucket(t *testing.T) {
+	w := newTestEnv(t, state.Options{SecretLimit: 100})
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "text", 1)))
@@ -123,8 +123,8 @@ func TestAStateTooBigForSecretsGoesToTheBucket(t *testing.T) {
 	}
 }
 
-// aboutToCount keeps the bytes of the first version under the number of another too, as a writer does that was not counted yet.
-func (w *world) aboutToCount(number int) {
+// uncommitted stores the first version under another number too, as a writer does before it updates the status.
+func (w *testEnv) uncommitted(number int) {
 	w.Helper()
 	for _, secret := range w.secrets() {
 		secret.Name, secret.ResourceVersion, secret.UID = strings.Replace(secret.Name, "-v1-", fmt.Sprintf("-v%d-", number), 1), "", ""
@@ -135,16 +135,16 @@ func (w *world) aboutToCount(number int) {
 	}
 }
 
-func TestOldVersionsGoAndTheCurrentOneStays(t *testing.T) {
+func TestOldVersionsArePruned(t *testing.T) {
 	for _, home := range []v1alpha1.StateStorage{v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newWorld(t, state.Options{Keep: 3, Storage: home})
+			w := newTestEnv(t, state.Options{Keep: 3, Storage: home})
 			me := w.attempt()
 			w.lock(me, "a")
 			for serial := 1; serial <= 13; serial++ {
 				must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(serial, "L", "", 1)))
 				if serial == 1 {
-					w.aboutToCount(99)
+					w.uncommitted(99)
 				}
 			}
 			kept := len(w.status().Versions)
@@ -156,15 +156,15 @@ func TestOldVersionsGoAndTheCurrentOneStays(t *testing.T) {
 	}
 }
 
-func TestALockIsTakenOverOnlyFromAPodThatIsKnownToBeGone(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestLockIsAcquiredFromADeletedPod(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	first := w.attempt()
 	w.lock(first, "a")
 	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
 	second := w.attempt()
 	want := decision.LockRequest{ID: "b"}
-	rejectFollow(t, w.tryLock(second, want.ID), decision.Locked)
-	rejectFollow(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
+	wantRejected(t, w.tryLock(second, want.ID), decision.Locked)
+	wantRejected(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
 
 	blind := state.New(apiserver.Kube, interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
@@ -176,16 +176,16 @@ func TestALockIsTakenOverOnlyFromAPodThatIsKnownToBeGone(t *testing.T) {
 	}), w.bucket, state.Options{})
 	w.killPod(first)
 	if _, err := blind.Lock(t.Context(), w.key, second, want); err == nil || !apierrors.IsInternalError(err) {
-		t.Fatalf("an unknown pod counts as gone: %v", err)
+		t.Fatalf("an unknown pod counts as deleted: %v", err)
 	}
 	must(t, w.tryLock(second, want.ID))
-	rejectFollow(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
-	rejectFollow(t, w.store.Unlock(t.Context(), w.key, first, "a"), decision.NotHolder)
+	wantRejected(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
+	wantRejected(t, w.store.Unlock(t.Context(), w.key, first, "a"), decision.NotHolder)
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(2, "L", "", 1)))
 }
 
-func TestTheLockOfADeletedRunIsTakenOverOnceItsPodIsGone(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestLockOfADeletedRunIsAcquiredFromADeletedPod(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	first := w.attempt()
 	w.lock(first, "a")
 	must(t, apiserver.Kube.Delete(t.Context(), w.run))
@@ -201,15 +201,16 @@ func TestTheLockOfADeletedRunIsTakenOverOnceItsPodIsGone(t *testing.T) {
 	next.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u", StartedAt: w.run.Status.Attempts[0].StartedAt}}
 	must(t, apiserver.Kube.Status().Update(t.Context(), &next))
 	second := decision.Holder{Run: "net-2", Attempt: 1, PodUID: "u"}
-	rejectFollow(t, w.tryLock(second, "b"), decision.Locked)
+	wantRejected(t, w.tryLock(second, "b"), decision.Locked)
 	w.killPod(first)
 	w.lock(second, "b")
-	rejectFollow(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotHolder)
+	wantRejected(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotHolder)
 }
 
-// Whoever deletes a State takes nothing: it is the only one that says which bytes count.
-func TestAStateOutlivesItsDeletion(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestDeletedStateIsKept checks that the finalizer keeps a deleted State, which is the only record of its current
+// version.
+func TestDeletedStateIsKept(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
@@ -219,25 +220,26 @@ func TestAStateOutlivesItsDeletion(t *testing.T) {
 	w.reads(stateFile(2, "L", "", 1))
 }
 
-// A destroy needs the variables of what was applied, whatever others were handed in since and came to nothing.
-func TestTheVariablesThatTheStateNamesStay(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestInputsOfTheLastApplyAreKept checks that a destroy has the variables of the last apply, whatever inputs were
+// stored since.
+func TestInputsOfTheLastApplyAreKept(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	me := w.attempt()
 	must(t, w.store.KeepInputs(t.Context(), w.key, w.run.Spec.InputsDigest, []byte("applied")))
 	w.lock(me, "a")
 	for _, later := range []string{"sha256:later", "sha256:latest"} {
-		must(t, w.store.KeepInputs(t.Context(), w.key, later, []byte("handed in")))
+		must(t, w.store.KeepInputs(t.Context(), w.key, later, []byte("later inputs")))
 	}
 	if data, err := w.store.KeptInputs(t.Context(), w.key, w.run.Spec.InputsDigest); err != nil || string(data) != "applied" {
 		t.Errorf("those of the apply: %q, %v", data, err)
 	}
 	_, err := w.store.KeptInputs(t.Context(), w.key, "sha256:later")
-	rejectFollow(t, err, decision.Missing)
+	wantRejected(t, err, decision.Missing)
 }
 
-// The rule about self-approval is decided on the State as it is. A State that does not exist is not created for it.
-func TestTheRuleAboutSelfApprovalIsKept(t *testing.T) {
-	w := newWorld(t, state.Options{})
+// TestKeepSelfApproval checks that the rule is decided on the current State, and that no State is created for it.
+func TestKeepSelfApproval(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	removed := func(kept *v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval {
 		if kept == nil {
 			return nil

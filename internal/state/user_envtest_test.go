@@ -20,8 +20,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// withStack makes the Stack that the state is of.
-func (w *world) withStack() *world {
+// withStack creates the Stack of the state.
+func (w *testEnv) withStack() *testEnv {
 	w.Helper()
 	must(w.T, apiserver.Kube.Create(w.Context(), &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.key.Name},
@@ -30,8 +30,8 @@ func (w *world) withStack() *world {
 	return w
 }
 
-// rest ends the last attempt of the Run, with a failure if there is one, and its pod.
-func (w *world) rest(by decision.Holder, failure v1alpha1.FailureClass) {
+// rest ends the last attempt of the Run, with an optional failure, and its pod.
+func (w *testEnv) rest(by decision.Holder, failure v1alpha1.FailureClass) {
 	w.Helper()
 	now := metav1.NowMicro()
 	last := &w.run.Status.Attempts[len(w.run.Status.Attempts)-1]
@@ -43,9 +43,9 @@ func (w *world) rest(by decision.Holder, failure v1alpha1.FailureClass) {
 	w.killPod(by)
 }
 
-func TestAPersonPushesAndGoesBack(t *testing.T) {
+func TestPushAndRollback(t *testing.T) {
 	fingerprint := func(message []byte) string { return string(message[max(0, len(message)-8):]) }
-	w := newWorld(t, state.Options{Fingerprint: fingerprint}).withStack()
+	w := newTestEnv(t, state.Options{Fingerprint: fingerprint}).withStack()
 	one, two := stateFile(1, "L", "one", 2), stateFile(2, "L", "two", 1)
 	now, err := w.store.Push(t.Context(), w.key, "alice", one, false, 0)
 	if err != nil || now.Version != 1 || now.Serial != 1 || now.Resources != 2 {
@@ -56,29 +56,29 @@ func TestAPersonPushesAndGoesBack(t *testing.T) {
 		t.Fatalf("the same again: %+v, %v", again, err)
 	}
 	_, err = w.store.Push(t.Context(), w.key, "alice", []byte("{}"), true, 0)
-	rejectFollow(t, err, decision.Invalid)
+	wantRejected(t, err, decision.Invalid)
 	must(t, second(w.store.Push(t.Context(), w.key, "bob", two, false, 0)))
 	_, err = w.store.Push(t.Context(), w.key, "bob", one, false, 0)
-	rejectFollow(t, err, decision.Stale)
+	wantRejected(t, err, decision.Stale)
 	if w.status().Outputs["x"] == outputs {
 		t.Error("the outputs' fingerprint is that of the version before")
 	}
 
 	three := stateFile(3, "L", "three", 1)
-	_, err = w.store.Push(t.Context(), w.key, "bob", three, true, 1) // who looked at version 1, while 2 is there
-	rejectFollow(t, err, decision.Stale)
+	_, err = w.store.Push(t.Context(), w.key, "bob", three, true, 1) // based on version 1, while 2 is current
+	wantRejected(t, err, decision.Stale)
 
 	_, err = w.store.Rollback(t.Context(), w.key, "carol", 7, 0)
-	rejectFollow(t, err, decision.Missing)
+	wantRejected(t, err, decision.Missing)
 	_, err = w.store.Rollback(t.Context(), w.key, "carol", 2, 0)
-	rejectFollow(t, err, decision.Invalid)
+	wantRejected(t, err, decision.Invalid)
 	_, err = w.store.Rollback(t.Context(), w.key, "carol", 1, 1)
-	rejectFollow(t, err, decision.Stale)
+	wantRejected(t, err, decision.Stale)
 	_, err = w.store.Push(t.Context(), w.key, "carol", stateFile(9, "L", "", 1), true, 1)
-	rejectFollow(t, err, decision.Stale)
+	wantRejected(t, err, decision.Stale)
 	back, err := w.store.Rollback(t.Context(), w.key, "carol", 1, 0)
 	if now = (state.Outcome{StateStatus: back}); err != nil || now.Version != 3 || now.Serial != 3 || now.Resources != 2 {
-		t.Fatalf("back to version 1: %+v, %v", now, err)
+		t.Fatalf("rollback to version 1: %+v, %v", now, err)
 	}
 	w.reads(stateFile(3, "L", "one", 2))
 	st := w.status()
@@ -95,30 +95,30 @@ func TestAPersonPushesAndGoesBack(t *testing.T) {
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(4, "L", "four", 1)))
 	_, err = w.store.Push(t.Context(), w.key, "alice", stateFile(9, "L", "", 1), true, 0)
-	rejectFollow(t, err, decision.Busy)
+	wantRejected(t, err, decision.Busy)
 	_, err = w.store.Rollback(t.Context(), w.key, "alice", 1, 0)
-	rejectFollow(t, err, decision.Busy)
+	wantRejected(t, err, decision.Busy)
 	w.rest(me, "")
 	_, err = w.store.Push(t.Context(), w.key, "alice", stateFile(9, "L", "", 1), true, 0)
-	rejectFollow(t, err, decision.Locked)
+	wantRejected(t, err, decision.Locked)
 	if !strings.Contains(err.Error(), "state unlock <stack> a") {
-		t.Errorf("it says %q", err)
+		t.Errorf("the message is %q", err)
 	}
 }
 
 func second[T any](_ T, err error) error { return err }
 
-func TestAPushNeedsAStack(t *testing.T) {
-	w := newWorld(t, state.Options{})
+func TestPushNeedsAStack(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
 	_, err := w.store.Push(t.Context(), w.key, "alice", stateFile(1, "L", "", 1), false, 0)
-	rejectFollow(t, err, decision.Missing)
+	wantRejected(t, err, decision.Missing)
 	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); client.IgnoreNotFound(err) != nil || err == nil {
-		t.Fatalf("there is a State: %v", err)
+		t.Fatalf("a State exists: %v", err)
 	}
 }
 
-func TestAForcedPushGetsASerialThatNoPlanKnows(t *testing.T) {
-	w := newWorld(t, state.Options{}).withStack()
+func TestForcedPushGetsANewSerial(t *testing.T) {
+	w := newTestEnv(t, state.Options{}).withStack()
 	must(t, second(w.store.Push(t.Context(), w.key, "alice", stateFile(5, "L", "planned for", 1), false, 0)))
 	now, err := w.store.Push(t.Context(), w.key, "alice", stateFile(5, "L", "another", 1), true, 0)
 	if err != nil || now.Serial != 6 {
@@ -127,9 +127,10 @@ func TestAForcedPushGetsASerialThatNoPlanKnows(t *testing.T) {
 	w.reads(stateFile(6, "L", "another", 1))
 }
 
-// An apply that begins between the look at the Runs and the write wins: its lock is what the swap finds.
-func TestAPushLosesToAnApplyThatBegins(t *testing.T) {
-	w := newWorld(t, state.Options{}).withStack()
+// TestPushConflictsWithAnApply checks an apply that starts between the check of the Runs and the write of a push: the
+// push fails because of its lock.
+func TestPushConflictsWithAnApply(t *testing.T) {
+	w := newTestEnv(t, state.Options{}).withStack()
 	must(t, second(w.store.Push(t.Context(), w.key, "alice", stateFile(1, "L", "", 1), false, 0)))
 	begun := false
 	late := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
@@ -142,31 +143,31 @@ func TestAPushLosesToAnApplyThatBegins(t *testing.T) {
 		},
 	}), apiserver.Kube, w.bucket, state.Options{})
 	_, err := late.Push(t.Context(), w.key, "alice", stateFile(2, "L", "", 1), true, 0)
-	rejectFollow(t, err, decision.Busy)
+	wantRejected(t, err, decision.Busy)
 	w.reads(stateFile(1, "L", "", 1))
 }
 
-func TestALockIsReleasedOnlyWhenItsHolderIsOver(t *testing.T) {
-	w := newWorld(t, state.Options{}).withStack()
+func TestLockIsReleasedWhenItsHolderHasEnded(t *testing.T) {
+	w := newTestEnv(t, state.Options{}).withStack()
 	me := w.attempt()
 	w.lock(me, "a")
 	err := w.store.Release(t.Context(), w.key, "a")
-	rejectFollow(t, err, decision.Locked)
+	wantRejected(t, err, decision.Locked)
 	if !strings.Contains(err.Error(), "works in pod net-1-apply-1") {
-		t.Errorf("it says %q", err)
+		t.Errorf("the message is %q", err)
 	}
-	rejectFollow(t, w.store.Release(t.Context(), w.key, "b"), decision.NotHolder)
+	wantRejected(t, w.store.Release(t.Context(), w.key, "b"), decision.NotHolder)
 	w.rest(me, "")
-	rejectFollow(t, w.store.Release(t.Context(), w.key, "b"), decision.NotHolder)
+	wantRejected(t, w.store.Release(t.Context(), w.key, "b"), decision.NotHolder)
 	must(t, w.store.Release(t.Context(), w.key, "a"))
 	if w.status().Lock != nil {
-		t.Error("the lock is there still")
+		t.Error("the lock still exists")
 	}
-	rejectFollow(t, w.store.Release(t.Context(), w.key, "a"), decision.Missing)
+	wantRejected(t, w.store.Release(t.Context(), w.key, "a"), decision.Missing)
 }
 
-func TestALockWhosePodIsNotKnownToBeGoneStays(t *testing.T) {
-	w := newWorld(t, state.Options{}).withStack()
+func TestLockOfAnUnknownPodIsKept(t *testing.T) {
+	w := newTestEnv(t, state.Options{}).withStack()
 	me := w.attempt()
 	w.lock(me, "a")
 	blind := state.New(apiserver.Kube, interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
@@ -183,18 +184,18 @@ func TestALockWhosePodIsNotKnownToBeGoneStays(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	if w.status().Lock == nil {
-		t.Error("the lock is gone")
+		t.Error("the lock was released")
 	}
 }
 
-func TestWhatAStrandedAttemptLostIsPutBackWithItsLock(t *testing.T) {
-	w := newWorld(t, state.Options{}).withStack()
+func TestRecoverRestoresTheStateAndReleasesTheLock(t *testing.T) {
+	w := newTestEnv(t, state.Options{}).withStack()
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
 	lost := stateFile(2, "L", "", 3)
 	_, err := w.store.Recover(t.Context(), w.key, "alice", "", lost)
-	rejectFollow(t, err, decision.Busy)
+	wantRejected(t, err, decision.Busy)
 	w.rest(me, v1alpha1.FailureStateNotSaved)
 	for i := range 2 {
 		now, err := w.store.Recover(t.Context(), w.key, "alice", "", lost)
@@ -205,17 +206,17 @@ func TestWhatAStrandedAttemptLostIsPutBackWithItsLock(t *testing.T) {
 	w.reads(lost)
 	at := w.status().Versions[1].At
 	if ended := w.run.Status.Attempts[0].FinishedAt; !at.After(ended.Time) {
-		t.Errorf("version 2 is of %v, and the attempt ended at %v: the Stack goes on with a newer version only", at, ended)
+		t.Errorf("version 2 is of %v, and the attempt ended at %v: the Stack only continues with a newer version", at, ended)
 	}
 	_, err = w.store.Recover(t.Context(), w.key, "alice", "", stateFile(1, "L", "", 1))
-	rejectFollow(t, err, decision.Stale)
+	wantRejected(t, err, decision.Stale)
 	_, err = w.store.Recover(t.Context(), w.key, "alice", "", bytes.TrimRight(lost, "}"))
-	rejectFollow(t, err, decision.Invalid)
+	wantRejected(t, err, decision.Invalid)
 }
 
-// The Stack goes on as soon as there is a version that was written after the state was lost.
-func TestOnlyForceLeavesALostStateBehind(t *testing.T) {
-	w := newWorld(t, state.Options{}).withStack()
+// TestOnlyForceReplacesALostState checks that a version which was written after the loss lets the Stack continue.
+func TestOnlyForceReplacesALostState(t *testing.T) {
+	w := newTestEnv(t, state.Options{}).withStack()
 	me := w.attempt()
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "one", 1)))
@@ -226,9 +227,9 @@ func TestOnlyForceLeavesALostStateBehind(t *testing.T) {
 	must(t, apiserver.Kube.Status().Update(t.Context(), w.run))
 	w.killPod(me)
 	_, err := w.store.Rollback(t.Context(), w.key, "alice", 1, 0)
-	rejectFollow(t, err, decision.Stale)
+	wantRejected(t, err, decision.Stale)
 	_, err = w.store.Push(t.Context(), w.key, "alice", stateFile(3, "L", "", 1), false, 0)
-	rejectFollow(t, err, decision.Stale)
+	wantRejected(t, err, decision.Stale)
 	now, err := w.store.Push(t.Context(), w.key, "alice", stateFile(2, "L", "two", 1), true, 0)
 	if err != nil || now.Version != 3 || now.Serial != 3 || now.Unchanged {
 		t.Fatalf("got %+v, %v", now, err)

@@ -10,7 +10,7 @@ import (
 
 var start = metav1.NewTime(time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC))
 
-func TestASummaryHasTheSizeAndSerialOfTheFile(t *testing.T) {
+func TestSummaryHasSizeAndSerial(t *testing.T) {
 	data := []byte(`{"version":4,"serial":3,"lineage":"L"}`)
 	s, err := new(Store).summarize(types.NamespacedName{}, data)
 	if err != nil || s.Size != int64(len(data)) || s.Serial != 3 {
@@ -18,7 +18,7 @@ func TestASummaryHasTheSizeAndSerialOfTheFile(t *testing.T) {
 	}
 }
 
-func TestAVersionIsDatedAfterWhatItFollows(t *testing.T) {
+func TestVersionsHaveIncreasingTimes(t *testing.T) {
 	s := &Store{Options: Options{Now: func() time.Time { return start.Add(100 * time.Millisecond) }}}
 	for _, after := range []time.Time{{}, start.Add(-time.Second), start.Time, start.Add(50 * time.Millisecond)} {
 		if at := s.date(origin{after: after}).Truncate(time.Second); !at.After(after) {

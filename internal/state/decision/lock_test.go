@@ -34,7 +34,7 @@ func runOf(phase v1alpha1.AttemptPhase, pods ...types.UID) *v1alpha1.Run {
 	return run
 }
 
-// applying is the Run of me, at me.
+// applying returns the Run of me, in the attempt of me.
 func applying() *v1alpha1.Run { return runOf(v1alpha1.AttemptApply, "pod-1", "pod-2") }
 
 func done(run *v1alpha1.Run) *v1alpha1.Run {
@@ -46,7 +46,7 @@ func lockOf(by Holder, id string) *v1alpha1.Lock {
 	return &v1alpha1.Lock{ID: id, Run: by.Run, Attempt: by.Attempt, PodUID: by.PodUID, Since: noon}
 }
 
-// lockIn is the lock that prevents what was asked for.
+// lockIn returns the lock in a rejection.
 func lockIn(err error) *v1alpha1.Lock {
 	rejection, _ := errors.AsType[*Rejection](err)
 	return rejection.Lock
@@ -56,40 +56,40 @@ func TestAdmitLock(t *testing.T) {
 	other := Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}
 	rescued := &v1alpha1.RescuedState{Run: "net-6", Attempt: 1, Serial: 9}
 	tests := map[string]struct {
-		world Snapshot
-		by    Holder
-		id    string
-		want  Reason
-		taken bool
+		snapshot Snapshot
+		by       Holder
+		id       string
+		want     Reason
+		acquired bool
 	}{
-		"a free lock is taken":                             {world: Snapshot{Run: applying()}, id: "a", taken: true},
-		"a lock without an ID is rejected":                 {world: Snapshot{Run: applying()}, want: Invalid},
-		"the same request again gets the lock it has":      {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "a"},
-		"another ID of the same attempt is rejected":       {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "b", want: Locked},
-		"a held lock is rejected":                          {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "b", want: Locked},
-		"a held lock is rejected under its own ID too":     {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "a", want: Locked},
-		"a lock whose holder is over is taken over":        {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}, Over: true}, id: "b", taken: true},
-		"an attempt that was replaced gets no lock":        {world: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, id: "a", want: NotCurrent},
-		"another pod gets no lock":                         {world: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotCurrent},
-		"a finished attempt gets no lock":                  {world: Snapshot{Run: done(applying())}, id: "a", want: NotCurrent},
-		"an attempt to come gets no lock":                  {world: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotCurrent},
-		"a Run without attempts gets no lock":              {world: Snapshot{Run: runOf(v1alpha1.AttemptApply)}, id: "a", want: NotCurrent},
-		"a Run that is gone gets no lock":                  {id: "a", want: NotCurrent},
-		"an apply waits for a rescued state to be planned": {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Rescued: rescued}}, id: "a", want: Locked},
-		"a plan gets no lock":                              {world: Snapshot{Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, id: "a", want: NotCurrent},
+		"a free lock is acquired":                          {snapshot: Snapshot{Run: applying()}, id: "a", acquired: true},
+		"a lock without an ID is rejected":                 {snapshot: Snapshot{Run: applying()}, want: Invalid},
+		"the same request again gets the lock it has":      {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "a"},
+		"another ID of the same attempt is rejected":       {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "b", want: Locked},
+		"a held lock is rejected":                          {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "b", want: Locked},
+		"a held lock is rejected under its own ID too":     {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "a", want: Locked},
+		"the lock of an ended holder is acquired":          {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}, Over: true}, id: "b", acquired: true},
+		"an attempt that was replaced gets no lock":        {snapshot: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, id: "a", want: NotCurrent},
+		"another pod gets no lock":                         {snapshot: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotCurrent},
+		"a finished attempt gets no lock":                  {snapshot: Snapshot{Run: done(applying())}, id: "a", want: NotCurrent},
+		"a future attempt gets no lock":                    {snapshot: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotCurrent},
+		"a Run without attempts gets no lock":              {snapshot: Snapshot{Run: runOf(v1alpha1.AttemptApply)}, id: "a", want: NotCurrent},
+		"a deleted Run gets no lock":                       {id: "a", want: NotCurrent},
+		"an apply waits for a rescued state to be planned": {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Rescued: rescued}}, id: "a", want: Locked},
+		"a plan gets no lock":                              {snapshot: Snapshot{Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, id: "a", want: NotCurrent},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if test.by == (Holder{}) {
 				test.by = me
 			}
-			test.world.Now = noon
-			next, err := AdmitLock(test.world, test.by, LockRequest{ID: test.id, Who: "runner@pod"})
-			if ReasonOf(err) != test.want || (next != nil) != test.taken {
+			test.snapshot.Now = noon
+			next, err := AdmitLock(test.snapshot, test.by, LockRequest{ID: test.id, Who: "runner@pod"})
+			if ReasonOf(err) != test.want || (next != nil) != test.acquired {
 				t.Fatalf("got %+v, %v", next, err)
 			}
 			if err != nil && ReasonOf(err) == Locked && lockIn(err) == nil {
-				t.Error("the rejection does not say who holds the lock")
+				t.Error("the rejection does not name the holder of the lock")
 			}
 			want := &v1alpha1.Lock{ID: test.id, Run: "net-7", Attempt: 2, PodUID: "pod-2", Who: "runner@pod", Since: noon}
 			if next != nil && !cmp.Equal(want, next.Lock) {
@@ -99,10 +99,10 @@ func TestAdmitLock(t *testing.T) {
 	}
 }
 
-func TestAShellLocksAndWritesAsAnApplyDoes(t *testing.T) {
+func TestShellLocksAndWritesLikeAnApply(t *testing.T) {
 	run := runOf(v1alpha1.AttemptShell, "pod-1", "pod-2")
 	next, err := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}, me, LockRequest{ID: "a"})
-	if next == nil || next.Lock == nil || next.InputsDigest != "sha256:old" { // what was applied is what a destroy takes
+	if next == nil || next.Lock == nil || next.InputsDigest != "sha256:old" { // a destroy uses the inputs of the last apply
 		t.Errorf("lock: %+v, %v", next, err)
 	}
 	if next, err := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}, "b")}}, me, LockRequest{ID: "a"}); ReasonOf(err) != Locked {
@@ -122,7 +122,7 @@ func TestAShellLocksAndWritesAsAnApplyDoes(t *testing.T) {
 	}
 }
 
-func TestTheLockOfAnApplyRecordsItsInputs(t *testing.T) {
+func TestLockOfAnApplyRecordsItsInputs(t *testing.T) {
 	w := Snapshot{Run: applying(), Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}
 	if next, err := AdmitLock(w, me, LockRequest{ID: "a"}); next == nil || next.InputsDigest != "sha256:in" {
 		t.Errorf("got %+v, %v", next, err)
@@ -137,8 +137,8 @@ func TestAdmitUnlock(t *testing.T) {
 		want   Reason
 		writes bool
 	}{
-		"the holder gives it back":       {lock: lockOf(me, "a"), by: me, id: "a", writes: true},
-		"a free lock is free":            {by: me, id: "a"},
+		"the holder releases it":         {lock: lockOf(me, "a"), by: me, id: "a", writes: true},
+		"a free lock":                    {by: me, id: "a"},
 		"another ID is rejected":         {lock: lockOf(me, "a"), by: me, id: "b", want: NotHolder},
 		"no ID is rejected":              {lock: lockOf(me, "a"), by: me, want: NotHolder},
 		"another pod is rejected":        {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotHolder},
@@ -167,13 +167,13 @@ func TestOver(t *testing.T) {
 		gone bool
 		want bool
 	}{
-		"a finished attempt whose pod is gone is over":      {lock: lock, run: done(applying()), gone: true, want: true},
-		"a finished attempt whose pod may live is not":      {lock: lock, run: done(applying())},
-		"a pod that is gone does not finish its attempt":    {lock: lock, run: applying(), gone: true},
-		"without Run and pod it is over":                    {lock: lock, gone: true, want: true},
-		"without Run but with a pod it is not":              {lock: lock},
-		"an attempt that the Run forgot is over with a pod": {lock: lock, run: forgotten, gone: true, want: true},
-		"a lock that no pod holds is never over":            {lock: &v1alpha1.Lock{ID: "a"}, gone: true},
+		"a finished attempt without a pod has ended":           {lock: lock, run: done(applying()), gone: true, want: true},
+		"a finished attempt whose pod may exist has not":       {lock: lock, run: done(applying())},
+		"a deleted pod does not finish its attempt":            {lock: lock, run: applying(), gone: true},
+		"no Run and no pod":                                    {lock: lock, gone: true, want: true},
+		"no Run but a pod":                                     {lock: lock},
+		"an attempt that the Run does not list, without a pod": {lock: lock, run: forgotten, gone: true, want: true},
+		"a lock that no pod holds does not end":                {lock: &v1alpha1.Lock{ID: "a"}, gone: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +189,7 @@ var (
 	bob   = Holder{User: "bob@example.com"}
 )
 
-// lockedFor has a user's engine hold the lock.
+// lockedFor sets a lock that a user's engine holds.
 func lockedFor(by Holder, id string) func(*v1alpha1.StateStatus) {
 	return func(st *v1alpha1.StateStatus) {
 		st.Lock = &v1alpha1.Lock{ID: id, By: by.User, Who: "dev@laptop", Since: noon}
@@ -203,45 +203,45 @@ func inBackend(st *v1alpha1.StateStatus) {
 func TestAdmitUserLock(t *testing.T) {
 	planning := runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")
 	tests := map[string]struct {
-		world Snapshot
-		id    string
-		want  Reason
-		says  string
-		keeps bool // the lock is there already
+		snapshot Snapshot
+		id       string
+		want     Reason
+		message  string
+		keeps    bool // the lock is held already
 	}{
-		"a free lock is taken":                              {world: Snapshot{Status: at5()}, id: "a"},
-		"before the first version too":                      {world: Snapshot{}, id: "a"},
-		"the same request again gets the lock it has":       {world: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "a", keeps: true},
-		"also while a Run plans beside it":                  {world: Snapshot{Status: at5(lockedFor(alice, "a")), Busy: planning}, id: "a", keeps: true},
-		"another engine of the same user waits":             {world: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "b", want: Locked, says: "cairn state unlock <stack> a"},
-		"another user's lock is denied":                     {world: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "a", want: Locked, says: "user bob@example.com (dev@laptop) since"},
-		"under its own ID too":                              {world: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "b", want: Locked},
-		"the lock of an apply is denied":                    {world: Snapshot{Status: at5(locked)}, id: "b", want: Locked, says: "attempt 2 of Run net-7"},
-		"under its own ID too, which is in the pod's log":   {world: Snapshot{Status: at5(locked)}, id: "a", want: Locked},
-		"it is not taken over, even from one that is over":  {world: Snapshot{Status: at5(locked), Over: true}, id: "b", want: Locked, says: "state unlock <stack> a"},
-		"a Run that applies comes first":                    {world: Snapshot{Status: at5(), Busy: applying()}, id: "a", want: Busy, says: "attempt 2 of Run net-7 is at work"},
-		"a Run that plans comes first":                      {world: Snapshot{Status: at5(), Busy: planning}, id: "a", want: Busy, says: "cairn cancel net-7"},
-		"a plan that waits for an approval comes first":     {world: Snapshot{Status: at5(), Busy: done(planning)}, id: "a", want: Busy, says: "the plan of Run net-7 waits"},
-		"a rescued state that waits comes first":            {world: Snapshot{Status: at5(rescued)}, id: "a", want: Stale, says: "serial 7"},
-		"a state that was lost comes first":                 {world: Snapshot{Status: at5(), Stranded: lost}, id: "a", want: Stale, says: "cairn state recover"},
-		"one that was put back is lost no more":             {world: Snapshot{Status: at5(byPerson), Stranded: lost}, id: "a"},
-		"what a killed apply created is imported first":     {world: Snapshot{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, says: "created aws_vpc.c and 1 more, which is not in the state"},
-		"a state in the engine's own backend is not locked": {world: Snapshot{Status: at5(), Backend: "s3"}, id: "a", want: Stale, says: "own backend (s3)"},
-		"nor one that has to be moved from there first":     {world: Snapshot{Status: at5(inBackend)}, id: "a", want: Stale, says: "cairn state migrate"},
-		"nothing is locked while the state is deleted":      {world: Snapshot{Status: at5(deleting)}, id: "a", want: Locked, says: "being deleted"},
-		"the ID of a deletion is not taken":                 {world: Snapshot{Status: at5()}, id: DeletionLock, want: Invalid},
-		"nor does it get the lock of one":                   {world: Snapshot{Status: at5(deleting)}, id: DeletionLock, want: Invalid},
-		"a lock without an ID is rejected":                  {world: Snapshot{Status: at5()}, want: Invalid},
+		"a free lock is acquired":                                                    {snapshot: Snapshot{Status: at5()}, id: "a"},
+		"a free lock is acquired before the first version":                           {snapshot: Snapshot{}, id: "a"},
+		"the same request again gets the lock it has":                                {snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "a", keeps: true},
+		"the same request while a Run plans gets the lock":                           {snapshot: Snapshot{Status: at5(lockedFor(alice, "a")), Busy: planning}, id: "a", keeps: true},
+		"another engine of the same user waits":                                      {snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "b", want: Locked, message: "cairn state unlock <stack> a"},
+		"another user's lock is denied":                                              {snapshot: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "a", want: Locked, message: "user bob@example.com (dev@laptop) since"},
+		"another user's lock is denied under its own ID":                             {snapshot: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "b", want: Locked},
+		"the lock of an apply is denied":                                             {snapshot: Snapshot{Status: at5(locked)}, id: "b", want: Locked, message: "attempt 2 of Run net-7"},
+		"the lock of an apply is denied under its own ID, which is in the pod's log": {snapshot: Snapshot{Status: at5(locked)}, id: "a", want: Locked},
+		"the lock of an ended apply is denied":                                       {snapshot: Snapshot{Status: at5(locked), Over: true}, id: "b", want: Locked, message: "state unlock <stack> a"},
+		"a Run that applies comes first":                                             {snapshot: Snapshot{Status: at5(), Busy: applying()}, id: "a", want: Busy, message: "attempt 2 of Run net-7 is at work"},
+		"a Run that plans comes first":                                               {snapshot: Snapshot{Status: at5(), Busy: planning}, id: "a", want: Busy, message: "cairn cancel net-7"},
+		"a plan that waits for an approval comes first":                              {snapshot: Snapshot{Status: at5(), Busy: done(planning)}, id: "a", want: Busy, message: "the plan of Run net-7 waits"},
+		"a rescued state that waits comes first":                                     {snapshot: Snapshot{Status: at5(rescued)}, id: "a", want: Stale, message: "serial 7"},
+		"a state that was lost comes first":                                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, id: "a", want: Stale, message: "cairn state recover"},
+		"a lost state that was restored does not prevent a lock":                     {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, id: "a"},
+		"unsaved resources of a killed apply come first":                             {snapshot: Snapshot{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, message: "created aws_vpc.c and 1 more, which is not in the state"},
+		"a state in the engine's own backend is not locked":                          {snapshot: Snapshot{Status: at5(), Backend: "s3"}, id: "a", want: Stale, message: "own backend (s3)"},
+		"a state that has to be migrated from a backend is not locked":               {snapshot: Snapshot{Status: at5(inBackend)}, id: "a", want: Stale, message: "cairn state migrate"},
+		"nothing is locked while the state is deleted":                               {snapshot: Snapshot{Status: at5(deleting)}, id: "a", want: Locked, message: "being deleted"},
+		"the ID of a deletion is rejected":                                           {snapshot: Snapshot{Status: at5()}, id: DeletionLock, want: Invalid},
+		"the ID of a deletion is rejected during one":                                {snapshot: Snapshot{Status: at5(deleting)}, id: DeletionLock, want: Invalid},
+		"a lock without an ID is rejected":                                           {snapshot: Snapshot{Status: at5()}, want: Invalid},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			test.world.Now = noon
-			next, err := AdmitUserLock(test.world, alice, LockRequest{ID: test.id, Who: "dev@laptop"})
+			test.snapshot.Now = noon
+			next, err := AdmitUserLock(test.snapshot, alice, LockRequest{ID: test.id, Who: "dev@laptop"})
 			if ReasonOf(err) != test.want || (next == nil) != (test.want != "" || test.keeps) {
 				t.Fatalf("got %+v, %v", next, err)
 			}
-			if err != nil && !strings.Contains(err.Error(), test.says) {
-				t.Errorf("it says %q", err.Error())
+			if err != nil && !strings.Contains(err.Error(), test.message) {
+				t.Errorf("the message is %q", err.Error())
 			}
 			want := &v1alpha1.Lock{ID: test.id, By: "alice@example.com", Who: "dev@laptop", Since: noon}
 			if next != nil && !cmp.Equal(want, next.Lock) {
@@ -251,33 +251,33 @@ func TestAdmitUserLock(t *testing.T) {
 	}
 }
 
-func TestAUserWritesUnderTheLock(t *testing.T) {
+func TestUserWritesUnderTheLock(t *testing.T) {
 	next := Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}
 	held := at5(lockedFor(alice, "a"))
 	tests := map[string]struct {
-		status v1alpha1.StateStatus
-		by     Holder
-		id     string
-		next   Summary
-		want   Reason
-		says   string
-		write  bool
+		status  v1alpha1.StateStatus
+		by      Holder
+		id      string
+		next    Summary
+		want    Reason
+		message string
+		write   bool
 	}{
-		"the next serial is written":                       {status: held, by: alice, id: "a", next: next, write: true},
-		"a first state is written, whatever its lineage":   {status: v1alpha1.StateStatus{Lock: held.Lock}, by: alice, id: "a", next: Summary{Serial: 1, Lineage: "M"}, write: true},
-		"the same bytes again are fine":                    {status: held, by: alice, id: "a", next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
-		"the same serial with other bytes is rejected":     {status: held, by: alice, id: "a", next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}, want: Stale},
-		"an older serial is rejected":                      {status: held, by: alice, id: "a", next: Summary{Serial: 4, Lineage: "L"}, want: Stale},
-		"another lineage is rejected":                      {status: held, by: alice, id: "a", next: Summary{Serial: 6, Lineage: "M"}, want: Stale},
-		"an empty state keeps its lineage too":             {status: at5(lockedFor(alice, "a"), empty), by: alice, id: "a", next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
-		"another lock ID is rejected":                      {status: held, by: alice, id: "b", next: next, want: NotHolder, says: "locked under ID a"},
-		"no lock ID is rejected":                           {status: held, by: alice, next: next, want: NotHolder},
-		"without a lock nothing is written":                {status: at5(), by: alice, id: "a", next: next, want: NotHolder, says: "take the lock first"},
-		"another user does not write under that ID":        {status: held, by: bob, id: "a", next: next, want: NotHolder, says: "held by user alice@example.com (dev@laptop)"},
-		"a pod does not write under it":                    {status: held, by: me, id: "a", next: next, want: NotHolder},
-		"a user does not write under the lock of a Run":    {status: at5(locked), by: alice, id: "a", next: next, want: NotHolder},
-		"nobody writes under the lock of a deletion":       {status: at5(deleting), by: Holder{}, id: DeletionLock, next: next, want: NotHolder},
-		"a user whose lock was ended by force is too late": {status: at5(lockedFor(bob, "b")), by: alice, id: "a", next: next, want: NotHolder, says: "locked under ID b"},
+		"the next serial is written":                          {status: held, by: alice, id: "a", next: next, write: true},
+		"a first state is written, whatever its lineage":      {status: v1alpha1.StateStatus{Lock: held.Lock}, by: alice, id: "a", next: Summary{Serial: 1, Lineage: "M"}, write: true},
+		"the same bytes again are accepted":                   {status: held, by: alice, id: "a", next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
+		"the same serial with other bytes is rejected":        {status: held, by: alice, id: "a", next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}, want: Stale},
+		"an older serial is rejected":                         {status: held, by: alice, id: "a", next: Summary{Serial: 4, Lineage: "L"}, want: Stale},
+		"another lineage is rejected":                         {status: held, by: alice, id: "a", next: Summary{Serial: 6, Lineage: "M"}, want: Stale},
+		"another lineage of an empty state is rejected":       {status: at5(lockedFor(alice, "a"), empty), by: alice, id: "a", next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
+		"another lock ID is rejected":                         {status: held, by: alice, id: "b", next: next, want: NotHolder, message: "locked under ID a"},
+		"no lock ID is rejected":                              {status: held, by: alice, next: next, want: NotHolder},
+		"without a lock nothing is written":                   {status: at5(), by: alice, id: "a", next: next, want: NotHolder, message: "take the lock first"},
+		"another user does not write under that ID":           {status: held, by: bob, id: "a", next: next, want: NotHolder, message: "held by user alice@example.com (dev@laptop)"},
+		"a pod does not write under it":                       {status: held, by: me, id: "a", next: next, want: NotHolder},
+		"a user does not write under the lock of a Run":       {status: at5(locked), by: alice, id: "a", next: next, want: NotHolder},
+		"a write under the lock of a deletion is rejected":    {status: at5(deleting), by: Holder{}, id: DeletionLock, next: next, want: NotHolder},
+		"a user whose lock was released by force is rejected": {status: at5(lockedFor(bob, "b")), by: alice, id: "a", next: next, want: NotHolder, message: "locked under ID b"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -285,47 +285,47 @@ func TestAUserWritesUnderTheLock(t *testing.T) {
 			if ReasonOf(err) != test.want || (next != nil) != test.write {
 				t.Fatalf("got %+v, %v", next, err)
 			}
-			if err != nil && !strings.Contains(err.Error(), test.says) {
-				t.Errorf("it says %q", err.Error())
+			if err != nil && !strings.Contains(err.Error(), test.message) {
+				t.Errorf("the message is %q", err.Error())
 			}
 		})
 	}
 }
 
-func TestAUsersLockEnds(t *testing.T) {
+func TestReleaseOfAUsersLock(t *testing.T) {
 	held := at5(lockedFor(alice, "a"))
 	if next, err := AdmitUnlock(Snapshot{Status: held}, alice, "a"); err != nil || next == nil || next.Lock != nil {
-		t.Errorf("its holder gives it back: %+v, %v", next, err)
+		t.Errorf("the holder releases it: %+v, %v", next, err)
 	}
-	for name, by := range map[string]Holder{"another user": bob, "a pod": me, "nobody": {}} {
+	for name, by := range map[string]Holder{"another user": bob, "a pod": me, "no holder": {}} {
 		if next, err := AdmitUnlock(Snapshot{Status: held}, by, "a"); ReasonOf(err) != NotHolder {
-			t.Errorf("%s gives it back: %+v, %v", name, next, err)
+			t.Errorf("%s releases it: %+v, %v", name, next, err)
 		}
 	}
 	if next, err := AdmitUnlock(Snapshot{Status: held}, alice, "b"); ReasonOf(err) != NotHolder {
 		t.Errorf("under another ID: %+v, %v", next, err)
 	}
-	// By force, which takes another verb.
+	// A forced release needs another verb.
 	if next, err := AdmitRelease(Snapshot{Status: held}, "a"); err != nil || next == nil || next.Lock != nil {
-		t.Errorf("a user ends it by force: %+v, %v", next, err)
+		t.Errorf("a forced release: %+v, %v", next, err)
 	}
 	if next, err := AdmitRelease(Snapshot{Status: held}, "b"); ReasonOf(err) != NotHolder {
-		t.Errorf("by force, under another ID: %+v, %v", next, err)
+		t.Errorf("a forced release under another ID: %+v, %v", next, err)
 	}
 	if IsOver(held.Lock, nil, true) {
-		t.Error("it ends by itself")
+		t.Error("the lock expires")
 	}
 }
 
-// A Run that applies finds the lock as it would find that of another Run: it is tried again.
-func TestARunWaitsForAUsersLock(t *testing.T) {
+// TestRunWaitsForAUsersLock checks that an apply is rejected as by the lock of another Run, and retried.
+func TestRunWaitsForAUsersLock(t *testing.T) {
 	next, err := AdmitLock(Snapshot{Run: applying(), Status: at5(lockedFor(alice, "a"))}, me, LockRequest{ID: "b"})
 	if ReasonOf(err) != Locked || lockIn(err) == nil {
 		t.Fatalf("got %+v, %v", next, err)
 	}
 	for _, part := range []string{"user alice@example.com (dev@laptop)", "does not expire", "cairn state unlock <stack> a"} {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("it does not say %q: %s", part, err.Error())
+			t.Errorf("the message lacks %q: %s", part, err.Error())
 		}
 	}
 	if rejection := AdmitDelete(Snapshot{Status: at5(lockedFor(alice, "a"))}, true); ReasonOf(rejection) != Locked {
@@ -336,8 +336,9 @@ func TestARunWaitsForAUsersLock(t *testing.T) {
 	}
 }
 
-// The lock of an apply records whose State it is, and the rule about self-approval.
-func TestAnApplyRecordsItsStackAndTheRuleAboutSelfApproval(t *testing.T) {
+// TestLockOfAnApplyRecordsStackAndSelfApproval checks that the lock records the Stack of the State and the
+// preventSelfApproval rule.
+func TestLockOfAnApplyRecordsStackAndSelfApproval(t *testing.T) {
 	rule, removed := &v1alpha1.KeptSelfApproval{}, &v1alpha1.KeptSelfApproval{RemovedBy: "alice"}
 	prevents := func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval = true }
 	ends := func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval, r.Spec.SelfApprovalRemovedBy = true, "alice" }
@@ -351,11 +352,11 @@ func TestAnApplyRecordsItsStackAndTheRuleAboutSelfApproval(t *testing.T) {
 		kept, want *v1alpha1.KeptSelfApproval
 		stack      types.UID
 	}{
-		"a Run without the rule":                                     {none, nil, nil, "now"},
-		"a Run with the rule":                                        {prevents, nil, rule, "now"},
-		"one from before the rule was removed from the Stack":        {prevents, removed, removed, "now"},
-		"one from before the Stack had the rule":                     {none, rule, rule, "now"},
-		"one that another user approved, after the rule was removed": {ends, removed, nil, "now"},
+		"a Run without the rule":                                      {none, nil, nil, "now"},
+		"a Run with the rule":                                         {prevents, nil, rule, "now"},
+		"a Run from before the rule was removed from the Stack":       {prevents, removed, removed, "now"},
+		"a Run from before the Stack had the rule":                    {none, rule, rule, "now"},
+		"a Run that another user approved after the rule was removed": {ends, removed, nil, "now"},
 		"a shell": {shell, removed, removed, "before"},
 	} {
 		t.Run(name, func(t *testing.T) {

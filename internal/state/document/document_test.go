@@ -26,7 +26,7 @@ const example = `{"version":4,"terraform_version":"1.12.6","serial":7,"lineage":
 
 "check_results":null}`
 
-func TestParseReadsAState(t *testing.T) {
+func TestParse(t *testing.T) {
 	got, err := Parse([]byte(example))
 	want := Document{Serial: 7, Lineage: "3f2a", Resources: 3, Outputs: map[string]Output{
 		"id":       {Value: []byte(`"vpc-1"`)},
@@ -37,10 +37,10 @@ func TestParseReadsAState(t *testing.T) {
 	}
 }
 
-func TestParseTakesWhatItCannotCount(t *testing.T) {
+func TestParseStatesWithUnknownResources(t *testing.T) {
 	for name, text := range map[string]string{
 		"a state that the engine encrypted": `{"serial":7,"lineage":"3f2a","meta":{},"encrypted_data":"eA==","encryption_version":"v0"}`,
-		"a state of a format to come":       `{"version":5,"serial":7,"lineage":"3f2a","resources":[]}`,
+		"a state of a later format":         `{"version":5,"serial":7,"lineage":"3f2a","resources":[]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Parse([]byte(text))
@@ -51,10 +51,10 @@ func TestParseTakesWhatItCannotCount(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatIsNoState(t *testing.T) {
+func TestParseRejectsInvalidStates(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":             ``,
-		"no JSON":             `version: 4`,
+		"not JSON":            `version: 4`,
 		"half a state":        example[:200],
 		"no lineage":          `{"version":4,"serial":7}`,
 		"no serial":           `{"version":4,"lineage":"3f2a"}`,
@@ -78,7 +78,7 @@ func FuzzParse(f *testing.F) {
 		d, err := Parse(data)
 		if err != nil {
 			if !errors.Is(err, ErrNotState) {
-				t.Fatalf("an error of another kind: %v", err)
+				t.Fatalf("got another error: %v", err)
 			}
 			return
 		}
@@ -88,8 +88,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A state is whatever its runner sends: of a list of empty resources, or of empty outputs, the text is the least.
-func TestParseTakesNoMoreMemoryThanTheState(t *testing.T) {
+// TestMemoryOfParse checks states with the most elements per byte, such as a list of empty resources.
+func TestMemoryOfParse(t *testing.T) {
 	const size = 16 << 20
 	list := func(one string) string { return strings.TrimSuffix(strings.Repeat(one+",", size/(len(one)+1)), ",") }
 	var names strings.Builder
@@ -97,22 +97,22 @@ func TestParseTakesNoMoreMemoryThanTheState(t *testing.T) {
 		fmt.Fprintf(&names, `"%x":{},`, i)
 	}
 	for name, text := range map[string]string{
-		"resources":            `{"version":4,"serial":1,"lineage":"x","resources":[` + list("{}") + `]}`,
-		"of nothing":           `{"version":4,"serial":1,"lineage":"x","resources":[` + list("null") + `]}`,
-		"instances":            `{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[` + list("{}") + `]}]}`,
-		"instances of nothing": `{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[` + list("1") + `]}]}`,
-		"outputs":              `{"version":4,"serial":1,"lineage":"x","outputs":{` + names.String() + `"z":{}}}`,
+		"resources":                `{"version":4,"serial":1,"lineage":"x","resources":[` + list("{}") + `]}`,
+		"of null":                  `{"version":4,"serial":1,"lineage":"x","resources":[` + list("null") + `]}`,
+		"instances":                `{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[` + list("{}") + `]}]}`,
+		"instances without fields": `{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[` + list("1") + `]}]}`,
+		"outputs":                  `{"version":4,"serial":1,"lineage":"x","outputs":{` + names.String() + `"z":{}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			took := peak(func() { _, _ = Parse([]byte(text)) }) - size // which is the text itself, as bytes
-			if took > 6*size {                                         // the longest resource is read as a whole
-				t.Errorf("%d MiB take %d MiB", size>>20, took>>20)
+			used := peak(func() { _, _ = Parse([]byte(text)) }) - size // less the text itself
+			if used > 6*size {                                         // the longest resource is read as a whole
+				t.Errorf("a state of %d MiB uses %d MiB", size>>20, used>>20)
 			}
 		})
 	}
 }
 
-// peak is how much more memory there is from the machine while something is done.
+// peak returns the memory that a function allocates from the system.
 func peak(do func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	var before, after runtime.MemStats
@@ -123,12 +123,12 @@ func peak(do func()) int64 {
 	return int64(after.HeapSys-after.HeapReleased) - int64(before.HeapSys-before.HeapReleased)
 }
 
-func TestWithSerialChangesNothingElse(t *testing.T) {
+func TestWithSerialChangesOnlyTheSerial(t *testing.T) {
 	for name, test := range map[string][2]string{
-		"as engines write it":           {"{\n  \"version\": 4,\n  \"serial\": 4,\n  \"lineage\": \"L\",\n  \"outputs\": {\"serial\": {\"value\": 4}}\n}\n", "{\n  \"version\": 4,\n  \"serial\": 10,\n  \"lineage\": \"L\",\n  \"outputs\": {\"serial\": {\"value\": 4}}\n}\n"},
-		"with numbers no float64 holds": {`{"serial":4,"lineage":"L","x":12345678901234567890.10}`, `{"serial":10,"lineage":"L","x":12345678901234567890.10}`},
-		"as the last field":             {`{"lineage":"L","serial":  4  }`, `{"lineage":"L","serial":  10  }`},
-		"twice":                         {`{"serial":4,"lineage":"L","serial":3}`, `{"serial":10,"lineage":"L","serial":10}`},
+		"formatted as by the engines": {"{\n  \"version\": 4,\n  \"serial\": 4,\n  \"lineage\": \"L\",\n  \"outputs\": {\"serial\": {\"value\": 4}}\n}\n", "{\n  \"version\": 4,\n  \"serial\": 10,\n  \"lineage\": \"L\",\n  \"outputs\": {\"serial\": {\"value\": 4}}\n}\n"},
+		"numbers outside of float64":  {`{"serial":4,"lineage":"L","x":12345678901234567890.10}`, `{"serial":10,"lineage":"L","x":12345678901234567890.10}`},
+		"as the last field":           {`{"lineage":"L","serial":  4  }`, `{"lineage":"L","serial":  10  }`},
+		"twice":                       {`{"serial":4,"lineage":"L","serial":3}`, `{"serial":10,"lineage":"L","serial":10}`},
 	} {
 		if got, err := WithSerial([]byte(test[0]), 10); err != nil || string(got) != test[1] {
 			t.Errorf("%s: got %s, %v", name, got, err)
@@ -141,7 +141,7 @@ func TestWithSerialChangesNothingElse(t *testing.T) {
 	}
 }
 
-// A state that is counted up is what it was but for its serial, or rejected.
+// FuzzWithSerial checks that a state with a new serial equals the original in all other fields, or is rejected.
 func FuzzWithSerial(f *testing.F) {
 	f.Add([]byte(`{"version":4,"serial":4,"lineage":"L","resources":[{"mode":"managed","instances":[{}]}]}`))
 	f.Add([]byte(`{"serial":4,"lineage":"L","Serial":3}`))
@@ -171,10 +171,10 @@ func TestSameContent(t *testing.T) {
 		other string
 		want  bool
 	}{
-		"counted up, of another engine and lineage": {`{"version":4,"terraform_version":"1.5.7","serial":2,"lineage":"b","resources":[{"n":12345678901234567890}],"outputs":{}}`, true},
-		"another number":   {strings.Replace(one, "890}", "891}", 1), false},
-		"another output":   {strings.Replace(one, `"outputs":{}`, `"outputs":{"x":{}}`, 1), false},
-		"a check that ran": {strings.Replace(one, `"check_results":null`, `"check_results":[]`, 1), false},
+		"another serial, engine and lineage": {`{"version":4,"terraform_version":"1.5.7","serial":2,"lineage":"b","resources":[{"n":12345678901234567890}],"outputs":{}}`, true},
+		"another number":                     {strings.Replace(one, "890}", "891}", 1), false},
+		"another output":                     {strings.Replace(one, `"outputs":{}`, `"outputs":{"x":{}}`, 1), false},
+		"a check result":                     {strings.Replace(one, `"check_results":null`, `"check_results":[]`, 1), false},
 	} {
 		if same, err := SameContent([]byte(one), []byte(test.other)); same != test.want || err != nil {
 			t.Errorf("%s: %v %v", name, same, err)

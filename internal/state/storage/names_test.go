@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-func TestNamesFitTheLongestStack(t *testing.T) {
+func TestNamesOfTheLongestStack(t *testing.T) {
 	stack := strings.Repeat("a", 199) + "b"
 	v := v1alpha1.StateVersion{Version: 1<<62 - 1, SHA256: document.Digest([]byte("x")), Chunks: 1000}
 	for _, name := range secretNames(stack, v) {
@@ -23,7 +23,7 @@ func TestNamesFitTheLongestStack(t *testing.T) {
 			t.Errorf("%s is not the name of a Secret with a state", name)
 		}
 		if got, ok := versionOf(stack, name); !ok || got != v.Version {
-			t.Fatalf("%s reads as version %d, %v", name, got, ok)
+			t.Fatalf("%s is parsed as version %d, %v", name, got, ok)
 		}
 	}
 	for _, name := range []string{stack, "net", strings.Repeat("a", 63), strings.Repeat("a", 64)} {
@@ -36,18 +36,18 @@ func TestNamesFitTheLongestStack(t *testing.T) {
 	}
 }
 
-func TestVersionOfLeavesAloneWhatIsNotAVersion(t *testing.T) {
+func TestVersionOfOtherNames(t *testing.T) {
 	for _, name := range []string{"net-state-v", "net-state-vx-1-0", "net-state-v1", "net2-state-v1-ab-0", "net-state-v-1-ab-0", "net"} {
 		if IsSecretName(name) {
 			t.Errorf("%s is the name of a Secret with a state", name)
 		}
 		if v, ok := versionOf("net", name); ok {
-			t.Errorf("%s reads as version %d", name, v)
+			t.Errorf("%s is parsed as version %d", name, v)
 		}
 	}
 }
 
-func TestPackedStatesComeBack(t *testing.T) {
+func TestPackRoundTrip(t *testing.T) {
 	random := make([]byte, 3<<20)
 	if _, err := rand.Read(random); err != nil {
 		t.Fatal(err)
@@ -71,17 +71,17 @@ func TestPackedStatesComeBack(t *testing.T) {
 			v := v1alpha1.StateVersion{SHA256: document.Digest(data), Size: int64(len(data))}
 			got, err := Unpack(bytes.Join(chunks, nil), v)
 			if err != nil || !bytes.Equal(got, data) {
-				t.Fatalf("%d bytes came back as %d: %v", len(data), len(got), err)
+				t.Fatalf("%d bytes were unpacked as %d: %v", len(data), len(got), err)
 			}
 			v.SHA256 = document.Digest([]byte("other"))
 			if _, err := Unpack(packed, v); err == nil {
-				t.Error("other bytes than the version's are taken")
+				t.Error("other bytes than those of the version are accepted")
 			}
 		})
 	}
 }
 
-func TestABombIsNotUnpacked(t *testing.T) {
+func TestSizeOfAnUnpackedStateIsLimited(t *testing.T) {
 	packed, err := Pack(make([]byte, 10<<20))
 	if err != nil {
 		t.Fatal(err)
