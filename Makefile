@@ -118,7 +118,7 @@ test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) #
 # The packages with concurrent parts, the first ones without an API server. The detector makes tests ten times slower: RACE=all has
 # all packages. Skipped is what measures the time and the memory that a policy takes, which are others under it.
 RACE ?=
-RACED := -race -timeout 30m -skip 'TestPoliciesThat|TestPathologicalPolicies|TestValidations|TestTextsThatTheCompiler'
+RACED := -race -timeout 30m -skip 'TestUninterruptiblePolicy|TestPolicyThat|TestPathologicalPolicies|TestValidations'
 .PHONY: race
 race: tools ## Run tests with the race detector; RACE=all for those of all packages, which takes long
 	@go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,runnerapi bucket bucketgc weightedlru closure policy gitprovider providers git runner)) ./test/leaks

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// curious says what a process that evaluates has, before and after it is confined.
-func curious() {
+// reportProcess reports the environment and the limits of an evaluating process, before and after it is confined.
+func reportProcess() {
 	folder, _ := os.Getwd()
-	home, _ := net.Listen("tcp", "127.0.0.1:0") // what somebody could be reached at
+	home, _ := net.Listen("tcp", "127.0.0.1:0") // an address to connect to
 	score, _ := os.Open("/proc/self/oom_score_adj")
 	confined := confine(1 << 30)
-	goesFirst, _ := io.ReadAll(score)
+	oomScoreAdj, _ := io.ReadAll(score)
 	var inherited []int
 	for fd := range 1000 {
 		if flags, _, err := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0); err == 0 && flags&syscall.FD_CLOEXEC == 0 {
@@ -32,26 +32,26 @@ func curious() {
 	_, dialed := net.Dial(home.Addr().Network(), home.Addr().String())
 	var data syscall.Rlimit
 	_ = syscall.Getrlimit(syscall.RLIMIT_DATA, &data)
-	text := fmt.Sprintf("environment %q, folder %s, own group %v; confined %v: memory %d, files %v, open %v, dial %v, goes first %s",
-		os.Environ(), folder, syscall.Getpgrp() == os.Getpid(), confined, data.Max, inherited, errors.Is(opened, syscall.EMFILE), errors.Is(dialed, syscall.EMFILE), goesFirst)
+	text := fmt.Sprintf("environment %q, folder %s, own group %v; confined %v: memory %d, files %v, open %v, dial %v, oom_score_adj %s",
+		os.Environ(), folder, syscall.Getpgrp() == os.Getpid(), confined, data.Max, inherited, errors.Is(opened, syscall.EMFILE), errors.Is(dialed, syscall.EMFILE), oomScoreAdj)
 	_ = json.NewEncoder(os.Stdout).Encode(utterance{Answer: &answer{Failed: &failure{Text: text}}})
 }
 
-func TestTheProcessHasNothingOfTheServers(t *testing.T) {
+func TestEvaluationInheritsNothingFromTheServer(t *testing.T) {
 	t.Setenv("CAIRN_TEST_SECRET", "hunter2")
-	left, err := syscall.Open("apart_linux_test.go", syscall.O_RDONLY, 0) // as one opens it who does not think of children
+	left, err := syscall.Open("apart_linux_test.go", syscall.O_RDONLY, 0) // without O_CLOEXEC
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer syscall.Close(left)
-	_, err = evaluateApart(t, apart(time.Minute, asCurious), "c/a.yaml", "validations: [{expression: \"true\"}]")
-	want := `environment [], folder /, own group true; confined <nil>: memory 1073741824, files [0 1 2], open true, dial true, goes first 1000`
+	_, err = evaluateApart(t, apart(time.Minute, asReporting), "c/a.yaml", "validations: [{expression: \"true\"}]")
+	want := `environment [], folder /, own group true; confined <nil>: memory 1073741824, files [0 1 2], open true, dial true, oom_score_adj 1000`
 	if err == nil || strings.TrimSpace(err.Error()) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 
-// Time zones are the one thing that policies would read from files.
+// TestTimeZonesNeedNoFile checks time zones, which are the only data that policies read from files.
 func TestTimeZonesNeedNoFile(t *testing.T) {
 	v, err := evaluateApart(t, apart(time.Minute, asAnswerer),
 		"c/a.yaml", `validations: [{expression: "timestamp('2026-01-01T12:00:00Z').getHours('Europe/Berlin') != 13", message: it is one}]`)
@@ -60,8 +60,9 @@ func TestTimeZonesNeedNoFile(t *testing.T) {
 	}
 }
 
-// Here the test takes in whom the server leaves behind.
-func TestTheProcessEndsWithTheServer(t *testing.T) {
+// TestEvaluationEndsWithTheServer checks that the kernel kills the process. The test is the subreaper of the server's
+// children.
+func TestEvaluationEndsWithTheServer(t *testing.T) {
 	const subreaper = 36 // PR_SET_CHILD_SUBREAPER
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, subreaper, 1, 0); err != 0 {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestTheProcessEndsWithTheServer(t *testing.T) {
 		}
 		for _, task := range tasks {
 			children, _ := os.ReadFile(task)
-			for _, child := range strings.Fields(string(children)) { // Go has one that tries something, for a moment
+			for _, child := range strings.Fields(string(children)) { // Go starts another child at start, to check features of the kernel
 				line, _ := os.ReadFile("/proc/" + child + "/cmdline")
 				evaluates = evaluates || strings.Contains(string(line), asAnswerer)
 			}
@@ -96,5 +97,5 @@ func TestTheProcessEndsWithTheServer(t *testing.T) {
 	if pid, err := syscall.Wait4(-1, &status, 0, nil); err != nil || status.Signal() != syscall.SIGKILL {
 		t.Errorf("process %d: %v, %v", pid, status, err)
 	}
-	nobodyIsLeft(t)
+	expectNoChildren(t)
 }

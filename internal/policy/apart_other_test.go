@@ -2,4 +2,4 @@
 
 package policy
 
-func curious() {}
+func reportProcess() {}

@@ -16,14 +16,14 @@ import (
 	"cairn.dev/cairn/test/leaks"
 )
 
-// What the test's own program is when its first argument says so.
+// The first argument of the test's own program, which selects what it runs.
 const (
-	asAnswerer = "evaluate-policies" // what cairn is then
-	asServer   = "a-server"          // asks a policy that never answers
-	asPrattler = "a-prattler"        // says more than anybody reads
-	asFailing  = "a-failing-one"     // ends without a word
-	asSleeper  = "a-sleeper"         // does nothing, as where the machine has no time for it
-	asCurious  = "a-curious-one"     // tells what it has from whoever started it
+	asAnswerer  = "evaluate-policies" // what cairn is then
+	asServer    = "a-server"          // asks a policy that never answers
+	asVerbose   = "verbose"           // writes more than the server reads
+	asFailing   = "a-failing-one"     // ends without a word
+	asSleeping  = "sleeping"          // does nothing, as on an overloaded machine
+	asReporting = "reporting"         // reports what it inherited
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		}
 	case asServer:
 		_, _ = apart(time.Minute, asAnswerer).Evaluate(context.Background(), listed([]string{"c/a.rego", endless}), []byte(plan))
-	case asPrattler:
+	case asVerbose:
 		for {
 			if _, err := fmt.Printf("{\"asks\":%q}\n", strings.Repeat("x", 1<<10)); err != nil {
 				os.Exit(1)
@@ -47,16 +47,16 @@ func TestMain(m *testing.M) {
 		}
 	case asFailing:
 		os.Exit(7)
-	case asSleeper:
+	case asSleeping:
 		time.Sleep(time.Hour)
-	case asCurious:
-		curious()
+	case asReporting:
+		reportProcess()
 	default:
 		leaks.Main(m)
 	}
 }
 
-// apart evaluates in processes of this test's program, and lets them ask for so long.
+// apart returns an Apart that runs the test's own program, with a timeout of the evaluation.
 func apart(ask time.Duration, as string) *Apart {
 	a, err := NewApart(as)
 	if err != nil {
@@ -66,8 +66,8 @@ func apart(ask time.Duration, as string) *Apart {
 	return a
 }
 
-// Policies of which one step takes years and cannot be interrupted: lists of twice the same list have all but no size, and
-// 2^40 members for who looks at each; a search compares at each place, and knows no shortcut for what is not ASCII.
+// Policies with a step that takes years and cannot be interrupted: lists that contain the same list twice use little
+// memory, but iterate 2^40 members. A search compares each position, without a fast path for text that is not ASCII.
 var (
 	endless = "package main\n" + twice("l", 40) + twice("m", 40) + `deny contains x if x := l40 == m40`
 	formats = "validations:\n- expression: \"" + paired(40, "'%%s'.format([l%d])") + " == 'x'\""
@@ -75,10 +75,10 @@ var (
 		strings.Repeat("].map(t, t + t)[0]", 3) + ".indexOf((plan.text + plan.text).replace('a', 'é') + 'y') == 1\""
 )
 
-// uncompilable are such lists that the compiler compares, as it knows the types of all their members.
+// uncompilable has such lists, which the compiler compares since it infers the types of all their members.
 var uncompilable = "package main\nl0 := [1]\nm0 := [1]\n" + pairing("l", 40) + pairing("m", 40) + `deny contains "x" if l40 == m40`
 
-// twice gives lists of which each has the one before twice, and none has a length that the compiler knows.
+// twice returns lists that each contain the list before twice. The compiler cannot infer their length.
 func twice(name string, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s0 := 1\n", name)
@@ -88,7 +88,7 @@ func twice(name string, n int) string {
 	return b.String()
 }
 
-// paired is an expression of CEL about l<n>, a list of twice the same list, n times.
+// paired returns a CEL expression about l<n>, a list that contains the same list twice, n times.
 func paired(n int, about string) string {
 	text := fmt.Sprintf(about, n)
 	for i := n; i > 0; i-- {
@@ -97,11 +97,11 @@ func paired(n int, about string) string {
 	return fmt.Sprintf("[1].map(l0, %s)[0]", text)
 }
 
-// nobodyIsLeft checks that this process has no child, not even one that ended.
-func nobodyIsLeft(t *testing.T) {
+// expectNoChildren checks that this process has no child, not even one that ended.
+func expectNoChildren(t *testing.T) {
 	t.Helper()
 	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
-		t.Errorf("process %d is left: %v", pid, err)
+		t.Errorf("process %d remains: %v", pid, err)
 	}
 }
 
@@ -110,18 +110,18 @@ func evaluateApart(t *testing.T, a *Apart, modules ...string) (runnerapi.PolicyR
 	return a.Evaluate(t.Context(), listed(modules), []byte(plan))
 }
 
-// evaluateAgain asks again, as the server does, where a process ends for a reason that may be the machine's: one at the limit of its
-// memory may get no thread either, which says nothing of memory.
+// evaluateAgain retries as the server does if the process ends for a reason that the machine may cause: at its memory
+// limit a process may get no thread, which does not depend on the policy.
 func evaluateAgain(t *testing.T, a *Apart, modules ...string) (runnerapi.PolicyResult, error) {
 	t.Helper()
-	for tries := 1; ; tries++ {
-		if v, err := evaluateApart(t, a, modules...); !errors.Is(err, ErrCutOff) || tries == 5 {
+	for attempts := 1; ; attempts++ {
+		if v, err := evaluateApart(t, a, modules...); !errors.Is(err, ErrCutOff) || attempts == 5 {
 			return v, err
 		}
 	}
 }
 
-func TestAnotherProcessSaysTheSame(t *testing.T) {
+func TestProcessReturnsTheSameResult(t *testing.T) {
 	a := apart(time.Minute, asAnswerer)
 	modules := []string{
 		"c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes\nwarn contains \"é\\u0000\\n\"",
@@ -147,7 +147,7 @@ func TestAnotherProcessSaysTheSame(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatNothingInterruptsAreKilled(t *testing.T) {
+func TestUninterruptiblePolicyIsKilled(t *testing.T) {
 	for name, modules := range map[string][]string{
 		"equality of lists in Rego": {"c/b.rego", endless},
 		"format in CEL":             {"c/b.yaml", formats},
@@ -157,10 +157,10 @@ func TestPoliciesThatNothingInterruptsAreKilled(t *testing.T) {
 			before := []string{"c/a.rego", "package main\nwarn contains \"fine\"", "c/a.yaml", "validations: [{expression: \"true\"}]"}
 			for ask := 300 * time.Millisecond; ; ask *= 2 {
 				v, err := evaluateApart(t, apart(ask, asAnswerer), append(before, modules...)...)
-				nobodyIsLeft(t)
+				expectNoChildren(t)
 				switch {
 				case errors.Is(err, errTime) && strings.HasPrefix(err.Error(), "c/a.") && ask < time.Minute:
-					continue // the machine is too busy to get to the one that it is about in that time
+					continue // the machine is too busy to reach the tested policy in that time
 				case !errors.Is(err, errTime) || !strings.HasPrefix(err.Error(), modules[0]+": "):
 					t.Errorf("%+v, %v", v, err)
 				}
@@ -170,18 +170,18 @@ func TestPoliciesThatNothingInterruptsAreKilled(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatNobodyCompilesInTimeAreKilled(t *testing.T) {
+func TestPolicyThatCompilesTooLongIsKilled(t *testing.T) {
 	a := apart(time.Minute, asAnswerer)
 	a.start = 500 * time.Millisecond
 	if v, err := evaluateApart(t, a, "c/a.rego", uncompilable); !errors.Is(err, errStart) || !errors.Is(err, ErrCutOff) {
 		t.Errorf("%+v, %v", v, err)
 	}
-	nobodyIsLeft(t)
+	expectNoChildren(t)
 	for a.compile = a.start; ; a.compile *= 2 {
 		err := a.Compile(t.Context(), listed([]string{"c/a.rego", uncompilable}))
-		nobodyIsLeft(t)
+		expectNoChildren(t)
 		if errors.Is(err, ErrCutOff) && a.compile < time.Minute {
-			continue // the machine is too busy to let it work for long enough in that time
+			continue // the machine is too busy to run the process for long enough in that time
 		}
 		if !errors.Is(err, ErrTooMuch) {
 			t.Error(err)
@@ -190,17 +190,18 @@ func TestPoliciesThatNobodyCompilesInTimeAreKilled(t *testing.T) {
 	}
 }
 
-// What was not compiled because the machine was busy is tried again: that policies cannot be compiled is remembered for good.
-func TestAProcessThatGotNoTimeIsNoReasonToRefusePolicies(t *testing.T) {
-	a := apart(time.Minute, asSleeper)
+// TestCompilationWithoutCPUTimeIsTransient checks a process that gets no CPU time. A policy that cannot be compiled is
+// cached as invalid, so this has to be another error.
+func TestCompilationWithoutCPUTimeIsTransient(t *testing.T) {
+	a := apart(time.Minute, asSleeping)
 	a.compile = time.Second
 	if err := a.Compile(t.Context(), listed([]string{"c/a.yaml", "validations: [{expression: \"true\"}]"})); errors.Is(err, ErrTooMuch) || !errors.Is(err, ErrCutOff) {
 		t.Error(err)
 	}
-	nobodyIsLeft(t)
+	expectNoChildren(t)
 }
 
-func TestAnotherProcessCompilesTheSame(t *testing.T) {
+func TestProcessCompiles(t *testing.T) {
 	a := apart(time.Minute, asAnswerer)
 	if err := a.Compile(t.Context(), listed([]string{"c/a.rego", endless, "c/v.yaml", formats})); err != nil {
 		t.Error(err)
@@ -211,7 +212,7 @@ func TestAnotherProcessCompilesTheSame(t *testing.T) {
 	}
 }
 
-func TestFewProcessesAreThereAtOnce(t *testing.T) {
+func TestNumberOfProcessesIsLimited(t *testing.T) {
 	a := apart(time.Minute, asAnswerer)
 	modules := listed([]string{"c/v.yaml", "validations: [{expression: \"true\"}]"})
 	compile := func(ctx context.Context) error { return a.Compile(ctx, modules) }
@@ -228,7 +229,7 @@ func TestFewProcessesAreThereAtOnce(t *testing.T) {
 		}
 		hasty, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		program := a.program
-		a.program = "/nowhere/cairn" // it is not even tried
+		a.program = "/nowhere/cairn" // not started
 		if err := one.do(hasty); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
@@ -238,7 +239,7 @@ func TestFewProcessesAreThereAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 		<-one.turns
-		for range 2 { // each gives its turn back
+		for range 2 { // each releases its slot
 			if err := one.do(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -246,48 +247,48 @@ func TestFewProcessesAreThereAtOnce(t *testing.T) {
 	}
 }
 
-// The memory that Check looks at is past before it looks again.
-func TestPoliciesThatTakeAllMemoryEndTheirOwnProcess(t *testing.T) {
+// TestPolicyThatUsesTooMuchMemoryIsKilled checks memory that grows faster than Check measures it.
+func TestPolicyThatUsesTooMuchMemoryIsKilled(t *testing.T) {
 	a := apart(10*time.Minute, asAnswerer)
 	a.data = 192 << 20
 	v, err := evaluateAgain(t, a, "c/a.rego", "package main\nl0 := [1, 2, 3, 4, 5, 6, 7, 8]\n"+doubling(40)+`deny contains "x" if count(l40) > 1`)
 	if !errors.Is(err, ErrTooMuch) || err.Error() != "c/a.rego: "+errMemory.Error() {
 		t.Errorf("%+v, %v", v, err)
 	}
-	nobodyIsLeft(t)
+	expectNoChildren(t)
 }
 
-// There is nothing that a process of Go could do about its stack.
-func TestPoliciesThatOverflowTheStackEndTheirOwnProcess(t *testing.T) {
+// TestPolicyThatOverflowsTheStackEndsItsProcess checks a stack overflow, which Go cannot recover from.
+func TestPolicyThatOverflowsTheStackEndsItsProcess(t *testing.T) {
 	v, err := evaluateAgain(t, apart(10*time.Minute, asAnswerer), "c/a.rego", "package main\n"+twice("l", 24)+twice("m", 24)+`deny contains "x" if l24 == m24`)
 	if !errors.Is(err, ErrTooMuch) || !strings.HasPrefix(err.Error(), "c/a.rego: ") {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
 
-func TestWhoeverStopsWaitingStopsTheProcess(t *testing.T) {
-	gone := errors.New("the runner left")
+func TestEvaluationStopsWhenTheContextIsCanceled(t *testing.T) {
+	gone := errors.New("the runner closed the connection")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(200*time.Millisecond, func() { cancel(gone) })
 	if v, err := apart(time.Minute, asAnswerer).Evaluate(ctx, listed([]string{"c/a.rego", endless}), []byte(plan)); !errors.Is(err, gone) || errors.Is(err, ErrCutOff) {
 		t.Errorf("%+v, %v", v, err)
 	}
-	nobodyIsLeft(t)
+	expectNoChildren(t)
 }
 
-// A process that does not do as it should is no verdict, and no reason to deny for good.
-func TestAProcessThatFailsIsNoVerdict(t *testing.T) {
+// TestFailureOfTheProcessIsTransient checks processes that fail: the result is neither cached nor a denial.
+func TestFailureOfTheProcessIsTransient(t *testing.T) {
 	missing := apart(time.Minute, asAnswerer)
 	missing.program = "/nowhere/cairn"
 	for want, a := range map[string]*Apart{
 		"no such file":   missing,
 		"exit status 7":  apart(time.Minute, asFailing),
-		"unexpected EOF": apart(time.Minute, asPrattler),
+		"unexpected EOF": apart(time.Minute, asVerbose),
 	} {
 		v, err := evaluateApart(t, a, "c/a.yaml", "validations: [{expression: \"true\"}]")
 		if !errors.Is(err, ErrCutOff) || !strings.Contains(err.Error(), want) || len(err.Error()) > 2<<10 {
 			t.Errorf("%+v, %v", v, err)
 		}
-		nobodyIsLeft(t)
+		expectNoChildren(t)
 	}
 }

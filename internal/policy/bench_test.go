@@ -11,7 +11,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// BenchmarkCheck32MiB tells what the largest plan that is kept costs: time, and in heap-MiB what is in memory right after.
+// BenchmarkCheck32MiB measures the evaluation of a plan of the largest size: time, and in heap-MiB the memory right
+// after it.
 func BenchmarkCheck32MiB(b *testing.B) {
 	one := `{"address":"aws_instance.a[%d]","type":"aws_instance","name":"a","change":{"actions":["update"],"before":null,"after":{"tags":{"Name":"n"},"ports":[1,2,3],"data":"%s"}}}`
 	var all []string
@@ -41,21 +42,21 @@ func BenchmarkCheck32MiB(b *testing.B) {
 	}
 }
 
-// BenchmarkEvaluate tells what a process of its own costs, for a plan and policies of the usual size.
+// BenchmarkEvaluate measures the overhead of a process, for a plan and policies of usual size.
 func BenchmarkEvaluate(b *testing.B) {
 	modules := listed([]string{
 		"c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes",
 		"c/v.yaml", "validations: [{expression: \"plan.resource_changes.all(r, r.name != 'x')\"}]",
 	})
 	for name, evaluate := range map[string]func(context.Context, []Module, []byte) (runnerapi.PolicyResult, error){
-		"here": func(ctx context.Context, modules []Module, plan []byte) (runnerapi.PolicyResult, error) {
+		"in process": func(ctx context.Context, modules []Module, plan []byte) (runnerapi.PolicyResult, error) {
 			set, err := Compile(modules)
 			if err != nil {
 				return runnerapi.PolicyResult{}, err
 			}
 			return set.Check(ctx, plan, func(string) {})
 		},
-		"apart": apart(time.Minute, asAnswerer).Evaluate,
+		"own process": apart(time.Minute, asAnswerer).Evaluate,
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheExamplesOfTheDocumentation asks the policies in docs/policy.md about a plan of the real engine.
-func TestTheExamplesOfTheDocumentation(t *testing.T) {
+// TestExamplesOfTheDocumentation evaluates the policies of docs/policy.md with a plan of OpenTofu.
+func TestExamplesOfTheDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../docs/policy.md")
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 		`Warn rules/tags.rego: terraform_data.keyed["a"] ends`,
 		"Warn rules/tags.rego: terraform_data.out_of_code ends",
 	}
-	if diff := cmp.Diff(want, said(v)); diff != "" || v.Checked != 5 {
+	if diff := cmp.Diff(want, lines(v)); diff != "" || v.Checked != 5 {
 		t.Error(diff, v.Checked)
 	}
 }

@@ -21,7 +21,7 @@ var plan = `{"format_version":"1.2","text":"` + strings.Repeat("a", 100_000) + `
 	{"address":"terraform_data.a","type":"terraform_data","name":"a","change":{"actions":["create"],"before":null,"after":{"size":3,"big":12345678901234567890,"ratio":1.5}}},
 	{"address":"terraform_data.b","type":"terraform_data","name":"b","change":{"actions":["delete"],"before":{"size":9},"after":null}}]}`
 
-// check asks policies, given as name and text, about the plan.
+// check evaluates policies, given as names and texts, with the plan.
 func check(t *testing.T, modules ...string) runnerapi.PolicyResult {
 	t.Helper()
 	v, err := unhurried(t, compile(t, modules...))
@@ -31,7 +31,7 @@ func check(t *testing.T, modules ...string) runnerapi.PolicyResult {
 	return v
 }
 
-// unhurried is Set.Check with time enough on any machine: what is said does not depend on that.
+// unhurried is Set.Check with a timeout that suffices on any machine.
 func unhurried(t *testing.T, set *Set) (runnerapi.PolicyResult, error) {
 	return set.check(t.Context(), []byte(plan), limits{10 * time.Minute, memoryLimit, func(string) {}})
 }
@@ -53,8 +53,8 @@ func listed(modules []string) []Module {
 	return all
 }
 
-// said gives findings as lines: action, policy and message.
-func said(v runnerapi.PolicyResult) []string {
+// lines formats findings as action, policy and message.
+func lines(v runnerapi.PolicyResult) []string {
 	var all []string
 	for _, f := range v.Findings {
 		all = append(all, f.Action+" "+f.Policy+": "+f.Message)
@@ -62,7 +62,7 @@ func said(v runnerapi.PolicyResult) []string {
 	return all
 }
 
-func TestRulesInTheConventionsOfConftest(t *testing.T) {
+func TestConftestRules(t *testing.T) {
 	for _, test := range []struct {
 		name, module string
 		want         []string
@@ -83,7 +83,7 @@ func TestRulesInTheConventionsOfConftest(t *testing.T) {
 			"Deny c/a.rego: a", "Deny c/a.rego: c", "Warn c/a.rego: b",
 		}},
 		{"names that only begin so", "denyall contains \"a\"\nwarning contains \"b\"\nrequire_approvals contains \"c\"\nrequire contains \"d\"\ndeny contains \"c\" if false", nil},
-		{"nothing to say", `deny contains "x" if input.nothing`, nil},
+		{"no finding", `deny contains "x" if input.nothing`, nil},
 		{"import rego.v1", "import rego.v1\ndeny contains \"x\" if true", []string{"Deny c/a.rego: x"}},
 		{"a rule that is true", `deny if count(input.resource_changes) == 2`, []string{"Deny c/a.rego: deny"}},
 		{"a rule that is false", "default deny := false", nil},
@@ -93,7 +93,7 @@ func TestRulesInTheConventionsOfConftest(t *testing.T) {
 		{"an object of messages", `deny["x"] := true`, []string{"Deny c/a.rego: x"}},
 		{"rules below a name", `deny.tags contains "x"`, []string{"Deny c/a.rego: x"}},
 		{"objects without msg", `deny contains {"a": 1}`, []string{`Deny c/a.rego: {"a":1}`}},
-		{"a msg that is no text", `deny contains {"msg": ["a"]}`, []string{`Deny c/a.rego: ["a"]`}},
+		{"a msg that is not a text", `deny contains {"msg": ["a"]}`, []string{`Deny c/a.rego: ["a"]`}},
 		{"no message", `deny contains ""`, []string{"Deny c/a.rego: it returns no message"}},
 		{"rules that use each other", "deny contains \"x\"\nwarn contains msg if { some msg in deny }", []string{
 			"Deny c/a.rego: x", "Warn c/a.rego: x",
@@ -108,7 +108,7 @@ func TestRulesInTheConventionsOfConftest(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := check(t, "c/a.rego", "package main\n"+test.module)
-			if diff := cmp.Diff(test.want, said(v)); diff != "" {
+			if diff := cmp.Diff(test.want, lines(v)); diff != "" {
 				t.Error(diff)
 			}
 			if v.Checked != 1 {
@@ -118,7 +118,7 @@ func TestRulesInTheConventionsOfConftest(t *testing.T) {
 	}
 }
 
-func TestModulesOfOneConfigMapSeeEachOther(t *testing.T) {
+func TestModulesOfAConfigMapShareData(t *testing.T) {
 	v := check(t,
 		"c/a.rego", "package main\nimport data.lib.size\ndeny contains \"too large\" if count(size.large) > 0",
 		"c/lib.rego", "package lib.size\nlarge contains r.name if { some r in input.resource_changes; r.change.before.size > 5 }",
@@ -129,16 +129,16 @@ func TestModulesOfOneConfigMapSeeEachOther(t *testing.T) {
 	want := []string{
 		"Deny c/a.rego: too large", "Deny c/more.rego: another module, the same rule", "Warn c/sub.rego: below main",
 	}
-	if diff := cmp.Diff(want, said(v)); diff != "" || v.Checked != 3 {
+	if diff := cmp.Diff(want, lines(v)); diff != "" || v.Checked != 3 {
 		t.Error(diff, v.Checked)
 	}
 }
 
-// A tenant's module must not change what a required one says.
-func TestModulesOfAnotherConfigMapAreNotSeen(t *testing.T) {
+// TestModulesOfAnotherConfigMapAreIsolated checks that a module of a tenant cannot change the result of a required one.
+func TestModulesOfAnotherConfigMapAreIsolated(t *testing.T) {
 	required := "package main\nallowed contains \"b\"\ndeny contains r.name if { some r in input.resource_changes; not r.name in allowed }"
 	v := check(t, "cairn-system/rules/a.rego", required, "rules/a.rego", "package main\nallowed contains \"a\"\ndeny contains \"x\" if false")
-	if diff := cmp.Diff([]string{"Deny cairn-system/rules/a.rego: a"}, said(v)); diff != "" {
+	if diff := cmp.Diff([]string{"Deny cairn-system/rules/a.rego: a"}, lines(v)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -148,14 +148,14 @@ func TestValidations(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"one that is true", `[{expression: "plan.resource_changes.size() == 2"}]`, nil},
-		{"one that is not", `[{expression: "plan.resource_changes.all(r, r.name != 'a')", message: no a}]`, []string{"Deny v.yaml: no a"}},
+		{"true", `[{expression: "plan.resource_changes.size() == 2"}]`, nil},
+		{"false", `[{expression: "plan.resource_changes.all(r, r.name != 'a')", message: no a}]`, []string{"Deny v.yaml: no a"}},
 		{"a warning", `[{expression: "false", message: think, action: Warn}]`, []string{"Warn v.yaml: think"}},
 		{"input is the plan too", `[{expression: "input.resource_changes == plan.resource_changes"}]`, nil},
 		{"without a message", `[{expression: "1 > 2"}]`, []string{"Deny v.yaml: not true: 1 > 2"}},
-		{"a message that is made", `[{expression: "false", message: other, messageExpression: "plan.resource_changes.map(r, r.name).join(', ')"}]`,
+		{"a message expression", `[{expression: "false", message: other, messageExpression: "plan.resource_changes.map(r, r.name).join(', ')"}]`,
 			[]string{"Deny v.yaml: a, b"}},
-		{"a message that cannot be made", `[{expression: "false", message: other, messageExpression: "plan.nothing.text"}]`, []string{"Deny v.yaml: other"}},
+		{"a message expression that fails", `[{expression: "false", message: other, messageExpression: "plan.nothing.text"}]`, []string{"Deny v.yaml: other"}},
 		{"a requirement of approval", `[{expression: "false", message: ask, action: RequireApproval}]`, []string{"RequireApproval v.yaml: ask"}},
 		{"an expression that fails denies, also where it would require an approval", `[{expression: "plan.nothing == 1", action: RequireApproval}]`,
 			[]string{"Deny v.yaml: it cannot be evaluated: no such key: nothing"}},
@@ -167,11 +167,11 @@ func TestValidations(t *testing.T) {
 		{"null and absent", `[{expression: "plan.resource_changes[0].change.before == null && !has(plan.errored)"}]`, nil},
 		{"optional members", `[{expression: "plan.?a.?b.orValue('x') == 'x'"}]`, nil},
 		{"texts", `[{expression: "'A,b'.lowerAscii().split(',') == ['a', 'b'] && 'abc'.substring(1) == 'bc'"}]`, nil},
-		{"functions that make texts", `[{expression: "'aXbX'.replace('X', '--') == 'a--b--' && 'aa'.replace('a', 'b', 1) == 'ba' && ['a', 'b'].join() == 'ab'"}]`, nil},
+		{"functions that return texts", `[{expression: "'aXbX'.replace('X', '--') == 'a--b--' && 'aa'.replace('a', 'b', 1) == 'ba' && ['a', 'b'].join() == 'ab'"}]`, nil},
 		{"texts that multiply", `[{expression: "plan.text.replace('', plan.text) == ''"}]`,
 			[]string{"Deny v.yaml: it cannot be evaluated: the text would be longer than 1024 KiB"}},
 		{"a search", `[{expression: "plan.text.matches('^a+$') && !plan.text.matches('b')"}]`, nil},
-		{"a search that would take for ever", `[{expression: "plan.text.matches('(` + strings.Repeat("(a|b|.*c){1,100}", 50) + `)d')"}]`,
+		{"a search that does not end", `[{expression: "plan.text.matches('(` + strings.Repeat("(a|b|.*c){1,100}", 50) + `)d')"}]`,
 			[]string{"Deny v.yaml: it cannot be evaluated: " + errSlow.Error()}},
 		{"lists that multiply", `[{expression: "plan.text.split('').join(plan.text) == ''"}]`,
 			[]string{"Deny v.yaml: it cannot be evaluated: the text would be longer than 1024 KiB"}},
@@ -184,43 +184,43 @@ func TestValidations(t *testing.T) {
 		{"a search in lists without end", `[{expression: "1 in [[0]]` + strings.Repeat(".map(a, a + a)", 22) + `[0]"}]`,
 			[]string{"Deny v.yaml: it cannot be evaluated: " + fmt.Sprint(errLarge)}},
 		{"comparisons", `[{expression: "plan.resource_changes != [] && 1 in [1.0, 'a'] && 'text' in plan && !('b' in ['a']) && {'a': [1]} == {'a': [1]} && plan.text != null"}]`, nil},
-		{"an expression that would take for ever",
+		{"an expression that does not end",
 			`[{expression: "plan.resource_changes.all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, [1,2,3,4,5,6,7,8,9,10].all(g, [1,2,3,4,5,6,7,8,9,10].all(h, [1,2,3,4,5,6,7,8,9,10].all(i, i > 0)))))))))"}]`,
 			[]string{"Deny v.yaml: it cannot be evaluated: operation " + "cancel" + "led: actual cost limit exceeded"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := check(t, "v.yaml", "validations: "+test.text)
-			if diff := cmp.Diff(test.want, said(v)); diff != "" || v.Checked != 1 {
+			if diff := cmp.Diff(test.want, lines(v)); diff != "" || v.Checked != 1 {
 				t.Error(diff, v.Checked)
 			}
 		})
 	}
 }
 
-func TestWhatIsWrongWithAPolicyIsNamed(t *testing.T) {
+func TestPolicyErrorsNameTheModuleAndLine(t *testing.T) {
 	for _, test := range []struct{ name, module, text, want string }{
-		{"no Rego", "c/a.rego", "package main\n\ndeny contains msg if {", "policy c/a.rego, line 3: "},
+		{"a syntax error in Rego", "c/a.rego", "package main\n\ndeny contains msg if {", "policy c/a.rego, line 3: "},
 		{"old Rego", "c/a.rego", "package main\n\ndeny[msg] { msg := \"x\" }", "policy c/a.rego, line 3: this is the syntax of Rego before version 1: write `deny contains msg if"},
 		{"empty", "c/a.rego", "", "policy c/a.rego: empty module"},
-		{"nothing that is asked", "c/a.rego", "package terraform\ndeny contains \"x\"", "no rule deny, violation, require_approval or warn in package main"},
-		{"another package that begins so", "c/a.rego", "package mainframe\ndeny contains \"x\"", "no rule deny"},
+		{"no rule that Cairn evaluates", "c/a.rego", "package terraform\ndeny contains \"x\"", "no rule deny, violation, require_approval or warn in package main"},
+		{"another package with that prefix", "c/a.rego", "package mainframe\ndeny contains \"x\"", "no rule deny"},
 		{"a function", "c/a.rego", "package main\ndeny(x) := x", "policy c/a.rego, line 2: deny is a function"},
 		{"the network", "c/a.rego", "package main\ndeny contains \"x\" if http.send({})", "policy c/a.rego, line 2: the function http.send is not available to policies"},
 		{"the environment", "c/a.rego", "package main\ndeny contains \"x\" if opa.runtime().env.HOME", "the function opa.runtime is not available"},
-		{"names of the network", "c/a.rego", "package main\ndeny contains \"x\" if net.lookup_ip_addr(\"x\")", "the function net.lookup_ip_addr is not available"},
+		{"DNS", "c/a.rego", "package main\ndeny contains \"x\" if net.lookup_ip_addr(\"x\")", "the function net.lookup_ip_addr is not available"},
 		{"the clock", "c/a.rego", "package main\ndeny contains \"x\" if time.now_ns() > 1", "the function time.now_ns is not available"},
-		{"chance", "c/a.rego", "package main\ndeny contains \"x\" if rand.intn(\"a\", 2) > 1", "the function rand.intn is not available"},
+		{"random numbers", "c/a.rego", "package main\ndeny contains \"x\" if rand.intn(\"a\", 2) > 1", "the function rand.intn is not available"},
 		{"a name that is not available", "c/a.rego", "package main\ndeny contains \"x\" if foo > 1", "var foo is unsafe"},
 		{"a function that is not available", "c/a.rego", "package main\ndeny contains \"x\" if foo(1)", "undefined function"},
-		{"what makes much of little", "c/a.rego", "package main\ndeny contains \"x\" if json.marshal_with_options(1, {})", "the function json.marshal_with_options is not available"},
+		{"a function whose result can be large", "c/a.rego", "package main\ndeny contains \"x\" if json.marshal_with_options(1, {})", "the function json.marshal_with_options is not available"},
 		{"keys of any length", "c/a.rego", "package main\ndeny contains \"x\" if io.jwt.verify_rs256(\"\", \"\")", "the function io.jwt.verify_rs256 is not available"},
 		{"sets", "v.yaml", "validations: [{expression: \"sets.contains([1], [1])\"}]", "undeclared reference to 'sets'"},
-		{"no YAML", "v.yaml", "validations: [", "policy v.yaml: "},
+		{"a syntax error in YAML", "v.yaml", "validations: [", "policy v.yaml: "},
 		{"no validation", "v.yaml", "", "it has 0 validations"},
 		{"a field that is not available", "v.yaml", "validations: [{expresion: \"true\"}]", "expresion"},
 		{"two documents", "v.yaml", "validations: [{expression: \"true\"}]\n---\nvalidations: []", "more than one document"},
 		{"no expression", "v.yaml", "validations:\n- {message: x}", "policy v.yaml, line 2: expression: it is empty"},
-		{"no CEL", "v.yaml", "validations:\n- {expression: \"true\"}\n- {expression: \"a b\"}", "policy v.yaml, line 3: expression: "},
+		{"a syntax error in CEL", "v.yaml", "validations:\n- {expression: \"true\"}\n- {expression: \"a b\"}", "policy v.yaml, line 3: expression: "},
 		{"a name that CEL does not have", "v.yaml", "validations: [{expression: object.x}]", "undeclared reference to 'object'"},
 		{"a number", "v.yaml", "validations: [{expression: \"1\"}]", "it is a int and has to be a bool"},
 		{"an action", "v.yaml", "validations: [{expression: \"true\", action: Audit}]", `action "Audit": it is Deny, RequireApproval or Warn`},
@@ -240,7 +240,7 @@ func TestWhatIsWrongWithAPolicyIsNamed(t *testing.T) {
 		})
 	}
 	if _, err := Compile([]Module{{"a.yaml", "validations: [{expression: \"true\"}]"}, {"a.yaml", ""}}); err == nil {
-		t.Error("two of one name")
+		t.Error("two policies of the same name")
 	}
 }
 
@@ -254,7 +254,7 @@ func TestFindingsAreSortedAndBounded(t *testing.T) {
 	if len(v.Findings) != mostFindings || !slices.Equal(more, []int{101, 1, 2}) || !slices.Equal(all, []int{301, 1, 2}) || v.Checked != 5 {
 		t.Errorf("%d findings, %d more, %d in all, %d checked", len(v.Findings), more, all, v.Checked)
 	}
-	if diff := cmp.Diff([]string{"Deny a.yaml: d", "Deny b.rego: 0001 é", "Deny b.rego: 0002 é"}, said(v)[:3]); diff != "" {
+	if diff := cmp.Diff([]string{"Deny a.yaml: d", "Deny b.rego: 0001 é", "Deny b.rego: 0002 é"}, lines(v)[:3]); diff != "" {
 		t.Error(diff)
 	}
 	long := check(t, "c.rego", "package main\nwarn contains concat(\"\", [\"é\" | some i in numbers.range(1, 2000)])").Findings
@@ -263,14 +263,14 @@ func TestFindingsAreSortedAndBounded(t *testing.T) {
 	}
 }
 
-func TestWithoutPoliciesNothingIsChecked(t *testing.T) {
+func TestCheckWithoutPolicies(t *testing.T) {
 	v := check(t)
 	if diff := cmp.Diff(runnerapi.PolicyResult{}, v); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestAPlanThatIsNoneIsAnError(t *testing.T) {
+func TestInvalidPlanIsAnError(t *testing.T) {
 	set := compile(t, "v.yaml", "validations: [{expression: \"true\"}]")
 	for _, text := range []string{"", "null", "[]", "{", "x"} {
 		if v, err := set.Check(t.Context(), []byte(text), func(string) {}); err == nil {
@@ -284,12 +284,11 @@ func TestAPlanThatIsNoneIsAnError(t *testing.T) {
 	}
 }
 
-// longText is one of 2 MB, of few steps.
+// longText is a text of 2 MB that is created in few steps.
 const longText = "t := concat(\"\", [\"0123456789\" | some i in numbers.range(1, 400)])\ns := concat(\"\", [t | some i in numbers.range(1, 500)])\n"
 
-// A policy must not stop the server, whatever it does; and it must not let pass what it did not look at.
-// Whatever goes wrong while a policy is asked: it does not let pass.
-func TestAPolicyThatPanicsDenies(t *testing.T) {
+// TestPanicOfAPolicyDenies checks that a panic neither stops the server nor allows the plan.
+func TestPanicOfAPolicyDenies(t *testing.T) {
 	findings, err := guarded(t.Context(), "c/a.rego", func() ([]runnerapi.Finding, error) { panic("nil map") })
 	if err != nil || len(findings) != 1 || findings[0].Action != runnerapi.Deny || !strings.Contains(findings[0].Message, "nil map") {
 		t.Errorf("%+v, %v", findings, err)
@@ -321,8 +320,8 @@ func TestPathologicalPoliciesAreStopped(t *testing.T) {
 				most = time.Minute // it must not be the time
 			}
 			v, err := set.check(t.Context(), []byte(plan), limits{most, 64 << 20, func(string) {}})
-			if took := time.Since(began); took > 2*time.Minute {
-				t.Fatal(took)
+			if elapsed := time.Since(began); elapsed > 2*time.Minute {
+				t.Fatal(elapsed)
 			}
 			if slices.Contains([]string{errTime.Error(), errMemory.Error(), either}, test.want) {
 				if !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrCutOff) || !strings.HasPrefix(err.Error(), "c/a.rego: "+strings.TrimSuffix(test.want, either)) {
@@ -333,15 +332,15 @@ func TestPathologicalPoliciesAreStopped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if test.want != "" && (v.Denied() == 0 || !strings.Contains(said(v)[0], test.want)) {
-				t.Errorf("%q", said(v))
+			if test.want != "" && (v.Denied() == 0 || !strings.Contains(lines(v)[0], test.want)) {
+				t.Errorf("%q", lines(v))
 			}
 		})
 	}
 }
 
-// What one call takes cannot be stopped. Here it would be some megabytes more than it may.
-func TestCallsThatTakeTooMuchAreNotMade(t *testing.T) {
+// TestExpensiveCallsAreRejected checks calls whose result is too large: a call cannot be interrupted.
+func TestExpensiveCallsAreRejected(t *testing.T) {
 	const text = longText
 	const long = "l := numbers.range(1, 12000)\n"
 	for _, test := range []struct {
@@ -371,7 +370,7 @@ func TestCallsThatTakeTooMuchAreNotMade(t *testing.T) {
 			set := compile(t, "c/a.rego", "package main\n"+test.module)
 			v, err := unhurried(t, set)
 			if err != nil || v.Denied() != 1 || !strings.HasSuffix(v.Findings[0].Message, test.want.Error()) {
-				t.Errorf("%q, %v", said(v), err)
+				t.Errorf("%q, %v", lines(v), err)
 			}
 		})
 	}
@@ -384,12 +383,12 @@ func TestCallsThatTakeTooMuchAreNotMade(t *testing.T) {
 		object.subset(input, {"format_version": "1.2"})
 		graph.reachable({"a": ["b"], "b": []}, ["a"]) == {"a", "b"}
 	}`)
-	if diff := cmp.Diff([]string{"Deny c/a.rego: fine"}, said(v)); diff != "" {
+	if diff := cmp.Diff([]string{"Deny c/a.rego: fine"}, lines(v)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// pairing gives lists of which each has the one before twice.
+// pairing returns lists that each contain the list before twice.
 func pairing(name string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -406,8 +405,9 @@ func doubling(n int) string {
 	return b.String()
 }
 
-// The compiler cannot be interrupted.
-func TestTextsThatTheCompilerWouldBeAtForHoursAreRefused(t *testing.T) {
+// TestPolicyThatIsTooComplexToCompileIsRejected checks texts that the compiler, which cannot be interrupted, would
+// compile for hours.
+func TestPolicyThatIsTooComplexToCompileIsRejected(t *testing.T) {
 	for name, text := range map[string]string{
 		"comprehensions in comprehensions": "x := " + strings.Repeat("[1 | y := ", 20) + "1" + strings.Repeat("]", 20),
 		"sets of objects of lists":         "x := " + strings.Repeat("{1 | y := {1: 1 | z := [1 | w := ", 4) + "1" + strings.Repeat("]}}", 4),
@@ -419,13 +419,13 @@ func TestTextsThatTheCompilerWouldBeAtForHoursAreRefused(t *testing.T) {
 		began := time.Now()
 		_, err := Compile([]Module{{"c/a.rego", "package main\ndeny contains \"x\"\n" + text}})
 		var invalid *Invalid
-		if took := time.Since(began); !errors.As(err, &invalid) || took > time.Minute {
-			t.Errorf("%s: %s, %v", name, took, err)
+		if elapsed := time.Since(began); !errors.As(err, &invalid) || elapsed > time.Minute {
+			t.Errorf("%s: %s, %v", name, elapsed, err)
 		}
 	}
 }
 
-func TestAPolicyReachesNoNetwork(t *testing.T) {
+func TestPolicyCannotAccessTheNetwork(t *testing.T) {
 	called := make(chan string, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called <- r.URL.Path }))
 	defer server.Close()
@@ -438,7 +438,7 @@ func TestAPolicyReachesNoNetwork(t *testing.T) {
 		set, err := Compile([]Module{{"a.rego", "package main\ndeny contains \"x\" if " + fmt.Sprintf(body, server.URL)}})
 		if err == nil {
 			_, _ = set.Check(t.Context(), []byte(plan), func(string) {})
-			t.Errorf("%s is there", body)
+			t.Errorf("%s compiles", body)
 		}
 	}
 	select {
@@ -448,7 +448,7 @@ func TestAPolicyReachesNoNetwork(t *testing.T) {
 	}
 }
 
-func TestASetIsAskedByManyAtOnceAndSaysTheSame(t *testing.T) {
+func TestConcurrentChecks(t *testing.T) {
 	set := compile(t, "c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes", "c/v.yaml", "validations: [{expression: \"plan.a == 1\"}]")
 	want, err := unhurried(t, set)
 	if err != nil || want.Denied() != 3 {
