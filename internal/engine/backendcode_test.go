@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-func TestTheArgumentsOfABackendInCode(t *testing.T) {
+func TestBackendArgumentsInCode(t *testing.T) {
 	s3 := func(body string) string { return "terraform {\n  backend \"s3\" {\n" + body + "\n  }\n}\n" }
 	for name, test := range map[string]struct {
 		files map[string]string

@@ -29,7 +29,7 @@ func load(t *testing.T, name string) (recorded, Events) {
 	return r, events
 }
 
-// Each name is a file of code in testdata and, beside it, what the real engine said about it.
+// TestClassify checks recorded failures. Each name is a file of code in testdata with the recorded output of OpenTofu.
 func TestClassify(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -120,8 +120,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsForSomethingThatAnEngineSaid: each decides about a recorded failure, of OpenTofu or of Terraform.
-func TestEveryRuleIsForSomethingThatAnEngineSaid(t *testing.T) {
+// TestEachRuleMatchesARecordedFailure checks that each rule matches a recorded failure of OpenTofu or of Terraform.
+func TestEachRuleMatchesARecordedFailure(t *testing.T) {
 	used := map[rule]bool{}
 	use := func(step Step, errors []Diagnostic) {
 		first := FirstError(errors)
@@ -138,18 +138,18 @@ func TestEveryRuleIsForSomethingThatAnEngineSaid(t *testing.T) {
 		use(r.Step, events.Errors)
 	}
 	for _, name := range slices.Concat(terraformCode, newTerraformCode) {
-		r, events, _ := heard(t, terraforms[0], name)
+		r, events, _ := readRecording(t, terraforms[0], name)
 		use(r.Step, events.Errors)
 	}
 	for _, rule := range rules {
 		if !used[rule] {
-			t.Errorf("no engine was ever heard to say %q with %q", rule.summary, rule.detail)
+			t.Errorf("no recording has %q with %q", rule.summary, rule.detail)
 		}
 	}
 }
 
-// TestPeopleAreToldEachRule, in the same order.
-func TestPeopleAreToldEachRule(t *testing.T) {
+// TestRulesAreDocumented checks that docs/failures.md has each rule, in the same order.
+func TestRulesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/failures.md")
 	if err != nil {
 		t.Fatal(err)
@@ -160,35 +160,35 @@ func TestPeopleAreToldEachRule(t *testing.T) {
 	}
 	table := strings.ReplaceAll(want.String(), "|  |", "| |")
 	if !strings.Contains(string(text), "|---|---|---|\n"+table+"\n") {
-		t.Errorf("docs/failures.md has another table than this:\n%s", table)
+		t.Errorf("docs/failures.md does not have this table:\n%s", table)
 	}
 }
 
-// TestWarningsAreNoFailures: a check that does not hold, and a value for a variable that is not declared.
+// TestWarningsAreNoFailures checks a check block that fails, and a value for a variable that is not declared.
 func TestWarningsAreNoFailures(t *testing.T) {
 	for _, name := range []string{"checks", "undeclared-value"} {
 		if r, events := load(t, name); r.ExitCode != PlanChanges || len(events.Errors) > 0 || !strings.Contains(r.Events, `"severity":"warning"`) {
 			t.Errorf("%s: exit code %d, %v", name, r.ExitCode, events.Errors)
 		}
-		if r, events, _ := heard(t, terraforms[0], name); r.ExitCode != PlanChanges || len(events.Errors) > 0 {
+		if r, events, _ := readRecording(t, terraforms[0], name); r.ExitCode != PlanChanges || len(events.Errors) > 0 {
 			t.Errorf("%s of Terraform: exit code %d, %v", name, r.ExitCode, events.Errors)
 		}
 	}
 }
 
-func TestAValueWithoutAVariableIsTold(t *testing.T) {
+func TestValueWithoutAVariableIsAWarning(t *testing.T) {
 	want := []Undeclared{{Variable: "unknown", File: "a.tfvars"}}
 	_, events := load(t, "undeclared-value")
 	if diff := cmp.Diff(want, events.Undeclared); diff != "" {
 		t.Error(diff)
 	}
-	if _, events, _ := heard(t, terraforms[0], "undeclared-value"); !cmp.Equal(want, events.Undeclared) {
+	if _, events, _ := readRecording(t, terraforms[0], "undeclared-value"); !cmp.Equal(want, events.Undeclared) {
 		t.Errorf("Terraform: %v", events.Undeclared)
 	}
 }
 
-func TestOnlyAnEngineThatEndedByItselfIsAtFault(t *testing.T) {
-	mistake := []Diagnostic{{Severity: "error", Summary: "Invalid expression", Range: &Range{Filename: "main.tf"}}}
+func TestClassifyByExitCode(t *testing.T) {
+	configurationError := []Diagnostic{{Severity: "error", Summary: "Invalid expression", Range: &Range{Filename: "main.tf"}}}
 	for _, test := range []struct {
 		name string
 		step Step
@@ -196,16 +196,16 @@ func TestOnlyAnEngineThatEndedByItselfIsAtFault(t *testing.T) {
 		said []Diagnostic
 		want Class
 	}{
-		{"found a mistake", StepPlan, 1, mistake, ConfigurationError},
-		{"found a mistake only when it applied", StepApply, 1, mistake, Transient},
-		{"said nothing", StepPlan, 1, nil, Transient},
-		{"said something and ended well, as Terragrunt's code may have it", StepPlan, 0, mistake, Transient},
-		{"has another exit code than it knows for a failure", StepPlan, 2, mistake, Transient},
-		{"crashed", StepInit, 11, mistake, Transient},
-		{"was interrupted", StepInit, 130, mistake, Transient},
-		{"was killed, for its memory above all", StepInit, 137, mistake, Transient},
-		{"was terminated", StepPlan, 143, mistake, Transient},
-		{"has no exit code", StepPlan, -1, mistake, Transient},
+		{"found a mistake", StepPlan, 1, configurationError, ConfigurationError},
+		{"reports the error during the apply", StepApply, 1, configurationError, Transient},
+		{"reports no error", StepPlan, 1, nil, Transient},
+		{"reports an error and exits with 0, as Terragrunt may", StepPlan, 0, configurationError, Transient},
+		{"exits with an unknown code", StepPlan, 2, configurationError, Transient},
+		{"crashed", StepInit, 11, configurationError, Transient},
+		{"was interrupted", StepInit, 130, configurationError, Transient},
+		{"was killed, such as for its memory", StepInit, 137, configurationError, Transient},
+		{"was terminated", StepPlan, 143, configurationError, Transient},
+		{"has no exit code", StepPlan, -1, configurationError, Transient},
 	} {
 		if got := Classify(test.step, test.code, test.said); got != test.want {
 			t.Errorf("an engine that %s: %s", test.name, got)
@@ -213,7 +213,7 @@ func TestOnlyAnEngineThatEndedByItselfIsAtFault(t *testing.T) {
 	}
 }
 
-func TestFirstErrorIsTheCauseOfAHalt(t *testing.T) {
+func TestFirstErrorIsTheCause(t *testing.T) {
 	halt := Diagnostic{Severity: "error", Summary: halted}
 	cause := Diagnostic{Severity: "error", Summary: "cause"}
 	warning := Diagnostic{Severity: "warning", Summary: "deprecated"}

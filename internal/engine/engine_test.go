@@ -40,7 +40,7 @@ func TestArguments(t *testing.T) {
 			[]string{"plan", "-input=false", "-no-color", "-json", "-lock=false", "-detailed-exitcode", "-out=/p", "-destroy", "-var-file=/v/000-a.tfvars"}},
 		"apply of an old Terraform": {terraform.Args(Apply{Events: "/e", VariableFiles: files, Plan: "/p", Version: "1.9.8"}),
 			[]string{"apply", "-input=false", "-no-color", "-json", "/p"}},
-		"apply of a Terraform that is not known": {terraform.Args(Apply{VariableFiles: files, Plan: "/p"}),
+		"apply of an unknown version of Terraform": {terraform.Args(Apply{VariableFiles: files, Plan: "/p"}),
 			[]string{"apply", "-input=false", "-no-color", "-json", "/p"}},
 		"apply of a new Terraform": {terraform.Args(Apply{VariableFiles: files[:1], Plan: "/p", Version: "1.10.0"}),
 			[]string{"apply", "-input=false", "-no-color", "-json", "-var-file=/v/000-a.tfvars", "/p"}},
@@ -105,14 +105,14 @@ func TestCheckCode(t *testing.T) {
 		want  string
 		links map[string]string
 	}{
-		"plain code":                    {map[string]string{"main.tf": fine}, "", nil},
-		"a backend in the code":         {map[string]string{"main.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
-		"a backend in an override":      {map[string]string{"main.tf": fine, "override.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
-		"code that cannot be read":      {map[string]string{"main.tf": "terraform {"}, "", nil},
-		"JSON that cannot be read":      {map[string]string{"main.tf.json": "{"}, "", nil},
-		"a cloud block not in the root": {map[string]string{"main.tf": fine, "m/main.tf": "terraform {\n  cloud {}\n}"}, "", nil},
-		"a cloud block nobody reads":    {map[string]string{"a.tf": "terraform {\n cloud {}\n}", "a.tofu": fine, ".b.tf": "terraform {\n cloud {}\n}"}, "", nil},
-		"no code":                       {map[string]string{"README.md": "x", "m/main.tf": fine}, "there is no code: no file named *.tf or *.tofu in the root module", nil},
+		"plain code":                                   {map[string]string{"main.tf": fine}, "", nil},
+		"a backend in the code":                        {map[string]string{"main.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
+		"a backend in an override":                     {map[string]string{"main.tf": fine, "override.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
+		"code that cannot be read":                     {map[string]string{"main.tf": "terraform {"}, "", nil},
+		"JSON that cannot be read":                     {map[string]string{"main.tf.json": "{"}, "", nil},
+		"a cloud block not in the root":                {map[string]string{"main.tf": fine, "m/main.tf": "terraform {\n  cloud {}\n}"}, "", nil},
+		"a cloud block in a file that no engine reads": {map[string]string{"a.tf": "terraform {\n cloud {}\n}", "a.tofu": fine, ".b.tf": "terraform {\n cloud {}\n}"}, "", nil},
+		"no code": {map[string]string{"README.md": "x", "m/main.tf": fine}, "there is no code: no file named *.tf or *.tofu in the root module", nil},
 		"a cloud block": {map[string]string{"main.tf": "terraform {\n  cloud {\n  }\n}"},
 			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away", nil},
 		"a cloud block in broken code": {map[string]string{"main.tf": "terraform {\n  cloud {\n  }\n}\nresource {"},
@@ -176,21 +176,21 @@ func TestCheckCodeForTerragrunt(t *testing.T) {
 
 func TestCheckBackend(t *testing.T) {
 	for name, test := range map[string]struct {
-		made   string
-		refuse bool
+		created string
+		reject  bool
 	}{
-		"ours":      {`{"version":3,"backend":{"type":"http","config":{}}}`, false},
-		"another":   {`{"version":3,"backend":{"type":"s3","config":{}}}`, true},
-		"none":      {`{"version":3}`, true},
-		"no JSON":   {`backend`, true},
-		"not there": {"", true},
+		"ours":     {`{"version":3,"backend":{"type":"http","config":{}}}`, false},
+		"another":  {`{"version":3,"backend":{"type":"s3","config":{}}}`, true},
+		"none":     {`{"version":3}`, true},
+		"no JSON":  {`backend`, true},
+		"no block": {"", true},
 	} {
 		files := fstest.MapFS{}
-		if test.made != "" {
-			files[".terraform/terraform.tfstate"] = &fstest.MapFile{Data: []byte(test.made)}
+		if test.created != "" {
+			files[".terraform/terraform.tfstate"] = &fstest.MapFile{Data: []byte(test.created)}
 		}
-		var refused *Rejection
-		if _, err := CheckBackend(Backend{}, files); errors.As(err, &refused) != test.refuse || (err != nil) != test.refuse {
+		var rejected *Rejection
+		if _, err := CheckBackend(Backend{}, files); errors.As(err, &rejected) != test.reject || (err != nil) != test.reject {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

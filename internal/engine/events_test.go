@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPlansOfTheRealEngine(t *testing.T) {
+func TestRecordedPlans(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		exit    int
@@ -50,17 +50,17 @@ func TestPlansOfTheRealEngine(t *testing.T) {
 	}
 }
 
-func TestAnApplyTellsWhatItDid(t *testing.T) {
+func TestDoneOfAnApply(t *testing.T) {
 	_, events := load(t, "apply-replace")
 	if events.Done == nil || events.Done.String() != "2 added, 1 destroyed" {
 		t.Errorf("%+v", events.Done)
 	}
 	if _, events := load(t, "local-exec"); events.Done != nil {
-		t.Errorf("an apply that failed did %+v", events.Done)
+		t.Errorf("a failed apply has done %+v", events.Done)
 	}
 }
 
-func TestAnApplyTellsWhatItChangedEvenWhenItFails(t *testing.T) {
+func TestChangesOfAFailedApply(t *testing.T) {
 	for name, want := range map[string][]string{
 		"apply-replace": {"terraform_data.a", "terraform_data.b"}, // a is destroyed and then created: one resource
 		"half":          {"terraform_data.a", "terraform_data.b"}, // c fails, and d waits for it; what is read is no change
@@ -74,7 +74,7 @@ func TestAnApplyTellsWhatItChangedEvenWhenItFails(t *testing.T) {
 	}
 }
 
-func TestEventsThatAreNoneAreLeftOut(t *testing.T) {
+func TestInvalidEventsAreSkipped(t *testing.T) {
 	text := "not JSON\n" + strings.Repeat("x", longestEvent+1) + "\n\x00\xff\n" +
 		`{"type":"diagnostic","diagnostic":{"severity":"error","summary":"one"}}` + "\n" +
 		`{"type":"diagnostic"}` + "\n" + `{"type":"planned_change"}` + "\n" + `{"type":"diagnostic","diagno`

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// A state is whatever its runner sends, and a list of empty resources takes many times its text.
-func TestAStateOfTooManyValuesIsNotLookedInto(t *testing.T) {
+// TestStateWithTooManyValuesIsRejected checks a list of empty resources, which uses far more memory than its text.
+func TestStateWithTooManyValuesIsRejected(t *testing.T) {
 	state := `{"version":4,"resources":[` + strings.Repeat("{},", mostValues/2) + `{}]}`
-	var refused *Rejection
-	if _, err := ReadInstances([]byte(state)); !errors.As(err, &refused) {
+	var rejected *Rejection
+	if _, err := ReadInstances([]byte(state)); !errors.As(err, &rejected) {
 		t.Errorf("got %v", err)
 	}
 }

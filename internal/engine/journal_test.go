@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func made(address, id string) Done { return did(Create, address, id) }
+func created(address, id string) Done { return done(Create, address, id) }
 
-func did(action Action, address, id string) Done {
+func done(action Action, address, id string) Done {
 	return Done{Address: address, Type: "aws_vpc", Action: string(action), IDKey: "id", ID: id}
 }
 
-// vpcs is a state with resources aws_vpc, each "index id" or "index id deposed" of the resource it is of. What is behind a
+// vpcs returns a state with resources aws_vpc, each "index id" or "index id deposed" of its resource. The part after a
 // dash in an ID is its name too.
 func vpcs(t *testing.T, resources ...string) *Instances {
 	t.Helper()
@@ -57,94 +57,94 @@ func TestFindMissing(t *testing.T) {
 		state   []string
 		want    []Missing
 	}{
-		"nothing was done":                         {nil, []string{"|a: - old"}, nil},
-		"it was made and is in no state":           {[]Done{made("aws_vpc.a", "new")}, nil, a(OldNone)},
-		"it was made and is in the state":          {[]Done{made("aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
-		"it was made, changed and is in no state":  {[]Done{made("aws_vpc.a", "new"), did(Update, "aws_vpc.a", "new")}, nil, a(OldNone)},
-		"it was made and destroyed":                {[]Done{made("aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "new")}, nil, nil},
-		"it was made and destroyed, of unknown ID": {[]Done{made("aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "")}, nil, nil},
+		"nothing was done":                       {nil, []string{"|a: - old"}, nil},
+		"created, not in the state":              {[]Done{created("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"created, in the state":                  {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
+		"created and changed, not in the state":  {[]Done{created("aws_vpc.a", "new"), done(Update, "aws_vpc.a", "new")}, nil, a(OldNone)},
+		"created and destroyed":                  {[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new")}, nil, nil},
+		"created and destroyed, with unknown ID": {[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "")}, nil, nil},
 		"it was destroyed and is in the state, which a refresh sees": {
-			[]Done{did(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
+			[]Done{done(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
 		"it was changed and is in the state, which a refresh sees": {
-			[]Done{did(Update, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
-		"it was changed, and a person rolled the state back to before it was made": {
-			[]Done{did(Update, "aws_vpc.a", "new")}, []string{"|b: - other"}, a(OldNone)},
-		"a change gave it another ID": {[]Done{did(Update, "aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldGone)},
+			[]Done{done(Update, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
+		"changed, and a user rolled the state back to before its creation": {
+			[]Done{done(Update, "aws_vpc.a", "new")}, []string{"|b: - other"}, a(OldNone)},
+		"a change gave it another ID": {[]Done{done(Update, "aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldGone)},
 		"it was replaced, destroyed first": {
-			[]Done{did(Delete, "aws_vpc.a", "old"), made("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldGone)},
-		"it was destroyed and not made yet": {
-			[]Done{did(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
-		"it was replaced, made first": {
-			[]Done{made("aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldGone)},
-		"it was replaced, made first, and the old one is there": {
-			[]Done{made("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
-		"it was replaced, made first, and the state knows": {
-			[]Done{made("aws_vpc.a", "new")}, []string{"|a: - new, - old deadbeef"}, nil},
+			[]Done{done(Delete, "aws_vpc.a", "old"), created("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldGone)},
+		"destroyed and not created again yet": {
+			[]Done{done(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
+		"replaced, created first": {
+			[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldGone)},
+		"replaced, created first, and the old one exists": {
+			[]Done{created("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
+		"replaced, created first, in the state": {
+			[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new, - old deadbeef"}, nil},
 		"it was replaced twice, by two applies": {
-			[]Done{made("aws_vpc.a", "between"), did(Delete, "aws_vpc.a", "old"), did(Delete, "aws_vpc.a", "between"), made("aws_vpc.a", "new")},
+			[]Done{created("aws_vpc.a", "between"), done(Delete, "aws_vpc.a", "old"), done(Delete, "aws_vpc.a", "between"), created("aws_vpc.a", "new")},
 			[]string{"|a: - old"}, a(OldGone)},
-		"a later apply took it in and destroyed it": {
-			[]Done{made("aws_vpc.a", "one"), did(Delete, "aws_vpc.a", "one"), made("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"a later apply imported and destroyed it": {
+			[]Done{created("aws_vpc.a", "one"), done(Delete, "aws_vpc.a", "one"), created("aws_vpc.a", "new")}, nil, a(OldNone)},
 		"the same batch came twice": {
-			[]Done{made("aws_vpc.a", "new"), made("aws_vpc.a", "new")}, nil, a(OldNone)},
-		"it was made again with the ID of what was destroyed": {
-			[]Done{did(Delete, "aws_vpc.a", "new"), made("aws_vpc.a", "new")}, nil, a(OldNone)},
-		"it was forgotten, and lives on": {[]Done{made("aws_vpc.a", "new"), did(Forget, "aws_vpc.a", "")}, nil, nil},
-		"somebody moved it": {
-			[]Done{made("aws_vpc.a", "new")}, []string{"module.net|b: - new"}, nil},
-		"somebody moved it, and it was changed there": {
-			[]Done{made("aws_vpc.a", "new"), did(Update, "aws_vpc.b", "new")}, []string{"|b: - new"}, nil},
-		"another one was made with the same ID, which identifies none of its type": {
-			[]Done{made("aws_vpc.a", "new"), made("aws_vpc.b", "new")}, []string{"|b: - new"}, a(OldNone)},
+			[]Done{created("aws_vpc.a", "new"), created("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"created again with the ID of the destroyed one": {
+			[]Done{done(Delete, "aws_vpc.a", "new"), created("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"removed from the state, not destroyed": {[]Done{created("aws_vpc.a", "new"), done(Forget, "aws_vpc.a", "")}, nil, nil},
+		"moved by a user": {
+			[]Done{created("aws_vpc.a", "new")}, []string{"module.net|b: - new"}, nil},
+		"moved by a user and changed": {
+			[]Done{created("aws_vpc.a", "new"), done(Update, "aws_vpc.b", "new")}, []string{"|b: - new"}, nil},
+		"another one of a type without unique IDs was created with the same ID": {
+			[]Done{created("aws_vpc.a", "new"), created("aws_vpc.b", "new")}, []string{"|b: - new"}, a(OldNone)},
 		"both of one ID are in the state": {
-			[]Done{made("aws_vpc.a", "new"), made("aws_vpc.b", "new")}, []string{"|a: - new", "|b: - new"}, nil},
-		"another one has the same name, which identifies nothing": {
+			[]Done{created("aws_vpc.a", "new"), created("aws_vpc.b", "new")}, []string{"|a: - new", "|b: - new"}, nil},
+		"another one has the same name, which is not unique": {
 			[]Done{{Address: "aws_vpc.a", Type: "aws_vpc", Action: "create", IDKey: "name", ID: "new"}}, []string{"|b: - other-new"}, a(OldNone)},
-		"a version of the state had it, and somebody took it out": {
-			[]Done{made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new")}, nil, nil},
+		"in an earlier version of the state, removed by a user": {
+			[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new")}, nil, nil},
 		"a version had it, and a rollback has what it replaced": {
-			[]Done{did(Delete, "aws_vpc.a", "old"), made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new")}, []string{"|a: - old"}, nil},
+			[]Done{done(Delete, "aws_vpc.a", "old"), created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new")}, []string{"|a: - old"}, nil},
 		"a version had what it replaced": {
-			[]Done{made("aws_vpc.a", "old"), did(Held, "aws_vpc.a", "old"), made("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
-		"a version had it, and it was made again with the same ID": {
-			[]Done{made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "new"), made("aws_vpc.a", "new")}, nil, a(OldNone)},
+			[]Done{created("aws_vpc.a", "old"), done(Held, "aws_vpc.a", "old"), created("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
+		"in an earlier version, created again with the same ID": {
+			[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new"), created("aws_vpc.a", "new")}, nil, a(OldNone)},
 		"a version had it before it was changed": {
-			[]Done{made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new"), did(Update, "aws_vpc.a", "new")}, nil, nil},
-		"a version had it before a change gave it another ID": {
-			[]Done{made("aws_vpc.a", "one"), did(Held, "aws_vpc.a", "one"), did(Update, "aws_vpc.a", "new")}, []string{"|a: - one"}, a(OldGone)},
-		"a version had something there, and no ID was told": {
-			[]Done{made("aws_vpc.a", ""), did(Held, "aws_vpc.a", "")}, nil, nil},
+			[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new"), done(Update, "aws_vpc.a", "new")}, nil, nil},
+		"in an earlier version, before a change of its ID": {
+			[]Done{created("aws_vpc.a", "one"), done(Held, "aws_vpc.a", "one"), done(Update, "aws_vpc.a", "new")}, []string{"|a: - one"}, a(OldGone)},
+		"another resource in an earlier version, without a reported ID": {
+			[]Done{created("aws_vpc.a", ""), done(Held, "aws_vpc.a", "")}, nil, nil},
 		"only what it replaced is in the state, to be destroyed": {
-			[]Done{made("aws_vpc.a", "new")}, []string{"|a: - old deadbeef"}, a(OldThere)},
-		"the state had nothing there, and somebody put another one": {
-			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "")}, []string{"|a: - theirs"}, a(OldTheirs)},
-		"the state had what it replaced, and somebody put another one": {
-			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs, - old deadbeef"}, a(OldTheirs)},
-		"a change gave it another ID, and somebody put another one": {
-			[]Done{did(Update, "aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs"}, a(OldTheirs)},
+			[]Done{created("aws_vpc.a", "new")}, []string{"|a: - old deadbeef"}, a(OldThere)},
+		"no resource in the state, and a user imported another one": {
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "")}, []string{"|a: - theirs"}, a(OldTheirs)},
+		"the replaced one in the state, and a user imported another one": {
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs, - old deadbeef"}, a(OldTheirs)},
+		"a change of its ID, and a user imported another one": {
+			[]Done{done(Update, "aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs"}, a(OldTheirs)},
 		"the state has what it had there": {
-			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldThere)},
-		"somebody put back what was destroyed there": {
-			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", ""), did(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldGone)},
-		"somebody took it in": {
-			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "")}, []string{"|a: - new"}, nil},
-		"the state had nothing there, and an apply made another one, and one more": {
-			[]Done{made("aws_vpc.a", "one"), did(Instead, "aws_vpc.a", ""), made("aws_vpc.a", "old"), made("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
-		"the state had nothing there, and a change gave it another ID": {
-			[]Done{made("aws_vpc.a", "one"), did(Instead, "aws_vpc.a", ""), did(Update, "aws_vpc.a", "new")}, []string{"|a: - one"}, a(OldGone)},
-		"what the state had is told of the first time": {
-			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", ""), did(Instead, "aws_vpc.a", "theirs")}, []string{"|a: - theirs"}, a(OldTheirs)},
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldThere)},
+		"a user restored the destroyed one": {
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", ""), done(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldGone)},
+		"imported by a user": {
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "")}, []string{"|a: - new"}, nil},
+		"no resource in the state, and an apply created two more": {
+			[]Done{created("aws_vpc.a", "one"), done(Instead, "aws_vpc.a", ""), created("aws_vpc.a", "old"), created("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
+		"no resource in the state, and a change of its ID": {
+			[]Done{created("aws_vpc.a", "one"), done(Instead, "aws_vpc.a", ""), done(Update, "aws_vpc.a", "new")}, []string{"|a: - one"}, a(OldGone)},
+		"a resource of the state is reported for the first time": {
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", ""), done(Instead, "aws_vpc.a", "theirs")}, []string{"|a: - theirs"}, a(OldTheirs)},
 		"another instance is in the state": {
-			[]Done{made(`module.net["a.b"].aws_vpc.a["x"]`, "new"), made("aws_vpc.c[1]", "one")},
+			[]Done{created(`module.net["a.b"].aws_vpc.a["x"]`, "new"), created("aws_vpc.c[1]", "one")},
 			[]string{`module.net["a.b"]|a: "y" other`, `|c: 0 zero, 1 one`},
 			[]Missing{{Address: `module.net["a.b"].aws_vpc.a["x"]`, ID: "new"}}},
-		"keys with signs that mean something": {
-			[]Done{made(`aws_vpc.a["$${x}\"\\\n"]`, "other")}, []string{`|a: "${x}\"\\\n" there`},
+		"keys with special characters": {
+			[]Done{created(`aws_vpc.a["$${x}\"\\\n"]`, "other")}, []string{`|a: "${x}\"\\\n" there`},
 			[]Missing{{Address: `aws_vpc.a["$${x}\"\\\n"]`, ID: "other", Old: OldThere}}},
-		"no ID was told, and it is in no state": {
-			[]Done{made("aws_vpc.a", "")}, nil, []Missing{{Address: "aws_vpc.a"}}},
-		"no ID was told, and something is in the state": {[]Done{made("aws_vpc.a", "")}, []string{"|a: - old"}, nil},
-		"a name from its tags was told": {
+		"no reported ID, not in the state": {
+			[]Done{created("aws_vpc.a", "")}, nil, []Missing{{Address: "aws_vpc.a"}}},
+		"no reported ID, a resource in the state": {[]Done{created("aws_vpc.a", "")}, []string{"|a: - old"}, nil},
+		"a reported name from its tags": {
 			[]Done{{Address: "aws_vpc.a", Type: "aws_vpc", Action: "create", IDKey: "tags.Name", ID: "web"}}, nil, []Missing{{Address: "aws_vpc.a"}}},
 	} {
 		if diff := cmp.Diff(test.want, FindMissing(test.journal, vpcs(t, test.state...))); diff != "" {
@@ -153,21 +153,21 @@ func TestFindMissing(t *testing.T) {
 	}
 }
 
-// What is not missing in a version of a state has been in it, and is not asked about again.
+// TestFindHeld checks that a resource which a version of the state has is recorded, and is not checked again.
 func TestFindHeld(t *testing.T) {
 	for name, test := range map[string]struct {
 		journal []Done
 		state   []string
 		want    []Done
 	}{
-		"it is in the state":                 {[]Done{made("aws_vpc.a", "new")}, []string{"|a: - new"}, []Done{did(Held, "aws_vpc.a", "new")}},
-		"it is not":                          {[]Done{made("aws_vpc.a", "new")}, nil, []Done{did(Instead, "aws_vpc.a", "")}},
-		"it was moved":                       {[]Done{made("aws_vpc.a", "new")}, []string{"|b: - new"}, []Done{did(Held, "aws_vpc.a", "new")}},
-		"it is to be destroyed":              {[]Done{made("aws_vpc.a", "new")}, []string{"|a: - new deposed"}, []Done{did(Held, "aws_vpc.a", "new")}},
-		"what it replaced is in the state":   {[]Done{made("aws_vpc.a", "new")}, []string{"|a: - old"}, []Done{did(Instead, "aws_vpc.a", "old")}},
-		"it was destroyed since":             {[]Done{made("aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
-		"that is known":                      {[]Done{made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
-		"something is there, of no known ID": {[]Done{made("aws_vpc.a", "")}, []string{"|a: - x"}, []Done{did(Held, "aws_vpc.a", "")}},
+		"in the state":                        {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new"}, []Done{done(Held, "aws_vpc.a", "new")}},
+		"not in the state":                    {[]Done{created("aws_vpc.a", "new")}, nil, []Done{done(Instead, "aws_vpc.a", "")}},
+		"moved":                               {[]Done{created("aws_vpc.a", "new")}, []string{"|b: - new"}, []Done{done(Held, "aws_vpc.a", "new")}},
+		"deposed":                             {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new deposed"}, []Done{done(Held, "aws_vpc.a", "new")}},
+		"the replaced one is in the state":    {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - old"}, []Done{done(Instead, "aws_vpc.a", "old")}},
+		"destroyed since":                     {[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
+		"recorded already":                    {[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
+		"in the state, without a reported ID": {[]Done{created("aws_vpc.a", "")}, []string{"|a: - x"}, []Done{done(Held, "aws_vpc.a", "")}},
 	} {
 		got := FindHeld(test.journal, vpcs(t, test.state...))
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -184,8 +184,8 @@ func TestFindHeld(t *testing.T) {
 
 func TestStandings(t *testing.T) {
 	journal := []Done{
-		made("aws_vpc.here", "1"), made("aws_vpc.missing", "2"), made("aws_vpc.gone", "3"), did(Delete, "aws_vpc.gone", "3"),
-		made("aws_vpc.taken", "4"), did(Held, "aws_vpc.taken", "4"), did(Update, "aws_vpc.here", "1"),
+		created("aws_vpc.here", "1"), created("aws_vpc.missing", "2"), created("aws_vpc.gone", "3"), done(Delete, "aws_vpc.gone", "3"),
+		created("aws_vpc.taken", "4"), done(Held, "aws_vpc.taken", "4"), done(Update, "aws_vpc.here", "1"),
 	}
 	want := []Standing{
 		{journal[3], 3, Destroyed}, {journal[6], 6, InState}, {journal[1], 1, NotInState}, {journal[4], 4, TakenOut},
@@ -205,15 +205,15 @@ func TestStandings(t *testing.T) {
 
 func TestLiving(t *testing.T) {
 	got := Living([]Done{
-		made("aws_vpc.b", "b"), made("aws_vpc.a", "a"), made("aws_vpc.gone", "x"), did(Delete, "aws_vpc.gone", "x"),
-		made("aws_vpc.c", "new"), did(Delete, "aws_vpc.c", "old"), made("aws_vpc.d", "d"), did(Held, "aws_vpc.d", "d"),
+		created("aws_vpc.b", "b"), created("aws_vpc.a", "a"), created("aws_vpc.gone", "x"), done(Delete, "aws_vpc.gone", "x"),
+		created("aws_vpc.c", "new"), done(Delete, "aws_vpc.c", "old"), created("aws_vpc.d", "d"), done(Held, "aws_vpc.d", "d"),
 	})
-	if diff := cmp.Diff([]Done{made("aws_vpc.a", "a"), made("aws_vpc.b", "b"), made("aws_vpc.c", "new")}, got); diff != "" {
+	if diff := cmp.Diff([]Done{created("aws_vpc.a", "a"), created("aws_vpc.b", "b"), created("aws_vpc.c", "new")}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestACopyOfAState(t *testing.T) {
+func TestCopyOfAState(t *testing.T) {
 	was := vpcs(t, "|a: - old", `module.m|k: "x" one, "y" two`)
 	now := vpcs(t, "|a: - new", `module.m|k: "x" one, "y" two`)
 	now.Depose("aws_vpc.a", was)
@@ -229,10 +229,10 @@ func TestACopyOfAState(t *testing.T) {
 	}
 	now.Drop("aws_vpc.a")
 	has := func(id string) bool {
-		return compare([]Done{made("aws_vpc.x", id)}, now).holders[identity{"aws_vpc", "id", id}] != nil
+		return compare([]Done{created("aws_vpc.x", id)}, now).holders[identity{"aws_vpc", "id", id}] != nil
 	}
 	if has("old") || has("new") || !has("two") {
-		t.Error("what was to be dropped was not, or more")
+		t.Error("the wrong values were dropped")
 	}
 	none, err := ReadInstances(nil)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestACopyOfAState(t *testing.T) {
 	}
 }
 
-func TestAStateThatIsEncrypted(t *testing.T) {
+func TestEncryptedState(t *testing.T) {
 	if _, err := ReadInstances([]byte(`{"serial":1,"lineage":"x","encrypted_data":"abc","encryption_version":"v0"}`)); !errors.Is(err, errEncrypted) {
 		t.Error(err)
 	}
@@ -294,8 +294,8 @@ func FuzzReadInstances(f *testing.F) {
 	})
 }
 
-// TestWhatAnApplyTells is told as each thing is done, and of what was destroyed the ID, which only its beginning tells.
-func TestWhatAnApplyTells(t *testing.T) {
+// TestDoneIsReportedDuringAnApply checks that each change is reported at its end, and that a destroyed resource has the ID of its start event.
+func TestDoneIsReportedDuringAnApply(t *testing.T) {
 	const events = `{"type":"apply_start","hook":{"resource":{"addr":"a.b","resource_type":"a"},"action":"delete","id_key":"id","id_value":"old"}}
 {"type":"apply_start","hook":{"resource":{"addr":"data.a.b","resource_type":"a"},"action":"read"}}
 {"type":"apply_complete","hook":{"resource":{"addr":"data.a.b","resource_type":"a"},"action":"read","id_key":"id","id_value":"x"}}

@@ -8,24 +8,24 @@ import (
 )
 
 func TestLockedBy(t *testing.T) {
-	const told = "Error message: %s\nLock Info:\n  ID:        f00\n  Path:      %s\n  Operation: OperationTypeApply\n  Who:       bob@laptop\n  Version:   1.12.6\n" +
+	const lockError = "Error message: %s\nLock Info:\n  ID:        f00\n  Path:      %s\n  Operation: OperationTypeApply\n  Who:       bob@laptop\n  Version:   1.12.6\n" +
 		"  Created:   2026-01-02 03:04:05 +0000 UTC\n  Info:      \n\n\nOpenTofu acquires a state lock to protect the state from being written\nby multiple users at the same time."
 	bob := HeldLock{ID: "f00", Who: "bob@laptop", Since: "2026-01-02 03:04:05 +0000 UTC", Operation: "OperationTypeApply"}
 	for name, test := range map[string]struct {
 		backend, said, path string
 		want                HeldLock
 	}{
-		"a bucket tells who":                    {"s3", "operation error S3: PutObject\nPreconditionFailed", "states/net.tfstate", bob},
-		"Kubernetes tells who, and has no path": {"kubernetes", "the state is already locked by another client", "", bob},
-		"PostgreSQL tells nobody":               {"pg", "Workspace is already locked: default", "", HeldLock{}},
-		"http tells who, with the ID twice":     {"http", "HTTP remote state already locked: ID=f00", "", bob},
-		"http tells the ID only":                {"http", "HTTP remote state already locked: ID=other (by somebody)", "", HeldLock{ID: "other"}},
-		"http tells nothing":                    {"http", "HTTP remote state already locked, failed to unmarshal body", "", HeldLock{}},
+		"S3":                           {"s3", "operation error S3: PutObject\nPreconditionFailed", "states/net.tfstate", bob},
+		"Kubernetes, without a path":   {"kubernetes", "the state is already locked by another client", "", bob},
+		"PostgreSQL, without a holder": {"pg", "Workspace is already locked: default", "", HeldLock{}},
+		"http, with the ID twice":      {"http", "HTTP remote state already locked: ID=f00", "", bob},
+		"http, with the ID only":       {"http", "HTTP remote state already locked: ID=other (by somebody)", "", HeldLock{ID: "other"}},
+		"http, without a holder":       {"http", "HTTP remote state already locked, failed to unmarshal body", "", HeldLock{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := fmt.Sprintf(told, test.said, test.path)
+			text := fmt.Sprintf(lockError, test.said, test.path)
 			test.want.Message = test.said
-			if name == "a bucket tells who" {
+			if name == "S3" {
 				test.want.Message = "operation error S3: PutObject PreconditionFailed"
 			}
 			event := Diagnostic{Severity: "error", Summary: "Error acquiring the state lock", Detail: text}
@@ -38,7 +38,7 @@ func TestLockedBy(t *testing.T) {
 	}
 	for _, d := range []Diagnostic{
 		{Summary: "Error acquiring the state lock", Detail: "Error message: Failed to lock: LOCK http://server/state giving up after 1 attempt(s)"},
-		{Summary: "Another error", Detail: fmt.Sprintf(told, "no", "")},
+		{Summary: "Another error", Detail: fmt.Sprintf(lockError, "no", "")},
 	} {
 		if got, ok := LockedBy("s3", d); ok {
 			t.Errorf("%+v", got)
@@ -46,7 +46,7 @@ func TestLockedBy(t *testing.T) {
 	}
 }
 
-// The recorded words of engines are understood.
+// TestLockedByAsRecorded checks recorded errors of the engines.
 func TestLockedByAsRecorded(t *testing.T) {
 	_, events := load(t, "lock-held")
 	want := HeldLock{

@@ -22,21 +22,21 @@ import (
 )
 
 var (
-	record    = flag.Bool("record", false, "run the real engine over testdata/*.tf and write what it says beside them")
+	record    = flag.Bool("record", false, "run OpenTofu on testdata/*.tf and write its output beside them")
 	terraform = flag.String("terraform", "", "record this Terraform, not OpenTofu")
 )
 
-// recorded is what the real engine said about a file of code.
+// recorded is the output of an engine for a file of code.
 type recorded struct {
 	Step     Step
 	ExitCode int
 	Events   string `json:",omitempty"`
-	// Text is what it printed; only of Terraform, whose events are in it.
+	// Text is the whole output of Terraform, which contains the events.
 	Text string `json:",omitempty"`
 }
 
-// TestRecord runs the real engine over every testdata/*.tf, up to the first step that fails or to a plan, and keeps the
-// events of the last step. It does so only with -record; other tests read what it kept.
+// TestRecord runs OpenTofu on every testdata/*.tf, up to the first step that fails or to a plan, and stores the
+// events of the last step. It does so only with -record. Other tests read the recordings.
 func TestRecord(t *testing.T) {
 	if !*record || *terraform != "" {
 		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record without -terraform")
@@ -57,8 +57,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordTerraform does the same with a Terraform, and keeps all that it says in one file with its version. With
-// -run=TestRecordTerraform/NAME the rest of the file stays.
+// TestRecordTerraform does the same with Terraform, and stores its whole output in one file with its version. With
+// -run=TestRecordTerraform/NAME the rest of the file is kept.
 func TestRecordTerraform(t *testing.T) {
 	if !*record || *terraform == "" {
 		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record and -terraform=PROGRAM")
@@ -90,7 +90,7 @@ func TestRecordTerraform(t *testing.T) {
 	}
 }
 
-// failingProvider builds the provider of testdata/provider and gives the CLI configuration that leads an engine to it.
+// failingProvider builds the provider of testdata/provider and returns the CLI configuration for it.
 func failingProvider(t *testing.T, dir string) string {
 	t.Helper()
 	mirror := filepath.Join(dir, "mirror")
@@ -108,7 +108,7 @@ func failingProvider(t *testing.T, dir string) string {
 	return config
 }
 
-// answers is a server that answers each method with a status and a text, as "GET 503 later" says; others with 404. "GET
+// answers is a server that answers each method with a status and a text, such as "GET 503 later"; others with 404. "GET
 // interrupt" interrupts the engine that asks.
 func answers(t *testing.T, lines []string, engine func() *os.Process) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,10 +132,12 @@ func answers(t *testing.T, lines []string, engine func() *os.Process) *httptest.
 	return server
 }
 
-// run runs a file of code. Comments at its beginning say how: "# file: NAME=TEXT" is a variable file, "# beside:
-// NAME=LINE" is a line of a file beside the code, "# link: NAME=TARGET" is a symlink, "# before: CODE" is applied first in the same place, "# apply" applies the plan too,
-// "# destroy" plans a destroy, "# init: ARGUMENT" is given to init too, "# no init" leaves that out, "# no code" leaves the file itself out, "# answer: METHOD STATUS TEXT" is what a server says whose address stands for SERVER, also as
-// the registry of registry.test, and "# provider" makes the provider of testdata/provider be found.
+// run runs a file of code. Comments at its start are options: "# file: NAME=TEXT" is a variable file, "# beside:
+// NAME=LINE" is a line of a file beside the code, "# link: NAME=TARGET" is a symlink, "# before: CODE" is applied first
+// in the same folder, "# apply" applies the plan too, "# destroy" plans a destroy, "# init: ARGUMENT" is an argument of
+// init, "# no init" skips init, "# no code" omits the file itself, "# answer: METHOD STATUS TEXT" is the response of a
+// server whose address replaces SERVER, which is also the registry registry.test, and "# provider" installs the provider
+// of testdata/provider.
 func run(t *testing.T, engine Engine, program, file string) recorded {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -163,8 +165,8 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 			before += strings.TrimPrefix(line, "# before: ") + "\n"
 		case strings.HasPrefix(line, "# beside: "):
 			name, content, _ := strings.Cut(strings.TrimPrefix(line, "# beside: "), "=")
-			soFar, _ := os.ReadFile(filepath.Join(work, name))
-			os.WriteFile(filepath.Join(work, name), append(soFar, content+"\n"...), 0o644)
+			progress, _ := os.ReadFile(filepath.Join(work, name))
+			os.WriteFile(filepath.Join(work, name), append(progress, content+"\n"...), 0o644)
 		case strings.HasPrefix(line, "# link: "):
 			name, target, _ := strings.Cut(strings.TrimPrefix(line, "# link: "), "=")
 			os.MkdirAll(filepath.Join(work, filepath.Dir(name)), 0o755)

@@ -43,7 +43,7 @@ func FuzzParseState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { ParseState(data) })
 }
 
-func TestAStateWithoutALineageGetsOne(t *testing.T) {
+func TestStateWithoutALineage(t *testing.T) {
 	const state = `{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[{"type":"a"}]}`
 	got, err := WithLineage([]byte(state))
 	if err != nil {
@@ -60,6 +60,6 @@ func TestAStateWithoutALineageGetsOne(t *testing.T) {
 		}
 	}
 	if _, err := WithLineage([]byte("no state")); err == nil {
-		t.Error("what is no state has a lineage")
+		t.Error("an invalid state has a lineage")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// terraformCode are the files of testdata that were recorded with Terraforms too.
+// terraformCode are the files of testdata that were recorded with Terraform too.
 var terraformCode = []string{
 	"backend-type", "duplicate", "local-module", "registry-module", "registry-provider", "remote-module",
 	"required-version", "syntax", "variable-file-syntax",
@@ -21,7 +21,7 @@ var terraformCode = []string{
 	"apply-replace", "local-exec", "postcondition",
 }
 
-// newTerraformCode was recorded with the first of terraforms only.
+// newTerraformCode was recorded with the first version of terraforms only.
 var newTerraformCode = []string{
 	"backend-argument", "backend-forbidden", "backend-throttled", "backend-unavailable", "checks", "half", "lock-held",
 	"lock-unavailable", "module-answer", "module-interrupted", "module-unavailable", "no-code", "no-init", "provider-built-in", "provider-checksum", "provider-config", "provider-crash",
@@ -29,10 +29,10 @@ var newTerraformCode = []string{
 	"provider-throttled", "provider-unavailable", "provider-unheard-of", "provider-unknown", "provider-version", "state-unwritten", "undeclared-value",
 }
 
-// terraforms are the versions: the last one that is free software, and one whose init could tell events.
+// terraforms are the versions: the last one that is free software, and one whose init can write events.
 var terraforms = []string{"1.5.7", "1.13.5"}
 
-// recordedWith gives the versions of Terraform that a file of testdata was recorded with.
+// recordedWith returns the versions of Terraform that a file of testdata was recorded with.
 func recordedWith(name string) []string {
 	if slices.Contains(newTerraformCode, name) {
 		return terraforms[:1]
@@ -40,8 +40,8 @@ func recordedWith(name string) []string {
 	return terraforms
 }
 
-// heard gives what a Terraform said: its events, or the errors in its text, and the text for people.
-func heard(t *testing.T, version, name string) (recorded, Events, string) {
+// readRecording returns the recorded output of Terraform: its events, or the errors in its text, and the text for users.
+func readRecording(t *testing.T, version, name string) (recorded, Events, string) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/terraform-" + version + ".json")
 	if err != nil {
@@ -70,7 +70,7 @@ func heard(t *testing.T, version, name string) (recorded, Events, string) {
 		t.Fatal(err)
 	}
 	if events.Version != version {
-		t.Errorf("%s tells the version %q", name, events.Version)
+		t.Errorf("%s has the version %q", name, events.Version)
 	}
 	return r, events, text.String()
 }
@@ -127,7 +127,7 @@ func TestClassifyTerraform(t *testing.T) {
 	} {
 		for _, version := range recordedWith(test.name) {
 			t.Run(test.name+" "+version, func(t *testing.T) {
-				r, events, text := heard(t, version, test.name)
+				r, events, text := readRecording(t, version, test.name)
 				if r.Step != test.step || r.ExitCode != 1 {
 					t.Fatalf("recorded is %s with exit code %d", r.Step, r.ExitCode)
 				}
@@ -139,7 +139,7 @@ func TestClassifyTerraform(t *testing.T) {
 					t.Fatalf("got %v, want %q", first, test.message)
 				}
 				if !strings.Contains(text, "Error: "+first.Summary) {
-					t.Errorf("the text does not say it:\n%s", text)
+					t.Errorf("the text lacks the message:\n%s", text)
 				}
 			})
 		}
@@ -159,7 +159,7 @@ func TestPlansOfTerraform(t *testing.T) {
 		{"plan-destroy", 2, Changes{{"terraform_data.a", Delete}, {"terraform_data.b", Delete}}},
 	} {
 		for _, version := range terraforms {
-			r, events, _ := heard(t, version, test.name)
+			r, events, _ := readRecording(t, version, test.name)
 			if r.ExitCode != test.exit || len(events.Errors) > 0 {
 				t.Errorf("%s %s: exit code %d, %v", test.name, version, r.ExitCode, events.Errors)
 			}
@@ -170,9 +170,9 @@ func TestPlansOfTerraform(t *testing.T) {
 	}
 }
 
-func TestATerraformTellsPeopleAsMuchAsItDoes(t *testing.T) {
+func TestTextOfATerraformApply(t *testing.T) {
 	for _, version := range terraforms {
-		_, events, text := heard(t, version, "apply-replace")
+		_, events, text := readRecording(t, version, "apply-replace")
 		if events.Done == nil || events.Done.String() != "2 added, 1 destroyed" {
 			t.Errorf("%s: %+v", version, events.Done)
 		}
@@ -187,12 +187,12 @@ func TestATerraformTellsPeopleAsMuchAsItDoes(t *testing.T) {
 	}
 }
 
-func TestAnApplyOfTerraformTellsWhatItChanged(t *testing.T) {
+func TestChangesOfATerraformApply(t *testing.T) {
 	for name, want := range map[string][]string{
 		"apply-replace": {"terraform_data.a", "terraform_data.b"}, "half": {"terraform_data.a", "terraform_data.b"}, "local-exec": nil,
 	} {
 		for _, version := range recordedWith(name) {
-			_, events, _ := heard(t, version, name)
+			_, events, _ := readRecording(t, version, name)
 			if got := slices.Sorted(maps.Keys(events.Changed)); !slices.Equal(got, want) {
 				t.Errorf("%s %s changed %v, want %v", name, version, got, want)
 			}
@@ -200,22 +200,22 @@ func TestAnApplyOfTerraformTellsWhatItChanged(t *testing.T) {
 	}
 }
 
-// TestTheStateOfABackendThatIsAwayIsNoMistake: Terraform's init tells it as no error at all.
-func TestTheStateOfABackendThatIsAwayIsNoMistake(t *testing.T) {
+// TestUnavailableBackendIsTransient checks Terraform, whose init reports no error for it.
+func TestUnavailableBackendIsTransient(t *testing.T) {
 	for _, name := range []string{"backend-forbidden", "backend-throttled", "backend-unavailable"} {
-		r, events, text := heard(t, terraforms[0], name)
+		r, events, text := readRecording(t, terraforms[0], name)
 		if got := Classify(r.Step, r.ExitCode, events.Errors); got != Transient || r.ExitCode != 1 || !strings.Contains(text, "Error refreshing state: ") {
 			t.Errorf("%s: %s, exit code %d\n%s", name, got, r.ExitCode, text)
 		}
 	}
-	// A provider that crashes is told as a request that was canceled, or as one that was not answered.
-	r, events, _ := heard(t, terraforms[0], "provider-crash")
+	// A crash of a provider is reported as a canceled request, or as one without a response.
+	r, events, _ := readRecording(t, terraforms[0], "provider-crash")
 	if got := Classify(r.Step, r.ExitCode, events.Errors); got != Transient || r.ExitCode != 1 || len(events.Errors) == 0 {
 		t.Errorf("%s, exit code %d, %v", got, r.ExitCode, events.Errors)
 	}
 }
 
-func TestAListenerTellsAnErrorWithAllThatIsKnown(t *testing.T) {
+func TestListenerPrintsAnErrorWithItsDetails(t *testing.T) {
 	var text bytes.Buffer
 	listener := NewListener(&text)
 	for _, line := range []string{
@@ -268,7 +268,7 @@ func FuzzReadErrors(f *testing.F) {
 	})
 }
 
-// FuzzListener: however the output is cut, the same is heard, and nothing that is no event is lost.
+// FuzzListener checks that the result does not depend on the chunks of the output, and that lines which are no events are kept.
 func FuzzListener(f *testing.F) {
 	f.Add([]byte(`{"type":"version","terraform":"1.5.7"}`+"\nplain\n"), 3)
 	f.Fuzz(func(t *testing.T, data []byte, at int) {

@@ -12,13 +12,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A Deployment starts a process that ended again later and later, and runners have ten minutes.
-func TestAProcessThatStartsWaitsForTheAPIServer(t *testing.T) {
+// TestStartWaitsForTheAPIServer checks a process that starts before the API server: with each exit the Deployment
+// restarts it later, and runners wait for ten minutes.
+func TestStartWaitsForTheAPIServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) == 6 {
+		if requests.Add(1) == 6 {
 			cancel() // that is often enough
 		}
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -29,11 +30,11 @@ func TestAProcessThatStartsWaitsForTheAPIServer(t *testing.T) {
 		MetricsAddress: "0", HealthAddress: "0", again: true, Log: logr.Discard(),
 	})
 	if ctx.Err() == nil {
-		t.Errorf("it gave up when it had asked %d times: %v", asked.Load(), err)
+		t.Errorf("it failed after %d requests: %v", requests.Load(), err)
 	}
 }
 
-func TestAnAPIServerThatRefusesIsThere(t *testing.T) {
+func TestWaitEndsWithAForbiddenResponse(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer api.Close()
 	began := time.Now()
@@ -42,8 +43,8 @@ func TestAnAPIServerThatRefusesIsThere(t *testing.T) {
 	}
 }
 
-// What comes next says what is wrong, in words of its own.
-func TestAnAPIServerIsNotWaitedForForEver(t *testing.T) {
+// TestWaitForTheAPIServerEnds checks the timeout of the wait. The next request returns the error.
+func TestWaitForTheAPIServerEnds(t *testing.T) {
 	api := httptest.NewServer(http.NotFoundHandler())
 	api.Close()
 	if err := awaitAPI(t.Context(), &rest.Config{Host: api.URL}, time.Millisecond, logr.Discard()); err != nil {

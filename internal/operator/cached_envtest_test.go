@@ -20,14 +20,14 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// An operator alone hears of a Run that went well that it is gone; one with a server has it. What the first of them writes and deletes
-// is nothing that a read has to wait for.
-func TestAnOperatorAloneHasNoRunsThatWentWell(t *testing.T) {
+// TestCacheOfAnOperatorHasNoSucceededRuns checks that the cache of an operator without a server drops Runs that
+// succeeded, and that one with a server has them. Reads do not wait for writes of objects that the cache drops.
+func TestCacheOfAnOperatorHasNoSucceededRuns(t *testing.T) {
 	r := enter(t)
 	for name, tt := range map[string]struct {
 		options Options
 		want    string
-	}{"alone": {Options{}, "failed planning"}, "with a server": {Options{Server: true}, "failed planning succeeded"}} {
+	}{"without a server": {Options{}, "failed planning"}, "with a server": {Options{Server: true}, "failed planning succeeded"}} {
 		ctx, c, stop := manage(t, tt.options)
 		has := func() string {
 			var runs v1alpha1.RunList
@@ -51,7 +51,7 @@ func TestAnOperatorAloneHasNoRunsThatWentWell(t *testing.T) {
 		apiserver.Must(t, c.Status().Update(ctx, runs[2], client.DisableReadYourWritesConsistency))
 		for has() != tt.want {
 			if ctx.Err() != nil {
-				t.Fatalf("%s: it has %q", name, has())
+				t.Fatalf("%s: the cache has %q", name, has())
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -67,8 +67,8 @@ func TestAnOperatorAloneHasNoRunsThatWentWell(t *testing.T) {
 	}
 }
 
-// A pod that ended well has left the cache, and one that did not is there.
-func TestAnOperatorHasNoPodsThatEndedWell(t *testing.T) {
+// TestCacheHasNoSucceededPods checks that pods that succeeded are removed from the cache, and others remain.
+func TestCacheHasNoSucceededPods(t *testing.T) {
 	r := enter(t)
 	ctx, c, stop := manage(t, Options{})
 	defer stop()
@@ -94,7 +94,7 @@ func TestAnOperatorHasNoPodsThatEndedWell(t *testing.T) {
 				return
 			}
 			if ctx.Err() != nil {
-				t.Fatalf("it has %q, not %q", has, want)
+				t.Fatalf("the cache has %q, want %q", has, want)
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -107,7 +107,7 @@ func TestAnOperatorHasNoPodsThatEndedWell(t *testing.T) {
 	wait("failed Failed")
 }
 
-// manage starts a manager with Cairn's cache, for two minutes at most.
+// manage starts a manager with Cairn's cache, for at most two minutes.
 func manage(t *testing.T, options Options) (ctx context.Context, c client.Client, stop func()) {
 	t.Helper()
 	o := managerOptions(options)

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// No reconcile outlasts its deadline: what it waits for ends with its context, and it is tried again.
-func TestAReconcileThatHangsEndsAndIsTriedAgain(t *testing.T) {
+// TestReconcileHasADeadline checks that the context of a reconcile ends, and that the reconcile is retried.
+func TestReconcileHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := make(chan time.Duration)
 		o := controller.Options{
@@ -51,12 +51,12 @@ func TestAReconcileThatHangsEndsAndIsTriedAgain(t *testing.T) {
 		go func() { ended <- c.Start(ctx) }()
 		for range 2 {
 			select {
-			case took := <-tries:
-				if took != reconcileTime {
-					t.Errorf("it took %s", took)
+			case elapsed := <-tries:
+				if elapsed != reconcileTime {
+					t.Errorf("elapsed: %s", elapsed)
 				}
 			case <-time.After(time.Hour):
-				t.Fatal("it hangs")
+				t.Fatal("the reconcile does not end")
 			}
 		}
 		go func() {
@@ -70,6 +70,6 @@ func TestAReconcileThatHangsEndsAndIsTriedAgain(t *testing.T) {
 		close(tries)
 	})
 	if longestReconcile <= reconcileTime {
-		t.Error("one that ends by itself in time makes the process unhealthy")
+		t.Error("a reconcile that ends in time makes the process unhealthy")
 	}
 }

@@ -29,7 +29,7 @@ func enter(t *testing.T) apiserver.Room {
 	)
 }
 
-// newRun makes a Run of a Stack, whose condition has a reason.
+// newRun creates a Run of a Stack with a reason.
 func newRun(r apiserver.Room, name, of string, phase v1alpha1.RunPhase, reason string) *v1alpha1.Run {
 	r.Helper()
 	one := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RunSpec{

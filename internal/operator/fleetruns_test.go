@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// filled is a cache of a few kinds; to list them is more than it can.
+// filled is a cache with stores of a few kinds, which rejects lists.
 type filled struct {
 	client.Reader
 	cache.Informers
@@ -34,7 +34,7 @@ func fill(objects ...client.Object) filled {
 }
 
 func (c filled) List(context.Context, client.ObjectList, ...client.ListOption) error {
-	return errors.New("a list was asked for")
+	return errors.New("a list was requested")
 }
 
 type informer struct {
@@ -48,7 +48,7 @@ func (c filled) GetInformer(_ context.Context, kind client.Object, _ ...cache.In
 	return c.kinds[reflect.TypeOf(kind)], nil
 }
 
-// listed is a cache that has no stores to look into, as that of single namespaces has none.
+// listed is a cache without stores, as that of single namespaces.
 type listed struct {
 	client.Reader
 	from filled
@@ -72,9 +72,9 @@ func (c listed) List(_ context.Context, list client.ObjectList, _ ...client.List
 	return nil
 }
 
-// Ten thousand objects are counted without a list of them: that would be ten megabytes at each scrape. Runs that went well are counted in
-// their Stacks, whether the cache has them or not.
-func TestTheFleetIsCountedWithoutLists(t *testing.T) {
+// TestFleetIsCountedWithoutLists checks that objects are counted in the stores of the cache: a list of 10,000 would
+// copy ten megabytes at each scrape. Succeeded Runs are counted in their Stacks, whether the cache has them or not.
+func TestFleetIsCountedWithoutLists(t *testing.T) {
 	in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "prod", Name: name} }
 	objects := []client.Object{
 		&v1alpha1.State{ObjectMeta: in("a"), Status: v1alpha1.StateStatus{Size: 5}}, &v1alpha1.State{ObjectMeta: in("b"), Status: v1alpha1.StateStatus{Size: 7}},
@@ -108,13 +108,13 @@ func TestTheFleetIsCountedWithoutLists(t *testing.T) {
 
 	f, g = &fleet{cache: listed{from: fill(objects...)}}, &gauges{values: map[gauge]float64{}}
 	if err := f.runs(t.Context(), g); err != nil || g.values[of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)})] != 40 {
-		t.Errorf("%v, and of what can only be listed %v is counted", err, g.values)
+		t.Errorf("%v, and without stores %v is counted", err, g.values)
 	}
 }
 
-// Who has windows wants Runs to wait for them, for a weekend maybe: no alert is to say each night that a Run does not start, or that a plan
-// which was approved waits for an approval.
-func TestARunThatWaitsForItsWindowIsNotTheOldest(t *testing.T) {
+// TestAgeMetricExcludesRunsThatWaitForAWindow checks that no alert fires for Runs that wait for a window, for days
+// maybe.
+func TestAgeMetricExcludesRunsThatWaitForAWindow(t *testing.T) {
 	waits := func(name string, phase v1alpha1.RunPhase, reason string, made int64) client.Object {
 		return &v1alpha1.Run{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name, CreationTimestamp: metav1.Unix(made, 0)},
@@ -132,10 +132,10 @@ func TestARunThatWaitsForItsWindowIsNotTheOldest(t *testing.T) {
 	}
 	since := func(phase v1alpha1.RunPhase) gauge { return of(gaugeRunsSince, []string{"prod", string(phase)}) }
 	if got := g.values[since(v1alpha1.PhaseQueued)]; got != 400 {
-		t.Errorf("of those that are queued the oldest is from %v", got)
+		t.Errorf("the oldest queued Run is from %v", got)
 	}
 	if got, told := g.values[since(v1alpha1.PhaseAwaitingApproval)]; told {
-		t.Errorf("one that waits for its window is told, from %v", got)
+		t.Errorf("a Run that waits for its window is exported, from %v", got)
 	}
 	if got := g.values[of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseQueued)})]; got != 3 {
 		t.Errorf("%v are queued", got)

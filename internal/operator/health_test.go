@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-func TestAReconcileThatDoesNotEndIsNamed(t *testing.T) {
+func TestHealthNamesAStuckReconcile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w watch
 		begun, end := make(chan struct{}, 2), make(chan struct{})
@@ -36,7 +36,7 @@ func TestAReconcileThatDoesNotEndIsNamed(t *testing.T) {
 			close(done)
 		}()
 		<-begun
-		time.Sleep(longestReconcile) // of the clock of the bubble
+		time.Sleep(longestReconcile) // on the clock of synctest
 		if err := w.stuck(time.Now()); err != nil {
 			t.Error(err)
 		}
@@ -47,16 +47,16 @@ func TestAReconcileThatDoesNotEndIsNamed(t *testing.T) {
 		close(end)
 		<-done
 		if err := w.stuck(time.Now()); err != nil {
-			t.Errorf("it has ended: %v", err)
+			t.Errorf("unhealthy after the reconcile ended: %v", err)
 		}
 	})
 }
 
-func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
+func TestBucketIsCheckedPeriodically(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("no space")
 		var broken atomic.Bool
-		var told []string
+		var logged []string
 		l := &bucketProbe{look: func(context.Context) error {
 			if broken.Load() {
 				return full
@@ -64,13 +64,13 @@ func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
 			return nil
 		}, onChange: func(err error) {
 			if err == nil {
-				told = append(told, "well")
+				logged = append(logged, "well")
 			} else {
-				told = append(told, err.Error())
+				logged = append(logged, err.Error())
 			}
 		}}
 		if l.last() == nil {
-			t.Error("well before it was looked at")
+			t.Error("healthy before the first check")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -90,18 +90,19 @@ func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
 			t.Error(err)
 		}
 		cancel()
-		if err := <-ended; err != nil || strings.Join(told, ", ") != "no space, well" {
-			t.Errorf("%v, told %q", err, told)
+		if err := <-ended; err != nil || strings.Join(logged, ", ") != "no space, well" {
+			t.Errorf("%v, told %q", err, logged)
 		}
 	})
 }
 
-// A folder of a file system that hangs, as NFS does without its server, does not heed that a look may take no longer.
-func TestABucketThatHangsIsNotWell(t *testing.T) {
+// TestHangingBucketIsUnhealthy checks a file system that hangs, as NFS without its server: the check ignores its
+// timeout.
+func TestHangingBucketIsUnhealthy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool
 		there := make(chan struct{})
-		var told []string
+		var logged []string
 		l := &bucketProbe{look: func(context.Context) error {
 			if hangs.Load() {
 				<-there
@@ -109,9 +110,9 @@ func TestABucketThatHangsIsNotWell(t *testing.T) {
 			return nil
 		}, onChange: func(err error) {
 			if err == nil {
-				told = append(told, "well")
+				logged = append(logged, "well")
 			} else {
-				told = append(told, err.Error())
+				logged = append(logged, err.Error())
 			}
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -121,7 +122,7 @@ func TestABucketThatHangsIsNotWell(t *testing.T) {
 		hangs.Store(true)
 		time.Sleep(3 * lookEvery)
 		if l.last() == nil {
-			t.Error("well while nobody can look")
+			t.Error("healthy while the check hangs")
 		}
 		hangs.Store(false)
 		close(there)
@@ -131,18 +132,19 @@ func TestABucketThatHangsIsNotWell(t *testing.T) {
 		}
 		time.Sleep(3 * lookEvery)
 		cancel()
-		if err := <-ended; err != nil || strings.Join(told, ", ") != errHangs.Error()+", well" {
-			t.Errorf("%v, told %q", err, told)
+		if err := <-ended; err != nil || strings.Join(logged, ", ") != errHangs.Error()+", well" {
+			t.Errorf("%v, told %q", err, logged)
 		}
 	})
 }
 
-// A port that is open is not a store that answers: it has to show a certificate of the install, and to answer.
-func TestTheStoreIsAskedAsRunnersAskIt(t *testing.T) {
+// TestHealthOfTheStateServer checks that the server needs a certificate of the installation and a response, not only an
+// open port.
+func TestHealthOfTheStateServer(t *testing.T) {
 	answer := http.StatusNoContent
 	store := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" {
-			t.Errorf("asked for %s", r.URL.Path)
+			t.Errorf("got a request for %s", r.URL.Path)
 		}
 		w.WriteHeader(answer)
 	}))
@@ -154,20 +156,20 @@ func TestTheStoreIsAskedAsRunnersAskIt(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || time.Now().After(end) { // it has a second, in which this machine may not get to it
+		if !errors.Is(err, context.DeadlineExceeded) || time.Now().After(end) { // the check has a second, which may be too short on a busy machine
 			t.Fatal(err)
 		}
 	}
 	answer = http.StatusServiceUnavailable
 	if askServer(t.Context(), address, "example.com", authority) == nil {
-		t.Error("well while it answers 503")
+		t.Error("healthy with status 503")
 	}
 	answer = http.StatusNoContent
 	if askServer(t.Context(), address, "example.com", nil) == nil {
-		t.Error("well with a certificate of somebody else")
+		t.Error("healthy with a certificate of another CA")
 	}
 	if askServer(t.Context(), address, "another.name", authority) == nil {
-		t.Error("well with a certificate for another name")
+		t.Error("healthy with a certificate for another name")
 	}
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -175,35 +177,35 @@ func TestTheStoreIsAskedAsRunnersAskIt(t *testing.T) {
 	}
 	defer silent.Close()
 	if askServer(t.Context(), silent.Addr().String(), "example.com", authority) == nil {
-		t.Error("well while it accepts connections and says nothing")
+		t.Error("healthy without a response")
 	}
 }
 
-func TestWhatEndsWithTheProcessIsNoError(t *testing.T) {
+func TestCanceledIsNotLoggedAtShutdown(t *testing.T) {
 	var text bytes.Buffer
 	process, end := context.WithCancel(t.Context())
 	log := quietOnceDone(process, logr.FromSlogHandler(slog.NewTextHandler(&text, nil)))
-	said := func() string { defer text.Reset(); return text.String() }
+	logged := func() string { defer text.Reset(); return text.String() }
 	canceled := errors.Join(errors.New("list"), context.Canceled)
 	log.Error(canceled, "Reconciler error")
-	if !strings.Contains(said(), "Reconciler error") {
-		t.Error("an error is missing while the process lives")
+	if !strings.Contains(logged(), "Reconciler error") {
+		t.Error("an error is missing before the shutdown")
 	}
 	end()
 	log.WithName("run").WithValues("run", "net-7").Error(canceled, "Reconciler error")
 	slog.New(logr.ToSlogHandler(log)).Warn("request refused", "error", canceled)
-	if got := said(); got != "" {
-		t.Errorf("at the end: %s", got)
+	if got := logged(); got != "" {
+		t.Errorf("at shutdown: %s", got)
 	}
 	log.Error(errors.New("no space"), "Bucket not closed")
 	slog.New(logr.ToSlogHandler(log)).Warn("bucket not closed", "error", errors.New("no space"))
 	log.Info("the end", "error", canceled)
-	if got := said(); strings.Count(got, "\n") != 3 || !strings.Contains(got, "level=WARN") {
-		t.Errorf("at the end: %s", got)
+	if got := logged(); strings.Count(got, "\n") != 3 || !strings.Contains(got, "level=WARN") {
+		t.Errorf("at shutdown: %s", got)
 	}
 }
 
-func TestWritesAreCountedByWhatIsWritten(t *testing.T) {
+func TestWritesAreCountedByResource(t *testing.T) {
 	for path, want := range map[string]string{
 		"/apis/cairn.dev/v1alpha1/namespaces/prod/runs/net-7/status":  "runs/status",
 		"/apis/cairn.dev/v1alpha1/namespaces/prod/runs":               "runs",

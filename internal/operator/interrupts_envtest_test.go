@@ -18,8 +18,9 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// A cancel reaches the runner with the event that tells of it: nothing asks again while it waits.
-func TestACancelIsTheEventThatInterrupts(t *testing.T) {
+// TestCancelInterruptsTheRunnerWithoutPolling checks that the event of a cancel reaches the runner, and that no list is
+// read while it waits.
+func TestCancelInterruptsTheRunnerWithoutPolling(t *testing.T) {
 	r := enter(t)
 	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
 		Scheme: scheme(), Cache: cacheOptions(Options{}), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
@@ -31,7 +32,7 @@ func TestACancelIsTheEventThatInterrupts(t *testing.T) {
 	apiserver.Must(t, onRunEvent(t.Context(), mgr, orders.Changed))
 	go func() { _ = mgr.Start(t.Context()) }() // ends with the test
 	if !mgr.GetCache().WaitForCacheSync(t.Context()) {
-		t.Fatal("the cache never fills")
+		t.Fatal("the cache does not sync")
 	}
 	one := newRun(r, "net-1", "net", v1alpha1.PhaseApplying, "Applying")
 	one.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "net-1-apply-1", PodUID: "uid", StartedAt: metav1.NowMicro()}}
@@ -39,27 +40,27 @@ func TestACancelIsTheEventThatInterrupts(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	said := make(chan string, 1)
+	reason := make(chan string, 1)
 	go func() {
 		i, err := orders.Interrupt(ctx, r.Namespace, "uid", 1)
 		if err != nil {
 			t.Error(err)
 		}
-		said <- i.Reason
+		reason <- i.Reason
 	}()
 	<-reads.began
 	before := one.DeepCopy()
 	one.Spec.Cancel, one.Spec.CanceledBy = true, "bob"
 	apiserver.Must(t, r.Client.Patch(t.Context(), one, client.MergeFrom(before)))
-	if reason := <-said; reason != "canceled by bob" {
+	if reason := <-reason; reason != "canceled by bob" {
 		t.Errorf("interrupted by %q", reason)
 	}
-	if n := reads.n.Load(); n > 4 { // one before each event on the Run: it was made, it got its attempt, it was canceled
-		t.Errorf("the Run was looked at %d times", n)
+	if n := reads.n.Load(); n > 4 { // one before each event of the Run: creation, attempt, cancel
+		t.Errorf("the Runs were listed %d times", n)
 	}
 }
 
-// counted counts the lists that are read.
+// counted counts its lists.
 type counted struct {
 	client.Reader
 	began chan struct{}

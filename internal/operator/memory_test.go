@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// filledAt is a cache that is filled at some time.
+// filledAt is a cache that is synced after a time.
 type filledAt time.Duration
 
 func (f filledAt) WaitForCacheSync(ctx context.Context) bool {
@@ -22,11 +22,11 @@ func (f filledAt) WaitForCacheSync(ctx context.Context) bool {
 	}
 }
 
-func TestMemoryIsGivenBackOnceAllIsRead(t *testing.T) {
+func TestMemoryIsFreedAfterCacheSync(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ends time.Duration
 		want int
-	}{"and once more": {time.Hour, 2}, "once": {2 * time.Minute, 1}, "not while it reads": {30 * time.Second, 0}, "nor while it looks": {80 * time.Second, 0}} {
+	}{"freed a second time": {time.Hour, 2}, "freed once": {2 * time.Minute, 1}, "not freed during the sync": {30 * time.Second, 0}, "not freed right after the sync": {80 * time.Second, 0}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.ends)
@@ -40,7 +40,7 @@ func TestMemoryIsGivenBackOnceAllIsRead(t *testing.T) {
 	}
 }
 
-func TestTheRuntimeHasFourFifthsOfTheContainersMemory(t *testing.T) {
+func TestMemoryLimitIsFourFifthsOfTheCgroup(t *testing.T) {
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
 	defer debug.SetMemoryLimit(limit())
 	file := filepath.Join(t.TempDir(), "memory.max")
@@ -70,7 +70,7 @@ func TestTheRuntimeHasFourFifthsOfTheContainersMemory(t *testing.T) {
 	}
 }
 
-func TestGarbageIsCollectedSoonerWhileAllIsRead(t *testing.T) {
+func TestGCPercentIsLowDuringCacheSync(t *testing.T) {
 	percent := func() int {
 		is := debug.SetGCPercent(100)
 		debug.SetGCPercent(is)

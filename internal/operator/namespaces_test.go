@@ -14,11 +14,12 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// To a cache the empty name is all namespaces: one comma too many must not be every tenant.
-func TestWhatIsNoNamespaceIsRefused(t *testing.T) {
+// TestInvalidNamespacesAreRejected checks flags such as a list with an extra comma: an empty name would select all
+// namespaces.
+func TestInvalidNamespacesAreRejected(t *testing.T) {
 	for _, wrong := range [][]string{{"a", ""}, {""}, {"*"}, {"A"}, {"a b"}} {
 		if err := checkNamespaces(wrong); err == nil {
-			t.Errorf("%q is taken", wrong)
+			t.Errorf("%q is accepted", wrong)
 		}
 	}
 	if err := checkNamespaces([]string{"a", "team-b"}); err != nil {
@@ -29,49 +30,49 @@ func TestWhatIsNoNamespaceIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheCacheIsOfTheNamespacesThatAreNamed(t *testing.T) {
+func TestCacheHasTheConfiguredNamespaces(t *testing.T) {
 	if o := cachedIn(cacheOptions(Options{}), nil); o.DefaultNamespaces != nil {
-		t.Errorf("none are named, and the cache is of %v", o.DefaultNamespaces)
+		t.Errorf("without namespaces the cache has %v", o.DefaultNamespaces)
 	}
 	o := cachedIn(cacheOptions(Options{}), []string{"a", "b"})
 	if _, ok := o.DefaultNamespaces["a"]; !ok || len(o.DefaultNamespaces) != 2 {
-		t.Errorf("the cache is of %v", o.DefaultNamespaces)
+		t.Errorf("the cache has %v", o.DefaultNamespaces)
 	}
 	for kind, by := range o.ByObject {
-		if by.Namespaces != nil { // it would take the place of the others
+		if by.Namespaces != nil { // it would replace the others
 			t.Errorf("%T has namespaces of its own", kind)
 		}
 	}
 	if _, all := o.DefaultNamespaces[cache.AllNamespaces]; all {
-		t.Error("it is of all")
+		t.Error("the cache has all namespaces")
 	}
 }
 
-// asked is a client that notes what it is asked, and finds everything.
-type asked struct {
+// namespaceRecorder is a client that records the namespaces of its requests, and returns every object.
+type namespaceRecorder struct {
 	client.Client
 	namespaces []string
 }
 
-func (a *asked) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+func (a *namespaceRecorder) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 	a.namespaces = append(a.namespaces, key.Namespace)
 	return nil
 }
 
-func (a *asked) List(_ context.Context, _ client.ObjectList, opts ...client.ListOption) error {
+func (a *namespaceRecorder) List(_ context.Context, _ client.ObjectList, opts ...client.ListOption) error {
 	o := client.ListOptions{}
 	a.namespaces = append(a.namespaces, o.ApplyOptions(opts).Namespace)
 	return nil
 }
 
-func TestThereIsNothingInNamespacesThatCairnDoesNotLookAt(t *testing.T) {
+func TestReadsOfOtherNamespacesReturnNotFound(t *testing.T) {
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	mapper.Add(v1alpha1.GroupVersion.WithKind("Repository"), apimeta.RESTScopeNamespace)
-	known, err := client.New(&rest.Config{}, client.Options{Scheme: scheme(), Mapper: mapper}) // it is asked about kinds only
+	known, err := client.New(&rest.Config{}, client.Options{Scheme: scheme(), Mapper: mapper}) // used for its RESTMapper only
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner := &asked{Client: known}
+	inner := &namespaceRecorder{Client: known}
 	c := namespacedClient{inner, []string{"a"}}
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "b", Name: "infra"}, &v1alpha1.Repository{}); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), `"infra"`) {
 		t.Errorf("got %v", err)
@@ -81,7 +82,7 @@ func TestThereIsNothingInNamespacesThatCairnDoesNotLookAt(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if len(inner.namespaces) != 0 {
-		t.Fatalf("asked in %q", inner.namespaces)
+		t.Fatalf("requests in %q", inner.namespaces)
 	}
 	for _, namespace := range []string{"a", ""} {
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "x"}, &v1alpha1.Repository{}); err != nil {
@@ -92,14 +93,15 @@ func TestThereIsNothingInNamespacesThatCairnDoesNotLookAt(t *testing.T) {
 		}
 	}
 	if len(inner.namespaces) != 4 {
-		t.Errorf("asked in %q", inner.namespaces)
+		t.Errorf("requests in %q", inner.namespaces)
 	}
 }
 
-// Without them the ConfigMap of kube-system is not asked for, which an install may be unable to let Cairn read.
-func TestClientCertificatesCanBeLeftOut(t *testing.T) {
+// TestClientCertificatesCanBeDisabled checks that the ConfigMap in kube-system is not read then, which Cairn may have
+// no permission for.
+func TestClientCertificatesCanBeDisabled(t *testing.T) {
 	if authority, err := clientCA(nil, Options{}); authority != nil || err != nil {
-		t.Errorf("%v, and what they are checked with is there: %v", err, authority != nil)
+		t.Errorf("%v, with a CA: %v", err, authority != nil)
 	}
 }
 
@@ -111,6 +113,6 @@ func TestRunnerTokensAreReviewedOrCheckedByKeys(t *testing.T) {
 		}
 	}
 	if err := how.Set("trust"); err == nil {
-		t.Error("anything is taken")
+		t.Error("any token is accepted")
 	}
 }

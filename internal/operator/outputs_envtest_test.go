@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// former has of each Stack the one that was deleted before it was made anew under its name.
+// former returns, for each Stack, the one that was deleted before it was created again under its name.
 type former struct{ client.Reader }
 
 func (f former) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -22,7 +22,7 @@ func (f former) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return err
 }
 
-func TestOutputsGoToTheStackThatThereIs(t *testing.T) {
+func TestOutputsAreWrittenForTheCurrentStack(t *testing.T) {
 	r := apiserver.Enter(t)
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net"}}
 	stack.Spec.Source.Inline = map[string]string{"main.tf": ""}
@@ -33,10 +33,10 @@ func TestOutputsGoToTheStackThatThereIs(t *testing.T) {
 	run.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))}
 	where := outputsOf(former{r.Client}, r.Live)
 	if to, of, err := where(t.Context(), run); err != nil || of == nil || of.UID != stack.UID || to == nil || to.Secret == nil {
-		t.Errorf("they go to %v of %v, %v", to, of, err)
+		t.Errorf("the outputs are written to %v of %v, %v", to, of, err)
 	}
 	run.OwnerReferences[0].UID = "another"
 	if to, of, err := where(t.Context(), run); err != nil || to != nil || of != nil {
-		t.Errorf("those of a Stack that is gone go to %v of %v, %v", to, of, err)
+		t.Errorf("the outputs of a deleted Stack are written to %v of %v, %v", to, of, err)
 	}
 }

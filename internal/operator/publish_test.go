@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/internal/server"
 )
 
-func TestWhereTheServerIsIsToldUnlessItIsNotToBe(t *testing.T) {
+func TestAddressOfTheServerIsPublished(t *testing.T) {
 	for _, publish := range []bool{true, false} {
 		o := Options{PublicURL: "https://cairn.example.com", PublishEndpoint: publish}
 		at, err := endpointsOf(o, slog.New(slog.DiscardHandler))

@@ -12,10 +12,10 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// deaf is a client whose cache never hears of what was written.
-type deaf struct{ client.Client }
+// staleClient is a client whose cache receives no events.
+type staleClient struct{ client.Client }
 
-func (deaf) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, opts ...client.GetOption) error {
+func (staleClient) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, opts ...client.GetOption) error {
 	if (&client.GetOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (deaf) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, opts .
 	return ctx.Err()
 }
 
-func (deaf) List(ctx context.Context, _ client.ObjectList, opts ...client.ListOption) error {
+func (staleClient) List(ctx context.Context, _ client.ObjectList, opts ...client.ListOption) error {
 	if (&client.ListOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency {
 		return nil
 	}
@@ -31,10 +31,11 @@ func (deaf) List(ctx context.Context, _ client.ObjectList, opts ...client.ListOp
 	return ctx.Err()
 }
 
-// A read does not wait for ever for a cache that will never hear of a write; who calls may be done before that.
-func TestAReadWaitsForAWhile(t *testing.T) {
+// TestReadWaitsForAWriteForALimitedTime checks a cache that does not receive a write. A canceled context ends the wait
+// earlier.
+func TestReadWaitsForAWriteForALimitedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := boundedReadYourWrites{deaf{}, readYourWritesTimeout}
+		c := boundedReadYourWrites{staleClient{}, readYourWritesTimeout}
 		for name, read := range map[string]func(context.Context) error{
 			"get":  func(ctx context.Context) error { return c.Get(ctx, client.ObjectKey{}, &v1alpha1.Run{}) },
 			"list": func(ctx context.Context) error { return c.List(ctx, &v1alpha1.RunList{}) },

@@ -13,7 +13,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// Each namespace is of one part, and the parts are about even; also where names are much alike.
+// TestShardsDivideNamespaces checks that each namespace belongs to one shard, and that the shards are about even, also
+// with similar names.
 func TestShardsDivideNamespaces(t *testing.T) {
 	for _, total := range []int{2, 3, 16} {
 		for _, pattern := range []string{"team-%d", "%04d", "a-%d-prod"} {
@@ -33,26 +34,26 @@ func TestShardsDivideNamespaces(t *testing.T) {
 			}
 			for index, n := range counts {
 				if n < names/total*7/10 || n > names/total*13/10 {
-					t.Errorf("part %d of %d has %d of %d names like %s", index, total, n, names, pattern)
+					t.Errorf("shard %d of %d has %d of %d names like %s", index, total, n, names, pattern)
 				}
 			}
 		}
 	}
-	// An operator of another version has to say the same.
+	// An operator of another version has to return the same shard.
 	for namespace, index := range map[string]int{"default": 1, "prod": 0, "team-a": 0, "beta": 1} {
 		for i := range 2 {
 			if got := (Shard{i, 2}).has(namespace); got != (i == index) {
-				t.Errorf("part %d of 2 has %s: %v", i, namespace, got)
+				t.Errorf("shard %d of 2 has %s: %v", i, namespace, got)
 			}
 		}
 	}
 	for _, s := range []Shard{{}, {0, 1}} {
 		if !s.has("any") || !s.all() {
-			t.Errorf("%v is all", s)
+			t.Errorf("%v has all namespaces", s)
 		}
 	}
 	if !(Shard{1, 2}).has("") {
-		t.Error("what is in no namespace is of every part")
+		t.Error("a cluster-scoped object belongs to every shard")
 	}
 }
 
@@ -60,12 +61,12 @@ func TestShardsShareALimit(t *testing.T) {
 	for limit, want := range map[int][]int{0: {0, 0, 0}, 20: {7, 7, 6}, 2: {1, 1, 1}, 3: {1, 1, 1}} {
 		for index, share := range want {
 			if got := (Shard{index, 3}).share(limit); got != share {
-				t.Errorf("part %d of a limit of %d is %d, want %d", index, limit, got, share)
+				t.Errorf("shard %d of a limit of %d is %d, want %d", index, limit, got, share)
 			}
 		}
 	}
 	if got := (Shard{}).share(20); got != 20 {
-		t.Errorf("alone it is %d", got)
+		t.Errorf("without shards the limit is %d", got)
 	}
 }
 
@@ -93,8 +94,9 @@ func TestShardsAreChecked(t *testing.T) {
 	}
 }
 
-// What is of another part is left out of lists and of watches. What is no object passes: a bookmark tells that a list is over.
-func TestAShardSeesItsOwn(t *testing.T) {
+// TestShardFiltersOtherNamespaces checks that objects of other shards are removed from lists and watches. Bookmarks
+// pass, since they mark the end of a list.
+func TestShardFiltersOtherNamespaces(t *testing.T) {
 	ours, theirs := "prod", "default"
 	pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
 	watched := apiwatch.NewFakeWithOptions(apiwatch.FakeOptions{ChannelSize: 10})

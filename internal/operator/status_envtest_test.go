@@ -16,16 +16,17 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// A leader that is one no more, and does not know it yet, may write a Stack's status last, from an old view. The one that is puts it
-// right, though nothing else changes. Its own writes make it look once more, and write nothing.
-func TestAStatusThatAnotherWroteLast(t *testing.T) {
+// TestStatusOfAFormerLeaderIsCorrected checks a former leader that still writes the status of a Stack from a stale
+// view. The new leader corrects it without another event. Its own writes start one more reconcile, which writes
+// nothing.
+func TestStatusOfAFormerLeaderIsCorrected(t *testing.T) {
 	room := apiserver.Enter(t)
 	stack := &v1alpha1.Stack{}
 	stack.Name = "net"
 	stack.Spec.Source.ConfigMap = &v1alpha1.ObjectRef{Name: "missing"}
 	room.Make(stack)
 	r := start(t, func(o *Options) { o.Operator, o.Namespaces = true, []string{room.Namespace} })
-	says := func(reason string) {
+	waitForReason := func(reason string) {
 		t.Helper()
 		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := room.Live.Get(ctx, client.ObjectKeyFromObject(stack), stack)
@@ -33,17 +34,17 @@ func TestAStatusThatAnotherWroteLast(t *testing.T) {
 			return ready != nil && ready.Reason == reason, err
 		})
 		if err != nil {
-			t.Fatalf("the Stack never says %s: %v", reason, stack.Status.Conditions)
+			t.Fatalf("the Stack has not got the reason %s: %v", reason, stack.Status.Conditions)
 		}
 	}
-	says("SourceNotFound")
+	waitForReason("SourceNotFound")
 	before := stack.DeepCopy()
 	ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
 	ready.Reason, ready.Message = "Running", "Run net-1 is under way"
 	apiserver.Must(t, room.Client.Status().Patch(t.Context(), stack, client.MergeFrom(before)))
-	says("SourceNotFound")
+	waitForReason("SourceNotFound")
 
-	// Whatever it looks at next, it has nothing to write.
+	// Further reconciles write nothing.
 	passes, looked := regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{controller="stack",result="success"\} .*$`), ""
 	r.until(r.metrics, "/metrics", func(_ int, body string) bool { looked = passes.FindString(body); return looked != "" })
 	before = stack.DeepCopy()
@@ -53,6 +54,6 @@ func TestAStatusThatAnotherWroteLast(t *testing.T) {
 	_, body := r.get(r.metrics, "/metrics")
 	written := regexp.MustCompile(`(?m)^cairn_api_writes_total\{resource="stacks/status".*$`).FindAllString(body, -1)
 	if len(written) != 1 || written[0] != `cairn_api_writes_total{resource="stacks/status",result="success",verb="patch"} 2` {
-		t.Errorf("a status was written for the first time and put right once, and written were %q", written)
+		t.Errorf("one status was written and then corrected, and the writes are %q", written)
 	}
 }

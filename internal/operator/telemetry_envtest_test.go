@@ -27,15 +27,15 @@ import (
 	"cairn.dev/cairn/test/ports"
 )
 
-// ran is a Cairn in this process.
-type ran struct {
+// process is a Cairn that runs in this process.
+type process struct {
 	*testing.T
 	metrics, health, pprof, bucket string
 	log                            *lines
 	stop                           func()
 }
 
-// lines are what was logged.
+// lines are the log lines.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -61,10 +61,10 @@ func freeAddress(t *testing.T) string {
 }
 
 // start runs Cairn in a namespace of its own.
-func start(t *testing.T, change func(*Options)) *ran {
+func start(t *testing.T, change func(*Options)) *process {
 	t.Helper()
 	system := apiserver.Enter(t).Namespace
-	r := &ran{T: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t), bucket: filepath.Join(t.TempDir(), "bucket"), log: &lines{}}
+	r := &process{T: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t), bucket: filepath.Join(t.TempDir(), "bucket"), log: &lines{}}
 	store := freeAddress(t)
 	o := Options{
 		Namespace: system, BucketURL: "file://" + r.bucket, CacheDir: t.TempDir(), StoreAddress: store, StoreURL: "https://" + store, WebAddress: freeAddress(t),
@@ -85,8 +85,8 @@ func start(t *testing.T, change func(*Options)) *ran {
 	return r
 }
 
-// get asks one of its addresses.
-func (r *ran) get(address, path string) (int, string) {
+// get sends a request to one of its addresses.
+func (r *process) get(address, path string) (int, string) {
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
 	apiserver.Must(r.T, err)
 	answer, err := http.DefaultClient.Do(request)
@@ -99,8 +99,8 @@ func (r *ran) get(address, path string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// until waits for an answer.
-func (r *ran) until(address, path string, is func(code int, body string) bool) {
+// until waits for a response that matches.
+func (r *process) until(address, path string, is func(code int, body string) bool) {
 	r.Helper()
 	var code int
 	var body string
@@ -115,7 +115,7 @@ func (r *ran) until(address, path string, is func(code int, body string) bool) {
 
 func isReady(code int, _ string) bool { return code == http.StatusOK }
 
-func TestAProcessTellsHowItIs(t *testing.T) {
+func TestMetricsHealthAndLogs(t *testing.T) {
 	room := apiserver.Enter(t)
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "missing"}}}}
 	room.Make(stack)
@@ -123,7 +123,7 @@ func TestAProcessTellsHowItIs(t *testing.T) {
 		Size: 42, Resources: 3, Lock: &v1alpha1.Lock{ID: "1", Since: metav1.Unix(1000, 0)},
 	}}
 	room.Make(state)
-	// Of two operators one stands by: it is ready, and tells nothing of the fleet, or sums would count it twice.
+	// The second operator is on standby: it is ready, and exports no fleet metrics, since sums would count them twice.
 	other, lease := "another-operator", &coordinationv1.Lease{}
 	r := start(t, func(o *Options) {
 		o.Operator, o.LeaderElection = true, true
@@ -138,7 +138,7 @@ func TestAProcessTellsHowItIs(t *testing.T) {
 	if _, body := r.get(r.metrics, "/metrics"); !strings.Contains(body, `cairn_leader{shard="0"} 0`) || strings.Contains(body, "cairn_stacks{") {
 		t.Errorf("on standby it exports\n%s", body)
 	}
-	apiserver.Must(t, apiserver.Kube.Delete(t.Context(), lease)) // the other one ends
+	apiserver.Must(t, apiserver.Kube.Delete(t.Context(), lease)) // the leader ends
 	if code, body := r.get(r.health, "/healthz"); code != http.StatusOK {
 		t.Errorf("/healthz is %d: %s", code, body)
 	}
@@ -162,7 +162,7 @@ func TestAProcessTellsHowItIs(t *testing.T) {
 		t.Errorf("a Stack's name is in the metrics: %s", name)
 	}
 
-	// Profiles are at their own address and nowhere else.
+	// Profiles are served at their own address only.
 	if code, _ := r.get(r.pprof, "/debug/pprof/goroutine?debug=1"); code != http.StatusOK {
 		t.Errorf("profiles: %d", code)
 	}
@@ -172,24 +172,25 @@ func TestAProcessTellsHowItIs(t *testing.T) {
 		}
 	}
 
-	// A namespace that is gone is gone from the gauges.
+	// A deleted namespace is removed from the gauges.
 	apiserver.Must(t, room.Client.Delete(t.Context(), state))
 	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return !strings.Contains(body, `cairn_state_locks{`+in) })
 
 	r.stop()
 	for _, line := range strings.Split(strings.TrimSpace(r.log.String()), "\n") {
-		var said struct{ Level, Msg string }
-		if err := json.Unmarshal([]byte(line), &said); err != nil {
-			t.Errorf("no JSON: %s", line)
+		var logged struct{ Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &logged); err != nil {
+			t.Errorf("not JSON: %s", line)
 		}
 		if strings.Contains(line, "context canceled") {
-			t.Errorf("told of its own end: %s", line)
+			t.Errorf("the shutdown is logged as an error: %s", line)
 		}
 	}
 }
 
-// A bucket that cannot be read makes a process not ready, and says so; it is ready again when the bucket is back.
-func TestWithoutItsBucketAProcessIsNotReady(t *testing.T) {
+// TestProcessIsNotReadyWithoutItsBucket checks readiness and the log while the bucket cannot be read, and after it is
+// available again.
+func TestProcessIsNotReadyWithoutItsBucket(t *testing.T) {
 	r := start(t, func(*Options) {})
 	r.until(r.health, "/readyz", isReady)
 	aside := r.bucket + ".aside"
@@ -202,7 +203,7 @@ func TestWithoutItsBucketAProcessIsNotReady(t *testing.T) {
 	apiserver.Must(t, os.Remove(r.bucket))
 	apiserver.Must(t, os.Rename(aside, r.bucket))
 	r.until(r.health, "/readyz", isReady)
-	if said := r.log.String(); !strings.Contains(said, "the bucket cannot be read") || !strings.Contains(said, "the bucket can be read") {
-		t.Errorf("not told:\n%s", said)
+	if logged := r.log.String(); !strings.Contains(logged, "the bucket cannot be read") || !strings.Contains(logged, "the bucket can be read") {
+		t.Errorf("not logged:\n%s", logged)
 	}
 }

@@ -19,25 +19,25 @@ import (
 	"cairn.dev/cairn/internal/repository"
 )
 
-// allMetrics are Cairn's metrics, with their labels, as a process has them that is operator and server.
+// allMetrics returns Cairn's metrics with their labels, as a process that is operator and server exports them.
 func allMetrics(t *testing.T) map[string]string {
 	t.Helper()
-	told, err := newTelemetry(t.Context(), Options{Operator: true, Server: true}, slog.New(slog.DiscardHandler))
+	exported, err := newTelemetry(t.Context(), Options{Operator: true, Server: true}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	countWrites(&rest.Config{}, told.registry)
+	countWrites(&rest.Config{}, exported.registry)
 	for _, c := range []prometheus.Collector{&fleet{}, repository.NewMirrors(t.TempDir())} {
-		if err := told.registry.Register(c); err != nil {
+		if err := exported.registry.Register(c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return described(told.registry)
+	return described(exported.registry)
 }
 
 var descPattern = regexp.MustCompile(`fqName: "([^"]+)", help: "(.*)", constLabels: \{\}, variableLabels: \{([^}]*)\}`)
 
-// described are the metrics of a collector, with their labels.
+// described returns the metrics of a collector with their labels.
 func described(c prometheus.Collector) map[string]string {
 	descs := make(chan *prometheus.Desc)
 	go func() { defer close(descs); c.Describe(descs) }()
@@ -61,7 +61,7 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-func TestTheDocumentationHasEveryMetricWithItsLabelsAndNoOther(t *testing.T) {
+func TestMetricsAreDocumented(t *testing.T) {
 	documented := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| ([a-z_, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/observability.md"), -1) {
 		labels := strings.Split(strings.ReplaceAll(row[2], " ", ""), ",")
@@ -73,8 +73,9 @@ func TestTheDocumentationHasEveryMetricWithItsLabelsAndNoOther(t *testing.T) {
 	}
 }
 
-// A label with as many values as there are Stacks, Runs or people makes series without end.
-func TestNoLabelIsANameThatPeopleMake(t *testing.T) {
+// TestLabelsHaveFewValues checks that no label has a value for each Stack, Run or user, which would create time series
+// without limit.
+func TestLabelsHaveFewValues(t *testing.T) {
 	bounded := []string{
 		"", "artifact", "cause", "class", "code", "direction", "folder", "git_provider", "hook", "method", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "shard", "step", "verb", "version",
 	}
@@ -89,7 +90,7 @@ func TestNoLabelIsANameThatPeopleMake(t *testing.T) {
 	}
 }
 
-// used finds the metrics in an expression. Histograms are used by their parts.
+// used returns the metrics of an expression. Histograms are used by their parts.
 func used(expr string) []string {
 	var names []string
 	for _, name := range regexp.MustCompile(`\b(cairn|controller_runtime|workqueue|leader_election)_[a-z_]+`).FindAllString(expr, -1) {
@@ -101,7 +102,7 @@ func used(expr string) []string {
 	return names
 }
 
-func TestTheDashboardUsesMetricsThatThereAre(t *testing.T) {
+func TestDashboardUsesExistingMetrics(t *testing.T) {
 	var board struct {
 		Panels []struct {
 			ID      int
@@ -125,13 +126,13 @@ func TestTheDashboardUsesMetricsThatThereAre(t *testing.T) {
 		}
 		for _, target := range p.Targets {
 			if other := panels[target.Expr]; other != "" {
-				t.Errorf("%s shows what %s does: %s", p.Title, other, target.Expr)
+				t.Errorf("%s has the expression of %s: %s", p.Title, other, target.Expr)
 			}
 			panels[target.Expr] = p.Title
 			for _, name := range used(target.Expr) {
 				shown[name] = true
 				if !known[name] {
-					t.Errorf("%s uses %s, which there is not", p.Title, name)
+					t.Errorf("%s uses %s, which does not exist", p.Title, name)
 				}
 			}
 		}
@@ -148,7 +149,7 @@ func TestTheDashboardUsesMetricsThatThereAre(t *testing.T) {
 	}
 }
 
-func TestEachAlertUsesMetricsThatThereAreAndSaysWhatToDo(t *testing.T) {
+func TestAlertsUseExistingMetricsAndHaveARunbook(t *testing.T) {
 	var file struct {
 		Groups []struct {
 			Rules []struct {
@@ -164,22 +165,22 @@ func TestEachAlertUsesMetricsThatThereAreAndSaysWhatToDo(t *testing.T) {
 	for _, r := range file.Groups[0].Rules {
 		names := used(r.Expr)
 		if len(names) == 0 {
-			t.Errorf("%s looks at nothing", r.Alert)
+			t.Errorf("%s has no expression", r.Alert)
 		}
 		for _, name := range names {
 			if !known[name] {
-				t.Errorf("%s uses %s, which there is not", r.Alert, name)
+				t.Errorf("%s uses %s, which does not exist", r.Alert, name)
 			}
 		}
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Labels["severity"] == "" {
 			t.Errorf("%s lacks a summary, a description or a severity", r.Alert)
 		}
 		if !strings.HasSuffix(r.Annotations["runbook_url"], "docs/observability.md#"+strings.ToLower(r.Alert)) || !strings.Contains(docs, "\n### "+r.Alert+"\n") {
-			t.Errorf("%s leads to %s, and docs/observability.md has to have it", r.Alert, r.Annotations["runbook_url"])
+			t.Errorf("%s links to %s, which docs/observability.md has to contain", r.Alert, r.Annotations["runbook_url"])
 		}
 		for _, reason := range reasonsIn(r.Expr) {
 			if !knownReasons[reason] {
-				t.Errorf("%s looks for the reason %s, which is told as Other", r.Alert, reason)
+				t.Errorf("%s uses the reason %s, which is exported as Other", r.Alert, reason)
 			}
 		}
 	}
@@ -188,15 +189,16 @@ func TestEachAlertUsesMetricsThatThereAreAndSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// A reason that is told as Other says nothing to who is paged.
-func TestTheReasonsOfStacksAreKnown(t *testing.T) {
+// TestReasonsOfStacksAreExported checks that no reason of a Stack is exported as Other, which would not help the
+// recipient of an alert.
+func TestReasonsOfStacksAreExported(t *testing.T) {
 	constants := map[string]string{}
 	for _, file := range []string{"reasons_run.go", "reasons_stack.go", "reasons_repository.go"} {
 		for _, c := range regexp.MustCompile(`(?m)^\t(Reason\w+) += "(\w+)"$`).FindAllStringSubmatch(read(t, "api/v1alpha1/"+file), -1) {
 			constants[c[1]] = c[2]
 		}
 	}
-	progress := regexp.MustCompile(`(?s)\nfunc runProgress\(.*?\n}\n`).FindString(read(t, "internal/stack/decision/decide.go")) // what a Stack says of its Run
+	progress := regexp.MustCompile(`(?s)\nfunc runProgress\(.*?\n}\n`).FindString(read(t, "internal/stack/decision/decide.go")) // the reasons for a Run
 	reasons := map[string]bool{}
 	for _, name := range regexp.MustCompile(`v1alpha1\.(Reason\w+)`).FindAllStringSubmatch(progress, -1) {
 		reasons[constants[name[1]]] = true
@@ -218,12 +220,12 @@ func TestTheReasonsOfStacksAreKnown(t *testing.T) {
 	}
 	for reason := range reasons {
 		if !knownReasons[reason] {
-			t.Errorf("%q is told as Other", reason)
+			t.Errorf("%q is exported as Other", reason)
 		}
 	}
 }
 
-// exprOf is the expression of an alert.
+// exprOf returns the expression of an alert.
 func exprOf(t *testing.T, alert string) string {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)- alert: ` + alert + `\n +expr: (.*)$`).FindStringSubmatch(read(t, "charts/cairn/files/alerts.yaml"))
@@ -233,22 +235,23 @@ func exprOf(t *testing.T, alert string) string {
 	return m[1]
 }
 
-// Operators that go on tell a cairn_build_info too, and runners have nobody to hand their states to.
-func TestServersThatAreAwayAreAnAlertWhileOperatorsAreThere(t *testing.T) {
+// TestAlertForMissingServers checks the alert while operators run, which export cairn_build_info too: without a server,
+// runners cannot save states.
+func TestAlertForMissingServers(t *testing.T) {
 	m := regexp.MustCompile(`^absent\(cairn_build_info\{process=~"([a-z|]+)"\}\)$`).FindStringSubmatch(exprOf(t, "CairnDown"))
 	if m == nil {
-		t.Fatal("an operator alone is enough for it to say nothing")
+		t.Fatal("the alert does not fire while an operator runs")
 	}
 	for _, o := range []Options{{Operator: true, Server: true}, {Operator: true}, {Server: true}} {
 		if matches := regexp.MustCompile("^(" + m[1] + ")$").MatchString(half(o)); matches != o.Server {
-			t.Errorf("a process %s is looked for: %v", half(o), matches)
+			t.Errorf("a process %s matches: %v", half(o), matches)
 		}
 	}
 }
 
-// Each shard has a leader of its own, and so has each installation: one of them says nothing about another.
-func TestAShardWithoutALeaderIsAnAlertWhileOthersHaveOne(t *testing.T) {
-	told := map[string]bool{}
+// TestAlertForAShardWithoutALeader checks that the leader of another shard, or of another installation, does not count.
+func TestAlertForAShardWithoutALeader(t *testing.T) {
+	exported := map[string]bool{}
 	for _, f := range []*fleet{{leading: make(chan struct{})}, {leading: make(chan struct{}), shard: Shard{Index: 1, Total: 2}}} {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(f)
@@ -257,18 +260,18 @@ func TestAShardWithoutALeaderIsAnAlertWhileOthersHaveOne(t *testing.T) {
 			t.Fatal(err, families)
 		}
 		for _, label := range families[0].GetMetric()[0].GetLabel() {
-			told[label.GetName()+"="+label.GetValue()] = true
+			exported[label.GetName()+"="+label.GetValue()] = true
 		}
 	}
-	if !told["shard=0"] || !told["shard=1"] {
-		t.Errorf("the parts tell %v", told)
+	if !exported["shard=0"] || !exported["shard=1"] {
+		t.Errorf("the shards export %v", exported)
 	}
 	if want, got := "sum by (namespace, shard) (cairn_leader) == 0", exprOf(t, "CairnNoLeader"); !strings.HasSuffix(got, want) {
-		t.Errorf("one leader is enough for all: %s", got)
+		t.Errorf("the leader of another shard counts: %s", got)
 	}
 }
 
-// reasonsIn are the reasons that an expression names.
+// reasonsIn returns the reasons in an expression.
 func reasonsIn(expr string) []string {
 	m := regexp.MustCompile(`reason[!=~]+"([A-Za-z|]+)"`).FindStringSubmatch(expr)
 	if m == nil {
@@ -277,7 +280,7 @@ func reasonsIn(expr string) []string {
 	return strings.Split(m[1], "|")
 }
 
-// knownMetrics are Cairn's and controller-runtime's.
+// knownMetrics returns the metrics of Cairn and of controller-runtime.
 func knownMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}

@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// elsewhere are the files that spell words of the API since they may not import it, each with the test that compares them;
-// and words of others that are spelled as one of the API's.
+// elsewhere lists the files that repeat words of the API since they cannot import it, each with the test that compares
+// them, and words of other systems that equal one of the API.
 var elsewhere = map[string][]string{
 	"internal/runnerapi/failure.go": nil,                      // TestARunnerReportsWordsOfTheAPI
 	"internal/git/errors.go":        nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
@@ -22,8 +22,9 @@ var elsewhere = map[string][]string{
 	"internal/engine/classify.go":   {"AuthenticationFailed"}, // Azure's
 }
 
-// Conditions, reasons, phases and failure classes are constants of api/v1alpha1: one place to search, to document and to rename.
-func TestWordsOfTheAPIAreItsConstants(t *testing.T) {
+// TestWordsOfTheAPIAreConstants checks that conditions, reasons, phases and failure classes are constants of
+// api/v1alpha1: one location to search, to document and to rename.
+func TestWordsOfTheAPIAreConstants(t *testing.T) {
 	words := wordsOfTheAPI(t)
 	if len(words) < 100 {
 		t.Fatalf("the API has only %d words", len(words))
@@ -61,9 +62,9 @@ func TestWordsOfTheAPIAreItsConstants(t *testing.T) {
 	}
 }
 
-// literalWords are the string literals of a file that are words of the API, by where they are. A word of several parts, as
-// PodLost, has no other meaning, so it counts everywhere; a plain one, as Applied, only where a field or variable of that
-// kind is set or compared.
+// literalWords returns the string literals of a file that are words of the API, by position. A word of several parts,
+// as PodLost, has no other meaning, so it counts everywhere. A plain one, as Applied, counts only where a field or
+// variable of that type is set or compared.
 func literalWords(file *ast.File, words map[string]bool) map[token.Pos]string {
 	found := map[token.Pos]string{}
 	plain := func(values ...ast.Expr) {
@@ -110,7 +111,7 @@ func literalWords(file *ast.File, words map[string]bool) map[token.Pos]string {
 	return found
 }
 
-// named says that an expression is a field or a variable for a reason, a class, a phase.
+// named returns whether an expression is a field or a variable for a reason, a class or a phase.
 func named(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -153,7 +154,7 @@ func capitals(word string) int {
 	return n
 }
 
-// wordsOfTheAPI are the values of the API's constants for conditions, reasons, events, failures and phases.
+// wordsOfTheAPI returns the values of the API's constants for conditions, reasons, events, failures and phases.
 func wordsOfTheAPI(t *testing.T) map[string]bool {
 	t.Helper()
 	paths, err := filepath.Glob("../../api/v1alpha1/*.go")
@@ -186,7 +187,7 @@ func wordsOfTheAPI(t *testing.T) map[string]bool {
 	return words
 }
 
-func TestASpelledWordIsFound(t *testing.T) {
+func TestLiteralWords(t *testing.T) {
 	words := map[string]bool{"Applied": true, "PodLost": true}
 	for code, want := range map[string]int{
 		`x := Failure{Class: "Applied"}`:                    1,
