@@ -9,9 +9,9 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// The objects of alustan's design document become under metacontroller what `cairn migrate` makes of each, but for what the controller says. They
-// are Pending first, and the second answer is the first one.
-func TestTheObjectsOfAlustansDocument(t *testing.T) {
+// TestObjectsOfTheAlustanDocument checks that the objects of alustan's design document are converted as by `cairn migrate`, except for the options of the controller. They
+// are Pending first, and the second response equals the first one.
+func TestObjectsOfTheAlustanDocument(t *testing.T) {
 	for _, name := range []string{"document-inline", "document-configmap"} {
 		t.Run(name, func(t *testing.T) {
 			read := func(file string) map[string]Object {
@@ -41,7 +41,7 @@ func TestTheObjectsOfAlustansDocument(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(first, second); diff != "" {
-				t.Errorf("the second answer is another:\n%s", diff)
+				t.Errorf("the second response differs:\n%s", diff)
 			}
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Whatever is sent, an answer is one that metacontroller takes, and deletes no Stack but one whose parent is deleted.
+// FuzzComposite checks that a response to any request is valid for metacontroller, and only deletes the Stack of a deleted parent.
 func FuzzComposite(f *testing.F) {
 	for _, body := range recorded(f, "composite") {
 		f.Add(body)
@@ -51,18 +51,18 @@ func safe(t *testing.T, observed Observed, children []Object, finalized, finaliz
 	stays := names(children, "Stack")
 	there := observed.of("Stack")
 	if finalized && (!finalizing || deleted && len(there) > 0) {
-		t.Errorf("let go with %d Stacks", len(there))
+		t.Errorf("the finalizer is removed with %d Stacks", len(there))
 	}
 	if finalizing && deleted {
 		if len(stays) > 0 {
-			t.Errorf("%v are wanted, and the parent is deleted", stays)
+			t.Errorf("the children are %v, and the parent is deleted", stays)
 		}
 		return
 	}
 	for _, stack := range there {
-		// What is in the group of Stacks and is none is nothing that metacontroller sent.
+		// metacontroller sends only Stacks in this group.
 		if stack["apiVersion"] == "cairn.dev/v1alpha1" && stack["kind"] == "Stack" && !slices.Contains(stays, text(stack, "metadata", "name")) {
-			t.Errorf("Stack %v would be deleted; %v would stay", at(stack, "metadata", "name"), stays)
+			t.Errorf("Stack %v would be deleted; %v would remain", at(stack, "metadata", "name"), stays)
 		}
 	}
 }

@@ -22,8 +22,8 @@ func call(t testing.TB, h http.Handler, method, path string, body io.Reader) *ht
 }
 
 func TestHandlerAnswers(t *testing.T) {
-	told := map[string]int{}
-	h := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler), Record: func(hook, result string) { told[hook+" "+result]++ }})
+	counted := map[string]int{}
+	h := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler), Record: func(hook, result string) { counted[hook+" "+result]++ }})
 	for hook, paths := range map[string][]string{
 		"composite": {"/sync", "/finalize"}, "decorator": {"/metacontroller/configmaps/sync", "/metacontroller/configmaps/finalize"},
 	} {
@@ -37,7 +37,7 @@ func TestHandlerAnswers(t *testing.T) {
 	for _, c := range []struct {
 		path, body string
 		code       int
-		says       string
+		message    string
 	}{
 		{"/sync", "", 400, "not what metacontroller sends"},
 		{"/sync", `{"parent": []}`, 400, "not what metacontroller sends"},
@@ -48,7 +48,7 @@ func TestHandlerAnswers(t *testing.T) {
 	} {
 		w := call(t, h, http.MethodPost, c.path, strings.NewReader(c.body))
 		var p userapi.Problem
-		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != c.code || p.Status != c.code || !strings.Contains(p.Detail, c.says) ||
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != c.code || p.Status != c.code || !strings.Contains(p.Detail, c.message) ||
 			w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s %.40s: %d %s", c.path, c.body, w.Code, w.Body)
 		}
@@ -56,12 +56,12 @@ func TestHandlerAnswers(t *testing.T) {
 	if w := call(t, h, http.MethodGet, "/sync", nil); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d", w.Code)
 	}
-	if told["composite answered"] != 2 || told["decorator answered"] != 2 || told["composite rejected"] != 5 || told["decorator rejected"] != 1 {
-		t.Errorf("%v", told)
+	if counted["composite answered"] != 2 || counted["decorator answered"] != 2 || counted["composite rejected"] != 5 || counted["decorator rejected"] != 1 {
+		t.Errorf("%v", counted)
 	}
 }
 
-func TestNothingOfABodyIsLogged(t *testing.T) {
+func TestBodiesAreNotLogged(t *testing.T) {
 	var lines bytes.Buffer
 	h := NewHandler(HandlerOptions{Log: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	r := request(t, "create")
@@ -88,7 +88,7 @@ func TestNothingOfABodyIsLogged(t *testing.T) {
 	}
 }
 
-func TestTooManyAtOnceAreToldToComeAgain(t *testing.T) {
+func TestTooManyRequestsAreRejectedWithRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler)})
 		for range atOnce {

@@ -66,7 +66,7 @@ func set(o Object, value any, path ...string) {
 	o[path[len(path)-1]] = value
 }
 
-func TestATerraformIsLetGoOnlyWhenNoStackIsObserved(t *testing.T) {
+func TestFinalizerIsRemovedWithoutAnObservedStack(t *testing.T) {
 	for _, name := range []string{"delete", "destroying"} {
 		a := answerTo(t, request(t, name))
 		if a.Finalized || names(a.Children, "Stack") != nil || !slices.Equal(names(a.Children, "Repository"), []string{"infra"}) {
@@ -74,17 +74,17 @@ func TestATerraformIsLetGoOnlyWhenNoStackIsObserved(t *testing.T) {
 		}
 	}
 	if a := answerTo(t, request(t, "gone")); !a.Finalized || a.Children == nil || len(a.Children) != 0 {
-		t.Errorf("the Stack is gone, and the Terraform is not let go: %+v", a)
+		t.Errorf("no Stack is observed, and the finalizer is kept: %+v", a)
 	}
 	r := request(t, "gone")
 	r.Controller = nil
 	delete(r.Children, "Stack.cairn.dev/v1alpha1")
 	if a, err := Composite(r, automatic); err == nil {
-		t.Errorf("nobody said whether there is a Stack, and the answer is %+v", a)
+		t.Errorf("without observed Stacks the answer is %+v", a)
 	}
 }
 
-func TestAMistakeInTheTerraformDeletesNothing(t *testing.T) {
+func TestInvalidTerraformDeletesNoChild(t *testing.T) {
 	for what, wrong := range map[string]func(Object){
 		"no spec":      func(p Object) { delete(p, "spec") },
 		"no address":   func(p Object) { set(p, Object{"branch": "main"}, "spec", "gitRepo") },
@@ -104,7 +104,7 @@ func TestAMistakeInTheTerraformDeletesNothing(t *testing.T) {
 	}
 }
 
-func TestTakingALabelAwayDeletesNothing(t *testing.T) {
+func TestRemovedLabelDeletesNoChild(t *testing.T) {
 	a := answerTo(t, request(t, "released"))
 	if !a.Finalized || len(names(a.Children, "Stack")) != 1 || len(names(a.Children, "Repository")) != 1 || a.Status["state"] != completed {
 		t.Errorf("%+v", a)
@@ -117,7 +117,7 @@ func TestTakingALabelAwayDeletesNothing(t *testing.T) {
 	}
 }
 
-func TestAStackOfAnotherNameStays(t *testing.T) {
+func TestStackOfAnotherNameIsKept(t *testing.T) {
 	r := request(t, "applied")
 	r.Children["Stack.cairn.dev/v1alpha1"]["older"] = Object{
 		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": Object{"name": "older", "labels": Object{"controller-uid": "x"}}, "spec": Object{"runHistoryLimit": int64(3)},
@@ -128,7 +128,7 @@ func TestAStackOfAnotherNameStays(t *testing.T) {
 	}
 }
 
-func TestAControllerThatWouldDestroyStacksIsRefused(t *testing.T) {
+func TestUnsafeControllersAreRejected(t *testing.T) {
 	for what, wrong := range map[string]func(*Controller){
 		"Recreate":                      func(c *Controller) { c.Spec.ChildResources[1].UpdateStrategy.Method = "Recreate" },
 		"no method":                     func(c *Controller) { c.Spec.ChildResources[1].UpdateStrategy.Method = "" },
@@ -150,20 +150,20 @@ func TestAControllerThatWouldDestroyStacksIsRefused(t *testing.T) {
 	}
 }
 
-func TestOtherParentsAreRefused(t *testing.T) {
+func TestOtherParentsAreRejected(t *testing.T) {
 	r := request(t, "create")
 	r.Parent["kind"] = "App"
 	if _, err := Composite(r, automatic); err == nil {
-		t.Error("an App was taken")
+		t.Error("an App was accepted")
 	}
 	d := decorating(t, "create")
 	d.Object["kind"] = "Secret"
 	if _, err := Decorator(d, automatic); err == nil {
-		t.Error("a Secret was taken")
+		t.Error("a Secret was accepted")
 	}
 }
 
-func TestAChildHasNoLabelOfMetacontrollers(t *testing.T) {
+func TestChildrenHaveNoLabelOfMetacontroller(t *testing.T) {
 	r := request(t, "create")
 	set(r.Parent, Object{"controller-uid": "that of the parent's own parent", "team": "net"}, "metadata", "labels")
 	set(r.Parent, Object{lastApplied: "{}"}, "metadata", "annotations")
@@ -187,12 +187,12 @@ func TestChildrenHaveTheParentsName(t *testing.T) {
 	}
 }
 
-func TestAStackAsItIsIsWhatWasAnsweredLast(t *testing.T) {
+func TestLastAppliedStackIsReturned(t *testing.T) {
 	stack := stackOf(request(t, "applied").Children)
 	if got := asItIs(stack); at(got, "spec", "runHistoryLimit") != nil || at(got, "spec", "apply") == nil {
-		t.Errorf("it is what the API server made of it: %v", got)
+		t.Errorf("the result has the defaults of the API server: %v", got)
 	}
-	// Nobody else's text is taken for it: not that of another object, and none without a spec, which would take the Stack's away.
+	// An annotation of another object is ignored, and one without a spec, which would remove that of the Stack.
 	for _, last := range []string{`{"apiVersion":"cairn.dev/v1alpha1","kind":"Stack","metadata":{"name":"other"},"spec":{}}`, `{"apiVersion":"cairn.dev/v1alpha1","kind":"Stack","metadata":{"name":"infra"}}`, `null`, `[`} {
 		set(stack, last, "metadata", "annotations", lastApplied)
 		got := asItIs(stack)
@@ -202,7 +202,7 @@ func TestAStackAsItIsIsWhatWasAnsweredLast(t *testing.T) {
 	}
 }
 
-func TestStates(t *testing.T) {
+func TestStatesOfATerraform(t *testing.T) {
 	ready := func(status, reason string) Object {
 		return Object{"type": "Ready", "status": status, "reason": reason, "message": "why", "observedGeneration": int64(2)}
 	}
@@ -225,10 +225,10 @@ func TestStates(t *testing.T) {
 		{"no Run yet", []Object{fresh(ready("Unknown", "RepositoryNotReady"))}, pending, "Awaiting processing: RepositoryNotReady: why"},
 		{"suspended before its first Run", []Object{fresh(ready("False", "Suspended"))}, pending, "Awaiting processing: Suspended: why"},
 		{"broken before its first Run", []Object{fresh(ready("False", "BackendInvalid"))}, failed, "BackendInvalid: why"},
-		{"nobody looked at the newest spec", []Object{stack(Object{"type": "Ready", "status": "True", "reason": "Applied", "observedGeneration": int64(1)})}, progressing, "the Stack is not reconciled yet"},
+		{"the newest spec is not reconciled", []Object{stack(Object{"type": "Ready", "status": "True", "reason": "Applied", "observedGeneration": int64(1)})}, progressing, "the Stack is not reconciled yet"},
 		{"applied", []Object{stack(Object{"type": "Drifted", "status": "True"}, ready("True", "Applied"))}, completed, "Applied: why"},
 		{"under way", []Object{stack(ready("Unknown", "Running"))}, progressing, "Running: why"},
-		{"waits for a person", []Object{stack(ready("False", "AwaitingApproval"))}, progressing, "AwaitingApproval: why"},
+		{"waits for approval", []Object{stack(ready("False", "AwaitingApproval"))}, progressing, "AwaitingApproval: why"},
 		{"suspended", []Object{stack(ready("False", "Suspended"))}, progressing, "Suspended: why"},
 		{"broken", []Object{stack(ready("False", "RunFailed"))}, failed, "RunFailed: why"},
 	} {
@@ -238,8 +238,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// What the Stack says when the Terraform has just changed is about the Terraform of before: GitOps tools would take Completed for the change.
-func TestAChangeIsNotCompletedBeforeTheStackHasIt(t *testing.T) {
+// TestChangedTerraformIsProgressing checks a Stack whose status is that of the earlier Terraform: GitOps tools would treat Completed as that of the change.
+func TestChangedTerraformIsProgressing(t *testing.T) {
 	r := request(t, "applied")
 	if got := answerTo(t, r).Status["state"]; got != completed {
 		t.Fatalf("unchanged: %v", got)
@@ -250,14 +250,14 @@ func TestAChangeIsNotCompletedBeforeTheStackHasIt(t *testing.T) {
 	}
 }
 
-func TestAStackThatIsDeletedBeforeItsFirstRunIsNotPending(t *testing.T) {
+func TestDeletedStackWithoutARunIsProgressing(t *testing.T) {
 	if got := ending([]Object{{}}); got != (state{progressing, "the Stack is being deleted: the Stack is not reconciled yet"}) {
 		t.Errorf("%v", got)
 	}
 }
 
-// In the recorded life of a Terraform it is Pending, and nothing else, until its first Run.
-func TestATerraformIsPendingBeforeItsFirstRun(t *testing.T) {
+// TestTerraformIsPendingUntilItsFirstRun checks the recorded requests.
+func TestTerraformIsPendingUntilItsFirstRun(t *testing.T) {
 	for name, want := range map[string]string{"create": pending, "made": pending, "running": progressing, "applied": completed} {
 		if got := answerTo(t, request(t, name)).Status["state"]; got != want {
 			t.Errorf("%s: %v", name, got)
@@ -270,7 +270,7 @@ func TestATerraformIsPendingBeforeItsFirstRun(t *testing.T) {
 	}
 }
 
-func TestTheMessageNamesFieldsThatWantSomebody(t *testing.T) {
+func TestMessageNamesUnsupportedFields(t *testing.T) {
 	r := request(t, "create")
 	set(r.Parent, Object{
 		"environment": "staging", "scripts": Object{"deploy": "deploy", "destroy": "destroy"},
@@ -284,7 +284,7 @@ func TestTheMessageNamesFieldsThatWantSomebody(t *testing.T) {
 	}
 }
 
-func TestWhatFollowsAPlanIsTheControllersToSay(t *testing.T) {
+func TestApplyPolicyIsThatOfTheController(t *testing.T) {
 	body, err := json.Marshal(request(t, "create"))
 	if err != nil {
 		t.Fatal(err)
@@ -296,11 +296,11 @@ func TestWhatFollowsAPlanIsTheControllersToSay(t *testing.T) {
 		}
 	}
 	if _, err := respond(body, "automatic", Composite); err == nil {
-		t.Error("apply=automatic was taken")
+		t.Error("apply=automatic was accepted")
 	}
 }
 
-func TestABodyHasALimitedNumberOfValues(t *testing.T) {
+func TestNumberOfValuesOfABodyIsLimited(t *testing.T) {
 	body := []byte(`{"parent":{"spec":[` + strings.Repeat("{},", 1<<20) + `{}]}}`)
 	if _, err := respond(body, "", Composite); err == nil || !strings.Contains(err.Error(), "more than 250000 values") {
 		t.Errorf("got %v", err)

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/server/servermetrics"
 )
 
-// The handler serves the hooks and nothing else, and counts them.
+// TestOnlyHooksAreServedAndCounted checks that the handler serves nothing but the hooks.
 func TestOnlyHooksAreServedAndCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	log := slog.New(slog.DiscardHandler)

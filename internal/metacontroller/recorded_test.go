@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // compositeResponse and decoratorResponse are metacontroller's own types, field by field as its version 4.17.2 has them. With
-// responseUnMarshallMode strict, the default of hooks of version v2, it refuses any other key.
+// responseUnMarshallMode strict, the default of hooks of version v2, it rejects any other key.
 type compositeResponse struct {
 	Status             map[string]any   `json:"status"`
 	Children           []map[string]any `json:"children"`
@@ -38,13 +38,13 @@ func strictly(t testing.TB, answer []byte, to any) {
 	d := json.NewDecoder(bytes.NewReader(answer))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		t.Errorf("metacontroller refuses the answer: %v\n%s", err, answer)
+		t.Errorf("metacontroller rejects the answer: %v\n%s", err, answer)
 	}
 }
 
-// recorded are requests that metacontroller 4.17.2 sent to Cairn, beside a real API server, in the life of a Terraform and of a ConfigMap:
-// made, running, applied, changed, suspended by a person, changed to what makes no sense, deleted, being destroyed, gone, and let go. What the Stacks in them
-// have of a conversion that was changed since was corrected by hand: their spec, and what was answered last.
+// recorded are requests that metacontroller 4.17.2 sent to Cairn, beside a real API server, in the lifecycle of a Terraform and of a ConfigMap:
+// created, running, applied, changed, suspended by a user, changed to an invalid spec, deleted, being destroyed, and without a finalizer. The Stacks in them
+// were edited where the conversion has changed since: their spec and the last response.
 func recorded(t testing.TB, hook string) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/recorded/" + hook + "/*.json")
@@ -70,14 +70,14 @@ func recorded(t testing.TB, hook string) map[string][]byte {
 func compositeTo(body []byte) ([]byte, error) { return respond(body, "Automatic", Composite) }
 func decoratorTo(body []byte) ([]byte, error) { return respond(body, "Automatic", Decorator) }
 
-func TestAnswersToWhatMetacontrollerSent(t *testing.T) {
+func TestResponsesToRecordedRequests(t *testing.T) {
 	for hook, answer := range map[string]func([]byte) ([]byte, error){"composite": compositeTo, "decorator": decoratorTo} {
 		for name, request := range recorded(t, hook) {
 			t.Run(name, func(t *testing.T) {
 				got, err := answer(request)
 				again, _ := answer(request)
 				if !bytes.Equal(got, again) {
-					t.Error("the second answer is another")
+					t.Error("the second response differs")
 				}
 				if err != nil {
 					golden(t, name+".golden.json", []byte(err.Error()+"\n"))

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// Whatever value is anywhere in an object, it is either refused or spoken of, and what is made is taken again.
+// TestAnyValueAnywhere checks that any value of a field is either rejected or mentioned in a note, and that the result can be converted again.
 func TestAnyValueAnywhere(t *testing.T) {
 	values := []any{"x", 1.5, true, []any{"a", int64(1)}, map[string]any{"a": "b"}}
 	for _, file := range inputs(t) {
@@ -48,7 +48,7 @@ func TestAnyValueAnywhere(t *testing.T) {
 	}
 }
 
-// each calls f for each place in a value, with what puts another value there; it puts the old one back.
+// each calls f for each position in a value, with a function that replaces the value there, and restores the old value.
 func each(value any, f func(put func(any))) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -67,7 +67,7 @@ func each(value any, f func(put func(any))) {
 	}
 }
 
-// try converts; again also what was made, which takes ten times as long.
+// try converts the objects, and with again also the result, which needs ten times as long.
 func try(t *testing.T, objects []unstructured.Unstructured, again bool) {
 	t.Helper()
 	r, err := Convert(objects)
@@ -86,11 +86,11 @@ func try(t *testing.T, objects []unstructured.Unstructured, again bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := manifest.Read(once)
+	converted, err := manifest.Read(once)
 	if err != nil {
 		t.Fatal(err)
 	}
-	twice, err := Convert(made)
+	twice, err := Convert(converted)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, once)
 	}

@@ -9,24 +9,24 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// TestBurritosEngineIsThatOfTheRepository unless the layer says another: what runs is what burrito runs, from both objects.
-func TestBurritosEngineIsThatOfTheRepository(t *testing.T) {
+// TestEngineOfABurritoLayer checks that the engine is that of the repository unless the layer sets another one, as in burrito.
+func TestEngineOfABurritoLayer(t *testing.T) {
 	type engine = v1alpha1.Engine
 	grunt := func(version string, name v1alpha1.EngineName, of string) engine {
 		return engine{Name: "Terragrunt", Version: version, Wrapped: &v1alpha1.WrappedEngine{Name: name, Version: of}}
 	}
 	for name, test := range map[string]struct {
 		repository, layer string
-		// given is the Repository's, own the Stack's, and runs what comes of both.
+		// given is the engine of the Repository, own that of the Stack, and runs the effective one.
 		given *engine
 		own   engine
 		runs  engine
 	}{
-		"all is the repository's": {
+		"the repository sets all": {
 			`terraform: {enabled: true, version: "1.5.7"}`, ``,
 			&engine{Name: "Terraform", Version: "1.5.7"}, engine{}, engine{Name: "Terraform", Version: "1.5.7"},
 		},
-		"the layer says the same": {
+		"the layer sets the same": {
 			`terraform: {enabled: true, version: "1.5.7"}`, `terraform: {enabled: true}`,
 			&engine{Name: "Terraform", Version: "1.5.7"}, engine{}, engine{Name: "Terraform", Version: "1.5.7"},
 		},
@@ -46,7 +46,7 @@ func TestBurritosEngineIsThatOfTheRepository(t *testing.T) {
 			`{terraform: {enabled: true, version: "1.5.7"}, terragrunt: {enabled: true, version: "1.0.0"}}`, ``,
 			new(grunt("1.0.0", "Terraform", "1.5.7")), engine{}, grunt("1.0.0", "Terraform", "1.5.7"),
 		},
-		"Terragrunt of the repository, and the layer is without it": {
+		"Terragrunt of the repository, disabled by the layer": {
 			`{terraform: {enabled: true, version: "1.5.7"}, terragrunt: {enabled: true, version: "1.0.0"}}`, `terragrunt: {enabled: false}`,
 			new(grunt("1.0.0", "Terraform", "1.5.7")), engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "Terraform", Version: "1.5.7"},
 		},
@@ -89,7 +89,7 @@ func TestBurritosEngineIsThatOfTheRepository(t *testing.T) {
 				t.Errorf("the Stack: %s", diff)
 			}
 			if diff := cmp.Diff(test.runs, repo.EngineFor(&stack)); diff != "" {
-				t.Errorf("what runs: %s", diff)
+				t.Errorf("the effective engine: %s", diff)
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"cairn.dev/cairn/internal/migrate/convert"
 )
 
-// Each system that is converted has its capabilities in the table, each with a place in Cairn or a reason.
-func TestTheTableOfCapabilities(t *testing.T) {
+// TestTableOfCapabilities checks that the table has the capabilities of each converted system, each with its equivalent in Cairn or a reason.
+func TestTableOfCapabilities(t *testing.T) {
 	text, err := os.ReadFile("../../docs/capabilities.md")
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestTheTableOfCapabilities(t *testing.T) {
 	}
 	for _, k := range kinds {
 		if sections[k.System] == "" && k.Stack && k.System != convert.CairnSystem {
-			t.Errorf("%s is converted, and has no section", k.System)
+			t.Errorf("%s is converted, but has no section", k.System)
 		}
 	}
 	for name, rows := range sections {
@@ -31,7 +31,7 @@ func TestTheTableOfCapabilities(t *testing.T) {
 				continue
 			}
 			if len(cells) != 2 || len(strings.TrimSpace(cells[0])) == 0 || len(strings.TrimSpace(cells[1])) == 0 {
-				t.Errorf("%s: %q is no capability with a place", name, line)
+				t.Errorf("%s: %q is not a capability with an equivalent", name, line)
 			}
 		}
 	}

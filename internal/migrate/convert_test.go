@@ -16,21 +16,21 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// uncovered are the fields of an object of which no note speaks.
+// uncovered returns the fields of an object that no note mentions.
 func uncovered(u unstructured.Unstructured, notes []manifest.Note) []string {
-	told := map[string]bool{}
+	noted := map[string]bool{}
 	for _, n := range notes {
 		if n.Object.Name == u.GetName() && n.Object.Namespace == u.GetNamespace() && n.Object.Kind == u.GetKind() && n.Object.APIVersion == u.GetAPIVersion() {
-			told[n.Field] = true
+			noted[n.Field] = true
 		}
 	}
-	if told[""] && len(told) == 1 { // what is said is about the whole of it
+	if noted[""] && len(noted) == 1 { // the note is about the whole object
 		return nil
 	}
 	var left []string
 	var walk func(f manifest.Field)
 	walk = func(f manifest.Field) {
-		if !f.Exists() || told[f.Path] {
+		if !f.Exists() || noted[f.Path] {
 			return
 		}
 		var in []manifest.Field
@@ -51,7 +51,7 @@ func uncovered(u unstructured.Unstructured, notes []manifest.Note) []string {
 	return left
 }
 
-// A field that nobody knows is told, wherever it is, and so is each that is known.
+// TestNoFieldIsDroppedSilently checks that each field, known or unknown, has a note.
 func TestNoFieldIsDroppedSilently(t *testing.T) {
 	for _, file := range inputs(t) {
 		t.Run(file, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestNoFieldIsDroppedSilently(t *testing.T) {
 					continue
 				}
 				if spec, ok := objects[i].Object["spec"].(map[string]any); ok {
-					spec["nobodyKnows"] = map[string]any{"a.b": int64(1)}
+					spec["unknownField"] = map[string]any{"a.b": int64(1)}
 				}
 			}
 			r, err := Convert(objects)
@@ -77,14 +77,14 @@ func TestNoFieldIsDroppedSilently(t *testing.T) {
 			}
 			for _, u := range objects {
 				if left := uncovered(u, r.Notes); len(left) > 0 && convert.IndexOf(kinds, u.GetAPIVersion(), u.GetKind()) >= 0 {
-					t.Errorf("%s %s: nothing is said of %v", u.GetKind(), u.GetName(), left)
+					t.Errorf("%s %s: no note mentions %v", u.GetKind(), u.GetName(), left)
 				}
 			}
 		})
 	}
 }
 
-func TestAnUnknownFieldIsTold(t *testing.T) {
+func TestUnknownFieldHasANote(t *testing.T) {
 	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, labels: {}}, spec: {tfconfig: {name: c, more: 1}, other: {"a.b": [x]}}}`))
 	var unknown []string
 	for _, n := range r.Notes {
@@ -97,8 +97,9 @@ func TestAnUnknownFieldIsTold(t *testing.T) {
 	}
 }
 
-// No value of a Secret, and no secret argument of a backend, is in what is written or said. The inputs have them, with these words in.
-func TestNoSecretIsCopied(t *testing.T) {
+// TestSecretsAreNotCopied checks that neither the manifests nor the notes contain a value of a Secret or a secret
+// argument of a backend. The inputs contain these words.
+func TestSecretsAreNotCopied(t *testing.T) {
 	for _, file := range inputs(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -114,7 +115,7 @@ func TestNoSecretIsCopied(t *testing.T) {
 	}
 }
 
-func TestNamesThatTwoSystemsShare(t *testing.T) {
+func TestNameConflictsBetweenSystems(t *testing.T) {
 	const two = `
 apiVersion: tf.tf-operator.io/v1alpha1
 kind: Stack
@@ -142,7 +143,7 @@ spec: {sourceRef: {kind: GitRepository, name: x}, interval: 1m}
 	if text := manifest.Text(r.Notes); !strings.Contains(text, "metadata.name demo-tf-operator: Terraform a/demo (terraform-operator) has the name demo") {
 		t.Error(text)
 	}
-	// What is Cairn's already keeps its name, and the others make way.
+	// Existing objects of Cairn keep their names, and the others are renamed.
 	r = convertText(t, []byte(two+`
 ---
 apiVersion: cairn.dev/v1alpha1
@@ -159,7 +160,7 @@ spec: {source: {inline: {main.tf: ""}}}
 	}
 }
 
-func TestLongNamesAreCut(t *testing.T) {
+func TestLongNamesAreTruncated(t *testing.T) {
 	name := strings.Repeat("n", 250)
 	r := convertText(t, fmt.Appendf(nil, `{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: %s}, spec: {tfconfig: {name: c}}}`, name))
 	if got := r.Stacks[0].Name; len(got) != convert.MaxStackName || got != convert.Shorten(name, convert.MaxStackName) {
@@ -167,7 +168,7 @@ func TestLongNamesAreCut(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaidAndNothingIsMade(t *testing.T) {
+func TestInvalidInputIsRejected(t *testing.T) {
 	const layer = "apiVersion: config.terraform.padok.cloud/v1alpha1\nkind: TerraformLayer\nmetadata: {name: a, namespace: ns}\nspec: "
 	for name, tt := range map[string]struct{ text, want string }{
 		"no kind":                {"{apiVersion: v1}", "an object without apiVersion and kind"},
@@ -196,18 +197,18 @@ func TestWhatIsWrongIsSaidAndNothingIsMade(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 			if len(r.Stacks)+len(r.Repositories)+len(r.Notes) > 0 {
-				t.Error("there is a result all the same")
+				t.Error("there is a result")
 			}
 		})
 	}
 }
 
-// What jq and commands in a loop write: one object of JSON behind the other.
-func TestObjectsOfJSONInARow(t *testing.T) {
+// TestConcatenatedJSONObjects checks the output of jq, and of commands in a loop.
+func TestConcatenatedJSONObjects(t *testing.T) {
 	objects, err := manifest.Read([]byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
 {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}]} {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 ---
-# YAML ends with a line that may say so.
+# YAML ends with an optional line.
 {apiVersion: v1, kind: ConfigMap, metadata: {name: d}} # and a comment
 ...
 `))
@@ -220,21 +221,21 @@ func TestObjectsOfJSONInARow(t *testing.T) {
 	}
 }
 
-func TestTheSameObjectTwiceIsOne(t *testing.T) {
+func TestDuplicateObjects(t *testing.T) {
 	const stack = "apiVersion: tf.tf-operator.io/v1alpha1\nkind: Stack\nmetadata: {name: a}\nspec: {tfconfig: {name: c}}\n"
 	if r := convertText(t, []byte(stack+"---\n"+stack)); len(r.Stacks) != 1 {
 		t.Error(r.Stacks)
 	}
 }
 
-func TestWhatIsBeingDeletedBecomesNothing(t *testing.T) {
+func TestDeletedObjectsAreSkipped(t *testing.T) {
 	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {tfconfig: {name: c}}}`))
 	if len(r.Stacks) != 0 || !strings.Contains(manifest.Text(r.Notes), "it is being deleted") {
 		t.Error(r.Stacks, manifest.Text(r.Notes))
 	}
 }
 
-func TestAVersionThatIsNotKnownIsNamed(t *testing.T) {
+func TestUnknownVersionIsReported(t *testing.T) {
 	r := convertText(t, []byte(`{apiVersion: tf.galleybytes.com/v9, kind: Terraform, metadata: {name: a}, spec: {}}`))
 	if len(r.Stacks) != 0 || !strings.Contains(manifest.Text(r.Notes), "of this kind the versions v1beta1 are known") {
 		t.Error(r.Stacks, manifest.Text(r.Notes))
@@ -259,7 +260,7 @@ func TestHeldStacksNeitherApplyNorDestroy(t *testing.T) {
 				return o.GetAPIVersion() == s.APIVersion && o.GetNamespace() == s.Namespace && o.GetName() == s.Name && o.GetKind() == "Stack"
 			}) {
 				if diff := cmp.Diff(was.Stacks[i], s); diff != "" {
-					t.Errorf("%s: %s was Cairn's already, and is changed: %s", file, s.Name, diff)
+					t.Errorf("%s: an existing %s is changed: %s", file, s.Name, diff)
 				}
 				continue
 			}
@@ -275,8 +276,9 @@ func TestHeldStacksNeitherApplyNorDestroy(t *testing.T) {
 	}
 }
 
-// Labels and annotations by which a tool finds what it manages would have it delete the Stack, or fight over it.
-func TestLabelsOfToolsStayBehind(t *testing.T) {
+// TestLabelsOfToolsAreDropped checks labels and annotations by which a tool selects the objects that it manages: the
+// tool would delete or overwrite the Stack.
+func TestLabelsOfToolsAreDropped(t *testing.T) {
 	r := convertText(t, []byte(`
 apiVersion: tf.tf-operator.io/v1alpha1
 kind: Stack
@@ -296,9 +298,9 @@ spec: {tfconfig: {name: c}}
 	}
 }
 
-// Objects of two systems that have one name have each a Repository of its own, and so has one that somebody is yet to make: else a Stack would
-// run another's code.
-func TestRepositoriesThatTwoSystemsCallAlike(t *testing.T) {
+// TestRepositoriesOfTheSameName checks that objects of two systems with the same name get different Repositories, also
+// if one of them does not exist yet. Otherwise a Stack would run the code of another.
+func TestRepositoriesOfTheSameName(t *testing.T) {
 	const layer = `
 apiVersion: config.terraform.padok.cloud/v1alpha1
 kind: TerraformLayer
@@ -338,7 +340,7 @@ spec: {url: "https://git.example.com/acme/mine.git"}
 		"all":        {layer + strings.ReplaceAll(sources, "NAMESPACE", "a"), "burrito:infra flux:infra-flux | infra:infra-alustan layer:infra tofu:infra-flux"},
 		"Cairn's":    {layer + strings.ReplaceAll(sources, "NAMESPACE", "a") + mine, "mine:infra burrito:infra-burrito flux:infra-flux | infra:infra-alustan layer:infra-burrito tofu:infra-flux"},
 		"one absent": {layer + strings.ReplaceAll(sources, "NAMESPACE", "b"), "burrito:infra | infra:infra-alustan layer:infra tofu:infra-tofu-controller"},
-		"one on its way out": {layer + strings.ReplaceAll(sources, "NAMESPACE", `a, deletionTimestamp: "2026-01-01T00:00:00Z"`),
+		"one deleted": {layer + strings.ReplaceAll(sources, "NAMESPACE", `a, deletionTimestamp: "2026-01-01T00:00:00Z"`),
 			"burrito:infra | infra:infra-alustan layer:infra tofu:infra-tofu-controller"},
 		"all absent": {layer, " | infra:infra layer:infra-burrito tofu:infra-tofu-controller"},
 	} {
@@ -356,7 +358,8 @@ spec: {url: "https://git.example.com/acme/mine.git"}
 	}
 }
 
-// One Repository serves all who read the same address with the same Secret; two that would have one name are kept apart.
+// TestRepositoriesOfAddresses checks that objects with the same address and Secret share a Repository, and that others
+// do not.
 func TestRepositoriesOfAddresses(t *testing.T) {
 	const one = `
 apiVersion: tf.galleybytes.com/v1beta1
@@ -388,8 +391,8 @@ spec: {terraformVersion: 1.5.5, terraformModule: {source: "SOURCE"}, backend: 'b
 	}
 }
 
-// What a person is told to run has no command in it that a manifest brought.
-func TestNoManifestWritesACommand(t *testing.T) {
+// TestCommandsInNotesAreQuoted checks that a command in a note has no command from a manifest.
+func TestCommandsInNotesAreQuoted(t *testing.T) {
 	r := convertText(t, []byte(`
 apiVersion: alustan.io/v1alpha1
 kind: Terraform
@@ -406,8 +409,8 @@ spec:
 	}
 }
 
-// What a manifest says neither steers a terminal nor looks like a note of its own.
-func TestNotesAreLinesOfText(t *testing.T) {
+// TestNotesAreEscaped checks that values of a manifest neither contain control sequences nor look like a note.
+func TestNotesAreEscaped(t *testing.T) {
 	r := convertText(t, []byte(`
 apiVersion: "v1\e[2J"
 kind: "Thing\nStack b (v1)"
@@ -424,8 +427,9 @@ spec: {terraformVersion: "1.5.5\n  spec.apply  became  spec.apply Never\e[1A", t
 	}
 }
 
-// Arguments come as people write them for a shell: with its quotes in a key, another state would be looked for.
-func TestQuotesOfArgumentsAreNotPartOfThem(t *testing.T) {
+// TestQuotesOfArgumentsAreRemoved checks arguments in the quotes of a shell: with the quotes in a key, the engine would
+// read another state.
+func TestQuotesOfArgumentsAreRemoved(t *testing.T) {
 	r := convertText(t, []byte(`
 apiVersion: config.terraform.padok.cloud/v1alpha1
 kind: TerraformLayer
@@ -457,8 +461,8 @@ spec:
 	}
 }
 
-// An object that names no repository is wrong: the API server would reject its Stack.
-func TestAnEmptyRepositoryNameIsWrong(t *testing.T) {
+// TestEmptyRepositoryNameIsRejected checks an object without a repository, whose Stack the API server would reject.
+func TestEmptyRepositoryNameIsRejected(t *testing.T) {
 	for _, text := range []string{
 		`{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformLayer", "metadata": {"name": "net"}, "spec": {"path": "net", "branch": "main", "repository": {"name": ""}}}`,
 		`{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformLayer", "metadata": {"name": "net"}, "spec": {"path": "net", "branch": "main"}}`,
@@ -475,7 +479,7 @@ func TestAnEmptyRepositoryNameIsWrong(t *testing.T) {
 }
 
 // Burrito 0.2 to 0.4 had Terragrunt below terraform, and no other engine than Terraform.
-func TestBurritosOldTerragrunt(t *testing.T) {
+func TestTerragruntOfOldBurrito(t *testing.T) {
 	const repository = `{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformRepository", "metadata": {"name": "infra"},
 		"spec": {"repository": {"url": "https://git.example.com/acme/infra.git"}, "terraform": {"version": "1.5.7", "terragrunt": {"enabled": %t, "version": "0.45.4"}}}}`
 	const layer = `{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformLayer", "metadata": {"name": "net"},
@@ -508,19 +512,20 @@ func TestBurritosOldTerragrunt(t *testing.T) {
 		}
 		for _, n := range r.Notes {
 			if n.Outcome == manifest.Unknown {
-				t.Errorf("%t%s: %s is not known", c.repository, c.layer, n.Field)
+				t.Errorf("%t%s: %s is unknown", c.repository, c.layer, n.Field)
 			}
 		}
 		for _, u := range objects {
 			if left := uncovered(u, r.Notes); len(left) > 0 {
-				t.Errorf("%s: nothing is said of %v", u.GetKind(), left)
+				t.Errorf("%s: no note mentions %v", u.GetKind(), left)
 			}
 		}
 	}
 }
 
-// The key of a state in alustan's bucket is the object's own, whatever the Stack is called: two objects never share a state.
-func TestTheKeyOfAStateInAlustansBucket(t *testing.T) {
+// TestStateKeyInTheAlustanBucket checks that the key of a state is that of the object, whatever the name of the Stack:
+// two objects do not share a state.
+func TestStateKeyInTheAlustanBucket(t *testing.T) {
 	object := func(namespace, name string) string {
 		return fmt.Sprintf(`
 apiVersion: alustan.io/v1alpha1

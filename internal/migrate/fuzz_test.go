@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// FuzzConvert: whatever people have in their files, nothing ends the program, no field is dropped silently, and the input stays as it is.
+// FuzzConvert checks that no input causes a panic or drops a field silently, and that the input is not modified.
 func FuzzConvert(f *testing.F) {
 	for _, file := range inputs(f) {
 		text, err := os.ReadFile(file)
@@ -39,7 +39,7 @@ func FuzzConvert(f *testing.F) {
 		References(objects)
 		for i := range objects {
 			if !sameObject(copies[i], objects[i]) {
-				t.Errorf("the input was changed: %v", objects[i])
+				t.Errorf("the input was modified: %v", objects[i])
 			}
 		}
 		if err != nil {
@@ -67,7 +67,7 @@ func FuzzConvert(f *testing.F) {
 		}
 		twice, err := Convert(again)
 		if err != nil {
-			t.Fatalf("what was made is not taken again: %v\n%s", err, once)
+			t.Fatalf("the result cannot be converted again: %v\n%s", err, once)
 		}
 		if text, err := twice.Manifests(); err != nil || !bytes.Equal(once, text) {
 			t.Errorf("converted again, it is another: %v\n%s\n%s", err, once, text)
@@ -84,7 +84,7 @@ func sameObject(a, b unstructured.Unstructured) bool {
 	return err == nil && bytes.Equal(left, right)
 }
 
-// FuzzGenerate: whatever is in a repository, nothing ends the program, and each folder of code has a Stack or a note.
+// FuzzGenerate checks that no repository causes a panic, and that each folder of code has a Stack or a note.
 func FuzzGenerate(f *testing.F) {
 	f.Add("main.tf", `terraform { required_version = "~> 1.5" }`, "a/main.tf", `module "b" { source = "../b" }`)
 	f.Add("modules/a/main.tf", `provider "a" {}`, "terragrunt.hcl", `include "root" { path = find_in_parent_folders() }`)
@@ -104,7 +104,7 @@ func FuzzGenerate(f *testing.F) {
 		names := map[string]bool{}
 		for _, s := range r.Stacks {
 			if names[s.Name] {
-				t.Errorf("two Stacks are called %s", s.Name)
+				t.Errorf("two Stacks have the name %s", s.Name)
 			}
 			names[s.Name] = true
 		}

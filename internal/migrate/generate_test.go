@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// repositoryOf is the repository that an archive has, as files.
+// repositoryOf returns the files of an archive.
 func repositoryOf(t *testing.T, file string) fstest.MapFS {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
@@ -45,8 +45,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// In a folder of a repository, paths are from the repository's root.
-func TestAFolderOfARepository(t *testing.T) {
+// TestFolderOfARepository checks that paths start at the repository's root.
+func TestFolderOfARepository(t *testing.T) {
 	files := fstest.MapFS{"net/main.tf": {}, "net/a.tfvars": {}}
 	r, err := generate.Generate(generate.Code{Files: files, Folder: "envs/prod", URL: "https://me:secret@git.example.com/acme/infra.git", Ref: "main"})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestAFolderOfARepository(t *testing.T) {
 	}
 }
 
-func TestARepositoryNobodyCanRead(t *testing.T) {
+func TestInvalidRepositoryURLs(t *testing.T) {
 	for url, want := range map[string]string{
 		"file:///srv/git":                     "file:// is not taken",
 		"https://me:shh@git.example.com/a//b": "use that of the repository",
@@ -76,15 +76,15 @@ func TestARepositoryNobodyCanRead(t *testing.T) {
 	}
 }
 
-func TestARepositoryWithoutCode(t *testing.T) {
+func TestRepositoryWithoutCode(t *testing.T) {
 	r, err := generate.Generate(generate.Code{Files: fstest.MapFS{"a.md": {}}, URL: "https://git.example.com/a/b"})
 	if err != nil || len(r.Stacks)+len(r.Repositories) > 0 {
 		t.Error(r, err)
 	}
 }
 
-// The version of Terragrunt says nothing of the engine of code that it does not run.
-func TestAVersionOfTerragruntIsOfNoOtherEngine(t *testing.T) {
+// TestTerragruntVersionIsNotUsedForOtherEngines checks code that Terragrunt does not run.
+func TestTerragruntVersionIsNotUsedForOtherEngines(t *testing.T) {
 	const code = `terraform {
   required_version = "~> 1.5.0"
   backend "s3" {}

@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// inputs are the golden files' inputs: testdata/<system>/<name>.yaml, beside which lie <name>.golden.yaml and <name>.notes.
+// inputs returns the inputs testdata/<system>/<name>.yaml. The expected results are <name>.golden.yaml and
+// <name>.notes.
 func inputs(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*/*.yaml")
@@ -83,8 +84,8 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// What is converted twice is the same to the byte, and so is what comes in another order.
-func TestConvertingTwiceGivesTheSameBytes(t *testing.T) {
+// TestConversionIsDeterministic checks that converting twice, or in another order, has the same result.
+func TestConversionIsDeterministic(t *testing.T) {
 	for _, file := range inputs(t) {
 		t.Run(file, func(t *testing.T) {
 			text, err := os.ReadFile(file)
@@ -98,9 +99,9 @@ func TestConvertingTwiceGivesTheSameBytes(t *testing.T) {
 				}
 				once := manifests(t, first)
 				again := convertText(t, once)
-				again.Hold() // what is Cairn's already stays as it is
+				again.Hold() // existing objects of Cairn are not changed
 				if diff := cmp.Diff(string(once), string(manifests(t, again))); diff != "" {
-					t.Errorf("converted again, it is another:\n%s", diff)
+					t.Errorf("converted again, the result differs:\n%s", diff)
 				}
 			}
 			objects, err := manifest.Read(text)
@@ -114,18 +115,19 @@ func TestConvertingTwiceGivesTheSameBytes(t *testing.T) {
 			}
 			forwards := convertText(t, text)
 			if diff := cmp.Diff(string(manifests(t, forwards)), string(manifests(t, backwards))); diff != "" {
-				t.Errorf("in another order, it is another:\n%s", diff)
+				t.Errorf("in another order, the result differs:\n%s", diff)
 			}
 			if diff := cmp.Diff(manifest.Text(forwards.Notes), manifest.Text(backwards.Notes)); diff != "" {
-				t.Errorf("in another order, the notes are others:\n%s", diff)
+				t.Errorf("in another order, the notes differ:\n%s", diff)
 			}
 		})
 	}
 }
 
-// Each field of the known schemas (testdata/<system>/<version>.fields, one path a line, as the system's own CRD has them) is in that
-// version's full.yaml, and a converter speaks of it.
-func TestEachFieldOfTheKnownSchemasIsSpokenOf(t *testing.T) {
+// TestEachFieldOfTheKnownSchemasHasANote checks that each field of the known schemas
+// (testdata/<system>/<version>.fields, one path a line, as in the CRD of the system) is in that version's full.yaml,
+// and that a note mentions it.
+func TestEachFieldOfTheKnownSchemasHasANote(t *testing.T) {
 	lists, err := filepath.Glob("testdata/*/*.fields")
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +164,7 @@ func TestEachFieldOfTheKnownSchemasIsSpokenOf(t *testing.T) {
 	}
 }
 
-// have says whether there is such a path; * in it is any name.
+// have returns whether a path exists; * in it is any name.
 func have(there map[string]bool, path string) bool {
 	if before, after, any := strings.Cut(path, "*"); any {
 		for p := range there {
@@ -174,7 +176,7 @@ func have(there map[string]bool, path string) bool {
 	return there[path]
 }
 
-// paths are those of all fields of a value; [] stands for the items of a list, and for nothing else.
+// paths returns the paths of all fields of a value; [] stands for the items of a list.
 func paths(at string, value any, there map[string]bool) {
 	there[at] = true
 	switch value := value.(type) {

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
-// documented is the object of a kind that docs/migrate.md shows, for another Stack and namespace than there.
+// documented returns the object of a kind in docs/migrate.md, for another Stack and namespace.
 func documented(t *testing.T, kind, stack, namespace string, into any) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/migrate.md")
@@ -49,7 +49,7 @@ func documented(t *testing.T, kind, stack, namespace string, into any) {
 	t.Fatalf("no %s in docs/migrate.md", kind)
 }
 
-// run runs a real engine in a folder; the code is its exit code.
+// run runs an engine in a folder and returns its exit code.
 func run(t *testing.T, program, dir string, args ...string) (out string, code int) {
 	t.Helper()
 	bin, err := dev.BinDir()
@@ -69,20 +69,20 @@ func run(t *testing.T, program, dir string, args ...string) (out string, code in
 	return string(text), 0
 }
 
-// A state that a system keeps in a Secret is found where it is, with what the Stack says and an account that may do no more than docs/migrate.md says.
-func TestAStateInASecretIsFoundInPlace(t *testing.T) {
+// TestMigratedStackUsesTheExistingState checks that the engine reads the Secret of the other system, with the backend of the Stack and a ServiceAccount with the permissions of docs/migrate.md.
+func TestMigratedStackUsesTheExistingState(t *testing.T) {
 	for _, program := range []string{"tofu", "terraform"} {
-		t.Run(program, func(t *testing.T) { findsState(t, program) })
+		t.Run(program, func(t *testing.T) { checkMigratedState(t, program) })
 	}
 }
 
-func findsState(t *testing.T, program string) {
+func checkMigratedState(t *testing.T, program string) {
 	room := apiserver.Enter(t)
 	ctx, ns := context.Background(), room.Namespace
 	const code = "resource \"terraform_data\" \"a\" {\n  input = \"kept\"\n}\n"
 	const backend = "terraform {\n  backend \"kubernetes\" {\n    secret_suffix     = \"demo\"\n    in_cluster_config = true\n    namespace         = %q\n  }\n}\n"
 
-	// What the other system made, with its own rights.
+	// The state of the other system, created with its own permissions.
 	old := t.TempDir()
 	c := apiserver.Config
 	kubeconfig := filepath.Join(old, "kubeconfig")
@@ -100,7 +100,7 @@ func findsState(t *testing.T, program string) {
 		}
 	}
 
-	// What it becomes.
+	// The converted objects.
 	quoted, err := yaml.Marshal(map[string]any{
 		"apiVersion": "tf.galleybytes.com/v1beta1", "kind": "Terraform", "metadata": map[string]any{"name": "demo", "namespace": ns},
 		"spec": map[string]any{"terraformVersion": "1.5.5", "terraformModule": map[string]any{"inline": code}, "backend": fmt.Sprintf(backend, ns)},
@@ -112,21 +112,21 @@ func findsState(t *testing.T, program string) {
 		t.Fatalf("%+v", b)
 	}
 
-	// The account of the documentation, and what Secret demo-backend has.
-	var account corev1.ServiceAccount
+	// The ServiceAccount of the documentation, and the content of Secret demo-backend.
+	var serviceAccount corev1.ServiceAccount
 	var role rbacv1.Role
 	var binding rbacv1.RoleBinding
-	documented(t, "ServiceAccount", "demo", ns, &account)
+	documented(t, "ServiceAccount", "demo", ns, &serviceAccount)
 	documented(t, "Role", "demo", ns, &role)
 	documented(t, "RoleBinding", "demo", ns, &binding)
 	binding.Subjects[0].Namespace = ns
-	apiserver.Must(t, room.Client.Create(ctx, &account))
+	apiserver.Must(t, room.Client.Create(ctx, &serviceAccount))
 	apiserver.Must(t, room.Client.Create(ctx, &role))
 	apiserver.Must(t, room.Client.Create(ctx, &binding))
 	token := &authenticationv1.TokenRequest{}
-	apiserver.Must(t, room.Client.SubResource("token").Create(ctx, &account, token))
+	apiserver.Must(t, room.Client.SubResource("token").Create(ctx, &serviceAccount, token))
 
-	// The arguments as a file, as the runner gives them.
+	// The arguments as a file, as the runner writes it.
 	var file strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(b.Config)) {
 		fmt.Fprintf(&file, "%s = %s\n", name, b.Config[name].Raw)
@@ -141,7 +141,7 @@ func findsState(t *testing.T, program string) {
 	if out, code := run(t, program, here, "plan", "-no-color", "-detailed-exitcode"); code != 0 {
 		t.Errorf("exit code %d: the first plan is not empty:\n%s", code, out)
 	}
-	// It can be written, and destroyed, too.
+	// Apply and destroy work too.
 	if out, code := run(t, program, here, "apply", "-no-color", "-auto-approve", "-replace=terraform_data.a"); code != 0 {
 		t.Error(out)
 	}

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/redact"
 )
 
-// recorded gives the names of all plans in testdata. Each has its recording of the real engine, or the test that reads it fails.
+// recorded returns the names of all plans in testdata. Each has a recording of OpenTofu, or the test that reads it fails.
 func recorded(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -44,11 +44,11 @@ func golden(t *testing.T, file string, got []byte) {
 		return
 	}
 	if diff := cmp.Diff(string(load(t, file)), string(got)); diff != "" {
-		t.Errorf("%s (-update writes it anew):\n%s", file, diff)
+		t.Errorf("%s (-update writes it):\n%s", file, diff)
 	}
 }
 
-// mask does what the runner does.
+// mask masks secrets as the runner does.
 func mask(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	secrets := redact.New()
@@ -68,7 +68,7 @@ func parse(t testing.TB, data []byte) View {
 	return view
 }
 
-func TestPlansOfTheRealEngineAsPeopleSeeThem(t *testing.T) {
+func TestViewsOfRecordedPlans(t *testing.T) {
 	for _, name := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			view := parse(t, mask(t, load(t, name+".json")))
@@ -91,7 +91,7 @@ func withoutOurs(s string) string {
 	return strings.NewReplacer(red, "", green, "", yellow, "", cyan, "", bold, "", reset, "").Replace(s)
 }
 
-func TestAViewIsTheSameAfterJSON(t *testing.T) {
+func TestViewRoundTripsThroughJSON(t *testing.T) {
 	for _, name := range recorded(t) {
 		view := parse(t, load(t, name+".json"))
 		data, err := json.Marshal(view)
@@ -111,7 +111,7 @@ func TestAViewIsTheSameAfterJSON(t *testing.T) {
 	}
 }
 
-func TestAMaskedPlanTellsTheSameAsTheOneThatIsNot(t *testing.T) {
+func TestMaskingKeepsTheChanges(t *testing.T) {
 	for _, name := range recorded(t) {
 		raw := load(t, name+".json")
 		masked, err := Mask(raw, func(s string) string { return s }, func(string) {})

@@ -15,30 +15,30 @@ import (
 	"cairn.dev/cairn/internal/redact"
 )
 
-// masked gives what Mask makes of a document, with what it learned, and with the word "known" as a known secret.
-func masked(t *testing.T, raw string) (document any, learned []string) {
+// masked returns the result of Mask for a document, with the word "known" as a known secret, and the secrets that it found.
+func masked(t *testing.T, raw string) (document any, found []string) {
 	t.Helper()
 	hide := func(s string) string { return strings.ReplaceAll(s, "known", "***") }
-	out, err := Mask([]byte(raw), hide, func(s string) { learned = append(learned, s) })
+	out, err := Mask([]byte(raw), hide, func(s string) { found = append(found, s) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := decode(out, &document); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	slices.Sort(learned)
-	return document, learned
+	slices.Sort(found)
+	return document, found
 }
 
 func TestMask(t *testing.T) {
 	for _, test := range []struct {
 		name, document, want string
-		learned              []string
+		found                []string
 	}{
 		{"what is marked in a change", `"resource_changes":[{"change":{"before":null,"before_sensitive":false,"after":{"a":"s1","b":"x","n":5,"t":true,"null":null},"after_sensitive":{"a":true,"n":true,"t":true,"null":true}}}]`,
 			`"resource_changes":[{"change":{"before":null,"before_sensitive":false,"after":{"a":"(sensitive value)","b":"x","n":"(sensitive value)","t":"(sensitive value)","null":null},"after_sensitive":{"a":true,"n":true,"t":true,"null":true}}}]`,
 			[]string{"s1"}},
-		{"what differs is told to differ", `"output_changes":{"o":{"before":"s1","after":"s2","before_sensitive":true,"after_sensitive":true},"p":{"before":"s1","after":"s1","before_sensitive":true,"after_sensitive":true}}`,
+		{"different values remain different", `"output_changes":{"o":{"before":"s1","after":"s2","before_sensitive":true,"after_sensitive":true},"p":{"before":"s1","after":"s1","before_sensitive":true,"after_sensitive":true}}`,
 			`"output_changes":{"o":{"before":"(sensitive value)","after":"(sensitive value, changed)","before_sensitive":true,"after_sensitive":true},"p":{"before":"(sensitive value)","after":"(sensitive value)","before_sensitive":true,"after_sensitive":true}}`,
 			[]string{"s1", "s2"}},
 		{"what is marked on one side", `"resource_drift":[{"change":{"before":{"a":"s1"},"before_sensitive":{},"after":{"a":"s1"},"after_sensitive":{"a":true}}}]`,
@@ -47,7 +47,7 @@ func TestMask(t *testing.T) {
 		{"what is marked no longer", `"resource_changes":[{"change":{"before":{"a":"s1"},"before_sensitive":{"a":true},"after":{"a":"s2"},"after_sensitive":{}}}]`,
 			`"resource_changes":[{"change":{"before":{"a":"(sensitive value)"},"before_sensitive":{"a":true},"after":{"a":"(sensitive value, changed)"},"after_sensitive":{}}}]`,
 			[]string{"s1", "s2"}},
-		{"what is marked and not known yet", `"resource_changes":[{"change":{"before":{"a":"s1"},"after":{},"before_sensitive":{},"after_sensitive":{"a":true}}}]`,
+		{"marked values that are not known yet", `"resource_changes":[{"change":{"before":{"a":"s1"},"after":{},"before_sensitive":{},"after_sensitive":{"a":true}}}]`,
 			`"resource_changes":[{"change":{"before":{"a":"(sensitive value)"},"after":{},"before_sensitive":{},"after_sensitive":{"a":true}}}]`,
 			[]string{"s1"}},
 		{"all of an object", `"resource_changes":[{"change":{"after":{"a":{"b":["s1",{"c":"s2"}],"d":7}},"after_sensitive":{"a":true}}}]`,
@@ -77,12 +77,12 @@ func TestMask(t *testing.T) {
 			`"resource_changes":[{"address":"a[\"***\"]","change":{"after":{"a ***":["***"]}}}],"checks":[{"problems":[{"message":"the ***"}]}],"new in 1.9":{"***":1,"what":["***"]}`, nil},
 		{"known secrets that differ", `"resource_changes":[{"change":{"before":{"a":"known"},"after":{"a":"knownknown"}}}]`,
 			`"resource_changes":[{"change":{"before":{"a":"***"},"after":{"a":"******"}}}]`, nil},
-		{"names that become alike", `"x":{"known":1,"***":2}`, `"x":{"***":2,"*** (2)":1}`, nil},
+		{"names that become equal", `"x":{"known":1,"***":2}`, `"x":{"***":2,"*** (2)":1}`, nil},
 		{"numbers keep their digits", `"resource_changes":[{"change":{"after":{"a":12345678901234567890,"b":1.10,"c":1e400}}}]`,
 			`"resource_changes":[{"change":{"after":{"a":12345678901234567890,"b":1.10,"c":1e400}}}]`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, learned := masked(t, `{"format_version":"1.2",`+test.document+`}`)
+			got, found := masked(t, `{"format_version":"1.2",`+test.document+`}`)
 			var want any
 			if err := decode([]byte(`{"format_version":"1.2",`+test.want+`}`), &want); err != nil {
 				t.Fatal(err)
@@ -90,14 +90,14 @@ func TestMask(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(test.learned, learned); diff != "" {
+			if diff := cmp.Diff(test.found, found); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func TestWhatBecomesAlikeWhenItIsRedactedIsToldToDiffer(t *testing.T) {
+func TestDifferentSecretsRemainDifferent(t *testing.T) {
 	out, err := Mask([]byte(`{"format_version":"1.2","resource_changes":[{"change":{"before":{"a":"s1"},"after":{"a":"s2"}}}]}`),
 		func(s string) string { return strings.NewReplacer("s1", "***", "s2", "***").Replace(s) }, func(string) {})
 	if err != nil || !strings.Contains(string(out), `"after":{"a":"*** (changed)"}`) {
@@ -105,7 +105,7 @@ func TestWhatBecomesAlikeWhenItIsRedactedIsToldToDiffer(t *testing.T) {
 	}
 }
 
-func TestNumbersThatAreSecretsAreHidden(t *testing.T) {
+func TestSecretNumbersAreMasked(t *testing.T) {
 	out, err := Mask([]byte(`{"format_version":"1.2","resource_changes":[{"change":{"before":{"pin":4711,"port":84711,"same":4711,"to":4711},"after":{"pin":44711,"port":80,"same":4711,"to":"x"}}}],`+
 		`"planned_values":{"root_module":{"resources":[{"schema_version":4711,"values":{"l":[4711,4712]}}]}},"new in 1.9":{"n":4711}}`),
 		func(s string) string { return strings.ReplaceAll(s, "4711", "***") }, func(string) {})
@@ -123,7 +123,7 @@ func TestNumbersThatAreSecretsAreHidden(t *testing.T) {
 	}
 }
 
-func TestMaskNeverLetsPassWhatItCannotRead(t *testing.T) {
+func TestMaskRejectsInvalidDocuments(t *testing.T) {
 	for _, document := range []string{
 		``, `{`, `null`, `[]`, `"canary"`, `{}`, `{"format_version":1}`, `{"format_version":"2.0"}`, `{"format_version":"x"}`,
 		`{"format_version":"1.2","resource_changes":{"a":"canary"}}`,
@@ -139,12 +139,12 @@ func TestMaskNeverLetsPassWhatItCannotRead(t *testing.T) {
 		if err == nil {
 			t.Errorf("%.80s: %.200s", document, out)
 		} else if strings.Contains(err.Error(), "canary") {
-			t.Errorf("the error has the document in it: %v", err)
+			t.Errorf("the error contains the document: %v", err)
 		}
 	}
 }
 
-func TestNoCanaryOfARealPlanIsLeft(t *testing.T) {
+func TestMaskRemovesAllSecretsOfARecordedPlan(t *testing.T) {
 	for _, name := range recorded(t) {
 		raw := load(t, name+".json")
 		if name == "sensitive" && bytes.Count(raw, []byte("canary")) < 20 {
@@ -155,15 +155,15 @@ func TestNoCanaryOfARealPlanIsLeft(t *testing.T) {
 			t.Errorf("%s: ...%s...", name, out[max(0, i-200):min(len(out), i+50)])
 		}
 		if again := mask(t, raw); !bytes.Equal(out, again) {
-			t.Errorf("%s: twice masked is twice something else", name)
+			t.Errorf("%s: masking twice has different results", name)
 		}
 		if twice := mask(t, out); !bytes.Equal(out, twice) {
-			t.Errorf("%s: what is masked changes when it is masked again", name)
+			t.Errorf("%s: masking the result again changes it", name)
 		}
 	}
 }
 
-func TestAViewHasNoCanaryEvenOfAPlanThatIsNotMasked(t *testing.T) {
+func TestViewOfAnUnmaskedPlanHasNoSecret(t *testing.T) {
 	raw := load(t, "sensitive.json")
 	view, err := Parse(raw)
 	if err != nil {
@@ -171,7 +171,7 @@ func TestAViewHasNoCanaryEvenOfAPlanThatIsNotMasked(t *testing.T) {
 	}
 	for _, c := range view.Changes {
 		for _, a := range c.Attributes {
-			// Of what a provider computes from a sensitive value the engine does not know that it is one.
+			// The engine does not mark a value that a provider computes from a sensitive one.
 			if data, _ := json.Marshal(a); bytes.Contains(data, []byte("canary")) && !strings.HasPrefix(a.Path, "output") && a.Path != `input.key["k-canary-password-2"]` {
 				t.Errorf("%s: %s", c.Address, data)
 			}
@@ -186,8 +186,8 @@ func FuzzMask(f *testing.F) {
 	f.Add([]byte(`{"format_version":"1.2","resource_changes":[{"change":{"after":{"a":["S3cret"]},"after_sensitive":{"a":[true]}}}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		secrets := redact.New()
-		var learned []string
-		out, err := Mask(raw, secrets.String, func(s string) { secrets.Add(s); learned = append(learned, s) })
+		var found []string
+		out, err := Mask(raw, secrets.String, func(s string) { secrets.Add(s); found = append(found, s) })
 		if err != nil {
 			return
 		}
@@ -204,7 +204,7 @@ func FuzzMask(f *testing.F) {
 	})
 }
 
-// large is a plan with this many changes.
+// large returns a plan with n changes.
 func large(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"format_version":"1.2","terraform_version":"1.12.6","resource_changes":[`)
@@ -223,7 +223,7 @@ func large(n int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkMask32MiB tells what the largest plan that is kept costs: time, and in peak-MiB memory beside the plan itself.
+// BenchmarkMask32MiB measures a plan of the largest size: time, and in peak-MiB the memory in addition to the plan.
 func BenchmarkMask32MiB(b *testing.B) {
 	raw := large(1)
 	raw = large(32 << 20 / len(raw))

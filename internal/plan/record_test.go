@@ -17,12 +17,12 @@ import (
 )
 
 var (
-	record = flag.Bool("record", false, "run the real engine over testdata/*.txtar and write what it says beside them")
-	update = flag.Bool("update", false, "write the golden files anew")
+	record = flag.Bool("record", false, "run OpenTofu on testdata/*.txtar and write its output beside them")
+	update = flag.Bool("update", false, "write the golden files")
 )
 
-// TestRecord plans every testdata/*.txtar with the real engine, after an apply of what is under before/ in it, and keeps
-// the plan in JSON. It does so only with -record; other tests read what it kept.
+// TestRecord plans every testdata/*.txtar with OpenTofu, after an apply of the files under before/ in it, and stores
+// the plan in JSON. It does so only with -record. Other tests read the recordings.
 func TestRecord(t *testing.T) {
 	if !*record {
 		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record")
@@ -43,7 +43,7 @@ func keep(t *testing.T, name string, data []byte) {
 	}
 }
 
-// planOf plans with the real engine.
+// planOf plans with OpenTofu.
 func planOf(t *testing.T, file string) (json []byte) {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
@@ -72,7 +72,7 @@ func planOf(t *testing.T, file string) (json []byte) {
 	return json
 }
 
-// write puts the files of a stage in place of those that are there, and says whether it has any.
+// write replaces the files by those of a stage, and returns whether the stage has any.
 func write(t *testing.T, dir, stage string, archive *txtar.Archive) bool {
 	t.Helper()
 	var names []string
@@ -90,7 +90,7 @@ func write(t *testing.T, dir, stage string, archive *txtar.Archive) bool {
 	return len(names) > 0
 }
 
-// engine gives a function that runs the real engine, with the one provider that we have.
+// engine returns a function that runs OpenTofu with the only provider of the tests.
 func engine(t *testing.T, home, dir string) func(args ...string) []byte {
 	t.Helper()
 	bin, err := tools.Dir()

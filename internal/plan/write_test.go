@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkTerminal fails when what is written has a character that tells a terminal something, but for ours.
+// checkTerminal fails if the output has a control sequence other than those of this package.
 func checkTerminal(t *testing.T, view View) {
 	t.Helper()
 	var out bytes.Buffer
@@ -34,19 +34,19 @@ func checkCharacters(t *testing.T, text string) {
 	}
 }
 
-func TestNothingInAPlanTellsTheTerminalAnything(t *testing.T) {
+func TestControlCharactersAreEscaped(t *testing.T) {
 	view := parse(t, load(t, "hostile.json"))
 	checkTerminal(t, view)
-	evil := "\x1b[2J\u202e\u200b\x00\x7f\u009b\u2028\r\b" + string([]byte{0xff, 0xc3, 0xef})
-	value, _ := json.Marshal(evil)
+	controlCharacters := "\x1b[2J\u202e\u200b\x00\x7f\u009b\u2028\r\b" + string([]byte{0xff, 0xc3, 0xef})
+	value, _ := json.Marshal(controlCharacters)
 	checkTerminal(t, View{
 		Changes: []Change{{
-			Address: evil, Previous: evil, Deposed: evil, Action: Replace, Reason: evil, Importing: evil,
+			Address: controlCharacters, Previous: controlCharacters, Deposed: controlCharacters, Action: Replace, Reason: controlCharacters, Importing: controlCharacters,
 			Attributes: []Attribute{
-				{Path: evil, Before: value, After: json.RawMessage(`"\n\n\u001b"`)}, {Path: "a", Before: []byte("\x1b"), After: value},
+				{Path: controlCharacters, Before: value, After: json.RawMessage(`"\n\n\u001b"`)}, {Path: "a", Before: []byte("\x1b"), After: value},
 			},
-		}, {Address: "a", Action: evil}},
-		Outputs: []Output{{Name: evil, Action: evil, Attributes: []Attribute{{Path: evil, After: value, Unknown: true}}}},
+		}, {Address: "a", Action: controlCharacters}},
+		Outputs: []Output{{Name: controlCharacters, Action: controlCharacters, Attributes: []Attribute{{Path: controlCharacters, After: value, Unknown: true}}}},
 	})
 }
 
@@ -106,7 +106,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestReadsAreToldOnlyWhereNothingElseIs(t *testing.T) {
+func TestReadsAreListedOnlyWithoutChanges(t *testing.T) {
 	read := `{"address":"data.x.y","mode":"data","type":"x","change":{"actions":["read"],"before":null,"after":{"a":1},"after_unknown":{}}}`
 	create := `{"address":"x.y","mode":"managed","type":"x","change":{"actions":["create"],"before":null,"after":{"a":1},"after_unknown":{}}}`
 	open := `{"address":"ephemeral.x.y","mode":"ephemeral","type":"x","change":{"actions":["open"]}}`
@@ -121,7 +121,7 @@ func TestReadsAreToldOnlyWhereNothingElseIs(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeParsedIsAnError(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	for _, document := range []string{
 		``, `null`, `[]`, `{}`, `{"format_version":"2.0"}`, `{"format_version":"1.2","resource_changes":[null]}`,
 		`{"format_version":"1.2","resource_changes":[{"mode":"managed","change":{"actions":["conquer"]}}]}`,
@@ -153,10 +153,10 @@ func TestAlign(t *testing.T) {
 
 type full struct{}
 
-func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-func TestAWriterThatFailsIsTold(t *testing.T) {
+func TestErrorOfTheWriterIsReturned(t *testing.T) {
 	if (View{}).Write(full{}, Style{}) == nil {
-		t.Error("it was not")
+		t.Error("no error")
 	}
 }

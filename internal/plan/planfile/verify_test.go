@@ -27,7 +27,7 @@ func read(t *testing.T, p planfiletest.Plan) *planfile.File {
 	return f
 }
 
-// all has each kind of change.
+// all is a plan with each kind of change.
 var all = planfiletest.Plan{
 	{Address: "test_disk.new", Action: planfiletest.Create, After: values{
 		"id": planfiletest.Unknown, "size": 10, "big": 1.5, "on": true, "none": nil, "name": "disk",
@@ -42,13 +42,13 @@ var all = planfiletest.Plan{
 	{Address: "test_disk.imported", Action: planfiletest.NoOp, Before: values{"size": 10}, ImportID: "disk-7"},
 }
 
-func TestTheJSONOfAPlanDescribesItsFile(t *testing.T) {
+func TestJSONMatchesThePlanFile(t *testing.T) {
 	if err := read(t, all).Verify(all.JSON(t)); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestChangesAreThoseOfTheFile(t *testing.T) {
+func TestChangesOfThePlanFile(t *testing.T) {
 	want := engine.Changes{
 		{Address: "test_disk.gone", Action: "delete"}, {Address: "test_disk.replaced", Action: "replace"}, {Address: "test_disk.forgotten", Action: "forget"},
 		{Address: "test_disk.grown", Action: "update"}, {Address: "test_disk.new", Action: "create"}, {Address: "test_disk.imported", Action: "import"},
@@ -59,8 +59,8 @@ func TestChangesAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-// TestALieInTheJSONIsNoticed: each of these is what an attacker might want approvers and policies to see.
-func TestALieInTheJSONIsNoticed(t *testing.T) {
+// TestForgedJSONIsRejected checks changes that an attacker could hide from approvers and policies.
+func TestForgedJSONIsRejected(t *testing.T) {
 	for name, test := range map[string]struct{ from, to, want string }{
 		"a destroy that is shown as nothing":             {`"actions":["delete"]`, `"actions":["no-op"]`, `test_disk.gone: its actions are ["delete"] in the plan file, not ["no-op"]`},
 		"a replacement that is shown as an update":       {`"actions":["delete","create"]`, `"actions":["update"]`, "test_disk.replaced: its actions are"},
@@ -73,9 +73,9 @@ func TestALieInTheJSONIsNoticed(t *testing.T) {
 		"a name in a map":                                {`"a":"1"`, `"b":"1"`, "test_disk.new: after"},
 		"a value in a list":                              {`"y":2`, `"y":3`, "test_disk.new: after"},
 		"a list that is shown as unknown":                {`"after_unknown":{"id":true}`, `"after_unknown":{"id":true,"list":true}`, "test_disk.new: after"},
-		"an element less":                                {`["x",{"y":2}]`, `["x"]`, "test_disk.new: after"},
-		"an attribute more":                              {`"on":true`, `"on":true,"off":true`, "test_disk.new: after"},
-		"an attribute less":                              {`"on":true,`, ``, "test_disk.new: after"},
+		"a missing element":                              {`["x",{"y":2}]`, `["x"]`, "test_disk.new: after"},
+		"an additional attribute":                        {`"on":true`, `"on":true,"off":true`, "test_disk.new: after"},
+		"a missing attribute":                            {`"on":true,`, ``, "test_disk.new: after"},
 		"a known value that is shown as unknown":         {`"after_unknown":{"id":true}`, `"after_unknown":{"id":true,"size":true}`, "test_disk.new: after"},
 		"an unknown value that is shown as known":        {`"name":"disk"`, `"name":"disk","id":"1"`, "test_disk.new: after"},
 		"an unknown value that is not shown":             {`"after_unknown":{"id":true}`, `"after_unknown":{}`, "test_disk.new: after"},
@@ -85,8 +85,8 @@ func TestALieInTheJSONIsNoticed(t *testing.T) {
 		"an import of another ID":                        {`"disk-7"`, `"disk-8"`, "test_disk.imported: its import is another one"},
 		"another version of the engine":                  {`"1.12.6"`, `"1.12.5"`, `engine version "1.12.5", in the plan file "1.12.6"`},
 		"another planned value":                          {`"values":{"size":20}`, `"values":{"size":21}`, "planned_values: test_disk.grown"},
-		"no list":                                        {`"resource_changes":[`, `"resource_changes":7,"x":[`, "a list of changes is none"},
-		"no plan":                                        {`{`, ``, "it is not the JSON of a plan"},
+		"not a list":                                     {`"resource_changes":[`, `"resource_changes":7,"x":[`, "a list of changes is none"},
+		"not a plan":                                     {`{`, ``, "it is not the JSON of a plan"},
 		"a part that is hidden, with another text at it": {`"name":"disk"`, `"name":"tape(sensitive)"`, "test_disk.new: after"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestALieInTheJSONIsNoticed(t *testing.T) {
 	}
 }
 
-func TestAChangeThatIsLeftOutIsNoticed(t *testing.T) {
+func TestMissingChangeIsRejected(t *testing.T) {
 	for i, left := range all {
 		rest := append(append(planfiletest.Plan{}, all[:i]...), all[i+1:]...)
 		err := read(t, all).Verify(rest.JSON(t))
@@ -115,22 +115,22 @@ func TestAChangeThatIsLeftOutIsNoticed(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if err := read(t, rest).Verify(all.JSON(t)); err == nil || !strings.Contains(err.Error(), "has no change of "+left.Address) {
-			t.Errorf("one that the file does not have: %v", err)
+			t.Errorf("a change that the file lacks: %v", err)
 		}
 	}
 }
 
-func TestWhatIsHiddenIsNoLie(t *testing.T) {
+func TestRedactedJSONIsAccepted(t *testing.T) {
 	for name, replace := range map[string][2]string{
-		"a sensitive value":               {`"name":"disk"`, `"name":"` + plan.Hidden + `"`},
-		"one that changes":                {`"size":20`, `"size":"` + plan.HiddenChanged + `"`},
-		"a whole map":                     {`{"a":"1"}`, `"` + plan.Hidden + `"`},
-		"a secret in a text":              {`"name":"disk"`, `"name":"d(sensitive)k"`},
-		"two of them":                     {`"name":"disk"`, `"name":"(sensitive)i(sensitive)"`},
-		"a text that looks like before":   {`"zone":"b"`, `"zone":"(sensitive) (changed)"`},
-		"a secret in the name in a map":   {`{"a":"1"}`, `{"(sensitive)":"1"}`},
-		"a secret in an address":          {`test_disk.grown`, `test_disk.g(sensitive)wn`},
-		"a number that is printed longer": {`"size":20`, `"size":2.0e1`},
+		"a sensitive value":                  {`"name":"disk"`, `"name":"` + plan.Hidden + `"`},
+		"a sensitive value that changes":     {`"size":20`, `"size":"` + plan.HiddenChanged + `"`},
+		"a whole map":                        {`{"a":"1"}`, `"` + plan.Hidden + `"`},
+		"a secret in a text":                 {`"name":"disk"`, `"name":"d(sensitive)k"`},
+		"two secrets in a text":              {`"name":"disk"`, `"name":"(sensitive)i(sensitive)"`},
+		"a text that contains the redaction": {`"zone":"b"`, `"zone":"(sensitive) (changed)"`},
+		"a secret in the name in a map":      {`{"a":"1"}`, `{"(sensitive)":"1"}`},
+		"a secret in an address":             {`test_disk.grown`, `test_disk.g(sensitive)wn`},
+		"a number that is printed longer":    {`"size":20`, `"size":2.0e1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			shown := bytes.ReplaceAll(all.JSON(t), []byte(replace[0]), []byte(replace[1]))
@@ -142,7 +142,7 @@ func TestWhatIsHiddenIsNoLie(t *testing.T) {
 	}
 }
 
-func TestAPlanFileThatCannotBeRead(t *testing.T) {
+func TestInvalidPlanFiles(t *testing.T) {
 	version := func(n uint64) []byte {
 		return protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), n)
 	}
@@ -158,10 +158,10 @@ func TestAPlanFileThatCannotBeRead(t *testing.T) {
 	}{
 		"values that nest too deep":     {planfiletest.Plan{{Address: "a.b", Action: planfiletest.Create, After: values{"a": nested}}}.File(t), "its values are nested too deep"},
 		"a change with two changes":     {planfiletest.Zip(t, append(version(3), field(3, append(change, change...)...)...)), "a change has its values twice"},
-		"one that the code encrypts":    {[]byte(`{"meta":{},"encrypted_data":"x"}`), "such as a plan that the code encrypts"},
+		"an encrypted plan":             {[]byte(`{"meta":{},"encrypted_data":"x"}`), "such as a plan that the code encrypts"},
 		"another archive":               {planfiletest.Zip(t, nil)[:10], "it is no zip archive"},
 		"a later format":                {planfiletest.Zip(t, version(4)), "its format is version 4, and version 3 is known"},
-		"no Protocol Buffers":           {planfiletest.Zip(t, []byte{0xff}), ""},
+		"not Protocol Buffers":          {planfiletest.Zip(t, []byte{0xff}), ""},
 		"one that is larger unpacked":   {planfiletest.Zip(t, make([]byte, planfile.Largest+1)), "its plan has more than 32 MiB"},
 		"an action that is not known":   {planfiletest.Plan{{Address: "a.b", Action: 77, Before: values{}}}.File(t), "action 77 with 2 values is not known"},
 		"a resource that changes twice": {twice.File(t), "it changes test_disk.new twice"},
