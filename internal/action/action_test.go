@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-func TestWhatIsTriedAgain(t *testing.T) {
+func TestRetry(t *testing.T) {
 	made := func(name string, operation v1alpha1.Operation, cause v1alpha1.CauseType, phase v1alpha1.RunPhase) v1alpha1.Run {
 		r := v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RunSpec{Operation: operation, Cause: v1alpha1.Cause{Type: cause}}}
 		r.Status.Phase = phase

@@ -26,18 +26,18 @@ func TestValidate(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"all that s3 needs":             {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`)}, ""},
+		"s3 with all arguments":         {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`)}, ""},
 		"no bucket":                     {"s3", Config{Values: values(t, `{"key":"k"}`)}, "backend s3 needs config.bucket"},
 		"a bucket of a Secret":          {"s3", Config{Values: values(t, `{"key":"k"}`), Secrets: map[string]string{"bucket": "b"}}, ""},
-		"a Secret that nobody read yet": {"s3", Config{More: true}, ""},
-		"a secret in clear":             {"s3", Config{Values: values(t, `{"bucket":"b","key":"k","secret_key":"x"}`)}, "config.secret_key is a secret"},
-		"made by Cairn":                 {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`), Create: true}, ""},
-		"nothing to make":               {"gcs", Config{Values: values(t, `{"bucket":"b"}`), Create: true}, "create: Cairn creates buckets for s3 only"},
+		"a Secret that is not read yet": {"s3", Config{More: true}, ""},
+		"a secret in plain text":        {"s3", Config{Values: values(t, `{"bucket":"b","key":"k","secret_key":"x"}`)}, "config.secret_key is a secret"},
+		"created by Cairn":              {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`), Create: true}, ""},
+		"gcs created by Cairn":          {"gcs", Config{Values: values(t, `{"bucket":"b"}`), Create: true}, "create: Cairn creates buckets for s3 only"},
 		"pg by the environment":         {"pg", Config{}, ""},
-		"pg in clear":                   {"pg", Config{Values: values(t, `{"conn_str":"postgres://u:p@h/d"}`)}, "config.conn_str is a secret"},
+		"pg in plain text":              {"pg", Config{Values: values(t, `{"conn_str":"postgres://u:p@h/d"}`)}, "config.conn_str is a secret"},
 		"http by the environment":       {"http", Config{Env: []string{"TF_HTTP_ADDRESS"}}, ""},
-		"http nowhere":                  {"http", Config{}, "backend http needs config.address"},
-		"one that is not in the list":   {"oss", Config{Values: values(t, `{"anything":1}`)}, ""},
+		"http without an address":       {"http", Config{}, "backend http needs config.address"},
+		"an unknown type":               {"oss", Config{Values: values(t, `{"anything":1}`)}, ""},
 		"local":                         {"local", Config{}, "a local state is gone with its pod"},
 		"cloud":                         {"cloud", Config{}, "backend cloud runs the engine elsewhere"},
 	} {
@@ -51,18 +51,18 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestBesideABlockOfTheCode(t *testing.T) {
+func TestMergeWithTheBackendBlock(t *testing.T) {
 	spec := Config{Values: values(t, `{"bucket":"b","key":"k"}`), Secrets: map[string]string{"access_key": "me"}, Create: true}
 	for name, test := range map[string]struct {
 		block       map[string]json.RawMessage
 		whole, rest string
 		create      bool
 	}{
-		"an empty block leaves out everything":               {nil, `{"bucket":"b","key":"k"} me`, `{"bucket":"b","key":"k"} me`, true},
-		"an argument of the block wins":                      {values(t, `{"key":"mine"}`), `{"bucket":"b","key":"mine"} me`, `{"bucket":"b"} me`, true},
-		"a block that has all that is needed is taken alone": {values(t, `{"bucket":"c","key":"mine"}`), `{"bucket":"c","key":"mine"} `, `null `, true},
-		"so it does over a Secret":                           {values(t, `{"access_key":"you"}`), `{"access_key":"you","bucket":"b","key":"k"} `, `{"bucket":"b","key":"k"} `, true},
-		"nothing is created for a value that is not known":   {map[string]json.RawMessage{"bucket": nil}, `{"key":"k"} me`, `{"key":"k"} me`, false},
+		"an empty block":                                   {nil, `{"bucket":"b","key":"k"} me`, `{"bucket":"b","key":"k"} me`, true},
+		"an argument of the block wins":                    {values(t, `{"key":"mine"}`), `{"bucket":"b","key":"mine"} me`, `{"bucket":"b"} me`, true},
+		"a complete block of the code":                     {values(t, `{"bucket":"c","key":"mine"}`), `{"bucket":"c","key":"mine"} `, `null `, true},
+		"an argument of the block overrides a Secret":      {values(t, `{"access_key":"you"}`), `{"access_key":"you","bucket":"b","key":"k"} `, `{"bucket":"b","key":"k"} `, true},
+		"nothing is created for a value that is not known": {map[string]json.RawMessage{"bucket": nil}, `{"key":"k"} me`, `{"key":"k"} me`, false},
 	} {
 		whole, rest := spec.Beside(Of("s3"), test.block)
 		text := func(c Config) string {
@@ -77,11 +77,11 @@ func TestBesideABlockOfTheCode(t *testing.T) {
 		}
 	}
 	if len(spec.Values) != 2 || len(spec.Secrets) != 1 {
-		t.Errorf("the Stack's own were changed: %v", spec)
+		t.Errorf("the arguments of the Stack were modified: %v", spec)
 	}
 }
 
-func TestEachIsInTheListOnce(t *testing.T) {
+func TestTypesAreUnique(t *testing.T) {
 	var names []string
 	for _, p := range All {
 		names = append(names, p.Name())
@@ -101,26 +101,26 @@ func TestRender(t *testing.T) {
 		t.Errorf("%s %v", data, err)
 	}
 	if _, err := Render(Config{Values: map[string]json.RawMessage{"x": json.RawMessage("{")}}); err == nil {
-		t.Error("no error for what is no JSON")
+		t.Error("no error for invalid JSON")
 	}
 }
 
-// TestATableIsMade checks what is asked of DynamoDB against a server that only listens: there is none to be had here.
-func TestATableIsMade(t *testing.T) {
-	var asked []string
-	made := false
+// TestCreateTable checks the requests to DynamoDB with a fake server.
+func TestCreateTable(t *testing.T) {
+	var requests []string
+	created := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		switch call := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810."); {
 		case r.Method == http.MethodHead: // the bucket
-		case call == "DescribeTable" && !made:
+		case call == "DescribeTable" && !created:
 			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no table"}`)
 		case call == "DescribeTable":
 			io.WriteString(w, `{"Table":{"TableName":"locks","TableStatus":"ACTIVE"}}`)
 		default:
-			asked, made = append(asked, call+" "+string(body)), true
+			requests, created = append(requests, call+" "+string(body)), true
 			io.WriteString(w, `{"TableDescription":{"TableName":"locks","TableStatus":"CREATING"}}`)
 		}
 	}))
@@ -131,8 +131,8 @@ func TestATableIsMade(t *testing.T) {
 		Secrets: map[string]string{"access_key": "me", "secret_key": "mine"},
 	}
 	lines, err := Of("s3").Ensure(t.Context(), c, nil)
-	if diff := cmp.Diff([]string{"made table locks"}, lines); err != nil || diff != "" || len(asked) != 1 {
-		t.Fatalf("%v %v %s", err, asked, diff)
+	if diff := cmp.Diff([]string{"made table locks"}, lines); err != nil || diff != "" || len(requests) != 1 {
+		t.Fatalf("%v %v %s", err, requests, diff)
 	}
 	want := map[string]any{
 		"TableName": "locks", "BillingMode": "PAY_PER_REQUEST", "SSESpecification": map[string]any{"Enabled": true},
@@ -140,20 +140,20 @@ func TestATableIsMade(t *testing.T) {
 		"KeySchema":            []any{map[string]any{"AttributeName": "LockID", "KeyType": "HASH"}},
 	}
 	var got map[string]any
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(asked[0], "CreateTable ")), &got); err != nil {
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(requests[0], "CreateTable ")), &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if lines, err := Of("s3").Ensure(t.Context(), c, nil); err != nil || len(lines) > 0 || len(asked) != 1 {
-		t.Errorf("what was there was made: %v %v", lines, err)
+	if lines, err := Of("s3").Ensure(t.Context(), c, nil); err != nil || len(lines) > 0 || len(requests) != 1 {
+		t.Errorf("an existing table was created: %v %v", lines, err)
 	}
 }
 
-// TestABucketIsMadeSafe checks what is asked of S3 for a new bucket, and that nothing is for one that is there.
-func TestABucketIsMadeSafe(t *testing.T) {
-	var asked []string
+// TestCreateBucket checks the requests to S3 for a new bucket, and that an existing one is not changed.
+func TestCreateBucket(t *testing.T) {
+	var requests []string
 	status := http.StatusNotFound
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -161,7 +161,7 @@ func TestABucketIsMadeSafe(t *testing.T) {
 			w.WriteHeader(status)
 			return
 		}
-		asked = append(asked, r.URL.RawQuery+" "+string(body))
+		requests = append(requests, r.URL.RawQuery+" "+string(body))
 		if strings.Contains(r.URL.RawQuery, "publicAccessBlock") {
 			w.WriteHeader(http.StatusNotImplemented)
 		}
@@ -174,17 +174,17 @@ func TestABucketIsMadeSafe(t *testing.T) {
 	if diff := cmp.Diff([]string{"made bucket b", "this server cannot keep the public out of bucket b"}, lines); err != nil || diff != "" {
 		t.Fatalf("%v %s", err, diff)
 	}
-	all := strings.Join(asked, "\n")
+	all := strings.Join(requests, "\n")
 	for _, want := range []string{"<LocationConstraint>eu-west-1<", "<Status>Enabled<", "<SSEAlgorithm>AES256<", "publicAccessBlock"} {
 		if !strings.Contains(all, want) {
-			t.Errorf("nothing of %s is asked:\n%s", want, all)
+			t.Errorf("no request contains %s:\n%s", want, all)
 		}
 	}
 	for _, there := range []int{http.StatusOK, http.StatusForbidden} {
-		asked, status = nil, there
+		requests, status = nil, there
 		lines, err := Of("s3").Ensure(t.Context(), c, environ)
-		if (err != nil) != (there == http.StatusForbidden) || len(lines)+len(asked) > 0 {
-			t.Errorf("%d: %v %v %v", there, lines, err, asked)
+		if (err != nil) != (there == http.StatusForbidden) || len(lines)+len(requests) > 0 {
+			t.Errorf("%d: %v %v %v", there, lines, err, requests)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSubscribersComeAndGoDuringNotifications(t *testing.T) {
+func TestSubscribeAndUnsubscribeDuringNotifications(t *testing.T) {
 	var b Broadcaster[int]
 	var all sync.WaitGroup
 	for i := range 50 {
@@ -22,7 +22,7 @@ func TestSubscribersComeAndGoDuringNotifications(t *testing.T) {
 	}
 }
 
-func TestASubscriberIsNotifiedOncePerReceiveAndOnlyOfItsTopic(t *testing.T) {
+func TestNotificationsAreCoalescedPerTopic(t *testing.T) {
 	var b Broadcaster[string]
 	mine, cancel := b.Subscribe("mine")
 	defer cancel()

@@ -8,10 +8,10 @@ import (
 
 func TestDefaultsOfABuild(t *testing.T) {
 	for name, tt := range map[string]struct{ dockerfile, context, wantDockerfile, wantContext string }{
-		"nothing said":               {"", "", "Dockerfile", "."},
-		"a Dockerfile in a folder":   {"images/a/Dockerfile", "", "images/a/Dockerfile", "images/a"},
-		"another context":            {"images/Dockerfile", ".", "images/Dockerfile", "."},
-		"paths with more than words": {"./images//Dockerfile", "images/", "images/Dockerfile", "images"},
+		"defaults":                 {"", "", "Dockerfile", "."},
+		"a Dockerfile in a folder": {"images/a/Dockerfile", "", "images/a/Dockerfile", "images/a"},
+		"another context":          {"images/Dockerfile", ".", "images/Dockerfile", "."},
+		"paths that are not clean": {"./images//Dockerfile", "images/", "images/Dockerfile", "images"},
 	} {
 		b := NewBuild(&v1alpha1.Build{Dockerfile: tt.dockerfile, Context: tt.context})
 		if b.Spec.Dockerfile != tt.wantDockerfile || b.Spec.Context != tt.wantContext || b.Spec.Builder != v1alpha1.BuilderBuildah {
@@ -19,11 +19,11 @@ func TestDefaultsOfABuild(t *testing.T) {
 		}
 	}
 	if NewBuild(nil) != nil {
-		t.Error("there is one where none is wanted")
+		t.Error("a build exists without spec.runner.build")
 	}
 }
 
-// TestKey: what makes another image builds anew, and what does not builds nothing.
+// TestKey checks which fields start another build.
 func TestKey(t *testing.T) {
 	key := func(change func(*Build)) string {
 		b := NewBuild(&v1alpha1.Build{Image: "a/b"})
@@ -56,7 +56,7 @@ func TestKey(t *testing.T) {
 		"no certificate":  func(b *Build) { b.Spec.Insecure = true },
 	} {
 		if key(change) != was {
-			t.Errorf("%s changed and the key too", name)
+			t.Errorf("%s changed and the key changed too", name)
 		}
 	}
 }

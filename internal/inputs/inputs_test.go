@@ -31,7 +31,7 @@ func TestDigest(t *testing.T) {
 	}
 	for range 20 {
 		if _, again, _ := document().Encode(); again != digest {
-			t.Fatal("the same inputs have two digests")
+			t.Fatal("the same inputs have different digests")
 		}
 	}
 	back, err := Decode(data)
@@ -64,17 +64,17 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// A document that says nothing of hooks and policies is named as it was before there were any: an upgrade starts no Run.
-func TestADocumentKeepsItsDigestOverUpgrades(t *testing.T) {
+// TestDigestIsTheSameAfterUpgrades checks that a document without hooks and policies has the digest of versions that had none, so an upgrade starts no Run.
+func TestDigestIsTheSameAfterUpgrades(t *testing.T) {
 	const was = "sha256:3e09fe672d3b0f780cde25cd2c6376085ed23645b956591ab63281c54a2d6dfb"
 	data, digest, err := document().Encode()
 	if err != nil || digest != was {
-		t.Errorf("the digest is %s, and was %s: %s %v", digest, was, data, err)
+		t.Errorf("the digest is %s, want %s: %s %v", digest, was, data, err)
 	}
 	d := document()
 	d.Hooks, d.Policies, d.Commands = []Hook{}, []Policy{}, Commands{}
 	if _, digest, _ = d.Encode(); digest != was {
-		t.Errorf("with no hooks, no policies and no commands it is %s", digest)
+		t.Errorf("without hooks, policies and commands the digest is %s", digest)
 	}
 }
 
@@ -101,14 +101,14 @@ func (m tampered) Renew(_ context.Context, key string) error {
 	return nil
 }
 
-// What the bucket has lost, because nobody referred to it for a time, is kept again by who is about to refer to it.
-func TestWhatIsNotThereAnyMoreIsKeptAgain(t *testing.T) {
+// TestDeletedDocumentIsStoredAgain checks a document that the garbage collector of the bucket deleted.
+func TestDeletedDocumentIsStoredAgain(t *testing.T) {
 	kept := tampered{}
 	store := NewStore(kept)
 	for range 2 {
 		digest, err := store.Put(t.Context(), document())
 		if err != nil || len(kept["inputs/"+digest]) == 0 {
-			t.Fatalf("%s, %v; kept are %d", digest, err, len(kept))
+			t.Fatalf("%s, %v; the bucket has %d objects", digest, err, len(kept))
 		}
 		clear(kept)
 	}
@@ -128,15 +128,15 @@ func TestStore(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := NewStore(bucket).Get(t.Context(), "sha256:none"); !errors.Is(err, errMissing) {
-		t.Errorf("one that is not there: %v", err)
+		t.Errorf("a missing document: %v", err)
 	}
 	bucket["inputs/"+digest] = []byte(`{"source":"sha256:evil"}`)
 	if _, err := NewStore(bucket).Get(t.Context(), digest); err == nil || !strings.Contains(err.Error(), "other bytes") {
-		t.Errorf("one that was tampered with: %v", err)
+		t.Errorf("a modified document: %v", err)
 	}
 }
 
-func TestADocumentThatIsTooLargeIsNotKept(t *testing.T) {
+func TestDocumentThatIsTooLargeIsRejected(t *testing.T) {
 	d := document()
 	d.Hooks = []Hook{{Step: "plan", When: v1alpha1.HookBefore, Script: strings.Repeat("x", MaxSize)}}
 	bucket := tampered{}

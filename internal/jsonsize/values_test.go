@@ -2,7 +2,7 @@ package jsonsize
 
 import "testing"
 
-func TestHowManyValuesJSONHas(t *testing.T) {
+func TestValues(t *testing.T) {
 	for text, want := range map[string]int{
 		`{}`:                                   1,
 		`{"a":1,"b":[{},{}]}`:                  6,

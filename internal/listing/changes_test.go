@@ -9,11 +9,11 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-func TestChangesSinceAPlace(t *testing.T) {
+func TestChangesSinceAPosition(t *testing.T) {
 	c := NewChanges()
 	_, place, ok := c.Since("")
 	if !ok {
-		t.Fatal("now is no place")
+		t.Fatal("the current position is invalid")
 	}
 	news, leave := c.Subscribe()
 	net := userapi.Change{Kind: "Stack", Namespace: "a", Name: "net"}
@@ -39,7 +39,7 @@ func TestChangesSinceAPlace(t *testing.T) {
 	}
 }
 
-func TestChangesForgetTheOldest(t *testing.T) {
+func TestOldestChangesAreDropped(t *testing.T) {
 	c := NewChanges()
 	_, first, _ := c.Since("")
 	for i := range mostChanges {
@@ -50,7 +50,7 @@ func TestChangesForgetTheOldest(t *testing.T) {
 	}
 	c.Add(userapi.Change{Name: "one more"})
 	if _, _, ok := c.Since(first); ok {
-		t.Error("what was forgotten is not missed")
+		t.Error("no error although changes were dropped")
 	}
 	changes, _, ok := c.Since(c.epoch + "-" + fmt.Sprint(mostChanges-1))
 	if diff := cmp.Diff([]userapi.Change{{Name: fmt.Sprint(mostChanges - 1)}, {Name: "one more"}}, changes); !ok || diff != "" {

@@ -55,9 +55,9 @@ var fleet = []*v1alpha1.Stack{
 func TestPages(t *testing.T) {
 	for name, test := range map[string]struct{ query, want string }{
 		"by name, and then by namespace":       {"", "data/blog web/blog data/lake web/shop"},
-		"turned round, ties as before":         {"sort=-name", "web/shop data/lake data/blog web/blog"},
+		"descending, with ascending ties":      {"sort=-name", "web/shop data/lake data/blog web/blog"},
 		"by a number":                          {"sort=-resources", "data/lake web/shop web/blog data/blog"},
-		"what has no such time is last":        {"sort=-changed", "data/lake web/blog web/shop data/blog"},
+		"without a time is last":               {"sort=-changed", "data/lake web/blog web/shop data/blog"},
 		"one value":                            {"ready=False", "web/blog"},
 		"a Stack without a condition":          {"ready=Unknown", "data/blog data/lake"},
 		"any of two values":                    {"reason=Applied&reason=RunFailed", "web/blog web/shop"},
@@ -116,8 +116,8 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-// Pages give each row once, however rows are sorted, also when others come and go while somebody reads.
-func TestPagesFollowOneAnother(t *testing.T) {
+// TestPagesAreDisjoint checks that each row is on one page in any order, also when other rows are added and deleted meanwhile.
+func TestPagesAreDisjoint(t *testing.T) {
 	var runs []*v1alpha1.Run
 	for i := range 57 {
 		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
@@ -147,12 +147,12 @@ func TestPagesFollowOneAnother(t *testing.T) {
 					last := page.Items[len(page.Items)-1]
 					now = slices.DeleteFunc(now, func(r *v1alpha1.Run) bool { return r.Name == last.Name })
 					if pages > 10 {
-						t.Fatal("there is no end")
+						t.Fatal("the pages do not end")
 					}
 				}
 				for _, r := range runs {
 					if n := seen[r.Namespace+"/"+r.Name]; n != 1 {
-						t.Errorf("%s was given %d times", r.Name, n)
+						t.Errorf("%s is on %d pages", r.Name, n)
 					}
 				}
 			})

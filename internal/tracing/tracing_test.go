@@ -12,13 +12,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// recorded is a Tracer whose spans the test sees.
+// recorded returns a Tracer and the exporter that records its spans.
 func recorded(options ...sdktrace.TracerProviderOption) (*Tracer, *tracetest.InMemoryExporter) {
 	seen := tracetest.NewInMemoryExporter()
 	return New(append(options, sdktrace.WithSyncer(seen))...), seen
 }
 
-func TestTwoProcessesTellOneTrace(t *testing.T) {
+func TestProcessesShareATrace(t *testing.T) {
 	at := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 	root := Commit("uid", "1f3c")
 	server, seenByServer := recorded()
@@ -41,7 +41,7 @@ func TestTwoProcessesTellOneTrace(t *testing.T) {
 	}
 }
 
-func TestIDsAreOfWhatTheyAreAbout(t *testing.T) {
+func TestIDsAreDeterministic(t *testing.T) {
 	ids := map[ID]string{}
 	for name, id := range map[string]ID{
 		"commit": Commit("uid", "1f3c"), "another commit": Commit("uid", "1f3d"), "another Repository": Commit("uie", "1f3c"),
@@ -50,7 +50,7 @@ func TestIDsAreOfWhatTheyAreAbout(t *testing.T) {
 		"child in another trace": Commit("uid", "1f3d").Child("fetch"),
 	} {
 		if other, ok := ids[id]; ok {
-			t.Errorf("%s and %s have one ID", name, other)
+			t.Errorf("%s and %s have the same ID", name, other)
 		}
 		ids[id] = name
 		if !id.Trace.IsValid() || !id.Span.IsValid() {
@@ -59,8 +59,8 @@ func TestIDsAreOfWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
-// A part of the traces is sent: then each of them whole, by whatever process its spans are told.
-func TestATraceIsSentWholeOrNotAtAll(t *testing.T) {
+// TestSamplingIsPerTrace checks that with sampling a trace is sent by all processes or by none.
+func TestSamplingIsPerTrace(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
 	sent := 0
@@ -80,13 +80,13 @@ func TestATraceIsSentWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestWithoutACollectorNothingIsSent(t *testing.T) {
+func TestTracingIsOffWithoutACollector(t *testing.T) {
 	for name, env := range map[string]map[string]string{
-		"none is named":     {},
-		"tracing is off":    {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none"},
-		"the whole is off":  {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"},
-		"only for metrics":  {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:1"},
-		"an empty variable": {"OTEL_EXPORTER_OTLP_ENDPOINT": ""},
+		"no address":          {},
+		"tracing is off":      {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none"},
+		"the SDK is disabled": {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"},
+		"only for metrics":    {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:1"},
+		"an empty variable":   {"OTEL_EXPORTER_OTLP_ENDPOINT": ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clearEnvironment(t)
@@ -97,14 +97,14 @@ func TestWithoutACollectorNothingIsSent(t *testing.T) {
 			if err != nil || tracer.On() {
 				t.Fatalf("got %v, %v", tracer, err)
 			}
-			tracer.Send(Span{ID: Root("x"), Name: "x"}) // of nil
+			tracer.Send(Span{ID: Root("x"), Name: "x"}) // on a nil Tracer
 		})
 	}
 }
 
-// Of an address with a scheme OTEL_EXPORTER_OTLP_INSECURE says nothing.
-func TestACollectorIsSpokenToAsItsAddressSays(t *testing.T) {
-	for name, insecure := range map[string]string{"nothing else is said": "", "nothing without TLS": "false"} {
+// TestSchemeOfTheEndpointSelectsTLS checks that OTEL_EXPORTER_OTLP_INSECURE is ignored if the address has a scheme.
+func TestSchemeOfTheEndpointSelectsTLS(t *testing.T) {
+	for name, insecure := range map[string]string{"OTEL_EXPORTER_OTLP_INSECURE unset": "", "OTEL_EXPORTER_OTLP_INSECURE=false": "false"} {
 		t.Run(name, func(t *testing.T) {
 			got := make(chan string, 1)
 			collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.URL.Path }))
@@ -127,7 +127,7 @@ func TestACollectorIsSpokenToAsItsAddressSays(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatNamesNoHostIsRefused(t *testing.T) {
+func TestEndpointWithoutAHostIsRejected(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		for _, address := range []string{"collector:4318", "collector.observability", "10.0.0.1:4318", "grpc://collector:4317", "http://"} {
 			clearEnvironment(t)
@@ -139,12 +139,12 @@ func TestAnAddressThatNamesNoHostIsRefused(t *testing.T) {
 	}
 }
 
-func TestAProtocolThatIsNotSpokenIsRefused(t *testing.T) {
+func TestUnknownProtocolIsRejected(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
 	if _, err := FromEnvironment(context.Background(), "cairn", "v1"); err == nil {
-		t.Fatal("taken")
+		t.Fatal("the protocol is accepted")
 	}
 }
 

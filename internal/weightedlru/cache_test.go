@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestMemoryForgetsWhatWasNotUsedForLongest(t *testing.T) {
+func TestLeastRecentlyUsedIsEvicted(t *testing.T) {
 	m := New[string, string](3*(1000+EntryOverhead), EntryOverhead)
 	for i := range 3 {
 		m.Add(fmt.Sprint(i), "v", 1000)
@@ -20,17 +20,17 @@ func TestMemoryForgetsWhatWasNotUsedForLongest(t *testing.T) {
 	}
 	m.Add("large", "v", 1<<20)
 	if _, ok := m.Get("large"); ok {
-		t.Error("one that is larger than all there may be is kept")
+		t.Error("a value larger than the limit is cached")
 	}
 	if _, ok := m.Get("0"); !ok {
-		t.Error("one that is not kept took the place of another")
+		t.Error("a value that is not cached evicted another")
 	}
 	if m.held > m.most {
-		t.Errorf("%d are held, at most %d may be", m.held, m.most)
+		t.Errorf("the cached values weigh %d, and the limit is %d", m.held, m.most)
 	}
 }
 
-func TestMemoryIsBounded(t *testing.T) {
+func TestWeightIsLimited(t *testing.T) {
 	m := New[string, int](10, 1)
 	m.Add("a", 1, 3)
 	m.Add("b", 2, 3)
@@ -40,10 +40,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	m.Add("c", 4, 3)
 	if _, ok := m.Get("b"); ok || m.held != 8 {
-		t.Errorf("the oldest is still there, %d held", m.held)
+		t.Errorf("the oldest value was not evicted, %d held", m.held)
 	}
 	m.Add("huge", 5, 10)
 	if _, ok := m.Get("huge"); ok || m.held != 8 {
-		t.Errorf("what is larger than all of it was taken in, %d held", m.held)
+		t.Errorf("a value larger than the limit was cached, %d held", m.held)
 	}
 }
