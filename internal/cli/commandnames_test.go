@@ -27,7 +27,7 @@ var (
 	notCommands = []string{"does", "of", "or", "session", "sign-in"}
 )
 
-// Every command that a message, a note, a help text or a page of the documentation names exists.
+// TestCommandsInTextsExist checks the commands in messages, notes, help texts and pages of the documentation.
 func TestCommandsInTextsExist(t *testing.T) {
 	cmd := root(session.FromProcess())
 	cmd.InitDefaultHelpCmd()

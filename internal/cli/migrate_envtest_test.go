@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// burritosKind is a kind of burrito's as a cluster has it.
+// burritosKind is a CRD of burrito.
 func burritosKind(plural, kind string) *apiextensionsv1.CustomResourceDefinition {
 	anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
 	return &apiextensionsv1.CustomResourceDefinition{
@@ -34,7 +34,8 @@ func burritosKind(plural, kind string) *apiextensionsv1.CustomResourceDefinition
 	}
 }
 
-// Objects of the cluster are found by the kinds that it has; it takes list on those, get on what they name, and nothing on Secrets.
+// TestMigrateFromTheCluster checks that objects are listed by the CRDs that exist. The command needs list on those, get
+// on the objects that they name, and nothing on Secrets.
 func TestMigrateFromTheCluster(t *testing.T) {
 	d := newDesk(t)
 	if _, err := envtest.InstallCRDs(apiserver.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{
@@ -56,7 +57,7 @@ func TestMigrateFromTheCluster(t *testing.T) {
 	}))
 	var out, errOut string
 	var code int
-	d.until(func() bool { // the API server tells of new kinds in the background, as of new roles
+	d.until(func() bool { // the API server discovers new CRDs and roles in the background
 		out, errOut, code = d.cairn(t.Context(), "mover", "migrate", "--from-cluster")
 		return strings.Contains(errOut, "terraformlayers")
 	})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// typed runs a command with text on standard input.
+// typed runs a command with a text as standard input.
 func typed(t *testing.T, stdin string, args ...string) (out, errOut string, err error) {
 	t.Helper()
 	s, o, e := quiet()
@@ -38,7 +38,7 @@ func TestMigrateFiles(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, errOut)
 		}
 	}
-	// What it writes is taken, as it is and with what was.
+	// The output is a valid input, alone and together with the original.
 	if again, _, err := typed(t, out, "migrate", "-f", "-"); err != nil || again != out {
 		t.Errorf("converted again, it is another: %v\n%s\n%s", err, out, again)
 	}
@@ -78,7 +78,7 @@ func TestMigrateFolders(t *testing.T) {
 	}
 }
 
-// A mistake in one input says where it is, and nothing is printed of any.
+// TestMigrateReportsErrors checks that an error in one input is located, and that nothing is printed for any input.
 func TestMigrateReportsErrors(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.yaml")
 	if err := os.WriteFile(broken, []byte("a: b: c"), 0o600); err != nil {
@@ -147,7 +147,7 @@ func TestGenerateFromCode(t *testing.T) {
 	}
 }
 
-// An origin on this machine is as good as none: the cluster cannot fetch from it.
+// TestGenerateWithAnOriginOnThisMachine checks a local origin, which the cluster cannot fetch from.
 func TestGenerateWithAnOriginOnThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{{"init", "--quiet"}, {"remote", "add", "origin", "/srv/git/infra.git"}} {

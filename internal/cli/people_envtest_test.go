@@ -40,17 +40,17 @@ const (
 	another = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 )
 
-// A desk is where a person works: a namespace, and a server with the plan and the log of every Run.
-type desk struct {
+// cliEnv is a namespace with a server that has the plan and the log of each Run.
+type cliEnv struct {
 	apiserver.Room
 	kubeconfig string
 	server     *httptest.Server
-	// logs answers for a log.
+	// logs responds to a request for a log.
 	logs http.HandlerFunc
 }
 
-func newDesk(t *testing.T) *desk {
-	d := &desk{Room: apiserver.Enter(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+func newDesk(t *testing.T) *cliEnv {
+	d := &cliEnv{Room: apiserver.Enter(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	c := apiserver.Config
 	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
@@ -68,8 +68,8 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// cairn runs a command as a person does; as is who, or empty for one who may do anything.
-func (d *desk) cairn(ctx context.Context, as string, args ...string) (out, errOut string, code int) {
+// cairn runs a command as a user; without a name as an administrator.
+func (d *cliEnv) cairn(ctx context.Context, as string, args ...string) (out, errOut string, code int) {
 	d.Helper()
 	ca := filepath.Join(d.TempDir(), "ca")
 	apiserver.Must(d.T, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.server.Certificate().Raw}), 0o600))
@@ -88,16 +88,16 @@ func (d *desk) cairn(ctx context.Context, as string, args ...string) (out, errOu
 	return o.String(), e.String(), code
 }
 
-// want runs a command and looks at how it ends and at all that it says.
-func (d *desk) want(code int, says, as string, args ...string) {
+// want runs a command and checks its exit code and its output.
+func (d *cliEnv) want(code int, output, as string, args ...string) {
 	d.Helper()
 	out, errOut, got := d.cairn(d.Context(), as, args...)
-	if got != code || !strings.Contains(out+errOut, says) {
-		d.Errorf("cairn %s: exit code %d, want %d and %q; it said:\n%s%s", strings.Join(args, " "), got, code, says, out, errOut)
+	if got != code || !strings.Contains(out+errOut, output) {
+		d.Errorf("cairn %s: exit code %d, want %d and %q; the output is:\n%s%s", strings.Join(args, " "), got, code, output, out, errOut)
 	}
 }
 
-func (d *desk) stack(name string) *v1alpha1.Stack {
+func (d *cliEnv) stack(name string) *v1alpha1.Stack {
 	d.Helper()
 	st := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}}
 	st.Spec.Source.Inline = map[string]string{"main.tf": "# nothing"}
@@ -105,8 +105,8 @@ func (d *desk) stack(name string) *v1alpha1.Stack {
 	return st
 }
 
-// run makes a Run in a phase, with a plan of one change. It is changed before it is made.
-func (d *desk) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alpha1.RunSpec)) *v1alpha1.Run {
+// run creates a Run in a phase, with a plan of one change.
+func (d *cliEnv) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alpha1.RunSpec)) *v1alpha1.Run {
 	d.Helper()
 	r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}, Spec: v1alpha1.RunSpec{
 		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: another,
@@ -120,8 +120,8 @@ func (d *desk) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alpha
 	return r
 }
 
-// turn writes a Run's status, also when the test is done as soon as that can be seen.
-func (d *desk) turn(r *v1alpha1.Run, phase v1alpha1.RunPhase, message string) {
+// turn updates the status of a Run, also while the test ends.
+func (d *cliEnv) turn(r *v1alpha1.Run, phase v1alpha1.RunPhase, message string) {
 	d.Helper()
 	status := metav1.ConditionUnknown
 	r.Status.Phase = phase
@@ -130,8 +130,8 @@ func (d *desk) turn(r *v1alpha1.Run, phase v1alpha1.RunPhase, message string) {
 	apiserver.Must(d.T, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), r))
 }
 
-// operator takes up each request for a Run of a Stack, and says what a Run does next when it changes.
-func (d *desk) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.RunPhase) {
+// operator handles each request for a Run of a Stack, and advances Runs when they change.
+func (d *cliEnv) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.RunPhase) {
 	d.Helper()
 	stacks, err := apiserver.Kube.Watch(d.Context(), &v1alpha1.StackList{}, client.InNamespace(d.Namespace))
 	apiserver.Must(d.T, err)
@@ -157,7 +157,7 @@ func (d *desk) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.Ru
 					continue
 				}
 				n++
-				// As the operator does: the Run is named before it is there.
+				// As the operator does, the status names the Run before it exists.
 				st.Status.LastHandledRequest = runinfo.Handled(nil, asked, false, time.Now())
 				st.Status.CurrentRun, st.Status.LastRun = fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d", st.Name, n)
 				if apiserver.Kube.Status().Update(d.Context(), st) == nil {
@@ -231,7 +231,7 @@ func TestApplyWithoutAnApprovalStops(t *testing.T) {
 	d.want(1, "cairn resume net", "", "plan", "net")
 }
 
-// TestApplyApprovesOnlyTheRequestedRun, also with --yes.
+// TestApplyApprovesOnlyTheRequestedRun checks also with --yes.
 func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 	d := newDesk(t)
 	st := d.stack("net")
@@ -239,7 +239,7 @@ func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 	apiserver.Must(t, err)
 	done := make(chan struct{})
 	d.Cleanup(func() { stacks.Stop(); <-done })
-	go func() { // the request's Run has made way for another one already
+	go func() { // the requested Run is superseded already
 		defer close(done)
 		for e := range stacks.ResultChan() {
 			now, ok := e.Object.(*v1alpha1.Stack)
@@ -294,7 +294,7 @@ func TestNames(t *testing.T) {
 	d.want(0, "repositories\nnet\n", "", "__complete", "get", "")
 }
 
-// TestReadOnlyUser reads all objects, and gets an error with the missing verb for the rest.
+// TestReadOnlyUser checks that a user can read all objects, and gets an error with the missing verb for other commands.
 func TestReadOnlyUser(t *testing.T) {
 	d := newDesk(t)
 	d.stack("net")
@@ -308,7 +308,8 @@ func TestReadOnlyUser(t *testing.T) {
 	d.want(1, `cannot patch resource "stacks"`, "eve", "apply", "net")
 }
 
-// TestEachCommandNeedsOnlyItsRole: cairn-approve brings no right on Stacks, and neither it nor cairn-apply one to watch.
+// TestEachCommandNeedsOnlyItsRole checks that cairn-approve has no permission on Stacks, and that neither it nor
+// cairn-apply has watch.
 func TestEachCommandNeedsOnlyItsRole(t *testing.T) {
 	d := newDesk(t)
 	d.operator(d.stack("net"), waitsThenApplies)
@@ -323,15 +324,15 @@ func TestEachCommandNeedsOnlyItsRole(t *testing.T) {
 	d.want(1, `cannot get resource "stacks"`, "ann", "approve", "net")
 	d.want(0, "Run net-100 is approved by ann", "ann", "approve", "run/net-100", "--wait")
 	d.want(1, "Run net-1 was created for the request and continues, but cannot be followed: you may not", "abe", "apply", "net")
-	d.until(func() bool { // it goes on
+	d.until(func() bool { // it continues
 		r := &v1alpha1.Run{}
 		err := apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net-1"}, r)
 		return err == nil && r.Status.Phase == v1alpha1.PhaseAwaitingApproval
 	})
 }
 
-// allow gives a person verbs on a kind.
-func (d *desk) allow(user, resource string, verbs ...string) {
+// allow grants a user verbs on a resource.
+func (d *cliEnv) allow(user, resource string, verbs ...string) {
 	d.Helper()
 	name := user + "-" + resource
 	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}, Rules: []rbacv1.PolicyRule{
@@ -344,8 +345,8 @@ func (d *desk) allow(user, resource string, verbs ...string) {
 	}))
 }
 
-// until waits for what RBAC is told of in the background.
-func (d *desk) until(done func() bool) {
+// until waits for changes of RBAC.
+func (d *cliEnv) until(done func() bool) {
 	d.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !done(); {
 		if time.Now().After(deadline) {
@@ -354,7 +355,7 @@ func (d *desk) until(done func() bool) {
 	}
 }
 
-// TestFollowedLogIsComplete: it cuts every answer short, and no byte is lost or comes twice.
+// TestFollowedLogIsComplete checks a server that truncates each response: no byte is missing or duplicated.
 func TestFollowedLogIsComplete(t *testing.T) {
 	d := newDesk(t)
 	d.stack("net")
@@ -375,7 +376,7 @@ func TestFollowedLogIsComplete(t *testing.T) {
 			if request.URL.Query().Get("follow") == "true" {
 				_, _ = w.Write(log[from : from+20])
 				d.turn(r, v1alpha1.PhaseFailed, "apply: no")
-				return // as it is when all was said that there was then
+				return // as at the end of the available log
 			}
 			_, _ = w.Write(log[from:])
 		}
@@ -389,7 +390,7 @@ func TestFollowedLogIsComplete(t *testing.T) {
 	}
 }
 
-// TestRejectionsOfTheAPIServer are said in short, and stay what they are.
+// TestRejectionsOfTheAPIServer checks that the messages are short and that the type of the error is kept.
 func TestRejectionsOfTheAPIServer(t *testing.T) {
 	d := newDesk(t)
 	r := d.run("net-1", v1alpha1.PhaseSucceeded)

@@ -19,10 +19,10 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string
 	}{
-		"what went well says nothing":              {nil, 0, ""},
+		"success prints nothing":                   {nil, 0, ""},
 		"any error is a failure":                   {errors.New("no"), 1, "cairn: no\n"},
 		"changes that wait are no error":           {session.ErrChanges, 2, ""},
-		"an exit code may come with an error":      {session.ExitError{Code: session.ExitInterrupted, Err: errors.New("goes on")}, 130, "cairn: goes on\n"},
+		"an exit code may come with an error":      {session.ExitError{Code: session.ExitInterrupted, Err: errors.New("continues")}, 130, "cairn: continues\n"},
 		"what it quotes does not steer a terminal": {errors.New("Stack a\x1b[2J\u202e:\n  no"), 1, "cairn: Stack a\ufffd[2J\ufffd:\n  no\n"},
 		"a wrapped one keeps code and what it is":  {fmt.Errorf("apply: %w", session.ExitError{Code: session.ExitChanges, Err: errors.New("waits")}), 2, "cairn: apply: waits\n"},
 	} {
@@ -38,7 +38,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A script that mistypes it would else take the help for a state.
+// TestUnknownCommandIsRejected checks that a typing error does not print the help, which a script could use as a state.
 func TestUnknownCommandIsRejected(t *testing.T) {
 	for line, want := range map[string]string{
 		"state pul net":            `unknown command "pul" for "cairn state": did you mean pull, push?`,
@@ -52,9 +52,9 @@ func TestUnknownCommandIsRejected(t *testing.T) {
 		cmd.SetArgs(strings.Fields(line))
 		switch err := cmd.Execute(); {
 		case want == "" && (err != nil || !strings.Contains(out.String(), "Usage:")):
-			t.Errorf("%s: %v, and it says %s", line, err, out)
+			t.Errorf("%s: %v, and the output is %s", line, err, out)
 		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || out.Len() > 0):
-			t.Errorf("%s: %v, and it says %s", line, err, out)
+			t.Errorf("%s: %v, and the output is %s", line, err, out)
 		}
 	}
 }
@@ -81,12 +81,13 @@ func TestNameOfTheKubectlPlugin(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasHelp: each says what it is for, and those for people give examples and complete names.
+// TestEveryCommandHasHelp checks that each command has a description, and that commands of users have examples and
+// completion.
 func TestEveryCommandHasHelp(t *testing.T) {
 	s, _, _ := quiet()
 	for _, c := range root(s).Commands() {
 		if c.Short == "" {
-			t.Errorf("%s says nothing", c.Name())
+			t.Errorf("%s has no description", c.Name())
 		}
 		if c.GroupID != groupStacks || c.HasSubCommands() {
 			continue

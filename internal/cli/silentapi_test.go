@@ -16,7 +16,8 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 )
 
-// silent is a kubeconfig for an API server that takes connections and never answers; asked gets what reaches it.
+// silent returns a kubeconfig of an API server that accepts connections and never responds; asked receives its
+// requests.
 func silent(t *testing.T) (kubeconfig string, asked chan net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,7 +54,8 @@ func silent(t *testing.T) (kubeconfig string, asked chan net.Conn) {
 	return kubeconfig, asked
 }
 
-// What kinds there are is asked for without a context of the command's: Ctrl-C ends that too.
+// TestInterruptWithoutAnAnswerOfTheAPIServer checks that Ctrl-C ends the discovery, which has no context of the
+// command.
 func TestInterruptWithoutAnAnswerOfTheAPIServer(t *testing.T) {
 	for _, args := range [][]string{{"get"}, {"approve", "net"}, {"logs", "net"}} {
 		t.Run(args[0], func(t *testing.T) {
@@ -85,7 +87,7 @@ func TestTimeoutOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// What waits for a terminal, or a pipe that says nothing, has nothing else that ends it.
+// TestInterruptOfStandardInput checks that Ctrl-C ends a read of a terminal or a pipe.
 func TestInterruptOfStandardInput(t *testing.T) {
 	for name, args := range map[string][]string{"migrate": {"migrate", "-f", "-"}, "state push": {"state", "push", "net", "-", "--yes"}} {
 		t.Run(name, func(t *testing.T) {
@@ -106,10 +108,10 @@ func TestInterruptOfStandardInput(t *testing.T) {
 			case err := <-ended:
 				var exit session.ExitError
 				if !errors.As(err, &exit) || exit.Code != session.ExitInterrupted || out.Len() > 0 {
-					t.Errorf("%v, and it says %s", err, out)
+					t.Errorf("%v, and the output is %s", err, out)
 				}
 			case <-time.After(time.Minute):
-				t.Fatal("it goes on reading")
+				t.Fatal("the read does not end")
 			}
 		})
 	}

@@ -60,6 +60,6 @@ func TestEngineOfALocalPlan(t *testing.T) {
 		t.Error("Terragrunt is taken")
 	}
 	if _, _, err := localEngine(&v1alpha1.Stack{}, filepath.Join(t.TempDir(), "nothing")); err == nil {
-		t.Error("a program is found that is not there")
+		t.Error("a missing program is found")
 	}
 }

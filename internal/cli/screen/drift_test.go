@@ -9,7 +9,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// What `cairn describe STACK` says of drift checks: how often, what sets that, and when the next one is.
+// TestDriftSentence checks the drift checks in the output of `cairn describe STACK`: the interval, its source, and the
+// time of the next check.
 func TestDriftSentence(t *testing.T) {
 	every := func(d time.Duration) *v1alpha1.Drift { return &v1alpha1.Drift{Interval: &metav1.Duration{Duration: d}} }
 	checks := func(by v1alpha1.IntervalSource, in time.Duration) *v1alpha1.DriftChecks {

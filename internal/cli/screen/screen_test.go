@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "write the screens into testdata as they are drawn now")
 
-// noon is when all screens are drawn.
+// noon is the time of all screens.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // objects of a case.
@@ -36,7 +36,7 @@ type objects struct {
 	events       []corev1.Event
 }
 
-// screens are all there are, by the name that a case asks for them with.
+// screens are the screens by the name that a case uses.
 var screens = map[string]func(objects, Style) (string, error){
 	"get":              func(o objects, s Style) (string, error) { return printed(Stacks(o.stacks, s), false) },
 	"get -o wide":      func(o objects, s Style) (string, error) { return printed(Stacks(o.stacks, s), true) },
@@ -79,8 +79,8 @@ func drawn(draw func(io.Writer, Style) error, s Style) (string, error) {
 	return out.String(), err
 }
 
-// TestScreens draws the screens that each case in testdata asks for. A case is objects and, each under its name, what is
-// drawn of them. Escape codes are written as ^[.
+// TestScreens draws the screens of each case in testdata. A case has objects and, under the name of each screen, the
+// expected output. Escape codes are written as ^[.
 func TestScreens(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -125,7 +125,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// visible writes escape codes and spaces at the end of a line so that they are seen.
+// visible replaces escape codes and trailing spaces by visible characters.
 func visible(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\x1b", "^["), "\n") {
@@ -187,7 +187,7 @@ func (o objects) description(alone bool) Description {
 	return d
 }
 
-// FuzzClean: nothing of what strangers say steers a terminal.
+// FuzzClean checks that no text of another user controls a terminal.
 func FuzzClean(f *testing.F) {
 	f.Add("\x1b[2J\x07\u202edrow\u009b31m\r\n\t\x00")
 	f.Fuzz(func(t *testing.T, text string) {

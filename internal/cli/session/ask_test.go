@@ -20,7 +20,7 @@ func TestAsk(t *testing.T) {
 		"spaces around it":             {" yes \n", true, true},
 		"another one":                  {"y\n", true, false},
 		"none":                         {"", true, false},
-		"nobody is there to be asked":  {"yes\n", false, false},
+		"no terminal":                  {"yes\n", false, false},
 		"an answer without a line end": {"yes", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestConfirm(t *testing.T) {
 		answer            string
 		done              bool
 	}{
-		"said already":                 {said: true, done: true},
-		"nobody there":                 {canAsk: true, answer: "yes\n"},
+		"answered by a flag":           {said: true, done: true},
+		"no terminal":                  {canAsk: true, answer: "yes\n"},
 		"a terminal, but no questions": {tty: true, answer: "yes\n"},
 		"yes":                          {canAsk: true, tty: true, answer: "yes\n", done: true},
 		"no":                           {canAsk: true, tty: true, answer: "no\n"},

@@ -46,9 +46,9 @@ func TestPortOf(t *testing.T) {
 func TestPortForwardHint(t *testing.T) {
 	way := PortForwardHint("https://cairn.cairn-system.svc:8443")
 	if !strings.Contains(way, "kubectl port-forward -n cairn-system service/cairn 8443") || !strings.Contains(way, `"127.0.0.1 cairn.cairn-system.svc"`) {
-		t.Errorf("it says %q", way)
+		t.Errorf("the hint is %q", way)
 	}
 	if way := PortForwardHint("https://cairn.example.com"); way != "" {
-		t.Errorf("of any other it says %q", way)
+		t.Errorf("for another server the hint is %q", way)
 	}
 }

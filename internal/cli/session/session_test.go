@@ -58,19 +58,19 @@ func TestExplain(t *testing.T) {
 		return err
 	}()
 	for name, tt := range map[string]struct{ err, want string }{
-		"what an admission policy says is said alone": {s.Explain(&apierrors.StatusError{ErrStatus: metav1.Status{
+		"the message of an admission policy is printed alone": {s.Explain(&apierrors.StatusError{ErrStatus: metav1.Status{
 			Reason: metav1.StatusReasonForbidden, Code: 403, Message: "runs.cairn.dev \"net-1\" is forbidden: ValidatingAdmissionPolicy 'x' with binding 'x' denied request: by has to be you",
 		}}).Error(), "by has to be you"},
-		"no right is said with the verb": {s.Explain(apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net",
+		"a missing permission is printed with the verb": {s.Explain(apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net",
 			errors.New(`User "bob" cannot patch resource "stacks"`))).Error(), "cannot patch resource"},
-		"an unknown person logs in":         {s.Explain(apierrors.NewUnauthorized("who")).Error(), "log in"},
-		"a cluster that is away is named":   {s.Explain(gone).Error(), "does not answer"},
-		"a server that is away is named":    {s.ExplainServer(gone).Error(), "--server"},
-		"the server's refusal is shown":     {s.ExplainServer(said(409, "the lock is held")).Error(), "the lock is held"},
-		"the server's verb is shown":        {s.ExplainServer(said(403, "needs get on runs/plan")).Error(), "needs get on runs/plan"},
-		"who the server does not know":      {s.ExplainServer(said(401, "no")).Error(), "log in"},
-		"another error stays as it is":      {s.Explain(io.ErrUnexpectedEOF).Error(), "unexpected EOF"},
-		"a format that is none names those": {(&formatFlag{known: []string{FormatJSON, FormatYAML}}).Set("xml").Error(), "json, yaml"},
+		"an unknown user has to log in":          {s.Explain(apierrors.NewUnauthorized("who")).Error(), "log in"},
+		"a cluster that is away is named":        {s.Explain(gone).Error(), "does not answer"},
+		"a server that is away is named":         {s.ExplainServer(gone).Error(), "--server"},
+		"the server's rejection is printed":      {s.ExplainServer(said(409, "the lock is held")).Error(), "the lock is held"},
+		"the server's verb is printed":           {s.ExplainServer(said(403, "needs get on runs/plan")).Error(), "needs get on runs/plan"},
+		"a user that the server does not accept": {s.ExplainServer(said(401, "no")).Error(), "log in"},
+		"another error stays as it is":           {s.Explain(io.ErrUnexpectedEOF).Error(), "unexpected EOF"},
+		"an unknown format lists the known ones": {(&formatFlag{known: []string{FormatJSON, FormatYAML}}).Set("xml").Error(), "json, yaml"},
 	} {
 		if !strings.Contains(tt.err, tt.want) {
 			t.Errorf("%s: %q has no %q", name, tt.err, tt.want)
@@ -85,7 +85,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreSentToHTTPSOnly: what is sent to the server opens the cluster.
+// TestCredentialsAreSentToHTTPSOnly checks that credentials of the cluster are not sent in plain text.
 func TestCredentialsAreSentToHTTPSOnly(t *testing.T) {
 	s, _, _ := quietSession()
 	for _, address := range []string{"http://cairn", "cairn:8443", "https://", "file:///x", "https://a b"} {
@@ -103,7 +103,7 @@ func TestCredentialsAreSentToHTTPSOnly(t *testing.T) {
 	}
 }
 
-// TestServerConfigUsesTheServersCA, whatever the kubeconfig says of the API server.
+// TestServerConfigUsesTheServersCA checks that the CA of the API server in the kubeconfig is not used.
 func TestServerConfigUsesTheServersCA(t *testing.T) {
 	kube := &rest.Config{
 		Host: "https://kubernetes", BearerToken: "token", Impersonate: rest.ImpersonationConfig{UserName: "bob"},

@@ -13,7 +13,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Only the beginning of an answer has to come in time: a watch goes on for hours.
+// TestTimeoutEndsWithTheFirstAnswer checks that only the first byte of a response has a timeout: a watch lasts for hours.
 func TestTimeoutEndsWithTheFirstAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := boundTransport{ctx: t.Context(), within: time.Second, to: roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Who asks for a destroy is asked back before it is requested, but where its plan waits for an approval anyway.
+// TestConfirmDestroyAsksOnce checks that a destroy asks for confirmation, unless its plan waits for an approval anyway.
 func TestConfirmDestroyAsksOnce(t *testing.T) {
 	const question = "Enter the Stack's name"
 	for name, tt := range map[string]struct {
@@ -15,12 +15,12 @@ func TestConfirmDestroyAsksOnce(t *testing.T) {
 		answer   string
 		asks, ok bool
 	}{
-		"what is applied by itself is asked about":       {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic}, answer: "net\n", asks: true, ok: true},
-		"and not destroyed for any other answer":         {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic}, answer: "yes\n", asks: true},
-		"with Manual the plan waits":                     {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyManual}, ok: true},
-		"with Delete in the list the plan waits":         {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, RequireApprovalFor: []v1alpha1.ChangeKind{v1alpha1.ChangeDelete}}, ok: true},
-		"other kinds do not let it wait":                 {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, RequireApprovalFor: []v1alpha1.ChangeKind{v1alpha1.ChangeReplace}}, asks: true},
-		"nor does StackDeletion, which is another thing": {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, RequireApprovalFor: []v1alpha1.ChangeKind{v1alpha1.ChangeStackDeletion}}, asks: true},
+		"what is applied by itself is asked about":             {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic}, answer: "net\n", asks: true, ok: true},
+		"and not destroyed for any other answer":               {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic}, answer: "yes\n", asks: true},
+		"with Manual the plan waits":                           {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyManual}, ok: true},
+		"with Delete in the list the plan waits":               {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, RequireApprovalFor: []v1alpha1.ChangeKind{v1alpha1.ChangeDelete}}, ok: true},
+		"other kinds do not let it wait":                       {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, RequireApprovalFor: []v1alpha1.ChangeKind{v1alpha1.ChangeReplace}}, asks: true},
+		"StackDeletion is no approval of a destroy on request": {spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, RequireApprovalFor: []v1alpha1.ChangeKind{v1alpha1.ChangeStackDeletion}}, asks: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _, out := quietStack()

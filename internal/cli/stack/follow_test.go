@@ -22,9 +22,9 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 )
 
-// untilGets is how often a Run is read by who waits for a moment of it, and when it was there, with an API server that
-// watches so.
-func untilGets(t *testing.T, enough int, watches func() (watch.Interface, error)) (gets int, took time.Duration) {
+// untilGets counts how often a Run is read until a condition holds, with an API server whose watch returns these
+// results.
+func untilGets(t *testing.T, enough int, watches func() (watch.Interface, error)) (gets int, elapsed time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -52,25 +52,25 @@ func untilGets(t *testing.T, enough int, watches func() (watch.Interface, error)
 
 func TestAwaitWaitsAfterAWatchThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, took := untilGets(t, 5, func() (watch.Interface, error) {
+		_, elapsed := untilGets(t, 5, func() (watch.Interface, error) {
 			w := watch.NewFake()
 			w.Stop()
 			return w, nil
 		})
-		if took != 4*retryInterval {
-			t.Errorf("it took %s", took)
+		if elapsed != 4*retryInterval {
+			t.Errorf("elapsed: %s", elapsed)
 		}
 	})
 }
 
-// TestAwaitPollsWithoutPermissionToWatch: roles for one thing bring get, and no watch.
+// TestAwaitPollsWithoutPermissionToWatch checks a role with get and without watch.
 func TestAwaitPollsWithoutPermissionToWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, took := untilGets(t, 5, func() (watch.Interface, error) {
+		_, elapsed := untilGets(t, 5, func() (watch.Interface, error) {
 			return nil, apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), "net-1", errors.New("bob cannot watch"))
 		})
-		if took != 4*pollInterval {
-			t.Errorf("it took %s", took)
+		if elapsed != 4*pollInterval {
+			t.Errorf("elapsed: %s", elapsed)
 		}
 	})
 }
@@ -85,7 +85,7 @@ func TestProgress(t *testing.T) {
 	run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-1-plan-1", Steps: []v1alpha1.Step{
 		{Name: "init", State: v1alpha1.StepRunning, StartedAt: &metav1.MicroTime{Time: now.Add(-3 * time.Second)}},
 	}}}
-	t.Run("a request is pending in silence, unless it takes long", func(t *testing.T) {
+	t.Run("a pending request prints nothing at first", func(t *testing.T) {
 		p := newProgress(s)
 		p.pending(stack)
 		if errOut.Len() > 0 {
@@ -99,7 +99,7 @@ func TestProgress(t *testing.T) {
 		}
 		now = now.Add(-pendingDelay)
 	})
-	t.Run("line by line, each thing once, also when it is followed twice", func(t *testing.T) {
+	t.Run("each line is printed once, also when it is followed twice", func(t *testing.T) {
 		errOut.Reset()
 		for range 2 {
 			p := newProgress(s)
@@ -111,7 +111,7 @@ func TestProgress(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	t.Run("on a terminal one line that is drawn over and goes in the end", func(t *testing.T) {
+	t.Run("on a terminal one line is overwritten, and removed at the end", func(t *testing.T) {
 		errOut.Reset()
 		s.Redraw = true
 		p := newProgress(s)

@@ -6,7 +6,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// TestFulfills, and for no Run that came between.
+// TestFulfills checks that a Run fulfills its own request and no other.
 func TestFulfills(t *testing.T) {
 	for name, tt := range map[string]struct {
 		asked, made v1alpha1.Operation

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// The states in testdata are OpenTofu's own, and so is list.txt: what `tofu state list` says of before.tfstate.
+// The states in testdata are written by OpenTofu, and list.txt is the output of `tofu state list` for before.tfstate.
 func load(t *testing.T, name string) *State {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -125,7 +125,7 @@ func TestCompare(t *testing.T) {
 	golden(t, "diff-color.txt", out.String())
 }
 
-// resource makes a state with one resource.
+// resource returns a state with one resource.
 func resource(t *testing.T, attributes string, sensitive string) *State {
 	t.Helper()
 	s, err := Parse([]byte(`{"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "resources": [{"mode": "managed", "type": "t", "name": "n",
@@ -154,7 +154,7 @@ func TestMask(t *testing.T) {
 			`{"a": {"set": ["x", "y"], "b": "open"}}`, `[[{"type": "get_attr", "value": "a"}, {"type": "get_attr", "value": "set"}, {"type": "index", "value": {"value": "x", "type": "string"}}]]`,
 			`{"a": {"set": "(sensitive value)", "b": "open"}}`,
 		},
-		"all of it for a way that nobody can read": {
+		"all of it for an unknown path": {
 			`{"a": "x", "b": "y"}`, `[[{"type": "splat", "value": {"x": []}}]]`,
 			`"(sensitive value)"`,
 		},
@@ -250,7 +250,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// Whatever a state has, it can be read, compared and shown, and a terminal does nothing but show it.
+// FuzzState checks that any state can be read, compared and printed, without control sequences in the output.
 func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"version":4,"outputs":{"o":{"value":1}},"resources":[{"mode":"managed","type":"t","name":"n","instances":[{"index_key":1,"attributes":{"a":["x"],"d":{"value":{"b":"y"},"type":"dynamic"}},"sensitive_attributes":[[{"type":"get_attr","value":"a"},{"type":"index","value":0}]]}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

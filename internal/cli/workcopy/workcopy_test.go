@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// tree writes the files of an archive to a folder, and gives it. A file whose text begins with -> is a symlink.
+// tree writes the files of an archive to a folder, and returns it. A file whose text begins with -> is a symlink.
 func tree(t *testing.T, archive string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -39,7 +39,7 @@ func tree(t *testing.T, archive string) string {
 	return dir
 }
 
-// files are the paths of all that is in a folder.
+// files returns the paths of all files of a folder.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
@@ -248,11 +248,11 @@ func TestCopyIsInterrupted(t *testing.T) {
 
 func TestLimitsOfACopy(t *testing.T) {
 	large := tree(t, "-- main.tf --\n-- image.iso --\n")
-	if err := os.Truncate(filepath.Join(large, "image.iso"), maxBytes+1); err != nil { // it takes no place
+	if err := os.Truncate(filepath.Join(large, "image.iso"), maxBytes+1); err != nil { // a sparse file
 		t.Fatal(err)
 	}
 	many := tree(t, "-- main.tf --\n-- more.tf --\n")
-	// Each folder has two symlinks to the next one: the last one would come 65,536 times.
+	// Each folder has two symlinks to the next one: the last one would be copied 65,536 times.
 	fan := tree(t, "-- 16/empty/.git/config --\n")
 	for i := range 16 {
 		for _, name := range []string{"a", "b"} {
