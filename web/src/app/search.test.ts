@@ -41,7 +41,7 @@ test('other searches drop unknown parameters', () => {
 })
 
 describe('the redirect after a sign-in', () => {
-  test.each(['/', '/stacks', '/stacks/shop/web?tab=outputs#x', '/runs?q=%2F%2F'])('to a path of the web UI: %s', (to) => {
+  test.each(['/', '/stacks', '/stacks/shop/web?tab=outputs#x', '/runs?q=%2F%2F'])('is inside: %s', (to) => {
     expect(isInside(to)).toBe(true)
     expect(signinSearch.parse({ to }).to).toBe(to)
   })
@@ -56,7 +56,7 @@ describe('the redirect after a sign-in', () => {
     '/\tx',
     '/a\nb',
     '/x\\y',
-  ])('not to another place: %s', (to) => {
+  ])('is outside: %s', (to) => {
     expect(isInside(to)).toBe(false)
     expect(signinSearch.parse({ to }).to).toBeUndefined()
   })
