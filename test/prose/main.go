@@ -3,7 +3,7 @@
 // Each Go file becomes a Markdown file of the same name that has the text of its string literals, and with -comments that of its
 // comments, on the lines where the code has them, so that the linter reports the right lines. A literal is prose when it has
 // three words or more. Tests have no users and are left out, except with -tests: then the comments of all Go files and of
-// scripts (.txtar) are written, and no literals.
+// scripts (.txtar) are written, and the names of tests as words, but no literals.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 
 func main() {
 	comments := flag.Bool("comments", false, "write the comments too")
-	tests := flag.Bool("tests", false, "write only comments, those of tests and of .txtar files too")
+	tests := flag.Bool("tests", false, "write only comments and names of tests, those of .txtar files too")
 	to := flag.String("to", "", "folder to write to")
 	flag.Parse()
 	for _, root := range flag.Args() {
@@ -56,6 +56,9 @@ func extract(root, to string, comments, tests bool) error {
 			return err
 		}
 		at := filepath.Join(to, name+".md")
+		if _, err := os.Stat(at); tests && err == nil { // with its literals
+			return nil
+		}
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 			return err
 		}
@@ -66,6 +69,9 @@ func extract(root, to string, comments, tests bool) error {
 var (
 	words = regexp.MustCompile(`\pL+[,;:]? \pL+[,;:]? \pL{2,}`)
 	verb  = regexp.MustCompile(`%[-+# 0-9.*\[\]]*[a-zA-Z]`)
+	// testName is the name of a function that go test runs.
+	testName = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]`)
+	nameWord = regexp.MustCompile(`[A-Z][a-z0-9]*`)
 	// directive is a comment that is not text.
 	directive = regexp.MustCompile(`^//(go:|nolint|\+|export )`)
 )
@@ -118,6 +124,10 @@ func prose(name string, source []byte, literals, comments bool) ([]byte, error) 
 		switch n := n.(type) {
 		case *ast.Field:
 			tags[n.Tag] = true
+		case *ast.FuncDecl:
+			if !literals && testName.MatchString(n.Name.Name) {
+				write(n.Name.Pos(), nameWord.ReplaceAllString(n.Name.Name, "$0 "))
+			}
 		case *ast.BasicLit:
 			text, err := strconv.Unquote(n.Value)
 			if err != nil || n.Kind != token.STRING || tags[n] || !literals {
