@@ -2,50 +2,59 @@ package redact
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestABucketFindsWhatComparingFinds: the same as if the text were compared with each pattern.
-func TestABucketFindsWhatComparingFinds(t *testing.T) {
+// TestABucketHasEachPatternOnce: narrowing its lists leaves the patterns that begin with a text.
+func TestABucketHasEachPatternOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	word := func(alphabet string, most int) string {
+	word := func(most int) string {
 		text := []byte("aaaa")
 		for range random.IntN(most) {
-			text = append(text, alphabet[random.IntN(len(alphabet))])
+			text = append(text, "ab"[random.IntN(2)])
 		}
 		return string(text)
 	}
-	for _, size := range []int{10, 2 * mostNews} {
-		var b bucket
-		all := map[string]bool{}
-		for len(all) < size {
-			if pattern := normal(word("abab ", 16)); !all[pattern] {
-				all[pattern] = true
-				b.add(pattern)
+	var b bucket
+	all := map[string]bool{}
+	for range 2000 {
+		pattern := word(16)
+		if added := b.add(pattern); added == all[pattern] {
+			t.Fatalf("%q was added: %v", pattern, added)
+		}
+		all[pattern] = true
+	}
+	for range 2000 {
+		begin := word(10)
+		var got, want []string
+		for pattern := range all {
+			if strings.HasPrefix(pattern, begin) {
+				want = append(want, pattern)
 			}
 		}
-		for range 2000 {
-			text := []byte(word("aabb ", 20))
-			want, wantMore := 0, false
-			for pattern := range all {
-				n, more := compare(pattern, text)
-				want, wantMore = max(want, n), wantMore || more
+		for _, list := range b.runs {
+			for depth := 0; depth < len(begin) && len(list) > 0; depth++ {
+				for len(list) > 0 && len(list[0]) == depth {
+					list = list[1:]
+				}
+				if len(list) > 0 {
+					list = narrow(list, depth, begin[depth])
+				}
 			}
-			got, gotMore := b.find(text)
-			for _, pattern := range b.few {
-				n, more := compare(pattern, text)
-				got, gotMore = max(got, n), gotMore || more
-			}
-			if got != want || gotMore != wantMore {
-				t.Fatalf("%q: %d, %v; want %d, %v", text, got, gotMore, want, wantMore)
-			}
+			got = append(got, list...)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q: %q; want %q", begin, got, want)
 		}
 	}
 }
 
-// A plan tells of many things that begin as the secrets do, and what is printed waits until it is known that they are none.
+// A plan has many values that begin as the secrets do, and what is printed waits until it is clear that they are none.
 func TestManySecretsThatBeginAlikeHoldUpNothing(t *testing.T) {
 	r := New()
 	for i := range 50_000 {
@@ -55,5 +64,23 @@ func TestManySecretsThatBeginAlikeHoldUpNothing(t *testing.T) {
 	text := strings.Repeat("  + endpoint = \"https://db.example.com/\"\n", 50_000)
 	if got := r.String(text); got != text || time.Since(begin) > time.Minute {
 		t.Errorf("took %s", time.Since(begin))
+	}
+}
+
+// TestATextIsReadInBoundedTime: a git server that has the password can write what is read in many ways.
+func TestATextIsReadInBoundedTime(t *testing.T) {
+	for _, unit := range []string{"a\n", "%25", "\\\\", "&amp;", "a: ", "''", "61", "0x61:", "a\x1b[m", "a\n| > ) ] a"} {
+		r := New()
+		r.Add(strings.Repeat(unit, 200)+"b", strings.Repeat("a", 400)+"b", strings.Repeat("a ", 200)+"b", strings.Repeat("%", 200)+"b")
+		text := []byte(strings.Repeat(unit, 16<<10/len(unit)))
+		m := matcher{text: text, budget: 1000}
+		for at := range text {
+			r.patterns.match(&m, at)
+		}
+		// Beyond the budget, each position is read once as it is, and at most the last reading spends more than is left.
+		if most := 1000 + 64 + 2*len(text)*800; -m.budget > most {
+			t.Errorf("%q: %d bytes were read, more than %d", unit, -m.budget, most)
+		}
+		r.String(string(text))
 	}
 }

@@ -1,63 +1,89 @@
 package redact
 
 import (
-	"bytes"
+	"encoding/base32"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
-	"net/url"
-	"strconv"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // shortestPart is the length from which a part of a value (a line, a string within a JSON document) is hidden where it
-// stands alone.
+// stands alone, and from which a form is hidden that is not in one piece.
 const shortestPart = 8
 
-// forms are the ways in which a value is likely to be written. Some may be equal, and some too short to be hidden.
-func forms(value string) []string {
-	value = strings.Trim(value, " \t\r\n")
-	all := escaped(value)
-	all = append(all, url.QueryEscape(value), url.PathEscape(value))
-	all = append(all, encoded(value)...)
-	for _, part := range parts(value) {
-		all = append(all, escaped(part)...)
+// An encoder returns forms of a value. Escapes need no encoder: they are decoded from the text, see escapes.go.
+type encoder struct {
+	form   string
+	encode func(value string) []string
+	// hex: the forms are hexadecimal digits.
+	hex bool
+}
+
+// encoders are the forms in which values are hidden.
+var encoders = []encoder{
+	{form: "the value and its parts", encode: func(value string) []string { return append(parts(value), value) }},
+	{form: "with replacement characters, as in JSON", encode: replaced},
+	{form: "base64", encode: func(value string) []string {
+		return aligned(value, 6, base64.RawStdEncoding.EncodeToString, 64, 76)
+	}},
+	{form: "base64 for URLs", encode: func(value string) []string {
+		return aligned(value, 6, base64.RawURLEncoding.EncodeToString, 64, 76)
+	}},
+	{form: "base32", encode: func(value string) []string {
+		return aligned(value, 5, base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString, 64, 76)
+	}},
+	{form: "hexadecimal", hex: true, encode: func(value string) []string {
+		digits := hex.EncodeToString([]byte(value))
+		return append(lines(digits, 60, 64), digits)
+	}},
+}
+
+// aligned returns a value in an encoding with so many bits in a character, with each of the ways it can lie in a
+// longer text that was encoded as a whole. The characters at both ends, which depend on what is around the value,
+// are left out. Of the value alone it returns the lines of these widths, too, because other lines of a log can stand
+// between them.
+func aligned(value string, bits int, encode func([]byte) string, widths ...int) []string {
+	all := lines(encode([]byte(value)), widths...)
+	for before := range bits * 8 / gcd(bits, 8) / 8 {
+		padded := append(make([]byte, before), value...)
+		first, last := (before*8+bits-1)/bits, len(padded)*8/bits
+		all = append(all, encode(padded)[first:last])
 	}
 	return all
 }
 
-// escaped returns a value as it is, and as it is between quotes in JSON, in Go and in the engine's language; in
-// JSON twice over too, as in a document within a document.
-func escaped(value string) []string {
-	plain, html := quoted(value, false), quoted(value, true)
-	goes := strconv.Quote(value)
-	return []string{
-		value, plain, html, goes[1 : len(goes)-1], quoted(plain, false), quoted(html, false),
-		strings.NewReplacer("${", "$${", "%{", "%%{").Replace(plain),
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
 	}
+	return a
 }
 
-func quoted(value string, html bool) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(html)
-	if err := encoder.Encode(value); err != nil {
-		return value
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
-}
-
-// encoded returns a value in base64, with each of the three ways it can lie in a longer text that was encoded as a
-// whole. The characters at both ends, which depend on what is around the value, are left out.
-func encoded(value string) []string {
+// lines returns the lines of a text that is longer than these widths.
+func lines(text string, widths ...int) []string {
 	var all []string
-	for before := range 3 {
-		padded := append(make([]byte, before), value...)
-		first, last := (before*8+5)/6, len(padded)*8/6
-		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			all = append(all, encoding.EncodeToString(padded)[first:last])
+	for _, width := range widths {
+		if len(text) <= width {
+			continue
+		}
+		for line := range slices.Chunk([]byte(text), width) {
+			if len(line) >= 2*shortestPart {
+				all = append(all, string(line))
+			}
 		}
 	}
 	return all
+}
+
+// replaced returns a value that is not UTF-8 as JSON has it.
+func replaced(value string) []string {
+	if utf8.ValidString(value) {
+		return nil
+	}
+	return []string{string([]rune(value))}
 }
 
 // parts returns the lines of a value that has several, and the strings within a value that is a JSON document: the

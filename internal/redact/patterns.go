@@ -5,67 +5,161 @@ import (
 	"strings"
 )
 
-// widest is how much white space in a text may stand for white space in a secret: line breaks and indentation.
-const widest = 128
-
-// patterns are texts to find, all at once. One bit excludes most positions of a text as the beginning of a pattern;
-// only the others are compared.
-//
-// White space in a pattern matches any white space in the text, because the engine wraps and indents what it
-// prints.
+// patterns are texts to match, all at once. One bit excludes most positions of a text as the beginning of a match; only
+// at the others the text is read as a secret, with its escapes and gaps.
 type patterns struct {
-	// known are all of them.
-	known map[string]bool
-	// filter has a bit set for the hash of each head.
-	filter [1 << 16 / 64]uint64
-	// heads are patterns by their first four bytes, none of which is white space.
+	// texts and digits are the patterns: texts, and hexadecimal digits in lower case.
+	texts, digits index
+	// filter has a bit set for the hash of each head as it may be in a text, if there is no special byte in it.
+	filter []uint64
+	// shift reduces a hash to the size of the filter.
+	shift uint
+}
+
+// An index has patterns by their first four bytes, their head.
+type index struct {
 	heads map[uint32]*bucket
-	// starts are the first one, two and three bytes of the patterns in heads.
-	starts map[string]bool
-	// loose are the other patterns, by their first byte.
-	loose [256][]string
+	// starts has the first byte of each pattern, pairs the first two, triples the hash of the first three.
+	starts         [1 << 8 / 64]uint64
+	pairs, triples [1 << 16 / 64]uint64
 }
 
 func newPatterns() patterns {
-	return patterns{known: map[string]bool{}, heads: map[uint32]*bucket{}, starts: map[string]bool{}}
+	return patterns{
+		texts: index{heads: map[uint32]*bucket{}}, digits: index{heads: map[uint32]*bucket{}},
+		filter: make([]uint64, 1<<16/64), shift: 32 - 16,
+	}
 }
 
-// add a text to be found. One that is too short to be hidden is left out.
-func (p *patterns) add(text string) {
+// add adds a text, or hexadecimal digits. One that is too short to be hidden is ignored.
+func (p *patterns) add(text string, digits bool) {
 	text = normal(text)
-	if len(text) < shortest || p.known[text] {
+	if len(text) < shortest {
 		return
 	}
-	p.known[text] = true
-	if strings.Contains(text[:4], " ") {
-		p.loose[text[0]] = append(p.loose[text[0]], text)
-		return
+	to := &p.texts
+	if digits {
+		to = &p.digits
 	}
 	head := binary.LittleEndian.Uint32([]byte(text))
-	if p.heads[head] == nil {
-		p.heads[head] = &bucket{}
+	b := to.heads[head]
+	if b == nil {
+		b = &bucket{}
+		to.heads[head] = b
+		to.start(head)
+		p.see(head, digits)
 	}
-	p.heads[head].add(text)
-	h := hash(head)
-	p.filter[h>>6] |= 1 << (h & 63)
-	p.starts[text[:1]], p.starts[text[:2]], p.starts[text[:3]] = true, true, true
+	b.add(text)
 }
+
+func (x *index) start(head uint32) {
+	set(x.starts[:], head&0xff)
+	set(x.pairs[:], head&0xffff)
+	set(x.triples[:], hash(head&0xffffff)>>16)
+}
+
+// begins reports whether a pattern may begin with these bytes, at most three.
+func (x *index) begins(head uint32, n int) bool {
+	switch n {
+	case 1:
+		return get(x.starts[:], head)
+	case 2:
+		return get(x.pairs[:], head)
+	}
+	return get(x.triples[:], hash(head)>>16)
+}
+
+// see adds a head to the filter, which is enlarged when it is a sixteenth full.
+func (p *patterns) see(head uint32, digits bool) {
+	if most := len(p.filter) * 64 / 16; len(p.texts.heads)+8*len(p.digits.heads) > most && p.shift > 32-22 {
+		p.shift -= 2
+		p.filter = make([]uint64, 4*len(p.filter))
+		for head := range p.texts.heads {
+			p.mark(head, false)
+		}
+		for head := range p.digits.heads {
+			p.mark(head, true)
+		}
+	}
+	p.mark(head, digits)
+}
+
+// mark sets the bits of a head in each way that it may be in a text without a special byte.
+func (p *patterns) mark(head uint32, digits bool) {
+	one := func(text string) { set(p.filter, hash(binary.LittleEndian.Uint32([]byte(text)))>>p.shift) }
+	text := string(binary.LittleEndian.AppendUint32(nil, head))
+	one(text)
+	if !digits {
+		one(strings.ReplaceAll(text, " ", "+"))
+		return
+	}
+	for _, text := range []string{text, strings.ToUpper(text)} {
+		one(text)
+		for _, separator := range separators {
+			for _, next := range []string{text[2:3], "0", " "} {
+				one(text[:2] + string(separator) + next)
+			}
+		}
+	}
+}
+
+// separators may stand between two hexadecimal digits and two others.
+const separators = ":-, "
 
 // normal returns a text with one blank for white space within it and none around it.
 func normal(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && space(byte(r)) }), " ")
 }
 
-// scan appends text to out with each find replaced by Mask; finds that overlap become one. The first covered bytes of
-// text are part of a find that was replaced already. Unless final, text from held on is left for later, because a find
-// may begin there; covered is how much of that is part of a find.
-func (p *patterns) scan(out, text []byte, covered int, final bool) (_ []byte, held, _ int) {
+// kind is what a byte may be besides itself, at the beginning of a pattern.
+var kind = func() (kinds [256]byte) {
+	for _, c := range "%&\\\x1b\t\n\r" {
+		kinds[c] = special
+	}
+	for _, c := range "$'\" " {
+		kinds[c] = doubled
+	}
+	return kinds
+}()
+
+const (
+	// special bytes begin an escape or a gap.
+	special = iota + 1
+	// doubled bytes do so when there are two.
+	doubled
+)
+
+// special reports whether an escape or a gap may begin at a position of text, other than a single blank.
+func isSpecial(text []byte, at int) bool {
+	switch kind[text[at]] {
+	case special:
+		return true
+	case doubled:
+		return at+1 == len(text) || text[at+1] == text[at] || text[at] == '\'' && text[at+1] == '"'
+	}
+	return false
+}
+
+// scan appends text to out with each match replaced by Mask; matches that overlap become one. The first covered bytes
+// of text are part of a match that was replaced already. Unless final, text from held on is left for later, because a
+// match may begin there; covered is how much of that is part of a match. Before text, a word of so many bytes ended.
+func (p *patterns) scan(out, text []byte, covered, word int, final bool) (_ []byte, held, _ int) {
 	done, end := covered, covered // text before done is in out; text before end is hidden
-	for held = 0; held < len(text); held++ {
-		if !p.candidate(text[held:]) {
+	m := matcher{text: text, word: word, budget: 4096 + 32*len(text)}
+	for plain := 0; held < len(text); held++ {
+		plain = max(plain, held) // no byte from held on and before plain is special
+		for plain < min(held+4, len(text)) && !isSpecial(text, plain) {
+			plain++
+		}
+		if plain-held >= 4 {
+			if held, plain = p.skip(text, held); plain-held < 4 {
+				held--
+				continue
+			}
+		} else if space(text[held]) {
 			continue
 		}
-		n, more := p.match(text[held:])
+		n, more := p.match(&m, held)
 		if n > 0 {
 			if held >= end {
 				out = append(append(out, text[done:held]...), Mask...)
@@ -83,60 +177,35 @@ func (p *patterns) scan(out, text []byte, covered int, final bool) (_ []byte, he
 	return out, held, max(0, end-held)
 }
 
-// candidate is a quick look at whether a pattern may begin where text does.
-func (p *patterns) candidate(text []byte) bool {
-	if len(text) < 4 {
-		return p.starts[string(text)] || p.loose[text[0]] != nil
-	}
-	h := hash(binary.LittleEndian.Uint32(text))
-	return p.filter[h>>6]>>(h&63)&1 != 0 || p.loose[text[0]] != nil
-}
-
-// match returns the length of the longest pattern that text begins with, and whether a pattern continues past its
-// end.
-func (p *patterns) match(text []byte) (longest int, more bool) {
-	try := func(list []string) {
-		for _, pattern := range list {
-			n, on := compare(pattern, text)
-			longest, more = max(longest, n), more || on
+// skip returns the first position from which a pattern may begin, or with less than four bytes before the next special
+// one; plain is the end of those that are not. The first four are not.
+func (p *patterns) skip(text []byte, from int) (at, plain int) {
+	filter, shift := p.filter, p.shift
+	head := binary.LittleEndian.Uint32(text[from:])
+	for plain = from + 4; ; plain++ {
+		h := hash(head) >> shift
+		if filter[h>>6]>>(h&63)&1 != 0 {
+			return plain - 4, plain
 		}
-	}
-	try(p.loose[text[0]])
-	if len(text) < 4 {
-		return longest, more || p.starts[string(text)]
-	}
-	if b := p.heads[binary.LittleEndian.Uint32(text)]; b != nil {
-		try(b.few)
-		n, on := b.find(text)
-		longest, more = max(longest, n), more || on
-	}
-	return longest, more
-}
-
-// compare returns how much of text the pattern takes up, or whether text ends before that is known.
-func compare(pattern string, text []byte) (n int, more bool) {
-	for i := range len(pattern) {
-		switch {
-		case n == len(text):
-			return 0, true
-		case pattern[i] != ' ':
-			if text[n] != pattern[i] {
-				return 0, false
-			}
-			n++
-		default:
-			from := n
-			for n < len(text) && space(text[n]) {
-				n++
-			}
-			if n == from || n-from > widest {
-				return 0, false
-			}
+		if plain == len(text) {
+			return plain - 3, plain
 		}
+		c := text[plain]
+		if kind[c] != 0 && isSpecial(text, plain) {
+			return plain - 3, plain
+		}
+		head = head>>8 | uint32(c)<<24
 	}
-	return n, false
 }
 
-func space(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+// match returns the length of the longest match at a position, and whether one may continue past the end of the text.
+func (p *patterns) match(m *matcher, from int) (longest int, more bool) {
+	longest, more = m.match(&p.texts, false, from)
+	n, on := m.match(&p.digits, true, from)
+	return max(longest, n), more || on
+}
 
-func hash(head uint32) uint32 { return head * 0x9E3779B1 >> 16 }
+func hash(head uint32) uint32 { return head * 0x9E3779B1 }
+
+func set(bits []uint64, n uint32)      { bits[n>>6] |= 1 << (n & 63) }
+func get(bits []uint64, n uint32) bool { return bits[n>>6]>>(n&63)&1 != 0 }

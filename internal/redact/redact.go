@@ -1,13 +1,17 @@
-// Package redact removes secrets from text, by value: code that knows a secret adds it, and every text that leaves
-// the process goes through String or a Writer. It does not matter where in the text the secret is, nor whether the
-// engine escaped, encoded or wrapped it.
+// Package redact removes secrets from text, by value: code that has a secret adds it, and every text that leaves
+// the process goes through String or a Writer. It does not matter where in the text the secret is, nor whether it was
+// escaped, encoded, wrapped or coloured.
 //
-// What it cannot do: hide a value that was changed in a way it does not know (reversed, hashed, cut in two), or one
-// that left before it was added.
+// An encoded secret is a pattern like the secret itself (forms.go). Escapes (escapes.go) and what programs put between
+// two characters (gaps.go) are no patterns: the text is read with and without them (matcher.go).
+//
+// docs/security.md lists the forms, and what is not hidden: a value that was changed in another way (reversed, hashed,
+// compressed, cut in two), or one that left before it was added.
 package redact
 
 import (
 	"io"
+	"strings"
 	"sync"
 )
 
@@ -37,12 +41,15 @@ func (r *Redactor) Add(values ...string) {
 		if !r.news(value) {
 			continue
 		}
-		all := forms(value)
-		r.mu.Lock()
-		for _, form := range all {
-			r.patterns.add(form)
+		value = strings.Trim(value, " \t\r\n")
+		for _, encoder := range encoders {
+			all := encoder.encode(value)
+			r.mu.Lock()
+			for _, form := range all {
+				r.patterns.add(form, encoder.hex)
+			}
+			r.mu.Unlock()
 		}
-		r.mu.Unlock()
 	}
 }
 
@@ -65,7 +72,7 @@ func (r *Redactor) news(value string) bool {
 func (r *Redactor) String(s string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if out, _, _ := r.patterns.scan(nil, []byte(s), 0, true); string(out) != s {
+	if out, _, _ := r.patterns.scan(nil, []byte(s), 0, 0, true); string(out) != s {
 		return string(out)
 	}
 	return s
@@ -86,7 +93,9 @@ type writer struct {
 	// held back, of which the first covered bytes are part of a secret that Mask was already written for.
 	held    []byte
 	covered int
-	out     []byte
+	// word is the length of the word that ends before held.
+	word int
+	out  []byte
 }
 
 func (w *writer) Write(p []byte) (int, error) {
@@ -101,9 +110,9 @@ func (w *writer) Close() error { return w.flush(true) }
 
 func (w *writer) flush(final bool) error {
 	w.redactor.mu.RLock()
-	out, held, covered := w.redactor.patterns.scan(w.out[:0], w.held, w.covered, final)
+	out, held, covered := w.redactor.patterns.scan(w.out[:0], w.held, w.covered, w.word, final)
 	w.redactor.mu.RUnlock()
-	w.out, w.covered = out, covered
+	w.out, w.covered, w.word = out, covered, wordBefore(w.held, held, w.word)
 	w.held = w.held[:copy(w.held, w.held[held:])]
 	if len(out) == 0 {
 		return nil

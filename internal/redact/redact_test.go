@@ -245,3 +245,19 @@ func BenchmarkWriter(b *testing.B) {
 		w.Write(chunk)
 	}
 }
+
+// BenchmarkWriterOfManySecrets has those of a large state, and text with escapes and colours.
+func BenchmarkWriterOfManySecrets(b *testing.B) {
+	r := New()
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 20_000 {
+		r.Add(secretOf(random, 24, true))
+	}
+	line := "\x1b[1maws_instance.web[12]\x1b[0m: {\"id\": \"i-0123456789abcdef0\", \"policy\": \"{\\n\\\"a\\\": 1}\", \"done\": \"10%\"}\n"
+	chunk := []byte(strings.Repeat(line, 400))
+	w := r.Writer(io.Discard)
+	b.SetBytes(int64(len(chunk)))
+	for b.Loop() {
+		w.Write(chunk)
+	}
+}
