@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -19,6 +20,15 @@ import (
 // Style returns the style of the output.
 func (s *Session) Style() screen.Style {
 	return screen.Style{Color: s.Color, Program: s.Program, Now: s.Now()}
+}
+
+// Text returns the standard output for text that users write: logs, plans, messages and names. A terminal gets only
+// colors of it, and no other control sequence. A pipe or a file gets it as it is.
+func (s *Session) Text() io.Writer {
+	if s.Screen {
+		return screen.NewTerminal(s.Out)
+	}
+	return s.Out
 }
 
 // Output formats; the empty one is text.
@@ -65,7 +75,7 @@ func (*formatFlag) Type() string { return "string" }
 
 // PrintTable prints a table as text.
 func (s *Session) PrintTable(t *metav1.Table, wide, namespaces bool) error {
-	return printers.NewTablePrinter(printers.PrintOptions{Wide: wide, WithNamespace: namespaces}).PrintObj(t, s.Out)
+	return printers.NewTablePrinter(printers.PrintOptions{Wide: wide, WithNamespace: namespaces}).PrintObj(t, s.Text())
 }
 
 // PrintObject prints an object, or a list of them, as kubectl does.
@@ -79,7 +89,7 @@ func (s *Session) PrintObject(format string, o runtime.Object) error {
 	default:
 		printer = &printers.NamePrinter{}
 	}
-	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(o, s.Out)
+	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(o, s.Text())
 }
 
 // SetKind sets the kind of an object, which the client does not.
@@ -103,7 +113,7 @@ func (s *Session) PrintValue(format string, v any) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintln(s.Out, strings.TrimRight(string(data), "\n"))
+	_, err = fmt.Fprintln(s.Text(), strings.TrimRight(string(data), "\n"))
 	return err
 }
 

@@ -112,14 +112,14 @@ func printResult(s *session.Session, run *v1alpha1.Run) error {
 		return err
 	}
 	if p := run.Status.Plan; p == nil || !p.Changes {
-		_, err := fmt.Fprintf(s.Out, "No changes: Run %s found no difference.\n", run.Name)
+		_, err := fmt.Fprintf(s.Text(), "No changes: Run %s found no difference.\n", run.Name)
 		return err
 	}
 	if run.Spec.Operation == v1alpha1.OperationPlan {
 		fmt.Fprintf(s.ErrOut, "Nothing is applied: spec.apply of Stack %s is Never.\n", run.Spec.Stack.Name)
 		return hasChanges(run)
 	}
-	_, err := fmt.Fprintf(s.Out, "\n%s\n", screen.Result(run))
+	_, err := fmt.Fprintf(s.Text(), "\n%s\n", screen.Result(run))
 	return err
 }
 
@@ -151,7 +151,7 @@ func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Out, "Run %s was created.\n", run.Name)
+	fmt.Fprintf(s.Text(), "Run %s was created.\n", run.Name)
 	if !wait {
 		return nil
 	}

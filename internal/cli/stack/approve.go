@@ -48,12 +48,12 @@ of the plan that you read to approve only that plan. Needs the verb approve on t
 }
 
 func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, o approveOptions) error {
-	if err := screen.Plan(s.Out, run, s.Style()); err != nil {
+	if err := screen.Plan(s.Text(), run, s.Style()); err != nil {
 		return err
 	}
 	o.digest = cmp.Or(o.digest, run.Status.Plan.Digest)
 	if o.show {
-		fmt.Fprintln(s.Out)
+		fmt.Fprintln(s.Text())
 		if err := showPlan(ctx, s, run, ""); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, 
 	if err := approve(ctx, s, run, o.digest); err != nil {
 		return notApproved(s, run, err)
 	}
-	fmt.Fprintf(s.Out, "Run %s is approved by %s.\n", run.Name, run.Spec.Approval.By)
+	fmt.Fprintf(s.Text(), "Run %s is approved by %s.\n", run.Name, run.Spec.Approval.By)
 	if !o.wait {
 		return nil
 	}
@@ -124,7 +124,7 @@ Needs the verb reject on the Run.`,
 		if err := s.Patch(ctx, run, action.RejectRun(digest, user, reason)); err != nil {
 			return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
 		}
-		_, err = fmt.Fprintf(s.Out, "Run %s is rejected by %s; `%s apply %s` requests another one.\n",
+		_, err = fmt.Fprintf(s.Text(), "Run %s is rejected by %s; `%s apply %s` requests another one.\n",
 			run.Name, screen.Clean(user), s.Program, run.Spec.Stack.Name)
 		return err
 	})

@@ -34,7 +34,7 @@ not retried before the Stack changes or a user requests it. Needs the verb cance
 			}
 		}
 		if !wait {
-			fmt.Fprintf(s.Out, "Run %s is being canceled; `%s why %s` shows its progress.\n", run.Name, s.Program, run.Name)
+			fmt.Fprintf(s.Text(), "Run %s is being canceled; `%s why %s` shows its progress.\n", run.Name, s.Program, run.Name)
 			return nil
 		}
 		run, err := follow(ctx, s, run, finished)
@@ -42,7 +42,7 @@ not retried before the Stack changes or a user requests it. Needs the verb cance
 		case err != nil:
 			return err
 		case run.Status.Phase == v1alpha1.PhaseCanceled:
-			_, err := fmt.Fprintln(s.Out, screen.Result(run))
+			_, err := fmt.Fprintln(s.Text(), screen.Result(run))
 			return err
 		}
 		return errors.New("too late to cancel: " + screen.Result(run))

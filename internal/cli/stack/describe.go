@@ -29,7 +29,7 @@ func describeCommand(s *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return d.Write(s.Out, s.Style())
+			return d.Write(s.Text(), s.Style())
 		},
 	}
 }

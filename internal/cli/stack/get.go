@@ -154,7 +154,7 @@ func get(ctx context.Context, s *session.Session, kind resource, names []string,
 	printer := printers.NewTablePrinter(printers.PrintOptions{
 		Wide: g.format == session.FormatWide, WithNamespace: g.everywhere,
 	})
-	out := printers.GetNewTabWriter(s.Out)
+	out := printers.GetNewTabWriter(s.Text())
 	show := func(list client.ObjectList) error {
 		if err := printer.PrintObj(kind.table(list, s.Style()), out); err != nil {
 			return err

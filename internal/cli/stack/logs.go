@@ -33,7 +33,8 @@ func logsCommand(s *session.Session) *cobra.Command {
 		Short: "Show the log of a Run",
 		Long: `Shows the log of a Run or, of a Stack, that of its active or else its last Run: all attempts, one after the
 other. With -f it continues until the Run ends, also if the server restarts meanwhile, and the exit code is 1 if the
-Run did not succeed. Secret values are removed from it. Needs get on runs/logs.`,
+Run did not succeed. Secret values are removed from it. On a terminal, so are control sequences except colors; a pipe and a
+file get the log as it is. Needs get on runs/logs.`,
 		Example: s.Examples(`
 			cairn logs net
 			cairn logs -f net-7
@@ -79,9 +80,9 @@ func showLogs(ctx context.Context, s *session.Session, run *v1alpha1.Run, l logO
 	if err != nil {
 		return err
 	}
-	out := s.Out
+	out := s.Text()
 	if l.step != "" {
-		filter := &stepFilter{out: s.Out, step: l.step}
+		filter := &stepFilter{out: out, step: l.step}
 		defer filter.flush()
 		out = filter
 	}

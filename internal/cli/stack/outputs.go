@@ -45,7 +45,7 @@ without quotes.`,
 				}
 				err = s.PrintValue(format, values)
 			} else {
-				err = screen.Outputs(s.Out, stack, s.Style())
+				err = screen.Outputs(s.Text(), stack, s.Style())
 			}
 			if err != nil {
 				return err
@@ -70,7 +70,7 @@ func printOutput(ctx context.Context, s *session.Session, stack *v1alpha1.Stack,
 	case format != "":
 		return s.PrintValue(format, json.RawMessage(value.Raw))
 	}
-	_, err := fmt.Fprintln(s.Out, screen.Output(value.Raw))
+	_, err := fmt.Fprintln(s.Text(), screen.Output(value.Raw))
 	return err
 }
 

@@ -33,18 +33,18 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, output s
 		return s.PrintValue(output, view)
 	}
 	if !r.Status.Plan.Changes {
-		_, err := fmt.Fprintf(s.Out, "No changes: Run %s found no difference.\n", r.Name)
+		_, err := fmt.Fprintf(s.Text(), "No changes: Run %s found no difference.\n", r.Name)
 		return err
 	}
-	if err := view.Write(s.Out, plan.Style{Color: s.Color}); err != nil {
+	if err := view.Write(s.Text(), plan.Style{Color: s.Color}); err != nil {
 		return err
 	}
-	return screen.Findings(s.Out, r, s.Style())
+	return screen.Findings(s.Text(), r, s.Style())
 }
 
 // showSummary shows the summary of a plan in the Run's status, if the server does not return the plan.
 func showSummary(s *session.Session, r *v1alpha1.Run, why error) error {
-	if err := screen.Plan(s.Out, r, s.Style()); err != nil {
+	if err := screen.Plan(s.Text(), r, s.Style()); err != nil {
 		return err
 	}
 	return fmt.Errorf("only the summary of the plan is shown: %w", why)

@@ -37,7 +37,7 @@ func setSuspend(s *session.Session, cmd *cobra.Command, suspend bool, result str
 		if err := s.Patch(ctx, stack, action.SuspendStack(stack, suspend, user)); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.Out, "Stack %s %s.\n", stack.Name, result)
+		_, err = fmt.Fprintf(s.Text(), "Stack %s %s.\n", stack.Name, result)
 		return err
 	})
 }

@@ -46,9 +46,9 @@ func showDiff(ctx context.Context, s *session.Session, key client.ObjectKey, ver
 	if format != "" {
 		return s.PrintValue(format, d)
 	}
-	fmt.Fprintf(s.Out, "State %s: version %d (serial %d) -> version %d (serial %d)\n\n",
+	fmt.Fprintf(s.Text(), "State %s: version %d (serial %d) -> version %d (serial %d)\n\n",
 		key.Name, from, before.Serial, to, after.Serial)
-	return d.Write(s.Out, style(s))
+	return d.Write(s.Text(), style(s))
 }
 
 // versionsOf returns the two versions to compare.

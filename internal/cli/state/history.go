@@ -54,7 +54,7 @@ func showHistory(ctx context.Context, s *session.Session, key client.ObjectKey, 
 			return err
 		}
 	}
-	return screen.StateNotes(s.Out, st, s.Style())
+	return screen.StateNotes(s.Text(), st, s.Style())
 }
 
 // maxReads is the number of versions that are read concurrently.

@@ -60,7 +60,7 @@ var standings = map[string]string{
 }
 
 func journalTable(s *session.Session, resources []userapi.JournalResource) error {
-	table := tabwriter.NewWriter(s.Out, 0, 8, 3, ' ', 0)
+	table := tabwriter.NewWriter(s.Text(), 0, 8, 3, ' ', 0)
 	fmt.Fprintln(table, "ADDRESS\tTYPE\tID\tRUN\tSTANDING")
 	for _, r := range resources {
 		id, standing := "-", standings[r.Standing]

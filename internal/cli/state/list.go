@@ -62,13 +62,13 @@ func listResources(
 		return table(s, resources)
 	}
 	for _, r := range resources {
-		fmt.Fprintln(s.Out, r.Address)
+		fmt.Fprintln(s.Text(), r.Address)
 	}
 	return nil
 }
 
 func table(s *session.Session, resources []statefile.Resource) error {
-	table := tabwriter.NewWriter(s.Out, 0, 8, 3, ' ', 0)
+	table := tabwriter.NewWriter(s.Text(), 0, 8, 3, ' ', 0)
 	fmt.Fprintln(table, "ADDRESS\tMODE\tPROVIDER\tNOTE")
 	for _, r := range resources {
 		note := "-"

@@ -57,12 +57,12 @@ func (c *change) migrate(ctx context.Context, key client.ObjectKey) error {
 	case c.format != "":
 		return c.PrintValue(c.format, move)
 	case move.To == "":
-		_, err = fmt.Fprintf(c.Out, "Cairn stores the state of Stack %s from now on: version %d, serial %d, %s. "+
+		_, err = fmt.Fprintf(c.Text(), "Cairn stores the state of Stack %s from now on: version %d, serial %d, %s. "+
 			"The state in backend %s remains there, and is not read any more.\n",
 			key.Name, move.Version, move.Serial, countResources(int64(move.Resources)), move.From)
 		return err
 	}
-	_, err = fmt.Fprintf(c.Out, "The next plan of Stack %s writes version %d (serial %d, %s) into backend %s, "+
+	_, err = fmt.Fprintf(c.Text(), "The next plan of Stack %s writes version %d (serial %d, %s) into backend %s, "+
 		"if that has no state or an older one: cairn apply %s\n",
 		key.Name, move.Version, move.Serial, countResources(int64(move.Resources)), move.To, key.Name)
 	return err

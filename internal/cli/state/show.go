@@ -73,7 +73,7 @@ func showResources(
 		}
 		all = append(all, shownResource{r, r.Attributes})
 		if format == "" {
-			if err := statefile.WriteResource(s.Out, r, style(s)); err != nil {
+			if err := statefile.WriteResource(s.Text(), r, style(s)); err != nil {
 				return err
 			}
 		}

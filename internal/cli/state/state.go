@@ -162,12 +162,12 @@ func writeVersion(
 	case err != nil:
 		return err
 	case v.Version == 0: // of a backup that was discarded
-		_, err = fmt.Fprintf(s.Out, "Stack %s has no state.\n", key.Name)
+		_, err = fmt.Fprintf(s.Text(), "Stack %s has no state.\n", key.Name)
 		return err
 	case format != "":
 		return s.PrintValue(format, v)
 	}
-	_, err = fmt.Fprintf(s.Out, "State %s is at version %d now: serial %d, %s.\n",
+	_, err = fmt.Fprintf(s.Text(), "State %s is at version %d now: serial %d, %s.\n",
 		key.Name, v.Version, v.Serial, countResources(int64(v.Resources)))
 	return err
 }

@@ -58,6 +58,6 @@ func unlockState(ctx context.Context, s *session.Session, key client.ObjectKey, 
 	if err := server.Unlock(ctx, key.Namespace, key.Name, id); err != nil {
 		return s.ExplainServer(err)
 	}
-	_, err = fmt.Fprintf(s.Out, "The state of Stack %s is unlocked.\n", key.Name)
+	_, err = fmt.Fprintf(s.Text(), "The state of Stack %s is unlocked.\n", key.Name)
 	return err
 }
