@@ -119,7 +119,7 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.runners.AddRoutes(mux)
 	s.users.AddRoutes(mux)
-	return s.Metrics.Measure(mux)
+	return withStrictTransport(s.SignIn.URL, s.Public, s.Metrics.Measure(mux))
 }
 
 // WebHandler serves the user API, the web UI and webhooks, and nothing to runners.
@@ -128,7 +128,7 @@ func (s *Server) WebHandler(webhooks http.Handler) http.Handler {
 	s.users.AddRoutes(users)
 	mux.Handle("/", s.Metrics.Measure(users))
 	mux.Handle("/hooks/", webhooks)
-	return mux
+	return withStrictTransport(s.SignIn.URL, s.Public, mux)
 }
 
 // RunChanged wakes those who follow the log of a Run.
