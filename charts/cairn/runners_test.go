@@ -84,6 +84,7 @@ func TestTemplatesOfRunners(t *testing.T) {
 		"a token":                        {`{spec: {automountServiceAccountToken: true}}`, "cannot have a token for the Kubernetes API"},
 		"a token, by default":            {`{spec: {automountServiceAccountToken: null}}`, "cannot have a token for the Kubernetes API"},
 		"a token in a volume":            {volume(`projected: {sources: [{serviceAccountToken: {path: a}}]}`), "cannot have a token for the Kubernetes API"},
+		"a token for the server":         {volume(`projected: {sources: [{configMap: {name: a}}, {serviceAccountToken: {path: a, audience: cairn}}]}`), "the audience cairn is for the token of the runner"},
 		"a token by the API's audience":  {volume(`projected: {sources: [{configMap: {name: a}}, {serviceAccountToken: {path: a, audience: "https://kubernetes.default.svc.cluster.local"}}]}`), "cannot have a token for the Kubernetes API"},
 		"a certificate":                  {volume(`projected: {sources: [{podCertificate: {signerName: kubernetes.io/kube-apiserver-client-pod}}]}`), "cannot have a certificate for the Kubernetes API"},
 		"a priority":                     {`{spec: {priorityClassName: runners}}`, ""},

@@ -16,6 +16,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // spec.runner.template is laid over the pod that Cairn builds, as `kubectl patch --type=strategic` would. What comes out is
@@ -122,7 +123,7 @@ func applyTemplate(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	}
 	inOrder(&was.Spec, &is.Spec)
 	for _, rule := range []func(was, is *corev1.PodTemplateSpec) string{
-		ownsMetadata, ownsPod, ownsContainers, ownsEngine, ownsRunner, ownsEnvironment, ownsVolumes, ownsMounts,
+		ownsMetadata, ownsPod, ownsContainers, ownsEngine, ownsRunner, ownsEnvironment, ownsVolumes, ownsMounts, ownsTokens,
 	} {
 		if why := rule(&was, &is); why != "" {
 			return invalidTemplate("%s", why)
@@ -313,6 +314,22 @@ func ownsMounts(was, is *corev1.PodTemplateSpec) string {
 				return fmt.Sprintf("volume %s is Cairn's own, and container %s may not mount it at %s", m.Name, c.Name, m.MountPath)
 			case c.Name == runinfo.ShellContainer && (at == "/" || at == runinfo.DirCairn || strings.HasPrefix(at, runinfo.DirCairn+"/")):
 				return fmt.Sprintf("container %s has Cairn's own files at %s: volume %s cannot be mounted at %s", c.Name, runinfo.DirCairn, m.Name, m.MountPath)
+			}
+		}
+	}
+	return ""
+}
+
+// ownsTokens: another token for the server would be read by a container that starts before the runner. The server takes the first
+// process that sends a request with such a token for the runner.
+func ownsTokens(_, is *corev1.PodTemplateSpec) string {
+	for _, v := range is.Spec.Volumes {
+		if v.Name == tokenVolumeName || v.Projected == nil {
+			continue
+		}
+		for _, s := range v.Projected.Sources {
+			if s.ServiceAccountToken != nil && s.ServiceAccountToken.Audience == runnerapi.Audience {
+				return fmt.Sprintf("spec.volumes[%s] asks for a token for the audience %q, which is Cairn's own", v.Name, runnerapi.Audience)
 			}
 		}
 	}

@@ -228,7 +228,6 @@ func TestUnrestrictedPods(t *testing.T) {
 		"a token in a volume":                {volume(`projected: {sources: [{serviceAccountToken: {path: a}}]}`), "volume v would add a token for the Kubernetes API"},
 		"a token among others":               {volume(`projected: {sources: [{configMap: {name: a}}, {serviceAccountToken: {path: a, audience: ""}}]}`), "volume v would add a token"},
 		"a token by the API's audience":      {volume(`projected: {sources: [{serviceAccountToken: {path: a, audience: "https://kubernetes.default.svc"}}]}`), `for the audience "https://kubernetes.default.svc"`},
-		"a token for the store":              {volume(`projected: {sources: [{serviceAccountToken: {path: a, audience: cairn}}]}`), `for the audience "cairn"`},
 		"a certificate for the API":          {volume(`projected: {sources: [{podCertificate: {signerName: kubernetes.io/kube-apiserver-client-pod, keyType: ED25519, credentialBundlePath: a}}]}`), "volume v would add a certificate for the Kubernetes API"},
 		"rights in an annotation of old":     {`{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/engine: unconfined}}}`, "AppArmor"},
 		"a container with rights of its own": {sidecar(`securityContext: {readOnlyRootFilesystem: true}`), `container "a" must set securityContext.allowPrivilegeEscalation=false`},
@@ -255,6 +254,14 @@ func TestTokensForAudiences(t *testing.T) {
 	expectUnfit(t, err, `volume v asks for a token for the audience "vault"`)
 	_, err = podWith(t, strings.ReplaceAll(text, "vault", `""`), func(s *Settings) { s.TokenAudiences = []string{""} })
 	expectUnfit(t, err, "volume v would add a token for the Kubernetes API to the pod")
+}
+
+// A container that starts before the runner would use it first.
+func TestATemplateCannotHaveATokenForTheServer(t *testing.T) {
+	text := `{spec: {volumes: [{name: v, projected: {sources: [{configMap: {name: a}}, {serviceAccountToken: {path: a, audience: cairn}}]}}]}}`
+	_, err := podWith(t, text, func(s *Settings) { s.AllowUnrestricted, s.TokenAudiences = true, []string{"cairn"} })
+	expectUnfit(t, err, `spec.volumes[v] asks for a token for the audience "cairn", which is Cairn's own`)
+	expectUnfit(t, CheckTemplate(withTemplate(t, text)), `spec.volumes[v] asks for a token`)
 }
 
 // What the engine may print and nobody may read is told to the runner, wherever it comes from.
