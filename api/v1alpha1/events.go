@@ -34,3 +34,10 @@ const (
 	// EventStateMigrated: the state was copied to a backend, or back to Cairn.
 	EventStateMigrated = "StateMigrated"
 )
+
+// Reasons of events on a Run.
+const (
+	// EventTokenMisused: the server rejected a request with the token of the Run's pod, because it is not from the runner of
+	// that pod. Code that the pod runs, such as a hook or a provider, read the token. Check what this code does.
+	EventTokenMisused = "TokenMisused"
+)

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -17,6 +18,7 @@ import (
 	"cairn.dev/cairn/internal/runner"
 	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/runner/interrupt"
+	"cairn.dev/cairn/internal/runner/process"
 	session "cairn.dev/cairn/internal/runner/shell"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/version"
@@ -115,6 +117,12 @@ func run(args []string) error {
 	if flags.NArg() > 0 || o.Store == "" || o.TokenFile == "" || o.Work == "" || o.Inputs == "" {
 		return errUsage
 	}
+	// The key that proves to the server that a request is from this process is in its memory alone. No other program of the pod
+	// may read it there, and net/http may not print it: spec.env of a Stack can switch on its debug output (GODEBUG).
+	if err := process.HideMemory(); err != nil {
+		return err
+	}
+	log.SetOutput(io.Discard)
 	ctx, stop := interrupt.WithInterrupt(context.Background())
 	signal.Notify(make(chan os.Signal, 1), harmless)
 	signals := make(chan os.Signal, 1)

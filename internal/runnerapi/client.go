@@ -2,7 +2,9 @@ package runnerapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -10,7 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,6 +26,8 @@ import (
 type Error struct {
 	// Code is the HTTP status.
 	Code int
+	// Reason is for programs; empty for most errors.
+	Reason string
 	// Message is the body of the answer. For a lock that is held it is the holder's info.
 	Message string
 }
@@ -51,6 +55,8 @@ type ClientOptions struct {
 	CA []byte
 	// TokenFile holds the token. It is read for each request: the kubelet renews it.
 	TokenFile string
+	// Session is the key that the server binds the pod to; a random one when empty. It has to stay in memory.
+	Session string
 	// Patience is how long a request is tried again while the store does not answer, or answers 429 or 5xx, or 401 to a
 	// token that has expired. Zero tries once.
 	Patience time.Duration
@@ -61,6 +67,7 @@ type Client struct {
 	base     string
 	http     *http.Client
 	token    string
+	session  string
 	attempt  int32
 	patience time.Duration
 }
@@ -80,6 +87,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	}
 	return &Client{
 		base: strings.TrimSuffix(base.String(), "/"), token: o.TokenFile, patience: o.Patience,
+		session: cmp.Or(o.Session, rand.Text()),
 		http: &http.Client{
 			Transport: transport(authorities),
 			// A token must not follow a redirect to somewhere else.
@@ -159,7 +167,7 @@ func (c *Client) do(ctx context.Context, r call) error {
 // pause between two tries: it doubles from 100 ms up to 10 s, and a random half of it keeps runners apart.
 func pause(try int) time.Duration {
 	full := min(100*time.Millisecond<<min(try, 10), 10*time.Second)
-	return full/2 + rand.N(full/2) //nolint:gosec // spreads load, guards nothing
+	return full/2 + mathrand.N(full/2) //nolint:gosec // spreads load, guards nothing
 }
 
 // awayError is one that may pass.
@@ -177,7 +185,7 @@ func (c *Client) send(ctx context.Context, r call) error {
 	defer answer.Body.Close()
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, longestMessage))
-		err := &Error{Code: answer.StatusCode, Message: strings.TrimSpace(string(text))}
+		err := &Error{Code: answer.StatusCode, Reason: answer.Header.Get(ReasonHeader), Message: strings.TrimSpace(string(text))}
 		if err.Code == http.StatusTooManyRequests || err.Code >= 500 ||
 			err.Code == http.StatusUnauthorized && expired(request, time.Now()) {
 			return &awayError{err}
@@ -237,6 +245,7 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 		}
 	}
 	request.Header.Set("Authorization", "Bearer "+string(bytes.TrimSpace(token)))
+	request.Header.Set(SessionHeader, c.session)
 	if c.attempt > 0 {
 		request.Header.Set(AttemptHeader, strconv.FormatInt(int64(c.attempt), 10))
 	}

@@ -59,6 +59,27 @@ func TestEveryRequestCarriesTheTokenAsItIsNow(t *testing.T) {
 	}
 }
 
+// TestEveryRequestHasTheKeyOfTheSession, the same in all attempts of a pod, and another one in each process.
+func TestEveryRequestHasTheKeyOfTheSession(t *testing.T) {
+	var keys []string
+	record := func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get(SessionHeader))
+		w.Header().Set(ReasonHeader, ReasonOtherSession)
+		w.WriteHeader(http.StatusForbidden)
+	}
+	first, _ := newClient(t, 0, record)
+	second, _ := newClient(t, 0, record)
+	for _, c := range []*Client{first, first.For(7, 0), second} {
+		_, err := c.Order(t.Context(), 0)
+		if rejected, ok := errors.AsType[*Error](err); !ok || rejected.Reason != ReasonOtherSession {
+			t.Errorf("%v", err)
+		}
+	}
+	if len(keys[0]) < 26 || keys[0] != keys[1] || keys[0] == keys[2] {
+		t.Error(keys)
+	}
+}
+
 func TestOnlyTheGivenAuthorityIsTrusted(t *testing.T) {
 	c, _ := newClient(t, 0, func(http.ResponseWriter, *http.Request) {})
 	other, _ := newClient(t, 0, func(http.ResponseWriter, *http.Request) {})

@@ -37,9 +37,13 @@
 //	POST   /v1/logs?offset=N          append to the attempt's log; 409 with the wanted offset when N is not it, also
 //	                                  in the header Cairn-Log-Offset
 //
-// Every request carries the pod's token (audience "cairn") and, in the header Cairn-Attempt, the number of the attempt
-// it is sent for. The store answers 403 when the Run does not name that pod as that attempt's. Errors are plain text.
-// A request answered with 429 or 5xx may be sent again.
+// Every request carries the pod's token (audience "cairn"), in the header Cairn-Attempt the number of the attempt
+// it is sent for, and in the header Cairn-Session the key of the runner's session. The store answers 403 when the Run
+// does not name that pod as that attempt's. Errors are plain text. A request answered with 429 or 5xx may be sent again.
+//
+// The token alone is not enough, because all programs in the pod can read it. The runner generates the key before it
+// starts any of them, and keeps it in memory. The server binds the pod to the first key that it receives, before it
+// sends an order, and rejects requests of the pod with another key or none: 403 with the reason OtherSession.
 package runnerapi
 
 import "encoding/json"
@@ -49,6 +53,15 @@ const Audience = "cairn"
 
 // AttemptHeader carries the number of the attempt that a request is sent for.
 const AttemptHeader = "Cairn-Attempt"
+
+// SessionHeader carries the key of the runner's session.
+const SessionHeader = "Cairn-Session"
+
+// ReasonHeader carries the reason of an error, where it has one.
+const ReasonHeader = "Cairn-Reason"
+
+// ReasonOtherSession is the reason of an error for a request without the key that its pod is bound to.
+const ReasonOtherSession = "OtherSession"
 
 // ExitStranded is the exit code of a runner whose engine could not write its state, which the store did not take as a
 // rescued one either, and who could not even report that. The state is in the pod's log.

@@ -140,6 +140,7 @@ func TestACorruptedStateUploadIsRejected(t *testing.T) {
 		must(t, err)
 		request.Header.Set("Authorization", "Bearer "+r.token)
 		request.Header.Set(runnerapi.AttemptHeader, strconv.Itoa(int(r.attempt)))
+		request.Header.Set(runnerapi.SessionHeader, r.session)
 		request.Header.Set("Content-MD5", sum)
 		answer, err := r.http.Do(request)
 		must(t, err)

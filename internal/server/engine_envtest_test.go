@@ -41,10 +41,10 @@ func (r *runner) code(text string) string {
     retry_max      = 0
     client_ca_certificate_pem = <<EOT
 %[2]sEOT
-    headers = { Authorization = "Bearer %[3]s", %[4]s = "%[5]d" }
+    headers = { Authorization = "Bearer %[3]s", %[4]s = "%[5]d", %[6]s = "%[7]s" }
   }
 }
-`, r.url, r.keys.Bundle(), r.token, runnerapi.AttemptHeader, r.attempt)
+`, r.url, r.keys.Bundle(), r.token, runnerapi.AttemptHeader, r.attempt, runnerapi.SessionHeader, r.session)
 	must(r.T, os.WriteFile(filepath.Join(dir, "backend.tf"), []byte(backend), 0o600))
 	must(r.T, os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600))
 	return dir

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -78,6 +79,7 @@ type world struct {
 	source    string // digest of the code
 	inputs    string // digest of the inputs
 	documents *inputs.Store
+	events    *events.FakeRecorder
 }
 
 // fakes are the Runs' side. ByPod is as live as can be, or as blind as a cache that just began.
@@ -178,6 +180,8 @@ func newWorld(t *testing.T) *world {
 		doc.Backend = w.fakes.backend
 		return doc, err
 	}
+	w.events = events.NewFakeRecorder(1000)
+	o.Events = w.events
 	o.GoneTokens = auth.NewDeletedPods(apiserver.Config, time.Now)
 	s, err := server.New(o)
 	must(t, err)

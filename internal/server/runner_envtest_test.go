@@ -25,6 +25,7 @@ type runner struct {
 	*world
 	pod     *corev1.Pod
 	token   string
+	session string
 	attempt int32
 }
 
@@ -39,7 +40,7 @@ func (w *world) newPod(name string, run *v1alpha1.Run) *runner {
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))}
 	}
 	must(w.T, apiserver.Kube.Create(w.Context(), pod))
-	return &runner{world: w, pod: pod, token: w.token(runnerapi.Audience, pod), attempt: 1}
+	return &runner{world: w, pod: pod, token: w.token(runnerapi.Audience, pod), session: "session of " + name, attempt: 1}
 }
 
 // token asks the API server for one, bound to a pod if there is one.
@@ -96,6 +97,7 @@ func (r *runner) do(method, path string, body []byte) (int, string) {
 	must(r.T, err)
 	request.Header.Set("Authorization", "Bearer "+r.token)
 	request.Header.Set(runnerapi.AttemptHeader, strconv.Itoa(int(r.attempt)))
+	request.Header.Set(runnerapi.SessionHeader, r.session)
 	answer, err := r.http.Do(request)
 	must(r.T, err)
 	defer answer.Body.Close()

@@ -29,7 +29,7 @@ func (r *runner) client() *runnerapi.Client {
 	r.Helper()
 	file := filepath.Join(r.TempDir(), "token")
 	must(r.T, os.WriteFile(file, []byte(r.token), 0o600))
-	c, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: r.url, CA: r.keys.Bundle(), TokenFile: file})
+	c, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: r.url, CA: r.keys.Bundle(), TokenFile: file, Session: r.session})
 	must(r.T, err)
 	return c.For(r.attempt, 0)
 }

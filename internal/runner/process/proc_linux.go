@@ -2,17 +2,29 @@ package process
 
 import (
 	"bytes"
+	"fmt"
 	"iter"
 	"os"
 	"slices"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // attributes put a program into a process group of its own, and kill it when the runner is killed: in a pod that
 // happens anyway, and an engine without its runner cannot reach the state.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// HideMemory keeps other processes of the same user from reading the memory and the environment of this one, and from tracing
+// it. Programs that it starts are not hidden. A process with CAP_SYS_PTRACE still can.
+func HideMemory() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("hide the memory of the process: %w", err)
+	}
+	return nil
 }
 
 // Descendants returns the processes that this one started, and those that they started.

@@ -7,6 +7,9 @@ import "syscall"
 // attributes put a program into a process group of its own. Only Linux can also kill it with the runner.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// HideMemory does nothing: runners run on Linux.
+func HideMemory() error { return nil }
+
 // Descendants returns none: runners run on Linux.
 func Descendants() []Process { return nil }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/plan/planfile"
@@ -12,6 +14,11 @@ import (
 
 // PlanFolder returns the folder with the plans of a Run. The operator deletes it with the Run.
 func PlanFolder(run *v1alpha1.Run) string { return fmt.Sprintf("plans/%s/%s", run.Namespace, run.UID) }
+
+// SessionKey returns the key of the session of the runner in a pod. The operator deletes it with the Run.
+func SessionKey(run *v1alpha1.Run, pod types.UID) string {
+	return fmt.Sprintf("sessions/%s/%s/%s", run.Namespace, run.UID, pod)
+}
 
 // PlanJSONKey returns the key of the engine's JSON of a plan.
 func PlanJSONKey(plan string) string { return plan + ".json" }

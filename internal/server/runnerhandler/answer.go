@@ -1,9 +1,11 @@
 package runnerhandler
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
 )
@@ -17,6 +19,9 @@ func (s *API) answer(within time.Duration, h func(http.ResponseWriter, *http.Req
 // writeError answers a runner with an error, as text.
 func writeError(w http.ResponseWriter, err error) {
 	code, text := httpapi.StatusOf(err)
+	if said, ok := errors.AsType[*runnerapi.Error](err); ok && said.Reason != "" {
+		w.Header().Set(runnerapi.ReasonHeader, said.Reason)
+	}
 	http.Error(w, text, code)
 }
 

@@ -56,7 +56,7 @@ type Options struct {
 	Engines Engines
 	// Providers is a mirror of providers; nil for none.
 	Providers Providers
-	// Events records on a State that it moved; nil records nothing.
+	// Events records on a State that it moved, and on a Run that the token of its pod was misused; nil records nothing.
 	Events events.EventRecorder
 	// Metrics count bytes of logs; nil for none.
 	Metrics *servermetrics.Metrics
@@ -71,19 +71,23 @@ type Options struct {
 type API struct {
 	Options
 	polls    polls
+	sessions *sessions
 	progress *progress
 	memory   httpbackend.StateMemory
 }
 
 // New creates an API.
 func New(o Options) *API {
-	return &API{Options: o, progress: newProgress(o.Reports, o.Log), memory: httpbackend.StateMemory{
+	return &API{Options: o, sessions: newSessions(o.Bucket), progress: newProgress(o.Reports, o.Log), memory: httpbackend.StateMemory{
 		Semaphore: tenant.NewSemaphore(bodyMemory, bodyPart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,
 	}}
 }
 
 // Flush writes the reports of runners that are due until ctx is done, and then all that wait.
 func (s *API) Flush(ctx context.Context) { s.progress.run(ctx) }
+
+// statePath is where the engines' http protocol is served.
+const statePath = "/v1/state"
 
 // AddRoutes adds the runner API, which internal/runnerapi describes.
 func (s *API) AddRoutes(mux *http.ServeMux) {
@@ -102,11 +106,11 @@ func (s *API) AddRoutes(mux *http.ServeMux) {
 	}
 	mux.Handle("GET /v1/order", s.answer(maxWait+httpapi.ShortTimeout, s.order))
 	handle("GET /v1/sources/{digest}", httpapi.LongTimeout, currentOrBuild, s.source)
-	handle("GET /v1/state", httpapi.LongTimeout, orHolder(current), s.readState)
-	handle("POST /v1/state", httpapi.LongTimeout, orHolder(current), s.writeState)
-	handle("LOCK /v1/state", httpapi.ShortTimeout, current, s.lockState)
-	handle("UNLOCK /v1/state", httpapi.ShortTimeout, orHolder(named), s.unlockState)
-	handle("DELETE /v1/state", httpapi.ShortTimeout, orHolder(named), s.deleteState)
+	handle("GET "+statePath, httpapi.LongTimeout, orHolder(current), s.readState)
+	handle("POST "+statePath, httpapi.LongTimeout, orHolder(current), s.writeState)
+	handle("LOCK "+statePath, httpapi.ShortTimeout, current, s.lockState)
+	handle("UNLOCK "+statePath, httpapi.ShortTimeout, orHolder(named), s.unlockState)
+	handle("DELETE "+statePath, httpapi.ShortTimeout, orHolder(named), s.deleteState)
 	handle("PUT /v1/backend", httpapi.LongTimeout, current, s.followBackend)
 	from(s.Pods.AuthenticateDeleted, "PUT /v1/rescue", httpapi.LongTimeout, orHolder(named), s.rescueState)
 	handle("PUT /v1/plan", httpapi.LongTimeout, current, s.putPlan)

@@ -103,7 +103,8 @@ func orHolder(s standing) standing {
 type sender func(*http.Request) (auth.Pod, error)
 
 // caller authenticates and authorizes the sender of a request. It reads the cache first; before it
-// rejects it reads past it, for a cache that is a moment behind must not fail an attempt that has just begun.
+// rejects it reads past it, for a cache that is a moment behind must not fail an attempt that has just begun. That a request is not
+// from the runner of its pod is reported also where the attempt is not allowed to send it.
 func (s *API) caller(r *http.Request, from sender, has standing) (Caller, error) {
 	pod, err := s.pod(r, from)
 	if err != nil {
@@ -119,14 +120,21 @@ func (s *API) caller(r *http.Request, from sender, has standing) (Caller, error)
 		return Caller{}, fmt.Errorf("find the Run of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	if run != nil {
-		if c = c.of(run); has(c) == nil {
+		c = c.of(run)
+		if err := s.checkSession(r, c); err != nil {
+			return Caller{}, err
+		}
+		if has(c) == nil {
 			return c, nil
 		}
 	}
 	if c, err = s.lookAgain(r.Context(), c); err != nil {
 		return Caller{}, err
 	}
-	return c, has(c)
+	if err := has(c); err != nil {
+		return c, err
+	}
+	return c, s.checkSession(r, c)
 }
 
 // pod authenticates the pod that sends a request. One of a namespace that is not served can have no Run here.

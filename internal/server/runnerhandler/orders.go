@@ -3,6 +3,7 @@ package runnerhandler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -34,6 +35,9 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 		return c, httpapi.Errorf(http.StatusTooManyRequests, "pod %s waits for an order already", pod.Name)
 	}
 	defer s.polls.end(pod.UID)
+	if c, err = s.bind(r, c); err != nil {
+		return c, err
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
 	defer context.AfterFunc(s.Stopping, cancel)()
@@ -44,6 +48,11 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	if err != nil {
 		return c, err
 	}
+	if c.Run == nil && order.Kind != runnerapi.OrderWait { // no Run named the pod when the request began
+		if c, err = s.bind(r, c); err != nil {
+			return c, err
+		}
+	}
 	c.RunName, c.Stack, c.Attempt = order.Run, order.Stack, order.Attempt
 	order.Providers = s.Providers != nil
 	// A build has nothing to do with the state.
@@ -53,6 +62,20 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 		}
 	}
 	return c, httpapi.WriteJSON(w, http.StatusOK, order)
+}
+
+// bind checks the session of the pod that requests an order, as soon as a Run names the pod. A runner starts no program of a user
+// before it has an order.
+func (s *API) bind(r *http.Request, c Caller) (Caller, error) {
+	run, err := s.Runs.ByPod(r.Context(), c.Pod.Namespace, c.Pod.UID)
+	if err != nil {
+		return c, fmt.Errorf("find the Run of pod %s/%s: %w", c.Pod.Namespace, c.Pod.Name, err)
+	}
+	if run == nil {
+		return c, nil
+	}
+	c = c.of(run)
+	return c, s.checkSession(r, c)
 }
 
 // askedFor reads the query: the attempt that is done, and how long to wait.

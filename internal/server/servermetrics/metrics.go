@@ -27,6 +27,7 @@ type Metrics struct {
 	hooks    *prometheus.CounterVec
 	signIns  *prometheus.CounterVec
 	actions  *prometheus.CounterVec
+	misuses  prometheus.Counter
 }
 
 // New creates Metrics and registers them.
@@ -73,6 +74,10 @@ func New(r prometheus.Registerer) *Metrics {
 			Name: "cairn_user_actions_total",
 			Help: "Audited actions of users through the server, by resource and RBAC verb. result is success or failed, whatever the cause.",
 		}, []string{"resource", "verb", "result"}),
+		misuses: in.NewCounter(prometheus.CounterOpts{
+			Name: "cairn_runner_token_misuses_total",
+			Help: "Rejected requests with the token of a pod that are not from its runner.",
+		}),
 	}
 }
 
@@ -128,6 +133,13 @@ func (c *countedBody) Read(p []byte) (int, error) {
 func (m *Metrics) AddLogBytes(n int) {
 	if m != nil {
 		m.logs.Add(float64(n))
+	}
+}
+
+// CountTokenMisuse counts a rejected request with the token of a pod that is not from its runner.
+func (m *Metrics) CountTokenMisuse() {
+	if m != nil {
+		m.misuses.Inc()
 	}
 }
 

@@ -82,7 +82,7 @@ func TestRequestsAreCountedByRouteNotByPath(t *testing.T) {
 		"server_request_duration_seconds PUT /v1/things/{name}": 2, "server_request_duration_seconds POST /v1/half": 1,
 		"server_request_duration_seconds GET /v1/nothing": 1, "server_request_duration_seconds none": 1,
 		"server_requests_in_flight": 0, "server_bytes_total received": 4, "server_bytes_total sent": 2*5 + 2 + float64(len("404 page not found\n")),
-		"log_bytes_total": 0,
+		"log_bytes_total": 0, "runner_token_misuses_total": 0,
 	}
 	if diff := cmp.Diff(want, told(t, registry)); diff != "" {
 		t.Error(diff)
@@ -102,11 +102,12 @@ func TestWhatPoliciesAndForgesSayIsCounted(t *testing.T) {
 	m.Webhook("GitHub", "accepted")
 	m.Webhook("", "rejected")
 	m.AddLogBytes(7)
+	m.CountTokenMisuse()
 	got := told(t, registry)
 	maps.DeleteFunc(got, func(_ string, n float64) bool { return n == 0 })
 	want := map[string]float64{
 		"policy_check_duration_seconds allowed": 1, "policy_check_duration_seconds approval_required": 1, "policy_check_duration_seconds denied": 1, "policy_check_duration_seconds failed": 1,
-		"webhooks_total GitHub accepted": 1, "webhooks_total unknown rejected": 1, "log_bytes_total": 7,
+		"webhooks_total GitHub accepted": 1, "webhooks_total unknown rejected": 1, "log_bytes_total": 7, "runner_token_misuses_total": 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
