@@ -33,6 +33,9 @@ const (
 	EventStateMigrationRequested = "StateMigrationRequested"
 	// EventStateMigrated: the state was copied to a backend, or back to Cairn.
 	EventStateMigrated = "StateMigrated"
+	// EventStateRescuedLate: the runner of an attempt that had ended sent a state that it could not write before, as after a
+	// deletion of its pod by force. The message names the attempt; check the versions with `cairn state history`.
+	EventStateRescuedLate = "StateRescuedLate"
 )
 
 // Reasons of events on a Run.

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/test/apiserver"
 )
 
 // thief has the token of a runner, and not the key of its session.
@@ -76,4 +79,24 @@ func TestAnOrderBindsThePod(t *testing.T) {
 	r.thief("another key").expect(http.StatusForbidden, "bound to another process", "GET", "/v1/state", nil)
 	r.thief("another key").expect(http.StatusForbidden, "bound to another process", "GET", "/v1/order", nil)
 	r.expect(http.StatusNotFound, "", "GET", "/v1/state", nil)
+}
+
+// The runner of an attempt that was given up may still save a state. It is accepted, and users can see that.
+func TestALateRescueIsRecorded(t *testing.T) {
+	w := newWorld(t)
+	r, run := w.applying()
+	r.expect(204, "", "PUT", "/v1/rescue", stateFile(1, "L", "in time"))
+	if got := w.recorded(v1alpha1.EventStateRescuedLate); len(got) != 0 {
+		t.Errorf("events %q", got)
+	}
+	lost(w, run)
+	st := &v1alpha1.State{}
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	code, text := r.do("PUT", "/v1/rescue?base="+st.Status.SHA256, stateFile(2, "L", "late"))
+	if code != 204 {
+		t.Fatalf("%d %s", code, text)
+	}
+	if got := w.recorded(v1alpha1.EventStateRescuedLate); len(got) != 1 || !strings.Contains(got[0], "attempt 1 of Run net-1 had ended") {
+		t.Errorf("events %q", got)
+	}
 }

@@ -132,5 +132,5 @@ func (s *API) AddRoutes(mux *http.ServeMux) {
 	from(s.Pods.AuthenticateDeleted, "POST /v1/journal", httpapi.ShortTimeout, named, s.appendJournal)
 	handle("GET /v1/journal", httpapi.LongTimeout, current, s.journal)
 	handle("POST /v1/steps", httpapi.ShortTimeout, named, s.report)
-	handle("POST /v1/logs", httpapi.ShortTimeout, named, s.appendLog)
+	handle("POST /v1/logs", httpapi.ShortTimeout, logging, s.appendLog)
 }

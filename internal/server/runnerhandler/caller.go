@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -83,6 +84,17 @@ func named(c Caller) error {
 		return httpapi.Errorf(http.StatusForbidden, "Run %s is gone", c.RunName)
 	}
 	if _, no := decision.NamedAttempt(c.Run, c.Holder()); no != nil {
+		return no
+	}
+	return nil
+}
+
+// logging: an attempt of the Run whose log has not ended.
+func logging(c Caller) error {
+	if c.Run == nil {
+		return httpapi.Errorf(http.StatusForbidden, "Run %s is gone", c.RunName)
+	}
+	if _, no := decision.LogAttempt(c.Run, c.Holder(), time.Now()); no != nil {
 		return no
 	}
 	return nil

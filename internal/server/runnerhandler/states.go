@@ -4,6 +4,9 @@ import (
 	"errors"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
@@ -112,7 +115,11 @@ func (s *API) rescueState(w http.ResponseWriter, r *http.Request, c Caller) erro
 	}
 	err = s.State.Rescue(r.Context(), c.Key(), c.Holder(), base, data)
 	var refused *decision.Rejection
-	if errors.As(err, &refused) && refused.Reason == decision.Diverged {
+	forked := errors.As(err, &refused) && refused.Reason == decision.Diverged
+	if err == nil || forked {
+		s.recordLateRescue(r, c)
+	}
+	if forked {
 		return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Rescued{Forked: refused.Message})
 	}
 	if err != nil {
@@ -120,4 +127,24 @@ func (s *API) rescueState(w http.ResponseWriter, r *http.Request, c Caller) erro
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// recordLateRescue records in the log, and as an event of the State, that a state was rescued after the end of its attempt. It is
+// accepted all the same: the runner of an attempt that was given up may still work, and to lose its state would be worse.
+func (s *API) recordLateRescue(r *http.Request, c Caller) {
+	run := &v1alpha1.Run{}
+	if err := s.Live.Get(r.Context(), c.run(), run); err == nil {
+		if a, no := decision.NamedAttempt(run, c.Holder()); no == nil && a.FinishedAt == nil {
+			return
+		}
+	}
+	s.Log.Warn("audit: state rescued after the end of its attempt", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName,
+		"pod", c.Pod.Name, "attempt", c.Attempt, "from", r.RemoteAddr)
+	st := &v1alpha1.State{}
+	if s.Events == nil || s.Live.Get(r.Context(), c.Key(), st) != nil {
+		return
+	}
+	s.Events.Eventf(st, nil, corev1.EventTypeWarning, v1alpha1.EventStateRescuedLate, "Rescue",
+		"attempt %d of Run %s had ended when pod %s sent a state that it could not write before; check its versions: cairn state history %s",
+		c.Attempt, c.RunName, c.Pod.Name, c.Stack)
 }

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -267,6 +268,21 @@ func IsFinished(lock *v1alpha1.Lock, run *v1alpha1.Run) bool {
 	by := Holder{Run: lock.Run, Attempt: lock.Attempt, PodUID: lock.PodUID}
 	a, rejection := NamedAttempt(run, by)
 	return rejection != nil || a.FinishedAt != nil
+}
+
+// logGrace is how long after the end of its attempt the rest of a log is accepted. A runner sends it for ten seconds.
+const logGrace = time.Minute
+
+// LogAttempt is the caller's attempt when it may append to its log: as for the journal, and for a moment after its end.
+func LogAttempt(run *v1alpha1.Run, by Holder, now time.Time) (*v1alpha1.Attempt, *Rejection) {
+	if a, rejection := JournalAttempt(run, by); rejection == nil {
+		return a, nil
+	}
+	a, rejection := NamedAttempt(run, by)
+	if rejection == nil && a.FinishedAt != nil && now.Sub(a.FinishedAt.Time) > logGrace {
+		rejection = Reject(NotCurrent, "attempt %d of Run %s ended at %s, and so did its log", a.Number, run.Name, clock(metav1.Time{Time: a.FinishedAt.Time}))
+	}
+	return a, rejection
 }
 
 // JournalAttempt is the caller's attempt when it may write to the journal. That is the current one, and one that
