@@ -20,13 +20,13 @@ func TestRetry(t *testing.T) {
 		runs  []v1alpha1.Run
 		want  string
 	}{
-		"the last one":                   {runs: []v1alpha1.Run{failed}, want: "net-1"},
-		"not a drift check after it":     {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseDrift, v1alpha1.PhaseSucceeded), failed}, want: "net-1"},
-		"nor a plan that was asked for":  {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseManual, v1alpha1.PhaseFailed), failed}, want: "net-1"},
-		"but that, where none applies":   {apply: v1alpha1.ApplyNever, runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseManual, v1alpha1.PhaseFailed), failed}, want: "net-2"},
-		"not a destroy nobody wants now": {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationDestroy, v1alpha1.CauseDeletion, v1alpha1.PhaseSuperseded), failed}, want: "net-1"},
-		"nothing but looks":              {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseDrift, v1alpha1.PhaseFailed)}},
-		"nothing at all":                 {},
+		"the last one":                              {runs: []v1alpha1.Run{failed}, want: "net-1"},
+		"not a drift check after it":                {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseDrift, v1alpha1.PhaseSucceeded), failed}, want: "net-1"},
+		"nor a plan that was asked for":             {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseManual, v1alpha1.PhaseFailed), failed}, want: "net-1"},
+		"but that, where none applies":              {apply: v1alpha1.ApplyNever, runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseManual, v1alpha1.PhaseFailed), failed}, want: "net-2"},
+		"not a destroy that is no longer requested": {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationDestroy, v1alpha1.CauseDeletion, v1alpha1.PhaseSuperseded), failed}, want: "net-1"},
+		"only plans":                                {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseDrift, v1alpha1.PhaseFailed)}},
+		"nothing at all":                            {},
 	} {
 		got := ""
 		if last := lastTried(&v1alpha1.Stack{Spec: v1alpha1.StackSpec{Apply: tt.apply}}, tt.runs); last != nil {

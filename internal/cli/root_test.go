@@ -15,9 +15,9 @@ import (
 
 func TestExitCodes(t *testing.T) {
 	for name, tt := range map[string]struct {
-		err  error
-		code int
-		says string
+		err    error
+		code   int
+		output string
 	}{
 		"success prints nothing":                   {nil, 0, ""},
 		"any error is a failure":                   {errors.New("no"), 1, "cairn: no\n"},
@@ -31,7 +31,7 @@ func TestExitCodes(t *testing.T) {
 			if code := exitCode(&out, "cairn", tt.err); code != tt.code {
 				t.Errorf("code %d, want %d", code, tt.code)
 			}
-			if diff := cmp.Diff(tt.says, out.String()); diff != "" {
+			if diff := cmp.Diff(tt.output, out.String()); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -190,11 +190,11 @@ func TestValueWithoutAVariableIsAWarning(t *testing.T) {
 func TestClassifyByExitCode(t *testing.T) {
 	configurationError := []Diagnostic{{Severity: "error", Summary: "Invalid expression", Range: &Range{Filename: "main.tf"}}}
 	for _, test := range []struct {
-		name string
-		step Step
-		code int
-		said []Diagnostic
-		want Class
+		name     string
+		step     Step
+		code     int
+		reported []Diagnostic
+		want     Class
 	}{
 		{"found a mistake", StepPlan, 1, configurationError, ConfigurationError},
 		{"reports the error during the apply", StepApply, 1, configurationError, Transient},
@@ -207,7 +207,7 @@ func TestClassifyByExitCode(t *testing.T) {
 		{"was terminated", StepPlan, 143, configurationError, Transient},
 		{"has no exit code", StepPlan, -1, configurationError, Transient},
 	} {
-		if got := Classify(test.step, test.code, test.said); got != test.want {
+		if got := Classify(test.step, test.code, test.reported); got != test.want {
 			t.Errorf("an engine that %s: %s", test.name, got)
 		}
 	}

@@ -12,8 +12,8 @@ func TestLockedBy(t *testing.T) {
 		"  Created:   2026-01-02 03:04:05 +0000 UTC\n  Info:      \n\n\nOpenTofu acquires a state lock to protect the state from being written\nby multiple users at the same time."
 	bob := HeldLock{ID: "f00", Who: "bob@laptop", Since: "2026-01-02 03:04:05 +0000 UTC", Operation: "OperationTypeApply"}
 	for name, test := range map[string]struct {
-		backend, said, path string
-		want                HeldLock
+		backend, message, path string
+		want                   HeldLock
 	}{
 		"S3":                           {"s3", "operation error S3: PutObject\nPreconditionFailed", "states/net.tfstate", bob},
 		"Kubernetes, without a path":   {"kubernetes", "the state is already locked by another client", "", bob},
@@ -23,8 +23,8 @@ func TestLockedBy(t *testing.T) {
 		"http, without a holder":       {"http", "HTTP remote state already locked, failed to unmarshal body", "", HeldLock{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := fmt.Sprintf(lockError, test.said, test.path)
-			test.want.Message = test.said
+			text := fmt.Sprintf(lockError, test.message, test.path)
+			test.want.Message = test.message
 			if name == "S3" {
 				test.want.Message = "operation error S3: PutObject PreconditionFailed"
 			}

@@ -149,7 +149,7 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 	if err := os.Mkdir(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var files, said []string
+	var files, output []string
 	var apply, destroy, none, noInit, registry bool
 	var more []string
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1"}
@@ -172,7 +172,7 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 			os.MkdirAll(filepath.Join(work, filepath.Dir(name)), 0o755)
 			os.Symlink(target, filepath.Join(work, name))
 		case strings.HasPrefix(line, "# answer: "):
-			said = append(said, strings.TrimPrefix(line, "# answer: "))
+			output = append(output, strings.TrimPrefix(line, "# answer: "))
 		case line == "# provider":
 			env = append(env, "TF_CLI_CONFIG_FILE="+failingProvider(t, dir))
 		case strings.HasPrefix(line, "# init: "):
@@ -190,7 +190,7 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 		}
 	}
 	var current atomic.Pointer[os.Process]
-	server := answers(t, said, current.Load).URL
+	server := answers(t, output, current.Load).URL
 	if registry {
 		config := filepath.Join(dir, "registry.tfrc")
 		text := fmt.Sprintf("host \"registry.test\" {\n  services = {\n    \"modules.v1\" = \"%[1]s/\"\n    \"providers.v1\" = \"%[1]s/\"\n  }\n}\n", server)
@@ -217,12 +217,12 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 		cmd.Wait()
 		data, _ := os.ReadFile(events)
 		t.Logf("%s %d\n%s", step, cmd.ProcessState.ExitCode(), out.String())
-		said := recorded{Step: step, ExitCode: cmd.ProcessState.ExitCode()}
-		said.Events = anywhere.Replace(string(data))
+		output := recorded{Step: step, ExitCode: cmd.ProcessState.ExitCode()}
+		output.Events = anywhere.Replace(string(data))
 		if _, ok := engine.(Terraform); ok {
-			said.Text = anywhere.Replace(out.String())
+			output.Text = anywhere.Replace(out.String())
 		}
-		return said
+		return output
 	}
 	code := func(text string) {
 		if err := os.WriteFile(filepath.Join(work, "main.tf"), []byte(strings.ReplaceAll(text, "SERVER", server)), 0o644); err != nil {

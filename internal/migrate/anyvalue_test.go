@@ -76,7 +76,7 @@ func try(t *testing.T, objects []unstructured.Unstructured, again bool) {
 	}
 	for _, u := range objects {
 		if left := uncovered(u, r.Notes); len(left) > 0 {
-			t.Fatalf("%s %s: nothing is said of %v in %v", u.GetKind(), u.GetName(), left, u.Object)
+			t.Fatalf("%s %s: no note mentions %v in %v", u.GetKind(), u.GetName(), left, u.Object)
 		}
 	}
 	if !again {

@@ -106,10 +106,10 @@ func TestSecretsAreNotCopied(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := convertText(t, text)
-		said := append(manifests(t, r), manifest.Text(r.Notes)...)
+		output := append(manifests(t, r), manifest.Text(r.Notes)...)
 		for _, secret := range []string{"shh-canary", "c2hoLWNhbmFyeQ=="} {
-			if i := bytes.Index(said, []byte(secret)); i >= 0 {
-				t.Errorf("%s: %s", file, said[max(i-200, 0):min(i+100, len(said))])
+			if i := bytes.Index(output, []byte(secret)); i >= 0 {
+				t.Errorf("%s: %s", file, output[max(i-200, 0):min(i+100, len(output))])
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func FuzzConvert(f *testing.F) {
 				continue
 			}
 			if left := uncovered(u, r.Notes); len(left) > 0 {
-				t.Errorf("%s %s: nothing is said of %v", u.GetKind(), u.GetName(), left)
+				t.Errorf("%s %s: no note mentions %v", u.GetKind(), u.GetName(), left)
 			}
 		}
 		once, err := r.Manifests()

@@ -91,8 +91,8 @@ func TestFleetIsCountedWithoutLists(t *testing.T) {
 		objects = append(objects, &v1alpha1.Run{ObjectMeta: in(fmt.Sprint(n)), Status: v1alpha1.RunStatus{Phase: phase}})
 	}
 	f, g := &fleet{cache: fill(objects...)}, &gauges{values: map[gauge]float64{}}
-	for _, look := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {
-		if err := look(t.Context(), g); err != nil {
+	for _, collect := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {
+		if err := collect(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestAgeMetricExcludesRunsThatWaitForAWindow(t *testing.T) {
 	if got := g.values[since(v1alpha1.PhaseQueued)]; got != 400 {
 		t.Errorf("the oldest queued Run is from %v", got)
 	}
-	if got, told := g.values[since(v1alpha1.PhaseAwaitingApproval)]; told {
+	if got, exported := g.values[since(v1alpha1.PhaseAwaitingApproval)]; exported {
 		t.Errorf("a Run that waits for its window is exported, from %v", got)
 	}
 	if got := g.values[of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseQueued)})]; got != 3 {

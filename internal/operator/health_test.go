@@ -91,7 +91,7 @@ func TestBucketIsCheckedPeriodically(t *testing.T) {
 		}
 		cancel()
 		if err := <-ended; err != nil || strings.Join(logged, ", ") != "no space, well" {
-			t.Errorf("%v, told %q", err, logged)
+			t.Errorf("%v, logged %q", err, logged)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestHangingBucketIsUnhealthy(t *testing.T) {
 		time.Sleep(3 * lookEvery)
 		cancel()
 		if err := <-ended; err != nil || strings.Join(logged, ", ") != errHangs.Error()+", well" {
-			t.Errorf("%v, told %q", err, logged)
+			t.Errorf("%v, logged %q", err, logged)
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 
 func TestHostOfACertificateDiffersFromThatOfRunners(t *testing.T) {
 	for name, tt := range map[string]struct {
-		folder, public string
-		there, refused bool
+		folder, public  string
+		there, rejected bool
 	}{
 		"no folder":           {"", "https://cairn.example.com", false, false},
 		"a host of its own":   {"/etc/cairn", "https://cairn.example.com:443", true, false},
@@ -18,7 +18,7 @@ func TestHostOfACertificateDiffersFromThatOfRunners(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := Options{CertDir: tt.folder, StoreURL: "https://cairn.cairn-system.svc:8443", PublicURL: tt.public}
 			at, err := endpointsOf(o, slog.New(slog.DiscardHandler))
-			if (at.certificate != nil) != tt.there || (err != nil) != tt.refused {
+			if (at.certificate != nil) != tt.there || (err != nil) != tt.rejected {
 				t.Errorf("%v, %v", at.certificate, err)
 			}
 		})

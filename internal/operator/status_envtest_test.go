@@ -45,12 +45,12 @@ func TestStatusOfAFormerLeaderIsCorrected(t *testing.T) {
 	waitForReason("SourceNotFound")
 
 	// Further reconciles write nothing.
-	passes, looked := regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{controller="stack",result="success"\} .*$`), ""
-	r.until(r.metrics, "/metrics", func(_ int, body string) bool { looked = passes.FindString(body); return looked != "" })
+	passes, reconciles := regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{controller="stack",result="success"\} .*$`), ""
+	r.until(r.metrics, "/metrics", func(_ int, body string) bool { reconciles = passes.FindString(body); return reconciles != "" })
 	before = stack.DeepCopy()
-	stack.Labels = map[string]string{"looked": "at"}
+	stack.Labels = map[string]string{"changed": "true"}
 	apiserver.Must(t, room.Client.Patch(t.Context(), stack, client.MergeFrom(before)))
-	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return passes.FindString(body) != looked })
+	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return passes.FindString(body) != reconciles })
 	_, body := r.get(r.metrics, "/metrics")
 	written := regexp.MustCompile(`(?m)^cairn_api_writes_total\{resource="stacks/status".*$`).FindAllString(body, -1)
 	if len(written) != 1 || written[0] != `cairn_api_writes_total{resource="stacks/status",result="success",verb="patch"} 2` {

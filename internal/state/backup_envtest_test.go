@@ -101,8 +101,8 @@ func TestBackupIsWrittenBeforeTheJournalEnds(t *testing.T) {
 	if err := w.store.EndJournal(t.Context(), w.key, w.run, me); err == nil {
 		t.Fatal("the journal ended without a backup of its state")
 	}
-	if told, err := w.store.Journal(t.Context(), w.key); err != nil || len(told.Entries) != 1 {
-		t.Fatalf("%+v, %v", told, err)
+	if journal, err := w.store.Journal(t.Context(), w.key); err != nil || len(journal.Entries) != 1 {
+		t.Fatalf("%+v, %v", journal, err)
 	}
 	away.away = false
 	must(t, w.store.EndJournal(t.Context(), w.key, w.run, me))

@@ -148,10 +148,10 @@ func TestConcurrentWritesAreAcknowledgedCorrectly(t *testing.T) {
 			t.Errorf("version %d: %v", v.Version, err)
 		}
 	}
-	var said int
+	var acknowledged int
 	for i, err := range errs {
 		if err == nil {
-			said++
+			acknowledged++
 			continue
 		}
 		var r *decision.Rejection
@@ -160,8 +160,8 @@ func TestConcurrentWritesAreAcknowledgedCorrectly(t *testing.T) {
 		}
 		t.Logf("writer %d: %v", i, err)
 	}
-	if said != len(st.Versions) || st.Serial != writers/2 {
-		t.Fatalf("%d writes were acknowledged, %d versions, serial %d", said, len(st.Versions), st.Serial)
+	if acknowledged != len(st.Versions) || st.Serial != writers/2 {
+		t.Fatalf("%d writes were acknowledged, %d versions, serial %d", acknowledged, len(st.Versions), st.Serial)
 	}
 	for serial, n := range counted {
 		if n > 1 {

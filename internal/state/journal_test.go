@@ -73,7 +73,7 @@ func TestStaleMarkerDoesNotCoverAJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if told, err := s.Journal(t.Context(), key); err != nil || len(told.Entries) != 2 {
-		t.Errorf("%+v, %v", told, err)
+	if journal, err := s.Journal(t.Context(), key); err != nil || len(journal.Entries) != 2 {
+		t.Errorf("%+v, %v", journal, err)
 	}
 }

@@ -239,7 +239,7 @@ func TestInvalidRescuedStateIsStored(t *testing.T) {
 	wantRejected(t, err, decision.Invalid)
 	keys, listErr := w.bucket.List(t.Context(), "rescue")
 	if listErr != nil || len(keys) != 1 || !strings.Contains(err.Error(), keys[0]) {
-		t.Fatalf("kept %v, told %v", keys, err)
+		t.Fatalf("stored %v, reported %v", keys, err)
 	}
 }
 

@@ -49,12 +49,12 @@ func TestConfirm(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {
-		ctx               context.Context
-		said, canAsk, tty bool
-		answer            string
-		done              bool
+		ctx                    context.Context
+		confirmed, canAsk, tty bool
+		answer                 string
+		done                   bool
 	}{
-		"answered by a flag":           {said: true, done: true},
+		"answered by a flag":           {confirmed: true, done: true},
 		"no terminal":                  {canAsk: true, answer: "yes\n"},
 		"a terminal, but no questions": {tty: true, answer: "yes\n"},
 		"yes":                          {canAsk: true, tty: true, answer: "yes\n", done: true},
@@ -69,7 +69,7 @@ func TestConfirm(t *testing.T) {
 			}
 			streams, in, _, _ := genericiooptions.NewTestIOStreams()
 			in.WriteString(c.answer)
-			err := (&Session{IOStreams: streams, TTY: c.tty}).Confirm(c.ctx, c.said, c.canAsk, "Do it?")
+			err := (&Session{IOStreams: streams, TTY: c.tty}).Confirm(c.ctx, c.confirmed, c.canAsk, "Do it?")
 			if (err == nil) != c.done {
 				t.Error(err)
 			}

@@ -50,7 +50,7 @@ func TestSplitKind(t *testing.T) {
 func TestExplain(t *testing.T) {
 	s, _, _ := quietSession()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	said := func(code int, message string) error { return &userapi.Error{Code: code, Message: message} }
+	response := func(code int, message string) error { return &userapi.Error{Code: code, Message: message} }
 	gone := func() error {
 		server := httptest.NewServer(http.NotFoundHandler())
 		server.Close()
@@ -66,9 +66,9 @@ func TestExplain(t *testing.T) {
 		"an unknown user has to log in":          {s.Explain(apierrors.NewUnauthorized("who")).Error(), "log in"},
 		"a cluster that is away is named":        {s.Explain(gone).Error(), "does not answer"},
 		"a server that is away is named":         {s.ExplainServer(gone).Error(), "--server"},
-		"the server's rejection is printed":      {s.ExplainServer(said(409, "the lock is held")).Error(), "the lock is held"},
-		"the server's verb is printed":           {s.ExplainServer(said(403, "needs get on runs/plan")).Error(), "needs get on runs/plan"},
-		"a user that the server does not accept": {s.ExplainServer(said(401, "no")).Error(), "log in"},
+		"the server's rejection is printed":      {s.ExplainServer(response(409, "the lock is held")).Error(), "the lock is held"},
+		"the server's verb is printed":           {s.ExplainServer(response(403, "needs get on runs/plan")).Error(), "needs get on runs/plan"},
+		"a user that the server does not accept": {s.ExplainServer(response(401, "no")).Error(), "log in"},
 		"another error stays as it is":           {s.Explain(io.ErrUnexpectedEOF).Error(), "unexpected EOF"},
 		"an unknown format lists the known ones": {(&formatFlag{known: []string{FormatJSON, FormatYAML}}).Set("xml").Error(), "json, yaml"},
 	} {

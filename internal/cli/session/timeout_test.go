@@ -17,14 +17,14 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestTimeoutEndsWithTheFirstAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := boundTransport{ctx: t.Context(), within: time.Second, to: roundTrip(func(r *http.Request) (*http.Response, error) {
-			body, say := io.Pipe()
+			body, writer := io.Pipe()
 			go func() {
 				select {
 				case <-r.Context().Done():
-					_ = say.CloseWithError(context.Cause(r.Context()))
+					_ = writer.CloseWithError(context.Cause(r.Context()))
 				case <-time.After(time.Hour):
-					_, _ = io.WriteString(say, "watched")
-					_ = say.Close()
+					_, _ = io.WriteString(writer, "watched")
+					_ = writer.Close()
 				}
 			}()
 			return &http.Response{StatusCode: http.StatusOK, Body: body}, nil

@@ -75,7 +75,7 @@ func TestRunsFollowTheRuleOfTheState(t *testing.T) {
 func TestSourceOfTheLastApplyIsRecorded(t *testing.T) {
 	firstSource := &v1alpha1.GitOrigin{Repository: "shop/infra", URL: "https://good.example.com"}
 	otherSource := &v1alpha1.GitOrigin{Repository: "shop/infra", URL: "https://evil.example.com"}
-	knows := func(o *v1alpha1.GitOrigin) func(*Snapshot) { return func(w *Snapshot) { w.Stack.Status.Source = o } }
+	withSource := func(o *v1alpha1.GitOrigin) func(*Snapshot) { return func(w *Snapshot) { w.Stack.Status.Source = o } }
 	reads := func(w *Snapshot) { w.Source, w.RepositoryChangedBy = otherSource, "alice" }
 	from := func(by string) func(*v1alpha1.Run) {
 		return func(r *v1alpha1.Run) { r.Spec.Source, r.Spec.Cause.By = otherSource, by }
@@ -85,12 +85,12 @@ func TestSourceOfTheLastApplyIsRecorded(t *testing.T) {
 		want     *v1alpha1.GitOrigin
 	}{
 		"the first source": {newSnapshot(reads), otherSource},
-		"another source":   {newSnapshot(knows(firstSource), reads), firstSource},
-		"another source with a plan that waits for approval": {newSnapshot(knows(firstSource), reads, withRun("net-1", "AwaitingApproval", "sha256:now", from("alice"))), firstSource},
-		"another source with a plan without changes":         {newSnapshot(knows(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("alice"))), firstSource},
-		"an apply of the user who changed it":                {newSnapshot(knows(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("alice"), applyStarted)), otherSource},
-		"an apply of another user, whom alice could approve": {newSnapshot(knows(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("bob"), applyStarted)), firstSource},
-		"an apply without a user, whom alice could approve":  {newSnapshot(knows(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from(""), applyStarted)), firstSource},
+		"another source":   {newSnapshot(withSource(firstSource), reads), firstSource},
+		"another source with a plan that waits for approval": {newSnapshot(withSource(firstSource), reads, withRun("net-1", "AwaitingApproval", "sha256:now", from("alice"))), firstSource},
+		"another source with a plan without changes":         {newSnapshot(withSource(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("alice"))), firstSource},
+		"an apply of the user who changed it":                {newSnapshot(withSource(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("alice"), applyStarted)), otherSource},
+		"an apply of another user, whom alice could approve": {newSnapshot(withSource(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from("bob"), applyStarted)), firstSource},
+		"an apply without a user, whom alice could approve":  {newSnapshot(withSource(firstSource), reads, withRun("net-1", "Succeeded", "sha256:now", from(""), applyStarted)), firstSource},
 		"code that is not from git":                          {newSnapshot(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -171,11 +171,11 @@ func TestFaultsOfWrites(t *testing.T) {
 			if taken := len(a.was()) == 1; taken != tt.taken {
 				t.Errorf("the API server was asked %q", a.was())
 			}
-			var said metav1.Status
+			var status metav1.Status
 			if tt.reason == "" {
 				return
 			}
-			if err := json.Unmarshal([]byte(text), &said); err != nil || said.Reason != tt.reason {
+			if err := json.Unmarshal([]byte(text), &status); err != nil || status.Reason != tt.reason {
 				t.Errorf("%s, %v", text, err)
 			}
 		})
