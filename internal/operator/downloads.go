@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/providers"
@@ -20,8 +21,9 @@ type Downloads struct {
 	// EngineKeys are files with the armored OpenPGP public keys that an engine's releases are signed with, by engine.
 	// They replace the makers' keys, which are built in or, Terragrunt's, fetched and known by the fingerprint.
 	EngineKeys map[string]string
-	// EngineUnsigned are engines whose releases are taken on their checksum alone when they publish no signature.
-	EngineUnsigned []string
+	// EngineUnsigned are the releases of engines that are accepted without a signature: by ENGINE@VERSION, the digest of
+	// the list of checksums.
+	EngineUnsigned map[string]string
 	// ProviderMirror serves providers to runners. ProviderFolder is a packed mirror that is searched first,
 	// ProviderOffline asks no registry, ProviderHosts are the only ones that are asked; empty for any.
 	ProviderMirror  bool
@@ -63,8 +65,8 @@ func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runn
 		}
 		o.Keys[release.Product(name)] = []string{string(key)}
 	}
-	for _, name := range d.EngineUnsigned {
-		o.Unsigned = append(o.Unsigned, release.Product(name))
+	if err := d.addUnsigned(&o); err != nil {
+		return nil, nil, nil, err
 	}
 	engines, err := release.New(o)
 	if err != nil {
@@ -80,4 +82,21 @@ func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runn
 		return nil, nil, nil, errors.Join(err, engines.Close())
 	}
 	return engines, mirror, owned{engines.Close, func() error { mirror.Close(); return nil }}, nil
+}
+
+// addUnsigned reads EngineUnsigned.
+func (d Downloads) addUnsigned(o *release.Options) error {
+	o.Unsigned = map[release.Product]map[string]string{}
+	for name, digest := range d.EngineUnsigned {
+		product, version, ok := strings.Cut(name, "@")
+		if !ok {
+			return fmt.Errorf("--engine-unsigned=%s: the engine has to be followed by its version, as in Terragrunt@0.90.0", name)
+		}
+		p := release.Product(product)
+		if o.Unsigned[p] == nil {
+			o.Unsigned[p] = map[string]string{}
+		}
+		o.Unsigned[p][version] = digest
+	}
+	return nil
 }

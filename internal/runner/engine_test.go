@@ -172,6 +172,25 @@ func TestAnEngineOfTheStore(t *testing.T) {
 	}
 }
 
+// TestAnEngineWithoutASignatureIsReported in the message of its step.
+func TestAnEngineWithoutASignatureIsReported(t *testing.T) {
+	s := newTestStore(t)
+	s.keep("OpenTofu", "tofu", "1.12.6")
+	kept := s.engines["OpenTofu"]
+	kept.release.Unsigned = true
+	s.engines["OpenTofu"] = kept
+	p := startPod(t, s, nil, empty)
+	s.orders <- s.plan(1, s.put(file("main.tf", two)))
+	close(s.orders)
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	const want = "OpenTofu 1.12.6 (without a signature: accepted by a digest in the configuration of Cairn)"
+	if report := s.done(1); len(report.Steps) < 2 || report.Steps[1].Message != want {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+}
+
 // TestTheEngineThatTheStackAsksFor is the store's when the image's is another, and the image's is left alone.
 func TestTheEngineThatTheStackAsksFor(t *testing.T) {
 	s := newTestStore(t)

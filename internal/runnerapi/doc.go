@@ -105,12 +105,14 @@ type InputsKept struct {
 	Files map[string][]byte `json:"files"`
 }
 
-// EngineRelease is an engine that the store has, checked against its maker's signature.
+// EngineRelease is an engine that the store has, checked against its maker's signature or, if Unsigned, against a digest
+// in the configuration of the installation.
 type EngineRelease struct {
 	Version string `json:"version"`
 	// Digest and Size of its program.
-	Digest string `json:"digest"`
-	Size   int64  `json:"size"`
+	Digest   string `json:"digest"`
+	Size     int64  `json:"size"`
+	Unsigned bool   `json:"unsigned,omitempty"`
 }
 
 // Outputs are all outputs of the code.

@@ -184,8 +184,10 @@ spec:
         {{- range $engine, $_ := $.Values.engines.keys }}
         - {{ printf "--engine-key=%s=/etc/cairn/engine-keys/%s" $engine $engine | quote }}
         {{- end }}
-        {{- with $.Values.engines.unsigned }}
-        - --engine-unsigned={{ join "," . }}
+        {{- range $engine, $versions := $.Values.engines.unsigned }}
+        {{- range $version, $digest := $versions }}
+        - {{ printf "--engine-unsigned=%s@%s=%s" $engine $version $digest | quote }}
+        {{- end }}
         {{- end }}
         - --provider-mirror={{ $.Values.providers.mirror }}
         - --provider-cache-size={{ $.Values.providers.cacheSize }}

@@ -159,8 +159,9 @@ func (p *processFlags) addDownloadFlags(f *pflag.FlagSet) {
 			"Terraform=FILE; default: the vendors' keys; OpenTofu's and HashiCorp's are built in, Terragrunt's is "+
 			"fetched and must have the "+
 			"built-in fingerprint")
-	f.StringSliceVar(&p.EngineUnsigned, "engine-unsigned", nil,
-		"engines whose releases are accepted with a checksum alone if they have no signature")
+	f.StringToStringVar(&p.EngineUnsigned, "engine-unsigned", nil,
+		"releases of engines that are accepted without a signature, each with the SHA-256 digest of its list of checksums: "+
+			"Terragrunt@0.90.0=sha256:...; all others must be signed")
 	f.BoolVar(&p.ProviderMirror, "provider-mirror", true,
 		"serve providers to runners through the server, downloaded and verified once")
 	f.StringVar(&p.ProviderFolder, "provider-folder", "",

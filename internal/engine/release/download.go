@@ -56,7 +56,12 @@ func (r *Releases) checksum(ctx context.Context, m maker, w wanted) (string, err
 	if err != nil {
 		return "", err
 	}
-	if err := r.verify(ctx, m, w, data); err != nil {
+	if w.pin != "" {
+		err = checkPin(w, data)
+	} else {
+		err = r.verify(ctx, m, w, data)
+	}
+	if err != nil {
 		return "", err
 	}
 	sums, err := sigverify.ParseSums(data)
@@ -89,13 +94,20 @@ func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) e
 			return nil
 		}
 	}
-	switch {
-	case wrong != nil:
+	if wrong != nil {
 		return fmt.Errorf("%s %s: %w", w.product, w.version, wrong)
-	case r.unsigned[w.product]:
-		return nil
 	}
 	return fmt.Errorf("%w: %s %s is published without one", errUnsigned, w.product, w.version)
+}
+
+// checkPin checks that the list of checksums is the one whose digest the configuration has.
+func checkPin(w wanted, sums []byte) error {
+	sum := sha256.Sum256(sums)
+	if got := "sha256:" + hex.EncodeToString(sum[:]); got != w.pin {
+		return fmt.Errorf("%w: the list of checksums of %s %s is %s, and --engine-unsigned names %s",
+			ErrChecksum, w.product, w.version, got, w.pin)
+	}
+	return nil
 }
 
 // open begins to read a file for a download, and counts what is read of it.

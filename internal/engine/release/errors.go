@@ -57,8 +57,9 @@ func advise(p Product, err error) error {
 	var remedy string
 	switch {
 	case errors.Is(err, errUnsigned):
-		remedy = fmt.Sprintf("ask for a release that has a signature, or accept its checksum alone: "+
-			"start Cairn with --engine-unsigned=%s (chart value engines.unsigned)", p)
+		remedy = fmt.Sprintf("use a release that has a signature; or, if its publisher signs none, compare its list of "+
+			"checksums with a copy that you trust, and start Cairn with its SHA-256 digest: "+
+			"--engine-unsigned=%s@VERSION=sha256:DIGEST (chart value engines.unsigned.%s)", p, p)
 	case errors.Is(err, errKey):
 		remedy = fmt.Sprintf("name the key that signs the releases: start Cairn with --engine-key=%s=FILE "+
 			"(chart value engines.keys.%s); or, if that address is your mirror, put the maker's public key there", p, p)

@@ -93,7 +93,7 @@ func TestRemedies(t *testing.T) {
 	}{
 		"a release without a signature": {
 			func(m *releases.Mirror) { m.Remove(sums + ".gpgsig") },
-			[]string{"Terragrunt 0.90.0 is published without one", "--engine-unsigned=Terragrunt", "chart value engines.unsigned"},
+			[]string{"Terragrunt 0.90.0 is published without one", "--engine-unsigned=Terragrunt@VERSION=sha256:DIGEST", "chart value engines.unsigned.Terragrunt"},
 		},
 		"a mirror that is away": {
 			func(m *releases.Mirror) { m.Vanish() },

@@ -80,12 +80,24 @@ func makers() map[Product]maker {
 type wanted struct {
 	product           Product
 	version, os, arch string
+	// pin is the digest of the list of checksums where that replaces the signature; empty otherwise.
+	pin string
 }
 
 // key names the download of it.
 func (w wanted) key() string { return w.name(string(w.product) + " {version} {os} {arch}") }
 
 func (w wanted) platform() string { return w.os + "_" + w.arch }
+
+// folder is where the program is stored, below that of the product. Programs without a signature are apart: once their
+// digest is no longer in the configuration, they are not used.
+func (w wanted) folder() string {
+	name := w.platform()
+	if w.pin != "" {
+		name += "_" + strings.TrimPrefix(w.pin, "sha256:")
+	}
+	return w.version + "/" + name
+}
 
 // name fills in a name of a file.
 func (w wanted) name(pattern string) string {

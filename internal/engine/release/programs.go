@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// shelf stores verified programs: <folder of the product>/<version>/<os>_<arch>/<sha256 in hex>. The name of a file is
-// the digest of its content, and a file gets that name only once all of it is written.
+// shelf stores verified programs: <folder of the product>/<version>/<os>_<arch>/<sha256 in hex>, and with the digest of
+// the list of checksums after the platform where that replaced the signature. The name of a file is the digest of its
+// content, and a file gets that name only once all of it is written.
 type shelf struct {
 	root *os.Root
 	dir  string
@@ -70,7 +71,7 @@ var hexDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // find returns the program that is kept.
 func (s shelf) find(m maker, w wanted) (Program, bool, error) {
-	at := path.Join(m.folder, w.version, w.platform())
+	at := path.Join(m.folder, w.folder())
 	entries, err := fs.ReadDir(s.root.FS(), at)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Program{}, false, fmt.Errorf("look for %s %s: %w", w.product, w.version, err)
@@ -81,10 +82,11 @@ func (s shelf) find(m maker, w wanted) (Program, bool, error) {
 			continue
 		}
 		return Program{
-			Path:    filepath.Join(s.dir, filepath.FromSlash(at), e.Name()),
-			Digest:  "sha256:" + e.Name(),
-			Size:    info.Size(),
-			Version: w.version,
+			Path:     filepath.Join(s.dir, filepath.FromSlash(at), e.Name()),
+			Digest:   "sha256:" + e.Name(),
+			Size:     info.Size(),
+			Version:  w.version,
+			Unsigned: w.pin != "",
 		}, true, nil
 	}
 	return Program{}, false, nil
@@ -121,7 +123,7 @@ func (s shelf) discard(draft *os.File) error {
 
 // keep turns a draft into the program.
 func (s shelf) keep(draft *os.File, sum string, m maker, w wanted) error {
-	at := path.Join(m.folder, w.version, w.platform())
+	at := path.Join(m.folder, w.folder())
 	if err := s.root.MkdirAll(at, 0o750); err != nil {
 		return err
 	}
@@ -141,6 +143,8 @@ type Program struct {
 	Size int64
 	// Version without a v. Example: 1.12.6.
 	Version string
+	// Unsigned: it has no signature, and was accepted by the digest in Options.Unsigned.
+	Unsigned bool
 }
 
 // Open opens the program after it has read all of it and found it to be what was verified. One that has changed is

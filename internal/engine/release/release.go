@@ -69,10 +69,10 @@ type Options struct {
 	Client *http.Client
 	// Keys are armored OpenPGP public keys, in place of the maker's, which are built in or known by their fingerprint.
 	Keys map[Product][]string
-	// Unsigned are products whose releases are accepted on their checksum alone when they publish no signature, as
-	// Terragrunt did not before 0.98.0. A user who can change files on such a product's mirror can then have Cairn run
-	// anything. A signature that exists must be valid all the same.
-	Unsigned []Product
+	// Unsigned are the releases that are accepted without a signature, as Terragrunt published none before 0.98.0: by
+	// product and version, the digest of the list of checksums, sha256: and hex. That digest replaces the signature of
+	// this one version. All others must be signed, so that the removal of a signature gains an attacker nothing.
+	Unsigned map[Product]map[string]string
 	// Observe is called for each program that is requested, with whether it was cached already (a hit), and otherwise
 	// with the result of the download. Nil is allowed.
 	Observe func(hit bool, err error)
@@ -86,7 +86,7 @@ type Releases struct {
 	sources  map[Product]source
 	keys     map[Product]sigverify.Keys // without those that are fetched
 	fetched  *cache[sigverify.Keys]
-	unsigned map[Product]bool
+	unsigned map[Product]map[string]string
 	observe  func(hit bool, err error)
 	shelf    shelf
 	lists    *cache[[]*version.Version]
@@ -110,7 +110,7 @@ func New(o Options) (*Releases, error) {
 	}
 	r := &Releases{
 		observe: o.Observe, makers: makers(), sources: map[Product]source{}, keys: map[Product]sigverify.Keys{},
-		unsigned: map[Product]bool{}, largest: largestArchive,
+		unsigned: o.Unsigned, largest: largestArchive,
 		lists: newCache[[]*version.Version](o.Now, listTime, func(err error) time.Duration {
 			if err != nil {
 				return listRest
@@ -145,13 +145,19 @@ func New(o Options) (*Releases, error) {
 
 // configure applies the options of each product.
 func (r *Releases) configure(o Options) error {
-	for _, p := range slices.Concat(o.Unsigned, slices.Collect(maps.Keys(o.Mirrors)), slices.Collect(maps.Keys(o.Keys))) {
+	named := slices.AppendSeq(slices.Collect(maps.Keys(o.Unsigned)), maps.Keys(o.Mirrors))
+	for _, p := range slices.AppendSeq(named, maps.Keys(o.Keys)) {
 		if _, err := r.maker(p); err != nil {
 			return err
 		}
 	}
-	for _, p := range o.Unsigned {
-		r.unsigned[p] = true
+	for p, versions := range o.Unsigned {
+		for version, digest := range versions {
+			if _, ok := parseVersion(version); !ok || !digestPattern.MatchString(digest) {
+				return fmt.Errorf("%s %.80q without a signature: the digest of its list of checksums has to be sha256: and 64 "+
+					"hexadecimal digits in lower case, not %.80q", p, version, digest)
+			}
+		}
 	}
 	client := careful(o.Client)
 	for p, m := range r.makers {
@@ -244,7 +250,10 @@ func (r *Releases) Progress(product Product, version, os, arch string) download.
 	return r.transfers.Of(wanted{product: product, version: version, os: os, arch: arch}.key())
 }
 
-var platformPattern = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
+var (
+	platformPattern = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
+	digestPattern   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+)
 
 // Get returns the program of a version, as Find names it, for an operating system and an architecture as Go names them.
 // The first caller starts the download; it continues when that caller leaves, and all callers meanwhile wait for the
@@ -261,7 +270,7 @@ func (r *Releases) Get(ctx context.Context, product Product, version, os, arch s
 	if !platformPattern.MatchString(os) || !platformPattern.MatchString(arch) {
 		return Program{}, fmt.Errorf("%w: %.40q %.40q is no platform", ErrNoVersion, os, arch)
 	}
-	w := wanted{product: product, version: version, os: os, arch: arch}
+	w := wanted{product: product, version: version, os: os, arch: arch, pin: r.unsigned[product][version]}
 	p, err := r.programs.get(ctx, w.key(), func(ctx context.Context) (Program, error) {
 		return r.fetch(ctx, m, w)
 	})

@@ -3,7 +3,9 @@ package release
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -278,37 +280,58 @@ func TestARefusedReleaseIsLeftAloneForAMinute(t *testing.T) {
 	}
 }
 
-func TestASignatureMayBeMissingOnlyWhereTheInstallSaysSo(t *testing.T) {
-	grunt := releases.Release{Product: "Terragrunt", Version: "0.90.0", OS: "linux", Arch: "amd64", Program: []byte("grunt")}
-	m := releases.New(t, grunt, tofu("1.8.0", "one"))
-	get := func(r *room) error {
-		_, err := r.Get(t.Context(), Terragrunt, "0.90.0", "linux", "amd64")
-		return err
-	}
-	unsigned := func(o *Options) { o.Unsigned = []Product{Terragrunt} }
-	noKey := func(o *Options) { delete(o.Keys, Terragrunt) }
+// digestOf is the SHA-256 digest of a file of the mirror.
+func (r *room) digestOf(file string) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(r.Read(file)))
+}
 
-	if err := get(enter(t, m, unsigned, noKey)); !errors.Is(err, sigverify.ErrSignature) || errors.Is(err, errUnsigned) {
-		t.Errorf("a signature that cannot be checked: %v", err)
+func TestASignatureIsReplacedByADigestForOneVersion(t *testing.T) {
+	const sums = "terragrunt/0.90.0/SHA256SUMS"
+	m := releases.New(t, grunt("0.90.0"), grunt("0.91.0"), tofu("1.8.0", "one"))
+	for _, file := range []string{sums, "terragrunt/0.91.0/SHA256SUMS", sums18} {
+		m.Remove(file + ".gpgsig")
 	}
-	m.Write("terragrunt/0.90.0/SHA256SUMS.gpgsig", []byte("signed, me"))
-	if err := get(enter(t, m, unsigned)); !errors.Is(err, sigverify.ErrSignature) {
-		t.Errorf("a signature that is wrong: %v", err)
+	digest := enter(t, m).digestOf(sums)
+	unsigned := func(o *Options) { o.Unsigned = map[Product]map[string]string{Terragrunt: {"0.90.0": digest}} }
+
+	if err := enter(t, m).grunt("0.90.0"); !errors.Is(err, sigverify.ErrSignature) {
+		t.Errorf("without a digest: %v", err)
 	}
-	m.Remove("terragrunt/0.90.0/SHA256SUMS.gpgsig")
-	if err := get(enter(t, m)); !errors.Is(err, sigverify.ErrSignature) {
-		t.Errorf("not allowed: %v", err)
+	r := enter(t, m, unsigned, func(o *Options) { delete(o.Keys, Terragrunt) })
+	p, err := r.Get(t.Context(), Terragrunt, "0.90.0", "linux", "amd64")
+	if err != nil || !p.Unsigned || r.content(p) != "grunt" {
+		t.Errorf("with its digest: %+v, %v", p, err)
 	}
-	if err := get(enter(t, m, unsigned, noKey)); err != nil {
-		t.Errorf("allowed: %v", err)
+	r = enter(t, m, unsigned)
+	if err := r.grunt("0.91.0"); !errors.Is(err, errUnsigned) {
+		t.Errorf("another version: %v", err)
 	}
-	m.Remove(sig18)
-	if _, err := enter(t, m, unsigned).get("1.8.0"); !errors.Is(err, sigverify.ErrSignature) {
-		t.Errorf("allowed for another product: %v", err)
+	if _, err := r.get("1.8.0"); !errors.Is(err, errUnsigned) {
+		t.Errorf("another product: %v", err)
 	}
 	m.Write("terragrunt/0.90.0/terragrunt_linux_amd64", []byte("evil"))
-	if err := get(enter(t, m, unsigned)); !errors.Is(err, ErrChecksum) {
-		t.Errorf("the checksum is wrong: %v", err)
+	if err := r.grunt("0.90.0"); !errors.Is(err, ErrChecksum) {
+		t.Errorf("another program: %v", err)
+	}
+	m.Write(sums, append(m.Read(sums), '\n'))
+	if err := enter(t, m, unsigned).grunt("0.90.0"); !errors.Is(err, ErrChecksum) {
+		t.Errorf("another list of checksums: %v", err)
+	}
+}
+
+// TestAProgramWithoutASignatureIsNotUsedOnceItsDigestIsRemoved: it is in the cache of the same folder.
+func TestAProgramWithoutASignatureIsNotUsedOnceItsDigestIsRemoved(t *testing.T) {
+	const sums = "terragrunt/0.90.0/SHA256SUMS"
+	m := releases.New(t, grunt("0.90.0"))
+	m.Remove(sums + ".gpgsig")
+	digest, dir := enter(t, m).digestOf(sums), t.TempDir()
+	in := func(o *Options) { o.Dir = dir }
+	r := enter(t, m, in, func(o *Options) { o.Unsigned = map[Product]map[string]string{Terragrunt: {"0.90.0": digest}} })
+	if err := r.grunt("0.90.0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := enter(t, m, in).grunt("0.90.0"); !errors.Is(err, errUnsigned) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -454,7 +477,9 @@ func TestOptionsThatAreWrong(t *testing.T) {
 		"no folder":                            {},
 		"a mirror of an unknown product":       {Mirrors: map[Product]string{"Pulumi": "https://x"}},
 		"a key of an unknown product":          {Keys: map[Product][]string{"Pulumi": {"x"}}},
-		"an unknown product without signature": {Unsigned: []Product{"Pulumi"}},
+		"an unknown product without signature": {Unsigned: map[Product]map[string]string{"Pulumi": {}}},
+		"no digest instead of a signature":     {Unsigned: map[Product]map[string]string{Terragrunt: {"0.90.0": "true"}}},
+		"no version without a signature":       {Unsigned: map[Product]map[string]string{Terragrunt: {"0.x": "sha256:" + strings.Repeat("0", 64)}}},
 		"a key that is none":                   {Keys: map[Product][]string{OpenTofu: {"x"}}},
 		"a mirror over ftp":                    {Mirrors: map[Product]string{OpenTofu: "ftp://x/y"}},
 		"a mirror that is no URL":              {Mirrors: map[Product]string{OpenTofu: "https://me:secret@x:y"}},

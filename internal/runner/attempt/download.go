@@ -45,7 +45,7 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 			return fmt.Errorf("fetch %s %s: %w", t.Name(), release.Version, err)
 		}
 	}
-	t.path, t.version = path, release.Version
+	t.path, t.version, t.unsigned = path, release.Version, release.Unsigned
 	return nil
 }
 

@@ -21,6 +21,17 @@ type tool struct {
 	path string
 	// version is empty until the engine or the events of a plan reported it.
 	version string
+	// unsigned: it was downloaded, and has no signature.
+	unsigned bool
+}
+
+// described is the name of an engine and its version, for the message of a step.
+func (t *tool) described() string {
+	text := strings.TrimRight(t.Name()+" "+t.version, " ")
+	if t.unsigned {
+		text += " (without a signature: accepted by a digest in the configuration of Cairn)"
+	}
+	return text
 }
 
 // chosen returns the engine that the order names.
@@ -50,13 +61,13 @@ func (a *attempt) provideEngine(ctx context.Context) (result, error) {
 	if err := a.provide(ctx, &a.engine, a.order.EngineVersion); err != nil {
 		return result{}, err
 	}
-	message := a.engine.Name() + " " + a.engine.version
+	message := a.engine.described()
 	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok {
 		under, err := a.wrap(ctx, grunt)
 		if err != nil {
 			return result{}, err
 		}
-		message += strings.TrimRight(", which runs "+under.Name()+" "+under.version, " ")
+		message += ", which runs " + under.described()
 	}
 	return result{message: message}, nil
 }

@@ -61,7 +61,7 @@ func (e engines) find(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err != nil {
 		return engineError(err)
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.EngineRelease{Version: p.Version, Digest: p.Digest, Size: p.Size})
+	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.EngineRelease{Version: p.Version, Digest: p.Digest, Size: p.Size, Unsigned: p.Unsigned})
 }
 
 // program serves the program of a version.
