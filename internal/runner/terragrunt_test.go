@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/releases"
 )
@@ -361,5 +363,34 @@ func TestTheBackendOfAUnitIsNotReplaced(t *testing.T) {
 				t.Errorf("%s %+v %+v\n%s", steps(report), failure, report.Done.Plan, p.output)
 			}
 		})
+	}
+}
+
+// TestAnOldTerragruntIsNotPassedOffAsANewOne: its maker signed it, and the signed list of checksums names no version.
+func TestAnOldTerragruntIsNotPassedOffAsANewOne(t *testing.T) {
+	program := []byte(releases.Terragrunt) // 1.0.0
+	sum, err := workspace.Digest(bytes.NewReader(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for announced, want := range map[string]string{
+		"1.1.3": "the program that was downloaded as Terragrunt 1.1.3 reports version 1.0.0",
+		"1.0.0": "there is no program tofu in this image",
+	} {
+		s := newTestStore(t)
+		s.engines = map[string]engineKept{"Terragrunt": {runnerapi.EngineRelease{Version: announced, Digest: sum, Size: int64(len(program))}, program}}
+		order := s.plan(1, s.put(file("terragrunt.hcl", ""), file("main.tf", two)))
+		order.Engine, order.EngineVersion = "Terragrunt", "~> 1.0"
+		p := startPod(t, s, nil, empty)
+		s.orders <- order
+		close(s.orders)
+		if err := p.wait(); err != nil {
+			t.Fatal(err)
+		}
+		report := s.done(1)
+		failure := report.Done.Failure
+		if failure == nil || steps(report) != "fetch= engine!" || failure.Class != "ConfigurationError" || !strings.HasPrefix(failure.Message, want) {
+			t.Errorf("%s: %s %+v", announced, steps(report), failure)
+		}
 	}
 }

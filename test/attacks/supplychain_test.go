@@ -38,6 +38,26 @@ func TestAMirrorStripsTheSignatureOfARelease(t *testing.T) {
 	}
 }
 
+// A mirror serves the files of an old release, signed by its publisher, for a new version. For Terragrunt, whose list of
+// checksums names no version, the runner detects it: TestAnOldTerragruntIsNotPassedOffAsANewOne.
+func TestAMirrorServesAnOldReleaseAsANewOne(t *testing.T) {
+	for product, files := range map[release.Product]string{
+		release.OpenTofu:  "opentofu/%s/tofu_%[1]s",
+		release.Terraform: "terraform/%s/terraform_%[1]s",
+	} {
+		m := releases.New(t,
+			releases.Release{Product: string(product), Version: "1.5.0", OS: "linux", Arch: "amd64", Program: []byte("vulnerable")},
+			releases.Release{Product: string(product), Version: "1.5.7", OS: "linux", Arch: "amd64", Program: []byte("fixed")})
+		signature := map[release.Product]string{release.OpenTofu: ".gpgsig", release.Terraform: ".72D7468F.sig"}[product]
+		for _, file := range []string{"_SHA256SUMS", "_SHA256SUMS" + signature, "_linux_amd64.zip"} {
+			m.Write(fmt.Sprintf(files, "1.5.7")+file, m.Read(fmt.Sprintf(files, "1.5.0")+file))
+		}
+		if p, err := enginesOf(t, m).Get(t.Context(), product, "1.5.7", "linux", "amd64"); !errors.Is(err, release.ErrNoVersion) {
+			t.Errorf("%s: %+v, %v", product, p, err)
+		}
+	}
+}
+
 // enginesOf are the engines of a mirror, whose key is trusted.
 func enginesOf(t *testing.T, m *releases.Mirror, change ...func(*release.Options)) *release.Releases {
 	t.Helper()

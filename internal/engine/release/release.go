@@ -19,7 +19,8 @@
 // A folder needs no list: without one, its folders are the versions. A company's own mirror may sign with its own key.
 //
 // The signed list of OpenTofu and Terraform names the version, so an old release cannot be passed off as a new one.
-// Terragrunt's does not: there a mirror that lies can do that, with a release that its maker signed.
+// Terragrunt's does not: there a mirror that lies can do that, with a release that its maker signed. The runner asks
+// the program for its version before it uses it.
 package release
 
 import (

@@ -46,7 +46,28 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 		}
 	}
 	t.path, t.version, t.unsigned = path, release.Version, release.Unsigned
+	if _, terragrunt := t.Engine.(engine.Terragrunt); terragrunt {
+		return a.checkVersion(ctx, t)
+	}
 	return nil
+}
+
+// checkVersion asks a program that was downloaded for its version. The signed list of checksums of Terragrunt names no
+// version, so a source of releases can serve another version than the requested one. The program is its publisher's, so
+// it reports its own.
+func (a *attempt) checkVersion(ctx context.Context, t *tool) error {
+	announced := t.version
+	if _, err := a.meets(ctx, t, ""); err != nil {
+		return err
+	}
+	if t.version == announced {
+		return nil
+	}
+	reported := t.version
+	t.path, t.version = "", ""
+	return &engine.Rejection{Reason: fmt.Sprintf("the program that was downloaded as %s %s reports version %s: the source "+
+		"of %[1]s serves another release. Correct that source (--engine-mirror, chart value engines.mirrors.%[1]s), and "+
+		"delete engines/%[4]s/%[2]s in the cache of Cairn's server", t.Name(), announced, reported, t.Program())}
 }
 
 // isProgram reports whether a file is what an earlier attempt of this pod downloaded.
