@@ -326,6 +326,12 @@ type Plan struct {
 	// plan. Unset for other engines.
 	// +optional
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
+	// Image is the image in which the plan was created, with its digest. A pod that Cairn creates to apply the
+	// plan runs the same image, even if its tag names another one by then. Unset if the pod of the plan applies
+	// it, or if the node reports no digest of the image. Example:
+	// ghcr.io/cairn-dev/cairn-tools:1.2.0@sha256:1f3c....
+	// +optional
+	Image string `json:"image,omitempty"`
 	// Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine.
 	// +optional
 	Script bool `json:"script,omitempty"`

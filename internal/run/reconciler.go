@@ -108,7 +108,9 @@ func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1al
 			return status, d, nil
 		}
 	}
-	pod, err := r.pod(ctx, w.Run, w.Stack, d, runinfo.NextNumber(&status))
+	run := *w.Run
+	run.Status = status // it may have the image of the plan since
+	pod, err := r.pod(ctx, &run, w.Stack, d, runinfo.NextNumber(&status))
 	if err != nil && d.Begin == v1alpha1.AttemptBuild {
 		err = explainBuildRejection(err)
 	}

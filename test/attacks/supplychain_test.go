@@ -6,7 +6,15 @@ import (
 	"fmt"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine/release"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/run/diagnosis"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/runtest"
 	"cairn.dev/cairn/internal/sigverify"
 	"cairn.dev/cairn/test/releases"
 )
@@ -78,4 +86,40 @@ func enginesOf(t *testing.T, m *releases.Mirror, change ...func(*release.Options
 		}
 	})
 	return engines
+}
+
+// A user who can push to a registry moves the tag of an image after the plan was approved, so that other code applies it.
+func TestATagMovesBetweenPlanAndApply(t *testing.T) {
+	const mine, digest = "registry.example.com/acme/terraform:1.5", runtest.ImageDigest
+	stacks := map[string]inputs.Document{"the Stack's image": {Image: mine}, "the image of the installation": {}}
+	for name, doc := range stacks {
+		t.Run(name, func(t *testing.T) {
+			set := podspec.Settings{CABundle: func() []byte { return nil }, EngineImage: "ghcr.io/cairn-dev/cairn-tools:1.2.0", RunnerImage: "cairn:1", EngineHasRunner: true}
+			w := decision.Snapshot{Now: runtest.Now, Stack: runtest.Stack(), Run: runtest.Run(runtest.Planned)}
+			w.Stack.Spec.Apply = v1alpha1.ApplyManual
+			planned, err := podspec.New(w.Run, w.Stack, doc, v1alpha1.AttemptPlan, 1, set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := planned.Spec.Containers[0].Image
+			planned.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+				{Name: "engine", Image: asked, ImageID: "mirror.example.com/other@" + digest},
+			}}
+			w.Pod = diagnosis.Observe(planned, false, true)
+			w.Run.Status, _ = decision.Settle(w) // it waits for an approval, and the pod ends
+
+			set.EngineImage = "ghcr.io/cairn-dev/cairn-tools:1.3.0" // an upgrade of the installation meanwhile
+			applies, err := podspec.New(w.Run, w.Stack, doc, v1alpha1.AttemptApply, 2, set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Policies of the cluster that compare the beginning of the reference, or all of it but the digest, still hold.
+			if got := applies.Spec.Containers[0].Image; got != asked+"@"+digest {
+				t.Errorf("it is applied in %s, and was planned in %s@%s", got, asked, digest)
+			}
+			if len(applies.Spec.InitContainers) != 1 || applies.Spec.InitContainers[0].Image != set.RunnerImage {
+				t.Errorf("the runner is the one of the old image: %+v", applies.Spec.InitContainers)
+			}
+		})
+	}
 }

@@ -54,6 +54,8 @@ type Pod struct {
 	Class v1alpha1.FailureClass
 	// Reason of that failure, where the class is not specific enough.
 	Reason v1alpha1.FailureReason
+	// Image that its engine runs in, with the digest that its node reports; empty when the node reports none.
+	Image string
 	// Node that it was given to.
 	Node string
 	// Until is when it has to have ended.

@@ -28,7 +28,7 @@ func Settle(w Snapshot) (v1alpha1.RunStatus, Decision) {
 		d.DeletePod = d.DeletePod || deletePod
 		deletePod = d.DeletePod
 		if d.NeedsPod() {
-			return w.Run.Status, d
+			return withImage(w), d
 		}
 		pod := attemptPod{}
 		if a := runinfo.Current(&w.Run.Status); a != nil {
@@ -36,9 +36,25 @@ func Settle(w Snapshot) (v1alpha1.RunStatus, Decision) {
 		}
 		w.Run.Status = enact(w.Run.Status, d, w.Run.Generation, pod, w.Now)
 		if d.settled() {
-			return w.Run.Status, d
+			return withImage(w), d
 		}
 	}
+}
+
+// withImage is the status with the image of the pod that planned, if another pod may apply that plan.
+func withImage(w Snapshot) v1alpha1.RunStatus {
+	if LacksImage(&w.Run.Status) {
+		w.Run.Status.Plan.Image = w.Pod.Image
+	}
+	return w.Run.Status
+}
+
+// LacksImage reports whether the status has a plan that a new pod may have to apply, and not the image that it was created
+// in: the current attempt is a plan that succeeded, and nothing follows from it yet.
+func LacksImage(s *v1alpha1.RunStatus) bool {
+	a, plan := runinfo.Current(s), s.Plan
+	return a != nil && a.Phase == v1alpha1.AttemptPlan && a.FinishedAt != nil && a.Failure == nil &&
+		plan != nil && plan.Changes && plan.Image == "" && !s.Phase.Finished()
 }
 
 // Begin is the status once the pod that the decision asked for is there.

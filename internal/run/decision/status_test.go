@@ -3,6 +3,7 @@ package decision
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run/runinfo"
@@ -39,5 +40,27 @@ func TestThatAnApplyBeganIsKept(t *testing.T) {
 	s = Begin(s, Decision{Begin: v1alpha1.AttemptApply}, 1, "pod", "uid", now)
 	if s.Attempts[0].Number == 2 {
 		t.Error("an older apply is kept beside a newer one")
+	}
+}
+
+// The image of a plan is written once, while another pod may apply it.
+func TestTheImageOfAPlan(t *testing.T) {
+	waits := func(w *Snapshot) { w.Stack.Spec.Apply = v1alpha1.ApplyManual }
+	for name, tt := range map[string]struct {
+		options []func(*Snapshot)
+		want    string
+	}{
+		"a plan that waits":           {[]func(*Snapshot){planned, waits}, "a@sha256:1"},
+		"a plan that is too late":     {[]func(*Snapshot){planned, later(time.Hour)}, "a@sha256:1"},
+		"a plan with an image":        {[]func(*Snapshot){planned, waits, func(w *Snapshot) { w.Run.Status.Plan.Image = "before" }}, "before"},
+		"a plan that goes on at once": {[]func(*Snapshot){planned}, ""},
+		"a plan without changes":      {[]func(*Snapshot){planned, waits, func(w *Snapshot) { w.Run.Status.Plan.Changes = false }}, ""},
+		"a plan that failed":          {[]func(*Snapshot){planned, waits, failed(v1alpha1.FailureTransient)}, ""},
+		"a plan that is only read":    {[]func(*Snapshot){planned, waits, func(w *Snapshot) { w.Run.Spec.Operation = v1alpha1.OperationPlan }}, ""},
+	} {
+		w := snapshot(append(tt.options, func(w *Snapshot) { w.Pod = Pod{State: PodRunning, Image: "a@sha256:1"} })...)
+		if status, _ := Settle(w); status.Plan.Image != tt.want {
+			t.Errorf("%s: %q, want %q", name, status.Plan.Image, tt.want)
+		}
 	}
 }

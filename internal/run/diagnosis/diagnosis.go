@@ -14,6 +14,14 @@ import (
 // Observe reads the state of a pod from its object; gone: the API server has none of that UID; heard: its runner
 // has reported something.
 func Observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
+	p := observe(pod, gone, heard)
+	if !gone && pod != nil {
+		p.Image = Image(pod)
+	}
+	return p
+}
+
+func observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
 	switch {
 	case gone:
 		return decision.Pod{State: decision.PodGone, Message: "is gone"}

@@ -100,13 +100,35 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 		if err != nil {
 			return err
 		}
-		// The pod exists: it is asking. Only the operator creates a new one.
-		run.Status, _ = decision.Settle(decision.Snapshot{Now: r.now(), Run: run, Stack: stack, Pod: decision.Pod{State: decision.PodRunning}})
+		if err := r.settle(ctx, run, stack); err != nil {
+			return err
+		}
 	}
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
 		return nil
 	}
 	return r.Recorder.WriteStatus(ctx, r.Client, before, run)
+}
+
+// settle decides what follows from the last report of an attempt. The pod exists: it is asking. Only the operator creates a new
+// one. For that the status names the image that planned, so the pod is read where a plan does not go on in it at once.
+func (r Reports) settle(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack) error {
+	w := decision.Snapshot{Now: r.now(), Run: run, Stack: stack, Pod: decision.Pod{State: decision.PodRunning}}
+	run.Status, _ = decision.Settle(w)
+	if !decision.LacksImage(&run.Status) {
+		return nil
+	}
+	a, pod := runinfo.Current(&run.Status), &corev1.Pod{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: a.Pod}, pod)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && pod.UID != a.PodUID:
+		return ErrNotCurrent
+	case err != nil:
+		return err
+	}
+	w.Pod.Image = diagnosis.Image(pod)
+	run.Status, _ = decision.Settle(w)
+	return nil
 }
 
 // rejectUnrequestedCancel changes Canceled to a Transient failure unless spec.cancel is set: a runner cannot cancel its own Run.

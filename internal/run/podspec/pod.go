@@ -78,6 +78,7 @@ const runnerContainer = "runner"
 
 // BuildPod builds the pod of an attempt, without the template of the Stack. It holds no Kubernetes permission and fits Pod Security "restricted".
 func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set Settings) *corev1.Pod {
+	planned := plannedImage(run, phase)
 	volumes, mounts := VolumesOf(run, doc).mount(dirInputs)
 	volumes = append(volumes,
 		corev1.Volume{Name: binVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
@@ -87,7 +88,7 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 	bin := corev1.VolumeMount{Name: binVolume, MountPath: runinfo.DirBin}
 	engine := corev1.Container{
 		Name:    runinfo.ShellContainer,
-		Image:   cmp.Or(doc.Image, set.EngineImage),
+		Image:   cmp.Or(planned, doc.Image, set.EngineImage),
 		Command: []string{runinfo.DirBin + "/cairn-runner", "run", "--store=" + set.StoreURL, "--token=" + dirToken + "/token", "--work=" + runinfo.DirWork, "--inputs=" + dirInputs},
 		Env: append([]corev1.EnvVar{
 			{Name: "CAIRN_STORE_CA", Value: string(set.CABundle())},
@@ -150,10 +151,19 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 			ImagePullSecrets: pullSecrets,
 		},
 	}
-	if doc.Image == "" && doc.Template == nil && set.EngineHasRunner {
+	if planned == "" && doc.Image == "" && doc.Template == nil && set.EngineHasRunner {
 		removeCopy(&pod.Spec)
 	}
 	return pod
+}
+
+// plannedImage is the image of the plan that an attempt applies, by its digest; empty when another attempt begins or the digest is
+// not known. Its runner may be of an older version than the server, so the current one is copied.
+func plannedImage(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) string {
+	if phase != v1alpha1.AttemptApply || run.Status.Plan == nil {
+		return ""
+	}
+	return run.Status.Plan.Image
 }
 
 // removeCopy takes out what copies the runner. A kubelet checks once a second whether an init container has ended, and until then

@@ -86,3 +86,21 @@ func TestTheRunnerIsInTheDefaultImage(t *testing.T) {
 		}
 	}
 }
+
+// TestAnApplyRunsInTheImageOfItsPlan: no other attempt does, and with the runner of this version.
+func TestAnApplyRunsInTheImageOfItsPlan(t *testing.T) {
+	const image = "tools:1@" + runtest.ImageDigest
+	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:2", RunnerImage: "cairn:2", EngineHasRunner: true, EnginePullPolicy: "Never"}
+	for phase, want := range map[v1alpha1.AttemptPhase]string{v1alpha1.AttemptApply: image, v1alpha1.AttemptPlan: "tools:2"} {
+		w := podSnapshot()
+		w.Run.Status.Plan = &v1alpha1.Plan{Image: image}
+		pod, err := New(w.Run, w.Stack, inputs.Document{}, phase, 2, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine := pod.Spec.Containers[0]
+		if copies := len(pod.Spec.InitContainers) == 1; engine.Image != want || engine.ImagePullPolicy != "Never" || copies != (phase == v1alpha1.AttemptApply) {
+			t.Errorf("%s: %s, %s, copies the runner: %v", phase, engine.Image, engine.ImagePullPolicy, copies)
+		}
+	}
+}

@@ -574,6 +574,13 @@ export interface components {
                      */
                     forget: number;
                     /**
+                     * @description Image is the image in which the plan was created, with its digest. A pod that Cairn creates to apply the
+                     *     plan runs the same image, even if its tag names another one by then. Unset if the pod of the plan applies
+                     *     it, or if the node reports no digest of the image. Example:
+                     *     ghcr.io/cairn-dev/cairn-tools:1.2.0@sha256:1f3c....
+                     */
+                    image?: string;
+                    /**
                      * Format: int32
                      * @description Import is the number of resources to import into the state.
                      */
@@ -1661,6 +1668,13 @@ export interface components {
                              * @description Forget is the number of resources to remove from the state without destroying them.
                              */
                             forget: number;
+                            /**
+                             * @description Image is the image in which the plan was created, with its digest. A pod that Cairn creates to apply the
+                             *     plan runs the same image, even if its tag names another one by then. Unset if the pod of the plan applies
+                             *     it, or if the node reports no digest of the image. Example:
+                             *     ghcr.io/cairn-dev/cairn-tools:1.2.0@sha256:1f3c....
+                             */
+                            image?: string;
                             /**
                              * Format: int32
                              * @description Import is the number of resources to import into the state.

@@ -1,0 +1,107 @@
+//go:build envtest
+
+package run
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/run/runtest"
+	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// runsIn has the node of the Run's pod report the digest of its image.
+func (r *room) runsIn(digest string) {
+	r.Helper()
+	pod := &r.pods()[0]
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "engine", Image: "cairn-tools:1", ImageID: "docker.io/library/cairn-tools@" + digest,
+	}}}
+	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), pod))
+	r.Seen(pod)
+}
+
+// plans is a report of a plan that waits for an approval.
+func (r *room) plans() error {
+	r.Helper()
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: noPolicies}
+	return reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}})
+}
+
+// appliesInAnotherPod deletes the pod of the plan and approves the plan, and gives the image of the pod that applies it.
+func (r *room) appliesInAnotherPod() string {
+	r.Helper()
+	pod := &r.pods()[0]
+	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), pod, client.GracePeriodSeconds(0)))
+	r.Gone(pod)
+	r.approve(destroying.Digest)
+	r.reconcile()
+	r.expectAttempts("Plan", "Apply")
+	pods := r.pods()
+	if len(pods) != 1 {
+		r.Fatalf("pods are %v", pods)
+	}
+	return pods[0].Spec.Containers[0].Image
+}
+
+const pinned = "cairn-tools:1@" + runtest.ImageDigest
+
+// The digest of the image that planned is written with the plan, and the pod that applies it has that image.
+func TestAPlanIsAppliedInItsImage(t *testing.T) {
+	r := enter(t)
+	r.change(asksFor(v1alpha1.ChangeDelete))
+	r.reconcile()
+	r.runsIn(runtest.ImageDigest)
+	apiserver.Must(t, r.plans())
+	r.Seen(r.run)
+	if got := r.run.Status.Plan.Image; got != pinned {
+		t.Errorf("the plan is of %q", got)
+	}
+	if got := r.appliesInAnotherPod(); got != pinned {
+		t.Errorf("it is applied in %q", got)
+	}
+}
+
+// A node that reports the image after the plan is not too late.
+func TestANodeReportsTheImageAfterThePlan(t *testing.T) {
+	r := enter(t)
+	r.change(asksFor(v1alpha1.ChangeDelete))
+	r.reconcile()
+	apiserver.Must(t, r.plans())
+	r.Seen(r.run)
+	r.runsIn(runtest.ImageDigest)
+	r.reconcile()
+	if got := r.appliesInAnotherPod(); got != pinned {
+		t.Errorf("it is applied in %q", got)
+	}
+}
+
+// An image without a digest, such as one that was imported into the node, is named as it was.
+func TestAnImageWithoutADigestIsNotPinned(t *testing.T) {
+	r := enter(t)
+	r.change(asksFor(v1alpha1.ChangeDelete))
+	r.reconcile()
+	apiserver.Must(t, r.plans())
+	r.Seen(r.run)
+	if got := r.appliesInAnotherPod(); got != "cairn-tools:1" {
+		t.Errorf("it is applied in %q", got)
+	}
+}
+
+// Of a pod that is gone it is not known what it ran.
+func TestAPlanOfAPodThatIsGoneIsRejected(t *testing.T) {
+	r := enter(t)
+	r.change(asksFor(v1alpha1.ChangeDelete))
+	r.reconcile()
+	pod := &r.pods()[0]
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	if err := r.plans(); !errors.Is(err, dispatch.ErrNotCurrent) {
+		t.Errorf("%v", err)
+	}
+}
