@@ -202,6 +202,30 @@ func checkChart(t *testing.T, address, files string) {
 	if built, err := os.ReadFile(filepath.Join(files, name)); err != nil || string(built) != string(pulled) {
 		t.Errorf("the pulled chart differs from the built one: %v", err)
 	}
+	rendered := run(t, helm, "template", "cairn", filepath.Join(dir, name))
+	for _, want := range pinned(t, address, files) {
+		if !strings.Contains(rendered, want) {
+			t.Errorf("the chart does not name %s", want)
+		}
+	}
+}
+
+// pinned are the images of the release as the chart names them: by the digests of the indexes that the registry has now.
+func pinned(t *testing.T, address, files string) []string {
+	t.Helper()
+	list, err := os.ReadFile(filepath.Join(files, "images.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, line := range strings.Fields(string(list)) {
+		tagged, digest, _ := strings.Cut(line, "@")
+		names = append(names, strings.TrimSuffix(tagged, ":"+version)+"@"+digest)
+	}
+	if len(names) != 2 {
+		t.Fatalf("images.txt is %s", list)
+	}
+	return names
 }
 
 func checkManifest(t *testing.T, address, files string) {
@@ -210,7 +234,7 @@ func checkManifest(t *testing.T, address, files string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"kind: Namespace\n", "kind: CustomResourceDefinition\n", "kind: Deployment\n", address + "/cairn:" + version, address + "/cairn-tools:" + version} {
+	for _, want := range append(pinned(t, address, files), "kind: Namespace\n", "kind: CustomResourceDefinition\n", "kind: Deployment\n") {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("cairn.yaml has no %q", want)
 		}
