@@ -19,7 +19,7 @@ type Downloads struct {
 	// EngineMirrors are addresses in place of the makers' own, by engine: https://, http:// or file:// for a folder.
 	EngineMirrors map[string]string
 	// EngineKeys are files with the armored OpenPGP public keys that an engine's releases are signed with, by engine.
-	// They replace the makers' keys, which are built in or, Terragrunt's, fetched and known by the fingerprint.
+	// They replace the makers' keys, which are built in.
 	EngineKeys map[string]string
 	// EngineUnsigned are the releases of engines that are accepted without a signature: by ENGINE@VERSION, the digest of
 	// the list of checksums.

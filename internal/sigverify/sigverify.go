@@ -3,7 +3,6 @@
 package sigverify
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,36 +30,6 @@ func ParseKeys(armored ...string) (Keys, error) {
 			return Keys{}, fmt.Errorf("read a public key: %w", err)
 		}
 		keys.ring = append(keys.ring, ring...)
-	}
-	return keys, nil
-}
-
-// ParseKey reads armored OpenPGP public keys, any number of blocks with any text around them, and returns only the key
-// whose primary key has the fingerprint: all of it, in upper-case hex. Other keys, and blocks that cannot be read, are
-// dropped.
-func ParseKey(armored []byte, fingerprint string) (Keys, error) {
-	var keys Keys
-	text := bufio.NewReader(bytes.NewReader(armored)) // shared: armor.Decode reads ahead in any other reader
-	for {
-		block, err := armor.Decode(text)
-		if err != nil {
-			break // the end
-		}
-		if block.Type != openpgp.PublicKeyType {
-			continue
-		}
-		ring, err := openpgp.ReadKeyRing(block.Body)
-		if err != nil {
-			continue
-		}
-		for _, key := range ring {
-			if fmt.Sprintf("%X", key.PrimaryKey.Fingerprint) == fingerprint {
-				keys.ring = append(keys.ring, key)
-			}
-		}
-	}
-	if len(keys.ring) == 0 {
-		return Keys{}, fmt.Errorf("no public key in it has the fingerprint %s", fingerprint)
 	}
 	return keys, nil
 }

@@ -3,7 +3,6 @@ package sigverify
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -154,53 +153,6 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-func TestParseKey(t *testing.T) {
-	ours, other := newSigner(t, time.Now().Add(-time.Hour)), newSigner(t, time.Now().Add(-time.Hour))
-	fingerprint := fmt.Sprintf("%X", ours.entity.PrimaryKey.Fingerprint)
-	var block bytes.Buffer
-	w, err := armor.Encode(&block, openpgp.PublicKeyType, nil)
-	if err == nil {
-		err = errors.Join(other.entity.Serialize(w), ours.entity.Serialize(w), w.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad := "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"
-	none := "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n!\n-----END PGP PUBLIC KEY BLOCK-----\n"
-	windows := strings.ReplaceAll(ours.armored(), "\n", "\r\n")
-	message := "-----BEGIN PGP MESSAGE-----\n\nAAAA\n-----END PGP MESSAGE-----\n"
-	tests := map[string]struct {
-		text, fingerprint string
-		ok                bool
-	}{
-		"the key":                              {ours.armored(), fingerprint, true},
-		"another key":                          {other.armored(), fingerprint, false},
-		"the key after another":                {other.armored() + "\n" + ours.armored(), fingerprint, true},
-		"the key before another":               {ours.armored() + "\n" + other.armored(), fingerprint, true},
-		"both in one block":                    {block.String(), fingerprint, true},
-		"a text around it, with Windows' ends": {"Keys\r\n" + windows + "\r\nend", fingerprint, true},
-		"what is no key before it":             {bad + none + message + ours.armored(), fingerprint, true},
-		"the end of the fingerprint":           {ours.armored(), fingerprint[24:], false},
-		"no fingerprint":                       {ours.armored(), "", false},
-		"nothing":                              {"", fingerprint, false},
-		"half of the key":                      {ours.armored()[:100], fingerprint, false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			keys, err := ParseKey([]byte(test.text), test.fingerprint)
-			if (err == nil) != test.ok {
-				t.Fatal(err)
-			}
-			if got := keys.Verify([]byte("data"), ours.sign("data", time.Now(), 0)) == nil; got != test.ok {
-				t.Errorf("a signature by the key: %t", got)
-			}
-			if keys.Verify([]byte("data"), other.sign("data", time.Now(), 0)) == nil {
-				t.Error("a signature by another key counts")
-			}
-		})
-	}
-}
-
 func TestParseSums(t *testing.T) {
 	a, b := strings.Repeat("a", 64), strings.Repeat("0B", 32)
 	tests := map[string]struct {
@@ -239,23 +191,6 @@ func FuzzParseSums(f *testing.F) {
 		for name, sum := range sums {
 			if name == "" || len(sum) != 64 || strings.ToLower(sum) != sum {
 				t.Errorf("%q: %q", name, sum)
-			}
-		}
-	})
-}
-
-func FuzzParseKey(f *testing.F) {
-	const fingerprint = "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80" // OpenTofu's
-	f.Add([]byte(branding.DefaultGPGKey))
-	f.Add([]byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n" + branding.DefaultGPGKey))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		keys, err := ParseKey(text, fingerprint)
-		if (err == nil) != (len(keys.ring) > 0) {
-			t.Errorf("%d keys and %v", len(keys.ring), err)
-		}
-		for _, key := range keys.ring {
-			if got := fmt.Sprintf("%X", key.PrimaryKey.Fingerprint); got != fingerprint {
-				t.Errorf("the key %s", got)
 			}
 		}
 	})

@@ -156,9 +156,7 @@ func (p *processFlags) addDownloadFlags(f *pflag.FlagSet) {
 		"source of an engine's releases in place of its vendor's site: OpenTofu=https://..., or file:///... for a directory")
 	f.StringToStringVar(&p.EngineKeys, "engine-key", nil,
 		"file with the public keys for the signatures of an engine's releases, for a mirror with keys of its own: "+
-			"Terraform=FILE; default: the vendors' keys; OpenTofu's and HashiCorp's are built in, Terragrunt's is "+
-			"fetched and must have the "+
-			"built-in fingerprint")
+			"Terraform=FILE; default: the vendors' keys, which are built in")
 	f.StringToStringVar(&p.EngineUnsigned, "engine-unsigned", nil,
 		"releases of engines that are accepted without a signature, each with the SHA-256 digest of its list of checksums: "+
 			"Terragrunt@0.90.0=sha256:...; all others must be signed")

@@ -28,12 +28,6 @@ var (
 // errUnsigned is a release without any signature: a sigverify.ErrSignature.
 var errUnsigned = fmt.Errorf("%w: there is none", sigverify.ErrSignature)
 
-// errKey is a place of the maker's public key that has no key with the built-in fingerprint: a sigverify.ErrSignature.
-var errKey = fmt.Errorf("%w: the maker's public key is not at its place", sigverify.ErrSignature)
-
-// errKeyAway is a place of the maker's public key that does not answer. It goes with ErrUnreachable.
-var errKeyAway = errors.New("the maker's public key cannot be fetched")
-
 // errMissing is a file that a source does not have.
 var errMissing = errors.New("there is no such file")
 
@@ -60,14 +54,8 @@ func advise(p Product, err error) error {
 		remedy = fmt.Sprintf("use a release that has a signature; or, if its publisher signs none, compare its list of "+
 			"checksums with a copy that you trust, and start Cairn with its SHA-256 digest: "+
 			"--engine-unsigned=%s@VERSION=sha256:DIGEST (chart value engines.unsigned.%s)", p, p)
-	case errors.Is(err, errKey):
-		remedy = fmt.Sprintf("name the key that signs the releases: start Cairn with --engine-key=%s=FILE "+
-			"(chart value engines.keys.%s); or, if that address is your mirror, put the maker's public key there", p, p)
 	case errors.Is(err, sigverify.ErrSignature):
 		remedy = fmt.Sprintf("if the mirror signs releases with its own key, name that key: "+
-			"start Cairn with --engine-key=%s=FILE (chart value engines.keys.%s)", p, p)
-	case errors.Is(err, errKeyAway):
-		remedy = fmt.Sprintf("allow Cairn's server to reach that address (HTTPS_PROXY names a proxy), or name the key: "+
 			"start Cairn with --engine-key=%s=FILE (chart value engines.keys.%s)", p, p)
 	case errors.Is(err, ErrUnreachable):
 		remedy = fmt.Sprintf("allow Cairn's server to reach that address (HTTPS_PROXY names a proxy), or name a mirror: "+

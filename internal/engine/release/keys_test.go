@@ -14,47 +14,25 @@ import (
 	"cairn.dev/cairn/test/releases"
 )
 
-// TestTheKeysThatAreBuiltIn: the fingerprints are those that OpenTofu and HashiCorp publish.
+// TestTheKeysThatAreBuiltIn: the fingerprints are those that the makers publish.
 func TestTheKeysThatAreBuiltIn(t *testing.T) {
 	want := map[Product]string{
-		OpenTofu:  "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80",
-		Terraform: "C874011F0AB405110D02105534365D9472D7468F",
+		OpenTofu:   "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80",
+		Terraform:  "C874011F0AB405110D02105534365D9472D7468F",
+		Terragrunt: "68C80F86DF98E710C0F22E2E577774ACA847CC49",
 	}
 	got := map[Product]string{}
 	for product, m := range makers() {
-		for _, armored := range m.keys {
-			ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(armored))
-			if err != nil {
-				t.Fatalf("%s: %v", product, err)
-			}
-			for _, key := range ring {
-				got[product] += fmt.Sprintf("%X", key.PrimaryKey.Fingerprint)
-				if key.PrivateKey != nil {
-					t.Errorf("%s: there is a private key in it", product)
-				}
+		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(m.key))
+		if err != nil {
+			t.Fatalf("%s: %v", product, err)
+		}
+		for _, key := range ring {
+			got[product] += fmt.Sprintf("%X", key.PrimaryKey.Fingerprint)
+			if key.PrivateKey != nil {
+				t.Errorf("%s: there is a private key in it", product)
 			}
 		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// TestTheKeyThatIsFetched: without any option it is the one that Terragrunt's instructions name by its fingerprint.
-func TestTheKeyThatIsFetched(t *testing.T) {
-	r, err := New(Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	got := map[Product][2]string{}
-	for product, m := range r.makers {
-		if _, known := r.keys[product]; !known {
-			got[product] = [2]string{m.fingerprint, r.sources[product].at("", keyFile)}
-		}
-	}
-	want := map[Product][2]string{
-		Terragrunt: {"68C80F86DF98E710C0F22E2E577774ACA847CC49", "https://gruntwork.io/.well-known/pgp-key.txt"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

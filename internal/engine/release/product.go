@@ -29,11 +29,8 @@ type maker struct {
 	// sums is the list of checksums, signatures are names that its signature may have.
 	sums       string
 	signatures []string
-	// keys are the maker's armored public keys, where they are built in.
-	keys []string
-	// fingerprint is that of the maker's key where only this is built in: all of it, in upper-case hex. The key itself
-	// is fetched from key, a URL, or from the file KEYS of the product on a mirror.
-	fingerprint, key string
+	// key is the maker's armored public key.
+	key string
 }
 
 // makers is the one table of all products.
@@ -47,7 +44,7 @@ func makers() map[Product]maker {
 			program:    "tofu",
 			sums:       "tofu_{version}_SHA256SUMS",
 			signatures: []string{"tofu_{version}_SHA256SUMS.gpgsig"},
-			keys:       []string{branding.DefaultGPGKey},
+			key:        branding.DefaultGPGKey,
 		},
 		Terraform: {
 			folder:  "terraform",
@@ -58,7 +55,7 @@ func makers() map[Product]maker {
 			sums:    "terraform_{version}_SHA256SUMS",
 			// The first is by the key of 2021. Of releases before it, the other is by a key that was revoked.
 			signatures: []string{"terraform_{version}_SHA256SUMS.72D7468F.sig", "terraform_{version}_SHA256SUMS.sig"},
-			keys:       []string{hashicorpKey},
+			key:        hashicorpKey,
 		},
 		Terragrunt: {
 			folder: "terragrunt",
@@ -69,9 +66,7 @@ func makers() map[Product]maker {
 			archive:    "terragrunt_{os}_{arch}",
 			sums:       "SHA256SUMS",
 			signatures: []string{"SHA256SUMS.gpgsig"}, // since 0.98.0
-			// From Terragrunt's instructions for its installation.
-			fingerprint: "68C80F86DF98E710C0F22E2E577774ACA847CC49",
-			key:         "https://gruntwork.io/.well-known/pgp-key.txt",
+			key:        gruntworkKey,
 		},
 	}
 }

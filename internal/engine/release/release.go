@@ -14,7 +14,6 @@
 //	<base>/terragrunt/0.99.0/terragrunt_linux_amd64
 //	<base>/terragrunt/0.99.0/SHA256SUMS
 //	<base>/terragrunt/0.99.0/SHA256SUMS.gpgsig
-//	<base>/terragrunt/KEYS                          the maker's public key, which is known by its fingerprint only
 //
 // A folder needs no list: without one, its folders are the versions. A company's own mirror may sign with its own key.
 //
@@ -28,7 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -45,7 +43,6 @@ const (
 	largestIndex     = 16 << 20
 	largestSums      = 1 << 20
 	largestSignature = 64 << 10
-	largestKey       = 64 << 10
 	largestArchive   = 512 << 20
 	largestProgram   = 1 << 30
 
@@ -54,8 +51,6 @@ const (
 	refusedRest = time.Minute      // how long a rejected release is not downloaded again
 	listTime    = 2 * time.Minute
 	getTime     = 15 * time.Minute
-	keyTime     = 2 * time.Minute
-	keyAge      = math.MaxInt64 // a public key that was fetched counts as long as the process lives
 )
 
 // Options of Releases.
@@ -68,7 +63,7 @@ type Options struct {
 	// Client fetches. Its rule for redirects is replaced: none leads from https to http. Nil means one that knows the
 	// proxies of the environment.
 	Client *http.Client
-	// Keys are armored OpenPGP public keys, in place of the maker's, which are built in or known by their fingerprint.
+	// Keys are armored OpenPGP public keys, in place of the maker's, which are built in.
 	Keys map[Product][]string
 	// Unsigned are the releases that are accepted without a signature, as Terragrunt published none before 0.98.0: by
 	// product and version, the digest of the list of checksums, sha256: and hex. That digest replaces the signature of
@@ -85,8 +80,7 @@ type Options struct {
 type Releases struct {
 	makers   map[Product]maker
 	sources  map[Product]source
-	keys     map[Product]sigverify.Keys // without those that are fetched
-	fetched  *cache[sigverify.Keys]
+	keys     map[Product]sigverify.Keys
 	unsigned map[Product]map[string]string
 	observe  func(hit bool, err error)
 	shelf    shelf
@@ -117,15 +111,6 @@ func New(o Options) (*Releases, error) {
 				return listRest
 			}
 			return listAge
-		}),
-		fetched: newCache[sigverify.Keys](o.Now, keyTime, func(err error) time.Duration {
-			switch {
-			case err == nil:
-				return keyAge
-			case errors.Is(err, sigverify.ErrSignature):
-				return refusedRest
-			}
-			return 0
 		}),
 		programs: newCache[Program](o.Now, getTime, func(err error) time.Duration {
 			if errors.Is(err, sigverify.ErrSignature) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrMalformed) {
@@ -166,11 +151,9 @@ func (r *Releases) configure(o Options) error {
 		if r.sources[p], err = newSource(m, o.Mirrors[p], client); err != nil {
 			return fmt.Errorf("mirror of %s: %w", p, err)
 		}
-		armored := m.keys
+		armored := []string{m.key}
 		if own := o.Keys[p]; len(own) > 0 {
 			armored = own
-		} else if m.fingerprint != "" {
-			continue
 		}
 		if r.keys[p], err = sigverify.ParseKeys(armored...); err != nil {
 			return fmt.Errorf("keys of %s: %w", p, err)
@@ -182,7 +165,6 @@ func (r *Releases) configure(o Options) error {
 // Close breaks off all downloads and waits for them.
 func (r *Releases) Close() error {
 	r.lists.close()
-	r.fetched.close()
 	r.programs.close()
 	return r.shelf.root.Close()
 }

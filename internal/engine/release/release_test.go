@@ -57,6 +57,15 @@ func tofu(version, program string) releases.Release {
 	return releases.Release{Product: "OpenTofu", Version: version, OS: "linux", Arch: "amd64", Program: []byte(program)}
 }
 
+func grunt(version string) releases.Release {
+	return releases.Release{Product: "Terragrunt", Version: version, OS: "linux", Arch: "amd64", Program: []byte("grunt")}
+}
+
+func (r *room) grunt(version string) error {
+	_, err := r.Get(r.Context(), Terragrunt, version, "linux", "amd64")
+	return err
+}
+
 func (r *room) get(version string) (Program, error) {
 	return r.Get(r.Context(), OpenTofu, version, "linux", "amd64")
 }

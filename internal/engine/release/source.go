@@ -16,8 +16,7 @@ import (
 	"cairn.dev/cairn/internal/download"
 )
 
-// source is where the releases of a product are: their files and, of no version, those of the product: keyFile and one
-// of indexes.
+// source is where the releases of a product are: their files and, of no version, one of indexes.
 type source interface {
 	// open returns a file: errMissing when there is none, ErrUnreachable when it may exist.
 	open(ctx context.Context, version, file string) (body, error)
@@ -31,9 +30,6 @@ type source interface {
 
 // indexes are the names that a list of versions has on a mirror.
 func indexes() []string { return []string{"index.json", "api.json"} }
-
-// keyFile is the name that a maker's public key has on a mirror.
-const keyFile = "KEYS"
 
 // versionsOf are what the first list that there is names, in no order.
 func versionsOf(ctx context.Context, s source) ([]string, error) {
@@ -57,7 +53,7 @@ func versionsOf(ctx context.Context, s source) ([]string, error) {
 // newSource returns the source at the address of a mirror, or the maker's own when that is empty.
 func newSource(m maker, mirror string, client *http.Client) (source, error) {
 	if mirror == "" {
-		files := map[string]string{indexes()[0]: m.index, keyFile: m.key}
+		files := map[string]string{indexes()[0]: m.index}
 		return web{client: client, files: files, release: m.release, name: m.index}, nil
 	}
 	base, err := url.Parse(mirror)
@@ -77,7 +73,7 @@ func newSource(m maker, mirror string, client *http.Client) (source, error) {
 		at := strings.TrimSuffix(base.String(), "/") + "/" + m.folder
 		s := web{client: client, files: map[string]string{}, release: at + "/{version}"}
 		s.name = base.JoinPath(m.folder).Redacted()
-		for _, name := range append(indexes(), keyFile) {
+		for _, name := range indexes() {
 			s.files[name] = at + "/" + name
 		}
 		return s, nil
