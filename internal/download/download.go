@@ -7,11 +7,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"cairn.dev/cairn/internal/egress"
 )
 
 // How long a server may take.
@@ -25,19 +26,17 @@ const (
 // ErrStalled is the error of a response that sent nothing for a while.
 var ErrStalled = errors.New("nothing more arrived for 30 seconds")
 
-// Transport returns a transport that uses the proxies in the environment. A request to a server that does not begin
-// to answer within the time fails; 0 is Answer.
-func Transport(answer time.Duration) *http.Transport {
+// Transport returns a transport that uses the proxies in the environment, and connects to the addresses that a Guard
+// allows. A request to a server that does not begin to answer within the time fails; 0 is Answer.
+func Transport(to *egress.Guard, answer time.Duration) *egress.Transport {
 	answer = cmp.Or(answer, Answer)
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: answer}).DialContext,
+	return to.Transport(&http.Transport{
 		TLSHandshakeTimeout:   answer,
 		ResponseHeaderTimeout: answer,
 		IdleConnTimeout:       time.Minute,
 		MaxIdleConns:          20,
 		ForceAttemptHTTP2:     true,
-	}
+	}, answer)
 }
 
 // Watch returns a context for a request, and what the body of its response has to be read through: once that

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/egress/egresstest"
 )
 
 func TestHowFarAFileIs(t *testing.T) {
@@ -61,7 +63,7 @@ func TestAServerThatDoesNotBeginToAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := (&http.Client{Transport: Transport(50 * time.Millisecond)}).Do(request)
+	answer, err := (&http.Client{Transport: Transport(egresstest.Loopback(), 50*time.Millisecond)}).Do(request)
 	if err == nil {
 		answer.Body.Close()
 		t.Fatal("it answered")
@@ -87,7 +89,7 @@ func TestAnAnswerThatStalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := (&http.Client{Transport: Transport(0)}).Do(request)
+			answer, err := (&http.Client{Transport: Transport(egresstest.Loopback(), 0)}).Do(request)
 			if err != nil {
 				t.Fatal(err)
 			}

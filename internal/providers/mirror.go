@@ -7,9 +7,9 @@
 //
 // A Folder, when there is one, comes before the registry.
 //
-// Requests go to the hosts that users' code names, and to what such a registry points to. Only https is used, and
-// no answer is shown to the user, but the address of a host is not checked: a private registry is at a private
-// address. Where code is not trusted that far, Hosts lists the registries that are allowed.
+// Requests go to the hosts that users' code names, and to what such a registry points to. Only https is used, no answer
+// is shown to the user, and Egress decides which addresses are allowed: private ones are, for private registries. Where
+// code is not trusted that far, Hosts lists the registries that are allowed.
 package providers
 
 import (
@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/egress"
 	"cairn.dev/cairn/internal/weightedlru"
 )
 
@@ -60,6 +61,8 @@ type Options struct {
 	// Client speaks to registries. nil means one that keeps to the proxies in the environment. How it follows redirects
 	// is the Mirror's own: few, and to https only.
 	Client *http.Client
+	// Egress are the addresses that it connects to, if Client is nil. nil means the default.
+	Egress *egress.Guard
 	// Fresh is how long a list of versions is taken as it is before the registry is asked again; 0 means 5 minutes.
 	Fresh time.Duration
 	// Requested is called for each archive that is requested: it was cached already (a hit), or it was not, with the

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 
 	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/egress"
 	"cairn.dev/cairn/internal/providers/registrytest"
 )
 
@@ -532,7 +533,7 @@ func TestARegistryThatDoesNotAnswerIsNamedSoon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own, ok := r.client.Transport.(*http.Transport); !ok || own.ResponseHeaderTimeout != download.Answer || own.TLSHandshakeTimeout != download.Answer {
+	if own, ok := r.client.Transport.(*egress.Transport); !ok || own.Direct.ResponseHeaderTimeout != download.Answer || own.Proxied.TLSHandshakeTimeout != download.Answer {
 		t.Errorf("it is asked for longer: %+v", own)
 	}
 }

@@ -40,7 +40,7 @@ type service struct {
 }
 
 func newRegistry(o Options) (registry, error) {
-	client := http.Client{Transport: download.Transport(0)}
+	client := http.Client{Transport: download.Transport(o.Egress, 0)}
 	if o.Client != nil {
 		client = *o.Client
 	}

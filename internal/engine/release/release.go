@@ -35,6 +35,7 @@ import (
 	"github.com/hashicorp/go-version"
 
 	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/egress"
 	"cairn.dev/cairn/internal/sigverify"
 )
 
@@ -63,6 +64,8 @@ type Options struct {
 	// Client fetches. Its rule for redirects is replaced: none leads from https to http. Nil means one that knows the
 	// proxies of the environment.
 	Client *http.Client
+	// Egress are the addresses that it connects to, if Client is nil. Nil means the default.
+	Egress *egress.Guard
 	// Keys are armored OpenPGP public keys, in place of the maker's, which are built in.
 	Keys map[Product][]string
 	// Unsigned are the releases that are accepted without a signature, as Terragrunt published none before 0.98.0: by
@@ -145,7 +148,7 @@ func (r *Releases) configure(o Options) error {
 			}
 		}
 	}
-	client := careful(o.Client)
+	client := careful(o.Client, o.Egress)
 	for p, m := range r.makers {
 		var err error
 		if r.sources[p], err = newSource(m, o.Mirrors[p], client); err != nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/internal/sigverify"
 	"cairn.dev/cairn/test/releases"
 )
@@ -37,6 +38,7 @@ func enter(t *testing.T, m *releases.Mirror, change ...func(*Options)) *room {
 		Keys:    map[Product][]string{OpenTofu: {m.Key}, Terraform: {m.Key}, Terragrunt: {m.Key}},
 		Dir:     filepath.Join(t.TempDir(), "programs"),
 		Now:     func() time.Time { return r.clock },
+		Egress:  egresstest.Loopback(),
 	}
 	for _, c := range change {
 		c(&o)

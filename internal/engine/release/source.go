@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/egress"
 )
 
 // source is where the releases of a product are: their files and, of no version, one of indexes.
@@ -180,10 +181,10 @@ func withoutQuery(err error) error {
 	return fmt.Errorf("%s: %w", u, asked.Err)
 }
 
-// careful returns a client that follows a redirect only as safely as it began: the way from https leads to https.
-func careful(c *http.Client) *http.Client {
+// careful returns a client, by default one that connects as the Guard allows, that follows a redirect only as safely as it began: the way from https leads to https.
+func careful(c *http.Client, to *egress.Guard) *http.Client {
 	if c == nil {
-		c = &http.Client{Transport: download.Transport(0)}
+		c = &http.Client{Transport: download.Transport(to, 0)}
 	}
 	other := *c
 	other.CheckRedirect = func(next *http.Request, before []*http.Request) error {

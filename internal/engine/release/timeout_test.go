@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/egress"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/test/releases"
 )
 
@@ -18,7 +20,9 @@ func TestAMirrorThatDoesNotAnswerIsNamedSoon(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	m.Hold = func(*http.Request) { <-over }
 	t.Cleanup(func() { close(over) })
-	r := enter(t, m, func(o *Options) { o.Client = &http.Client{Transport: download.Transport(50 * time.Millisecond)} })
+	r := enter(t, m, func(o *Options) {
+		o.Client = &http.Client{Transport: download.Transport(egresstest.Loopback(), 50*time.Millisecond)}
+	})
 	began := time.Now()
 	_, found := r.Find(t.Context(), OpenTofu, "")
 	_, got := r.get("1.8.0")
@@ -30,7 +34,7 @@ func TestAMirrorThatDoesNotAnswerIsNamedSoon(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if own, ok := careful(nil).Transport.(*http.Transport); !ok || own.ResponseHeaderTimeout != download.Answer || own.TLSHandshakeTimeout != download.Answer {
+	if own, ok := careful(nil, nil).Transport.(*egress.Transport); !ok || own.Direct.ResponseHeaderTimeout != download.Answer || own.Proxied.TLSHandshakeTimeout != download.Answer {
 		t.Errorf("by default it is another: %+v", own)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/runnerapi"
@@ -60,7 +61,7 @@ func newEngines(t *testing.T, from Engines, its v1alpha1.EngineName) *runnerapi.
 // mirrored gives Releases that are all from a mirror.
 func mirrored(t *testing.T, m *releases.Mirror) *release.Releases {
 	t.Helper()
-	o := release.Options{Dir: t.TempDir(), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}}
+	o := release.Options{Egress: egresstest.Loopback(), Dir: t.TempDir(), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}}
 	for _, p := range []release.Product{release.OpenTofu, release.Terraform, release.Terragrunt} {
 		o.Mirrors[p], o.Keys[p] = m.URL, []string{m.Key}
 	}
@@ -187,7 +188,7 @@ func TestARunnerHearsHowFarADownloadIs(t *testing.T) {
 	}))
 	t.Cleanup(slow.Close)
 	from, err := release.New(release.Options{
-		Dir: t.TempDir(), Mirrors: map[release.Product]string{release.OpenTofu: slow.URL}, Keys: map[release.Product][]string{release.OpenTofu: {m.Key}},
+		Egress: egresstest.Loopback(), Dir: t.TempDir(), Mirrors: map[release.Product]string{release.OpenTofu: slow.URL}, Keys: map[release.Product][]string{release.OpenTofu: {m.Key}},
 	})
 	if err != nil {
 		t.Fatal(err)
