@@ -19,6 +19,12 @@ const (
 	ReasonCertificateUntrusted = "CertificateUntrusted"
 	// ReasonRedirected: the repository has another URL now. Correct spec.url.
 	ReasonRedirected = "Redirected"
+	// ReasonAddressDenied: a host has an address that Cairn does not connect to, such as loopback or a metadata
+	// service. Use another host, or have an administrator allow the address.
+	ReasonAddressDenied = "AddressDenied"
+	// ReasonMirrorTooLarge: the mirror of the Repository, or all mirrors of its namespace, would exceed their limit.
+	// Remove large files from the repository, or have an administrator raise the limit.
+	ReasonMirrorTooLarge = "MirrorTooLarge"
 	// ReasonRemoteNotFound: the Git server has no such repository, or does not show it to these credentials.
 	ReasonRemoteNotFound = "RemoteNotFound"
 	// ReasonUnreachable: the Git server does not respond. Cairn retries.

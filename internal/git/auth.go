@@ -17,6 +17,7 @@ import (
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
 
+	"cairn.dev/cairn/internal/egress"
 	"cairn.dev/cairn/internal/redact"
 )
 
@@ -145,7 +146,7 @@ type apps struct {
 }
 
 // resolve converts an app's token to a password, which is how git sends it. Other credentials stay as they are.
-func (s *apps) resolve(ctx context.Context, a Auth) (Auth, error) {
+func (s *apps) resolve(ctx context.Context, a Auth, to *egress.Guard) (Auth, error) {
 	if a.GitHubApp == nil {
 		return a, nil
 	}
@@ -155,7 +156,7 @@ func (s *apps) resolve(ctx context.Context, a Auth) (Auth, error) {
 	case <-ctx.Done():
 		return Auth{}, stopped(ctx, "asking GitHub for a token")
 	}
-	transport, err := s.transport(a)
+	transport, err := s.transport(a, to)
 	if err != nil {
 		return Auth{}, err
 	}
@@ -166,13 +167,13 @@ func (s *apps) resolve(ctx context.Context, a Auth) (Auth, error) {
 	return Auth{Username: "x-access-token", Password: token, CA: a.CA}, nil
 }
 
-func (s *apps) transport(a Auth) (*ghinstallation.Transport, error) {
+func (s *apps) transport(a Auth, to *egress.Guard) (*ghinstallation.Transport, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.token != nil && reflect.DeepEqual(s.app, a.GitHubApp) && string(s.ca) == string(a.CA) {
 		return s.token, nil
 	}
-	client, err := a.client()
+	client, err := a.client(to)
 	if err != nil {
 		return nil, err
 	}
@@ -207,9 +208,12 @@ func (g *GitHubApp) transport(way http.RoundTripper) (*ghinstallation.Transport,
 
 func explainApp(ctx context.Context, err error) error {
 	var answer *ghinstallation.HTTPError
+	denied, isDenied := errors.AsType[*egress.DeniedError](err)
 	switch {
 	case ctx.Err() != nil:
 		return stopped(ctx, "asking GitHub for a token")
+	case isDenied:
+		return fail(ErrAddress, "no token from GitHub's API at githubAppBaseURL: %s", denied)
 	case !errors.As(err, &answer) || answer.Response == nil:
 		return fail(ErrUnreachable, "no token from GitHub's API: it cannot be reached, or its answer cannot be read")
 	}
@@ -222,21 +226,20 @@ func explainApp(ctx context.Context, err error) error {
 		"githubAppInstallationID or githubAppPrivateKey", status)
 }
 
-// client sends HTTP requests as git does: the same certificates, no credentials elsewhere. It follows redirects
-// only of requests that have none.
-func (a Auth) client() (*http.Client, error) {
+// client sends HTTP requests as git does: to the same addresses, with the same certificates, no credentials elsewhere.
+// It follows redirects only of requests that have none.
+func (a Auth) client(to *egress.Guard) (*http.Client, error) {
 	pool, err := a.pool()
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+	transport := to.Transport(&http.Transport{
 		TLSClientConfig:       &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   20 * time.Second,
 		ResponseHeaderTimeout: time.Minute,
 		IdleConnTimeout:       time.Minute,
 		ForceAttemptHTTP2:     true,
-	}
+	}, connectTime)
 	return &http.Client{Transport: transport, CheckRedirect: func(next *http.Request, before []*http.Request) error {
 		first := before[0]
 		if first.Header.Get("Authorization") != "" || first.Method != http.MethodGet || len(before) > 5 || next.URL.Scheme != first.URL.Scheme {
@@ -245,6 +248,9 @@ func (a Auth) client() (*http.Client, error) {
 		return nil
 	}}, nil
 }
+
+// connectTime is how long a connection may take.
+const connectTime = 20 * time.Second
 
 // readAll reads a small answer.
 func readAll(r io.Reader, limit int64) ([]byte, error) {

@@ -41,8 +41,10 @@ func settings() []setting {
 		{"transfer.credentialsInUrl", "die"},
 		{"fetch.recurseSubmodules", "false"},
 		{"fetch.writeCommitGraph", "false"},
-		{"http.lowSpeedLimit", "1000"}, // bytes a second, over
-		{"http.lowSpeedTime", "30"},    // seconds
+		{"transfer.bundleURI", "false"},   // a server could name any host
+		{"http.followRedirects", "false"}, // session.follow does, with a check
+		{"http.lowSpeedLimit", "1000"},    // bytes a second, over
+		{"http.lowSpeedTime", "30"},       // seconds
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 	}
@@ -67,7 +69,7 @@ type command struct {
 	most int
 }
 
-// environment is all that git gets. Of our own it has only where programs are and how the network is reached.
+// environment is all that git gets. Of our own it has only where programs and certificates are.
 func (m *Mirror) environment(c command) []string {
 	env := []string{
 		"HOME=" + m.path("home"), "XDG_CONFIG_HOME=" + m.path("home"), "GIT_DIR=" + cmp.Or(c.repo, repository), "LC_ALL=C",
@@ -75,7 +77,7 @@ func (m *Mirror) environment(c command) []string {
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never",
 		"GIT_ALLOW_PROTOCOL=https:http:ssh", "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
 	}
-	for _, name := range []string{"PATH", "HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+	for _, name := range []string{"PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"} { // a proxy is set for each remote
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}

@@ -20,6 +20,10 @@ var (
 	ErrCertificate error = &kind{"certificate not trusted", "CertificateUntrusted"}
 	// ErrRedirect means that the remote is elsewhere now. Credentials are not taken there: correct the URL.
 	ErrRedirect error = &kind{"redirected", "Redirected"}
+	// ErrAddress means that the host has an address that Cairn does not connect to.
+	ErrAddress error = &kind{"address denied", "AddressDenied"}
+	// ErrMirrorTooLarge means that the mirror would exceed the disk space that it may use.
+	ErrMirrorTooLarge error = &kind{"mirror too large", "MirrorTooLarge"}
 	// ErrNotFound means that there is no such repository, or that those credentials must not know of it.
 	ErrNotFound error = &kind{"repository not found", "RemoteNotFound"}
 	// ErrUnreachable means that the remote cannot be reached or is not well. It passes, mostly.
@@ -121,8 +125,7 @@ func signs() []sign {
 
 // What to do about answers that are alike from git and servers of LFS.
 const (
-	redirected = "the server redirects to another URL, where credentials are not taken: put the final URL into the " +
-		"Repository"
+	redirected   = "the server redirects to another server, which is not followed: put the final URL into the Repository"
 	unauthorized = "the server does not accept the credentials: correct them, or what they are allowed to read"
 )
 

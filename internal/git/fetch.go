@@ -86,21 +86,36 @@ func (m *Mirror) fetch(ctx context.Context, remote Remote, o FetchOptions) error
 		return err
 	}
 	defer s.close()
-	if err = m.checkWhole(ctx); err == nil {
-		err = s.fetchAll(ctx, o.Commits)
-	}
-	if errors.Is(err, errDamaged) {
-		err = s.renew(ctx, o.Commits)
+	err = s.update(ctx, o.Commits)
+	if errors.Is(err, ErrRedirect) {
+		if err = s.follow(ctx); err == nil {
+			err = s.update(ctx, o.Commits)
+		}
 	}
 	if errors.Is(err, ErrAuthentication) {
 		m.apps.forget()
 	}
-	if err != nil && !errors.Is(err, ErrNoRef) {
-		return err
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.origin = &remote
+	m.redirect = nil
+	if err == nil || errors.Is(err, ErrNoRef) {
+		m.origin, m.redirect = &remote, &redirect{remote.URL, s.at}
+	}
+	return err
+}
+
+// update fetches into the mirror, or into a new one in place of one that is damaged.
+func (s *session) update(ctx context.Context, commits []string) error {
+	err := s.m.checkWhole(ctx)
+	if err == nil && s.m.root() == s.m && s.m.usage("") > s.m.o.MaxDisk {
+		err = errDamaged // a new one is smaller, if the remote is by now
+	}
+	if err == nil {
+		err = s.fetchAll(ctx, commits)
+	}
+	if errors.Is(err, errDamaged) {
+		err = s.renew(ctx, commits)
+	}
 	return err
 }
 
@@ -172,7 +187,7 @@ func (s *session) fetchHead(ctx context.Context) error {
 	if known.head != remoteHead && known.ids[known.head] == known.ids[remoteHead] {
 		return nil
 	}
-	out, err := s.run(ctx, "ls-remote", "--quiet", "--symref", "--", s.remote.URL, "HEAD")
+	out, err := s.run(ctx, "ls-remote", "--quiet", "--symref", "--", s.at.String(), "HEAD")
 	if err != nil {
 		return err
 	}
@@ -200,10 +215,12 @@ func parseHead(out string) string {
 func (s *session) fetch(ctx context.Context, refspecs ...string) error {
 	args := []string{
 		"fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
-		"--no-recurse-submodules", "--end-of-options", s.remote.URL,
+		"--no-recurse-submodules", "--end-of-options", s.at.String(),
 	}
-	_, err := s.run(ctx, append(args, refspecs...)...)
-	return err
+	return s.limited(ctx, func(ctx context.Context) error {
+		_, err := s.run(ctx, append(args, refspecs...)...)
+		return err
+	})
 }
 
 // mostNamed is how many commits a message names.
@@ -228,7 +245,7 @@ func (s *session) fetchCommits(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		switch err := s.fetchCommit(ctx, id); {
 		case err == nil:
-		case errors.Is(err, errDamaged) || errors.Is(ctx.Err(), context.Canceled):
+		case errors.Is(err, errDamaged) || errors.Is(err, ErrMirrorTooLarge) || errors.Is(ctx.Err(), context.Canceled):
 			return err
 		case errors.Is(err, ErrNoRef):
 			unknown = append(unknown, short(id))

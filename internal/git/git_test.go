@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/test/gitserver"
 )
 
@@ -49,6 +50,9 @@ func (w *world) serve(tls bool) *gitserver.HTTP {
 
 func mirror(t testing.TB, dir string, o Options) *Mirror {
 	t.Helper()
+	if o.Egress == nil {
+		o.Egress = egresstest.Loopback()
+	}
 	m, err := Open(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,7 @@ func (m *Mirror) fetchObjects(ctx context.Context, remote *Remote, pointers []po
 	if remote == nil {
 		return fmt.Errorf("LFS: %w", errEmpty)
 	}
-	at, err := parseRemote(remote.URL)
+	at, err := m.locate(remote.URL)
 	if err != nil {
 		return err
 	}
@@ -91,21 +91,30 @@ func (m *Mirror) fetchObjects(ctx context.Context, remote *Remote, pointers []po
 		return fail(ErrConfig, "%s has files in LFS, which are fetched over HTTPS only: set an https:// URL in the "+
 			"Repository", remote.URL)
 	}
-	auth, err := m.apps.resolve(ctx, remote.Auth)
+	auth, err := m.apps.resolve(ctx, remote.Auth, m.o.Egress)
 	if err != nil {
 		return err
 	}
-	client, err := auth.client()
+	client, err := auth.client(m.o.Egress)
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
+	var more int64
+	for _, p := range pointers {
+		more += p.size
+	}
+	used := m.usage("")
+	if err := m.admit(used, used, more); err != nil {
+		return fmt.Errorf("LFS of %s: %w", remote.URL, err)
+	}
 	c := &lfsClient{m: m, http: client, at: at, authorization: auth.authorization()}
 	for batch := range slices.Chunk(pointers, mostBatch) {
 		if err := c.fetch(ctx, batch); err != nil {
 			return fmt.Errorf("LFS of %s: %w", remote.URL, err)
 		}
 	}
+	m.o.Space.set(m, m.usage(""))
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn.dev/cairn/internal/egress"
 	"cairn.dev/cairn/internal/jsonsize"
 )
 
@@ -19,6 +20,12 @@ const lfsType = "application/vnd.git-lfs+json"
 
 // mostAnswered is how many values the answer for mostBatch files may have: each value takes memory, however short it is.
 const mostAnswered = 20_000
+
+// lfsHeaders are those that a server can set for a download: its own credentials, and what object stores sign. With
+// any header it could speak to services that require one, such as the metadata services of clouds.
+var lfsHeaders = []string{
+	"Accept", "Authorization", "Content-Type", "Range", "X-Amz-Content-Sha256", "X-Amz-Date", "X-Amz-Security-Token",
+}
 
 // lfsClient speaks LFS's batch API.
 type lfsClient struct {
@@ -116,7 +123,10 @@ func parseAnswer(data []byte) ([]lfsObject, error) {
 func (c *lfsClient) do(req *http.Request) (*http.Response, error) {
 	answer, err := c.http.Do(req)
 	var wrapped *url.Error
+	denied, isDenied := errors.AsType[*egress.DeniedError](err)
 	switch {
+	case isDenied:
+		return nil, fail(ErrAddress, "%s", denied)
 	case req.Context().Err() != nil:
 		return nil, stopped(req.Context(), "asking for files")
 	case errors.As(err, &wrapped): // which quotes the URL, and that may hold a signature
@@ -156,7 +166,9 @@ func (c *lfsClient) download(ctx context.Context, p pointer, href string, header
 		req.Header.Set("Authorization", c.authorization)
 	}
 	for name, value := range header {
-		req.Header.Set(name, value)
+		if slices.Contains(lfsHeaders, http.CanonicalHeaderKey(name)) {
+			req.Header.Set(name, value)
+		}
 	}
 	answer, err := c.do(req)
 	if err != nil {

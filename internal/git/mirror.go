@@ -20,6 +20,8 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"cairn.dev/cairn/internal/egress"
 )
 
 // What is in a Mirror's folder. There is a repository only once a fetch has filled it.
@@ -37,8 +39,17 @@ type Options struct {
 	// MaxFiles and MaxBytes of an archive, 10,000 and 100 MiB if zero: what the runner unpacks.
 	MaxFiles int
 	MaxBytes int64
+	// MaxDisk is how many bytes of disk space the Mirror may use, with submodules and files of LFS; 2 GiB if zero. While
+	// a damaged mirror is fetched again, the old one is beside it.
+	MaxDisk int64
+	// Space is shared with other Mirrors; without a limit if nil.
+	Space *Space
+	// within is the Mirror that this one is a submodule of; nil for none.
+	within *Mirror
 	// Trees has those that were listed last, for all Mirrors that share it; its own if nil.
 	Trees *Trees
+	// Egress are the addresses that it connects to; nil means the default.
+	Egress *egress.Guard
 	// Submodules: archives have the files of submodules. Without it a submodule in an archive is an error.
 	Submodules bool
 	// LFS: archives have the content of files that are in LFS. Without it they have the pointers that are in git.
@@ -66,6 +77,8 @@ type Mirror struct {
 	refs refs
 	// origin is what was fetched last; archives need it for submodules and LFS.
 	origin *Remote
+	// redirect is where the last fetch that succeeded was from; nil before one.
+	redirect *redirect
 
 	besideMu sync.Mutex
 	// beside has the mirrors of submodules by the name of their folder.
@@ -85,6 +98,10 @@ func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
 	o.MaxFiles, o.MaxBytes = cmp.Or(o.MaxFiles, 10_000), cmp.Or(o.MaxBytes, 100<<20)
+	o.MaxDisk = cmp.Or(o.MaxDisk, defaultMaxDisk)
+	if o.Space == nil {
+		o.Space = NewSpace("this process", 0)
+	}
 	if o.Trees == nil {
 		o.Trees = NewTrees(mostTrees)
 	}
@@ -101,6 +118,9 @@ func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
 		return nil, fmt.Errorf("open mirror: %w", err)
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	if m.root() == m {
+		o.Space.set(m, m.usage(""))
+	}
 	return m, nil
 }
 
@@ -112,6 +132,7 @@ func (m *Mirror) Close() error {
 	m.work.Wait()
 	m.readers.close()
 	m.readers.wait()
+	m.o.Space.forget(m)
 	m.besideMu.Lock()
 	defer m.besideMu.Unlock()
 	var errs []error

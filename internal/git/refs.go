@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -23,11 +24,18 @@ type refs struct {
 	head string
 }
 
+// mostRefs is how much git may print of all branches and tags.
+const mostRefs = 8 << 20
+
 // readRefs reads them from a repository on the disk. It fails with a *gitError when that is broken: an object that
 // a ref names is asked for its type.
 func (m *Mirror) readRefs(ctx context.Context, repo string) (refs, error) {
-	out, err := m.run(ctx, command{repo: repo, args: []string{"for-each-ref", "--format=%(HEAD) %(objectname) " +
-		"%(refname) %(objecttype)"}})
+	out, err := m.run(ctx, command{repo: repo, most: mostRefs, args: []string{"for-each-ref", "--format=%(HEAD) " +
+		"%(objectname) %(refname) %(objecttype)"}})
+	if errors.Is(err, ErrTooLarge) {
+		return refs{}, fail(ErrMirrorTooLarge, "the repository has more branches and tags than Cairn reads, which is %d MiB of "+
+			"their names, about 80,000: delete some", mostRefs>>20)
+	}
 	if err != nil {
 		return refs{}, err
 	}

@@ -23,6 +23,10 @@ const mostProgram = 240
 type session struct {
 	m      *Mirror
 	remote Remote
+	// at is where git connects to: the remote's URL, or the one that its server redirects to. auth are the credentials
+	// there.
+	at   remoteURL
+	auth Auth
 	// repo is the folder in the Mirror's that is fetched into.
 	repo string
 	// dir is a folder in the Mirror's, for keys and certificates. git and ssh run in the Mirror's folder and know
@@ -44,32 +48,36 @@ func (m *Mirror) open(ctx context.Context, remote Remote) (_ *session, err error
 			s.close()
 		}
 	}()
-	at, err := parseRemote(remote.URL)
-	if err != nil {
+	if s.at, err = m.locate(remote.URL); err != nil {
 		return nil, err
 	}
-	if at.scheme == "ssh" {
-		return s, s.ssh()
+	if s.at.scheme == "ssh" {
+		return s, s.ssh(ctx)
 	}
-	auth, err := m.apps.resolve(ctx, remote.Auth)
-	if err != nil {
+	if s.auth, err = m.apps.resolve(ctx, remote.Auth, m.o.Egress); err != nil {
 		return nil, err
 	}
-	s.secrets.Add(auth.Password)
-	return s, s.http(at, auth)
+	s.secrets.Add(s.auth.Password)
+	return s, s.http(ctx)
 }
 
 func (s *session) close() { _ = os.RemoveAll(s.m.path(s.dir)) } // or the next Open does
 
-func (s *session) http(at remoteURL, auth Auth) error {
-	if header := auth.authorization(); header != "" {
-		s.secrets.Add(strings.Fields(header)[1])
-		s.call.settings = append(s.call.settings,
-			setting{"http." + at.origin() + "/.extraHeader", "Authorization: " + header},
-			setting{"http.followRedirects", "false"})
+func (s *session) http(ctx context.Context) error {
+	route, err := s.route(ctx)
+	if err != nil {
+		return err
 	}
-	if len(auth.CA) > 0 {
-		name, err := s.file("ca.crt", auth.CA)
+	if s.call.settings = s.at.pin(route); route.Proxy != nil {
+		password, _ := route.Proxy.User.Password()
+		s.secrets.Add(password)
+	}
+	if header := s.auth.authorization(); header != "" {
+		s.secrets.Add(strings.Fields(header)[1])
+		s.call.settings = append(s.call.settings, setting{"http." + s.at.origin() + "/.extraHeader", "Authorization: " + header})
+	}
+	if len(s.auth.CA) > 0 {
+		name, err := s.file("ca.crt", s.auth.CA)
 		if err != nil {
 			return err
 		}
@@ -106,8 +114,12 @@ ServerAliveInterval 15
 ServerAliveCountMax 3
 `
 
-func (s *session) ssh() error {
+func (s *session) ssh(ctx context.Context) error {
 	program, err := sshProgram()
+	if err != nil {
+		return err
+	}
+	address, err := s.address(ctx)
 	if err != nil {
 		return err
 	}
@@ -129,7 +141,8 @@ func (s *session) ssh() error {
 		return err
 	}
 	config, err := s.program("ssh",
-		"#!"+program+" -F\n"+sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+knownHosts+"\n")
+		"#!"+program+" -F\n"+sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+knownHosts+
+			"\nHostName "+address.String()+"\nHostKeyAlias "+s.at.hostKey()+"\n")
 	if err != nil {
 		return err
 	}

@@ -149,7 +149,7 @@ func (m *Mirror) besideMirror(ctx context.Context, url string) (*Mirror, error) 
 		return beside, nil
 	}
 	folder := filepath.Join(m.path(modules), name)
-	beside, err := Open(ctx, folder, Options{Timeout: m.o.Timeout, Trees: m.o.Trees})
+	beside, err := Open(ctx, folder, Options{Timeout: m.o.Timeout, Trees: m.o.Trees, Egress: m.o.Egress, within: m})
 	if err != nil {
 		return nil, err
 	}

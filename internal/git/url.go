@@ -60,9 +60,9 @@ func parseRemote(raw string) (remoteURL, error) {
 	return r, r.check()
 }
 
-// serverOf returns the server alone.
+// serverOf returns the server alone. Its name has one form, by which git is given its addresses.
 func serverOf(u *url.URL) remoteURL {
-	return remoteURL{scheme: u.Scheme, host: strings.ToLower(u.Hostname()), port: cmp.Or(u.Port(), portOf(u.Scheme))}
+	return remoteURL{scheme: u.Scheme, host: strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port: cmp.Or(u.Port(), portOf(u.Scheme))}
 }
 
 // portOf is the port of a scheme, "" for one that is none of ours.
@@ -119,10 +119,7 @@ func (r remoteURL) String() string {
 	if r.scp {
 		return r.user + "@" + r.host + ":" + r.path
 	}
-	host := r.host
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
+	host := bracketed(r.host)
 	if r.port != portOf(r.scheme) {
 		host += ":" + r.port
 	}

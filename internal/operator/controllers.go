@@ -23,7 +23,7 @@ import (
 // addControllers is the one list of Cairn's controllers.
 func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 	mirrors := repository.NewMirrors(filepath.Join(o.CacheDir, "git"))
-	mirrors.Metrics = p.telemetry.repositories
+	mirrors.Metrics, mirrors.Egress, mirrors.Limits = p.telemetry.repositories, o.Egress, o.Mirrors
 	sources := stacksource.NewSources(mgr.GetAPIReader(), p.bucket)
 	sources.Compile = o.Policies.Compile
 	turns := scheduler.New(scheduler.NewQueue(scheduler.Limits{

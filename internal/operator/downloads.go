@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cairn.dev/cairn/internal/egress"
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/providers"
 	"cairn.dev/cairn/internal/server/runnerhandler"
@@ -32,6 +33,8 @@ type Downloads struct {
 	ProviderHosts   []string
 	// ProviderMost is how many bytes of archives the mirror of providers keeps; 0 for any number.
 	ProviderMost int64
+	// Egress are the addresses that Cairn connects to for tenants: git servers, engines, providers. Nil means the default.
+	Egress *egress.Guard
 }
 
 // owned closes what the server uses once the process ends.
@@ -53,7 +56,7 @@ func (o owned) NeedLeaderElection() bool { return false }
 // open returns the engines and providers that a server serves.
 func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runnerhandler.Providers, owned, error) {
 	o := release.Options{
-		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Observe: t.download("engine"),
+		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Observe: t.download("engine"), Egress: d.Egress,
 	}
 	for name, address := range d.EngineMirrors {
 		o.Mirrors[release.Product(name)] = address
@@ -76,7 +79,7 @@ func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runn
 		return engines, nil, owned{engines.Close}, nil
 	}
 	mirror, err := providers.New(providers.Options{
-		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts, Most: d.ProviderMost, Requested: t.download("provider"),
+		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts, Most: d.ProviderMost, Requested: t.download("provider"), Egress: d.Egress,
 	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, engines.Close())

@@ -273,7 +273,7 @@ var knownReasons = func() map[string]bool {
 		// Repositories
 		v1alpha1.ReasonFetched, v1alpha1.ReasonFetching, v1alpha1.ReasonFetchFailed,
 		v1alpha1.ReasonAuthenticationFailed, v1alpha1.ReasonHostKeyUnknown, v1alpha1.ReasonCertificateUntrusted,
-		v1alpha1.ReasonRedirected, v1alpha1.ReasonRemoteNotFound, v1alpha1.ReasonUnreachable,
+		v1alpha1.ReasonRedirected, v1alpha1.ReasonAddressDenied, v1alpha1.ReasonMirrorTooLarge, v1alpha1.ReasonRemoteNotFound, v1alpha1.ReasonUnreachable,
 		v1alpha1.ReasonRefNotFound, v1alpha1.ReasonNotFetched, v1alpha1.ReasonTimeout,
 		v1alpha1.ReasonConfigurationInvalid, v1alpha1.ReasonCredentialsNotFound, v1alpha1.ReasonCredentialsInvalid,
 	} {

@@ -40,6 +40,8 @@ type Options struct {
 	BucketGCAfter time.Duration
 	// CacheDir keeps mirrors of repositories, engines and providers. What is in it can be fetched again.
 	CacheDir string
+	// Mirrors limit the disk space of mirrors of Repositories.
+	Mirrors repository.Limits
 	// Downloads configure where engines and providers come from.
 	Downloads
 	// Policies compiles and asks policies.

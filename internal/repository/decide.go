@@ -79,7 +79,8 @@ func fetchIsDue(w Snapshot) (Decision, bool) {
 // lasting are the reasons of failures that only a user ends.
 var lasting = map[string]bool{
 	v1alpha1.ReasonAuthenticationFailed: true, v1alpha1.ReasonHostKeyUnknown: true, v1alpha1.ReasonCertificateUntrusted: true, v1alpha1.ReasonRedirected: true,
-	v1alpha1.ReasonRemoteNotFound: true, v1alpha1.ReasonConfigurationInvalid: true,
+	v1alpha1.ReasonRemoteNotFound: true, v1alpha1.ReasonConfigurationInvalid: true, v1alpha1.ReasonAddressDenied: true,
+	v1alpha1.ReasonMirrorTooLarge: true,
 }
 
 func fetchFailed(w Snapshot) (Decision, bool) {
@@ -119,12 +120,18 @@ func isFetched(w Snapshot) (Decision, bool) {
 	return d, true
 }
 
+// tooLargeWait is when a mirror that is too large is fetched again without a request.
+const tooLargeWait = time.Hour
+
 // nextFetch is when the mirror is fetched without being asked; zero for never. After a failure it is tried again
 // soon, and less and less often up to the interval.
 func nextFetch(w Snapshot) time.Time {
 	const first, longest = 10 * time.Second, 5 * time.Minute
 	interval := w.Repository.Spec.Interval.Duration
 	if w.Last.Reason != "" {
+		if w.Last.Reason == v1alpha1.ReasonMirrorTooLarge { // each fetch would download as much as the limit
+			return w.Last.At.Add(max(interval, tooLargeWait))
+		}
 		wait := min(first<<min(w.Last.Failures-1, 10), longest)
 		if interval > 0 {
 			wait = min(wait, interval)

@@ -76,6 +76,7 @@ func TestDecide(t *testing.T) {
 		"a failure is tried again":                        {world: world(failed("Unreachable", 1)), fetch: true},
 		"a failure is tried no more often than every 5m":  {world: world(failed("Unreachable", 60)), ready: "False", reason: "Unreachable", requeue: 4 * time.Minute},
 		"and no less often than the interval":             {world: world(failed("Unreachable", 60), func(w *Snapshot) { w.Repository.Spec.Interval.Duration = 90 * time.Second }), ready: "False", reason: "Unreachable", requeue: 30 * time.Second},
+		"a mirror that is too large rests":                {world: world(failed("MirrorTooLarge", 1)), ready: "False", reason: "MirrorTooLarge", stalled: true, requeue: 59 * time.Minute},
 		"a failure that only a person ends says so":       {world: world(failed("HostKeyUnknown", 9)), ready: "False", reason: "HostKeyUnknown", stalled: true, requeue: 4 * time.Minute},
 		"a ref that is not there is told":                 {world: world(func(w *Snapshot) { w.Refs[0].Revision = "" }), ready: "False", reason: "RefNotFound", message: "no branch, tag or commit main", stalled: true, requeue: 4*time.Minute - jitterOf()},
 		"a remote without a default branch is told":       {world: world(func(w *Snapshot) { w.Repository.Spec.Ref, w.Refs = "", []v1alpha1.RefStatus{{Name: Head}} }), ready: "False", reason: "RefNotFound", message: "no default branch", stalled: true, requeue: 4*time.Minute - jitterOf()},

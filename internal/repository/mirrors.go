@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/egress"
 	"cairn.dev/cairn/internal/git"
 )
 
@@ -22,11 +23,18 @@ const (
 	atOnceEach = 4
 )
 
+// Limits of the disk space of mirrors, in bytes; 0 for the default of git.Options, and for no limit of a namespace.
+type Limits struct{ Repository, Namespace int64 }
+
 // Mirrors are the mirrors of all Repositories in a folder of this machine. What is in it can be fetched again.
 type Mirrors struct {
 	dir string
 	// Metrics count the fetches; nil for none. It is set before the first one.
 	Metrics *Metrics
+	// Egress are the addresses that are connected to; nil for the default. It is set before the first fetch.
+	Egress *egress.Guard
+	// Limits of disk space. They are set before the first fetch.
+	Limits Limits
 	// opening and slots bound how many are opened and fetched at the same time. They are two, since remotes that do not
 	// answer must not keep others from what is on the disk.
 	opening, slots *semaphore.Weighted
@@ -44,6 +52,8 @@ type Mirrors struct {
 	all map[types.UID]*mirror
 	// each has the slots of a namespace.
 	each map[string]*semaphore.Weighted
+	// spaces have the disk space of a namespace.
+	spaces map[string]*git.Space
 	// running is over when the fetches are to end.
 	running context.Context
 	stop    context.CancelFunc
@@ -81,7 +91,7 @@ func NewMirrors(dir string) *Mirrors {
 	running, stop := context.WithCancel(context.Background())
 	return &Mirrors{
 		running: running, stop: stop, trees: git.NewTrees(0),
-		dir: dir, opening: semaphore.NewWeighted(atOnce), slots: semaphore.NewWeighted(atOnce), all: map[types.UID]*mirror{}, each: map[string]*semaphore.Weighted{},
+		dir: dir, opening: semaphore.NewWeighted(atOnce), slots: semaphore.NewWeighted(atOnce), all: map[types.UID]*mirror{}, each: map[string]*semaphore.Weighted{}, spaces: map[string]*git.Space{},
 		ended: make(chan Event, 1000), moved: make(chan Event, 1000),
 	}
 }
@@ -144,6 +154,7 @@ func (m *Mirrors) one(r *v1alpha1.Repository) *mirror {
 	}
 	if m.each[r.Namespace] == nil {
 		m.each[r.Namespace] = semaphore.NewWeighted(atOnceEach)
+		m.spaces[r.Namespace] = git.NewSpace("namespace "+r.Namespace, m.Limits.Namespace)
 	}
 	return one
 }
@@ -192,7 +203,7 @@ func (m *Mirrors) fetch(
 func (m *Mirrors) update(
 	ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, commits []string,
 ) (moved bool, err error) {
-	repo, err := m.open(ctx, uid, one, opened{git.Options{Timeout: spec.Timeout.Duration, Trees: m.trees, Submodules: spec.Submodules, LFS: spec.LFS}, spec.URL})
+	repo, err := m.open(ctx, uid, one, opened{m.options(one.key.Namespace, spec), spec.URL})
 	if err != nil {
 		return false, err
 	}
@@ -215,6 +226,16 @@ func (m *Mirrors) update(
 		err = nil
 	}
 	return moved, err
+}
+
+// options returns how the mirror of a Repository is opened.
+func (m *Mirrors) options(namespace string, spec v1alpha1.RepositorySpec) git.Options {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return git.Options{
+		Timeout: spec.Timeout.Duration, Trees: m.trees, Submodules: spec.Submodules, LFS: spec.LFS,
+		Egress: m.Egress, MaxDisk: m.Limits.Repository, Space: m.spaces[namespace],
+	}
 }
 
 // enter takes a place among the fetches of a namespace, and then among all.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/test/apiserver"
 	"cairn.dev/cairn/test/gitserver"
 )
@@ -53,6 +54,7 @@ func enter(t *testing.T) *room {
 // begin starts a process on the same folder.
 func (r *room) begin() {
 	mirrors, over := NewMirrors(r.dir), make(chan error, 1)
+	mirrors.Egress = egresstest.Loopback()
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { over <- mirrors.Start(ctx) }()
 	r.stop = func() {

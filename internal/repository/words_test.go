@@ -15,6 +15,8 @@ func TestReasonsOfCodeAreReasonsOfTheAPI(t *testing.T) {
 		git.ErrHostKey:        v1alpha1.ReasonHostKeyUnknown,
 		git.ErrCertificate:    v1alpha1.ReasonCertificateUntrusted,
 		git.ErrRedirect:       v1alpha1.ReasonRedirected,
+		git.ErrAddress:        v1alpha1.ReasonAddressDenied,
+		git.ErrMirrorTooLarge: v1alpha1.ReasonMirrorTooLarge,
 		git.ErrNotFound:       v1alpha1.ReasonRemoteNotFound,
 		git.ErrUnreachable:    v1alpha1.ReasonUnreachable,
 		git.ErrNoRef:          v1alpha1.ReasonRefNotFound,

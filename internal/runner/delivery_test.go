@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/test/gitserver"
@@ -121,7 +122,7 @@ func largeMonorepo(b *testing.B) (*git.Tree, *git.Mirror) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = server.Close() })
-	mirror, err := git.Open(b.Context(), b.TempDir(), git.Options{})
+	mirror, err := git.Open(b.Context(), b.TempDir(), git.Options{Egress: egresstest.Loopback()})
 	if err != nil {
 		b.Fatal(err)
 	}

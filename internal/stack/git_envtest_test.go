@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/test/apiserver"
 	"cairn.dev/cairn/test/gitserver"
@@ -60,6 +61,7 @@ func (g *gitTestEnv) begin() {
 	g.Helper()
 	g.testEnv.begin(g.bucket)
 	mirrors, over := repository.NewMirrors(g.TempDir()), make(chan error, 1)
+	mirrors.Egress = egresstest.Loopback()
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { over <- mirrors.Start(ctx) }()
 	packed, sources := make(chan error, 1), g.Sources

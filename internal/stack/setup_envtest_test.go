@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/test/apiserver"
@@ -37,6 +38,7 @@ func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
 	apiserver.Must(t, err)
 
 	mirrors, over := repository.NewMirrors(t.TempDir()), make(chan error, 1)
+	mirrors.Egress = egresstest.Loopback()
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { over <- mirrors.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-over })

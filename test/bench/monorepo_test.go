@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/test/gitserver"
@@ -114,6 +115,7 @@ func newMonorepo(b *testing.B) *monorepo {
 	must(b, err)
 	b.Cleanup(func() { _ = server.Close() })
 	m := &monorepo{url: server.URL + origin.Path(), origin: origin, mirrors: repository.NewMirrors(b.TempDir())}
+	m.mirrors.Egress = egresstest.Loopback()
 	m.codes = repository.NewCodes(m.mirrors)
 	m.repository = &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "monorepo", UID: "monorepo"},

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/redact"
@@ -80,7 +81,7 @@ func (c *testCase) create(repos *gitserver.Repos) (*gitserver.Repo, error) {
 // problems are the differences between Cairn and the bare engine. What prevents the comparison ends the test.
 func (c *testCase) problems(t *testing.T, tools string, server *gitserver.HTTP, repo *gitserver.Repo) []string {
 	t.Helper()
-	mirror, err := git.Open(t.Context(), t.TempDir(), git.Options{})
+	mirror, err := git.Open(t.Context(), t.TempDir(), git.Options{Egress: egresstest.Loopback()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func Start(t testing.TB) *Install {
 	store := devcluster.FreeAddress(t)
 	i.store = "https://" + store
 	i.args = []string{
-		"--namespace=" + systemNamespace, "--bucket=" + i.bucketURL(), "--cache=" + filepath.Join(c.Data, "cache"),
+		"--namespace=" + systemNamespace, "--allowed-address=127.0.0.0/8", "--bucket=" + i.bucketURL(), "--cache=" + filepath.Join(c.Data, "cache"),
 		"--listen=" + store, "--store-url=" + i.store, "--web-listen=0", "--log-level=warn", "--drift-interval=0",
 		"--runner-image=cairn", "--engine-image=tools", "--engine-image-has-runner",
 	}

@@ -82,6 +82,9 @@ spec:
         {{- with $.Values.watchNamespaces }}
         - --namespaces={{ join "," . }}
         {{- end }}
+        {{- with $.Values.allowedAddresses }}
+        - --allowed-address={{ join "," . }}
+        {{- end }}
         {{- if $operator }}
         - --leader-elect
         - --bucket-gc-after={{ $.Values.bucket.gcAfter }}
@@ -103,6 +106,8 @@ spec:
         {{- end }}
         - --max-runs={{ int64 $.Values.limits.runs }}
         - --max-runs-per-namespace={{ int64 $.Values.limits.runsPerNamespace }}
+        - --mirror-size-limit={{ $.Values.limits.mirrorSize }}
+        - --mirror-size-limit-per-namespace={{ $.Values.limits.mirrorSizePerNamespace }}
         - --drift-interval={{ $.Values.drift.interval }}
         {{- if $.Values.allowShell }}
         - --allow-shell

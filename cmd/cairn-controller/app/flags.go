@@ -21,14 +21,23 @@ type processFlags struct {
 	operator.Options
 	oidc         auth.OIDC
 	providerMost resource.QuantityValue
-	kubeconfig   string
-	level        slog.Level
-	json         bool
+	// allowed are networks and addresses that are connected to although they are denied by default.
+	allowed []string
+	// mirrorSize and namespaceMirrorSize are the limits of mirrors.
+	mirrorSize, namespaceMirrorSize resource.QuantityValue
+	kubeconfig                      string
+	level                           slog.Level
+	json                            bool
 }
 
 func newProcessFlags(o operator.Options) *processFlags {
 	o.RunnerTokens = operator.ReviewTokens
-	return &processFlags{Options: o, providerMost: resource.QuantityValue{Quantity: resource.MustParse("10Gi")}}
+	quantity := func(text string) resource.QuantityValue {
+		return resource.QuantityValue{Quantity: resource.MustParse(text)}
+	}
+	return &processFlags{
+		Options: o, providerMost: quantity("10Gi"), mirrorSize: quantity("2Gi"), namespaceMirrorSize: quantity("5Gi"),
+	}
 }
 
 // addTo adds all flags. It hides those of the operator or of the server if the process does not run it.
@@ -61,6 +70,9 @@ func (p *processFlags) addCommon(f *pflag.FlagSet) {
 		"directory for mirrors of repositories, engines and providers; a cache, so it can be deleted")
 	f.StringVar(&p.StoreURL, "store-url", "https://cairn.cairn-system.svc:8443",
 		"address of the server for runners; its host is in the server's certificate")
+	f.StringSliceVar(&p.allowed, "allowed-address", nil,
+		"addresses and CIDRs of git servers and registries that Cairn may connect to although they are loopback, "+
+			"link-local, a metadata service or the API server, for example 127.0.0.0/8; default: none")
 	f.StringVar(&p.MetricsAddress, "metrics-address", "0", "address for Prometheus metrics; 0 disables them")
 	f.StringVar(&p.HealthAddress, "health-address", "0", "address for health and readiness; 0 disables them")
 	f.StringVar(&p.PprofAddress, "pprof-address", "0",
@@ -81,6 +93,11 @@ func (p *processFlags) operatorFlags() *pflag.FlagSet {
 		"maximum number of Runs of one namespace that plan or apply at once; 0 for no limit")
 	f.DurationVar(&p.DriftInterval, "drift-interval", 12*time.Hour,
 		"interval of drift checks for Stacks without spec.drift.interval; 0 disables them")
+	f.Var(&p.mirrorSize, "mirror-size-limit",
+		"maximum size of the mirror of a Repository in the cache, with submodules and LFS, for example 2Gi; a fetch that "+
+			"exceeds it fails; 0 for no limit")
+	f.Var(&p.namespaceMirrorSize, "mirror-size-limit-per-namespace",
+		"maximum size of all mirrors of the Repositories of one namespace; 0 for no limit")
 	f.BoolVar(&p.LeaderElection, "leader-elect", false, "elect a leader among several operators")
 	f.IntVar(&p.Shard.Total, "total-shards", 0,
 		"number of operators that divide the namespaces among them, by a hash of their names; at most 16")
@@ -214,6 +231,9 @@ func (p *processFlags) options() (operator.Options, error) {
 	if o.ProviderMost = p.providerMost.Value(); o.ProviderMost < 0 {
 		return o, fmt.Errorf("--provider-cache-size is %s: it must not be negative; 0 is for no limit",
 			p.providerMost.String())
+	}
+	if err := p.setLimits(&o); err != nil {
+		return o, err
 	}
 	if p.oidc.Issuer != "" {
 		o.SignIn.OIDC = &p.oidc

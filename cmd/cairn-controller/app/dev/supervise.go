@@ -61,6 +61,7 @@ func (c *cluster) addProcesses(ctx context.Context, o options, data string, kube
 		"--listen=" + store,
 		"--store-url=https://" + store,
 		"--web-listen=" + web,
+		"--allowed-address=127.0.0.0/8,::1", // git servers and registries on the developer's machine
 		"--log-level=" + o.level.String(),
 		"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev",
 		"--runner-command=" + filepath.Join(filepath.Dir(program), "cairn-runner"),
