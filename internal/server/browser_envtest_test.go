@@ -98,6 +98,14 @@ func (b *browser) goes(path string) *url.URL {
 	return to
 }
 
+// signInError returns what the sign-in page shows.
+func (b *browser) signInError() string {
+	b.Helper()
+	var shown userapi.SignIn
+	must(b.T, json.Unmarshal([]byte(b.want(http.StatusOK, "", http.MethodGet, "/api/v1/signin", nil).body), &shown))
+	return shown.Error
+}
+
 // signIn signs in with a token.
 func (b *browser) signIn(who shown) *browser {
 	b.Helper()

@@ -175,8 +175,8 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 	p := w.serveSite(i.signsIn)
 	refused := func(t *testing.T, b *browser, to *url.URL, says string) {
 		t.Helper()
-		if to.Path != "/signin" || !strings.Contains(to.Query().Get("error"), says) || strings.Contains(to.Query().Get("error"), "must not be shown") || b.kept() != nil {
-			t.Errorf("it leads to %s; want %q", to, says)
+		if why := b.signInError(); to.RequestURI() != "/signin" || !strings.Contains(why, says) || strings.Contains(why, "must not be shown") || b.kept() != nil {
+			t.Errorf("it leads to %s, with the error %q; want %q", to, why, says)
 		}
 	}
 	for name, test := range map[string]struct {

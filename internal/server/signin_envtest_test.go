@@ -201,8 +201,8 @@ func TestALinkSignsInOnce(t *testing.T) {
 	refused := func(path string) {
 		t.Helper()
 		to := thief.goes(path)
-		if to.Path != "/signin" || !strings.Contains(to.Query().Get("error"), "used already") || thief.kept() != nil {
-			t.Errorf("a link again leads to %s", to)
+		if why := thief.signInError(); to.RequestURI() != "/signin" || !strings.Contains(why, "used already") || thief.kept() != nil {
+			t.Errorf("a link again leads to %s, with the error %q", to, why)
 		}
 	}
 	refused(path)

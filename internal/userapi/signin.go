@@ -3,6 +3,8 @@ package userapi
 // SignIn is how users sign in with a browser.
 type SignIn struct {
 	Methods []SignInMethod `json:"methods"`
+	// Error is why the last sign-in of this browser failed, for a minute. It is empty otherwise.
+	Error string `json:"error,omitempty"`
 }
 
 // A SignInMethod is one way to sign in.

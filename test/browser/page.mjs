@@ -17,7 +17,7 @@ describe('a user', () => {
     await to(anonymous, '/stacks')
     await anonymous.waitForURL(/\/signin/)
     await anonymous.goto(cairn.link)
-    await anonymous.waitForURL(/\/signin\?.*error=/)
+    await anonymous.waitForURL(/\/signin$/)
     await anonymous.getByRole('alert').first().waitFor()
     await anonymous.context().close()
   })

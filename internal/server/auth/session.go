@@ -127,8 +127,9 @@ func (s *sessions) CheckOrigin(r *http.Request) error {
 
 // Names of cookies.
 const (
-	SessionCookie = "cairn"
-	SignInCookie  = "cairn-signin"
+	SessionCookie     = "cairn"
+	SignInCookie      = "cairn-signin"
+	SignInErrorCookie = "cairn-signin-error"
 )
 
 // Start returns the cookie of a new session.

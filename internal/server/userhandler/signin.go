@@ -19,8 +19,12 @@ const (
 	oidcPath   = "/signin/oidc"
 )
 
-// longestReason is how much of an error is in the address of the page that shows it.
-const longestReason = 500
+const (
+	// longestReason is how much of the error of a failed sign-in is stored for the sign-in page.
+	longestReason = 500
+	// failureLifetime is how long the sign-in page shows it, in seconds.
+	failureLifetime = 60
+)
 
 // addSessions adds how users sign in and out, for programs.
 func (s *API) addSessions(mux router) {
@@ -40,13 +44,14 @@ func (s *API) addSignIn(mux router) {
 	}
 }
 
-// showSignIn responds with how users can sign in.
-func (s *API) showSignIn(w http.ResponseWriter, _ *http.Request) error {
+// showSignIn responds with how users can sign in, and why the last sign-in of this browser failed.
+func (s *API) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	methods := []userapi.SignInMethod{}
 	if p := s.Users.Provider; p != nil {
 		methods = append(methods, userapi.SignInMethod{Type: userapi.SignInOIDC, Name: p.Label(), URL: oidcPath})
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, userapi.SignIn{Methods: append(methods, userapi.SignInMethod{Type: userapi.SignInToken})})
+	methods = append(methods, userapi.SignInMethod{Type: userapi.SignInToken})
+	return httpapi.WriteJSON(w, http.StatusOK, userapi.SignIn{Methods: methods, Error: s.signInFailure(r)})
 }
 
 // beginSession signs a user in with a token.
@@ -75,6 +80,7 @@ func (s *API) enter(w http.ResponseWriter, r *http.Request, by string, in auth.S
 	s.noteSignIn(r, by, p, err)
 	if err == nil {
 		http.SetCookie(w, cookie)
+		http.SetCookie(w, s.Users.Sessions.Clear(r, auth.SignInErrorCookie))
 	}
 	return err
 }
@@ -111,6 +117,27 @@ func (s *API) noteSignIn(r *http.Request, by string, p auth.User, err error) {
 	log.Info("audit: signed in")
 }
 
+// signInFailed returns a cookie with the error of a failed sign-in. It is not in the address of the sign-in page, where any link could
+// set it.
+func (s *API) signInFailed(r *http.Request, text string) *http.Cookie {
+	c := s.Users.Sessions.Cookie(r, auth.SignInErrorCookie) //nolint:gosec // see there
+	c.Value, c.MaxAge = url.QueryEscape(httpapi.OneLine(text, longestReason)), failureLifetime
+	return c
+}
+
+// signInFailure returns the error of the failed sign-in of a browser; empty without one.
+func (s *API) signInFailure(r *http.Request) string {
+	c, err := r.Cookie(s.Users.Sessions.Cookie(r, auth.SignInErrorCookie).Name)
+	if err != nil {
+		return ""
+	}
+	text, err := url.QueryUnescape(c.Value)
+	if err != nil {
+		return ""
+	}
+	return httpapi.OneLine(text, longestReason)
+}
+
 // redirect sends a browser to the path that a handler returns, or to the page that shows its error.
 func (s *API) redirect(by string, h func(http.ResponseWriter, *http.Request) (string, error)) http.Handler {
 	return s.handle(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
@@ -128,7 +155,8 @@ func (s *API) redirect(by string, h func(http.ResponseWriter, *http.Request) (st
 			if no == nil {
 				text = err.Error()
 			}
-			to = signInPage + "?" + url.Values{"error": {httpapi.OneLine(text, longestReason)}}.Encode()
+			http.SetCookie(w, s.signInFailed(r, text))
+			to = signInPage
 		}
 		w.Header().Set("Location", to)
 		w.WriteHeader(http.StatusSeeOther)

@@ -15,7 +15,7 @@ func TestThePageIsEverywhereElse(t *testing.T) {
 	New(Options{Catalog: listing.NewCatalog(), Users: &auth.UserAuthenticator{}}).AddRoutes(mux)
 	for path, page := range map[string]bool{
 		"/":                  true,
-		"/signin?error=late": true,
+		"/signin?to=/stacks": true,
 		"/stacks/shop/web":   true,
 		"/signin/nowhere":    false,
 		"/api/v1/nowhere":    false,

@@ -2868,6 +2868,8 @@ export interface components {
         };
         /** @description SignIn is how users sign in with a browser. */
         SignIn: {
+            /** @description Error is why the last sign-in of this browser failed, for a minute. It is empty otherwise. */
+            error?: string;
             methods?: components["schemas"]["SignInMethod"][];
         };
         /** @description A SignInMethod is one way to sign in. */

@@ -21,7 +21,7 @@ export function isInside(to: string): boolean {
   return /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(to)
 }
 
-export const signinSearch = z.object({ to: inside, error: z.string().max(2000).optional().catch(undefined) })
+export const signinSearch = z.object({ to: inside })
 
 const sorts = ['name', 'created', 'changed', 'reason', 'resources'] as const
 const stackSort = z

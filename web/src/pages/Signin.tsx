@@ -17,9 +17,11 @@ const route = getRouteApi('/signin')
 /** The ways to sign in. */
 export default function Signin() {
   useTitle('Sign in')
-  const { to = '/', error } = route.useSearch()
-  const methods = useQuery(signinQuery)
-  const others = methods.data?.filter((m) => m.type !== 'Token' && m.url && isInside(m.url)) ?? []
+  const { to = '/' } = route.useSearch()
+  const signin = useQuery(signinQuery)
+  const methods = signin.data?.methods ?? []
+  const error = signin.data?.error
+  const others = methods.filter((m) => m.type !== 'Token' && m.url && isInside(m.url))
   return (
     <main className="mx-auto flex min-h-dvh w-full max-w-sm flex-col justify-center gap-4 p-4">
       <div className="flex items-center gap-2">
@@ -31,14 +33,14 @@ export default function Signin() {
           {safe(error)}
         </div>
       )}
-      {methods.error && <Problem error={methods.error} retry={() => void methods.refetch()} />}
-      {methods.isPending && <Skeletons label="Loading the ways to sign in" />}
+      {signin.error && <Problem error={signin.error} retry={() => void signin.refetch()} />}
+      {signin.isPending && <Skeletons label="Loading the ways to sign in" />}
       {others.map((m) => (
         <a key={m.url} href={`${m.url}?to=${encodeURIComponent(to)}`} className={buttonClass('main')}>
           Sign in with {m.name ?? m.type}
         </a>
       ))}
-      {methods.data?.some((m) => m.type === 'Token') && (
+      {methods.some((m) => m.type === 'Token') && (
         <>
           {others.length > 0 && <p className="text-muted text-center text-sm">or</p>}
           <WithToken to={to} />

@@ -52,11 +52,12 @@ describe('a user without a session', () => {
   })
 
   test('sees why the sign-in failed', async () => {
-    showApp('/signin?error=The+link+was+used+already', {
-      '/api/v1/signin': { body: { methods: [{ type: 'Token' }] } },
+    showApp('/signin?error=Call+this+number', {
+      '/api/v1/signin': { body: { methods: [{ type: 'Token' }], error: 'The link was used already' } },
       'POST /api/v1/session': problem(401, 'Kubernetes does not know this token'),
     })
     expect(await screen.findByText('The link was used already')).toBeInTheDocument()
+    expect(screen.queryByText('Call this number')).not.toBeInTheDocument()
     const user = userEvent.setup()
     await user.type(await screen.findByLabelText('A token of Kubernetes'), 'old')
     await user.click(screen.getByRole('button', { name: 'Sign in' }))
