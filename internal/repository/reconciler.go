@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/tracing"
 )
@@ -144,4 +146,147 @@ func (r *Reconciler) recordEvent(before, after *v1alpha1.Repository) {
 		kind = corev1.EventTypeWarning
 	}
 	r.Events.Eventf(after, nil, kind, is.Reason, "Reconcile", "%s", runinfo.Note(is.Message))
+}
+
+// StackIndex is the field by which the cache finds the Stacks that read from a Repository.
+const StackIndex = "spec.source.git.repository"
+
+// IndexStack returns the value of StackIndex.
+func IndexStack(o client.Object) []string {
+	if key, ok := o.(*v1alpha1.Stack).RepositoryKey(); ok {
+		return []string{key.String()}
+	}
+	return nil
+}
+
+// SecretIndex is the field by which the cache finds the Repositories to which the change of a Secret is news.
+const SecretIndex = "spec.credentials"
+
+// IndexSecret returns the value of SecretIndex.
+func IndexSecret(o client.Object) []string {
+	var names []string
+	spec := o.(*v1alpha1.Repository).Spec
+	if spec.Credentials != nil {
+		names = append(names, spec.Credentials.Secret.Name)
+	}
+	if spec.Webhook != nil {
+		names = append(names, spec.Webhook.Secret.Name)
+	}
+	return names
+}
+
+func (r *Reconciler) gather(ctx context.Context, repo *v1alpha1.Repository) (Snapshot, git.Auth, error) {
+	w := Snapshot{Now: r.now(), Repository: repo}
+	wanted, err := r.wantedRefs(ctx, repo)
+	if err != nil {
+		return w, git.Auth{}, err
+	}
+	w.Ask = Ask{Generation: repo.Generation, Request: repo.Annotations[v1alpha1.RequestedAtAnnotation]}
+	w.Last, w.Fetching = r.Mirrors.Look(repo.UID)
+	if err := r.gatherRefs(ctx, &w, wanted); err != nil {
+		return w, git.Auth{}, err
+	}
+	if err := r.gatherHook(ctx, &w); err != nil {
+		return w, git.Auth{}, err
+	}
+	auth, err := r.gatherAuth(ctx, &w)
+	return w, auth, err
+}
+
+// gatherHook checks the signing secrets of webhooks. The server reads them again for each webhook.
+func (r *Reconciler) gatherHook(ctx context.Context, w *Snapshot) error {
+	hook := w.Repository.Spec.Webhook
+	if hook == nil {
+		return nil
+	}
+	secret := &corev1.Secret{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: hook.Secret.Name}, secret)
+	if apierrors.IsNotFound(err) {
+		w.WebhookProblem = fmt.Sprintf("webhooks are denied: Secret %s was not found: create it, or correct "+
+			"spec.webhook", hook.Secret.Name)
+		return nil
+	}
+	if err == nil {
+		_, w.WebhookProblem = WebhookSecrets(hook, secret.Data)
+	}
+	return err
+}
+
+// wantedRefs are the refs that Stacks read, and the default one, in order.
+func (r *Reconciler) wantedRefs(ctx context.Context, repo *v1alpha1.Repository) ([]string, error) {
+	refs := []string{defaultRef(repo)}
+	var stacks v1alpha1.StackList
+	if err := r.Client.List(ctx, &stacks, client.MatchingFields{StackIndex: client.ObjectKeyFromObject(repo).String()}, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
+		return nil, err
+	}
+	for _, s := range stacks.Items {
+		if ref := s.Spec.Source.Git.Ref; ref != "" && Allows(repo, s.Namespace) {
+			refs = append(refs, ref)
+		}
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs), nil
+}
+
+// gatherRefs looks up what the wanted refs name in the mirror.
+func (r *Reconciler) gatherRefs(ctx context.Context, w *Snapshot, wanted []string) error {
+	var missing []string
+	for _, name := range wanted {
+		ref := name
+		if name == Head {
+			ref = ""
+		}
+		_, commit, err := r.Mirrors.Commit(ctx, w.Repository.UID, ref)
+		status := v1alpha1.RefStatus{Name: name}
+		switch {
+		case err == nil:
+			status.Revision = revision(commit)
+			if name == defaultRef(w.Repository) {
+				w.Subject = commit.Subject
+			}
+		case errors.Is(err, ErrNotFetched): // nothing is known of any
+			w.Refs = nil
+			return nil
+		case !errors.Is(err, git.ErrNoRef):
+			return err
+		}
+		if status.Revision == "" && git.IsCommitID(name) {
+			missing = append(missing, name)
+		}
+		w.Refs = append(w.Refs, status)
+	}
+	w.Ask.Commits, w.Unknown = strings.Join(missing, " "), len(missing) > 0
+	return nil
+}
+
+// commits are those that a fetch has to ask for by name.
+func commits(w Snapshot) []string { return strings.Fields(w.Ask.Commits) }
+
+// gatherAuth reads the credentials: they are Cairn's own, to be shown to the one remote that the Repository names.
+func (r *Reconciler) gatherAuth(ctx context.Context, w *Snapshot) (git.Auth, error) {
+	var secret corev1.Secret
+	if c := w.Repository.Spec.Credentials; c != nil {
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: c.Secret.Name}, &secret)
+		if apierrors.IsNotFound(err) {
+			w.Problem = &Problem{v1alpha1.ReasonCredentialsNotFound, fmt.Sprintf("Secret %s was not found: create it, or "+
+				"correct spec.credentials", c.Secret.Name)}
+			return git.Auth{}, nil
+		}
+		if err != nil {
+			return git.Auth{}, err
+		}
+		w.Ask.Credentials = string(secret.UID) + "/" + secret.ResourceVersion
+	}
+	auth, err := git.ParseAuth(w.Repository.Spec.URL, secret.Data)
+	if err != nil {
+		w.Problem = &Problem{v1alpha1.ReasonCredentialsInvalid, err.Error()}
+	}
+	return auth, nil
+}
+
+func (r *Reconciler) now() time.Time {
+	if r.Clock != nil {
+		return r.Clock()
+	}
+	return time.Now()
 }

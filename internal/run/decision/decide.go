@@ -46,6 +46,29 @@ func (d Decision) settled() bool {
 // A rule decides, or leaves it to the next one.
 type rule func(Snapshot) (Decision, bool)
 
+// Settle decides until something has to be done or waited for, and returns the status so far and that last decision. A
+// pod that it asks for is not in the status yet: Begin puts it there.
+func Settle(w Snapshot) (v1alpha1.RunStatus, Decision) {
+	w.Run = w.Run.DeepCopy()
+	deletePod := false
+	for {
+		d := Decide(w)
+		d.DeletePod = d.DeletePod || deletePod
+		deletePod = d.DeletePod
+		if d.NeedsPod() {
+			return withImage(w), d
+		}
+		pod := attemptPod{}
+		if a := runinfo.Current(&w.Run.Status); a != nil {
+			pod = attemptPod{a.Pod, a.PodUID}
+		}
+		w.Run.Status = enact(w.Run.Status, d, w.Run.Generation, pod, w.Now)
+		if d.settled() {
+			return withImage(w), d
+		}
+	}
+}
+
 // Decide returns the next action. The first rule that has an answer wins.
 func Decide(w Snapshot) Decision {
 	for _, r := range []rule{

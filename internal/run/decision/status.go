@@ -18,29 +18,6 @@ const MaxMessage = 4096
 // maxAttempts is how many attempts a Run's status keeps.
 const maxAttempts = 20
 
-// Settle decides until something has to be done or waited for, and returns the status so far and that last decision. A
-// pod that it asks for is not in the status yet: Begin puts it there.
-func Settle(w Snapshot) (v1alpha1.RunStatus, Decision) {
-	w.Run = w.Run.DeepCopy()
-	deletePod := false
-	for {
-		d := Decide(w)
-		d.DeletePod = d.DeletePod || deletePod
-		deletePod = d.DeletePod
-		if d.NeedsPod() {
-			return withImage(w), d
-		}
-		pod := attemptPod{}
-		if a := runinfo.Current(&w.Run.Status); a != nil {
-			pod = attemptPod{a.Pod, a.PodUID}
-		}
-		w.Run.Status = enact(w.Run.Status, d, w.Run.Generation, pod, w.Now)
-		if d.settled() {
-			return withImage(w), d
-		}
-	}
-}
-
 // withImage is the status with the image of the pod that planned, if another pod may apply that plan.
 func withImage(w Snapshot) v1alpha1.RunStatus {
 	if LacksImage(&w.Run.Status) {
