@@ -24,7 +24,7 @@ import (
 // begins with the kind, as in plans/ and logs/, so an object is valid under one name and as one kind.
 const stanzaType = "cairn.dev/object/v1"
 
-// saltSize makes the key of each stanza a new one, so that its nonce can be constant.
+// saltSize is the length of the salt of a stanza, in bytes. Each stanza has a new key by it, so its nonce can be constant.
 const saltSize = 32
 
 // Keys encrypt what goes into a bucket and decrypt what comes out.
@@ -86,7 +86,7 @@ func (n named) Wrap(fileKey []byte) ([]*age.Stanza, error) {
 	}
 	return []*age.Stanza{{
 		Type: stanzaType, Args: []string{s.id, hex.EncodeToString(salt)},
-		Body: aead.Seal(nil, make([]byte, aead.NonceSize()), fileKey, n.associated()),
+		Body: aead.Seal(nil, make([]byte, aead.NonceSize()), fileKey, n.associated()), //nolint:gosec // the salt makes a key of its own for each stanza
 	}}, nil
 }
 

@@ -20,7 +20,7 @@ func (s *session) route(ctx context.Context) (egress.Route, error) {
 	return route, s.unreachable(ctx, err)
 }
 
-// unreachable returns an error of this package for one of a connection that the session makes itself.
+// unreachable returns an error of this package for one of a connection that the session opens itself.
 func (s *session) unreachable(ctx context.Context, err error) error {
 	denied, isDenied := errors.AsType[*egress.DeniedError](err)
 	switch {

@@ -110,8 +110,8 @@ var written = []struct {
 	{form: "hexadecimal in lines, as of xxd -p", shortest: 8, write: wrapped(60, "", func(_ *rand.Rand, s string) string {
 		return hex.EncodeToString([]byte(s))
 	})},
-	{form: "in colours", text: true, write: coloured(plain)},
-	{form: "base64 in colours", write: coloured(base64Of(base64.StdEncoding, "", ""))},
+	{form: "in colors", text: true, write: colored(plain)},
+	{form: "base64 in colors", write: colored(base64Of(base64.StdEncoding, "", ""))},
 	{form: "in lines of a terminal", shortest: 8, text: true, write: wrapped(40, "", plain)},
 	{form: "in lines of the engine", shortest: 8, text: true, write: wrapped(40, "  | ", plain)},
 	{form: "in lines of an error of the engine", shortest: 8, text: true, write: wrapped(76, "\x1b[31m│\x1b[0m ", plain)},
@@ -198,7 +198,7 @@ func wrapped(width int, prefix string, write func(*rand.Rand, string) string) fu
 	}
 }
 
-func coloured(write func(*rand.Rand, string) string) func(*rand.Rand, string) string {
+func colored(write func(*rand.Rand, string) string) func(*rand.Rand, string) string {
 	return func(random *rand.Rand, s string) string {
 		text := ""
 		for i, r := range write(random, s) {
@@ -294,8 +294,9 @@ func hides(t *testing.T, random *rand.Rand, form, secret string) {
 	if pieces := inPieces(r, before+text+after, random); pieces != got {
 		t.Fatalf("%q as %q: in pieces %q, at once %q", secret, text, pieces, got)
 	}
-	middle, ok := strings.CutPrefix(got, before)
-	if middle, ok = strings.CutSuffix(middle, after); !ok || !strings.HasPrefix(got, before) {
+	middle, begins := strings.CutPrefix(got, before)
+	middle, ends := strings.CutSuffix(middle, after)
+	if !begins || !ends {
 		t.Fatalf("%q as %q: %q and %q became %q", secret, text, before, after, got)
 	}
 	rest := len(controls.ReplaceAllString(strings.ReplaceAll(middle, Mask, ""), ""))

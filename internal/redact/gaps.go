@@ -135,10 +135,10 @@ func prefix(text []byte) (ends, weak bool) {
 		return true, false
 	}
 	last := mark[len(mark)-1]
-	switch colour := mark[max(0, len(mark)-16):]; {
+	switch color := mark[max(0, len(mark)-16):]; {
 	case bytes.IndexByte([]byte("|>:])"), last) >= 0, bytes.HasSuffix(mark, []byte("│")):
 		return true, false
-	case last == 'm' && bytes.IndexByte(colour, 0x1b) >= 0:
+	case last == 'm' && bytes.IndexByte(color, 0x1b) >= 0:
 		return true, false
 	}
 	return len(mark) < len(text), alphanumeric(last)

@@ -6,7 +6,7 @@ import (
 )
 
 // longestWord is from how many bytes on a word is so long that a line break in its midst may be one of a line that was
-// wrapped, before as much of a secret was read as makes it likely.
+// wrapped, before as much of a secret was read as is needed to be sure.
 const longestWord = 16
 
 // A matcher reads a text from one position on as each of the patterns that it may be.
@@ -106,7 +106,7 @@ const (
 func (m *matcher) follow(r reading) {
 	for {
 		m.deepest = max(m.deepest, r.depth)
-		if r.patterns != nil && len(r.patterns[0]) == r.depth {
+		if len(r.patterns) > 0 && len(r.patterns[0]) == r.depth {
 			m.accept(r)
 			if r.patterns = r.patterns[1:]; len(r.patterns) == 0 {
 				return
@@ -279,7 +279,7 @@ func (m *matcher) gap(r reading, c byte) {
 		return
 	}
 	mayWrap := r.depth >= 4 || wordBefore(m.text, r.at, m.word) >= longestWord
-	if !m.reads(r, ' ') && !r.blank && !mayWrap && space(c) && !(m.digits && r.depth%2 == 0) {
+	if !m.reads(r, ' ') && !r.blank && !mayWrap && space(c) && (!m.digits || r.depth%2 != 0) {
 		return
 	}
 	m.budget -= costOfEscape

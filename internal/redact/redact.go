@@ -1,6 +1,6 @@
 // Package redact removes secrets from text, by value: code that has a secret adds it, and every text that leaves
 // the process goes through String or a Writer. It does not matter where in the text the secret is, nor whether it was
-// escaped, encoded, wrapped or coloured.
+// escaped, encoded, wrapped or colored.
 //
 // An encoded secret is a pattern like the secret itself (forms.go). Escapes (escapes.go) and what programs put between
 // two characters (gaps.go) are no patterns: the text is read with and without them (matcher.go).

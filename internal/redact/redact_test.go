@@ -246,7 +246,7 @@ func BenchmarkWriter(b *testing.B) {
 	}
 }
 
-// BenchmarkWriterOfManySecrets has those of a large state, and text with escapes and colours.
+// BenchmarkWriterOfManySecrets has those of a large state, and text with escapes and colors.
 func BenchmarkWriterOfManySecrets(b *testing.B) {
 	r := New()
 	random := rand.New(rand.NewPCG(1, 1))

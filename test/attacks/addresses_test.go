@@ -184,7 +184,7 @@ func TestANameResolvesToAnotherAddressTheSecondTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer server.Close()
+		t.Cleanup(func() { _ = server.Close() })
 		at := map[string]string{"http": n.git.URL, "ssh": server.URL}[scheme]
 		_, port, _ := net.SplitHostPort(at[strings.LastIndex(at, "/")+1:])
 		n.listen("127.0.0.9:" + port)

@@ -48,7 +48,7 @@ func slow(t *testing.T, to string) (address string, sent *atomic.Int64) {
 			if _, wrong := client.Write(buffer[:n]); err != nil || wrong != nil {
 				return
 			}
-			time.Sleep(time.Duration(n) * time.Second / (4 * mebi)) //nolint:forbidigo // this is the speed
+			time.Sleep(time.Duration(n) * time.Second / (4 * mebi))
 		}
 	}
 	go func() {

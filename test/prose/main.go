@@ -49,7 +49,7 @@ func extract(root, to string, comments, tests bool) error {
 		if err != nil {
 			return err
 		}
-		text, err := source, error(nil)
+		var text []byte
 		if filepath.Ext(name) == ".txtar" {
 			text = script(source)
 		} else if text, err = prose(name, source, !tests, comments || tests); err != nil {
@@ -62,7 +62,7 @@ func extract(root, to string, comments, tests bool) error {
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 			return err
 		}
-		return os.WriteFile(at, text, 0o600) //nolint:gosec // the folder is the argument -to
+		return os.WriteFile(at, text, 0o600)
 	})
 }
 

@@ -111,7 +111,7 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 }
 
 // settle decides what follows from the last report of an attempt. The pod exists: it is asking. Only the operator creates a new
-// one. For that the status names the image that planned, so the pod is read where a plan does not go on in it at once.
+// one. For that the status names the image that planned, so the pod is read where a plan does not continue in it at once.
 func (r Reports) settle(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack) error {
 	w := decision.Snapshot{Now: r.now(), Run: run, Stack: stack, Pod: decision.Pod{State: decision.PodRunning}}
 	run.Status, _ = decision.Settle(w)

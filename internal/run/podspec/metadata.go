@@ -10,7 +10,7 @@ import (
 )
 
 // Other systems of a cluster act on labels and annotations of pods: they attach a pod to a network, mount volumes into
-// it, or give it an identity. They do so for the users who can create pods. The operator creates the pods of Runs, so
+// it, or assign it an identity. They do so for the users who can create pods. The operator creates the pods of Runs, so
 // users who can create Stacks and no pods would get that by a template.
 
 // metadataKeys are those with a domain that templates can set in each installation. None changes which network, volumes,

@@ -156,7 +156,7 @@ func chunkOffset(folder, key string) (int64, error) {
 
 // ReadAt reads bytes of a log from an offset on; none when there are none yet. Usually a chunk starts at the offset. Where a
 // reader starts in the middle of one, or two processes wrote the same bytes in other pieces, list has to be set: then the log is listed.
-// Bytes that are lost before the end of the log are replaced by a text that says so.
+// Bytes that are lost before the end of the log are replaced by a notice of that.
 func (l *Logs) ReadAt(ctx context.Context, folder string, at int64, list bool) (data []byte, listed bool, err error) {
 	data, lost := l.bucket.Get(ctx, chunkKey(folder, at), MaxChunk)
 	if !bucket.IsLost(lost) {

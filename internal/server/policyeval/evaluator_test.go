@@ -199,7 +199,7 @@ func TestAStoredResultOfAnotherPlanIsNotUsed(t *testing.T) {
 	}
 	verdict := artifact.PlanVerdictKey(artifact.PlanFolder(c.run) + "/" + c.digest)
 	if err := errors.Join(os.Remove(filepath.Join(c.dir, verdict)),
-		os.Rename(filepath.Join(c.dir, "plans/infra/uid-2/allowed"), filepath.Join(c.dir, verdict))); err != nil {
+		os.Rename(filepath.Join(c.dir, "plans", "infra", "uid-2", "allowed"), filepath.Join(c.dir, verdict))); err != nil {
 		t.Fatal(err)
 	}
 	c.expect(true, 1, "Deny rules/a.yaml: never")

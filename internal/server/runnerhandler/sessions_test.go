@@ -160,8 +160,8 @@ func TestASessionCannotBeRead(t *testing.T) {
 	folder, pod := "file://"+t.TempDir(), callerIn("net-1-apply-1")
 	newSessionServer(t, buckettest.Open(t, folder)).expect(0, pod, "key of the runner", stepsRoute)
 	restarted := newSessionServer(t, buckettest.Open(t, folder)) // with other encryption keys
-	restarted.expect(http.StatusServiceUnavailable, pod, "key of the runner", stepsRoute)
-	restarted.expect(http.StatusServiceUnavailable, pod, "key of the runner", "PUT /v1/rescue")
+	restarted.expect(http.StatusGone, pod, "key of the runner", stepsRoute)
+	restarted.expect(http.StatusGone, pod, "key of the runner", "PUT /v1/rescue")
 	restarted.expect(0, pod, "key of the runner", "POST /v1/state")
 }
 
