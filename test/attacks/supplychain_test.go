@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/egress/egresstest"
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run/decision"
@@ -69,7 +70,9 @@ func TestAMirrorServesAnOldReleaseAsANewOne(t *testing.T) {
 // enginesOf are the engines of a mirror, whose key is trusted.
 func enginesOf(t *testing.T, m *releases.Mirror, change ...func(*release.Options)) *release.Releases {
 	t.Helper()
-	o := release.Options{Dir: t.TempDir(), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}}
+	o := release.Options{
+		Egress: egresstest.Loopback(), Dir: t.TempDir(), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{},
+	}
 	for _, p := range []release.Product{release.OpenTofu, release.Terraform, release.Terragrunt} {
 		o.Mirrors[p], o.Keys[p] = m.URL, []string{m.Key}
 	}
