@@ -326,7 +326,7 @@ func TestTextWithoutASecretIsAsItWas(t *testing.T) {
 
 func FuzzForms(f *testing.F) {
 	for i := range written {
-		f.Add(uint64(i), byte(i), "correct horse battery staple")
+		f.Add(uint64(i), byte(i), "half-4207-fjord-zulu-quack") // no letter of the mask and the text around it
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, form byte, secret string) {
 		w := written[int(form)%len(written)]
