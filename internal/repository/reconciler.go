@@ -40,7 +40,7 @@ type Reconciler struct {
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 
-	swept struct {
+	collected struct {
 		sync.Mutex
 		done bool
 	}
@@ -87,9 +87,9 @@ func (r *Reconciler) tidy(ctx context.Context, repo *v1alpha1.Repository) error 
 	if err := r.Mirrors.Forget(client.ObjectKeyFromObject(repo), repo.UID); err != nil {
 		return err
 	}
-	r.swept.Lock()
-	defer r.swept.Unlock()
-	if r.swept.done {
+	r.collected.Lock()
+	defer r.collected.Unlock()
+	if r.collected.done {
 		return nil
 	}
 	var all v1alpha1.RepositoryList
@@ -101,7 +101,7 @@ func (r *Reconciler) tidy(ctx context.Context, repo *v1alpha1.Repository) error 
 		there[one.UID] = true
 	}
 	err := r.Mirrors.Keep(there)
-	r.swept.done = err == nil
+	r.collected.done = err == nil
 	return err
 }
 
@@ -111,9 +111,16 @@ func (r *Reconciler) mine(repo *v1alpha1.Repository) bool {
 
 // used reports whether Stacks read from a Repository.
 func (r *Reconciler) used(ctx context.Context, repo *v1alpha1.Repository) (bool, error) {
-	var stacks v1alpha1.StackList
-	err := r.Client.List(ctx, &stacks, client.MatchingFields{StackIndex: client.ObjectKeyFromObject(repo).String()}, client.UnsafeDisableDeepCopy)
-	return slices.ContainsFunc(stacks.Items, func(s v1alpha1.Stack) bool { return Allows(repo, s.Namespace) }), err
+	stacks, err := r.stacks(ctx, repo)
+	return len(stacks) > 0, err
+}
+
+// stacks returns the Stacks that read from a Repository, as the cache has them: they must not be changed.
+func (r *Reconciler) stacks(ctx context.Context, repo *v1alpha1.Repository) ([]v1alpha1.Stack, error) {
+	var list v1alpha1.StackList
+	reads := client.MatchingFields{StackIndex: client.ObjectKeyFromObject(repo).String()}
+	err := r.Client.List(ctx, &list, reads, client.UnsafeDisableDeepCopy)
+	return slices.DeleteFunc(list.Items, func(s v1alpha1.Stack) bool { return !Allows(repo, s.Namespace) }), err
 }
 
 func (r *Reconciler) report(ctx context.Context, w Snapshot, d Decision) error {
@@ -215,12 +222,12 @@ func (r *Reconciler) gatherHook(ctx context.Context, w *Snapshot) error {
 // wantedRefs are the refs that Stacks read, and the default one, in order.
 func (r *Reconciler) wantedRefs(ctx context.Context, repo *v1alpha1.Repository) ([]string, error) {
 	refs := []string{defaultRef(repo)}
-	var stacks v1alpha1.StackList
-	if err := r.Client.List(ctx, &stacks, client.MatchingFields{StackIndex: client.ObjectKeyFromObject(repo).String()}, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
+	stacks, err := r.stacks(ctx, repo)
+	if err != nil {
 		return nil, err
 	}
-	for _, s := range stacks.Items {
-		if ref := s.Spec.Source.Git.Ref; ref != "" && Allows(repo, s.Namespace) {
+	for _, s := range stacks {
+		if ref := s.Spec.Source.Git.Ref; ref != "" {
 			refs = append(refs, ref)
 		}
 	}
