@@ -8,9 +8,9 @@ import (
 )
 
 func TestLockedBy(t *testing.T) {
-	const lockError = "Error message: %s\nLock Info:\n  ID:        f00\n  Path:      %s\n  Operation: OperationTypeApply\n  Who:       bob@laptop\n  Version:   1.12.6\n" +
+	const lockError = "Error message: %s\nLock Info:\n  ID:        f00\n  Path:      %s\n  Operation: OperationTypeApply\n  Who:       somebody@else\n  Version:   1.12.6\n" +
 		"  Created:   2026-01-02 03:04:05 +0000 UTC\n  Info:      \n\n\nOpenTofu acquires a state lock to protect the state from being written\nby multiple users at the same time."
-	bob := HeldLock{ID: "f00", Who: "bob@laptop", Since: "2026-01-02 03:04:05 +0000 UTC", Operation: "OperationTypeApply"}
+	bob := HeldLock{ID: "f00", Who: "somebody@else", Since: "2026-01-02 03:04:05 +0000 UTC", Operation: "OperationTypeApply"}
 	for name, test := range map[string]struct {
 		backend, message, path string
 		want                   HeldLock
@@ -19,7 +19,7 @@ func TestLockedBy(t *testing.T) {
 		"Kubernetes, without a path":   {"kubernetes", "the state is already locked by another client", "", bob},
 		"PostgreSQL, without a holder": {"pg", "Workspace is already locked: default", "", HeldLock{}},
 		"http, with the ID twice":      {"http", "HTTP remote state already locked: ID=f00", "", bob},
-		"http, with the ID only":       {"http", "HTTP remote state already locked: ID=other (by somebody)", "", HeldLock{ID: "other"}},
+		"http, with the ID only":       {"http", "HTTP remote state already locked: ID=other (by alice)", "", HeldLock{ID: "other"}},
 		"http, without a holder":       {"http", "HTTP remote state already locked, failed to unmarshal body", "", HeldLock{}},
 	} {
 		t.Run(name, func(t *testing.T) {

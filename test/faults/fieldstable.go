@@ -109,7 +109,7 @@ func (r reason) of(f field, value string) bool {
 
 // uncovered are fields that no carrier has.
 var uncovered = []reason{
-	{`\w+ status\..*`, "", "Cairn's own: nobody else may write it, and it is written anew from what is there"},
+	{`\w+ status\..*`, "", "Cairn's own: no other client may write it, and it is computed again from the objects"},
 	{`Stack spec\.env\[\]\.valueFrom\.resourceFieldRef\..*`, "", "refused whatever is in it (charts/cairn/crds_test.go)"},
 	{`Stack spec\.env\[\]\.valueFrom\.fileKeyRef\..*`, "", "of a volume that nothing in a runner's pod has; Kubernetes has it behind a feature gate"},
 	{`Stack spec\.runner\.build\..*`, "", "an image is built on a real node: test/e2e/testdata/build.txtar, and internal/stack and internal/run have right and wrong ones"},

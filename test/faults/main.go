@@ -48,7 +48,7 @@ type point struct {
 var suites = []suite{writes, watches, managers, outages, restores, gits, runners, stores, strandings, buckets, fields}
 
 // A baseline has the result of each story without a fault, by its name.
-type baseline map[string]told
+type baseline map[string]outcome
 
 type options struct {
 	only     *regexp.Regexp
@@ -166,10 +166,10 @@ func (c *cluster) baseline(ctx context.Context, jobs int) (baseline, error) {
 }
 
 // twice runs a story without a fault, and again.
-func (c *cluster) twice(ctx context.Context, s story) (told, error) {
+func (c *cluster) twice(ctx context.Context, s story) (outcome, error) {
 	l, err := c.open(ctx, laneOptions{})
 	if err != nil {
-		return told{}, err
+		return outcome{}, err
 	}
 	defer l.close()
 	t, err := l.tell(ctx, s, hooks{})

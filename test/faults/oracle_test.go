@@ -42,10 +42,10 @@ func followed(s *v1alpha1.State) *v1alpha1.State {
 func TestWitnessReportsViolations(t *testing.T) {
 	const planning, applying, done, failed = v1alpha1.PhasePlanning, v1alpha1.PhaseApplying, v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed
 	for name, tt := range map[string]struct {
-		runs   []*v1alpha1.Run
-		states []*v1alpha1.State
-		anew   bool
-		want   string
+		runs     []*v1alpha1.Run
+		states   []*v1alpha1.State
+		relisted bool
+		want     string
 	}{
 		"a Run that goes on":                     {runs: []*v1alpha1.Run{runIn(""), runIn(planning, 1), runIn(applying, 1, 2), runIn(done, 1, 2)}},
 		"a Run that is tried again":              {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(planning, 1, 2, 3)}},
@@ -62,10 +62,10 @@ func TestWitnessReportsViolations(t *testing.T) {
 		"a version that a user pushed":           {states: []*v1alpha1.State{stateAt(0, 0, "", "", ""), stateAt(1, 1, "a", "", "")}},
 		"a user's version under a Run's lock":    {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 2, "a", "", "net-1")}, want: "I1"},
 		"a version that is followed":             {states: []*v1alpha1.State{stateAt(0, 0, "", "", ""), followed(stateAt(1, 1, "a", "net-1", ""))}},
-		"a lock that was not seen":               {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "a", "net-2", "net-2")}, anew: true},
-		"a version that is gone meanwhile":       {states: []*v1alpha1.State{stateAt(2, 2, "a", "net-1", ""), stateAt(1, 3, "a", "net-1", "")}, anew: true, want: "I2"},
-		"another lineage meanwhile":              {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "b", "net-1", "")}, anew: true, want: "I2"},
-		"an older serial meanwhile":              {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", ""), stateAt(3, 5, "a", "net-1", "")}, anew: true, want: "I1"},
+		"a lock that was not seen":               {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "a", "net-2", "net-2")}, relisted: true},
+		"a version that is gone meanwhile":       {states: []*v1alpha1.State{stateAt(2, 2, "a", "net-1", ""), stateAt(1, 3, "a", "net-1", "")}, relisted: true, want: "I2"},
+		"another lineage meanwhile":              {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "b", "net-1", "")}, relisted: true, want: "I2"},
+		"an older serial meanwhile":              {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", ""), stateAt(3, 5, "a", "net-1", "")}, relisted: true, want: "I1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &witness{}
@@ -74,7 +74,7 @@ func TestWitnessReportsViolations(t *testing.T) {
 				w.run(r, false)
 			}
 			for i, s := range tt.states {
-				w.state(s, tt.anew && i > 0)
+				w.state(s, tt.relisted && i > 0)
 			}
 			if err := w.end(); (err != nil) != (tt.want != "") || (err != nil && !strings.HasPrefix(err.Error(), tt.want)) {
 				t.Errorf("it says %v", err)
@@ -110,17 +110,17 @@ func TestVersionOfRestoredStateMayComeBack(t *testing.T) {
 
 func TestDifferentEndingIsViolation(t *testing.T) {
 	s := stories[0]
-	good := told{Endings: []ending{{Stack: "Applied", Runs: []string{"net-1 Apply Spec Succeeded"}}}, Writes: make([]proxy.Write, 10)}
+	good := outcome{Endings: []ending{{Stack: "Applied", Runs: []string{"net-1 Apply Spec Succeeded"}}}, Writes: make([]proxy.Write, 10)}
 	b := baseline{s.name: good}
 	for name, tt := range map[string]struct {
-		change func(*told)
+		change func(*outcome)
 		want   string
 	}{
-		"the same":         {func(*told) {}, ""},
-		"some more writes": {func(t *told) { t.Writes = make([]proxy.Write, 40) }, ""},
-		"too many writes":  {func(t *told) { t.Writes = make([]proxy.Write, 41) }, "I9"},
-		"another Run":      {func(t *told) { t.Endings = []ending{{Stack: "Applied", Runs: []string{"net-1", "net-2"}}} }, "net-2"},
-		"a step less":      {func(t *told) { t.Endings = nil }, "Applied"},
+		"the same":         {func(*outcome) {}, ""},
+		"some more writes": {func(t *outcome) { t.Writes = make([]proxy.Write, 40) }, ""},
+		"too many writes":  {func(t *outcome) { t.Writes = make([]proxy.Write, 41) }, "I9"},
+		"another Run":      {func(t *outcome) { t.Endings = []ending{{Stack: "Applied", Runs: []string{"net-1", "net-2"}}} }, "net-2"},
+		"a step less":      {func(t *outcome) { t.Endings = nil }, "Applied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			it := good
@@ -171,7 +171,7 @@ func TestViolationFailsRun(t *testing.T) {
 func TestPointsHaveUniqueNames(t *testing.T) {
 	b := baseline{}
 	for _, s := range stories {
-		b[s.name] = told{
+		b[s.name] = outcome{
 			Fetches: 2,
 			Writes:  []proxy.Write{{Actor: "operator", Verb: "create", Resource: "pods", Ordinal: 1}, {Actor: "server", Verb: "patch", Resource: "runs/status", Ordinal: 1}},
 			Events:  []proxy.Event{{Actor: "operator", Resource: "runs", Ordinal: 1}, {Actor: "server", Resource: "runs", Ordinal: 1}},

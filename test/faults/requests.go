@@ -102,12 +102,12 @@ func watchPoints(b baseline) []point {
 				continue
 			}
 			for _, f := range []struct {
-				name    string
-				verdict proxy.Verdict
+				name     string
+				handling proxy.Handling
 			}{{"dropped", proxy.Drop}, {"410", proxy.Gone}} {
 				all = append(all, point{
 					name: s.name + ", " + e.String() + ": " + f.name, fault: f.name,
-					try: func(ctx context.Context, l *lane) (bool, error) { return l.interrupt(ctx, b, s, e, f.verdict) },
+					try: func(ctx context.Context, l *lane) (bool, error) { return l.interrupt(ctx, b, s, e, f.handling) },
 				})
 			}
 		}
@@ -120,7 +120,7 @@ func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool
 	var reached atomic.Bool
 	t, err := l.tell(ctx, s, hooks{begin: func() {
 		for _, c := range l.cairns() {
-			c.OnEvent(func(e proxy.Event) proxy.Verdict {
+			c.OnEvent(func(e proxy.Event) proxy.Handling {
 				if strings.HasPrefix(e.String(), kind+" ") {
 					reached.Store(true)
 					_ = until(ctx, patience, func(context.Context) error { return l.rested(held) }) // then it continues in any case
@@ -136,13 +136,13 @@ func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool
 }
 
 // interrupt runs a story in which a watch is closed at an event.
-func (l *lane) interrupt(ctx context.Context, b baseline, s story, at proxy.Event, verdict proxy.Verdict) (bool, error) {
+func (l *lane) interrupt(ctx context.Context, b baseline, s story, at proxy.Event, handling proxy.Handling) (bool, error) {
 	var reached atomic.Bool
 	t, err := l.tell(ctx, s, hooks{begin: func() {
 		for _, c := range l.cairns() {
-			c.OnEvent(func(e proxy.Event) proxy.Verdict {
+			c.OnEvent(func(e proxy.Event) proxy.Handling {
 				if e.String() == at.String() && !reached.Swap(true) {
-					return verdict
+					return handling
 				}
 				return proxy.Pass
 			})

@@ -219,13 +219,13 @@ func (v *visit) forward() error {
 
 // noteJournal records the entries that the server received.
 func (v *visit) noteJournal() {
-	var told runnerapi.JournalEntries
-	if json.Unmarshal(v.body, &told) != nil {
+	var outcome runnerapi.JournalEntries
+	if json.Unmarshal(v.body, &outcome) != nil {
 		return
 	}
 	v.door.mu.Lock()
 	defer v.door.mu.Unlock()
-	for _, e := range told.Entries {
+	for _, e := range outcome.Entries {
 		if e.Action == "create" {
 			v.door.journaled[e.ID] = true
 		}
@@ -234,7 +234,7 @@ func (v *visit) noteJournal() {
 
 // refuse responds in place of the server.
 func (v *visit) refuse(status int) {
-	v.answer = &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("the door was told to refuse this"))}
+	v.answer = &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("the door was outcome to refuse this"))}
 }
 
 // podOf reads the name of the pod in a token.

@@ -105,8 +105,8 @@ spec:
   retry: {backoff: 100ms}
 `
 
-// A told story is the result of one.
-type told struct {
+// An outcome is the result of a story.
+type outcome struct {
 	// Endings has the state after each step.
 	Endings []ending
 	// Writes and Events are those of Cairn.
@@ -127,18 +127,18 @@ type hooks struct {
 }
 
 // tell runs a story and returns its result. An error is a violation: something did not reach its end, or an invariant does not hold.
-func (l *lane) tell(ctx context.Context, s story, h hooks) (told, error) {
+func (l *lane) tell(ctx context.Context, s story, h hooks) (outcome, error) {
 	l.reset()
 	l.cloud.Store(cloud.New())
 	l.states.Store(&httpstate.Server{})
 	l.witness.begin()
 	if err := until(ctx, patience, l.dropRepository); err != nil { // of a story that ended early
-		return told{}, err
+		return outcome{}, err
 	}
 	if h.begin != nil {
 		h.begin()
 	}
-	var t told
+	var t outcome
 	for _, step := range s.steps {
 		err := l.take(ctx, s, step.name)
 		if err == nil && h.step != nil {

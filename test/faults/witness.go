@@ -45,9 +45,9 @@ func (l *lane) watch(ctx context.Context) error {
 	return nil
 }
 
-// follow reports each change until ctx is done, also across restarts of API servers. A watch starts with the existing objects: anew reports
+// follow reports each change until ctx is done, also across restarts of API servers. A watch starts with the existing objects: relisted reports
 // that an object is one of those, or was just created.
-func (l *lane) follow(ctx context.Context, list func() client.ObjectList, saw func(o client.Object, anew bool)) {
+func (l *lane) follow(ctx context.Context, list func() client.ObjectList, saw func(o client.Object, relisted bool)) {
 	for ctx.Err() == nil {
 		changes, err := l.Watch(ctx, list(), client.InNamespace(l.space))
 		if err != nil {
@@ -145,7 +145,7 @@ func number(s v1alpha1.RunStatus) int32 {
 
 // state checks a change of a State: each version is the next one, of the same lineage, with a higher serial, by the holder of the lock (I1, I2).
 // After a new watch the changes in between are unknown: whether it was one version, and who held the lock.
-func (w *witness) state(o client.Object, anew bool) {
+func (w *witness) state(o client.Object, relisted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, ok := o.(*v1alpha1.State)
@@ -160,13 +160,13 @@ func (w *witness) state(o client.Object, anew bool) {
 	}
 	now := s.Status
 	switch {
-	case now.Version != before.Version+1 && (!anew || now.Version < before.Version):
+	case now.Version != before.Version+1 && (!relisted || now.Version < before.Version):
 		w.wrong("I2: State %s goes from version %d to %d", s.Name, before.Version, now.Version)
 	case before.Lineage != "" && now.Lineage != before.Lineage:
 		w.wrong("I2: State %s changes its lineage", s.Name)
 	case now.Serial <= before.Serial && before.Version > 0:
 		w.wrong("I1: State %s goes from serial %d to %d", s.Name, before.Serial, now.Serial)
-	case w.forgotten[now.SHA256], anew: // it is back, or the holder of the lock was not observed
+	case w.forgotten[now.SHA256], relisted: // it is back, or the holder of the lock was not observed
 	case now.UpdatedBy == "" && before.Lock == nil: // by a user, who takes no lock
 	case now.Backend != nil: // the engine holds the lock of that backend, and changes there are followed without one
 	case before.Rescued == nil && (before.Lock == nil || before.Lock.Run != now.UpdatedBy):

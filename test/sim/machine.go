@@ -75,7 +75,7 @@ func goOnRunner(w *world, i, _ int) {
 
 func terminate(w *world, i, _ int) {
 	m := w.machines[i]
-	w.tracef("pod %s is told to end", m.pod)
+	w.tracef("pod %s is asked to stop", m.pod)
 	m.runner.told, m.killAt = true, w.time+int64(podGrace/time.Second)
 }
 

@@ -53,7 +53,7 @@ type runner struct {
 	waits  bool
 	wakeAt int64
 	heard  int
-	// told to end: it received SIGTERM.
+	// asked to stop: it received SIGTERM.
 	told   bool
 	frozen bool
 	// slow ones are seldom scheduled.

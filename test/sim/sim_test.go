@@ -29,7 +29,7 @@ func TestRegressions(t *testing.T) {
 		"a Run that was deleted by hand is made again":               {Seed: 8012},
 		"a Stack is made again under its name":                       {Seed: 35628},
 		"a Run that is deleted gives its name to the next":           {Seed: 77041740},
-		"the same, and its pod is told to end":                       {Seed: 123131660},
+		"the same, and its pod is asked to stop":                     {Seed: 123131660},
 		"a Run that is created late begins beside the next":          {Seed: 2000066603, Often: true},
 		"the same, while the next one plans":                         {Seed: 2000128019, Often: true},
 		"a Stack goes before the pod of a deleted Run has ended":     {Seed: 4000004827, Often: true},

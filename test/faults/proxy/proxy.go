@@ -41,7 +41,7 @@ type Proxy struct {
 	mu sync.Mutex
 	// OnWrite and OnEvent inject faults into writes and events; nil injects none.
 	onWrite func(*Call)
-	onEvent func(Event) Verdict
+	onEvent func(Event) Handling
 	writes  []Write
 	counts  map[string]int
 	events  []Event
@@ -122,7 +122,7 @@ func (p *Proxy) OnWrite(f func(*Call)) {
 
 // OnEvent sets the function for each event of a watch from now on, before the process receives it; nil passes all. It can wait, which delays
 // this event and the following ones of the same watch.
-func (p *Proxy) OnEvent(f func(Event) Verdict) {
+func (p *Proxy) OnEvent(f func(Event) Handling) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onEvent = f

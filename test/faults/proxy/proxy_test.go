@@ -195,10 +195,10 @@ func TestRejectionHasRetryAfter(t *testing.T) {
 func TestWatches(t *testing.T) {
 	const added, modified = `"ADDED"`, `"MODIFIED"`
 	for name, tt := range map[string]struct {
-		verdict proxy.Verdict
-		at      int
-		has     []string
-		not     string
+		handling proxy.Handling
+		at       int
+		has      []string
+		not      string
 	}{
 		"pass":  {proxy.Pass, 2, []string{"BOOKMARK", added, modified}, "ERROR"},
 		"drop":  {proxy.Drop, 2, []string{"BOOKMARK", added}, modified},
@@ -207,9 +207,9 @@ func TestWatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, p, ask := start(t)
-			p.OnEvent(func(e proxy.Event) proxy.Verdict {
+			p.OnEvent(func(e proxy.Event) proxy.Handling {
 				if e.String() == fmt.Sprintf("operator hears of runs %d", tt.at) {
-					return tt.verdict
+					return tt.handling
 				}
 				return proxy.Pass
 			})

@@ -27,13 +27,13 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s hears of %s %d", e.Actor, e.Resource, e.Ordinal)
 }
 
-// A Verdict is the handling of an event.
-type Verdict int
+// A Handling is the handling of an event.
+type Handling int
 
 // The ways to handle an event.
 const (
 	// Pass delivers it to the process.
-	Pass Verdict = iota
+	Pass Handling = iota
 	// Drop closes the watch before it.
 	Drop
 	// Gone sends an expired resource version instead, and ends the watch.
@@ -75,7 +75,7 @@ func (p *Proxy) watch(w http.ResponseWriter, r *http.Request, info *request.Requ
 	}
 }
 
-func (p *Proxy) judge(line []byte, resource string) Verdict {
+func (p *Proxy) judge(line []byte, resource string) Handling {
 	var told struct {
 		Type   string `json:"type"`
 		Object struct {
