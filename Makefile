@@ -154,7 +154,7 @@ e2e: build node-tools e2e-images ## Install Cairn on a real node by its chart an
 	@go test -tags e2e -p 1 -timeout 40m $(GOTESTFLAGS) ./test/node ./test/e2e
 
 .PHONY: test-release
-test-release: $(BIN)/tofu $(BIN)/syft $(BIN)/helm ## Release for two architectures to a registry on this machine, and read it back
+test-release: $(BIN)/tofu $(BIN)/syft $(BIN)/helm $(BIN)/cosign ## Release for two architectures to a registry on this machine, and read it back
 	@go test -tags e2e $(GOTESTFLAGS) -timeout 40m -run Release ./test/release
 
 .PHONY: bench
@@ -242,6 +242,6 @@ help: ## Show this
 ##@ Release
 
 .PHONY: release
-release: $(BIN)/syft $(BIN)/helm ## Release the tagged commit: make release REGISTRY=ghcr.io/cairn-dev
+release: $(BIN)/syft $(BIN)/helm $(BIN)/cosign ## Release and sign the tagged commit: make release REGISTRY=ghcr.io/cairn-dev
 	@[ '$(origin REGISTRY)' != file ] || { echo 'say where to: make release REGISTRY=ghcr.io/...' >&2; exit 2; }
 	@tools/images/release '$(REGISTRY)' bin/release

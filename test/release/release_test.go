@@ -84,8 +84,8 @@ func TestReleaseRequiresVersion(t *testing.T) {
 
 // A release goes from this checkout to a registry on this machine, and is downloaded from there as users do.
 func TestReleaseCanBeDownloadedFromRegistry(t *testing.T) {
-	address, dir := registry(t), t.TempDir()
-	if out, err := release(t, dir, address, "VERSION=v"+version, "BASES=local", "PLAIN_HTTP=1"); err != nil {
+	address, dir, k := registry(t), t.TempDir(), newKey(t)
+	if out, err := release(t, dir, address, append(k.env, "VERSION=v"+version, "BASES=local", "PLAIN_HTTP=1")...); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	files := filepath.Join(dir, "files")
@@ -106,6 +106,7 @@ func TestReleaseCanBeDownloadedFromRegistry(t *testing.T) {
 	checkChart(t, address, files)
 	checkManifest(t, address, files)
 	checkSums(t, files)
+	checkSignatures(t, k, files)
 }
 
 // checkIndex checks that an index has an image for each architecture.
@@ -246,7 +247,7 @@ func checkSums(t *testing.T, files string) {
 	cmd := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "checksums.txt")
 	cmd.Dir = files
 	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Count(string(out), ": OK\n") != 7 {
+	if err != nil || strings.Count(string(out), ": OK\n") != 8 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
