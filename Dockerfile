@@ -1,6 +1,6 @@
 # Cairn's two images; docs/images.md says what is in them, and how to make your own.
 #
-#   make page                        # what is in web/dist gets into the image: without it there is no page
+#   make web                         # what is in web/dist gets into the image: without it there is no web UI
 #   docker build --target cairn .
 #   docker buildx build --platform linux/amd64,linux/arm64 --target cairn-tools .
 #

@@ -10,6 +10,8 @@ BIN := $(abspath $(or $(CAIRN_BIN),$(CACHE)/bin))
 # The tests and `cairn dev` look for the big tools in the first, controller-runtime's envtest in the second.
 export CAIRN_BIN := $(BIN)
 export KUBEBUILDER_ASSETS := $(BIN)
+# What is compiled does not depend on the folder of the checkout, so a fresh clone finds it in go's cache.
+export GOFLAGS := -trimpath $(filter-out -trimpath,$(shell go env GOFLAGS))
 
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 X_VERSION := -X cairn.dev/cairn/internal/version.Version=$(VERSION)
