@@ -349,7 +349,10 @@ func TestASealedStateIsLookedInto(t *testing.T) {
 		s := newTestStore(t)
 		order := s.plan(1, s.put(file("main.tf", `terraform {
   encryption {
-    key_provider "pbkdf2" "k" { passphrase = "correct-horse-battery" }
+    key_provider "pbkdf2" "k" {
+      passphrase = "correct-horse-battery"
+      iterations = 200000 # the fewest that it takes
+    }
     method "aes_gcm" "m" { keys = key_provider.pbkdf2.k }
     state { method = method.aes_gcm.m }
   }
