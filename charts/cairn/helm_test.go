@@ -272,6 +272,13 @@ func TestPoliciesThatDoNotFitAreLeftOut(t *testing.T) {
 			}
 		})
 	}
+	images := []string{"template", "cairn", ".", "--set=providers.images={a:1,b:1}"}
+	if text, err := helm(t, "", append(images, "--kube-version=1.34.9")...); err == nil || !strings.Contains(text, "providers.images requires Kubernetes 1.35") {
+		t.Errorf("images of providers in an old cluster: %v\n%s", err, text)
+	}
+	if text, err := helm(t, "", append(images, "--kube-version=v1.35.0-gke.1")...); err != nil || !strings.Contains(text, "--provider-image=a:1,b:1\n") {
+		t.Errorf("images of providers: %v\n%s", err, text)
+	}
 	if _, err := helm(t, "", "template", "cairn", ".", "--kube-version=1.29.9"); err == nil {
 		t.Error("a cluster without ValidatingAdmissionPolicy is taken")
 	}

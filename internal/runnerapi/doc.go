@@ -51,6 +51,9 @@ import "encoding/json"
 // Audience of the runner's token.
 const Audience = "cairn"
 
+// ProviderImages is the folder, below the inputs folder of the runner, with a folder for each image of providers.
+const ProviderImages = "providers"
+
 // AttemptHeader carries the number of the attempt that a request is sent for.
 const AttemptHeader = "Cairn-Attempt"
 

@@ -98,6 +98,9 @@ spec:
         {{- with $.Values.runner.imagePullSecrets }}
         - --image-pull-secret={{ join "," . }}
         {{- end }}
+        {{- with $.Values.providers.images }}
+        - --provider-image={{ join "," . }}
+        {{- end }}
         {{- with $.Values.runner.tokenAudiences }}
         - --runner-token-audience={{ join "," . }}
         {{- end }}

@@ -124,6 +124,9 @@ func (p *processFlags) addRunnerFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&p.Pods.ImagePullSecrets, "image-pull-secret", nil,
 		"Secrets for pulling the images of runner pods; they must exist in the namespaces of Stacks and replace those of "+
 			"the ServiceAccount")
+	f.StringSliceVar(&p.Pods.ProviderImages, "provider-image", nil,
+		"images with unpacked providers, which are mounted in the pods of Runs as image volumes: requires Kubernetes 1.35, and containerd "+
+			"2.1 or CRI-O 1.31 on the nodes")
 	f.BoolVar(&p.AllowShell, "allow-shell", false,
 		"allow shells in runner pods (cairn shell) to users with the verb shell: a shell shows secrets in clear text, and "+
 			"its commands are in no log")

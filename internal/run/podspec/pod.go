@@ -3,6 +3,8 @@ package podspec
 
 import (
 	"cmp"
+	"fmt"
+	"path"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +35,8 @@ type Settings struct {
 	EngineImage string
 	// RunnerPullPolicy and EnginePullPolicy are those of the two images; the API server's default when empty.
 	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
+	// ProviderImages have unpacked providers, which the runner finds below the folder of its inputs.
+	ProviderImages []string
 	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get those of its ServiceAccount.
 	ImagePullSecrets []string
 	// AllowUnrestricted lets templates create pods that do not fit Pod Security "restricted", or that have a token for the
@@ -105,6 +109,9 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 	if doc.Image == "" {
 		engine.ImagePullPolicy = set.EnginePullPolicy
 	}
+	if phase != v1alpha1.AttemptBuild {
+		mountProviders(&volumes, &engine.VolumeMounts, set.ProviderImages)
+	}
 	var pullSecrets []corev1.LocalObjectReference
 	for _, name := range set.ImagePullSecrets {
 		pullSecrets = append(pullSecrets, corev1.LocalObjectReference{Name: name})
@@ -155,6 +162,15 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 		removeCopy(&pod.Spec)
 	}
 	return pod
+}
+
+// mountProviders adds the images of providers to a pod, where the runner looks for them.
+func mountProviders(volumes *[]corev1.Volume, mounts *[]corev1.VolumeMount, images []string) {
+	for i, image := range images {
+		name := fmt.Sprintf(inputsVolume+"providers-%d", i)
+		*volumes = append(*volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image}}})
+		*mounts = append(*mounts, corev1.VolumeMount{Name: name, MountPath: path.Join(dirInputs, runnerapi.ProviderImages, fmt.Sprintf("%02d", i)), ReadOnly: true})
+	}
 }
 
 // plannedImage is the image of the plan that an attempt applies, by its digest; empty when another attempt begins or the digest is

@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/run/runtest"
-
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -14,6 +13,7 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run/decision"
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/run/runtest"
 )
 
 var everything = runtest.Everything
@@ -83,6 +83,43 @@ func TestTheRunnerIsInTheDefaultImage(t *testing.T) {
 		has := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
 		if copies := len(pod.Spec.InitContainers) > 0; copies != test.copies || mounted != test.copies || has != test.copies {
 			t.Errorf("%s: copied %v, mounted %v, a volume %v; want %v", name, copies, mounted, has, test.copies)
+		}
+	}
+}
+
+// Images of providers are for pods that run an engine, and a template cannot put others in their place.
+func TestProviderImagesAreMounted(t *testing.T) {
+	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:1", RunnerImage: "cairn:1", ProviderImages: []string{"aws:5", "google:6"}}
+	w := podSnapshot()
+	for phase, want := range map[v1alpha1.AttemptPhase][]string{
+		v1alpha1.AttemptPlan:  {"/cairn/inputs/providers/00=aws:5", "/cairn/inputs/providers/01=google:6"},
+		v1alpha1.AttemptApply: {"/cairn/inputs/providers/00=aws:5", "/cairn/inputs/providers/01=google:6"},
+		v1alpha1.AttemptBuild: nil,
+	} {
+		pod := BuildPod(w.Run, w.Stack, inputs.Document{}, phase, 1, set)
+		images := map[string]string{}
+		for _, v := range pod.Spec.Volumes {
+			if v.Image != nil {
+				images[v.Name] = v.Image.Reference
+			}
+		}
+		var got []string
+		for _, m := range pod.Spec.Containers[0].VolumeMounts {
+			if image, ok := images[m.Name]; ok && m.ReadOnly {
+				got = append(got, m.MountPath+"="+image)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", phase, diff)
+		}
+	}
+	for _, template := range []string{
+		`{"spec": {"volumes": [{"name": "inputs-providers-0", "image": {"reference": "evil:1"}}]}}`,
+		`{"spec": {"volumes": [{"name": "mine", "image": {"reference": "evil:1"}}], "containers": [{"name": "engine", "volumeMounts": [{"name": "mine", "mountPath": "/cairn/inputs/providers/02"}]}]}}`,
+	} {
+		doc := inputs.Document{Template: &apiextensionsv1.JSON{Raw: []byte(template)}}
+		if _, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptPlan, 1, set); err == nil {
+			t.Errorf("accepted: %s", template)
 		}
 	}
 }

@@ -175,6 +175,9 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	})
 	code, _, err := a.run(ctx, engine.StepInit, call{args: args})
 	var failed *programError
+	if errors.As(err, &failed) {
+		code, err = a.initAgain(ctx, args, code, err)
+	}
 	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok && (err == nil || errors.As(err, &failed)) {
 		if refused := a.checkAssembled(ctx, grunt); refused != nil {
 			return result{exitCode: &code}, refused

@@ -2,39 +2,87 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/providermirror"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// mirrorProviders lets the engine's init take providers from the server's mirror, when there is one, until the
+// mirrorProviders lets the engine's init take providers from images and from the server's mirror, as far as there are any, until the
 // function that it returns is called. An image that has its own CLI configuration keeps it, and all that it
 // configures about providers.
 func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) {
-	if !a.order.Providers || runtime.GOOS != "linux" { // elsewhere no environment configures which certificates a program trusts
-		return func() {}, nil
+	stop = func() {}
+	if runtime.GOOS != "linux" { // elsewhere no environment configures which certificates a program trusts
+		return stop, nil
 	}
 	env := a.environment()
 	if own := providermirror.OwnConfig(env); own != "" {
 		fmt.Fprintf(a.text, "providers: as configured in %s\n", own)
-		return func() {}, nil
+		return stop, nil
 	}
-	m, err := providermirror.Start(ctx, providermirror.Options{
-		Client: a.client, OnDownload: a.onDownload, Log: a.Log, Secrets: a.secrets,
+	images, err := a.providerImages()
+	if err != nil {
+		return stop, err
+	}
+	a.explainUnfit(images)
+	if !a.order.Providers && images.Empty() {
+		return stop, nil
+	}
+	o := providermirror.Options{
+		Images: images, OnDownload: a.onDownload, Log: a.Log, Secrets: a.secrets,
 		TempDir: a.work.Tmp(), Environ: env, Module: a.module(),
-	})
+	}
+	if a.order.Providers {
+		o.Client = a.client
+	}
+	m, err := providermirror.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	a.mirror = m
+	a.mirror, a.images = m, images
 	return func() {
-		a.mirror = nil
+		a.mirror, a.images = nil, nil
 		m.Close()
 	}, nil
+}
+
+// providerImages returns the providers that come from images.
+func (a *attempt) providerImages() (*providermirror.Images, error) {
+	lock, err := os.ReadFile(filepath.Join(a.module(), engine.LockFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return providermirror.FindImages(filepath.Join(a.Inputs, runnerapi.ProviderImages), engine.LockedProviders(lock))
+}
+
+// explainUnfit writes into the log which providers of images are not used, and what to do about it.
+func (a *attempt) explainUnfit(images *providermirror.Images) {
+	if unfit := images.Unfit(); len(unfit) > 0 {
+		fmt.Fprintf(a.text, "The lock file has no h1 checksum for %[2]s_%[3]s of %[1]s, which is in an image of providers: it is downloaded instead. To use the image, "+
+			"run %[4]s providers lock -platform=%[2]s_%[3]s and commit %[5]s.\n",
+			strings.Join(unfit, ", "), runtime.GOOS, runtime.GOARCH, a.engine.Program(), engine.LockFile)
+	}
+}
+
+// initAgain runs an init that failed once more if the lock file rejects providers of images, and takes them elsewhere.
+func (a *attempt) initAgain(ctx context.Context, args []string, code int32, failed error) (int32, error) {
+	rejected, err := a.mirror.CheckImages()
+	if err != nil || !rejected {
+		return code, failed
+	}
+	a.explainUnfit(a.images)
+	code, _, err = a.run(ctx, engine.StepInit, call{args: args})
+	return code, err
 }
 
 // unreachableTimeout is how long a runner has the server retry a site that does not answer. It is named from the

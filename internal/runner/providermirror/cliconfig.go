@@ -1,12 +1,12 @@
 package providermirror
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cairn.dev/cairn/internal/runner/process"
@@ -58,40 +58,67 @@ func impliedFolders(env []string, dir string) []string {
 	})
 }
 
-// cliConfig returns a configuration with which the engine takes providers from folders and from a mirror. A
-// provider that is in a folder is taken from there only, whichever versions the mirror has, as the engine does
+// cliConfig returns a configuration with which the engine takes providers from folders, from images, and from a mirror or, if there is none,
+// from their registries. A provider that is in a folder is taken from there only, whichever versions the mirror has, as the engine does
 // without a configuration.
 //
 // The engine may put into the lock file what the mirror reports of other platforms than its own: the apply's pod
 // may be on one of those.
-func cliConfig(mirror string, folders []string) string {
-	var text strings.Builder
-	text.WriteString("provider_installation {\n")
+func cliConfig(mirror string, folders []string, images *Images) string {
+	var blocks string
 	var found []string
 	for _, folder := range folders {
-		fmt.Fprintf(&text, "  filesystem_mirror {\n    path = %q\n  }\n", folder)
+		blocks += method("filesystem_mirror", path(folder))
 		found = append(found, providersIn(os.DirFS(folder))...)
 	}
-	fmt.Fprintf(&text, "  network_mirror {\n    url = %q\n    trust_all_hashes = true\n", mirror)
-	if len(found) > 0 {
-		slices.Sort(found)
-		fmt.Fprintf(&text, "    exclude = [%s]\n", strings.Join(slices.Compact(found), ", "))
+	ofImages, imaged := images.methods(found)
+	blocks += ofImages
+	exclude := list("exclude", slices.Concat(found, imaged))
+	if mirror == "" {
+		blocks += method("direct", exclude)
+	} else {
+		blocks += method("network_mirror", "url = "+strconv.Quote(mirror), "trust_all_hashes = true", exclude)
 	}
-	text.WriteString("  }\n}\n")
-	return text.String()
+	return "provider_installation {\n" + blocks + "}\n"
+}
+
+// method is a block of provider_installation. Arguments that are empty are left out.
+func method(kind string, arguments ...string) string {
+	text := "  " + kind + " {\n"
+	for _, argument := range arguments {
+		if argument != "" {
+			text += "    " + argument + "\n"
+		}
+	}
+	return text + "  }\n"
+}
+
+func path(folder string) string { return "path = " + strconv.Quote(folder) }
+
+// list is an argument with addresses of providers; empty without any.
+func list(name string, addresses []string) string {
+	if len(addresses) == 0 {
+		return ""
+	}
+	var quoted []string
+	for _, address := range addresses {
+		quoted = append(quoted, strconv.Quote(address))
+	}
+	slices.Sort(quoted)
+	return name + " = [" + strings.Join(slices.Compact(quoted), ", ") + "]"
 }
 
 // address matches a provider's address that the engine accepts as a pattern. It fails at any other.
 var address = regexp.MustCompile(`^[0-9a-z]+([.-][0-9a-z]+)*(:[0-9]+)?(/[0-9a-z]+(-[0-9a-z]+)*){2}$`)
 
-// providersIn returns the addresses, in quotes, of the providers that a folder has, packed or unpacked.
+// providersIn returns the addresses of the providers that a folder has, packed or unpacked.
 func providersIn(folder fs.FS) []string {
 	var found []string
 	for _, pattern := range []string{"*/*/*/terraform-provider-*_*_*_*.zip", "*/*/*/*/*_*"} {
-		paths, _ := fs.Glob(folder, pattern)
-		for _, path := range paths {
-			if provider := strings.Join(strings.Split(path, "/")[:3], "/"); address.MatchString(provider) {
-				found = append(found, `"`+provider+`"`)
+		names, _ := fs.Glob(folder, pattern)
+		for _, name := range names {
+			if provider := strings.Join(strings.Split(name, "/")[:3], "/"); address.MatchString(provider) {
+				found = append(found, provider)
 			}
 		}
 	}
@@ -105,12 +132,12 @@ const timeout = "120"
 
 // environment returns the variables that lead the engine to the mirror and let it trust the mirror's certificate.
 // What was trusted before still is: init fetches modules too.
-func environment(env []string, config, trust string) []string {
+func environment(env []string, trust string) []string {
 	trusted := process.Variable(env, "SSL_CERT_DIR")
 	if trusted == "" {
 		trusted = "/etc/ssl/certs:/etc/pki/tls/certs" // what Go programs read without that variable
 	}
-	own := []string{"TF_CLI_CONFIG_FILE=" + config, "SSL_CERT_DIR=" + trusted + ":" + trust}
+	own := []string{"SSL_CERT_DIR=" + trusted + ":" + trust}
 	if process.Variable(env, "TF_REGISTRY_CLIENT_TIMEOUT") == "" {
 		own = append(own, "TF_REGISTRY_CLIENT_TIMEOUT="+timeout)
 	}

@@ -18,7 +18,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -39,9 +38,13 @@ type Mirror struct {
 	served     chan struct{}
 	// dir has files that are on their way, and trust the certificate.
 	dir, trust string
-	// url is where the engine finds the mirror. The password in it keeps others on the same node out, should the pod be
+	// url is where the engine finds the mirror; empty if the server has none. The password in it keeps others on the same node out, should the pod be
 	// on the host's network: the engine has no other place for one.
 	url, password string
+	// config is the engine's CLI configuration; folders and images are what it has besides the mirror.
+	config  string
+	folders []string
+	images  *Images
 	// env are the variables that lead the engine here.
 	env []string
 
@@ -54,7 +57,10 @@ type Mirror struct {
 
 // Options of a mirror.
 type Options struct {
+	// Client sends requests for files of the server's mirror. If it is nil, there is no such mirror.
 	Client *runnerapi.Client
+	// Images are the providers that come from images.
+	Images *Images
 	// OnDownload is called for each file, and its result for each answer about the download of that file.
 	OnDownload func() func(runnerapi.Download) error
 	Log        *slog.Logger
@@ -80,19 +86,38 @@ func Start(ctx context.Context, o Options) (*Mirror, error) {
 	m := &Mirror{
 		client: o.Client, onDownload: o.OnDownload, served: make(chan struct{}),
 		dir: dir, trust: filepath.Join(dir, "trust"), password: rand.Text(),
+		config: filepath.Join(dir, "cli.tfrc"), folders: impliedFolders(o.Environ, o.Module), images: o.Images,
 	}
-	o.Secrets.Add(m.password)
-	if err := m.serve(ctx, o.Log); err != nil {
-		return nil, errors.Join(fmt.Errorf("mirror of providers: %w", err), os.RemoveAll(dir))
+	m.env = []string{"TF_CLI_CONFIG_FILE=" + m.config}
+	if o.Client != nil {
+		o.Secrets.Add(m.password)
+		if err := m.serve(ctx, o.Log); err != nil {
+			return nil, errors.Join(fmt.Errorf("mirror of providers: %w", err), os.RemoveAll(dir))
+		}
+		m.env = append(m.env, environment(o.Environ, m.trust)...)
 	}
-	config := filepath.Join(dir, "cli.tfrc")
-	text := cliConfig(m.url, impliedFolders(o.Environ, o.Module))
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	if err := m.configure(); err != nil {
 		m.Close()
 		return nil, err
 	}
-	m.env = environment(o.Environ, config, m.trust)
 	return m, nil
+}
+
+func (m *Mirror) configure() error {
+	return os.WriteFile(m.config, []byte(cliConfig(m.url, m.folders, m.images)), 0o600)
+}
+
+// CheckImages checks the providers of images against the lock file after an init that failed, and configures the engine to take those elsewhere that
+// the lock file rejects. It reports whether there are any, so that another init can succeed. m may be nil.
+func (m *Mirror) CheckImages() (rejected bool, err error) {
+	if m == nil || m.images.Empty() {
+		return false, nil
+	}
+	before := len(m.images.unfit)
+	if err := m.images.check(); err != nil || len(m.images.unfit) == before {
+		return false, err
+	}
+	return true, m.configure()
 }
 
 // serve begins to serve.
@@ -150,8 +175,10 @@ func loopbackCertificate() (tls.Certificate, error) {
 // Close stops the mirror, waits for the requests under way and removes its files. The engine that sent them is gone,
 // so that they end.
 func (m *Mirror) Close() {
-	_ = m.server.Shutdown(context.Background())
-	<-m.served
+	if m.server != nil {
+		_ = m.server.Shutdown(context.Background())
+		<-m.served
+	}
 	_ = os.RemoveAll(m.dir)
 }
 
@@ -183,7 +210,7 @@ func (m *Mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer os.Remove(file.Name()) //nolint:errcheck // its folder is removed too
 	defer file.Close()           //nolint:errcheck // it is no longer needed
 	client, kind := m.client, "application/zip"
-	if path.Ext(name) == ".json" {
+	if filepath.Ext(name) == ".json" {
 		client, kind = client.Impatient(jsonPatience), "application/json"
 	}
 	if err := client.Provider(r.Context(), name, file, m.onDownload()); err != nil {
@@ -194,10 +221,10 @@ func (m *Mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, time.Time{}, file)
 }
 
-// mirrored returns the name of the file that a path asks for, whether the password in it is right, and whether the
+// mirrored returns the name of the file that the path of a URL asks for, whether the password in it is right, and whether the
 // name may be a mirror's: the runner's token goes with it, so it must lead to nothing else on the server.
-func mirrored(path, password string) (name string, known, ok bool) {
-	given, name, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+func mirrored(url, password string) (name string, known, ok bool) {
+	given, name, _ := strings.Cut(strings.TrimPrefix(url, "/"), "/")
 	known = subtle.ConstantTimeCompare([]byte(given), []byte(password)) == 1
 	return name, known, fs.ValidPath(name) && strings.Count(name, "/") == 3
 }

@@ -26,7 +26,7 @@ func TestTheMirrorIsForTheEngineOnly(t *testing.T) {
 	s, client := newServer(t, 0)
 	m, err := Start(t.Context(), Options{
 		Client: client, OnDownload: func() func(runnerapi.Download) error { return nil },
-		Log: slog.New(slog.DiscardHandler), Secrets: redact.New(), TempDir: t.TempDir(),
+		Log: slog.New(slog.DiscardHandler), Secrets: redact.New(), TempDir: t.TempDir(), Images: &Images{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -220,10 +220,10 @@ func TestProvidersInAFolder(t *testing.T) {
   }
 }
 `
-	if diff := cmp.Diff(want, cliConfig("https://127.0.0.1:1/x/", nil)); diff != "" {
+	if diff := cmp.Diff(want, cliConfig("https://127.0.0.1:1/x/", nil, &Images{})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{`"example.com/acme/cloud"`, `"example.com/acme/cloud"`, `"example.com:8443/acme/dir"`}, providersIn(folder)); diff != "" {
+	if diff := cmp.Diff([]string{"example.com/acme/cloud", "example.com/acme/cloud", "example.com:8443/acme/dir"}, providersIn(folder)); diff != "" {
 		t.Error(diff)
 	}
 	dir := t.TempDir()
@@ -241,18 +241,18 @@ func TestProvidersInAFolder(t *testing.T) {
   }
 }
 `
-	if diff := cmp.Diff(want, cliConfig("https://127.0.0.1:1/x/", []string{dir})); diff != "" {
+	if diff := cmp.Diff(want, cliConfig("https://127.0.0.1:1/x/", []string{dir}, &Images{})); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestWhatWasTrustedBeforeStillIs(t *testing.T) {
-	got := environment(nil, "/c", "/t")
-	if diff := cmp.Diff([]string{"TF_CLI_CONFIG_FILE=/c", "SSL_CERT_DIR=/etc/ssl/certs:/etc/pki/tls/certs:/t", "TF_REGISTRY_CLIENT_TIMEOUT=120"}, got); diff != "" {
+	got := environment(nil, "/t")
+	if diff := cmp.Diff([]string{"SSL_CERT_DIR=/etc/ssl/certs:/etc/pki/tls/certs:/t", "TF_REGISTRY_CLIENT_TIMEOUT=120"}, got); diff != "" {
 		t.Error(diff)
 	}
-	got = environment([]string{"SSL_CERT_DIR=/own:/more", "TF_REGISTRY_CLIENT_TIMEOUT=5"}, "/c", "/t")
-	if diff := cmp.Diff([]string{"TF_CLI_CONFIG_FILE=/c", "SSL_CERT_DIR=/own:/more:/t"}, got); diff != "" {
+	got = environment([]string{"SSL_CERT_DIR=/own:/more", "TF_REGISTRY_CLIENT_TIMEOUT=5"}, "/t")
+	if diff := cmp.Diff([]string{"SSL_CERT_DIR=/own:/more:/t"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
