@@ -14,13 +14,15 @@ type LockedProvider struct {
 	Hashes []string
 }
 
-// LockedProviders returns the providers of a lock file by their addresses. What cannot be read is left out: the engine reports it.
+// LockedProviders returns the providers of a lock file by their addresses. What cannot be read is left out: the
+// engine reports it.
 func LockedProviders(text []byte) map[string]LockedProvider {
 	body, _ := hclparse.ParseAny(text, LockFile, false)
 	if body == nil {
 		return nil
 	}
-	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "provider", LabelNames: []string{"address"}}}})
+	header := hcl.BlockHeaderSchema{Type: "provider", LabelNames: []string{"address"}}
+	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{header}})
 	locked := map[string]LockedProvider{}
 	for _, block := range content.Blocks {
 		attributes, _ := block.Body.JustAttributes()

@@ -28,7 +28,7 @@ import (
 var scripts = []string{
 	"install", "engines",
 	"../../scripts/testdata/example", "../../scripts/testdata/git", "../../scripts/testdata/git-ssh", "../../scripts/testdata/review", "shell",
-	"upgrade", "tenants", "minimal-image", "build", "runner-killed", "pod-deleted", "node-drained", "out-of-memory", "pod-pending", "node-lost",
+	"upgrade", "tenants", "minimal-image", "provider-image", "build", "runner-killed", "pod-deleted", "node-drained", "out-of-memory", "pod-pending", "node-lost",
 	"split-mode", "uninstall",
 }
 
@@ -77,6 +77,7 @@ func start(t testing.TB) cluster {
 			t.Fatalf("%v: run make e2e-images first", err)
 		}
 	}
+	loadProviders(t, n, providerImage, nil)
 	kube, err := client.NewWithWatch(n.Config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +96,7 @@ func (c cluster) commands() map[string]func(*testscript.TestScript, bool, []stri
 		"kill-container": c.kill,
 		"kubelet":        c.kubelet,
 		"orphan-all":     c.orphanAll,
+		"provider-lock":  c.lock,
 		"registry":       c.registry,
 		"releases":       c.releases,
 		"s3":             c.s3,

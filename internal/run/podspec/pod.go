@@ -168,8 +168,10 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 func mountProviders(volumes *[]corev1.Volume, mounts *[]corev1.VolumeMount, images []string) {
 	for i, image := range images {
 		name := fmt.Sprintf(inputsVolume+"providers-%d", i)
-		*volumes = append(*volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image}}})
-		*mounts = append(*mounts, corev1.VolumeMount{Name: name, MountPath: path.Join(dirInputs, runnerapi.ProviderImages, fmt.Sprintf("%02d", i)), ReadOnly: true})
+		source := corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image}}
+		*volumes = append(*volumes, corev1.Volume{Name: name, VolumeSource: source})
+		at := path.Join(dirInputs, runnerapi.ProviderImages, fmt.Sprintf("%02d", i))
+		*mounts = append(*mounts, corev1.VolumeMount{Name: name, MountPath: at, ReadOnly: true})
 	}
 }
 

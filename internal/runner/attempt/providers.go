@@ -17,9 +17,9 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// mirrorProviders lets the engine's init take providers from images and from the server's mirror, as far as there are any, until the
-// function that it returns is called. An image that has its own CLI configuration keeps it, and all that it
-// configures about providers.
+// mirrorProviders lets the engine's init take providers from images and from the server's mirror, as far as there are
+// any, until the function that it returns is called. An image that has its own CLI configuration keeps it, and all
+// that it configures about providers.
 func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) {
 	stop = func() {}
 	if runtime.GOOS != "linux" { // elsewhere no environment configures which certificates a program trusts
@@ -68,9 +68,10 @@ func (a *attempt) providerImages() (*providermirror.Images, error) {
 // explainUnfit writes into the log which providers of images are not used, and what to do about it.
 func (a *attempt) explainUnfit(images *providermirror.Images) {
 	if unfit := images.Unfit(); len(unfit) > 0 {
-		fmt.Fprintf(a.text, "The lock file has no h1 checksum for %[2]s_%[3]s of %[1]s, which is in an image of providers: it is downloaded instead. To use the image, "+
-			"run %[4]s providers lock -platform=%[2]s_%[3]s and commit %[5]s.\n",
-			strings.Join(unfit, ", "), runtime.GOOS, runtime.GOARCH, a.engine.Program(), engine.LockFile)
+		platform := runtime.GOOS + "_" + runtime.GOARCH
+		fmt.Fprintf(a.text, "The lock file has no h1 checksum for %s of %s, which is in an image of providers: "+
+			"it is downloaded instead. To use the image, run %s providers lock -platform=%s and commit %s.\n",
+			platform, strings.Join(unfit, ", "), a.engine.Program(), platform, engine.LockFile)
 	}
 }
 

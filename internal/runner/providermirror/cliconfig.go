@@ -58,9 +58,9 @@ func impliedFolders(env []string, dir string) []string {
 	})
 }
 
-// cliConfig returns a configuration with which the engine takes providers from folders, from images, and from a mirror or, if there is none,
-// from their registries. A provider that is in a folder is taken from there only, whichever versions the mirror has, as the engine does
-// without a configuration.
+// cliConfig returns a configuration with which the engine takes providers from folders, from images, and from a
+// mirror or, if there is none, from their registries. A provider that is in a folder is taken from there only,
+// whichever versions the mirror has, as the engine does without a configuration.
 //
 // The engine may put into the lock file what the mirror reports of other platforms than its own: the apply's pod
 // may be on one of those.

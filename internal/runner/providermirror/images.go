@@ -15,13 +15,16 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// Images are the providers that the engine takes from images that are mounted in the pod, by address: those that the lock file pins to a version of
-// an image, with a checksum of the files. So images change no result, and the lock file protects from what is in them.
+// Images are the providers that the engine takes from images that are mounted in the pod, by address: those that the
+// lock file pins to a version of an image, with a checksum of the files. So images change no result, and the lock
+// file protects from what is in them.
 //
-// An image is unpacked as a filesystem mirror: HOST/NAMESPACE/TYPE/VERSION/OS_ARCH. An engine links to such a folder and copies nothing.
+// An image is unpacked as a filesystem mirror: HOST/NAMESPACE/TYPE/VERSION/OS_ARCH. An engine links to such a folder
+// and copies nothing.
 type Images struct {
 	taken map[string]provider
-	// unfit are the addresses of pinned providers that are not taken, since the lock file has no checksum of their files.
+	// unfit are the addresses of pinned providers that are not taken, since the lock file has no checksum of their
+	// files.
 	unfit []string
 }
 
@@ -59,8 +62,8 @@ func FindImages(root string, locked map[string]engine.LockedProvider) (*Images, 
 	return images, err
 }
 
-// check computes the checksums of the files, and leaves out the providers that the lock file rejects. It reads all files, as the engine does at an
-// init, so it is for one that failed.
+// check computes the checksums of the files, and leaves out the providers that the lock file rejects. It reads all
+// files, as the engine does at an init, so it is for one that failed.
 func (i *Images) check() error {
 	return i.leaveOut(func(p provider) (bool, error) {
 		h1, err := dirhash.HashDir(p.dir, "", dirhash.Hash1)
@@ -85,12 +88,12 @@ func (i *Images) leaveOut(fits func(provider) (bool, error)) error {
 // Empty reports whether no provider comes from an image.
 func (i *Images) Empty() bool { return len(i.taken) == 0 }
 
-// Unfit returns the addresses of the providers that an image has in the pinned version, and that are not taken from it, since the lock file has
-// no checksum of their files.
+// Unfit returns the addresses of the providers that an image has in the pinned version, and that are not taken from
+// it, since the lock file has no checksum of their files.
 func (i *Images) Unfit() []string { return slices.Sorted(slices.Values(i.unfit)) }
 
-// methods are the blocks of provider_installation for the images, and the addresses of the providers in them, without those
-// that come from elsewhere.
+// methods are the blocks of provider_installation for the images, and the addresses of the providers in them, without
+// those that come from elsewhere.
 func (i *Images) methods(elsewhere []string) (blocks string, found []string) {
 	byImage := map[string][]string{}
 	for name, p := range i.taken {

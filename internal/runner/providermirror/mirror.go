@@ -38,8 +38,8 @@ type Mirror struct {
 	served     chan struct{}
 	// dir has files that are on their way, and trust the certificate.
 	dir, trust string
-	// url is where the engine finds the mirror; empty if the server has none. The password in it keeps others on the same node out, should the pod be
-	// on the host's network: the engine has no other place for one.
+	// url is where the engine finds the mirror; empty if the server has none. The password in it keeps others on the
+	// same node out, should the pod be on the host's network: the engine has no other place for one.
 	url, password string
 	// config is the engine's CLI configuration; folders and images are what it has besides the mirror.
 	config  string
@@ -107,8 +107,9 @@ func (m *Mirror) configure() error {
 	return os.WriteFile(m.config, []byte(cliConfig(m.url, m.folders, m.images)), 0o600)
 }
 
-// CheckImages checks the providers of images against the lock file after an init that failed, and configures the engine to take those elsewhere that
-// the lock file rejects. It reports whether there are any, so that another init can succeed. m may be nil.
+// CheckImages checks the providers of images against the lock file after an init that failed, and configures the
+// engine to take those elsewhere that the lock file rejects. It reports whether there are any, so that another init
+// can succeed. m may be nil.
 func (m *Mirror) CheckImages() (rejected bool, err error) {
 	if m == nil || m.images.Empty() {
 		return false, nil
@@ -221,8 +222,8 @@ func (m *Mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, time.Time{}, file)
 }
 
-// mirrored returns the name of the file that the path of a URL asks for, whether the password in it is right, and whether the
-// name may be a mirror's: the runner's token goes with it, so it must lead to nothing else on the server.
+// mirrored returns the name of the file that the path of a URL asks for, whether the password in it is right, and
+// whether the name may be a mirror's: the runner's token goes with it, so it must lead to nothing else on the server.
 func mirrored(url, password string) (name string, known, ok bool) {
 	given, name, _ := strings.Cut(strings.TrimPrefix(url, "/"), "/")
 	known = subtle.ConstantTimeCompare([]byte(given), []byte(password)) == 1
