@@ -144,7 +144,7 @@ faults: build tools ## Have things fail around the real binaries (two hours); ON
 # tests goes after the other.
 .PHONY: node-tools
 node-tools: tools
-	@for tool in kube-scheduler kubelet kube-proxy coredns helm versitygw; do tools/build $$tool $(BIN); done
+	@for tool in kube-scheduler kubelet kube-proxy containerd containerd-shim-runc-v2 ctr coredns helm versitygw; do tools/build $$tool $(BIN); done
 
 .PHONY: e2e-images
 e2e-images: images

@@ -7,18 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 )
 
 // ctr runs containerd's own client on the node's containers and images.
 func (n *Node) ctr(ctx context.Context, args ...string) (string, error) {
-	return run(ctx, "", "ctr", append([]string{"--address", n.Containerd(), "--namespace", "k8s.io"}, args...)...)
+	return run(ctx, "", n.tool("ctr"), append([]string{"--address", n.Containerd(), "--namespace", "k8s.io"}, args...)...)
 }
 
 // KillContainer sends a signal to the first process of a container that runs, without the kubelet.
 func (n *Node) KillContainer(ctx context.Context, namespace, pod, container string, signal syscall.Signal) error {
-	ids, err := n.containers(ctx, fmt.Sprintf(
+	ids, err := n.list(ctx, "containers", fmt.Sprintf(
 		`labels."io.kubernetes.pod.namespace"==%q,labels."io.kubernetes.pod.name"==%q,labels."io.kubernetes.container.name"==%q`,
 		namespace, pod, container))
 	if err != nil {
@@ -39,30 +40,45 @@ func (n *Node) KillContainer(ctx context.Context, namespace, pod, container stri
 	return fmt.Errorf("no container %s of pod %s/%s runs", container, namespace, pod)
 }
 
-func (n *Node) containers(ctx context.Context, filter ...string) ([]string, error) {
-	out, err := n.ctr(ctx, append([]string{"containers", "ls", "--quiet"}, filter...)...)
-	return strings.Fields(out), err
+// list returns the IDs of all containers, sandboxes or leases that match the filter.
+func (n *Node) list(ctx context.Context, kind string, filter ...string) (ids []string, err error) {
+	out, err := n.ctr(ctx, append([]string{kind, "ls"}, filter...)...)
+	_, rows, _ := strings.Cut(out, "\n") // the first line has the names of the columns
+	for row := range strings.Lines(rows) {
+		id, _, _ := strings.Cut(row, " ")
+		ids = append(ids, id)
+	}
+	return ids, err
 }
 
-// removeContainers removes all containers, so that only images remain, and creates the file clean.
-func (n *Node) removeContainers(ctx context.Context) error {
-	// Other processes remove containers too, so a removal can fail and is retried.
-	if err := await(ctx, "containers to be removed", func() error {
-		ids, err := n.containers(ctx)
-		if err != nil || len(ids) == 0 {
+// removePods removes all containers, sandboxes and leases, so that only images remain, and creates the file clean.
+func (n *Node) removePods(ctx context.Context) error {
+	for _, step := range []struct {
+		kind   string
+		remove [][]string
+	}{
+		{"containers", [][]string{{"tasks", "delete", "--force"}, {"containers", "delete"}}},
+		{"sandboxes", [][]string{{"sandboxes", "remove", "--force"}}},
+		{"leases", [][]string{{"leases", "delete", "--sync"}}}, // with the snapshots of image volumes
+	} {
+		// Other processes remove them too, so a removal can fail and is retried.
+		if err := await(ctx, step.kind+" to be removed", func() error {
+			ids, err := n.list(ctx, step.kind)
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			failed := fmt.Errorf("%d remained", len(ids))
+			for _, args := range step.remove {
+				_, err := n.ctr(ctx, slices.Concat(args, ids)...)
+				failed = errors.Join(failed, err)
+			}
+			return failed
+		}); err != nil {
 			return err
 		}
-		_, killed := n.ctr(ctx, append([]string{"tasks", "delete", "--force"}, ids...)...)
-		_, deleted := n.ctr(ctx, append([]string{"containers", "delete"}, ids...)...)
-		if deleted == nil {
-			return nil
-		}
-		return errors.Join(killed, deleted)
-	}); err != nil {
-		return err
 	}
 	return os.WriteFile(n.path(clean), nil, 0o600)
 }
 
-// clean is a file that exists while the retained folder of containerd has no containers.
+// clean is a file that exists while the retained folder of containerd has no pods.
 const clean = "containerd/clean"

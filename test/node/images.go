@@ -139,11 +139,11 @@ func (n *Node) Plain(registry string) error {
 // Load imports the images of an OCI or Docker archive into the node. A pod uses one by its name and pull policy Never or
 // IfNotPresent.
 func (n *Node) Load(ctx context.Context, archive string) error {
-	out, err := n.ctr(ctx, "images", "import", archive)
+	out, err := n.ctr(ctx, "images", "import", "--local", archive)
 	if err != nil {
 		return err
 	}
-	// unpacking registry.local/pause:1 (sha256:8ef1...)...done
+	// Only with --local, the output has the names: unpacking registry.local/pause:1 (sha256:8ef1...)...done
 	for line := range strings.Lines(out) {
 		rest, ok := strings.CutPrefix(line, "unpacking ")
 		if !ok {

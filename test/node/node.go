@@ -178,7 +178,7 @@ func (n *Node) Stop() error {
 	var wrong []error
 	if n.kubelet != nil {
 		n.StopKubelet() // it would restart containers
-		wrong = append(wrong, n.removeContainers(ctx))
+		wrong = append(wrong, n.removePods(ctx))
 	}
 	for _, c := range slices.Backward(n.running) {
 		c.proc.Kill()

@@ -17,9 +17,6 @@ const pluginDir = "/usr/lib/cni"
 
 // programs are those of the node that `make` does not build, with their Debian packages.
 var programs = []struct{ name, in string }{
-	{"containerd", "containerd"},
-	{"containerd-shim-runc-v2", "containerd"},
-	{"ctr", "containerd"},
 	{"runc", "runc"},
 	{pluginDir + "/bridge", "containernetworking-plugins"},
 	{pluginDir + "/host-local", "containernetworking-plugins"},
@@ -30,7 +27,13 @@ var programs = []struct{ name, in string }{
 }
 
 // tools are the programs that `make` builds.
-var tools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns", "kubectl"}
+var tools = []string{
+	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns", "kubectl",
+	"containerd", shim, "ctr",
+}
+
+// shim is the program of containerd that starts and watches the containers of a pod.
+const shim = "containerd-shim-runc-v2"
 
 // check returns an error with what this machine lacks and how to install it.
 func check(toolsDir string) error {

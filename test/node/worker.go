@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -18,31 +17,33 @@ import (
 // pauseImage is the sandbox image of pods, see writePause. No registry has it.
 const pauseImage = "registry.local/pause:1"
 
-// containerdConfig returns containerd's configuration, with the folders of the node. Where root lacks CAP_SYS_RESOURCE, as in many
-// containers, pods only start with restrict_oom_score_adj.
+// containerdConfig returns containerd's configuration, with the folders of the node. Where root lacks CAP_SYS_RESOURCE,
+// as in many containers, pods only start with restrict_oom_score_adj. The shim is the one in the tools folder, also on a
+// machine that has another, and NRI plugins of the machine do not run.
 func (n *Node) containerdConfig() string {
-	return fmt.Sprintf(`version = 2
+	return fmt.Sprintf(`version = 4
 root = %q
 state = %q
-disabled_plugins = ["io.containerd.internal.v1.opt"]
+disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.nri.v1.nri"]
 
-[grpc]
-address = %q
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = %q
 
-[plugins."io.containerd.grpc.v1.cri"]
-sandbox_image = %q
-restrict_oom_score_adj = true
-
-[plugins."io.containerd.grpc.v1.cri".registry]
+[plugins."io.containerd.cri.v1.images".registry]
 config_path = %q
 
-[plugins."io.containerd.grpc.v1.cri".cni]
-bin_dir = %q
+[plugins."io.containerd.cri.v1.runtime"]
+restrict_oom_score_adj = true
+
+[plugins."io.containerd.cri.v1.runtime".cni]
+bin_dirs = [%q]
 conf_dir = %q
 
-[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
-`, n.path("containerd/root"), n.path("containerd/state"), n.Containerd(), pauseImage, n.path(registries), pluginDir, n.path("cni"))
+runtime_path = %q
+`, n.path("containerd/root"), n.path("containerd/state"), pauseImage, n.path(registries), pluginDir, n.path("cni"),
+		n.tool(shim))
 }
 
 // networkConfig connects all pods to a bridge, without masquerading, since this machine has a route to the pods.
@@ -134,11 +135,10 @@ func (n *Node) writeWorker() error {
 }
 
 func (n *Node) startContainerd(ctx context.Context) error {
-	path, err := exec.LookPath("containerd")
-	if err != nil {
-		return err
-	}
-	if _, err := n.startInside("containerd", path, "--config", n.path("containerd.toml")); err != nil {
+	if _, err := n.startInside("containerd", n.tool("containerd"),
+		"--config", n.path("containerd.toml"),
+		"--address", n.Containerd(),
+	); err != nil {
 		return err
 	}
 	if err := n.await(ctx, "containerd", func() error {

@@ -10,7 +10,7 @@ import (
 
 // What tools/packages does on a machine that lacks packages, for `make setup` and .ci/run.
 func TestPackages(t *testing.T) {
-	const installs = "update\ninstall -y --no-install-recommends git containerd\n"
+	const installs = "update\ninstall -y --no-install-recommends git runc\n"
 	for name, tt := range map[string]struct {
 		// programs of the machine, beside dpkg-query, env and node.
 		programs []string
@@ -23,16 +23,16 @@ func TestPackages(t *testing.T) {
 	}{
 		"says nothing when all is there": {programs: []string{"apt-get"}},
 		"names what is missing and how to install it": {
-			programs: []string{"apt-get"}, missing: []string{"git", "containerd"}, fails: true,
-			says: "missing packages: git containerd; install them as root: apt-get install -y --no-install-recommends git containerd\n",
+			programs: []string{"apt-get"}, missing: []string{"git", "runc"}, fails: true,
+			says: "missing packages: git runc; install them as root: apt-get install -y --no-install-recommends git runc\n",
 		},
 		"installs what is missing": {
-			programs: []string{"apt-get", "sudo"}, missing: []string{"git", "containerd"}, args: []string{"install"},
-			says: "installing git containerd\n", installed: installs,
+			programs: []string{"apt-get", "sudo"}, missing: []string{"git", "runc"}, args: []string{"install"},
+			says: "installing git runc\n", installed: installs,
 		},
 		"takes a program that is there without its package": {
-			programs: []string{"apt-get", "sudo", "skopeo"}, missing: []string{"git", "containerd", "skopeo"}, args: []string{"install"},
-			says: "installing git containerd\n", installed: installs,
+			programs: []string{"apt-get", "sudo", "skopeo"}, missing: []string{"git", "runc", "skopeo"}, args: []string{"install"},
+			says: "installing git runc\n", installed: installs,
 		},
 		"goes on where there is no apt-get": {
 			programs: []string{"sudo"}, missing: []string{"git"}, args: []string{"install"},
