@@ -48,6 +48,7 @@ func TestNode(t *testing.T) {
 			{"kubectl logs and exec", logAndExec},
 			{"pods reach Services, the API server and servers of the test", network},
 			{"a volume is bound and has the fsGroup of the pod", disk},
+			{"an image volume has the files of its image, read-only", imageVolume},
 			{"a projected token has its audience", token},
 			{"the keys of the token issuer are served", keys},
 			{"running out of memory is reported", outOfMemory},
@@ -163,6 +164,20 @@ func disk(w cluster) {
 	}, "serve")
 	w.kubectl("", "exec", "writer", "--", "/probe", "write", "/data/note", "kept")
 	w.kubectl("kept", "exec", "writer", "--", "/probe", "read", "/data/note")
+}
+
+func imageVolume(w cluster) {
+	w.runPod("importer", func(p *corev1.PodSpec) {
+		p.Volumes = []corev1.Volume{{Name: "image", VolumeSource: corev1.VolumeSource{
+			Image: &corev1.ImageVolumeSource{Reference: probe},
+		}}}
+		p.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "image", MountPath: "/image"}}
+	}, "serve")
+	w.kubectl("127.0.0.1", "exec", "importer", "--", "/image/probe", "read", "/etc/hosts")
+	_, err := w.Kubectl(w.Context(), "exec", "importer", "--", "/probe", "write", "/image/note", "kept")
+	if err == nil || !strings.Contains(err.Error(), "read-only file system") {
+		w.Errorf("a write to the image volume: got %v", err)
+	}
 }
 
 func token(w cluster) {
