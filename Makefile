@@ -106,15 +106,14 @@ AGAIN ?=
 go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures 10 \
 	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- -timeout 20m $1 $(GOTESTFLAGS),go test -timeout 20m $1 $(GOTESTFLAGS) $2)
 
-# All of them, whatever becomes of the first: what needs no API server, then the packages that test against a real one, then Cairn as a whole.
+# One call of go, so that no core idles at the end of a part, and no package is tested with the tag and without it. The list is for
+# test-unit: it compiles, and does not run, its tests of the packages that have both.
 .PHONY: test
 test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) ## Run all tests (about 20 minutes on two cores; GOTESTFLAGS="-race -run X" to choose)
 	@failed=; \
 	(cd api && $(call go-test,,./...)) || failed=1; \
-	$(call go-test,,./internal/... ./test/sim) || failed=1; \
-	packages=$$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,' | xargs) || true; \
-	[ -z "$$packages" ] || $(call go-test,-tags envtest,$$packages) || failed=1; \
-	$(call go-test,-tags envtest,$(patsubst %,./%/...,$(wildcard cmd charts web dev test))) || failed=1; \
+	go list -test -export -f '{{""}}' $$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') || failed=1; \
+	$(call go-test,-tags envtest,$(patsubst %,./%/...,internal $(wildcard cmd charts web dev test))) || failed=1; \
 	[ -z "$$failed" ]
 
 # The packages with concurrent parts, the first ones without an API server. The detector makes tests ten times slower: RACE=all has
