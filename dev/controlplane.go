@@ -48,6 +48,10 @@ type Options struct {
 	// Fsync makes etcd wait for the disk at each write. Without it everything is faster, and data survives the end of any
 	// process, but not always that of the machine.
 	Fsync bool
+	// Install, if set, is called before the controllers start, with the access of an administrator. The garbage collector
+	// reads which resources the API has when it starts, and then every 30 seconds: until it does, an object of a CRD that
+	// is created later is deleted without the objects that it owns.
+	Install func(context.Context, *rest.Config) error
 	// Log gets what happens; the zero Logger is silent.
 	Log logr.Logger
 }
@@ -113,6 +117,14 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	}
 	if err := c.await(ctx, "/api/v1/namespaces/default"); err != nil {
 		return nil, err
+	}
+	if o.Install != nil {
+		if err := c.await(ctx, readyPaths(false)[0]); err != nil {
+			return nil, err
+		}
+		if err := o.Install(ctx, c.RESTConfig()); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.start(controllerManager, o.BinDir, c.controllerManagerArgs()); err != nil {
 		return nil, err

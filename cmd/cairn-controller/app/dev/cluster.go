@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -54,8 +55,15 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 			return err
 		}
 	}
+	var c client.WithWatch
 	plane, err := dev.Start(ctx, dev.Options{
 		BinDir: o.bin, DataDir: filepath.Join(data, "controlplane"), Audit: true, AuditReads: o.auditReads,
+		Install: func(ctx context.Context, config *rest.Config) (err error) {
+			if c, err = newClient(config); err != nil {
+				return err
+			}
+			return install(ctx, c, systemNamespace, o.log)
+		},
 		Log: o.log.WithName("controlplane"),
 	})
 	if err != nil {
@@ -66,15 +74,26 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 			o.log.Error(err, "stop the control plane")
 		}
 	}()
-	c, err := newCluster(ctx, o, data, plane)
+	running, err := newCluster(ctx, o, data, plane, c)
 	if err != nil {
 		return err
 	}
-	err = c.run(ctx, use)
-	if c.group != nil {
-		err = errors.Join(err, c.group.Close())
+	err = running.run(ctx, use)
+	if running.group != nil {
+		err = errors.Join(err, running.group.Close())
 	}
 	return err
+}
+
+// newClient returns a client that has the types of Kubernetes and Cairn.
+func newClient(config *rest.Config) (client.WithWatch, error) {
+	known := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(known); err != nil {
+			return nil, err
+		}
+	}
+	return client.NewWithWatch(config, client.Options{Scheme: known})
 }
 
 // dataFolder returns the absolute path of the data directory, and a function that removes it if it is temporary.
@@ -87,24 +106,12 @@ func dataFolder(data string) (path string, remove func(), err error) {
 	return path, func() { _ = os.RemoveAll(path) }, err // a temporary directory may remain
 }
 
-// newCluster installs Cairn into a control plane and creates its node and its processes, but does not start them.
-func newCluster(ctx context.Context, o options, data string, plane *dev.ControlPlane) (*cluster, error) {
+// newCluster creates the node and the processes of a control plane in which Cairn is installed, but does not start them.
+func newCluster(ctx context.Context, o options, data string, plane *dev.ControlPlane, c client.WithWatch) (*cluster, error) {
 	if err := plane.WriteKubeconfig(o.kubeconfig); err != nil {
 		return nil, err
 	}
-	known := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(known); err != nil {
-			return nil, err
-		}
-	}
-	c, err := client.NewWithWatch(plane.RESTConfig(), client.Options{Scheme: known})
-	if err != nil {
-		return nil, err
-	}
-	if err := install(ctx, c, systemNamespace, o.log); err != nil {
-		return nil, err
-	}
+	var err error
 	kubeconfigs := map[string]string{}
 	for _, process := range o.processes() {
 		if kubeconfigs[process], err = access(ctx, c, plane, process, data, o.namespaces); err != nil {
