@@ -21,7 +21,6 @@ import (
 	"cairn.dev/cairn/internal/repository"
 	runs "cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/run/index"
-	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/internal/stack/source"
@@ -219,14 +218,7 @@ func TestNameOfARunThatDoesNotExistIsNotReused(t *testing.T) {
 func TestNextRunWaitsForThePodOfADeletedRun(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
-	run := firstRun(r)
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "net-1-plan-1", Labels: map[string]string{runinfo.LabelStack: "net", runinfo.LabelRun: "net-1"},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))},
-		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "engine", Image: "tools"}}},
-	}
+	pod := newPod(firstRun(r))
 	r.Make(pod)
 	pod.Status.Phase = corev1.PodRunning
 	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), pod))

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -36,6 +37,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 		For(&v1alpha1.Stack{}).
 		Owns(&v1alpha1.Run{}).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.related)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(find.deletedRunOf)).
 		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(find.usersOf)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom), builder.WithPredicates(readiness())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("Secret"))).
@@ -91,6 +93,24 @@ func first(queue workqueue.TypedRateLimitingInterface[reconcile.Request], key ty
 		return
 	}
 	queue.Add(request)
+}
+
+// deletedRunOf finds the Stack of a pod whose Run was deleted: its next Run waits for the end of the pod. The events of
+// all other pods are for their Runs. The cache may still have the Run; then the event of its deletion is to come.
+func (l lookups) deletedRunOf(ctx context.Context, pod client.Object) []reconcile.Request {
+	of := metav1.GetControllerOf(pod)
+	if of == nil {
+		return nil
+	}
+	stack, run := runinfo.StackName(of.Name), &v1alpha1.Run{}
+	if stack == "" {
+		return nil
+	}
+	err := l.cache.Get(ctx, client.ObjectKey{Namespace: pod.GetNamespace(), Name: of.Name}, run, client.UnsafeDisableDeepCopy)
+	if err == nil && run.UID == of.UID {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pod.GetNamespace(), Name: stack}}}
 }
 
 // stacksOf finds the Stacks that read or write a Secret or ConfigMap.

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -180,6 +182,17 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	r.Gone(ended)
 	unit(r, "late", "live/late", v1alpha1.Unit{Path: "live/ended"})
 
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-2"}, Spec: v1alpha1.RunSpec{
+		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
+		Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, InputsDigest: "sha256:" + strings.Repeat("0", 64),
+	}}
+	r.Make(run)
+	pod := func(run v1alpha1.Run, name string, uid types.UID) client.Object {
+		run.Name, run.UID = name, uid
+		p := newPod(&run)
+		p.Namespace = r.Namespace
+		return p
+	}
 	state := func(name string) client.Object {
 		return &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}}
 	}
@@ -197,6 +210,11 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 		"a State enqueues the units that depend on its Stack's":     {ask.usersOf(t.Context(), state("db")), "api db"},
 		"a State enqueues its Stack and those that use its outputs": {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
 		"a State without a Stack enqueues that name":                {ask.usersOf(t.Context(), state("none")), "none"},
+		"a pod of a deleted Run enqueues the Stack":                 {ask.deletedRunOf(t.Context(), pod(*run, "net-1", "1")), "net"},
+		"also of one that was created again":                        {ask.deletedRunOf(t.Context(), pod(*run, "net-2", "2")), "net"},
+		"a pod of a Run enqueues none":                              {ask.deletedRunOf(t.Context(), pod(*run, "net-2", run.UID)), ""},
+		"a pod of a controller that is no Run enqueues none":        {ask.deletedRunOf(t.Context(), pod(*run, "job", "3")), ""},
+		"a pod without a controller enqueues none":                  {ask.deletedRunOf(t.Context(), &corev1.Pod{}), ""},
 		"a Repository enqueues its Stacks in all namespaces":        {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
 		"a Repository without Stacks enqueues none":                 {ask.stacksFrom(t.Context(), open), ""},
 		"a Secret enqueues the Stacks that read it":                 {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},

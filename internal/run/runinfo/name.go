@@ -26,6 +26,15 @@ func Number(name string) int {
 	return n
 }
 
+// StackName is the name of the Stack whose Run has this name; empty when Name does not return such a name.
+func StackName(run string) string {
+	stack, ok := strings.CutSuffix(run, fmt.Sprintf("-%d", Number(run)))
+	if !ok {
+		return ""
+	}
+	return stack
+}
+
 // Of returns the Runs of a Stack, the newest first.
 func Of(runs []v1alpha1.Run, stack string) []v1alpha1.Run {
 	runs = slices.DeleteFunc(runs, func(r v1alpha1.Run) bool { return r.Spec.Stack.Name != stack })

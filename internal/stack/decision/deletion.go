@@ -163,5 +163,6 @@ func leftoverEndsFirst(w Snapshot) (d Decision, ok bool) {
 	return d, ok
 }
 
-// leftoverRequeue is when to check again whether a pod has ended whose Run was deleted: its events are not the Stack's.
+// leftoverRequeue is when to check again whether a pod has ended whose Run was deleted, if its end causes no event: a user
+// removed its labels.
 const leftoverRequeue = 10 * time.Second
