@@ -211,10 +211,10 @@ func TestGitItselfRunsNoOtherProtocol(t *testing.T) {
 	w.commit(map[string]string{"main.tf": "a"})
 	w.fetch()
 	ran := filepath.Join(t.TempDir(), "ran")
-	for _, url := range []string{"ext::sh -c touch% " + ran, w.repo.Dir, "file://" + w.repo.Dir, "--upload-pack=touch " + ran} {
-		s := &session{m: w.m, remote: Remote{URL: url}, repo: repository, secrets: Auth{}.secrets()}
-		if err := s.fetch(t.Context(), "+refs/heads/*:refs/heads/*"); err == nil {
-			t.Errorf("%s was fetched", url)
+	for _, url := range []string{"ext::sh -c touch% " + ran, w.repo.Dir, "file://" + w.repo.Dir} {
+		c := command{args: []string{"fetch", "--quiet", "--end-of-options", url, "+refs/heads/*:refs/heads/*"}, repo: repository}
+		if out, err := w.m.git(t.Context(), c).CombinedOutput(); err == nil || !strings.Contains(string(out), "not allowed") {
+			t.Errorf("%s: %v: %s", url, err, out)
 		}
 		if _, err := os.Stat(ran); err == nil {
 			t.Fatalf("%s was run", url)

@@ -320,10 +320,13 @@ func TestASignatureIsReplacedByADigestForOneVersion(t *testing.T) {
 	if _, err := r.get("1.8.0"); !errors.Is(err, errUnsigned) {
 		t.Errorf("another product: %v", err)
 	}
-	m.Write("terragrunt/0.90.0/terragrunt_linux_amd64", []byte("evil"))
+	const program = "terragrunt/0.90.0/terragrunt_linux_amd64"
+	released := m.Read(program)
+	m.Write(program, []byte("evil"))
 	if err := r.grunt("0.90.0"); !errors.Is(err, ErrChecksum) {
 		t.Errorf("another program: %v", err)
 	}
+	m.Write(program, released)
 	m.Write(sums, append(m.Read(sums), '\n'))
 	if err := enter(t, m, unsigned).grunt("0.90.0"); !errors.Is(err, ErrChecksum) {
 		t.Errorf("another list of checksums: %v", err)

@@ -3,6 +3,7 @@ package httpbackend
 import (
 	"context"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,8 +29,8 @@ func TestAStateCountsBeforeTheCatalogHasHeardOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer free()
-	full, cancel := context.WithCancel(t.Context())
-	cancel()
+	full, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
 	if _, err := memory.Acquire(full, "shop", 1); err == nil {
 		t.Error("it takes no memory")
 	}
