@@ -104,7 +104,7 @@ web-test: web/node_modules/.package-lock.json ## Check the web UI: types, linter
 AGAIN ?=
 # $(call go-test,flags,packages)
 go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures 10 \
-	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- -timeout 20m $1 $(GOTESTFLAGS),go test -timeout 20m $1 $(GOTESTFLAGS) $2)
+	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- -timeout 40m $1 $(GOTESTFLAGS),go test -timeout 40m $1 $(GOTESTFLAGS) $2)
 
 # One call of go, so that no core idles at the end of a part, and no package is tested with the tag and without it. The list is for
 # test-unit: it compiles, and does not run, its tests of the packages that have both.
