@@ -104,7 +104,7 @@ func TestReleaseCanBeDownloadedFromRegistry(t *testing.T) {
 		}
 	}
 	checkChart(t, address, files)
-	checkManifest(t, address, files)
+	checkManifest(t, files)
 	checkSums(t, files)
 	checkSignatures(t, k, files)
 }
@@ -204,38 +204,46 @@ func checkChart(t *testing.T, address, files string) {
 		t.Errorf("the pulled chart differs from the built one: %v", err)
 	}
 	rendered := run(t, helm, "template", "cairn", filepath.Join(dir, name))
-	for _, want := range pinned(t, address, files) {
+	for _, want := range pinned(t, files) {
 		if !strings.Contains(rendered, want) {
 			t.Errorf("the chart does not name %s", want)
 		}
 	}
 }
 
-// pinned are the images of the release as the chart names them: by the digests of the indexes that the registry has now.
-func pinned(t *testing.T, address, files string) []string {
+// pushed are the references in files of a release, by their digests and without their tags.
+func pushed(t *testing.T, files string, lists ...string) (references []string) {
 	t.Helper()
-	list, err := os.ReadFile(filepath.Join(files, "images.txt"))
-	if err != nil {
-		t.Fatal(err)
+	for _, list := range lists {
+		data, err := os.ReadFile(filepath.Join(files, list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Fields(string(data)) {
+			tagged, digest, _ := strings.Cut(line, "@")
+			references = append(references, strings.TrimSuffix(tagged, ":"+version)+"@"+digest)
+		}
 	}
-	var names []string
-	for _, line := range strings.Fields(string(list)) {
-		tagged, digest, _ := strings.Cut(line, "@")
-		names = append(names, strings.TrimSuffix(tagged, ":"+version)+"@"+digest)
-	}
+	return references
+}
+
+// pinned are the images of the release as the chart names them: by the digests of the indexes that the registry has now.
+func pinned(t *testing.T, files string) []string {
+	t.Helper()
+	names := pushed(t, files, "images.txt")
 	if len(names) != 2 {
-		t.Fatalf("images.txt is %s", list)
+		t.Fatalf("images.txt has %q", names)
 	}
 	return names
 }
 
-func checkManifest(t *testing.T, address, files string) {
+func checkManifest(t *testing.T, files string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(files, "cairn.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range append(pinned(t, address, files), "kind: Namespace\n", "kind: CustomResourceDefinition\n", "kind: Deployment\n") {
+	for _, want := range append(pinned(t, files), "kind: Namespace\n", "kind: CustomResourceDefinition\n", "kind: Deployment\n") {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("cairn.yaml has no %q", want)
 		}

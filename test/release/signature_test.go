@@ -70,17 +70,7 @@ func checkSignatures(t *testing.T, k key, files string) {
 	t.Helper()
 	other := newKey(t)
 	commit := strings.TrimSpace(run(t, "git", "rev-parse", "HEAD"))
-	var pushed []string
-	for _, list := range []string{"images.txt", "chart.txt"} {
-		data, err := os.ReadFile(filepath.Join(files, list))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range strings.Fields(string(data)) {
-			tagged, digest, _ := strings.Cut(line, "@")
-			pushed = append(pushed, strings.TrimSuffix(tagged, ":"+version)+"@"+digest)
-		}
-	}
+	pushed := pushed(t, files, "images.txt", "chart.txt")
 	if len(pushed) != 3 {
 		t.Errorf("images.txt and chart.txt name %q", pushed)
 	}

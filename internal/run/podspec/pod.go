@@ -110,7 +110,8 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 		engine.ImagePullPolicy = set.EnginePullPolicy
 	}
 	if phase != v1alpha1.AttemptBuild {
-		mountProviders(&volumes, &engine.VolumeMounts, set.ProviderImages)
+		images, at := providerVolumes(set.ProviderImages)
+		volumes, engine.VolumeMounts = append(volumes, images...), append(engine.VolumeMounts, at...)
 	}
 	var pullSecrets []corev1.LocalObjectReference
 	for _, name := range set.ImagePullSecrets {
@@ -164,15 +165,16 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 	return pod
 }
 
-// mountProviders adds the images of providers to a pod, where the runner looks for them.
-func mountProviders(volumes *[]corev1.Volume, mounts *[]corev1.VolumeMount, images []string) {
+// providerVolumes are the images of providers, and where the runner looks for them.
+func providerVolumes(images []string) (volumes []corev1.Volume, mounts []corev1.VolumeMount) {
 	for i, image := range images {
 		name := fmt.Sprintf(inputsVolume+"providers-%d", i)
 		source := corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image}}
-		*volumes = append(*volumes, corev1.Volume{Name: name, VolumeSource: source})
+		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: source})
 		at := path.Join(dirInputs, runnerapi.ProviderImages, fmt.Sprintf("%02d", i))
-		*mounts = append(*mounts, corev1.VolumeMount{Name: name, MountPath: at, ReadOnly: true})
+		mounts = append(mounts, corev1.VolumeMount{Name: name, MountPath: at, ReadOnly: true})
 	}
+	return volumes, mounts
 }
 
 // plannedImage is the image of the plan that an attempt applies, by its digest; empty when another attempt begins or the digest is

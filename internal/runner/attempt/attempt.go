@@ -27,11 +27,9 @@ type attempt struct {
 	report *report.Reporter
 	// progress reports downloads.
 	progress progress
-	// proxy serves the state to the engine, and mirror the providers that are not in images, during an init that
-	// needs it. nil otherwise.
+	// proxy serves the state to the engine, and mirror the providers, during an init that needs it. nil otherwise.
 	proxy  *stateproxy.Proxy
 	mirror *providermirror.Mirror
-	images *providermirror.Images
 	// engine is what does the work.
 	engine tool
 	// files are the variable files that the engine gets.

@@ -34,7 +34,7 @@ func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) 
 	if err != nil {
 		return stop, err
 	}
-	a.explainUnfit(images)
+	a.explainUnfit(images.Unfit())
 	if !a.order.Providers && images.Empty() {
 		return stop, nil
 	}
@@ -49,9 +49,9 @@ func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) 
 	if err != nil {
 		return nil, err
 	}
-	a.mirror, a.images = m, images
+	a.mirror = m
 	return func() {
-		a.mirror, a.images = nil, nil
+		a.mirror = nil
 		m.Close()
 	}, nil
 }
@@ -66,8 +66,8 @@ func (a *attempt) providerImages() (*providermirror.Images, error) {
 }
 
 // explainUnfit writes into the log which providers of images are not used, and what to do about it.
-func (a *attempt) explainUnfit(images *providermirror.Images) {
-	if unfit := images.Unfit(); len(unfit) > 0 {
+func (a *attempt) explainUnfit(unfit []string) {
+	if len(unfit) > 0 {
 		platform := runtime.GOOS + "_" + runtime.GOARCH
 		fmt.Fprintf(a.text, "The lock file has no h1 checksum for %s of %s, which is in an image of providers: "+
 			"it is downloaded instead. To use the image, run %s providers lock -platform=%s and commit %s.\n",
@@ -77,11 +77,11 @@ func (a *attempt) explainUnfit(images *providermirror.Images) {
 
 // initAgain runs an init that failed once more if the lock file rejects providers of images, and takes them elsewhere.
 func (a *attempt) initAgain(ctx context.Context, args []string, code int32, failed error) (int32, error) {
-	rejected, err := a.mirror.CheckImages()
-	if err != nil || !rejected {
+	unfit, err := a.mirror.CheckImages()
+	if err != nil || len(unfit) == 0 {
 		return code, failed
 	}
-	a.explainUnfit(a.images)
+	a.explainUnfit(unfit)
 	code, _, err = a.run(ctx, engine.StepInit, call{args: args})
 	return code, err
 }

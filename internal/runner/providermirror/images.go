@@ -43,41 +43,50 @@ func FindImages(root string, locked map[string]engine.LockedProvider) (*Images, 
 	if errors.Is(err, fs.ErrNotExist) {
 		return images, nil
 	}
-	for _, folder := range folders {
-		for name, lock := range locked {
-			if _, found := images.taken[name]; found || !address.MatchString(name) || !filepath.IsLocal(lock.Version) {
-				continue
-			}
-			image := filepath.Join(root, folder.Name())
-			dir := filepath.Join(image, filepath.FromSlash(name), lock.Version, runtime.GOOS+"_"+runtime.GOARCH)
-			if info, err := os.Stat(dir); err == nil && info.IsDir() {
-				images.taken[name] = provider{image, dir, lock.Hashes}
-			}
+	if err != nil {
+		return nil, err
+	}
+	for name, lock := range locked {
+		p, ok := find(root, folders, name, lock)
+		switch {
+		case !ok:
+		case slices.ContainsFunc(lock.Hashes, isOfFiles):
+			images.taken[name] = p
+		default:
+			images.unfit = append(images.unfit, name)
 		}
 	}
-	// OpenTofu accepts any files when the lock file has checksums of archives alone.
-	_ = images.leaveOut(func(p provider) (bool, error) {
-		return slices.ContainsFunc(p.hashes, func(hash string) bool { return strings.HasPrefix(hash, "h1:") }), nil
-	})
-	return images, err
+	return images, nil
 }
+
+// find returns a locked provider of the first image that has it.
+func find(root string, images []fs.DirEntry, name string, lock engine.LockedProvider) (provider, bool) {
+	if !address.MatchString(name) || !filepath.IsLocal(lock.Version) {
+		return provider{}, false
+	}
+	for _, entry := range images {
+		image := filepath.Join(root, entry.Name())
+		dir := filepath.Join(image, filepath.FromSlash(name), lock.Version, runtime.GOOS+"_"+runtime.GOARCH)
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return provider{image, dir, lock.Hashes}, true
+		}
+	}
+	return provider{}, false
+}
+
+// isOfFiles reports whether a checksum is of a provider's files. OpenTofu accepts any files when the lock file has
+// checksums of archives alone.
+func isOfFiles(hash string) bool { return strings.HasPrefix(hash, "h1:") }
 
 // check computes the checksums of the files, and leaves out the providers that the lock file rejects. It reads all
 // files, as the engine does at an init, so it is for one that failed.
 func (i *Images) check() error {
-	return i.leaveOut(func(p provider) (bool, error) {
-		h1, err := dirhash.HashDir(p.dir, "", dirhash.Hash1)
-		return slices.Contains(p.hashes, h1), err
-	})
-}
-
-func (i *Images) leaveOut(fits func(provider) (bool, error)) error {
 	for name, p := range i.taken {
-		ok, err := fits(p)
+		h1, err := dirhash.HashDir(p.dir, "", dirhash.Hash1)
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if !slices.Contains(p.hashes, h1) {
 			delete(i.taken, name)
 			i.unfit = append(i.unfit, name)
 		}

@@ -108,17 +108,17 @@ func (m *Mirror) configure() error {
 }
 
 // CheckImages checks the providers of images against the lock file after an init that failed, and configures the
-// engine to take those elsewhere that the lock file rejects. It reports whether there are any, so that another init
-// can succeed. m may be nil.
-func (m *Mirror) CheckImages() (rejected bool, err error) {
+// engine to take those elsewhere that the lock file rejects. It returns all that are not taken from images, or none if
+// another init would be the same. m may be nil.
+func (m *Mirror) CheckImages() (unfit []string, err error) {
 	if m == nil || m.images.Empty() {
-		return false, nil
+		return nil, nil
 	}
 	before := len(m.images.unfit)
 	if err := m.images.check(); err != nil || len(m.images.unfit) == before {
-		return false, err
+		return nil, err
 	}
-	return true, m.configure()
+	return m.images.Unfit(), m.configure()
 }
 
 // serve begins to serve.
