@@ -156,7 +156,7 @@ e2e: build node-tools e2e-images ## Install Cairn on a real node by its chart an
 
 .PHONY: test-release
 test-release: $(BIN)/tofu $(BIN)/syft $(BIN)/helm $(BIN)/cosign ## Release for two architectures to a registry on this machine, and read it back
-	@go test -tags e2e $(GOTESTFLAGS) -timeout 40m -run Release ./test/release
+	@go test -tags e2e $(GOTESTFLAGS) -timeout 90m -run Release ./test/release
 
 .PHONY: bench
 bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
