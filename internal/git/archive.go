@@ -22,7 +22,7 @@ const (
 	mostLink = 4 << 10
 )
 
-// Archive packs files of a tree into w, as tar.gz; a directory stands for all that is in it. The same entries
+// Archive packs files of a tree into w, as tar.gz; a directory includes all of its content. The same entries
 // always result in the same bytes: they are in the order of their paths, of mode 0644 or 0755, without times and
 // owners. A symlink that stays within the archive is kept as one, even if it leads to nothing; any other is
 // ErrContent. What the runner would reject is rejected here, where the status of the Stack shows why.

@@ -20,22 +20,22 @@ import (
 )
 
 // archive packs what is at some paths of main.
-func (w *world) archive(paths ...string) ([]byte, error) {
-	w.Helper()
-	commit, err := w.m.Resolve(w.Context(), "main")
-	w.must(err)
-	tree, err := w.m.Tree(w.Context(), commit.ID)
-	w.must(err)
+func (f *fixture) archive(paths ...string) ([]byte, error) {
+	f.Helper()
+	commit, err := f.m.Resolve(f.Context(), "main")
+	f.must(err)
+	tree, err := f.m.Tree(f.Context(), commit.ID)
+	f.must(err)
 	var files []Entry
 	for _, path := range paths {
 		e, ok := tree.Entry(path)
 		if !ok {
-			w.Fatalf("there is no %s", path)
+			f.Fatalf("there is no %s", path)
 		}
 		files = append(files, e)
 	}
 	var out bytes.Buffer
-	err = w.m.Archive(w.Context(), tree, files, &out)
+	err = f.m.Archive(f.Context(), tree, files, &out)
 	return out.Bytes(), err
 }
 
@@ -70,17 +70,17 @@ func unpack(t testing.TB, archive []byte) map[string]string {
 	}
 }
 
-func TestAnArchiveHasTheFilesAndNothingOfTheMoment(t *testing.T) {
+func TestArchiveIsReproducible(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.change(gitserver.Change{
+	f := newFixture(t, Options{})
+	f.change(gitserver.Change{
 		Files:    map[string]string{"envs/a/main.tf": "a", "envs/b/main.tf": "b", "modules/net/main.tf": "net", "modules/net/empty": gitserver.Empty, "README": "read me"},
 		Programs: map[string]string{"modules/net/run.sh": "#!/bin/sh\n"},
 		Links:    map[string]string{"envs/a/net": "../../modules/net", "envs/a/gone": "nothing/here"},
 	})
-	w.fetch()
-	first, err := w.archive("envs/a", "modules/net", "modules/net/main.tf")
-	w.must(err)
+	f.fetch()
+	first, err := f.archive("envs/a", "modules/net", "modules/net/main.tf")
+	f.must(err)
 	want := map[string]string{
 		"envs/a/main.tf": "rw-r--r-- a", "envs/a/net": "-> ../../modules/net", "envs/a/gone": "-> nothing/here",
 		"modules/net/main.tf": "rw-r--r-- net", "modules/net/empty": "rw-r--r-- ", "modules/net/run.sh": "rwxr-xr-x #!/bin/sh\n",
@@ -88,10 +88,10 @@ func TestAnArchiveHasTheFilesAndNothingOfTheMoment(t *testing.T) {
 	if diff := cmp.Diff(want, unpack(t, first)); diff != "" {
 		t.Error(diff)
 	}
-	w.commit(map[string]string{"envs/b/main.tf": "another"})
-	w.fetch()
-	second, err := w.archive("modules/net", "envs/a/main.tf", "envs/a/gone", "envs/a/net")
-	w.must(err)
+	f.commit(map[string]string{"envs/b/main.tf": "another"})
+	f.fetch()
+	second, err := f.archive("modules/net", "envs/a/main.tf", "envs/a/gone", "envs/a/net")
+	f.must(err)
 	if !bytes.Equal(first, second) {
 		t.Error("the same files in another order, of another commit, are other bytes")
 	}
@@ -134,7 +134,7 @@ func unpacked(t *testing.T, files, links map[string]string) bool {
 	return true
 }
 
-func TestASymlinkStaysWithinTheArchive(t *testing.T) {
+func TestSymlinkOutsideOfTheArchiveIsRejected(t *testing.T) {
 	t.Parallel()
 	type links = map[string]string
 	repos := gitserver.New(t)
@@ -158,14 +158,14 @@ func TestASymlinkStaysWithinTheArchive(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"a/main.tf": "a", "b/main.tf": "b"}
-			w := &world{T: t, repos: repos, m: mirror(t, t.TempDir(), Options{})}
-			w.repo = w.init(strings.ReplaceAll(c.name, " ", "-"))
-			w.http = w.serve(false)
-			w.change(gitserver.Change{Files: files, Links: c.links})
-			w.fetch()
-			_, err := w.archive("")
+			f := &fixture{T: t, repos: repos, m: mirror(t, t.TempDir(), Options{})}
+			f.repo = f.init(strings.ReplaceAll(c.name, " ", "-"))
+			f.http = f.serve(false)
+			f.change(gitserver.Change{Files: files, Links: c.links})
+			f.fetch()
+			_, err := f.archive("")
 			if c.says == "" {
-				w.must(err)
+				f.must(err)
 			} else {
 				fails(t, err, ErrContent, c.says)
 			}
@@ -176,57 +176,57 @@ func TestASymlinkStaysWithinTheArchive(t *testing.T) {
 	}
 }
 
-func TestAnArchiveHasLimits(t *testing.T) {
+func TestSizeOfAnArchiveIsLimited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{MaxFiles: 2, MaxBytes: 10})
-	w.commit(map[string]string{"few/a": "12345", "few/b": "12345", "many/a": "a", "many/b": "b", "many/c": "c", "large/a": "12345678901"})
-	w.fetch()
-	_, err := w.archive("few")
-	w.must(err)
-	_, err = w.archive("many")
+	f := newFixture(t, Options{MaxFiles: 2, MaxBytes: 10})
+	f.commit(map[string]string{"few/a": "12345", "few/b": "12345", "many/a": "a", "many/b": "b", "many/c": "c", "large/a": "12345678901"})
+	f.fetch()
+	_, err := f.archive("few")
+	f.must(err)
+	_, err = f.archive("many")
 	fails(t, err, ErrTooLarge, "more than 2 files")
-	_, err = w.archive("large")
+	_, err = f.archive("large")
 	fails(t, err, ErrTooLarge, "more than 10 bytes")
-	_, err = w.archive("few") // whoever was in the middle of a file is not asked again
-	w.must(err)
+	_, err = f.archive("few") // the reader that was interrupted in a file is not used again
+	f.must(err)
 }
 
-func TestAPathThatCannotBeUnpackedIsRefused(t *testing.T) {
+func TestInvalidArchivePathIsRejected(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "a/../b", "/a", "a\xff", strings.Repeat("x", mostPath+1)} {
 		fails(t, checkPath(name), ErrContent, "")
 	}
 }
 
-func TestABlobIsReadUpToALimit(t *testing.T) {
+func TestSizeOfABlobIsLimited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"a": "12345", "dir/b": "x"})
-	w.fetch()
-	tree, err := w.m.Tree(t.Context(), id)
-	w.must(err)
-	again, err := w.m.Tree(t.Context(), tree.ID)
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"a": "12345", "dir/b": "x"})
+	f.fetch()
+	tree, err := f.m.Tree(t.Context(), id)
+	f.must(err)
+	again, err := f.m.Tree(t.Context(), tree.ID)
 	if err != nil || again != tree {
 		t.Errorf("the tree by its own ID is another: %v", err)
 	}
 	e, _ := tree.Entry("a")
 	for range 20 {
-		data, err := w.m.Blob(t.Context(), e.ID, 5)
+		data, err := f.m.Blob(t.Context(), e.ID, 5)
 		if err != nil || string(data) != "12345" {
 			t.Fatalf("got %q, %v", data, err)
 		}
-		_, err = w.m.Blob(t.Context(), e.ID, 4)
+		_, err = f.m.Blob(t.Context(), e.ID, 4)
 		fails(t, err, ErrTooLarge, "the limit is 4")
 	}
 	for name, id := range map[string]string{"not there": strings.Repeat("0", 40), "a directory": tree.ID, "two lines": e.ID + "\n" + e.ID, "a ref": "refs/heads/main"} {
-		if data, err := w.m.Blob(t.Context(), id, 100); err == nil {
+		if data, err := f.m.Blob(t.Context(), id, 100); err == nil {
 			t.Errorf("%s: got %q", name, data)
 		}
 	}
-	_, err = w.m.Tree(t.Context(), strings.Repeat("0", 40))
+	_, err = f.m.Tree(t.Context(), strings.Repeat("0", 40))
 	fails(t, err, ErrNoRef, "")
-	_, err = w.m.Tree(t.Context(), "--help")
+	_, err = f.m.Tree(t.Context(), "--help")
 	fails(t, err, ErrNoRef, "")
-	_, err = w.m.Tree(t.Context(), e.ID) // a file
+	_, err = f.m.Tree(t.Context(), e.ID) // a file
 	if err == nil {
 		t.Error("a file is a tree")
 	}

@@ -65,7 +65,7 @@ func (a Auth) String() string {
 	case len(a.Identity) > 0:
 		return "SSH key"
 	}
-	return "nobody"
+	return "anonymous"
 }
 
 // GoString is String.

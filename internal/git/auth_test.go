@@ -27,7 +27,7 @@ func appKey(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 }
 
-func TestASecretIsReadByFluxsKeys(t *testing.T) {
+func TestSecretKeysOfFluxAreRead(t *testing.T) {
 	identity, _, err := gitserver.NewIdentity("")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestASecretIsReadByFluxsKeys(t *testing.T) {
 		want      Auth
 		says      string
 	}{
-		{"nothing for HTTPS is nobody", https, nil, Auth{}, ""},
+		{"nothing for HTTPS is anonymous", https, nil, Auth{}, ""},
 		{"username and password", https, keys{"username": "a", "password": "b\n"}, Auth{Username: "a", Password: "b"}, ""},
 		{"a token", https, keys{"bearerToken": "b"}, Auth{BearerToken: "b"}, ""},
 		{"an authority", https, keys{"ca.crt": ca, "unknown": "x"}, Auth{CA: []byte(ca)}, ""},
@@ -97,11 +97,11 @@ func TestASecretIsReadByFluxsKeys(t *testing.T) {
 	}
 }
 
-func TestAGitHubAppsTokenIsKeptUntilShortlyBeforeItEnds(t *testing.T) {
+func TestGitHubAppTokenIsCachedUntilShortlyBeforeItExpires(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	w.http.RequireBasic("x-access-token", "ghs_1")
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	f.http.RequireBasic("x-access-token", "ghs_1")
 	var asked atomic.Int32
 	lasts, status := time.Hour, http.StatusCreated
 	api := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -113,22 +113,22 @@ func TestAGitHubAppsTokenIsKeptUntilShortlyBeforeItEnds(t *testing.T) {
 		json.NewEncoder(rw).Encode(map[string]any{"token": "ghs_1", "expires_at": time.Now().Add(lasts)})
 	}))
 	defer api.Close()
-	remote := w.remote()
+	remote := f.remote()
 	remote.Auth.GitHubApp = &GitHubApp{ID: 3, InstallationID: 7, PrivateKey: appKey(t), BaseURL: api.URL + "/api/v3"}
-	fetch := func() error { return w.m.Fetch(t.Context(), remote, FetchOptions{}) }
+	fetch := func() error { return f.m.Fetch(t.Context(), remote, FetchOptions{}) }
 
-	w.must(fetch())
-	w.must(fetch())
-	w.at("main", id)
+	f.must(fetch())
+	f.must(fetch())
+	f.at("main", id)
 	if n := asked.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
-	w.http.RequireBasic("x-access-token", "ghs_2") // as if it were revoked
+	f.http.RequireBasic("x-access-token", "ghs_2") // as if it were revoked
 	fails(t, fetch(), ErrAuthentication, "correct them")
-	w.http.RequireBasic("x-access-token", "ghs_1")
+	f.http.RequireBasic("x-access-token", "ghs_1")
 	lasts = 30 * time.Second
-	w.must(fetch())
-	w.must(fetch())
+	f.must(fetch())
+	f.must(fetch())
 	if n := asked.Load(); n != 3 { // after the failure, and because the one after it ends soon
 		t.Errorf("asked %d times", n)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatACommandPrintsIsBounded(t *testing.T) {
+func TestOutputOfACommandIsBounded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		out  bounded
 		want string

@@ -15,37 +15,37 @@ import (
 )
 
 // A repository that was renamed, and a URL without .git, are redirected within their server.
-func TestARedirectWithinTheServerIsFollowed(t *testing.T) {
+func TestRedirectWithinTheServerIsFollowed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	w.http.RequireBasic("alice", canary)
-	behind, err := url.Parse(w.http.URL)
-	w.must(err)
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	f.http.RequireBasic("alice", canary)
+	behind, err := url.Parse(f.http.URL)
+	f.must(err)
 	proxy := httputil.NewSingleHostReverseProxy(behind)
 	var redirects int
 	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if rest, ok := strings.CutPrefix(r.URL.Path, "/old"); ok {
 			redirects++
-			http.Redirect(rw, r, w.repo.Path()+rest+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
+			http.Redirect(rw, r, f.repo.Path()+rest+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
 			return
 		}
 		proxy.ServeHTTP(rw, r)
 	}))
 	defer front.Close()
 	remote := Remote{URL: front.URL + "/old", Auth: Auth{Username: "alice", Password: canary}}
-	w.must(w.m.Fetch(t.Context(), remote, FetchOptions{}))
-	w.at("main", id)
+	f.must(f.m.Fetch(t.Context(), remote, FetchOptions{}))
+	f.at("main", id)
 	asked := redirects
-	id = w.commit(map[string]string{"main.tf": "b"})
-	w.must(w.m.Fetch(t.Context(), remote, FetchOptions{}))
-	w.at("main", id)
+	id = f.commit(map[string]string{"main.tf": "b"})
+	f.must(f.m.Fetch(t.Context(), remote, FetchOptions{}))
+	f.at("main", id)
 	if redirects != asked {
 		t.Errorf("the second fetch asked the old URL %d times", redirects-asked)
 	}
 }
 
-func TestWhereARedirectLeads(t *testing.T) {
+func TestRedirectTargetIsChecked(t *testing.T) {
 	parse := func(raw string) remoteURL {
 		r, err := parseRemote(raw)
 		if err != nil {
@@ -71,7 +71,7 @@ func TestWhereARedirectLeads(t *testing.T) {
 	}
 }
 
-func TestGitGetsTheAddressesThatWereChecked(t *testing.T) {
+func TestGitConnectsToTheCheckedAddresses(t *testing.T) {
 	at, err := parseRemote("https://Git.example.org./x")
 	if err != nil {
 		t.Fatal(err)

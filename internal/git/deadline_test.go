@@ -11,85 +11,85 @@ import (
 	"time"
 )
 
-// all of main.
-func (w *world) all() (*Tree, []Entry) {
-	w.Helper()
-	commit, err := w.m.Resolve(w.Context(), "main")
-	w.must(err)
-	tree, err := w.m.Tree(w.Context(), commit.ID)
-	w.must(err)
+// all returns the tree of main, and its root.
+func (f *fixture) all() (*Tree, []Entry) {
+	f.Helper()
+	commit, err := f.m.Resolve(f.Context(), "main")
+	f.must(err)
+	tree, err := f.m.Tree(f.Context(), commit.ID)
+	f.must(err)
 	root, _ := tree.Entry("")
 	return tree, []Entry{root}
 }
 
-// hurried packs all of main, and wants to be told soon that the server takes too long. Nothing that it started is left.
-func (w *world) hurried() {
-	w.Helper()
-	tree, files := w.all()
-	before := len(processes(w.m.path(modules)))
-	ctx, cancel := context.WithTimeout(w.Context(), 300*time.Millisecond)
+// archiveTimesOut packs all of main, and expects ErrTimeout within the deadline. No process that it started is left.
+func (f *fixture) archiveTimesOut() {
+	f.Helper()
+	tree, files := f.all()
+	before := len(processes(f.m.path(modules)))
+	ctx, cancel := context.WithTimeout(f.Context(), 300*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	err := w.m.Archive(ctx, tree, files, io.Discard)
-	fails(w.T, err, ErrTimeout, "took too long")
+	err := f.m.Archive(ctx, tree, files, io.Discard)
+	fails(f.T, err, ErrTimeout, "took too long")
 	if took := time.Since(began); took > time.Minute {
-		w.Errorf("it took %v", took)
+		f.Errorf("it took %v", took)
 	}
-	until(w.T, func() bool { return len(processes(w.m.path(modules))) <= before })
+	until(f.T, func() bool { return len(processes(f.m.path(modules))) <= before })
 }
 
-func TestAnArchiveWaitsForNoServerLongerThanItMay(t *testing.T) {
+func TestArchiveRespectsItsDeadline(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*world){
-		"a submodule": func(w *world) {
-			id := w.commit(map[string]string{"main.tf": "a"})
-			_, err := w.repo.AddSubmodule("x", "../infra.git", id)
-			w.must(err)
-			w.fetch()
-			w.http.Hang(true)
+	for name, prepare := range map[string]func(*fixture){
+		"a submodule": func(f *fixture) {
+			id := f.commit(map[string]string{"main.tf": "a"})
+			_, err := f.repo.AddSubmodule("x", "../infra.git", id)
+			f.must(err)
+			f.fetch()
+			f.http.Hang(true)
 		},
-		"a submodule that another archive waits for": func(w *world) {
-			id := w.commit(map[string]string{"main.tf": "a"})
-			_, err := w.repo.AddSubmodule("x", "../infra.git", id)
-			w.must(err)
-			w.fetch()
-			w.http.Hang(true)
-			beside, err := w.m.besideMirror(w.Context(), w.remote().URL)
-			w.must(err)
+		"a submodule that another archive waits for": func(f *fixture) {
+			id := f.commit(map[string]string{"main.tf": "a"})
+			_, err := f.repo.AddSubmodule("x", "../infra.git", id)
+			f.must(err)
+			f.fetch()
+			f.http.Hang(true)
+			beside, err := f.m.besideMirror(f.Context(), f.remote().URL)
+			f.must(err)
 			other := make(chan error, 1)
-			seen := len(w.http.Requests())
-			go func() { other <- beside.Fetch(context.Background(), w.remote(), FetchOptions{}) }()
-			until(w.T, func() bool { return len(w.http.Requests()) > seen })
-			w.Cleanup(func() {
-				w.http.Hang(false)
-				w.must(<-other)
+			seen := len(f.http.Requests())
+			go func() { other <- beside.Fetch(context.Background(), f.remote(), FetchOptions{}) }()
+			until(f.T, func() bool { return len(f.http.Requests()) > seen })
+			f.Cleanup(func() {
+				f.http.Hang(false)
+				f.must(<-other)
 			})
 		},
-		"where a file of LFS is": func(w *world) {
-			w.commitLFS("content")
-			w.fetch()
-			w.http.Hang(true)
+		"where a file of LFS is": func(f *fixture) {
+			f.commitLFS("content")
+			f.fetch()
+			f.http.Hang(true)
 		},
-		"the rest of a file of LFS": func(w *world) {
-			w.commitLFS(strings.Repeat("content ", 1000))
-			w.fetch()
-			w.http.StallLFS(true)
+		"the rest of a file of LFS": func(f *fixture) {
+			f.commitLFS(strings.Repeat("content ", 1000))
+			f.fetch()
+			f.http.StallLFS(true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, Options{Submodules: true, LFS: true})
-			w.T = t
-			prepare(w)
-			w.hurried()
+			f := newFixture(t, Options{Submodules: true, LFS: true})
+			f.T = t
+			prepare(f)
+			f.archiveTimesOut()
 		})
 	}
 }
 
-func TestATokenThatAnotherWaitsForIsNotWaitedForLonger(t *testing.T) {
+func TestWaitForASharedTokenRespectsTheDeadline(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{LFS: true})
-	w.commitLFS("content")
+	f := newFixture(t, Options{LFS: true})
+	f.commitLFS("content")
 	asked, answer := make(chan struct{}, 10), make(chan struct{})
 	api := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		asked <- struct{}{}
@@ -98,37 +98,37 @@ func TestATokenThatAnotherWaitsForIsNotWaitedForLonger(t *testing.T) {
 		json.NewEncoder(rw).Encode(map[string]any{"token": "ghs_1", "expires_at": time.Now().Add(time.Hour)})
 	}))
 	defer api.Close()
-	w.fetch()
-	remote := w.remote()
+	f.fetch()
+	remote := f.remote()
 	remote.Auth.GitHubApp = &GitHubApp{ID: 3, InstallationID: 7, PrivateKey: appKey(t), BaseURL: api.URL}
-	w.m.origin = &remote
+	f.m.origin = &remote
 	other := make(chan error, 1)
-	go func() { other <- w.m.Fetch(t.Context(), remote, FetchOptions{}) }()
+	go func() { other <- f.m.Fetch(t.Context(), remote, FetchOptions{}) }()
 	<-asked
-	w.hurried()
+	f.archiveTimesOut()
 	close(answer)
-	w.must(<-other)
+	f.must(<-other)
 }
 
-func TestAnAnswerThatEndsInTheMiddleIsTheServersFault(t *testing.T) {
+func TestTruncatedLFSResponseIsUnreachable(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{LFS: true})
-	w.commitLFS(strings.Repeat("content ", 1000))
-	w.fetch()
-	w.http.StallLFS(true)
+	f := newFixture(t, Options{LFS: true})
+	f.commitLFS(strings.Repeat("content ", 1000))
+	f.fetch()
+	f.http.StallLFS(true)
 	errs := make(chan error, 1)
-	tree, all := w.all()
-	go func() { errs <- w.m.Archive(t.Context(), tree, all, io.Discard) }()
-	until(t, func() bool { return len(w.files()) > 0 })
-	w.http.CutOff()
+	tree, all := f.all()
+	go func() { errs <- f.m.Archive(t.Context(), tree, all, io.Discard) }()
+	until(t, func() bool { return len(f.files()) > 0 })
+	f.http.CutOff()
 	fails(t, <-errs, ErrUnreachable, "ends in the middle")
-	if left := w.files(); len(left) > 0 {
+	if left := f.files(); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
 // files of LFS that are there, or on their way.
-func (w *world) files() []string {
-	w.Helper()
-	return files(w.T, w.m.path(lfsObjects))
+func (f *fixture) files() []string {
+	f.Helper()
+	return files(f.T, f.m.path(lfsObjects))
 }

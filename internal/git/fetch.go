@@ -122,7 +122,7 @@ func (s *session) update(ctx context.Context, commits []string) error {
 // errDamaged means that the mirror itself is broken, or that there is none yet.
 var errDamaged = errors.New("the mirror is damaged")
 
-// checkWhole reads all of the mirror, which takes long, if something in it could not be read.
+// checkWhole reads all of the mirror, which takes long, if an object in it could not be read.
 func (m *Mirror) checkWhole(ctx context.Context) error {
 	if m.Empty() {
 		return errDamaged
@@ -267,7 +267,7 @@ func (s *session) fetchCommits(ctx context.Context, ids []string) error {
 }
 
 func (s *session) fetchCommit(ctx context.Context, id string) error {
-	if !isID(id) { // git could take it for something else
+	if !isID(id) { // git could interpret it as a flag or a ref
 		return fail(ErrNoRef, "%.100q is not the full ID of a commit", id)
 	}
 	_, err := s.m.readers.read(ctx, id+"^{commit}", "commit", mostCommit)

@@ -12,229 +12,229 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-func TestAFetchBringsBranchesAndTagsAsTheyAre(t *testing.T) {
+func TestFetchUpdatesBranchesAndTags(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	first := w.change(gitserver.Change{Message: "Widen the subnet\n\nIt was too small.", Files: map[string]string{"main.tf": "a"}})
-	w.must(w.repo.Tag("v1", "main", ""))
-	w.must(w.repo.Tag("v2", "main", "The second"))
-	second := w.commit(map[string]string{"main.tf": "b"})
-	side := w.change(gitserver.Change{Branch: "feature/x", Files: map[string]string{"x.tf": "x"}})
-	w.fetch()
+	f := newFixture(t, Options{})
+	first := f.change(gitserver.Change{Message: "Widen the subnet\n\nIt was too small.", Files: map[string]string{"main.tf": "a"}})
+	f.must(f.repo.Tag("v1", "main", ""))
+	f.must(f.repo.Tag("v2", "main", "The second"))
+	second := f.commit(map[string]string{"main.tf": "b"})
+	side := f.change(gitserver.Change{Branch: "feature/x", Files: map[string]string{"x.tf": "x"}})
+	f.fetch()
 
-	w.at("feature/x", side)
-	w.at("refs/heads/feature/x", side)
-	w.at("refs/tags/v1", first)
-	w.at("no-such", "")
-	w.at(second[:12], "")
-	w.at(strings.Repeat("0", 40), "")
-	if c := w.at("", second); c.Ref != "main" {
+	f.at("feature/x", side)
+	f.at("refs/heads/feature/x", side)
+	f.at("refs/tags/v1", first)
+	f.at("no-such", "")
+	f.at(second[:12], "")
+	f.at(strings.Repeat("0", 40), "")
+	if c := f.at("", second); c.Ref != "main" {
 		t.Errorf("HEAD is %q", c.Ref)
 	}
-	if c := w.at(first, first); c.Ref != "" {
+	if c := f.at(first, first); c.Ref != "" {
 		t.Errorf("a commit has the ref %q", c.Ref)
 	}
-	tree, err := w.repo.Git("rev-parse", first+"^{tree}")
-	w.must(err)
+	tree, err := f.repo.Git("rev-parse", first+"^{tree}")
+	f.must(err)
 	want := Commit{ID: first, Tree: tree, Ref: "v2", Author: "Alice", Subject: "Widen the subnet", Time: time.Unix(1_700_000_001, 0).UTC()}
-	if diff := cmp.Diff(want, w.at("v2", first)); diff != "" {
+	if diff := cmp.Diff(want, f.at("v2", first)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestALaterFetchFollowsTheRemote(t *testing.T) {
+func TestLaterFetchFollowsTheRemote(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.must(w.repo.Tag("v1", "main", ""))
-	w.change(gitserver.Change{Branch: "dir", Files: map[string]string{"x": "x"}})
-	w.fetch()
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.must(f.repo.Tag("v1", "main", ""))
+	f.change(gitserver.Change{Branch: "dir", Files: map[string]string{"x": "x"}})
+	f.fetch()
 
-	second := w.commit(map[string]string{"main.tf": "b"})
-	w.fetch()
-	w.at("main", second)
+	second := f.commit(map[string]string{"main.tf": "b"})
+	f.fetch()
+	f.at("main", second)
 
-	forced := w.change(gitserver.Change{Rewrite: true, Files: map[string]string{"main.tf": "c"}})
-	w.must(w.repo.Tag("v1", "main", ""))
-	w.must(w.repo.DeleteBranch("dir"))
-	below := w.change(gitserver.Change{Branch: "dir/below", Files: map[string]string{"x": "y"}})
-	w.fetch()
-	w.at("main", forced)
-	w.at("v1", forced)
-	w.at("dir", "")
-	w.at("dir/below", below)
+	forced := f.change(gitserver.Change{Rewrite: true, Files: map[string]string{"main.tf": "c"}})
+	f.must(f.repo.Tag("v1", "main", ""))
+	f.must(f.repo.DeleteBranch("dir"))
+	below := f.change(gitserver.Change{Branch: "dir/below", Files: map[string]string{"x": "y"}})
+	f.fetch()
+	f.at("main", forced)
+	f.at("v1", forced)
+	f.at("dir", "")
+	f.at("dir/below", below)
 }
 
-func TestABranchWinsOverATagOfItsName(t *testing.T) {
+func TestBranchTakesPrecedenceOverATagOfTheSameName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.must(w.repo.Tag("same", "main", ""))
-	branch := w.change(gitserver.Change{Branch: "same", Files: map[string]string{"main.tf": "b"}})
-	w.fetch()
-	w.at("same", branch)
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.must(f.repo.Tag("same", "main", ""))
+	branch := f.change(gitserver.Change{Branch: "same", Files: map[string]string{"main.tf": "b"}})
+	f.fetch()
+	f.at("same", branch)
 }
 
-func TestATagNamedLikeABranchIsNotTakenForIt(t *testing.T) {
+func TestTagNamedLikeABranchIsNotResolvedAsTheBranch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	w.must(w.repo.Tag("refs/heads/release", "main", ""))
-	other := w.commit(map[string]string{"main.tf": "b"})
-	_, err := w.repo.Git("update-ref", "refs/heads/"+id, other)
-	w.must(err)
-	w.fetch()
-	w.at("refs/heads/release", "")
-	w.at("refs/tags/refs/heads/release", id)
-	w.at(id, id) // and not the branch that has it for a name
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	f.must(f.repo.Tag("refs/heads/release", "main", ""))
+	other := f.commit(map[string]string{"main.tf": "b"})
+	_, err := f.repo.Git("update-ref", "refs/heads/"+id, other)
+	f.must(err)
+	f.fetch()
+	f.at("refs/heads/release", "")
+	f.at("refs/tags/refs/heads/release", id)
+	f.at(id, id) // and not the branch that has it for a name
 }
 
-func TestTheDefaultBranchIsTheRemotes(t *testing.T) {
+func TestDefaultBranchIsThatOfTheRemote(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.fetch() // an empty repository
-	w.at("", "")
+	f := newFixture(t, Options{})
+	f.fetch() // an empty repository
+	f.at("", "")
 
-	first := w.commit(map[string]string{"main.tf": "a"})
-	w.change(gitserver.Change{Branch: "next", Onto: first, Files: map[string]string{"main.tf": "b"}})
-	w.fetch()
-	if c := w.at("", first); c.Ref != "main" {
+	first := f.commit(map[string]string{"main.tf": "a"})
+	f.change(gitserver.Change{Branch: "next", Onto: first, Files: map[string]string{"main.tf": "b"}})
+	f.fetch()
+	if c := f.at("", first); c.Ref != "main" {
 		t.Errorf("HEAD is %q", c.Ref)
 	}
-	w.must(w.repo.SetHead("next"))
-	w.fetch()
-	if c, err := w.m.Resolve(t.Context(), ""); err != nil || c.Ref != "next" {
+	f.must(f.repo.SetHead("next"))
+	f.fetch()
+	if c, err := f.m.Resolve(t.Context(), ""); err != nil || c.Ref != "next" {
 		t.Errorf("HEAD is %q, %v", c.Ref, err)
 	}
-	_, err := w.repo.Git("update-ref", "--no-deref", "HEAD", first) // a HEAD that is no branch
-	w.must(err)
-	w.fetch()
-	if c := w.at("", first); c.Ref != "" {
+	_, err := f.repo.Git("update-ref", "--no-deref", "HEAD", first) // a HEAD that is no branch
+	f.must(err)
+	f.fetch()
+	if c := f.at("", first); c.Ref != "" {
 		t.Errorf("HEAD is %q", c.Ref)
 	}
-	w.must(w.repo.SetHead("gone"))
-	w.fetch()
-	w.at("", "")
-	w.at("main", first)
+	f.must(f.repo.SetHead("gone"))
+	f.fetch()
+	f.at("", "")
+	f.at("main", first)
 }
 
-func TestAFetchOfNothingNewIsOneConnection(t *testing.T) {
+func TestFetchWithoutNewCommitsUsesOneConnection(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
-	before := len(w.http.Requests())
-	w.fetch()
-	if n := len(w.http.Requests()) - before; n > 2 { // capabilities, then refs
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
+	before := len(f.http.Requests())
+	f.fetch()
+	if n := len(f.http.Requests()) - before; n > 2 { // capabilities, then refs
 		t.Errorf("%d requests", n)
 	}
 }
 
-func TestCommitsThatNoBranchHasAreFetchedByTheirIDs(t *testing.T) {
+func TestCommitsOutsideOfBranchesAreFetchedByID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	main := w.commit(map[string]string{"main.tf": "a"})
-	pull := w.change(gitserver.Change{Branch: "pull", Files: map[string]string{"main.tf": "pull"}})
-	_, err := w.repo.Git("update-ref", "refs/pull/1/head", pull)
-	w.must(err)
-	w.must(w.repo.DeleteBranch("pull"))
-	w.fetch()
-	w.at(pull, "")
-	w.must(w.m.Fetch(t.Context(), w.remote(), FetchOptions{Commits: []string{main, pull}}))
-	w.at(pull, pull)
-	w.fetch()
-	w.at(pull, pull)
+	f := newFixture(t, Options{})
+	main := f.commit(map[string]string{"main.tf": "a"})
+	pull := f.change(gitserver.Change{Branch: "pull", Files: map[string]string{"main.tf": "pull"}})
+	_, err := f.repo.Git("update-ref", "refs/pull/1/head", pull)
+	f.must(err)
+	f.must(f.repo.DeleteBranch("pull"))
+	f.fetch()
+	f.at(pull, "")
+	f.must(f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{main, pull}}))
+	f.at(pull, pull)
+	f.fetch()
+	f.at(pull, pull)
 
 	unknown := strings.Repeat("12", 20)
-	next := w.commit(map[string]string{"main.tf": "b"})
-	fails(t, w.m.Fetch(t.Context(), w.remote(), FetchOptions{Commits: []string{unknown}}), ErrNoRef, "no such commit")
-	w.at("main", next)
-	fails(t, w.m.Fetch(t.Context(), w.remote(), FetchOptions{Commits: []string{"--upload-pack=x"}}), ErrNoRef, "no such commit: --upload-pack=x")
+	next := f.commit(map[string]string{"main.tf": "b"})
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{unknown}}), ErrNoRef, "no such commit")
+	f.at("main", next)
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{"--upload-pack=x"}}), ErrNoRef, "no such commit: --upload-pack=x")
 }
 
-func TestCallersThatAskWhileAFetchRunsShareTheNext(t *testing.T) {
+func TestCallersDuringAFetchShareTheNextFetch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
-	w.http.Hang(true)
-	seen := len(w.http.Requests())
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
+	f.http.Hang(true)
+	seen := len(f.http.Requests())
 	var group sync.WaitGroup
 	fetch := func() {
 		group.Go(func() {
-			if err := w.m.Fetch(context.Background(), w.remote(), FetchOptions{}); err != nil {
+			if err := f.m.Fetch(context.Background(), f.remote(), FetchOptions{}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	fetch()
-	until(t, func() bool { return len(w.http.Requests()) > seen }) // the first is under way
+	until(t, func() bool { return len(f.http.Requests()) > seen }) // the first is under way
 	for range 20 {
 		fetch()
 	}
 	until(t, func() bool {
-		w.m.queue.mu.Lock()
-		defer w.m.queue.mu.Unlock()
-		return len(w.m.queue.waiting) == 1 && w.m.queue.waiting[0].callers == 20
+		f.m.queue.mu.Lock()
+		defer f.m.queue.mu.Unlock()
+		return len(f.m.queue.waiting) == 1 && f.m.queue.waiting[0].callers == 20
 	})
-	pushed := w.commit(map[string]string{"main.tf": "b"}) // after they asked, so they need not see it, but do: none began
-	w.http.Hang(false)
+	pushed := f.commit(map[string]string{"main.tf": "b"}) // after they asked, so they need not see it, but do: none began
+	f.http.Hang(false)
 	group.Wait()
-	w.at("main", pushed)
-	if n := len(w.http.Requests()) - seen; n > 8 { // two fetches, one of which had something to fetch
+	f.at("main", pushed)
+	if n := len(f.http.Requests()) - seen; n > 8 { // two fetches, one of which had commits to fetch
 		t.Errorf("21 callers made %d requests", n)
 	}
 }
 
-func TestACallerDoesNotShareTheFetchOfSomebodyElse(t *testing.T) {
+func TestCallersWithOtherCredentialsDoNotShareAFetch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.http.RequireBasic("alice", "the right password")
-	w.http.Hang(true)
-	right := w.remote()
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.http.RequireBasic("alice", "the right password")
+	f.http.Hang(true)
+	right := f.remote()
 	right.Auth = Auth{Username: "alice", Password: "the right password"}
 	errs := map[string]chan error{"right": make(chan error, 2), "wrong": make(chan error, 1)}
-	go func() { errs["right"] <- w.m.Fetch(context.Background(), right, FetchOptions{}) }()
-	until(t, func() bool { return len(w.http.Requests()) > 0 })
-	go func() { errs["right"] <- w.m.Fetch(context.Background(), right, FetchOptions{}) }()
-	go func() { errs["wrong"] <- w.m.Fetch(context.Background(), w.remote(), FetchOptions{}) }()
+	go func() { errs["right"] <- f.m.Fetch(context.Background(), right, FetchOptions{}) }()
+	until(t, func() bool { return len(f.http.Requests()) > 0 })
+	go func() { errs["right"] <- f.m.Fetch(context.Background(), right, FetchOptions{}) }()
+	go func() { errs["wrong"] <- f.m.Fetch(context.Background(), f.remote(), FetchOptions{}) }()
 	until(t, func() bool {
-		w.m.queue.mu.Lock()
-		defer w.m.queue.mu.Unlock()
-		return len(w.m.queue.waiting) == 2
+		f.m.queue.mu.Lock()
+		defer f.m.queue.mu.Unlock()
+		return len(f.m.queue.waiting) == 2
 	})
-	w.http.Hang(false)
-	w.must(<-errs["right"])
-	w.must(<-errs["right"])
+	f.http.Hang(false)
+	f.must(<-errs["right"])
+	f.must(<-errs["right"])
 	fails(t, <-errs["wrong"], ErrAuthentication, "wants credentials")
 }
 
-func TestAFetchEndsWhenNobodyWaitsForItOrTheMirrorCloses(t *testing.T) {
+func TestFetchIsCanceledWithItsLastCallerOrTheMirror(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.http.Hang(true)
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.http.Hang(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 1)
-	go func() { errs <- w.m.Fetch(ctx, w.remote(), FetchOptions{}) }()
-	until(t, func() bool { return len(w.http.Requests()) > 0 })
+	go func() { errs <- f.m.Fetch(ctx, f.remote(), FetchOptions{}) }()
+	until(t, func() bool { return len(f.http.Requests()) > 0 })
 	cancel()
 	fails(t, <-errs, context.Canceled, "fetch")
-	until(t, func() bool { return len(processes(w.m.dir)) == 0 })
+	until(t, func() bool { return len(processes(f.m.dir)) == 0 })
 
-	go func() { errs <- w.m.Fetch(context.Background(), w.remote(), FetchOptions{}) }()
-	until(t, func() bool { return len(w.http.Requests()) > 1 })
-	w.m.Close()
+	go func() { errs <- f.m.Fetch(context.Background(), f.remote(), FetchOptions{}) }()
+	until(t, func() bool { return len(f.http.Requests()) > 1 })
+	f.m.Close()
 	fails(t, <-errs, context.Canceled, "fetch")
-	fails(t, w.m.Fetch(t.Context(), w.remote(), FetchOptions{}), errClosed, "")
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{}), errClosed, "")
 }
 
-func TestAServerThatDoesNotAnswerIsATimeout(t *testing.T) {
+func TestFetchFromAnUnresponsiveServerTimesOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{Timeout: 300 * time.Millisecond})
-	w.http.Hang(true)
-	err := w.m.Fetch(t.Context(), w.remote(), FetchOptions{})
+	f := newFixture(t, Options{Timeout: 300 * time.Millisecond})
+	f.http.Hang(true)
+	err := f.m.Fetch(t.Context(), f.remote(), FetchOptions{})
 	fails(t, err, ErrTimeout, "took too long")
 	if Reason(err) != "Timeout" {
 		t.Error(Reason(err))

@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// world is a repository, the server it is on, and a mirror that is still empty.
-type world struct {
+// fixture is a repository, its server, and a mirror that is still empty.
+type fixture struct {
 	*testing.T
 	repos *gitserver.Repos
 	repo  *gitserver.Repo
@@ -20,31 +20,31 @@ type world struct {
 	m     *Mirror
 }
 
-func newWorld(t *testing.T, o Options) *world {
+func newFixture(t *testing.T, o Options) *fixture {
 	t.Helper()
-	w := &world{T: t, repos: gitserver.New(t)}
-	w.repo = w.init("infra")
-	w.http = w.serve(false)
-	w.m = mirror(t, t.TempDir(), o)
-	return w
+	f := &fixture{T: t, repos: gitserver.New(t)}
+	f.repo = f.init("infra")
+	f.http = f.serve(false)
+	f.m = mirror(t, t.TempDir(), o)
+	return f
 }
 
-func (w *world) init(name string) *gitserver.Repo {
-	w.Helper()
-	repo, err := w.repos.Init(name)
+func (f *fixture) init(name string) *gitserver.Repo {
+	f.Helper()
+	repo, err := f.repos.Init(name)
 	if err != nil {
-		w.Fatal(err)
+		f.Fatal(err)
 	}
 	return repo
 }
 
-func (w *world) serve(tls bool) *gitserver.HTTP {
-	w.Helper()
-	s, err := gitserver.ServeHTTP(w.repos, tls)
+func (f *fixture) serve(tls bool) *gitserver.HTTP {
+	f.Helper()
+	s, err := gitserver.ServeHTTP(f.repos, tls)
 	if err != nil {
-		w.Fatal(err)
+		f.Fatal(err)
 	}
-	w.Cleanup(func() { s.Close() })
+	f.Cleanup(func() { s.Close() })
 	return s
 }
 
@@ -79,46 +79,46 @@ func processes(dir string) []string {
 }
 
 // commit files to main.
-func (w *world) commit(files map[string]string) string {
-	w.Helper()
-	return w.change(gitserver.Change{Files: files})
+func (f *fixture) commit(files map[string]string) string {
+	f.Helper()
+	return f.change(gitserver.Change{Files: files})
 }
 
-func (w *world) change(c gitserver.Change) string {
-	w.Helper()
-	id, err := w.repo.Commit(c)
-	w.must(err)
+func (f *fixture) change(c gitserver.Change) string {
+	f.Helper()
+	id, err := f.repo.Commit(c)
+	f.must(err)
 	return id
 }
 
-func (w *world) must(err error) {
-	w.Helper()
+func (f *fixture) must(err error) {
+	f.Helper()
 	if err != nil {
-		w.Fatal(err)
+		f.Fatal(err)
 	}
 }
 
-func (w *world) remote() Remote { return Remote{URL: w.http.URL + w.repo.Path()} }
+func (f *fixture) remote() Remote { return Remote{URL: f.http.URL + f.repo.Path()} }
 
-func (w *world) fetch() {
-	w.Helper()
-	w.must(w.m.Fetch(w.Context(), w.remote(), FetchOptions{}))
+func (f *fixture) fetch() {
+	f.Helper()
+	f.must(f.m.Fetch(f.Context(), f.remote(), FetchOptions{}))
 }
 
 // at wants a ref to be a commit; "" that there is none.
-func (w *world) at(ref, id string) Commit {
-	w.Helper()
-	c, err := w.m.Resolve(w.Context(), ref)
+func (f *fixture) at(ref, id string) Commit {
+	f.Helper()
+	c, err := f.m.Resolve(f.Context(), ref)
 	switch {
 	case id == "" && !errors.Is(err, ErrNoRef):
-		w.Errorf("%s is %v, %v; there should be none", ref, c, err)
+		f.Errorf("%s is %v, %v; there should be none", ref, c, err)
 	case id != "" && (err != nil || c.ID != id):
-		w.Errorf("%s is %s, %v; want %s", ref, c.ID, err, id)
+		f.Errorf("%s is %s, %v; want %s", ref, c.ID, err, id)
 	}
 	return c
 }
 
-// fails wants an error of a kind that says something.
+// fails wants an error of a kind, with a text in its message.
 func fails(t testing.TB, err, kind error, says string) {
 	t.Helper()
 	if !errors.Is(err, kind) || !strings.Contains(err.Error(), says) {

@@ -24,12 +24,12 @@ func (m *Mirror) maintain() {
 		args:     []string{"gc", "--auto", "--quiet"},
 		settings: []setting{{"gc.auto", "6700"}, {"gc.autoPackLimit", "50"}, {"gc.bigPackThreshold", "100m"}, {"gc.autoDetach", "false"}},
 	})
-	m.forgetObjects(time.Now().Add(-unused))
-	m.forgetBeside(time.Now().Add(-unused))
+	m.removeUnusedObjects(time.Now().Add(-unused))
+	m.removeUnusedMirrors(time.Now().Add(-unused))
 }
 
-// forgetObjects removes files of LFS that were not used since.
-func (m *Mirror) forgetObjects(since time.Time) {
+// removeUnusedObjects removes files of LFS that were not used since.
+func (m *Mirror) removeUnusedObjects(since time.Time) {
 	entries, err := os.ReadDir(m.path(lfsObjects))
 	if err != nil {
 		return
@@ -41,9 +41,9 @@ func (m *Mirror) forgetObjects(since time.Time) {
 	}
 }
 
-// forgetBeside removes mirrors of submodules that were not opened since: who writes .gitmodules names as many as
+// removeUnusedMirrors removes mirrors of submodules that were not opened since: who writes .gitmodules names as many as
 // they like. Those that are open stay open until the Mirror is closed.
-func (m *Mirror) forgetBeside(since time.Time) {
+func (m *Mirror) removeUnusedMirrors(since time.Time) {
 	m.besideMu.Lock()
 	defer m.besideMu.Unlock()
 	entries, err := os.ReadDir(m.path(modules))

@@ -1,5 +1,5 @@
 // Package git keeps bare mirrors of repositories and reads trees, blobs and archives out of them. It runs the git
-// binary, with all off that could run something of a repository's or of the machine's, and knows nothing of
+// binary, without any feature that could run programs of a repository or of the host, and does not depend on
 // Kubernetes.
 package git
 
@@ -69,7 +69,7 @@ type Mirror struct {
 	work   sync.WaitGroup // fetches that are under way
 
 	queue   *queue
-	suspect atomic.Bool // something could not be read: the next Fetch looks whether the mirror is whole
+	suspect atomic.Bool // an object could not be read: the next Fetch checks the mirror
 	readers *readers
 	apps    *apps
 
@@ -172,7 +172,7 @@ func (m *Mirror) prepare(ctx context.Context) error {
 }
 
 // Refs names all branches and tags as they are now, and what they name: another value after a fetch means that it
-// received something new.
+// received new commits or tags.
 func (m *Mirror) Refs() string {
 	known, sum := m.known(), sha256.New()
 	fmt.Fprintf(sum, "%s\n", known.head)

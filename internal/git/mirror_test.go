@@ -12,19 +12,19 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-func TestAMirrorOpensAsItWas(t *testing.T) {
+func TestReopenedMirrorKeepsItsContent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
-	w.must(w.m.Close())
-	w.m = mirror(t, w.m.dir, Options{})
-	if c := w.at("", id); c.Ref != "main" {
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
+	f.must(f.m.Close())
+	f.m = mirror(t, f.m.dir, Options{})
+	if c := f.at("", id); c.Ref != "main" {
 		t.Errorf("HEAD is %q", c.Ref)
 	}
 }
 
-func TestABrokenMirrorIsMadeAnew(t *testing.T) {
+func TestBrokenMirrorIsRecreated(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(repo string) error{
 		"no configuration":    func(repo string) error { return os.WriteFile(filepath.Join(repo, "config"), []byte("["), 0o600) },
@@ -35,124 +35,124 @@ func TestABrokenMirrorIsMadeAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, Options{})
-			id := w.commit(map[string]string{"main.tf": "a"})
-			w.fetch()
-			w.must(w.m.Close())
-			w.must(spoil(w.m.path(repository)))
-			w.m = mirror(t, w.m.dir, Options{})
-			w.fetch()
-			w.at("main", id)
+			f := newFixture(t, Options{})
+			id := f.commit(map[string]string{"main.tf": "a"})
+			f.fetch()
+			f.must(f.m.Close())
+			f.must(spoil(f.m.path(repository)))
+			f.m = mirror(t, f.m.dir, Options{})
+			f.fetch()
+			f.at("main", id)
 		})
 	}
 }
 
-func TestAMirrorThatBreaksWhileItIsOpenIsMadeAnewByAFetch(t *testing.T) {
+func TestFetchRecreatesAMirrorThatBreaksWhileOpen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
-	w.must(os.RemoveAll(w.m.path(repository + "/objects")))
-	id := w.commit(map[string]string{"main.tf": "b"})
-	w.fetch()
-	w.at("main", id)
-	_, err := w.m.Tree(t.Context(), id)
-	w.must(err)
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
+	f.must(os.RemoveAll(f.m.path(repository + "/objects")))
+	id := f.commit(map[string]string{"main.tf": "b"})
+	f.fetch()
+	f.at("main", id)
+	_, err := f.m.Tree(t.Context(), id)
+	f.must(err)
 }
 
-func TestAMirrorThatLostAFileIsMadeAnewByAFetchOfNothingNew(t *testing.T) {
+func TestFetchWithoutNewCommitsRecreatesAMirrorThatLostAFile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a", "other.tf": "b"})
-	w.fetch()
-	tree, err := w.m.Tree(t.Context(), id)
-	w.must(err)
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a", "other.tf": "b"})
+	f.fetch()
+	tree, err := f.m.Tree(t.Context(), id)
+	f.must(err)
 	for _, spoil := range []func(string) error{os.Remove, func(name string) error { return os.WriteFile(name, []byte("x"), 0o600) }} {
-		w.unpackAll()
+		f.unpackAll()
 		file, _ := tree.Entry("main.tf")
-		name := filepath.Join(w.m.path(repository), "objects", file.ID[:2], file.ID[2:])
-		w.must(os.Chmod(name, 0o600))
-		w.must(spoil(name))
-		if data, err := w.m.Blob(t.Context(), file.ID, 10); err == nil {
+		name := filepath.Join(f.m.path(repository), "objects", file.ID[:2], file.ID[2:])
+		f.must(os.Chmod(name, 0o600))
+		f.must(spoil(name))
+		if data, err := f.m.Blob(t.Context(), file.ID, 10); err == nil {
 			t.Fatalf("it is still there: %q", data)
 		}
-		w.fetch()
-		if data, err := w.m.Blob(t.Context(), file.ID, 10); err != nil || string(data) != "a" {
+		f.fetch()
+		if data, err := f.m.Blob(t.Context(), file.ID, 10); err != nil || string(data) != "a" {
 			t.Errorf("got %q, %v", data, err)
 		}
 	}
 }
 
 // unpackAll makes each object of the mirror a file of its own.
-func (w *world) unpackAll() {
-	w.Helper()
-	w.m.readers.close() // they have the packs open
-	packs, _ := filepath.Glob(w.m.path(repository + "/objects/pack/*.pack"))
+func (f *fixture) unpackAll() {
+	f.Helper()
+	f.m.readers.close() // they have the packs open
+	packs, _ := filepath.Glob(f.m.path(repository + "/objects/pack/*.pack"))
 	for _, name := range packs {
 		pack, err := os.ReadFile(name)
-		w.must(err)
-		w.must(os.Remove(name))
-		w.must(os.Remove(strings.TrimSuffix(name, ".pack") + ".idx"))
-		cmd := w.m.git(w.Context(), command{args: []string{"unpack-objects", "-q"}})
+		f.must(err)
+		f.must(os.Remove(name))
+		f.must(os.Remove(strings.TrimSuffix(name, ".pack") + ".idx"))
+		cmd := f.m.git(f.Context(), command{args: []string{"unpack-objects", "-q"}})
 		cmd.Stdin = bytes.NewReader(pack)
-		w.must(cmd.Run())
+		f.must(cmd.Run())
 	}
 }
 
-func TestWhatAKilledFetchLeftDoesNotBlockTheNext(t *testing.T) {
+func TestFilesOfAKilledFetchDoNotBlockTheNextFetch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
 	left := []string{"packed-refs.lock", "refs/heads/main.lock", "HEAD.lock", "config.lock", "shallow.lock", "gc.pid", "objects/pack/tmp_pack_x", "objects/info/commit-graphs/commit-graph-chain.lock"}
 	for _, name := range left {
-		name = filepath.Join(w.m.path(repository), name)
-		w.must(os.MkdirAll(filepath.Dir(name), 0o700))
-		w.must(os.WriteFile(name, nil, 0o600))
+		name = filepath.Join(f.m.path(repository), name)
+		f.must(os.MkdirAll(filepath.Dir(name), 0o700))
+		f.must(os.WriteFile(name, nil, 0o600))
 	}
-	id := w.commit(map[string]string{"main.tf": "b"})
-	w.fetch()
-	w.at("main", id)
+	id := f.commit(map[string]string{"main.tf": "b"})
+	f.fetch()
+	f.at("main", id)
 	for _, name := range left {
-		if _, err := os.Stat(filepath.Join(w.m.path(repository), name)); err == nil {
+		if _, err := os.Stat(filepath.Join(f.m.path(repository), name)); err == nil {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	key := w.m.path(sessions + "/session-1/identity") // of a process that was killed
-	w.must(os.MkdirAll(filepath.Dir(key), 0o700))
-	w.must(os.WriteFile(key, []byte(canary), 0o600))
-	w.must(w.m.Close())
-	w.m = mirror(t, w.m.dir, Options{})
+	key := f.m.path(sessions + "/session-1/identity") // of a process that was killed
+	f.must(os.MkdirAll(filepath.Dir(key), 0o700))
+	f.must(os.WriteFile(key, []byte(canary), 0o600))
+	f.must(f.m.Close())
+	f.m = mirror(t, f.m.dir, Options{})
 	if _, err := os.Stat(key); err == nil {
 		t.Error("the key is still there")
 	}
 }
 
-func TestManyPacksBecomeFew(t *testing.T) {
+func TestPacksAreConsolidated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
-	tree, err := w.m.Tree(t.Context(), id)
-	w.must(err)
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
+	tree, err := f.m.Tree(t.Context(), id)
+	f.must(err)
 	file, _ := tree.Entry("main.tf")
-	repo := &gitserver.Repo{Dir: w.m.path(repository)}
+	repo := &gitserver.Repo{Dir: f.m.path(repository)}
 	_, err = repo.Git("config", "fastimport.unpackLimit", "0")
-	w.must(err)
+	f.must(err)
 	for range 52 { // as that many fetches leave them
 		content := rand.Text()
-		w.must(repo.Import(strings.NewReader(fmt.Sprintf("blob\ndata %d\n%s\n", len(content), content))))
+		f.must(repo.Import(strings.NewReader(fmt.Sprintf("blob\ndata %d\n%s\n", len(content), content))))
 	}
 	packs := func() int {
-		names, _ := filepath.Glob(w.m.path(repository + "/objects/pack/*.pack"))
+		names, _ := filepath.Glob(f.m.path(repository + "/objects/pack/*.pack"))
 		return len(names)
 	}
 	if n := packs(); n < 52 {
 		t.Fatalf("%d packs", n)
 	}
-	fails(t, w.m.Fetch(t.Context(), w.remote(), FetchOptions{Commits: []string{strings.Repeat("12", 20)}}), ErrNoRef, "")
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{strings.Repeat("12", 20)}}), ErrNoRef, "")
 	until(t, func() bool { return packs() <= 2 }) // that a commit is missing hinders nothing
-	if data, err := w.m.Blob(t.Context(), file.ID, 10); err != nil || string(data) != "a" {
+	if data, err := f.m.Blob(t.Context(), file.ID, 10); err != nil || string(data) != "a" {
 		t.Errorf("a reader that was there before gives %q, %v", data, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestACommitIsReadEvenIfPeopleWroteItOddly(t *testing.T) {
+func TestUnusualCommitIsParsed(t *testing.T) {
 	tree := strings.Repeat("ab", 20)
 	for _, c := range []struct {
 		name, text string
@@ -54,7 +54,7 @@ func FuzzParseCommit(f *testing.F) {
 	})
 }
 
-func TestOnlyAPointerIsAPointer(t *testing.T) {
+func TestOnlyLFSPointersAreParsed(t *testing.T) {
 	oid := strings.Repeat("ab", 32)
 	pointerText := "version https://git-lfs.github.com/spec/v1\noid sha256:" + oid + "\nsize 12345\n"
 	if p, ok := parsePointer([]byte(pointerText)); !ok || p != (pointer{oid, 12345}) {
@@ -68,7 +68,7 @@ func TestOnlyAPointerIsAPointer(t *testing.T) {
 		"a short digest":     strings.Replace(pointerText, oid, oid[:40], 1),
 		"a negative size":    strings.Replace(pointerText, "12345", "-1", 1),
 		"no size":            strings.Replace(pointerText, "size 12345\n", "", 1),
-		"something large":    pointerText + strings.Repeat("x", mostPointer),
+		"a large file":       pointerText + strings.Repeat("x", mostPointer),
 	} {
 		if p, ok := parsePointer([]byte(text)); ok {
 			t.Errorf("%s is the pointer %v", name, p)

@@ -107,7 +107,7 @@ func (r *readers) stream(
 	}
 	stop := context.AfterFunc(ctx, p.kill)
 	whole, err := p.ask(name, kind, f)
-	if !stop() || !whole { // it was killed, or is in the middle of something
+	if !stop() || !whole { // it was killed, or has not read all of the object
 		p.end()
 		p = nil
 	}

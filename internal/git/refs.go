@@ -170,9 +170,9 @@ func parseCommit(data []byte) (Commit, error) {
 		case key == "tree" && c.Tree == "":
 			c.Tree = value
 		case key == "author" && c.Author == "":
-			c.Author, _ = parsePerson(value)
+			c.Author, _ = parseIdent(value)
 		case key == "committer" && c.Time.IsZero():
-			_, c.Time = parsePerson(value)
+			_, c.Time = parseIdent(value)
 		}
 	}
 	if !isID(c.Tree) {
@@ -183,8 +183,8 @@ func parseCommit(data []byte) (Commit, error) {
 	return c, nil
 }
 
-// parsePerson reads "Name <mail> 1700000000 +0100".
-func parsePerson(text string) (name string, at time.Time) {
+// parseIdent reads "Name <mail> 1700000000 +0100".
+func parseIdent(text string) (name string, at time.Time) {
 	name, rest, _ := strings.Cut(text, "<")
 	_, rest, _ = strings.Cut(rest, "> ")
 	seconds, _, _ := strings.Cut(rest, " ")

@@ -12,36 +12,36 @@ import (
 
 const canary = "canary-7f3a-password"
 
-func TestAFetchThatFailsSaysWhatToDoAndHoldsNoCredential(t *testing.T) {
+func TestFetchErrorsNameTheRemedyAndNoCredential(t *testing.T) {
 	t.Parallel()
 	password, token := Auth{Username: "alice", Password: canary}, Auth{BearerToken: canary}
 	for _, c := range []struct {
 		name    string
 		auth    Auth
-		prepare func(*world)
+		prepare func(*fixture)
 		kind    error
 		reason  string
 		says    string
 	}{
-		{"a wrong password", password, func(w *world) { w.http.RequireBasic("alice", "another") }, ErrAuthentication, "AuthenticationFailed", "correct them"},
-		{"a wrong token", token, func(w *world) { w.http.RequireBearer("another") }, ErrAuthentication, "AuthenticationFailed", "correct them"},
-		{"no credentials where some are wanted", Auth{}, func(w *world) { w.http.RequireBearer("another") }, ErrAuthentication, "AuthenticationFailed", "wants credentials"},
-		{"a forbidden repository", password, func(w *world) { w.http.Answer(403) }, ErrAuthentication, "AuthenticationFailed", "allowed to read"},
-		{"a repository that is gone", password, func(w *world) { w.repo.Remove() }, ErrNotFound, "RemoteNotFound", "no such repository"},
-		{"a server that is not well", password, func(w *world) { w.http.Answer(503) }, ErrUnreachable, "Unreachable", "may be down"},
-		{"a server that is gone", password, func(w *world) { w.http.Close() }, ErrUnreachable, "Unreachable", "cannot be reached"},
-		{"an unknown authority", password, func(w *world) { w.http = w.serve(true) }, ErrCertificate, "CertificateUntrusted", "ca.crt"},
+		{"a wrong password", password, func(f *fixture) { f.http.RequireBasic("alice", "another") }, ErrAuthentication, "AuthenticationFailed", "correct them"},
+		{"a wrong token", token, func(f *fixture) { f.http.RequireBearer("another") }, ErrAuthentication, "AuthenticationFailed", "correct them"},
+		{"no credentials where some are wanted", Auth{}, func(f *fixture) { f.http.RequireBearer("another") }, ErrAuthentication, "AuthenticationFailed", "wants credentials"},
+		{"a forbidden repository", password, func(f *fixture) { f.http.Answer(403) }, ErrAuthentication, "AuthenticationFailed", "allowed to read"},
+		{"a repository that is gone", password, func(f *fixture) { f.repo.Remove() }, ErrNotFound, "RemoteNotFound", "no such repository"},
+		{"a server that is not well", password, func(f *fixture) { f.http.Answer(503) }, ErrUnreachable, "Unreachable", "may be down"},
+		{"a server that is gone", password, func(f *fixture) { f.http.Close() }, ErrUnreachable, "Unreachable", "cannot be reached"},
+		{"an unknown authority", password, func(f *fixture) { f.http = f.serve(true) }, ErrCertificate, "CertificateUntrusted", "ca.crt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, Options{})
-			w.T = t
-			id := w.commit(map[string]string{"main.tf": "a"})
-			w.fetch()
-			c.prepare(w)
-			remote := w.remote()
+			f := newFixture(t, Options{})
+			f.T = t
+			id := f.commit(map[string]string{"main.tf": "a"})
+			f.fetch()
+			c.prepare(f)
+			remote := f.remote()
 			remote.Auth = c.auth
-			err := w.m.Fetch(t.Context(), remote, FetchOptions{})
+			err := f.m.Fetch(t.Context(), remote, FetchOptions{})
 			fails(t, err, c.kind, c.says)
 			if got := Reason(err); got != c.reason {
 				t.Errorf("reason %s, want %s", got, c.reason)
@@ -52,12 +52,12 @@ func TestAFetchThatFailsSaysWhatToDoAndHoldsNoCredential(t *testing.T) {
 			if strings.Contains(err.Error(), "\n") || len(err.Error()) > 400 {
 				t.Errorf("not short: %v", err)
 			}
-			w.at("main", id) // what there was before is still there
+			f.at("main", id) // what there was before is still there
 		})
 	}
 }
 
-func TestCredentialsLetIn(t *testing.T) {
+func TestCredentialsAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -70,20 +70,20 @@ func TestCredentialsLetIn(t *testing.T) {
 		for _, tls := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, TLS %v", c.name, tls), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, Options{})
-				w.T = t
-				id := w.commit(map[string]string{"main.tf": "a"})
-				w.http = w.serve(tls)
-				c.prepare(w.http)
-				remote := w.remote()
+				f := newFixture(t, Options{})
+				f.T = t
+				id := f.commit(map[string]string{"main.tf": "a"})
+				f.http = f.serve(tls)
+				c.prepare(f.http)
+				remote := f.remote()
 				remote.Auth = c.auth
-				remote.Auth.CA = w.http.CA
-				w.must(w.m.Fetch(t.Context(), remote, FetchOptions{}))
-				w.at("main", id)
-				if left, _ := os.ReadDir(w.m.path(sessions)); len(left) > 0 {
+				remote.Auth.CA = f.http.CA
+				f.must(f.m.Fetch(t.Context(), remote, FetchOptions{}))
+				f.at("main", id)
+				if left, _ := os.ReadDir(f.m.path(sessions)); len(left) > 0 {
 					t.Errorf("left behind: %v", left)
 				}
-				for _, arg := range files(t, w.m.dir) {
+				for _, arg := range files(t, f.m.dir) {
 					if data, err := os.ReadFile(arg); err == nil && strings.Contains(string(data), canary) {
 						t.Errorf("the credential is in %s", arg)
 					}
@@ -108,23 +108,23 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-func TestCredentialsAreNotTakenToWhereAServerRedirects(t *testing.T) {
+func TestCredentialsAreNotSentAfterARedirect(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	other := w.serve(false)
-	w.http.Redirect(other.URL)
-	remote := w.remote()
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	other := f.serve(false)
+	f.http.Redirect(other.URL)
+	remote := f.remote()
 	remote.Auth = Auth{Username: "alice", Password: canary}
-	err := w.m.Fetch(t.Context(), remote, FetchOptions{})
+	err := f.m.Fetch(t.Context(), remote, FetchOptions{})
 	fails(t, err, ErrRedirect, "final URL")
-	fails(t, w.m.Fetch(t.Context(), w.remote(), FetchOptions{}), ErrRedirect, "final URL") // nor without credentials
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{}), ErrRedirect, "final URL") // nor without credentials
 	if n := len(other.Requests()); n > 0 {
 		t.Errorf("%d requests came to the other server", n)
 	}
 }
 
-func TestAServerThatSaysTheSecretDoesNotGetItIntoAMessage(t *testing.T) {
+func TestSecretsOfServerMessagesAreMasked(t *testing.T) {
 	m := mirror(t, t.TempDir(), Options{})
 	auth := Auth{Username: "alice", Password: canary}
 	s, err := m.open(t.Context(), Remote{"https://127.0.0.1/x", auth})
@@ -133,8 +133,8 @@ func TestAServerThatSaysTheSecretDoesNotGetItIntoAMessage(t *testing.T) {
 	}
 	defer s.close()
 	for _, said := range []string{
-		"remote: hello " + canary + "\nfatal: something new about " + canary,
-		"fatal: something new about Basic " + basic("alice", canary),
+		"remote: hello " + canary + "\nfatal: unknown failure for " + canary,
+		"fatal: unknown failure for Basic " + basic("alice", canary),
 		"fatal: loose object " + canary + " is corrupt",
 	} {
 		if err := s.explain(&gitError{os.ErrInvalid, said}); strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), basic("alice", canary)) {
@@ -146,15 +146,15 @@ func TestAServerThatSaysTheSecretDoesNotGetItIntoAMessage(t *testing.T) {
 	}
 }
 
-// Only the server can tell that its repository is corrupt: on this side the connection ends early.
-func TestAServersOwnWordsAreInTheMessage(t *testing.T) {
+// Only the server can detect that its repository is corrupt: the client sees a connection that ends early.
+func TestErrorContainsTheServerMessage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	blob, err := w.repo.Git("rev-parse", "main:main.tf")
-	w.must(err)
-	w.must(os.Remove(filepath.Join(w.repo.Dir, "objects", blob[:2], blob[2:])))
-	err = w.m.Fetch(t.Context(), w.remote(), FetchOptions{})
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	blob, err := f.repo.Git("rev-parse", "main:main.tf")
+	f.must(err)
+	f.must(os.Remove(filepath.Join(f.repo.Dir, "objects", blob[:2], blob[2:])))
+	err = f.m.Fetch(t.Context(), f.remote(), FetchOptions{})
 	if err == nil || !strings.Contains(err.Error(), "the server answers: ") || !strings.Contains(err.Error(), blob) {
 		t.Errorf("the server's words are not in %v", err)
 	}
@@ -164,7 +164,7 @@ func TestAServersOwnWordsAreInTheMessage(t *testing.T) {
 	}
 }
 
-func TestTheMachinesConfigurationIsNotSeen(t *testing.T) {
+func TestGitConfigurationOfTheHostIsIgnored(t *testing.T) {
 	home := t.TempDir()
 	seen := filepath.Join(home, "seen")
 	script := filepath.Join(home, "script")
@@ -193,27 +193,27 @@ func TestTheMachinesConfigurationIsNotSeen(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
-	w.at("main", id)
-	w.http.RequireBearer("another") // where git would ask a helper
-	fails(t, w.m.Fetch(t.Context(), w.remote(), FetchOptions{}), ErrAuthentication, "")
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
+	f.at("main", id)
+	f.http.RequireBearer("another") // where git would ask a helper
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{}), ErrAuthentication, "")
 	if what, err := os.ReadFile(seen); err == nil {
 		t.Errorf("it was run: %s", what)
 	}
 }
 
 // A guard beneath parseRemote: if a URL came by it, git itself would refuse.
-func TestGitItselfRunsNoOtherProtocol(t *testing.T) {
+func TestGitRejectsOtherProtocols(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
 	ran := filepath.Join(t.TempDir(), "ran")
-	for _, url := range []string{"ext::sh -c touch% " + ran, w.repo.Dir, "file://" + w.repo.Dir} {
+	for _, url := range []string{"ext::sh -c touch% " + ran, f.repo.Dir, "file://" + f.repo.Dir} {
 		c := command{args: []string{"fetch", "--quiet", "--end-of-options", url, "+refs/heads/*:refs/heads/*"}, repo: repository}
-		if out, err := w.m.git(t.Context(), c).CombinedOutput(); err == nil || !strings.Contains(string(out), "not allowed") {
+		if out, err := f.m.git(t.Context(), c).CombinedOutput(); err == nil || !strings.Contains(string(out), "not allowed") {
 			t.Errorf("%s: %v: %s", url, err, out)
 		}
 		if _, err := os.Stat(ran); err == nil {

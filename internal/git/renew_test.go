@@ -7,138 +7,138 @@ import (
 )
 
 // empty wants a mirror that says so whatever is asked.
-func (w *world) empty(id string) {
-	w.Helper()
-	if !w.m.Empty() {
-		w.Error("it is not empty")
+func (f *fixture) empty(id string) {
+	f.Helper()
+	if !f.m.Empty() {
+		f.Error("it is not empty")
 	}
 	for _, ref := range []string{"", "HEAD", "main", id} {
-		_, err := w.m.Resolve(w.Context(), ref)
-		fails(w.T, err, ErrEmpty, "not fetched yet")
+		_, err := f.m.Resolve(f.Context(), ref)
+		fails(f.T, err, ErrEmpty, "not fetched yet")
 		if Reason(err) != "NotFetched" {
-			w.Error(Reason(err))
+			f.Error(Reason(err))
 		}
 	}
-	_, err := w.m.Tree(w.Context(), id)
-	fails(w.T, err, ErrEmpty, "not fetched yet")
-	_, err = w.m.Blob(w.Context(), id, 10)
-	fails(w.T, err, ErrEmpty, "not fetched yet")
+	_, err := f.m.Tree(f.Context(), id)
+	fails(f.T, err, ErrEmpty, "not fetched yet")
+	_, err = f.m.Blob(f.Context(), id, 10)
+	fails(f.T, err, ErrEmpty, "not fetched yet")
 }
 
 // away wants a fetch that fails while the server is not well.
-func (w *world) away() {
-	w.Helper()
-	w.http.Answer(503)
-	fails(w.T, w.m.Fetch(w.Context(), w.remote(), FetchOptions{}), ErrUnreachable, "")
-	w.http.Answer(0)
+func (f *fixture) away() {
+	f.Helper()
+	f.http.Answer(503)
+	fails(f.T, f.m.Fetch(f.Context(), f.remote(), FetchOptions{}), ErrUnreachable, "")
+	f.http.Answer(0)
 }
 
-func TestAMirrorThatNoFetchHasFilledIsEmpty(t *testing.T) {
+func TestMirrorIsEmptyBeforeTheFirstFetch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	w.empty(id)
-	w.away()
-	w.empty(id)
-	w.must(w.m.Close())
-	w.m = mirror(t, w.m.dir, Options{})
-	w.empty(id)
-	w.fetch()
-	w.at("main", id)
-	if w.m.Empty() {
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	f.empty(id)
+	f.away()
+	f.empty(id)
+	f.must(f.m.Close())
+	f.m = mirror(t, f.m.dir, Options{})
+	f.empty(id)
+	f.fetch()
+	f.at("main", id)
+	if f.m.Empty() {
 		t.Error("it is empty")
 	}
 }
 
-func TestAMirrorOfARepositoryWithoutBranchesIsNotEmpty(t *testing.T) {
+func TestMirrorOfARepositoryWithoutBranchesIsNotEmpty(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.fetch()
+	f := newFixture(t, Options{})
+	f.fetch()
 	for range 2 {
-		if w.m.Empty() {
+		if f.m.Empty() {
 			t.Error("it is empty")
 		}
-		w.at("", "")
-		w.at("main", "")
-		w.must(w.m.Close())
-		w.m = mirror(t, w.m.dir, Options{})
+		f.at("", "")
+		f.at("main", "")
+		f.must(f.m.Close())
+		f.m = mirror(t, f.m.dir, Options{})
 	}
 }
 
-func TestABrokenMirrorIsEmptyUntilItIsFetchedAnew(t *testing.T) {
+func TestBrokenMirrorIsEmptyUntilTheNextFetch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	w.fetch()
-	w.must(w.m.Close())
-	w.must(os.Remove(filepath.Join(w.m.path(repository), "HEAD")))
-	w.m = mirror(t, w.m.dir, Options{})
-	if _, err := os.Stat(w.m.path(repository)); err == nil {
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
+	f.must(f.m.Close())
+	f.must(os.Remove(filepath.Join(f.m.path(repository), "HEAD")))
+	f.m = mirror(t, f.m.dir, Options{})
+	if _, err := os.Stat(f.m.path(repository)); err == nil {
 		t.Error("what is of no use takes space")
 	}
-	w.away()
-	w.empty(id)
-	w.fetch()
-	w.at("main", id)
+	f.away()
+	f.empty(id)
+	f.fetch()
+	f.at("main", id)
 }
 
-func TestWhatIsWholeOfADamagedMirrorIsReadWhileTheRemoteIsAway(t *testing.T) {
+func TestIntactObjectsOfADamagedMirrorAreReadWhileTheRemoteIsUnavailable(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a", "other.tf": "b"})
-	w.fetch()
-	tree, err := w.m.Tree(t.Context(), id)
-	w.must(err)
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a", "other.tf": "b"})
+	f.fetch()
+	tree, err := f.m.Tree(t.Context(), id)
+	f.must(err)
 	main, _ := tree.Entry("main.tf")
 	other, _ := tree.Entry("other.tf")
-	w.unpackAll()
-	w.must(os.Remove(w.object(main.ID)))
-	if _, err := w.m.Blob(t.Context(), main.ID, 10); err == nil {
+	f.unpackAll()
+	f.must(os.Remove(f.object(main.ID)))
+	if _, err := f.m.Blob(t.Context(), main.ID, 10); err == nil {
 		t.Fatal("it is still there")
 	}
 	for range 2 {
-		w.away()
-		w.at("main", id)
-		if data, err := w.m.Blob(t.Context(), other.ID, 10); err != nil || string(data) != "b" {
+		f.away()
+		f.at("main", id)
+		if data, err := f.m.Blob(t.Context(), other.ID, 10); err != nil || string(data) != "b" {
 			t.Errorf("got %q, %v", data, err)
 		}
 	}
-	w.fetch() // of nothing new
-	if w.m.suspect.Load() {
+	f.fetch() // of nothing new
+	if f.m.suspect.Load() {
 		t.Error("all of it is read again by each fetch")
 	}
-	until(t, func() bool { return len(processes(w.m.dir)) == 0 }) // they had the old one open
-	if data, err := w.m.Blob(t.Context(), main.ID, 10); err != nil || string(data) != "a" {
+	until(t, func() bool { return len(processes(f.m.dir)) == 0 }) // they had the old one open
+	if data, err := f.m.Blob(t.Context(), main.ID, 10); err != nil || string(data) != "a" {
 		t.Errorf("got %q, %v", data, err)
 	}
-	if left, _ := os.ReadDir(w.m.path(sessions)); len(left) > 0 {
+	if left, _ := os.ReadDir(f.m.path(sessions)); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
 // object is the file of an object that is in no pack.
-func (w *world) object(id string) string {
-	return filepath.Join(w.m.path(repository), "objects", id[:2], id[2:])
+func (f *fixture) object(id string) string {
+	return filepath.Join(f.m.path(repository), "objects", id[:2], id[2:])
 }
 
-func TestACommitThatTheMirrorLostIsNoMissingRef(t *testing.T) {
+func TestLostCommitIsNotReportedAsMissingRef(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	blob, err := w.repo.Git("rev-parse", "main:main.tf")
-	w.must(err)
-	w.must(w.repo.Tag("file", blob, ""))
-	w.fetch()
-	w.at("file", "") // a tag of no commit
-	if w.m.suspect.Load() {
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	blob, err := f.repo.Git("rev-parse", "main:main.tf")
+	f.must(err)
+	f.must(f.repo.Tag("file", blob, ""))
+	f.fetch()
+	f.at("file", "") // a tag of no commit
+	if f.m.suspect.Load() {
 		t.Error("the mirror is taken for damaged")
 	}
-	w.unpackAll()
-	w.must(os.Remove(w.object(id)))
+	f.unpackAll()
+	f.must(os.Remove(f.object(id)))
 	for _, ref := range []string{"", "main", "refs/heads/main"} {
-		_, err := w.m.Resolve(t.Context(), ref)
+		_, err := f.m.Resolve(t.Context(), ref)
 		fails(t, err, ErrEmpty, "has lost commit "+id)
 	}
-	w.fetch()
-	w.at("main", id)
+	f.fetch()
+	f.at("main", id)
 }

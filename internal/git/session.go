@@ -211,5 +211,5 @@ func (s *session) explain(err error) error {
 		return fmt.Errorf("%s: %w: git printed: "+
 			"%s%s", what, errDamaged, s.secrets.String(mainLine(failed.said)), serverAnswer(s.secrets.String(failed.said)))
 	}
-	return classify(what, s.secrets.String(failed.said), s.remote.Auth.String() != "nobody")
+	return classify(what, s.secrets.String(failed.said), s.remote.Auth.String() != "anonymous")
 }

@@ -15,33 +15,33 @@ import (
 )
 
 // The image that Cairn comes in has no shell, so git must not want one. It says itself what it starts, and how.
-func TestGitStartsNothingByAShell(t *testing.T) {
+func TestGitStartsNoShell(t *testing.T) {
 	traces := traceGit(t)
-	w := newWorld(t, Options{Submodules: true})
-	w.commit(map[string]string{"main.tf": "a"})
-	ssh := w.ssh()
-	module := w.init("module")
+	f := newFixture(t, Options{Submodules: true})
+	f.commit(map[string]string{"main.tf": "a"})
+	ssh := f.ssh()
+	module := f.init("module")
 	commit, err := module.Commit(gitserver.Change{Files: map[string]string{"vpc.tf": "b"}})
-	w.must(err)
-	_, err = w.repo.AddSubmodule("modules/vpc", "../module.git", commit)
-	w.must(err)
+	f.must(err)
+	_, err = f.repo.AddSubmodule("modules/vpc", "../module.git", commit)
+	f.must(err)
 	auth := Auth{Identity: ssh.Identity, KnownHosts: ssh.KnownHosts}
-	w.http.RequireBearer(canary)
-	for _, remote := range []Remote{{ssh.URL + w.repo.Path(), auth}, {w.http.URL + w.repo.Path(), Auth{BearerToken: canary}}} {
-		w.must(w.m.Fetch(t.Context(), remote, FetchOptions{}))
-		head, err := w.m.Resolve(t.Context(), "main")
-		w.must(err)
-		tree, err := w.m.Tree(t.Context(), head.ID)
-		w.must(err)
-		w.must(w.m.Archive(t.Context(), tree, []Entry{{Kind: KindDir}}, new(bytes.Buffer)))
+	f.http.RequireBearer(canary)
+	for _, remote := range []Remote{{ssh.URL + f.repo.Path(), auth}, {f.http.URL + f.repo.Path(), Auth{BearerToken: canary}}} {
+		f.must(f.m.Fetch(t.Context(), remote, FetchOptions{}))
+		head, err := f.m.Resolve(t.Context(), "main")
+		f.must(err)
+		tree, err := f.m.Tree(t.Context(), head.ID)
+		f.must(err)
+		f.must(f.m.Archive(t.Context(), tree, []Entry{{Kind: KindDir}}, new(bytes.Buffer)))
 	}
-	w.http.RequireBearer("another") // where git would ask a helper, or a person
-	fails(t, w.m.Fetch(t.Context(), w.remote(), FetchOptions{}), ErrAuthentication, "")
-	w.m.suspect.Store(true) // have all of it read
-	w.must(w.m.Fetch(t.Context(), Remote{ssh.URL + w.repo.Path(), auth}, FetchOptions{}))
-	_, err = w.m.run(t.Context(), command{args: []string{"gc", "--quiet"}}) // what maintain does when there is enough
-	w.must(err)
-	w.must(w.m.Close())
+	f.http.RequireBearer("another") // where git would ask a helper, or the user
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{}), ErrAuthentication, "")
+	f.m.suspect.Store(true) // have all of it read
+	f.must(f.m.Fetch(t.Context(), Remote{ssh.URL + f.repo.Path(), auth}, FetchOptions{}))
+	_, err = f.m.run(t.Context(), command{args: []string{"gc", "--quiet"}}) // what maintain does when there is enough
+	f.must(err)
+	f.must(f.m.Close())
 
 	seen := map[string]bool{}
 	for _, child := range children(t, traces) {
@@ -100,7 +100,7 @@ func children(t *testing.T, traces string) (found []child) {
 	return found
 }
 
-func TestSSHMustBeWhereAProgramCanNameIt(t *testing.T) {
+func TestSSHPathMustBeSafeForGit(t *testing.T) {
 	m := mirror(t, t.TempDir(), Options{})
 	remote := Remote{URL: "ssh://git@example.org/x"}
 	dir := filepath.Join(t.TempDir(), "with spaces")

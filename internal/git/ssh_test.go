@@ -8,23 +8,23 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-func (w *world) ssh() *gitserver.SSH {
-	w.Helper()
-	s, err := gitserver.ServeSSH(w.repos)
-	w.must(err)
-	w.Cleanup(func() { s.Close() })
+func (f *fixture) ssh() *gitserver.SSH {
+	f.Helper()
+	s, err := gitserver.ServeSSH(f.repos)
+	f.must(err)
+	f.Cleanup(func() { s.Close() })
 	return s
 }
 
 func TestSSH(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	id := w.commit(map[string]string{"main.tf": "a"})
-	server := w.ssh()
-	url := server.URL + w.repo.Path()
+	f := newFixture(t, Options{})
+	id := f.commit(map[string]string{"main.tf": "a"})
+	server := f.ssh()
+	url := server.URL + f.repo.Path()
 	stranger, _, err := gitserver.NewIdentity("")
-	w.must(err)
-	otherHost := strings.Replace(string(w.ssh().KnownHosts), "127.0.0.1", "127.0.0.2", 1)
+	f.must(err)
+	otherHost := strings.Replace(string(f.ssh().KnownHosts), "127.0.0.1", "127.0.0.2", 1)
 	changedHost := string(server.KnownHosts[:strings.Index(string(server.KnownHosts), " ")]) + " " + strings.SplitN(otherHost, " ", 2)[1]
 	for _, c := range []struct {
 		name string
@@ -57,12 +57,12 @@ func TestSSH(t *testing.T) {
 			}
 		})
 	}
-	fails(t, w.m.Fetch(t.Context(), Remote{server.URL + "/no-such.git", Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}}, FetchOptions{}), ErrNotFound, "no such repository")
+	fails(t, f.m.Fetch(t.Context(), Remote{server.URL + "/no-such.git", Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}}, FetchOptions{}), ErrNotFound, "no such repository")
 	server.Close()
-	fails(t, w.m.Fetch(t.Context(), Remote{url, Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}}, FetchOptions{}), ErrUnreachable, "cannot be reached")
+	fails(t, f.m.Fetch(t.Context(), Remote{url, Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}}, FetchOptions{}), ErrUnreachable, "cannot be reached")
 }
 
-func TestAnIdentityMayHaveAPassphrase(t *testing.T) {
+func TestIdentityWithAPassphraseIsDecrypted(t *testing.T) {
 	url, hosts := "ssh://git@example.org/x", []byte("example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGi0UdOYSVNWZdcZJUMPMGL3fGUsb0Ei4yRQWWn45Kqx\n")
 	identity, _, err := gitserver.NewIdentity("open sesame")
 	if err != nil {
@@ -87,15 +87,15 @@ func TestAnIdentityMayHaveAPassphrase(t *testing.T) {
 
 func TestSSHUsesOnlyTheKeysOfTheSecret(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
-	w.commit(map[string]string{"main.tf": "a"})
-	server := w.ssh()
+	f := newFixture(t, Options{})
+	f.commit(map[string]string{"main.tf": "a"})
+	server := f.ssh()
 	m := mirror(t, t.TempDir(), Options{})
-	s, err := m.open(t.Context(), Remote{server.URL + w.repo.Path(), Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}})
-	w.must(err)
+	s, err := m.open(t.Context(), Remote{server.URL + f.repo.Path(), Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}})
+	f.must(err)
 	defer s.close()
 	info, err := os.Stat(m.path(s.dir))
-	w.must(err)
+	f.must(err)
 	if info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder of keys has mode %v", info.Mode())
 	}
@@ -105,7 +105,7 @@ func TestSSHUsesOnlyTheKeysOfTheSecret(t *testing.T) {
 		}
 	}
 	config, err := os.ReadFile(m.path(s.dir + "/ssh"))
-	w.must(err)
+	f.must(err)
 	for _, line := range []string{"BatchMode yes", "StrictHostKeyChecking yes", "IdentitiesOnly yes", "IdentityAgent none", "ForwardAgent no", "GlobalKnownHostsFile /dev/null"} {
 		if !strings.Contains(string(config), line+"\n") {
 			t.Errorf("no %s", line)

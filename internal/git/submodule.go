@@ -154,7 +154,7 @@ func (m *Mirror) besideMirror(ctx context.Context, url string) (*Mirror, error) 
 		return nil, err
 	}
 	now := time.Now()
-	_ = os.Chtimes(folder, now, now) // for forgetBeside
+	_ = os.Chtimes(folder, now, now) // for removeUnusedMirrors
 	m.beside[name] = beside
 	return beside, nil
 }

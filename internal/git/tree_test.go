@@ -11,7 +11,7 @@ func line(mode, kind, id, path string) string {
 	return mode + " " + kind + " " + strings.Repeat(id, 40) + "\t" + path + "\x00"
 }
 
-func TestATreeIsWhatGitListed(t *testing.T) {
+func TestParseTree(t *testing.T) {
 	tree, err := ParseTree("root", []byte(line("040000", "tree", "1", "envs")+line("040000", "tree", "2", "envs/prod")+
 		line("100644", "blob", "3", "envs/prod/main.tf")+line("100755", "blob", "4", "envs/prod/run.sh")+line("120000", "blob", "5", "envs/link")+
 		line("160000", "commit", "6", "modules")+line("100664", "blob", "7", "a\tname\nof old")+line("040000", "tree", "8", "empty")))
@@ -41,7 +41,7 @@ func TestATreeIsWhatGitListed(t *testing.T) {
 	}
 }
 
-func TestAListingThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidListingIsRejected(t *testing.T) {
 	for _, listing := range []string{"x", "100644 blob\tx", "100644 blob 1 2\tx", "100644 blob 1\t"} {
 		if _, err := ParseTree("root", []byte(listing)); err == nil {
 			t.Errorf("%q is a tree", listing)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAURLIsHTTPOrSSHAndHoldsNoCredential(t *testing.T) {
+func TestURLIsHTTPOrSSHWithoutCredentials(t *testing.T) {
 	for _, url := range []string{
 		"https://github.com/org/infra", "https://github.com/org/infra.git", "http://git.local:8080/x", "https://[::1]:8443/x", "https://example.org/a%20b",
 		"ssh://git@github.com/org/infra.git", "ssh://example.org:2222/x", "git@github.com:org/infra.git", "org-1@example.org:infra", "git@example.org:/srv/git/x",
@@ -32,8 +32,8 @@ func TestAURLIsHTTPOrSSHAndHoldsNoCredential(t *testing.T) {
 	}
 }
 
-// What is wrong with it would be said in other words otherwise, which do not tell what git was kept from.
-func TestAURLThatBeginsWithADashIsSaidTo(t *testing.T) {
+// Otherwise the error would name another problem of the URL, and not the option that git would read.
+func TestErrorNamesTheLeadingDashOfAURL(t *testing.T) {
 	for _, url := range []string{"-oProxyCommand=id", "--upload-pack=id", "-o@h:x"} {
 		if _, err := parseRemote(url); err == nil || !strings.Contains(err.Error(), "begins with a dash") {
 			t.Errorf("%q: %v", url, err)
@@ -71,7 +71,7 @@ func TestCredentialsAreForTheSameServerOnly(t *testing.T) {
 	}
 }
 
-func TestASubmodulesURLMayBeRelative(t *testing.T) {
+func TestRelativeSubmoduleURLs(t *testing.T) {
 	for _, c := range []struct{ base, relative, want string }{
 		{"https://example.org/org/infra.git", "../modules.git", "https://example.org/org/modules.git"},
 		{"https://example.org/org/infra.git/", "../../other/modules", "https://example.org/other/modules"},

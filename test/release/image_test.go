@@ -288,13 +288,13 @@ func TestGitWorksInServerImageWithoutShell(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	// The first replaces git by a script that records what it starts; the second reads /proc.
-	out, err := i.inside(t.Context(), nil, "/git.test", "-test.v", "-test.skip", "^(TestGitStartsNothingByAShell|TestProcessesThatNobodyNeedsEnd)$")
+	out, err := i.inside(t.Context(), nil, "/git.test", "-test.v", "-test.skip", "^(TestGitStartsNoShell|TestIdleProcessesEnd)$")
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, name := range []string{
-		"TestSSH", "TestCredentialsLetIn/a_username_and_a_password,_TLS_true", "TestCredentialsLetIn/a_token,_TLS_true", "TestAFetchThatFailsSaysWhatToDoAndHoldsNoCredential",
-		"TestASubmodulesFilesAreInTheArchive", "TestAFileInLFSIsInTheArchiveWithItsContent",
+		"TestSSH", "TestCredentialsAreAccepted/a_username_and_a_password,_TLS_true", "TestCredentialsAreAccepted/a_token,_TLS_true", "TestFetchErrorsNameTheRemedyAndNoCredential",
+		"TestArchiveHasTheFilesOfSubmodules", "TestArchiveHasTheContentOfLFSFiles",
 	} {
 		if !strings.Contains(out, "--- PASS: "+name+" ") {
 			t.Errorf("%s did not run in the image", name)
