@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// dialect is how a Git provider sends webhooks.
+// provider is how a Git provider sends webhooks.
 type provider struct {
-	forge string
+	name string
 	// event is the header that names the event. A webhook is of the Git provider whose header it has.
 	event string
 	// delivery are the headers that may have the id.
@@ -20,7 +20,7 @@ type provider struct {
 	read func(p *Push, document []byte) error
 }
 
-// dialects, those first that send the headers of others too.
+// providers lists them, those first that send the headers of others too.
 func providers() []provider {
 	return []provider{
 		{"Forgejo", "X-Forgejo-Event", []string{"X-Forgejo-Delivery"}, true, hexHMAC("", "X-Forgejo-Signature", "X-Gitea-Signature"), readGitHub},

@@ -79,7 +79,7 @@ func Verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Push, 
 	if bad != nil {
 		return Push{}, fmt.Errorf("%w: %w", ErrBody, bad)
 	}
-	p := Push{Provider: d.forge, Event: h.Get(d.event), Delivery: clip(first(h, d.delivery...), 128)}
+	p := Push{Provider: d.name, Event: h.Get(d.event), Delivery: clip(first(h, d.delivery...), 128)}
 	if err := d.read(&p, document); err != nil {
 		return Push{}, fmt.Errorf("%w: %w", ErrBody, err)
 	}

@@ -41,7 +41,7 @@ func mac(key, data string) []byte {
 
 func hexed(key, data string) string { return hex.EncodeToString(mac(key, data)) }
 
-// A signer adds to the headers what a forge that knows the secret would.
+// A signer adds to the headers what a Git provider that knows the secret would add.
 type signer func(h http.Header, secret, body string)
 
 func signGitHub(h http.Header, secret, body string) {
@@ -87,8 +87,8 @@ func file(t testing.TB, name string) string {
 	return string(data)
 }
 
-// forges that sign, and how.
-var forges = []struct {
+// webhooks of each Git provider, and how it signs them.
+var webhooks = []struct {
 	name    string
 	headers []string
 	body    string
@@ -154,8 +154,8 @@ var forges = []struct {
 		Push{Provider: "BitbucketDataCenter", Event: EventPullRequest}},
 }
 
-func TestVerifyReadsEveryForge(t *testing.T) {
-	for _, c := range forges {
+func TestVerifyReadsEveryProvider(t *testing.T) {
+	for _, c := range webhooks {
 		t.Run(c.name, func(t *testing.T) {
 			h, body := headers(c.headers...), file(t, c.body)
 			c.sign(h, c.secret, body)
@@ -174,7 +174,7 @@ func TestVerifyReadsEveryForge(t *testing.T) {
 }
 
 func TestVerifyNeedsASignature(t *testing.T) {
-	for _, c := range forges {
+	for _, c := range webhooks {
 		body := file(t, c.body)
 		signed := func(key string) http.Header {
 			h := headers(c.headers...)
@@ -223,8 +223,8 @@ func TestVerifyNeedsASignature(t *testing.T) {
 	}
 }
 
-func TestVerifyFailsForAnyByteThatDiffers(t *testing.T) {
-	for _, c := range forges {
+func TestVerifyRejectsAnyChangedByte(t *testing.T) {
+	for _, c := range webhooks {
 		body := file(t, c.body)
 		for _, name := range []string{"X-Hub-Signature-256", "X-Hub-Signature", "X-Forgejo-Signature", "X-Gitea-Signature", "X-Gogs-Signature", "X-Gitlab-Token", "Webhook-Signature"} {
 			h := headers(c.headers...)
@@ -233,8 +233,8 @@ func TestVerifyFailsForAnyByteThatDiffers(t *testing.T) {
 				h.Del("X-Gitea-Signature")
 			}
 			value := h.Get(name)
-			if d, _ := providerOf(h); value == "" || name == "X-Hub-Signature" && d.forge != "Bitbucket" ||
-				d.forge == "Gitea" && name != "X-Gitea-Signature" || d.forge == "Forgejo" && name != "X-Forgejo-Signature" {
+			if d, _ := providerOf(h); value == "" || name == "X-Hub-Signature" && d.name != "Bitbucket" ||
+				d.name == "Gitea" && name != "X-Gitea-Signature" || d.name == "Forgejo" && name != "X-Forgejo-Signature" {
 				continue
 			}
 			start := 0
@@ -275,7 +275,7 @@ func TestVerifyFailsForAnyByteThatDiffers(t *testing.T) {
 	}
 }
 
-func TestVerifyTakesNoSHA1(t *testing.T) {
+func TestVerifyRejectsSHA1(t *testing.T) {
 	body := file(t, "github-push")
 	h := headers("X-GitHub-Event", "push")
 	h.Set("X-Hub-Signature", "sha256="+hexed(secret, body)) // where GitHub has the one of SHA-1
@@ -289,7 +289,7 @@ func TestVerifyTakesNoSHA1(t *testing.T) {
 	}
 }
 
-func TestGitLabsSignatures(t *testing.T) {
+func TestGitLabSignatures(t *testing.T) {
 	body := file(t, "gitlab-push")
 	for _, c := range []struct {
 		name    string
@@ -363,7 +363,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func TestVerifyRefusesWhatNoForgeSends(t *testing.T) {
+func TestVerifyRejectsInvalidWebhooks(t *testing.T) {
 	for _, c := range []struct{ name, kind, event, body string }{
 		{"nothing", JSONType, "push", ""},
 		{"no JSON", JSONType, "push", "ref=refs/heads/main"},
@@ -386,7 +386,7 @@ func TestVerifyRefusesWhatNoForgeSends(t *testing.T) {
 	}
 }
 
-func TestVerifyLeavesOutWhatIsOdd(t *testing.T) {
+func TestVerifySkipsInvalidFields(t *testing.T) {
 	const ref, commit = "refs/heads/größer", "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c"
 	for _, c := range []struct {
 		name                    string
@@ -421,7 +421,7 @@ func TestVerifyLeavesOutWhatIsOdd(t *testing.T) {
 	}
 }
 
-func TestAListWithoutEndTakesNoMemory(t *testing.T) {
+func TestMemoryOfALongListIsBounded(t *testing.T) {
 	for _, c := range []struct{ event, before, item, after string }{
 		{"repo:refs_changed", `{"changes": [`, `{"ref":{"id":"refs/heads/a"}}`, `]}`},
 		{"repo:refs_changed", `{"repository": {"links": {"clone": [`, `{"href":"a"}`, `]}}}`},
@@ -440,7 +440,7 @@ func TestAListWithoutEndTakesNoMemory(t *testing.T) {
 	}
 }
 
-func TestVerifyGoesByTheRealClock(t *testing.T) {
+func TestVerifyUsesTheCurrentTime(t *testing.T) {
 	body := file(t, "gitlab-push")
 	h := headers("X-Gitlab-Event", "Push Hook")
 	signStandard(time.Now())(h, token, body)
@@ -454,14 +454,14 @@ func TestVerifyGoesByTheRealClock(t *testing.T) {
 }
 
 func FuzzVerify(f *testing.F) {
-	for i, c := range forges {
+	for i, c := range webhooks {
 		f.Add(i, file(f, c.body), false)
 	}
 	f.Add(0, form(file(f, "github-push")), true)
 	f.Add(6, form(file(f, "gitea-push")), true)
 	f.Add(0, `{"ref":"refs/tags/\u0000","after":null}`, false)
 	f.Fuzz(func(t *testing.T, which int, body string, isForm bool) {
-		c := forges[uint(which)%uint(len(forges))]
+		c := webhooks[uint(which)%uint(len(webhooks))]
 		h := headers(c.headers...)
 		if isForm {
 			h.Set("Content-Type", FormType)

@@ -17,8 +17,8 @@ import (
 // them, and words of other systems that equal one of the API.
 var elsewhere = map[string][]string{
 	"internal/runnerapi/failure.go": nil,                      // TestARunnerReportsWordsOfTheAPI
-	"internal/git/errors.go":        nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
-	"internal/closure/errors.go":    nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
+	"internal/git/errors.go":        nil,                      // TestCodeReasonsAreReasonsOfTheAPI
+	"internal/closure/errors.go":    nil,                      // TestCodeReasonsAreReasonsOfTheAPI
 	"internal/engine/classify.go":   {"AuthenticationFailed"}, // Azure's
 }
 

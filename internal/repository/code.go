@@ -57,11 +57,11 @@ type Codes struct {
 
 // NewCodes reads from the mirrors.
 func NewCodes(mirrors *Mirrors) *Codes {
-	told, err := lru.New[types.UID, string](100_000)
+	last, err := lru.New[types.UID, string](100_000)
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), returned: told}
+	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), returned: last}
 }
 
 // Of returns the code of a Stack whose source is in the Repository. For an error that is not transient, Reason is
@@ -111,13 +111,13 @@ func (c Code) Origin(r *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Gi
 
 // Changed reports whether Of would return other code now than it did the last time.
 func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
-	told, ok := c.returned.Get(stack.UID)
+	last, ok := c.returned.Get(stack.UID)
 	at, err := c.at(ctx, r, stack)
 	if err != nil || !ok {
 		return true
 	}
 	digest, _ := c.closures.Digest(ctx, at.tree, at.mirror, wanted(r, stack)) // an error has no digest
-	return at.fingerprint(digest, stack) != told
+	return at.fingerprint(digest, stack) != last
 }
 
 // Forget lets the next Changed of a Stack return true, since the code that Of returned could not be packed.
@@ -132,7 +132,7 @@ func (c Code) fingerprint(digest string, stack *v1alpha1.Stack) string {
 // at is the commit that a Stack reads from, without what it reads there.
 func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
 	var ask Ask
-	if last, _ := c.mirrors.Look(r.UID); last != nil { // before Commit: an Ask that is too old costs one more archive
+	if last, _ := c.mirrors.LastFetch(r.UID); last != nil { // before Commit: an Ask that is too old costs one more archive
 		ask = last.Ask
 	}
 	mirror, commit, err := c.mirrors.Commit(ctx, r.UID, refOf(r, stack.Spec.Source.Git))

@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-func TestWhatPersonsHaveToCorrect(t *testing.T) {
-	r := enter(t)
+func TestReasonsOfCodeErrors(t *testing.T) {
+	r := newEnv(t)
 	remote := r.remote("infra")
 	r.push(remote, gitserver.Change{Files: map[string]string{"docs/README": "text", "broken/main.tf": "module \"m\" {\n  source = \"../none\"\n}\n"}})
 	repo := r.declare(remote)
@@ -41,9 +41,9 @@ func TestWhatPersonsHaveToCorrect(t *testing.T) {
 	}
 }
 
-// Changed is asked for each Stack after each fetch, to tell those whose code changed from the many where it did not.
+// Changed is asked for each Stack after each fetch, to find the few whose code changed.
 func TestChanged(t *testing.T) {
-	r := enter(t)
+	r := newEnv(t)
 	remote := r.remote("infra")
 	repo := r.declare(remote)
 	r.settle(repo)
@@ -57,7 +57,7 @@ func TestChanged(t *testing.T) {
 			}
 		}
 	}
-	look := func() {
+	checkChanges := func() {
 		for _, stack := range []*v1alpha1.Stack{net, web, late} {
 			_, _ = codes.Of(t.Context(), repo, stack) // what it says is another test's
 		}
@@ -69,7 +69,7 @@ func TestChanged(t *testing.T) {
 	}
 
 	expect(map[*v1alpha1.Stack]bool{net: true, web: true, late: true}) // never looked at
-	look()
+	checkChanges()
 	expect(map[*v1alpha1.Stack]bool{net: false, web: false, late: true})
 
 	fetch(gitserver.Change{Files: map[string]string{"README": "text"}})
@@ -77,21 +77,21 @@ func TestChanged(t *testing.T) {
 
 	fetch(gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})
 	expect(map[*v1alpha1.Stack]bool{net: true, web: false})
-	look()
+	checkChanges()
 	expect(map[*v1alpha1.Stack]bool{net: false, web: false})
 
 	fetch(gitserver.Change{Files: map[string]string{"web/main.tf": "# now it is there"}})
 	expect(map[*v1alpha1.Stack]bool{net: false, web: true})
-	look()
+	checkChanges()
 
 	fetch(gitserver.Change{Branch: "late", Onto: "main", Files: map[string]string{"net/main.tf": "# late"}})
-	look()
+	checkChanges()
 	expect(map[*v1alpha1.Stack]bool{net: false, web: false, late: false})
 }
 
 // A Stack of a namespace that may not use a Repository does not get its refs looked up, let alone fetched.
-func TestNamespacesThatAreNotAllowed(t *testing.T) {
-	r := enter(t)
+func TestNamespacesThatAreNotAllowedAreRejected(t *testing.T) {
+	r := newEnv(t)
 	team := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), team))
 	remote := r.remote("infra")

@@ -15,8 +15,8 @@ import (
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// a world with a Repository that was fetched a minute ago; the options make it another one.
-func world(options ...func(*Snapshot)) Snapshot {
+// newSnapshot is a Snapshot with a Repository that was fetched a minute ago; the options change it.
+func newSnapshot(options ...func(*Snapshot)) Snapshot {
 	w := Snapshot{
 		Now: now,
 		Repository: &v1alpha1.Repository{
@@ -51,43 +51,43 @@ func failed(reason string, times int) func(*Snapshot) {
 
 func TestDecide(t *testing.T) {
 	tests := map[string]struct {
-		world   Snapshot
-		fetch   bool
-		ready   metav1.ConditionStatus
-		reason  string
-		message string
-		stalled bool
-		requeue time.Duration
+		snapshot Snapshot
+		fetch    bool
+		ready    metav1.ConditionStatus
+		reason   string
+		message  string
+		stalled  bool
+		requeue  time.Duration
 	}{
-		"a new Repository is fetched": {world: world(never), fetch: true, ready: "Unknown", reason: "Fetching", message: "the first fetch of https://"},
-		"once":                        {world: world(never, fetching), ready: "Unknown", reason: "Fetching"},
-		"a new process fetches, and says nothing new":     {world: world(never, before), fetch: true},
-		"without its credentials nothing is fetched":      {world: world(never, func(w *Snapshot) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }), ready: "False", reason: "CredentialsNotFound", stalled: true},
-		"what was fetched is told":                        {world: world(), ready: "True", reason: "Fetched", message: "main@1f3c2ab Widen the subnet", requeue: 4*time.Minute - jitterOf()},
-		"it is fetched again when the interval is over":   {world: world(later(4 * time.Minute)), fetch: true},
-		"while it is fetched the condition stays":         {world: world(later(9*time.Minute), fetching)},
-		"no Secret for webhooks is told":                  {world: world(func(w *Snapshot) { w.WebhookProblem = "webhooks are denied: Secret hook was not found" }), ready: "True", reason: "Fetched", message: "Widen the subnet; webhooks are denied: Secret hook was not found", requeue: 4*time.Minute - jitterOf()},
-		"an interval of 0 waits to be asked":              {world: world(later(9*time.Hour), func(w *Snapshot) { w.Repository.Spec.Interval.Duration = 0 }), ready: "True", reason: "Fetched"},
-		"another spec is fetched":                         {world: world(func(w *Snapshot) { w.Ask.Generation = 3 }), fetch: true},
-		"other credentials are tried":                     {world: world(failed("AuthenticationFailed", 1), func(w *Snapshot) { w.Ask.Credentials = "uid/2" }), fetch: true},
-		"who asks gets a fetch":                           {world: world(func(w *Snapshot) { w.Ask.Request = "now" }), fetch: true},
-		"a commit that no branch has is asked for":        {world: world(func(w *Snapshot) { w.Ask.Commits = "1f3c" }), fetch: true},
-		"a failure is told, and tried again soon":         {world: world(failed("Unreachable", 3), func(w *Snapshot) { w.Last.At = now }), ready: "False", reason: "Unreachable", message: "what git said", requeue: 40 * time.Second},
-		"a failure is tried again":                        {world: world(failed("Unreachable", 1)), fetch: true},
-		"a failure is tried no more often than every 5m":  {world: world(failed("Unreachable", 60)), ready: "False", reason: "Unreachable", requeue: 4 * time.Minute},
-		"and no less often than the interval":             {world: world(failed("Unreachable", 60), func(w *Snapshot) { w.Repository.Spec.Interval.Duration = 90 * time.Second }), ready: "False", reason: "Unreachable", requeue: 30 * time.Second},
-		"a mirror that is too large rests":                {world: world(failed("MirrorTooLarge", 1)), ready: "False", reason: "MirrorTooLarge", stalled: true, requeue: 59 * time.Minute},
-		"a failure that only a person ends says so":       {world: world(failed("HostKeyUnknown", 9)), ready: "False", reason: "HostKeyUnknown", stalled: true, requeue: 4 * time.Minute},
-		"a ref that is not there is told":                 {world: world(func(w *Snapshot) { w.Refs[0].Revision = "" }), ready: "False", reason: "RefNotFound", message: "no branch, tag or commit main", stalled: true, requeue: 4*time.Minute - jitterOf()},
-		"a remote without a default branch is told":       {world: world(func(w *Snapshot) { w.Repository.Spec.Ref, w.Refs = "", []v1alpha1.RefStatus{{Name: Head}} }), ready: "False", reason: "RefNotFound", message: "no default branch", stalled: true, requeue: 4*time.Minute - jitterOf()},
-		"a ref that only a Stack names is that Stack's":   {world: world(func(w *Snapshot) { w.Refs = append(w.Refs, v1alpha1.RefStatus{Name: "v9"}) }), ready: "True", reason: "Fetched", requeue: 4*time.Minute - jitterOf()},
-		"a commit that is nowhere is looked for every 5m": {world: world(func(w *Snapshot) { w.Unknown = true }), ready: "True", reason: "Fetched", requeue: 4 * time.Minute},
+		"a new Repository is fetched": {snapshot: newSnapshot(never), fetch: true, ready: "Unknown", reason: "Fetching", message: "the first fetch of https://"},
+		"once":                        {snapshot: newSnapshot(never, fetching), ready: "Unknown", reason: "Fetching"},
+		"a new process fetches, and says nothing new":    {snapshot: newSnapshot(never, before), fetch: true},
+		"without its credentials nothing is fetched":     {snapshot: newSnapshot(never, func(w *Snapshot) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }), ready: "False", reason: "CredentialsNotFound", stalled: true},
+		"a fetched Repository is ready":                  {snapshot: newSnapshot(), ready: "True", reason: "Fetched", message: "main@1f3c2ab Widen the subnet", requeue: 4*time.Minute - jitterOf()},
+		"it is fetched again when the interval is over":  {snapshot: newSnapshot(later(4 * time.Minute)), fetch: true},
+		"while it is fetched the condition stays":        {snapshot: newSnapshot(later(9*time.Minute), fetching)},
+		"a missing Secret for webhooks is reported":      {snapshot: newSnapshot(func(w *Snapshot) { w.WebhookProblem = "webhooks are denied: Secret hook was not found" }), ready: "True", reason: "Fetched", message: "Widen the subnet; webhooks are denied: Secret hook was not found", requeue: 4*time.Minute - jitterOf()},
+		"an interval of 0 waits to be asked":             {snapshot: newSnapshot(later(9*time.Hour), func(w *Snapshot) { w.Repository.Spec.Interval.Duration = 0 }), ready: "True", reason: "Fetched"},
+		"another spec is fetched":                        {snapshot: newSnapshot(func(w *Snapshot) { w.Ask.Generation = 3 }), fetch: true},
+		"other credentials are tried":                    {snapshot: newSnapshot(failed("AuthenticationFailed", 1), func(w *Snapshot) { w.Ask.Credentials = "uid/2" }), fetch: true},
+		"a request starts a fetch":                       {snapshot: newSnapshot(func(w *Snapshot) { w.Ask.Request = "now" }), fetch: true},
+		"a commit that no branch has is asked for":       {snapshot: newSnapshot(func(w *Snapshot) { w.Ask.Commits = "1f3c" }), fetch: true},
+		"a failure is reported and retried soon":         {snapshot: newSnapshot(failed("Unreachable", 3), func(w *Snapshot) { w.Last.At = now }), ready: "False", reason: "Unreachable", message: "what git said", requeue: 40 * time.Second},
+		"a failure is retried":                           {snapshot: newSnapshot(failed("Unreachable", 1)), fetch: true},
+		"a failure is retried at most every 5m":          {snapshot: newSnapshot(failed("Unreachable", 60)), ready: "False", reason: "Unreachable", requeue: 4 * time.Minute},
+		"and at least once in the interval":              {snapshot: newSnapshot(failed("Unreachable", 60), func(w *Snapshot) { w.Repository.Spec.Interval.Duration = 90 * time.Second }), ready: "False", reason: "Unreachable", requeue: 30 * time.Second},
+		"a mirror that is too large rests":               {snapshot: newSnapshot(failed("MirrorTooLarge", 1)), ready: "False", reason: "MirrorTooLarge", stalled: true, requeue: 59 * time.Minute},
+		"a failure that only a user can correct":         {snapshot: newSnapshot(failed("HostKeyUnknown", 9)), ready: "False", reason: "HostKeyUnknown", stalled: true, requeue: 4 * time.Minute},
+		"a missing ref is reported":                      {snapshot: newSnapshot(func(w *Snapshot) { w.Refs[0].Revision = "" }), ready: "False", reason: "RefNotFound", message: "no branch, tag or commit main", stalled: true, requeue: 4*time.Minute - jitterOf()},
+		"a missing default branch is reported":           {snapshot: newSnapshot(func(w *Snapshot) { w.Repository.Spec.Ref, w.Refs = "", []v1alpha1.RefStatus{{Name: Head}} }), ready: "False", reason: "RefNotFound", message: "no default branch", stalled: true, requeue: 4*time.Minute - jitterOf()},
+		"a ref that only a Stack names is that Stack's":  {snapshot: newSnapshot(func(w *Snapshot) { w.Refs = append(w.Refs, v1alpha1.RefStatus{Name: "v9"}) }), ready: "True", reason: "Fetched", requeue: 4*time.Minute - jitterOf()},
+		"a commit that is not found is retried every 5m": {snapshot: newSnapshot(func(w *Snapshot) { w.Unknown = true }), ready: "True", reason: "Fetched", requeue: 4 * time.Minute},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tt.world)
+			d := Decide(tt.snapshot)
 			if !strings.Contains(d.Message, tt.message) {
-				t.Errorf("message %q does not tell %q", d.Message, tt.message)
+				t.Errorf("message %q does not contain %q", d.Message, tt.message)
 			}
 			d.Message = ""
 			want := Decision{Fetch: tt.fetch, Ready: tt.ready, Reason: tt.reason, Stalled: tt.stalled, RequeueAfter: tt.requeue}
@@ -98,7 +98,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func jitterOf() time.Duration { return -jitter(world().Repository, 5*time.Minute) }
+func jitterOf() time.Duration { return -jitter(newSnapshot().Repository, 5*time.Minute) }
 
 func TestJitter(t *testing.T) {
 	seen := map[time.Duration]bool{}
@@ -114,9 +114,9 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// A fetch that finds all as it was is not written down; one that brings something is, and so are a failure and its end.
+// A fetch that finds all as it was is not written down; one with new commits is, and so are a failure and its end.
 func TestStatusSettles(t *testing.T) {
-	w := world(func(w *Snapshot) { w.Last.Moved = true })
+	w := newSnapshot(func(w *Snapshot) { w.Last.Moved = true })
 	pass := func() v1alpha1.RepositoryStatus {
 		w.Repository.Status = status(w, Decide(w))
 		return w.Repository.Status

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
-// A room is the Repositories' reconciler between a real API server and a real git server; nothing calls it but the test.
-type room struct {
+// env is the reconciler of Repositories between a real API server and a real git server; nothing calls it but the test.
+type env struct {
 	apiserver.Room
 	*Reconciler
 	repos *gitserver.Repos
@@ -36,9 +36,9 @@ type room struct {
 	stop func()
 }
 
-func enter(t *testing.T) *room {
+func newEnv(t *testing.T) *env {
 	t.Helper()
-	r := &room{
+	r := &env{
 		Room:  apiserver.Enter(t, apiserver.Index{Of: &v1alpha1.Stack{}, Field: StackIndex, Values: IndexStack}),
 		repos: gitserver.New(t), dir: t.TempDir(),
 	}
@@ -52,7 +52,7 @@ func enter(t *testing.T) *room {
 }
 
 // begin starts a process on the same folder.
-func (r *room) begin() {
+func (r *env) begin() {
 	mirrors, over := NewMirrors(r.dir), make(chan error, 1)
 	mirrors.Egress = egresstest.Loopback()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,7 +71,7 @@ func (r *room) begin() {
 }
 
 // remote makes a repository with one commit.
-func (r *room) remote(name string) *gitserver.Repo {
+func (r *env) remote(name string) *gitserver.Repo {
 	r.Helper()
 	remote, err := r.repos.Init(name)
 	apiserver.Must(r.T, err)
@@ -79,7 +79,7 @@ func (r *room) remote(name string) *gitserver.Repo {
 	return remote
 }
 
-func (r *room) push(remote *gitserver.Repo, c gitserver.Change) string {
+func (r *env) push(remote *gitserver.Repo, c gitserver.Change) string {
 	r.Helper()
 	id, err := remote.Commit(c)
 	apiserver.Must(r.T, err)
@@ -87,7 +87,7 @@ func (r *room) push(remote *gitserver.Repo, c gitserver.Change) string {
 }
 
 // declare makes a Repository of a remote, at its main branch.
-func (r *room) declare(remote *gitserver.Repo, changes ...func(*v1alpha1.Repository)) *v1alpha1.Repository {
+func (r *env) declare(remote *gitserver.Repo, changes ...func(*v1alpha1.Repository)) *v1alpha1.Repository {
 	r.Helper()
 	repo := &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "infra-"},
@@ -107,7 +107,7 @@ func withSecret(name string) func(*v1alpha1.Repository) {
 }
 
 // stack makes a Stack that reads a folder at a ref, in a namespace.
-func (r *room) stack(repo *v1alpha1.Repository, namespace, folder, ref string) *v1alpha1.Stack {
+func (r *env) stack(repo *v1alpha1.Repository, namespace, folder, ref string) *v1alpha1.Stack {
 	r.Helper()
 	stack := &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "net-"},
@@ -121,7 +121,7 @@ func (r *room) stack(repo *v1alpha1.Repository, namespace, folder, ref string) *
 }
 
 // change updates an object and waits until the cache has it.
-func (r *room) change(o client.Object, change func()) {
+func (r *env) change(o client.Object, change func()) {
 	r.Helper()
 	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKeyFromObject(o), o))
 	change()
@@ -132,7 +132,7 @@ func (r *room) change(o client.Object, change func()) {
 }
 
 // later is a pass that much later, and all that comes of it. Fetches have the real time.
-func (r *room) later(repo *v1alpha1.Repository, d time.Duration) {
+func (r *env) later(repo *v1alpha1.Repository, d time.Duration) {
 	r.Helper()
 	r.ahead = d
 	r.pass(repo)
@@ -140,14 +140,14 @@ func (r *room) later(repo *v1alpha1.Repository, d time.Duration) {
 	r.settle(repo)
 }
 
-// request asks for a fetch, as a person or a webhook does.
-func (r *room) request(repo *v1alpha1.Repository, value string) {
+// request asks for a fetch, as a user or a webhook does.
+func (r *env) request(repo *v1alpha1.Repository, value string) {
 	r.Helper()
 	r.change(repo, func() { repo.Annotations = map[string]string{v1alpha1.RequestedAtAnnotation: value} })
 }
 
 // pass runs one pass.
-func (r *room) pass(repo *v1alpha1.Repository) ctrl.Result {
+func (r *env) pass(repo *v1alpha1.Repository) ctrl.Result {
 	r.Helper()
 	result, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(repo)})
 	apiserver.Must(r.T, err)
@@ -156,12 +156,12 @@ func (r *room) pass(repo *v1alpha1.Repository) ctrl.Result {
 }
 
 // settle passes until there is nothing to be done but to wait, and says for how long.
-func (r *room) settle(repo *v1alpha1.Repository) time.Duration {
+func (r *env) settle(repo *v1alpha1.Repository) time.Duration {
 	r.Helper()
 	for range 20 {
-		before, _ := r.Mirrors.Look(repo.UID)
+		before, _ := r.Mirrors.LastFetch(repo.UID)
 		result := r.pass(repo)
-		after, fetching := r.Mirrors.Look(repo.UID)
+		after, fetching := r.Mirrors.LastFetch(repo.UID)
 		switch {
 		case fetching:
 			r.ended(repo)
@@ -174,7 +174,7 @@ func (r *room) settle(repo *v1alpha1.Repository) time.Duration {
 }
 
 // ended waits for the end of the fetch of a Repository that is under way.
-func (r *room) ended(repo *v1alpha1.Repository) {
+func (r *env) ended(repo *v1alpha1.Repository) {
 	r.Helper()
 	for late := time.After(2 * time.Minute); ; {
 		select {
@@ -189,7 +189,7 @@ func (r *room) ended(repo *v1alpha1.Repository) {
 }
 
 // moves waits until the Stacks of a Repository are to be woken.
-func (r *room) moves(repo *v1alpha1.Repository) {
+func (r *env) moves(repo *v1alpha1.Repository) {
 	r.Helper()
 	for late := time.After(2 * time.Minute); ; {
 		select {
@@ -198,22 +198,22 @@ func (r *room) moves(repo *v1alpha1.Repository) {
 				return
 			}
 		case <-late:
-			r.Fatalf("nobody is told that %s moved", repo.Name)
+			r.Fatalf("no event says that %s moved", repo.Name)
 		}
 	}
 }
 
-// still says that nobody is told of anything new.
-func (r *room) still() {
+// still fails the test if there is an event of a moved mirror.
+func (r *env) still() {
 	r.Helper()
 	select {
 	case e := <-r.Mirrors.Moved():
-		r.Errorf("it is told that %s moved", e.Object)
+		r.Errorf("an event says that %s moved", e.Object)
 	default:
 	}
 }
 
-func (r *room) expect(repo *v1alpha1.Repository, ready metav1.ConditionStatus, reason string) {
+func (r *env) expect(repo *v1alpha1.Repository, ready metav1.ConditionStatus, reason string) {
 	r.Helper()
 	c := apimeta.FindStatusCondition(repo.Status.Conditions, v1alpha1.ConditionReady)
 	if c == nil || c.Status != ready || c.Reason != reason {
@@ -222,7 +222,7 @@ func (r *room) expect(repo *v1alpha1.Repository, ready metav1.ConditionStatus, r
 }
 
 // expectRefs wants what Stacks read, "" for what is not there.
-func (r *room) expectRefs(repo *v1alpha1.Repository, want map[string]string) {
+func (r *env) expectRefs(repo *v1alpha1.Repository, want map[string]string) {
 	r.Helper()
 	got := map[string]string{}
 	for _, ref := range repo.Status.Refs {
@@ -245,7 +245,7 @@ func (r *room) expectRefs(repo *v1alpha1.Repository, want map[string]string) {
 }
 
 // folders are those that are below the folder of the mirrors.
-func (r *room) folders() []string {
+func (r *env) folders() []string {
 	r.Helper()
 	found, err := filepath.Glob(filepath.Join(r.dir, "*"))
 	apiserver.Must(r.T, err)
@@ -253,7 +253,7 @@ func (r *room) folders() []string {
 }
 
 // forgotten runs the pass after a deletion.
-func (r *room) forgotten(repo *v1alpha1.Repository) {
+func (r *env) forgotten(repo *v1alpha1.Repository) {
 	r.Helper()
 	_, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(repo)})
 	apiserver.Must(r.T, err)

@@ -56,7 +56,7 @@ func (m *Mirrors) open(ctx context.Context, uid types.UID, one *mirror, want ope
 	one.git, one.opened, one.filled, one.commits = repo, want, filled, map[string]resolved{}
 	m.mu.Unlock()
 	if filled {
-		m.tell(m.moved, one.key) // not under mu: who takes it asks for commits
+		m.send(m.moved, one.key) // not under mu: who takes it asks for commits
 	}
 	return repo, nil
 }
@@ -112,7 +112,7 @@ func (m *Mirrors) folder(uid types.UID, url string) (string, error) {
 	return filepath.Join(home, name), nil
 }
 
-// Keep forgets all mirrors but those of Repositories that are there: what was deleted while no process looked.
+// Keep forgets all mirrors but those of Repositories that are there: those that were deleted while no process ran.
 func (m *Mirrors) Keep(there map[types.UID]bool) error {
 	if err := m.own(); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"cairn.dev/cairn/internal/repository"
 )
 
-// What two operators would fetch into the same mirror, or sweep of each other's, would look like a remote that has nothing.
-func TestAFolderIsOneOperators(t *testing.T) {
+// Two operators in one folder would delete the files of each other, and a remote would seem to be empty.
+func TestFolderOfMirrorsHasOneOwner(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "git")
 	ctx, end := context.WithCancel(t.Context())
 	first, second, ended := repository.NewMirrors(dir), repository.NewMirrors(dir), make(chan error, 1)

@@ -9,22 +9,22 @@ import (
 
 // What Flux (by kstatus) and Argo CD (by its health check) take a Repository for, in each situation of
 // docs/decisions/0043-status-for-gitops-tools.md.
-func TestRepositoriesAreToldToGitOpsTools(t *testing.T) {
+func TestStatusForGitOpsTools(t *testing.T) {
 	noCredentials := func(w *Snapshot) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }
 	for name, tt := range map[string]struct {
-		world                   Snapshot
+		snapshot                Snapshot
 		status, health, message string
 	}{
-		"the first fetch":            {world(never), "InProgress", "Progressing", "Fetching"},
-		"it is fetched":              {world(), "Current", "Healthy", "Fetched"},
-		"a fetch is tried again":     {world(failed("Unreachable", 9)), "InProgress", "Progressing", "Unreachable"},
-		"a fetch is not allowed":     {world(failed("AuthenticationFailed", 9)), "Failed", "Degraded", "AuthenticationFailed"},
-		"the ref does not exist":     {world(func(w *Snapshot) { w.Refs[0].Revision = "" }), "Failed", "Degraded", "RefNotFound"},
-		"its credentials are absent": {world(noCredentials), "Failed", "Degraded", "CredentialsNotFound"},
+		"the first fetch":            {newSnapshot(never), "InProgress", "Progressing", "Fetching"},
+		"it is fetched":              {newSnapshot(), "Current", "Healthy", "Fetched"},
+		"a fetch is tried again":     {newSnapshot(failed("Unreachable", 9)), "InProgress", "Progressing", "Unreachable"},
+		"a fetch is not allowed":     {newSnapshot(failed("AuthenticationFailed", 9)), "Failed", "Degraded", "AuthenticationFailed"},
+		"the ref does not exist":     {newSnapshot(func(w *Snapshot) { w.Refs[0].Revision = "" }), "Failed", "Degraded", "RefNotFound"},
+		"its credentials are absent": {newSnapshot(noCredentials), "Failed", "Degraded", "CredentialsNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			repository := tt.world.Repository
-			repository.Status = status(tt.world, Decide(tt.world))
+			repository := tt.snapshot.Repository
+			repository.Status = status(tt.snapshot, Decide(tt.snapshot))
 			if got := gitops.KStatus(t, repository); got != tt.status {
 				t.Errorf("kstatus: %s, want %s: %+v", got, tt.status, repository.Status.Conditions)
 			}

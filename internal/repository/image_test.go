@@ -15,7 +15,7 @@ import (
 // tree is one of files, each with its id; those that end in / are folders.
 func tree(t *testing.T, files map[string]string) *git.Tree {
 	t.Helper()
-	// As with git, the id of a folder is another one whenever something below it is.
+	// As with git, the id of a folder is another one whenever a file or folder below it changes.
 	below := func(folder string) (id string) {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			if strings.HasPrefix(name, folder) && !strings.HasSuffix(name, "/") {
@@ -39,7 +39,7 @@ func tree(t *testing.T, files map[string]string) *git.Tree {
 	return read
 }
 
-func TestWhatAnImageIsBuiltFrom(t *testing.T) {
+func TestSourceOfAnImage(t *testing.T) {
 	files := map[string]string{
 		"Dockerfile": "1", "main.tf": "2", "images/": "d1", "images/Dockerfile": "3", "images/extra/": "d2", "images/extra/a": "4", "images2/": "d3", "images2/b": "5",
 		"images/Own": "6", "images/Own.dockerignore": "7", "images/Own.containerignore/": "d4", "images/Own.containerignore/x": "8",
@@ -77,8 +77,8 @@ func TestWhatAnImageIsBuiltFrom(t *testing.T) {
 	}
 }
 
-// TestTheImagesDigest changes with the context, and with nothing else.
-func TestTheImagesDigest(t *testing.T) {
+// TestImageDigest changes with the context, and with nothing else.
+func TestImageDigest(t *testing.T) {
 	stack := &v1alpha1.Stack{}
 	digest := func(change map[string]string) string {
 		files := map[string]string{"main.tf": "1", "images/": "d", "images/Dockerfile": "2", "images/a": "3"}

@@ -40,11 +40,11 @@ type Mirrors struct {
 	opening, slots *semaphore.Weighted
 	// trees that were listed last.
 	trees *git.Trees
-	// ended gets each Repository whose fetch ended, moved each whose mirror has something new, is there now, or was
+	// ended gets each Repository whose fetch ended, moved each whose mirror has new commits, exists now, or was
 	// fetched for another spec or request.
 	ended, moved chan Event
 
-	// owned is the lock of dir: open since something was first looked for there.
+	// owned is the lock of dir: open since the first use of the folder.
 	owning sync.Mutex
 	owned  *os.File
 
@@ -60,7 +60,7 @@ type Mirrors struct {
 	fetches sync.WaitGroup
 }
 
-// Event names a Repository to which something happened.
+// Event names a Repository that changed.
 type Event = event.TypedGenericEvent[types.NamespacedName]
 
 // mirror of one Repository.
@@ -193,9 +193,9 @@ func (m *Mirrors) fetch(
 	if gone {
 		return
 	}
-	m.tell(m.ended, one.key)
+	m.send(m.ended, one.key)
 	if moved {
-		m.tell(m.moved, one.key)
+		m.send(m.moved, one.key)
 	}
 }
 
@@ -253,15 +253,15 @@ func (m *Mirrors) enter(ctx context.Context, namespace string) (leave func(), er
 	return func() { m.slots.Release(1); each.Release(1) }, nil
 }
 
-func (m *Mirrors) tell(c chan Event, key types.NamespacedName) {
+func (m *Mirrors) send(c chan Event, key types.NamespacedName) {
 	select {
 	case c <- Event{Object: key}:
 	case <-m.running.Done():
 	}
 }
 
-// Look returns the result of the last fetch of a Repository, nil before the first, and whether one is under way.
-func (m *Mirrors) Look(uid types.UID) (last *Fetch, fetching bool) {
+// LastFetch returns the result of the last fetch of a Repository, nil before the first, and whether one is under way.
+func (m *Mirrors) LastFetch(uid types.UID) (last *Fetch, fetching bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	one := m.all[uid]

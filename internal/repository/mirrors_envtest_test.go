@@ -17,8 +17,8 @@ import (
 )
 
 // A new process has what the one before it fetched, whether the remote is there or not.
-func TestARestart(t *testing.T) {
-	r := enter(t)
+func TestRestartKeepsTheMirrors(t *testing.T) {
+	r := newEnv(t)
 	remote := r.remote("infra")
 	repo := r.declare(remote)
 	r.settle(repo)
@@ -36,8 +36,8 @@ func TestARestart(t *testing.T) {
 	}
 	r.pass(repo)
 	r.moves(repo)
-	if _, fetching := r.Mirrors.Look(repo.UID); !fetching {
-		t.Fatal("the fetch is over, so this tells nothing")
+	if _, fetching := r.Mirrors.LastFetch(repo.UID); !fetching {
+		t.Fatal("the fetch is over, so this tests nothing")
 	}
 	if code, err := codes.Of(t.Context(), repo, stack); err != nil || code.Digest != before.Digest || code.Revision != before.Revision {
 		t.Errorf("while the remote is silent the code is %s %s (%v), was %s %s", code.Revision, code.Digest, err, before.Revision, before.Digest)
@@ -60,8 +60,8 @@ func TestARestart(t *testing.T) {
 }
 
 // Remotes that do not answer do not keep others from what is on the disk.
-func TestARestartWhileManyRemotesAreSilent(t *testing.T) {
-	r := enter(t)
+func TestRestartWhileManyRemotesAreUnresponsive(t *testing.T) {
+	r := newEnv(t)
 	var repos []*v1alpha1.Repository
 	for i := range atOnce + 1 {
 		repo := r.declare(r.remote(fmt.Sprintf("infra-%d", i)))
@@ -85,10 +85,10 @@ func TestARestartWhileManyRemotesAreSilent(t *testing.T) {
 	}
 }
 
-func TestDeletionEndsAFetchAndRemovesTheMirror(t *testing.T) {
+func TestDeletionCancelsTheFetchAndRemovesTheMirror(t *testing.T) {
 	for name, known := range map[string]bool{"of one that was never fetched": false, "of one that was fetched": true} {
 		t.Run(name, func(t *testing.T) {
-			r := enter(t)
+			r := newEnv(t)
 			remote, stays := r.remote("infra"), r.declare(r.remote("stays"))
 			r.settle(stays)
 			repo := r.declare(remote)
@@ -111,8 +111,8 @@ func TestDeletionEndsAFetchAndRemovesTheMirror(t *testing.T) {
 			if n := len(r.folders()); n != 1 {
 				t.Errorf("there are %d folders", n)
 			}
-			if last, fetching := r.Mirrors.Look(repo.UID); last != nil || fetching {
-				t.Errorf("there is something left: %+v", last)
+			if last, fetching := r.Mirrors.LastFetch(repo.UID); last != nil || fetching {
+				t.Errorf("the last fetch is left: %+v", last)
 			}
 			r.stop() // waits for all that is under way, so this is how it stays
 			if n := len(r.folders()); n != 1 {
@@ -122,9 +122,9 @@ func TestDeletionEndsAFetchAndRemovesTheMirror(t *testing.T) {
 	}
 }
 
-// A Repository that is made anew under its name at once is another one; of the old one nothing stays.
-func TestARepositoryThatIsMadeAnewAtOnce(t *testing.T) {
-	r := enter(t)
+// A Repository that is recreated under its name at once is another one; nothing of the old one remains.
+func TestRecreatedRepositoryGetsANewMirror(t *testing.T) {
+	r := newEnv(t)
 	remote := r.remote("infra")
 	old := r.declare(remote)
 	r.settle(old)
@@ -139,9 +139,9 @@ func TestARepositoryThatIsMadeAnewAtOnce(t *testing.T) {
 	}
 }
 
-// Two Repositories of one URL: what the credentials of one show the other never has.
-func TestTwoRepositoriesShareNothing(t *testing.T) {
-	r := enter(t)
+// A Repository must not read what only the credentials of another one of the same URL give access to.
+func TestRepositoriesDoNotShareAMirror(t *testing.T) {
+	r := newEnv(t)
 	r.http.RequireBasic("cairn", "right-one")
 	remote := r.remote("infra")
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), &corev1.Secret{
@@ -163,11 +163,11 @@ func TestTwoRepositoriesShareNothing(t *testing.T) {
 	if _, err := codes.Of(t.Context(), other, r.stack(owner, r.Namespace, "net", "")); !errors.Is(err, ErrNotFetched) {
 		t.Errorf("it has code of the other's Stack: %v", err)
 	}
-	first, _ := r.Mirrors.Look(owner.UID)
+	first, _ := r.Mirrors.LastFetch(owner.UID)
 	r.push(remote, gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})
 	r.request(other, "now")
 	r.settle(other)
-	if last, _ := r.Mirrors.Look(owner.UID); last != first {
+	if last, _ := r.Mirrors.LastFetch(owner.UID); last != first {
 		t.Error("a request of one had the other fetched")
 	}
 }

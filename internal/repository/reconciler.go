@@ -189,7 +189,7 @@ func (r *Reconciler) gather(ctx context.Context, repo *v1alpha1.Repository) (Sna
 		return w, git.Auth{}, err
 	}
 	w.Ask = Ask{Generation: repo.Generation, Request: repo.Annotations[v1alpha1.RequestedAtAnnotation]}
-	w.Last, w.Fetching = r.Mirrors.Look(repo.UID)
+	w.Last, w.Fetching = r.Mirrors.LastFetch(repo.UID)
 	if err := r.gatherRefs(ctx, &w, wanted); err != nil {
 		return w, git.Auth{}, err
 	}
@@ -235,7 +235,7 @@ func (r *Reconciler) wantedRefs(ctx context.Context, repo *v1alpha1.Repository) 
 	return slices.Compact(refs), nil
 }
 
-// gatherRefs looks up what the wanted refs name in the mirror.
+// gatherRefs resolves what the wanted refs name in the mirror.
 func (r *Reconciler) gatherRefs(ctx context.Context, w *Snapshot, wanted []string) error {
 	var missing []string
 	for _, name := range wanted {

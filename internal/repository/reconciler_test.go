@@ -20,19 +20,19 @@ import (
 )
 
 func TestTheFirstFetch(t *testing.T) {
-	r := enter(t)
+	r := newEnv(t)
 	repo := r.declare(r.remote("infra"))
 	r.http.Hang(true)
 	r.pass(repo)
 	r.expect(repo, "Unknown", "Fetching")
 	if repo.Status.LastFetch != nil || len(repo.Status.Refs) != 0 {
-		t.Errorf("something is known before anything was fetched: %+v", repo.Status)
+		t.Errorf("the status is not empty before the first fetch: %+v", repo.Status)
 	}
 	r.http.Hang(false)
 	wait := r.settle(repo)
 	r.expect(repo, "True", "Fetched")
 	if wait < 4*time.Minute || wait > 5*time.Minute {
-		t.Errorf("the next look is in %s", wait)
+		t.Errorf("the next reconciliation is in %s", wait)
 	}
 	if repo.Status.LastFetch == nil || repo.Status.ObservedGeneration != repo.Generation {
 		t.Errorf("%+v", repo.Status)
@@ -40,8 +40,8 @@ func TestTheFirstFetch(t *testing.T) {
 	r.moves(repo)
 }
 
-func TestAPushIsSeen(t *testing.T) {
-	r := enter(t)
+func TestPushIsFetched(t *testing.T) {
+	r := newEnv(t)
 	remote := r.remote("infra")
 	repo := r.declare(remote)
 	r.settle(repo)
@@ -72,8 +72,8 @@ func TestAPushIsSeen(t *testing.T) {
 
 // A request that comes while a fetch is under way may come after the push it is about: it gets a fetch of its own, and is
 // not said to be handled before.
-func TestARequestDuringAFetchGetsOneOfItsOwn(t *testing.T) {
-	r := enter(t)
+func TestRequestDuringAFetchStartsAnotherFetch(t *testing.T) {
+	r := newEnv(t)
 	remote := r.remote("infra")
 	repo := r.declare(remote)
 	r.http.Hang(true)
@@ -82,27 +82,27 @@ func TestARequestDuringAFetchGetsOneOfItsOwn(t *testing.T) {
 	r.pass(repo)
 	r.http.Hang(false)
 	r.ended(repo)
-	first, _ := r.Mirrors.Look(repo.UID)
+	first, _ := r.Mirrors.LastFetch(repo.UID)
 	r.pass(repo)
 	if repo.Status.LastHandledRequest != nil {
 		t.Error("a fetch from before the request handled it")
 	}
 	r.settle(repo)
-	if last, _ := r.Mirrors.Look(repo.UID); last == first || !runinfo.Settled(repo.Status.LastHandledRequest, "later") {
+	if last, _ := r.Mirrors.LastFetch(repo.UID); last == first || !runinfo.Settled(repo.Status.LastHandledRequest, "later") {
 		t.Errorf("the request was not handled: %+v", last)
 	}
 }
 
-func TestPassesWithoutNewsWriteNothing(t *testing.T) {
-	r := enter(t)
+func TestReconcileWithoutNewCommitsWritesNothing(t *testing.T) {
+	r := newEnv(t)
 	repo := r.declare(r.remote("infra"))
 	r.settle(repo)
 	r.moves(repo)
 	before := repo.ResourceVersion
 	for range 3 {
-		fetched, _ := r.Mirrors.Look(repo.UID)
+		fetched, _ := r.Mirrors.LastFetch(repo.UID)
 		r.later(repo, 5*time.Minute)
-		if last, _ := r.Mirrors.Look(repo.UID); last == fetched {
+		if last, _ := r.Mirrors.LastFetch(repo.UID); last == fetched {
 			t.Error("nothing was fetched")
 		}
 	}
@@ -113,7 +113,7 @@ func TestPassesWithoutNewsWriteNothing(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
-	r := enter(t)
+	r := newEnv(t)
 	r.http.RequireBasic("cairn", "right-one")
 	remote := r.remote("infra")
 	repo := r.declare(remote, withSecret("git"))
@@ -151,7 +151,7 @@ func TestCredentials(t *testing.T) {
 }
 
 // expectSecret wants a value nowhere in the object.
-func (r *room) expectSecret(repo *v1alpha1.Repository, value string) {
+func (r *env) expectSecret(repo *v1alpha1.Repository, value string) {
 	r.Helper()
 	text, err := json.Marshal(repo)
 	apiserver.Must(r.T, err)
@@ -160,8 +160,8 @@ func (r *room) expectSecret(repo *v1alpha1.Repository, value string) {
 	}
 }
 
-func TestAnUnknownHostKey(t *testing.T) {
-	r := enter(t)
+func TestUnknownHostKeyIsReported(t *testing.T) {
+	r := newEnv(t)
 	servers := [2]*gitserver.SSH{}
 	for i := range servers {
 		var err error
@@ -184,8 +184,8 @@ func TestAnUnknownHostKey(t *testing.T) {
 	r.expect(repo, "True", "Fetched")
 }
 
-func TestARepositoryThatVanishesIsRemembered(t *testing.T) {
-	r := enter(t)
+func TestStatusIsKeptWhenTheRemoteDisappears(t *testing.T) {
+	r := newEnv(t)
 	remote := r.remote("infra")
 	repo := r.declare(remote)
 	r.settle(repo)
@@ -205,8 +205,8 @@ func TestARepositoryThatVanishesIsRemembered(t *testing.T) {
 	}
 }
 
-func TestARefThatIsPushedLater(t *testing.T) {
-	r := enter(t)
+func TestRefIsResolvedWhenItIsPushed(t *testing.T) {
+	r := newEnv(t)
 	remote := r.remote("infra")
 	repo := r.declare(remote, func(repo *v1alpha1.Repository) { repo.Spec.Ref = "release" })
 	r.settle(repo)
@@ -219,10 +219,10 @@ func TestARefThatIsPushedLater(t *testing.T) {
 	r.expectRefs(repo, map[string]string{"release": id})
 }
 
-// A Stack may name a commit that no branch has: the head of a pull request. One that is nowhere is that Stack's to tell:
+// A Stack may name a commit that no branch has: the head of a pull request. The Stack reports one that does not exist:
 // all others go on to get what is pushed.
-func TestCommitsThatNoBranchHas(t *testing.T) {
-	r := enter(t)
+func TestCommitsOutsideOfBranchesAreFetched(t *testing.T) {
+	r := newEnv(t)
 	remote := r.remote("infra")
 	loose := r.push(remote, gitserver.Change{Branch: "gone", Files: map[string]string{"net/main.tf": "# loose"}})
 	apiserver.Must(t, remote.DeleteBranch("gone"))
@@ -252,8 +252,8 @@ func TestCommitsThatNoBranchHas(t *testing.T) {
 	r.moves(repo)
 }
 
-func TestAnotherURLIsAnotherRepository(t *testing.T) {
-	r := enter(t)
+func TestChangedURLReplacesTheMirror(t *testing.T) {
+	r := newEnv(t)
 	one, other := r.remote("one"), r.remote("other")
 	r.push(one, gitserver.Change{Branch: "only-in-one", Files: map[string]string{"net/main.tf": "# branch"}})
 	old := r.push(one, gitserver.Change{Files: map[string]string{"net/main.tf": "# one"}})
@@ -294,7 +294,7 @@ func TestAnotherURLIsAnotherRepository(t *testing.T) {
 }
 
 // untilAsked waits until the server has got a request for a repository.
-func (r *room) untilAsked(remote *gitserver.Repo) {
+func (r *env) untilAsked(remote *gitserver.Repo) {
 	r.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, request := range r.http.Requests() {
@@ -307,8 +307,8 @@ func (r *room) untilAsked(remote *gitserver.Repo) {
 }
 
 // Pushes are not heard of then, and the interval would hide that.
-func TestASecretForWebhooksThatIsNotThere(t *testing.T) {
-	r := enter(t)
+func TestMissingWebhookSecretIsReported(t *testing.T) {
+	r := newEnv(t)
 	repo := r.declare(r.remote("infra"), func(repo *v1alpha1.Repository) {
 		repo.Spec.Webhook = &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}, Keys: []string{"token"}}
 	})

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestAnEventReconcilesTheRepositoriesThatItIsRelevantTo(t *testing.T) {
+func TestEventsEnqueueTheRepositoriesThatTheyConcern(t *testing.T) {
 	bySecret := apiserver.Index{Of: &v1alpha1.Repository{}, Field: SecretIndex, Values: IndexSecret}
 	r, elsewhere := apiserver.Enter(t, bySecret), apiserver.Enter(t, bySecret)
 	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{

@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Snapshot is all that Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	Now        time.Time
 	Repository *v1alpha1.Repository
@@ -50,7 +50,7 @@ type Fetch struct {
 	Ask
 	At   time.Time
 	Took time.Duration
-	// Moved: it received something new.
+	// Moved: it received new commits or tags.
 	Moved bool
 	// Reason and Message are those of its failure; empty when it succeeded.
 	Reason, Message string

@@ -26,14 +26,14 @@ func spans(before, after *v1alpha1.Repository, last *Fetch) []tracing.Span {
 	if at, err := time.Parse(time.RFC3339Nano, last.Request); err == nil && !runinfo.Settled(before.Status.LastHandledRequest, last.Request) && at.Before(began) {
 		asked = at
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	var all []tracing.Span
 	for _, ref := range after.Status.Refs {
 		commit := runinfo.CommitOf(ref.Revision)
-		if was[ref.Name] == "" || commit == "" || commit == was[ref.Name] || told[commit] {
+		if was[ref.Name] == "" || commit == "" || commit == was[ref.Name] || reported[commit] {
 			continue
 		}
-		told[commit] = true
+		reported[commit] = true
 		about := []attribute.KeyValue{
 			attribute.String("cairn.namespace", after.Namespace), attribute.String("cairn.repository", after.Name), attribute.String("cairn.commit", commit),
 		}

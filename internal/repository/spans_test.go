@@ -19,7 +19,7 @@ func withRefs(revisions ...string) *v1alpha1.Repository {
 	return r
 }
 
-func TestEachCommitThatAFetchBroughtIsTheRootOfATrace(t *testing.T) {
+func TestEachFetchedCommitIsTheRootOfATrace(t *testing.T) {
 	at := time.Date(2026, 11, 21, 6, 0, 10, 0, time.UTC)
 	before := withRefs("HEAD", "main@sha1:aa", "v1", "v1@sha1:cc", "gone", "gone@sha1:dd")
 	after := withRefs("HEAD", "main@sha1:bb", "main", "main@sha1:bb", "v1", "v1@sha1:cc", "new", "new@sha1:ee", "gone", "")
@@ -47,7 +47,7 @@ func TestEachCommitThatAFetchBroughtIsTheRootOfATrace(t *testing.T) {
 	}
 }
 
-func TestWebhooksAreToldOfRefsThatStacksReadFrom(t *testing.T) {
+func TestWebhookRefsIncludeThoseOfStacks(t *testing.T) {
 	repo := withRefs("HEAD", "main@sha1:aa", "v1", "v1@sha1:cc", "gone", "", "0123", "sha1:0123")
 	for ref, want := range map[string]bool{
 		"refs/heads/main": true, "refs/tags/v1": true, "refs/heads/other": false, "refs/heads/gone": false, "": false, "refs/heads/": false,
@@ -58,7 +58,7 @@ func TestWebhooksAreToldOfRefsThatStacksReadFrom(t *testing.T) {
 	}
 }
 
-func TestFetchesAreCountedAndTheOldestIsTold(t *testing.T) {
+func TestMetricsCountFetchesAndReportTheOldest(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMirrors(t.TempDir())
 	m.Metrics = NewMetrics(registry)

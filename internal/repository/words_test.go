@@ -9,7 +9,7 @@ import (
 )
 
 // The packages that read code do not import the API, so each spells the reasons of its errors.
-func TestReasonsOfCodeAreReasonsOfTheAPI(t *testing.T) {
+func TestCodeReasonsAreReasonsOfTheAPI(t *testing.T) {
 	for err, want := range map[error]string{
 		git.ErrAuthentication: v1alpha1.ReasonAuthenticationFailed,
 		git.ErrHostKey:        v1alpha1.ReasonHostKeyUnknown,

@@ -192,7 +192,7 @@ func (m *monorepo) fetch(b *testing.B) {
 		case <-time.After(time.Minute):
 			b.Fatal("the fetch does not end")
 		}
-		if last, _ := m.mirrors.Look(m.repository.UID); last != nil && last.Ask == ask {
+		if last, _ := m.mirrors.LastFetch(m.repository.UID); last != nil && last.Ask == ask {
 			if last.Reason != "" {
 				b.Fatalf("fetch: %s", last.Message)
 			}
