@@ -143,14 +143,14 @@ func withDefaults(u *url.URL) *url.URL {
 
 // explain turns a driver's error into ours.
 func explain(operation, key string, err error) error {
-	var told interface{ ErrorCode() string } // as S3 answers
+	var apiError interface{ ErrorCode() string } // as S3 answers
 	code := ""
-	if errors.As(err, &told) {
-		code = told.ErrorCode()
+	if errors.As(err, &apiError) {
+		code = apiError.ErrorCode()
 	}
 	what := operation
 	if operation == opExists {
-		what = "look for"
+		what = "find"
 	}
 	switch kind := gcerrors.Code(err); {
 	case code == "NoSuchBucket", kind == gcerrors.NotFound && (what == opWrite || what == opList):

@@ -57,7 +57,7 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestNothingOnTheDiskIsInClear(t *testing.T) {
+func TestFilesAreEncrypted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "when", "missing")
 	b := open(t, "file://"+dir, newKeys(t))
 	canary := "canary-7f3a"
@@ -90,13 +90,13 @@ func TestNothingOnTheDiskIsInClear(t *testing.T) {
 	}
 }
 
-func TestABucketIsNeverOpenedWithoutKeys(t *testing.T) {
+func TestBucketIsNotOpenedWithoutKeys(t *testing.T) {
 	if _, err := Open(t.Context(), "mem://", Keys{}); err == nil {
 		t.Fatal("opened")
 	}
 }
 
-func TestAnOlderKeyStillReads(t *testing.T) {
+func TestOldKeyDecrypts(t *testing.T) {
 	dir, older, newer := t.TempDir(), newKeys(t), newKeys(t)
 	if err := open(t, "file://"+dir, older).Put(t.Context(), "a/b", []byte("x")); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestAnOlderKeyStillReads(t *testing.T) {
 	}
 }
 
-func TestBytesThatWereTamperedWithAreNotRead(t *testing.T) {
+func TestModifiedObjectIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, "file://"+dir, newKeys(t))
 	if err := b.Put(t.Context(), "a/b", []byte("the text")); err != nil {
@@ -127,7 +127,7 @@ func TestBytesThatWereTamperedWithAreNotRead(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedWriteLeavesNothing(t *testing.T) {
+func TestInterruptedWriteStoresNothing(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, "file://"+dir, newKeys(t))
 	cut := errors.New("cable pulled")
@@ -152,7 +152,7 @@ func TestAnInterruptedWriteLeavesNothing(t *testing.T) {
 }
 
 // What a power cut leaves of a name is what was synced of its file, and the name itself if its folder was.
-func TestWhatIsKeptInAFolderIsOnTheDisk(t *testing.T) {
+func TestWritesToAFolderAreSynced(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, "file://"+dir, newKeys(t))
 	var synced []os.FileInfo
@@ -179,7 +179,7 @@ func TestWhatIsKeptInAFolderIsOnTheDisk(t *testing.T) {
 	}
 }
 
-func TestKeysThatCouldMeanAnotherPlaceAreRefused(t *testing.T) {
+func TestUnsafeKeysAreRejected(t *testing.T) {
 	b := open(t, "file://"+t.TempDir(), newKeys(t))
 	for _, key := range []string{
 		"", "/", "/etc/passwd", "a/../b", "../a", "..", ".", "a/./b", "a//b", "a/", "a\\b", "a b", "a\x00b", "a/%2e%2e/b",
@@ -202,7 +202,7 @@ func TestKeysThatCouldMeanAnotherPlaceAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhetherThereIsAnythingNeedsNoKeys(t *testing.T) {
+func TestFirstNeedsNoKeys(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "when", "missing")
 	first := func(want string) {
 		t.Helper()
@@ -242,7 +242,7 @@ func TestReadsAreBounded(t *testing.T) {
 	}
 }
 
-func TestAFolderIsNotItsSiblingWithALongerName(t *testing.T) {
+func TestFolderDoesNotIncludeASiblingWithALongerName(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, "file://"+dir, newKeys(t))
 	for _, key := range []string{"logs/ns/a/1/000", "logs/ns/a/1/100", "logs/ns/ab/1/000"} {

@@ -27,14 +27,14 @@ func contract(t *testing.T, at func(t *testing.T) string) {
 		"an interrupted write keeps what was there":        interruptedKeeps,
 		"a folder is not its sibling with a longer name":   notItsSibling,
 		"lists of more than a page are whole and in order": longLists,
-		"another key cannot read, and is told so":          anotherKey,
+		"another key cannot read, and the error says so":   anotherKey,
 		"whether there is anything needs no keys":          anythingNeedsNoKeys,
 	} {
 		t.Run(name, func(t *testing.T) { holds(t, at(t)) })
 	}
 }
 
-func TestAFolderHoldsTheContract(t *testing.T) {
+func TestContractOfAFolder(t *testing.T) {
 	contract(t, func(t *testing.T) string { return "file://" + t.TempDir() })
 }
 

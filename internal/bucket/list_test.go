@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAListWhileOthersWriteAndDelete: a folder is listed file by file, and each may be gone when its turn comes.
-func TestAListWhileOthersWriteAndDelete(t *testing.T) {
+// A folder is listed file by file, and each may be gone when its turn comes.
+func TestListDuringWritesAndDeletions(t *testing.T) {
 	url := "file://" + t.TempDir()
 	b := open(t, url, newKeys(t))
 	if err := b.PutLoose(t.Context(), "journals/stays", []byte("x")); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func TestWhatIsAskedOfABucketIsCounted(t *testing.T) {
+func TestMetricsCountRequests(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bucket")
 	b := open(t, "file://"+dir, newKeys(t))
 	registry := prometheus.NewRegistry()

@@ -85,7 +85,7 @@ func (f *failing) blame(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// Exists reports whether something is stored under a key.
+// Exists reports whether an object is stored under a key.
 func (b *Bucket) Exists(ctx context.Context, key string) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err

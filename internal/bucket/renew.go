@@ -93,7 +93,7 @@ func (b *Bucket) Renew(ctx context.Context, key string) error {
 		return err
 	}
 	defer letGo()
-	object, err := b.look(ctx, key)
+	object, err := b.stat(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func (b *Bucket) Renew(ctx context.Context, key string) error {
 	return nil
 }
 
-// look returns what is known of an object.
-func (b *Bucket) look(ctx context.Context, key string) (Object, error) {
+// stat returns the metadata of an object.
+func (b *Bucket) stat(ctx context.Context, key string) (Object, error) {
 	began := time.Now()
 	found, err := b.blobs.Attributes(ctx, key)
 	if err := b.result(opExists, key, began, err); err != nil {
@@ -140,7 +140,7 @@ func (b *Bucket) DeleteOlder(ctx context.Context, key string, before time.Time) 
 		return false, err
 	}
 	defer letGo()
-	object, err := b.look(ctx, key)
+	object, err := b.stat(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

@@ -44,7 +44,7 @@ func modified(t *testing.T, path string) time.Time {
 	return info.ModTime()
 }
 
-func TestWhatIsAboutToBeNamedIsYoung(t *testing.T) {
+func TestReferencingAnObjectRenewsIt(t *testing.T) {
 	for name, use := range map[string]func(b *Bucket) error{
 		"put once": func(b *Bucket) error { return b.PutOnce(t.Context(), "sources/a", []byte("x")) },
 		"renewed":  func(b *Bucket) error { return b.Renew(t.Context(), "sources/a") },
@@ -67,7 +67,7 @@ func TestWhatIsAboutToBeNamedIsYoung(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsOldIsDeleted(t *testing.T) {
+func TestOnlyOldObjectsAreDeleted(t *testing.T) {
 	before := time.Now().Add(-48 * time.Hour)
 	for age, want := range map[time.Duration]bool{47 * time.Hour: false, 49 * time.Hour: true} {
 		b, path := aged(t, age)
@@ -85,7 +85,7 @@ func TestOnlyWhatIsOldIsDeleted(t *testing.T) {
 	}
 }
 
-func TestWhatWasDeletedIsNotTakenToBeThere(t *testing.T) {
+func TestDeletedObjectIsReportedAsNotFound(t *testing.T) {
 	b, _ := aged(t, 49*time.Hour)
 	b.RenewAfter(0)
 	if err := b.Renew(t.Context(), "sources/a"); err != nil {
@@ -112,7 +112,7 @@ func TestWhatWasDeletedIsNotTakenToBeThere(t *testing.T) {
 	}
 }
 
-func TestAWalkSeesAllAndMayDelete(t *testing.T) {
+func TestWalkVisitsEachObjectAndMayDelete(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, "file://"+dir, newKeys(t))
 	for _, key := range []string{"sources/a", "sources/b", "sourcesx/c"} {
@@ -160,8 +160,8 @@ func slowly(t *testing.T) (b *Bucket, hangs <-chan struct{}, letGo func()) {
 	return open(t, "s3://b?region=us-east-1&use_path_style=true&endpoint="+store.URL, newKeys(t)), began, cancel
 }
 
-// What hangs holds up what is written under its own key, and nobody for longer than they want to wait.
-func TestAWriteThatHangsHoldsUpNoOther(t *testing.T) {
+// A hanging write blocks only writes of its own key, and each caller only until the deadline of the caller.
+func TestHangingWriteBlocksNoOtherKey(t *testing.T) {
 	b, hangs, letGo := slowly(t)
 	ended := make(chan error, 3)
 	go func() { ended <- b.PutOnce(t.Context(), "plans/slow", []byte("x")) }()
@@ -192,8 +192,8 @@ func TestAWriteThatHangsHoldsUpNoOther(t *testing.T) {
 	<-ended
 }
 
-// Between the look at an object and what follows from it nobody else gets at it.
-func TestAKeyIsHeldByOne(t *testing.T) {
+// From the check of an object until the write that depends on it no other caller changes the object.
+func TestKeyIsLockedByOneCaller(t *testing.T) {
 	b, path := aged(t, 49*time.Hour)
 	letGo, err := b.young.hold(t.Context(), "sources/a")
 	if err != nil {

@@ -46,7 +46,7 @@ func makeBucket(t *testing.T, server *s3.Server, name string) string {
 	return server.URL(name)
 }
 
-func TestS3HoldsTheContract(t *testing.T) {
+func TestContractOfS3(t *testing.T) {
 	server, buckets := newS3(t), 0
 	contract(t, func(t *testing.T) string {
 		buckets++
@@ -61,7 +61,7 @@ func TestS3HoldsTheContract(t *testing.T) {
 	})
 }
 
-func TestNothingInS3IsInClear(t *testing.T) {
+func TestS3ObjectsAreEncrypted(t *testing.T) {
 	server := newS3(t)
 	b := open(t, makeBucket(t, server, "cairn"), newKeys(t))
 	canary := "canary-9c1e"
@@ -83,8 +83,8 @@ func TestNothingInS3IsInClear(t *testing.T) {
 	}
 }
 
-// Cairn gives an order to no two writes by the store alone, but what it builds on should say when one is lost.
-func TestAConditionalWriteIsRefusedByTheServer(t *testing.T) {
+// Cairn does not order writes by conditional writes alone, but the server must reject one that would be lost.
+func TestServerRejectsAConditionalWrite(t *testing.T) {
 	b := open(t, makeBucket(t, newS3(t), "cairn"), newKeys(t))
 	if err := b.blobs.WriteAll(t.Context(), "a", []byte("first"), &blob.WriterOptions{IfNotExist: true}); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestAConditionalWriteIsRefusedByTheServer(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithABucketIsSaid(t *testing.T) {
+func TestErrorsOfABucketNameTheRemedy(t *testing.T) {
 	server := newS3(t)
 	makeBucket(t, server, "cairn")
 	for name, c := range map[string]struct {
@@ -132,7 +132,7 @@ func TestWhatIsWrongWithABucketIsSaid(t *testing.T) {
 			}
 			for what, n := range counted(t, registry) {
 				if strings.HasSuffix(what, "Missing") && n > 0 {
-					t.Errorf("%v of %s: nobody is told by an alert", n, what)
+					t.Errorf("%v of %s: no alert fires", n, what)
 				}
 			}
 		})
@@ -155,7 +155,7 @@ func (k *killing) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestAServerThatDiesInTheMiddleOfAWriteHasNothingOfIt(t *testing.T) {
+func TestServerThatDiesDuringAWriteStoresNothing(t *testing.T) {
 	server := newS3(t)
 	b := open(t, makeBucket(t, server, "cairn"), newKeys(t))
 	if err := b.Put(t.Context(), "states/ns/net/1", []byte("old")); err != nil {
@@ -208,7 +208,7 @@ func front(t *testing.T, server *s3.Server, meet func(w http.ResponseWriter, r *
 	return s3.URL(before.URL, "cairn")
 }
 
-func TestAServerThatHasNoTimeIsAskedAgain(t *testing.T) {
+func TestThrottledRequestIsRetried(t *testing.T) {
 	server := newS3(t)
 	makeBucket(t, server, "cairn")
 	var asked atomic.Int32
@@ -231,8 +231,8 @@ func TestAServerThatHasNoTimeIsAskedAgain(t *testing.T) {
 	}
 }
 
-// It was seen to be old, and is about to be deleted, when somebody is about to name it.
-func TestWhatIsJustBeingNamedIsThereAfterwards(t *testing.T) {
+// The object is old, and about to be deleted, when another process is about to reference it.
+func TestObjectThatIsReferencedDuringItsDeletionExistsAfterwards(t *testing.T) {
 	for name, use := range map[string]func(b *Bucket) error{
 		"put once": func(b *Bucket) error { return b.PutOnce(t.Context(), "sources/a", []byte("x")) },
 		"renewed, or else put": func(b *Bucket) error {

@@ -36,7 +36,7 @@ func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
 		return err
 	}
 	defer letGo()
-	object, err := b.look(ctx, key)
+	object, err := b.stat(ctx, key)
 	switch {
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return err

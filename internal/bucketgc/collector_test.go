@@ -61,8 +61,8 @@ func (o *objects) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return errors.Join(o.err, meta.SetList(list, of))
 }
 
-// A room is a collector of a bucket in a folder.
-type room struct {
+// fixture is a collector of a bucket in a folder.
+type fixture struct {
 	*Collector
 	t      *testing.T
 	dir    string
@@ -70,18 +70,18 @@ type room struct {
 	digest map[string]string
 }
 
-func enter(t *testing.T) *room {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	b := buckettest.Open(t, "file://"+dir)
 	const week = 7 * 24 * time.Hour
 	b.RenewAfter(RenewAfter(week))
 	cache := &objects{}
-	return &room{&Collector{Live: cache, Bucket: b, After: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
+	return &fixture{&Collector{Live: cache, Bucket: b, After: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
 }
 
-// keeps puts code, its closure and a document of inputs with it into the bucket, of an age: the name stands for all three.
-func (r *room) keeps(name string, days int) {
+// keeps puts code, its closure and a document of inputs with it into the bucket, of an age in days. The three share the name.
+func (r *fixture) keeps(name string, days int) {
 	r.t.Helper()
 	source := "sha256:code-" + name
 	data, digest, err := inputs.Document{Source: source, Path: name}.Encode()
@@ -94,7 +94,7 @@ func (r *room) keeps(name string, days int) {
 	r.put("closures/sha256:closure-"+name, []byte(source), days)
 }
 
-func (r *room) put(key string, data []byte, days int) {
+func (r *fixture) put(key string, data []byte, days int) {
 	r.t.Helper()
 	if err := r.Bucket.Put(r.t.Context(), key, data); err != nil {
 		r.t.Fatal(err)
@@ -105,8 +105,8 @@ func (r *room) put(key string, data []byte, days int) {
 	}
 }
 
-// kept says in which folders a name still has something.
-func (r *room) kept(name string) string {
+// kept returns the folders in which a name still has an object.
+func (r *fixture) kept(name string) string {
 	var there []string
 	for folder, key := range map[string]string{"closures": "sha256:closure-" + name, "inputs": r.digest[name], "sources": "sha256:code-" + name} {
 		if ok, err := r.Bucket.Exists(r.t.Context(), folder+"/"+key); err != nil {
@@ -124,12 +124,12 @@ func (r *room) kept(name string) string {
 	return strings.Join(there, " ")
 }
 
-func (r *room) stack(name string) *v1alpha1.Stack {
+func (r *fixture) stack(name string) *v1alpha1.Stack {
 	return &v1alpha1.Stack{Status: v1alpha1.StackStatus{AppliedInputsDigest: r.digest[name]}}
 }
 
-func TestGarbageCollectionDeletesWhatNothingNames(t *testing.T) {
-	r := enter(t)
+func TestUnreferencedObjectsAreDeleted(t *testing.T) {
+	r := newFixture(t)
 	for _, name := range []string{"stack", "run", "state", "variables", "none"} {
 		r.keeps(name, 30)
 	}
@@ -168,8 +168,8 @@ func TestGarbageCollectionDeletesWhatNothingNames(t *testing.T) {
 }
 
 // Two documents have the same code: it is used while one of them is.
-func TestCodeThatIsSharedIsKept(t *testing.T) {
-	r := enter(t)
+func TestSharedCodeIsKept(t *testing.T) {
+	r := newFixture(t)
 	r.keeps("shared", 30)
 	data, digest, err := inputs.Document{Source: "sha256:code-shared", Path: "other"}.Encode()
 	if err != nil {
@@ -186,8 +186,8 @@ func TestCodeThatIsSharedIsKept(t *testing.T) {
 }
 
 // An image is built once more from what it was built from, for a destroy or when its registry has lost it.
-func TestGarbageCollectionKeepsWhatImagesAreBuiltFrom(t *testing.T) {
-	r := enter(t)
+func TestSourcesOfImagesAreKept(t *testing.T) {
+	r := newFixture(t)
 	r.keeps("image", 30)
 	data, digest, err := inputs.Document{Source: "sha256:code", Build: &inputs.Build{Source: "sha256:code-image"}}.Encode()
 	if err != nil {
@@ -203,15 +203,15 @@ func TestGarbageCollectionKeepsWhatImagesAreBuiltFrom(t *testing.T) {
 	}
 }
 
-func TestInDoubtNothingIsDeleted(t *testing.T) {
+func TestNothingIsDeletedAfterAnError(t *testing.T) {
 	for name, c := range map[string]struct {
-		doubt   func(*room)
+		doubt   func(*fixture)
 		skipped bool
 	}{
-		"when there is no object in Kubernetes": {func(r *room) { r.cache.all = nil }, true},
-		"when the cache cannot be read":         {func(r *room) { r.cache.err = errors.New("stopping") }, false},
-		"when a document cannot be read":        {func(r *room) { r.put("inputs/"+r.digest["stack"], []byte("{"), 30) }, false},
-		"when a document is another install's": {func(r *room) {
+		"when there is no object in Kubernetes": {func(r *fixture) { r.cache.all = nil }, true},
+		"when the cache cannot be read":         {func(r *fixture) { r.cache.err = errors.New("stopping") }, false},
+		"when a document cannot be read":        {func(r *fixture) { r.put("inputs/"+r.digest["stack"], []byte("{"), 30) }, false},
+		"when a document is another installation's": {func(r *fixture) {
 			path := filepath.Join(r.dir, "inputs", r.digest["stack"])
 			if err := os.WriteFile(path, []byte("age-encryption.org/v1\n"), 0o600); err != nil {
 				r.t.Fatal(err)
@@ -219,7 +219,7 @@ func TestInDoubtNothingIsDeleted(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := enter(t)
+			r := newFixture(t)
 			r.keeps("stack", 30)
 			r.keeps("none", 30)
 			r.cache.all = []runtime.Object{r.stack("stack")}
@@ -229,15 +229,15 @@ func TestInDoubtNothingIsDeleted(t *testing.T) {
 				t.Errorf("%+v, %v", collected, err)
 			}
 			if got := r.kept("none"); got != "kept" {
-				t.Errorf("of what nobody names: %s", got)
+				t.Errorf("the unreferenced objects: %s", got)
 			}
 		})
 	}
 }
 
-// What is used again between the look at what is named and the collection is young then.
-func TestWhatIsUsedAgainMeanwhileIsKept(t *testing.T) {
-	r := enter(t)
+// An object that is referenced after the collector listed the references is renewed, and so not deleted.
+func TestObjectReferencedDuringACollectionIsKept(t *testing.T) {
+	r := newFixture(t)
 	r.keeps("stack", 30)
 	r.keeps("again", 30)
 	r.cache.all = []runtime.Object{r.stack("stack")}
@@ -257,8 +257,8 @@ func TestWhatIsUsedAgainMeanwhileIsKept(t *testing.T) {
 }
 
 // A name moves from a Run to its Stack and State, and the Run goes.
-func TestANameThatMovesMeanwhileIsSeen(t *testing.T) {
-	r := enter(t)
+func TestReferenceThatMovesDuringACollectionIsFound(t *testing.T) {
+	r := newFixture(t)
 	r.keeps("stack", 30)
 	r.keeps("moves", 30)
 	r.cache.all = []runtime.Object{r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: r.digest["moves"]}}}
@@ -277,25 +277,25 @@ func TestANameThatMovesMeanwhileIsSeen(t *testing.T) {
 }
 
 // A Stack names its inputs before they are kept, which is when a Run begins.
-func TestInputsThatAreNotKeptYetAreNoReasonToStop(t *testing.T) {
-	r := enter(t)
+func TestMissingInputsDoNotStopTheCollection(t *testing.T) {
+	r := newFixture(t)
 	r.keeps("none", 30)
 	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{InputsDigest: "sha256:not-yet"}}}
 	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.kept("none"); got != "gone" {
-		t.Errorf("of what nobody names: %s", got)
+		t.Errorf("the unreferenced objects: %s", got)
 	}
 }
 
 func TestGarbageCollectionIsLoggedAndCounted(t *testing.T) {
-	r := enter(t)
+	r := newFixture(t)
 	registry := prometheus.NewRegistry()
 	var log bytes.Buffer
 	r.Metrics, r.Log = NewMetrics(registry), slog.New(slog.NewTextHandler(&log, nil))
 	if n := testutil.CollectAndCount(r.Metrics.cycles); n != 3 { // so that the first that fails is an increase, which an alert sees
-		t.Errorf("%d results are told before the first collection", n)
+		t.Errorf("%d results are reported before the first collection", n)
 	}
 	r.once(t.Context())
 	r.keeps("stack", 30)
@@ -338,8 +338,8 @@ func TestGarbageCollectionIsLoggedAndCounted(t *testing.T) {
 
 func TestGarbageIsCollectedPeriodically(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var looks atomic.Int32
-		s := &Collector{Live: &objects{err: errors.New("away"), listed: func() { looks.Add(1) }}, Log: slog.New(slog.DiscardHandler)}
+		var collections atomic.Int32
+		s := &Collector{Live: &objects{err: errors.New("away"), listed: func() { collections.Add(1) }}, Log: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- s.Start(ctx) }()
@@ -349,7 +349,7 @@ func TestGarbageIsCollectedPeriodically(t *testing.T) {
 		}{{soon - time.Second, 0}, {soon/2 + time.Minute, 1}, {every - soon, 1}, {every, 2}} {
 			time.Sleep(at.wait)
 			synctest.Wait()
-			if n := looks.Load(); n != at.want {
+			if n := collections.Load(); n != at.want {
 				t.Errorf("%d collections, want %d", n, at.want)
 			}
 		}
@@ -360,7 +360,7 @@ func TestGarbageIsCollectedPeriodically(t *testing.T) {
 	})
 }
 
-func TestTooShortATimeIsRefused(t *testing.T) {
+func TestTooShortPeriodIsRejected(t *testing.T) {
 	for d, ok := range map[time.Duration]bool{0: true, time.Hour: false, -time.Hour: false, MinAfter - 1: false, MinAfter: true, 700 * time.Hour: true} {
 		if err := CheckAfter(d); (err == nil) != ok {
 			t.Errorf("%s: %v", d, err)

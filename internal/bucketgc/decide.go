@@ -44,6 +44,6 @@ func (u used) asked(source string) action {
 	return remove
 }
 
-// blind returns true if there is nothing at all in Kubernetes, while there is something in the bucket: more likely this process
-// looks at the wrong place, as after a restore, than that all of it is garbage.
+// blind returns true if there is no object in Kubernetes, but there are objects in the bucket: more likely this process
+// uses the wrong cluster, as after a restore, than that all of it is garbage.
 func (u used) blind() bool { return u.objects == 0 }

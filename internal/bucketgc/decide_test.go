@@ -42,7 +42,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestWhatIsNamed(t *testing.T) {
+func TestReferencedObjects(t *testing.T) {
 	stack := v1alpha1.Stack{Status: v1alpha1.StackStatus{InputsDigest: "stack now", AppliedInputsDigest: "stack applied"}}
 	run := v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: "run"}}
 	state := v1alpha1.State{Status: v1alpha1.StateStatus{InputsDigest: "state"}}

@@ -48,7 +48,7 @@ func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 // rules are the errors whose place in the code, or the lack of one, is misleading. A summary matches
 // as a prefix, a detail anywhere. docs/failures.md describes them.
 var rules = []rule{
-	// They have a place in the code, but are about the network or the world.
+	// They have a place in the code, but are caused by the network or a remote service.
 	{"Failed to download module", "", Transient},
 	{"Error accessing remote module registry", "", Transient},
 	{"Invalid response from remote module registry", "", Transient},

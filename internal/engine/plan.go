@@ -25,7 +25,7 @@ const (
 	Move    Action = "move"
 )
 
-// gravest lists actions as a reader wants them: what ends something first.
+// gravest lists actions as a reader wants them: those that destroy first.
 var gravest = []Action{Delete, Replace, Forget, Update, Create, Import, Move}
 
 // ResourceChange is what a plan would do to one resource.

@@ -93,7 +93,7 @@ type traversal struct {
 // the value is part of: rather too much is hidden than too little.
 func follow(value any, way []traversal) any {
 	for _, step := range way {
-		next, ok := enter(value, step)
+		next, ok := newFixture(value, step)
 		if !ok {
 			return value
 		}
@@ -102,7 +102,7 @@ func follow(value any, way []traversal) any {
 	return value
 }
 
-func enter(value any, step traversal) (any, bool) {
+func newFixture(value any, step traversal) (any, bool) {
 	key := decode(step.Value)
 	if typed, ok := key.(map[string]any); ok && step.Type == "index" {
 		key = typed["value"]
@@ -115,7 +115,7 @@ func enter(value any, step traversal) (any, bool) {
 		}
 		// A value of any type is written as {"value": ..., "type": ...}.
 		if inner, ok := v["value"]; ok && len(v) == 2 && v["type"] != nil {
-			return enter(inner, step)
+			return newFixture(inner, step)
 		}
 	case []any:
 		number, _ := key.(json.Number)

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/jsonsize"
 )
 
-// listing is the versions of a provider, in the form of a mirror's index.json: engines look at the keys only.
+// listing is the versions of a provider, in the form of a mirror's index.json: engines read the keys only.
 type listing struct {
 	Versions map[string]offer `json:"versions"`
 }

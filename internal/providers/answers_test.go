@@ -10,8 +10,8 @@ import (
 )
 
 // A registry is whatever code names, and says how much there is of a provider, and of how many.
-func TestTheListsOfRegistriesTakeNoMoreMemoryThanTheyMay(t *testing.T) {
-	w := newWorld(t, nil)
+func TestMemoryOfVersionListsIsLimited(t *testing.T) {
+	w := newFixture(t, nil)
 	var many struct {
 		Versions []map[string]any `json:"versions"`
 	}
@@ -48,13 +48,13 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func TestAnAnswerOfARegistryHasALimitedNumberOfValues(t *testing.T) {
+func TestNumberOfValuesOfARegistryResponseIsLimited(t *testing.T) {
 	if _, err := parseVersions([]byte(`{"versions":[` + strings.Repeat("{},", 1<<20) + `{}]}`)); err == nil || !strings.Contains(err.Error(), "more than 400000 values") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestARegistryPointsToNoURLOfAnyLength(t *testing.T) {
+func TestLengthOfRegistryURLsIsLimited(t *testing.T) {
 	base := &url.URL{Scheme: "https", Host: "registry.example.com"}
 	if _, err := resolve(base, "/"+strings.Repeat("a", longestURL)); err == nil {
 		t.Error("it is taken")

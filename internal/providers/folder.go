@@ -55,7 +55,7 @@ func archivesIn(root *os.Root, p Provider) ([]file, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for %s: %w", p, err)
+		return nil, fmt.Errorf("find %s: %w", p, err)
 	}
 	var files []file
 	for _, entry := range entries {

@@ -26,9 +26,9 @@ func inFolder(t *testing.T, dir string, p Provider, name string, data []byte) {
 	}
 }
 
-func TestAirGapped(t *testing.T) {
+func TestAirGappedMirrorServesItsFolder(t *testing.T) {
 	folder := t.TempDir()
-	w := newWorld(t, func(o *Options) { o.Folder, o.Offline = folder, true })
+	w := newFixture(t, func(o *Options) { o.Folder, o.Offline = folder, true })
 	data := content(t, "carried over")
 	inFolder(t, folder, w.p, zipName, data)
 	inFolder(t, folder, w.p, "1.1.0.json", []byte("what engines write is not needed"))
@@ -63,8 +63,8 @@ func TestAirGapped(t *testing.T) {
 	}
 }
 
-func TestAMirrorThatGoesOfflineGivesWhatItHas(t *testing.T) {
-	w := newWorld(t, nil)
+func TestOfflineMirrorServesCachedArchives(t *testing.T) {
+	w := newFixture(t, nil)
 	if _, err := w.read("amd64"); err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +92,9 @@ func TestAMirrorThatGoesOfflineGivesWhatItHas(t *testing.T) {
 	}
 }
 
-func TestAFolderComesBeforeTheRegistry(t *testing.T) {
+func TestFolderTakesPrecedenceOverTheRegistry(t *testing.T) {
 	folder := t.TempDir()
-	w := newWorld(t, func(o *Options) { o.Folder = folder })
+	w := newFixture(t, func(o *Options) { o.Folder = folder })
 	data := content(t, "the operator's own build")
 	inFolder(t, folder, w.p, zipName, data)
 	inFolder(t, folder, w.p, strings.Replace(zipName, "1.1.0", "7.0.0", 1), data)
@@ -117,9 +117,9 @@ func TestAFolderComesBeforeTheRegistry(t *testing.T) {
 	}
 }
 
-func TestNothingLeadsOutOfAFolder(t *testing.T) {
+func TestPathsOutsideOfTheFolderAreRejected(t *testing.T) {
 	folder, outside := t.TempDir(), t.TempDir()
-	w := newWorld(t, func(o *Options) { o.Folder, o.Offline = folder, true })
+	w := newFixture(t, func(o *Options) { o.Folder, o.Offline = folder, true })
 	inFolder(t, outside, w.p, zipName, content(t, "not to be read"))
 	inFolder(t, folder, w.p, "index.json", nil)
 	if err := os.Symlink(filepath.Join(outside, w.p.dir(), zipName), filepath.Join(folder, w.p.dir(), zipName)); err != nil {
@@ -130,7 +130,7 @@ func TestNothingLeadsOutOfAFolder(t *testing.T) {
 	}
 }
 
-func TestOptionsThatCannotBe(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no folder to keep in":  {},
 		"a folder that is gone": {Dir: t.TempDir(), Folder: filepath.Join(t.TempDir(), "gone")},
@@ -141,8 +141,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestHalfOfAnArchiveDoesNotStay(t *testing.T) {
-	w := newWorld(t, nil)
+func TestIncompleteArchiveIsRemoved(t *testing.T) {
+	w := newFixture(t, nil)
 	w.Close()
 	left := filepath.Join(w.options.Dir, incoming, "half")
 	if err := os.WriteFile(left, []byte("x"), 0o600); err != nil {
@@ -154,7 +154,7 @@ func TestHalfOfAnArchiveDoesNotStay(t *testing.T) {
 	}
 }
 
-func TestAnArchiveThatUnpacksToTooMuchIsRefused(t *testing.T) {
+func TestArchiveWithTooMuchContentIsRejected(t *testing.T) {
 	var data bytes.Buffer
 	w := zip.NewWriter(&data)
 	for _, size := range []uint64{largestContent, 1} {

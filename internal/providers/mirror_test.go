@@ -26,8 +26,8 @@ import (
 	"cairn.dev/cairn/internal/providers/registrytest"
 )
 
-// world is a Mirror and a registry with the provider acme/cloud, which has versions 1.0.0 and 1.1.0.
-type world struct {
+// fixture is a Mirror and a registry with the provider acme/cloud, which has versions 1.0.0 and 1.1.0.
+type fixture struct {
 	*Mirror
 	t        *testing.T
 	registry *registrytest.Registry
@@ -38,9 +38,9 @@ type world struct {
 
 const zipName = "terraform-provider-cloud_1.1.0_linux_amd64.zip"
 
-func newWorld(t *testing.T, change func(*Options)) *world {
+func newFixture(t *testing.T, change func(*Options)) *fixture {
 	t.Helper()
-	w := &world{t: t, registry: registrytest.New(t), now: time.Now()}
+	w := &fixture{t: t, registry: registrytest.New(t), now: time.Now()}
 	w.p = Provider{registrytest.Host, "acme", "cloud"}
 	for _, version := range []string{"1.0.0", "1.1.0"} {
 		w.registry.Add("acme", "cloud", version, map[string][]byte{
@@ -56,7 +56,7 @@ func newWorld(t *testing.T, change func(*Options)) *world {
 }
 
 // reopen is a new process on the same folder.
-func (w *world) reopen(change func(*Options)) {
+func (w *fixture) reopen(change func(*Options)) {
 	w.t.Helper()
 	if change != nil {
 		change(&w.options)
@@ -75,7 +75,7 @@ func content(t *testing.T, text string) []byte {
 }
 
 // read gives an archive of 1.1.0.
-func (w *world) read(arch string) ([]byte, error) {
+func (w *fixture) read(arch string) ([]byte, error) {
 	archive, err := w.Archive(w.t.Context(), w.p, "1.1.0", "linux", arch)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (w *world) read(arch string) ([]byte, error) {
 }
 
 // files lists what is in Dir, below the provider's folder, and what is left half done.
-func (w *world) files() []string {
+func (w *fixture) files() []string {
 	var names []string
 	for _, dir := range []string{w.p.dir(), incoming} {
 		entries, _ := os.ReadDir(filepath.Join(w.options.Dir, filepath.FromSlash(dir)))
@@ -100,14 +100,14 @@ func (w *world) files() []string {
 	return names
 }
 
-func (w *world) away() {
+func (w *fixture) away() {
 	w.registry.Answer(func(string, int, []byte) (int, []byte) {
 		return http.StatusServiceUnavailable, []byte("secret of the host")
 	})
 }
 
-func TestAProviderIsPulledThroughOnce(t *testing.T) {
-	w := newWorld(t, nil)
+func TestProviderIsDownloadedOnce(t *testing.T) {
+	w := newFixture(t, nil)
 	versions, err := w.Versions(t.Context(), w.p)
 	if err != nil || !slices.Equal(versions, []string{"1.0.0", "1.1.0"}) {
 		t.Fatal(versions, err)
@@ -121,7 +121,7 @@ func TestAProviderIsPulledThroughOnce(t *testing.T) {
 		t.Fatal(err, cmp.Diff(before, got))
 	}
 	if w.registry.Asked(".zip") != 0 {
-		t.Error("an archive was pulled that nobody asked for")
+		t.Error("an archive was downloaded without a request")
 	}
 	for range 2 {
 		if got, err := w.read("amd64"); err != nil || !bytes.Equal(got, amd64) {
@@ -162,8 +162,8 @@ func h1(t *testing.T, data []byte) string {
 	return sum
 }
 
-func TestManyAskAndOneIsPulled(t *testing.T) {
-	w := newWorld(t, nil)
+func TestConcurrentCallersShareADownload(t *testing.T) {
+	w := newFixture(t, nil)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -178,8 +178,8 @@ func TestManyAskAndOneIsPulled(t *testing.T) {
 	}
 }
 
-func TestAPullGoesOnWhenWhoAskedLeaves(t *testing.T) {
-	w := newWorld(t, nil)
+func TestDownloadContinuesWithoutItsCaller(t *testing.T) {
+	w := newFixture(t, nil)
 	asked, answer := make(chan bool), make(chan bool)
 	w.registry.Answer(func(path string, code int, body []byte) (int, []byte) {
 		if strings.HasSuffix(path, ".zip") {
@@ -205,8 +205,8 @@ func TestAPullGoesOnWhenWhoAskedLeaves(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAPullAndWaitsForIt(t *testing.T) {
-	w := newWorld(t, nil)
+func TestCloseCancelsDownloadsAndWaits(t *testing.T) {
+	w := newFixture(t, nil)
 	asked, answer := make(chan bool), make(chan bool)
 	w.registry.Answer(func(path string, code int, body []byte) (int, []byte) {
 		if strings.HasSuffix(path, ".zip") {
@@ -227,18 +227,18 @@ func TestCloseEndsAPullAndWaitsForIt(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := download.Do(t.Context(), w.downloads, "late", func(context.Context) (bool, error) {
-		t.Error("a closed Mirror begins something")
+		t.Error("a closed Mirror starts a download")
 		return true, nil
 	})
 	if err == nil {
-		t.Error("a closed Mirror gives something")
+		t.Error("a closed Mirror returns no error")
 	}
 	if left, _ := os.ReadDir(filepath.Join(w.options.Dir, incoming)); len(left) != 0 {
 		t.Error("half an archive is left")
 	}
 }
 
-func TestWhatCannotBeVerifiedIsNotKept(t *testing.T) {
+func TestUnverifiableArchiveIsNotStored(t *testing.T) {
 	change := func(suffix string, change func([]byte) []byte) func(*registrytest.Registry) {
 		return func(r *registrytest.Registry) {
 			r.Answer(func(path string, code int, body []byte) (int, []byte) {
@@ -263,7 +263,7 @@ func TestWhatCannotBeVerifiedIsNotKept(t *testing.T) {
 		"an archive with other bytes":        {lie: change(".zip", func(b []byte) []byte { b[40] ^= 1; return b }), want: "its checksum is"},
 		"half an archive":                    {lie: change(".zip", func(b []byte) []byte { return b[:len(b)/2] }), want: "its checksum is"},
 		"a list that was not signed":         {lie: change("SHA256SUMS", replace(sum, other)), want: "signature"},
-		"a signature of something else":      {lie: change(".sig", func(b []byte) []byte { b[len(b)-1] ^= 1; return b }), want: "signature"},
+		"a signature of other content":       {lie: change(".sig", func(b []byte) []byte { b[len(b)-1] ^= 1; return b }), want: "signature"},
 		"no signature":                       {lie: change(".sig", func([]byte) []byte { return nil }), want: "signature"},
 		"a key that is none":                 {lie: change("amd64", replace("BEGIN PGP", "BEGIN NOT")), want: "public key"},
 		"no key":                             {lie: change("amd64", replace(`"ascii_armor"`, `"x"`)), want: "key"},
@@ -274,7 +274,7 @@ func TestWhatCannotBeVerifiedIsNotKept(t *testing.T) {
 		"another archive once it was kept":   {lie: change(".zip", func([]byte) []byte { return content(t, "evil") }), want: "its checksum is", later: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			if test.later {
 				if _, err := w.Version(t.Context(), w.p, "1.1.0"); err != nil {
 					t.Fatal(err)
@@ -294,8 +294,8 @@ func TestWhatCannotBeVerifiedIsNotKept(t *testing.T) {
 	}
 }
 
-func TestAVersionWhoseBytesChangeIsRefused(t *testing.T) {
-	w := newWorld(t, nil)
+func TestChangedBytesOfAVersionAreRejected(t *testing.T) {
+	w := newFixture(t, nil)
 	if _, err := w.read("arm64"); err != nil {
 		t.Fatal(err)
 	}
@@ -305,8 +305,8 @@ func TestAVersionWhoseBytesChangeIsRefused(t *testing.T) {
 	}
 }
 
-func TestARegistryThatNamesNoKeysIsTakenAtItsWordOnlyWhereThatIsUsual(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Unsigned = []string{"registry.example.com"} })
+func TestUnsignedProvidersAreAcceptedFromListedRegistriesOnly(t *testing.T) {
+	w := newFixture(t, func(o *Options) { o.Unsigned = []string{"registry.example.com"} })
 	w.registry.Answer(func(_ string, code int, body []byte) (int, []byte) {
 		return code, bytes.ReplaceAll(body, []byte(`"gpg_public_keys"`), []byte(`"no"`))
 	})
@@ -322,7 +322,7 @@ func TestARegistryThatNamesNoKeysIsTakenAtItsWordOnlyWhereThatIsUsual(t *testing
 	}
 	w.reopen(nil)
 	if release, err := w.Version(t.Context(), w.p, "1.1.0"); err != nil || release.Signed {
-		t.Error("it is forgotten that nobody signed it", release, err)
+		t.Error("the unsigned release is reported as signed", release, err)
 	}
 	// A key that is named counts here too.
 	w.registry.Answer(func(path string, code int, body []byte) (int, []byte) {
@@ -336,8 +336,8 @@ func TestARegistryThatNamesNoKeysIsTakenAtItsWordOnlyWhereThatIsUsual(t *testing
 	}
 }
 
-func TestWhatThereIsNot(t *testing.T) {
-	w := newWorld(t, nil)
+func TestUnknownProvidersAreNotFound(t *testing.T) {
+	w := newFixture(t, nil)
 	for name, err := range map[string]error{
 		"an unknown provider": second(w.Versions(t.Context(), Provider{w.p.Hostname, "acme", "none"})),
 		"an unknown version":  second(w.Version(t.Context(), w.p, "9.9.9")),
@@ -365,8 +365,8 @@ func TestWhatThereIsNot(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestOnlyTheHostsOfTheListAreAsked(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Hosts = []string{"registry.opentofu.org"} })
+func TestOnlyListedHostsAreContacted(t *testing.T) {
+	w := newFixture(t, func(o *Options) { o.Hosts = []string{"registry.opentofu.org"} })
 	_, err := w.Versions(t.Context(), w.p)
 	_, err2 := w.Version(t.Context(), w.p, "1.1.0")
 	_, err3 := w.read("amd64")
@@ -380,8 +380,8 @@ func TestOnlyTheHostsOfTheListAreAsked(t *testing.T) {
 	}
 }
 
-func TestTheRegistryMayBeAway(t *testing.T) {
-	w := newWorld(t, nil)
+func TestCachedProvidersAreServedWhileTheRegistryIsUnavailable(t *testing.T) {
+	w := newFixture(t, nil)
 	if _, err := w.Versions(t.Context(), w.p); err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +398,7 @@ func TestTheRegistryMayBeAway(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := w.read("arm64"); err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrVerify) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("not a passing failure that tells nothing of the host: %v", err)
+			t.Errorf("want a transient failure without the secret of the host: %v", err)
 		}
 	}
 	check(t)
@@ -418,8 +418,8 @@ func TestTheRegistryMayBeAway(t *testing.T) {
 	}
 }
 
-func TestAListIsTakenAsItIsForSomeMinutes(t *testing.T) {
-	w := newWorld(t, nil)
+func TestVersionListIsCachedForMinutes(t *testing.T) {
+	w := newFixture(t, nil)
 	for _, step := range []struct {
 		after time.Duration
 		asked int
@@ -431,7 +431,7 @@ func TestAListIsTakenAsItIsForSomeMinutes(t *testing.T) {
 	}
 }
 
-func TestRegistriesAreAskedByHTTPSOnly(t *testing.T) {
+func TestRegistriesAreContactedOverHTTPSOnly(t *testing.T) {
 	plain := func(path, location string) func(string, int, []byte) (int, []byte) {
 		return func(asked string, code int, body []byte) (int, []byte) {
 			if strings.HasSuffix(asked, path) {
@@ -458,7 +458,7 @@ func TestRegistriesAreAskedByHTTPSOnly(t *testing.T) {
 		"other platforms": {rewrite(`"arch":"amd64"`, `"arch":"arm64"`), "another platform"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			w.registry.Answer(test.answer)
 			if _, err := w.read("amd64"); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v", err)
@@ -488,8 +488,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte(" "), len(p))), nil }
 
-func TestAnswersHaveAnEnd(t *testing.T) {
-	w := newWorld(t, nil)
+func TestSizeOfResponsesIsLimited(t *testing.T) {
+	w := newFixture(t, nil)
 	if _, err := w.Version(t.Context(), w.p, "1.1.0"); err != nil {
 		t.Fatal(err)
 	}
@@ -509,7 +509,7 @@ func TestAnswersHaveAnEnd(t *testing.T) {
 	}
 }
 
-func TestTheQueryOfAURLIsNotTold(t *testing.T) {
+func TestErrorOmitsTheQueryOfAURL(t *testing.T) {
 	u, err := url.Parse("https://cdn.example.com/x.zip?signature=secret")
 	if err != nil {
 		t.Fatal(err)
@@ -527,8 +527,8 @@ type refusing struct{}
 
 func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
 
-// TestARegistryThatDoesNotAnswerIsNamedSoon, and not after minutes.
-func TestARegistryThatDoesNotAnswerIsNamedSoon(t *testing.T) {
+// The failure must not take minutes.
+func TestUnresponsiveRegistryIsReportedWithinTheTimeout(t *testing.T) {
 	r, err := newRegistry(Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWhatWasNotUsedForTheLongestTimeGoes(t *testing.T) {
+func TestLeastRecentlyUsedArchivesAreRemoved(t *testing.T) {
 	at := func(minutes int) time.Time { return time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute) }
 	all := []archived{{"b", 30, at(2)}, {"a", 10, at(1)}, {"d", 20, at(4)}, {"c", 40, at(3)}}
 	for name, c := range map[string]struct {
@@ -18,7 +18,7 @@ func TestWhatWasNotUsedForTheLongestTimeGoes(t *testing.T) {
 		pulled string
 		want   string
 	}{
-		"nothing while there is room":              {100, "d", ""},
+		"nothing below the limit":                  {100, "d", ""},
 		"the oldest":                               {99, "d", "a"},
 		"as many as it takes":                      {89, "d", "a b"},
 		"never the one that was pulled":            {1, "d", "a b c"},
@@ -38,13 +38,13 @@ func TestWhatWasNotUsedForTheLongestTimeGoes(t *testing.T) {
 }
 
 // zips are the archives that are in Dir.
-func (w *world) zips() string {
+func (w *fixture) zips() string {
 	return strings.Join(slices.DeleteFunc(w.files(), func(name string) bool { return !strings.HasSuffix(name, ".zip") }), " ")
 }
 
-func TestTheMirrorTakesNoMoreRoomThanItMay(t *testing.T) {
+func TestDiskUsageOfTheMirrorIsLimited(t *testing.T) {
 	size := int64(len(content(t, "1.1.0 amd64")))
-	w := newWorld(t, func(o *Options) { o.Most = 2*size + size/2 })
+	w := newFixture(t, func(o *Options) { o.Most = 2*size + size/2 })
 	ask := func(version, arch string) Archive {
 		t.Helper()
 		w.now = w.now.Add(time.Minute)
@@ -79,8 +79,8 @@ func TestTheMirrorTakesNoMoreRoomThanItMay(t *testing.T) {
 	}
 }
 
-func TestWhatIsLargerThanTheMirrorMayBeIsGivenAllTheSame(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Most = 1 })
+func TestArchiveLargerThanTheLimitIsServed(t *testing.T) {
+	w := newFixture(t, func(o *Options) { o.Most = 1 })
 	for _, arch := range []string{"amd64", "arm64", "amd64"} {
 		if _, err := w.read(arch); err != nil {
 			t.Fatal(err)

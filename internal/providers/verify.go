@@ -61,7 +61,7 @@ func (m *Mirror) checkSignature(ctx context.Context, d location, checksums []byt
 }
 
 // archives returns those that a list of checksums has for a version. The list and the registry have to agree about the
-// platform that was asked for, or one of them is about something else.
+// platform that was asked for, or one of them describes another file.
 func archives(p Provider, version string, platform Platform, d location, checksums []byte) (map[string]Package, error) {
 	all, err := sigverify.ParseSums(checksums)
 	if err != nil {

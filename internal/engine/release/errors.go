@@ -16,7 +16,7 @@ var (
 	ErrNoVersion = errors.New("there is no such version")
 	// ErrChecksum is a download that is not what the maker signed.
 	ErrChecksum = errors.New("the checksum does not match")
-	// ErrMalformed is a release that is signed, and yet not what a release looks like.
+	// ErrMalformed is a release that is signed, but does not have the form of a release.
 	ErrMalformed = errors.New("the release is not as expected")
 	// ErrUnreachable may pass: the place of the releases does not answer, or answers nonsense.
 	ErrUnreachable = errors.New("the releases cannot be reached")

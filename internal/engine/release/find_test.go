@@ -75,8 +75,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestWhatThereIsNot(t *testing.T) {
-	r := enter(t, releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two")))
+func TestUnavailableVersionsAreNotFound(t *testing.T) {
+	r := newFixture(t, releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two")))
 	_, err := r.Find(t.Context(), OpenTofu, "~> 3.0")
 	if want := `there is no such version: no OpenTofu meets "~> 3.0"; near it are 1.9.1, 1.8.0, at ` + r.URL + "/opentofu"; err == nil || err.Error() != want || !errors.Is(err, ErrNoVersion) {
 		t.Errorf("got %v, want %s", err, want)
@@ -106,9 +106,9 @@ func TestWhatThereIsNot(t *testing.T) {
 	}
 }
 
-func TestAListCountsForTenMinutes(t *testing.T) {
+func TestVersionListIsCachedForTenMinutes(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
-	r := enter(t, m)
+	r := newFixture(t, m)
 	find := func(want string) {
 		t.Helper()
 		if v, err := r.Find(t.Context(), OpenTofu, ""); v != want || (err == nil) != (want != "") {
@@ -134,9 +134,9 @@ func TestAListCountsForTenMinutes(t *testing.T) {
 	find("1.9.2")
 }
 
-func TestAVersionThatWasWithdrawnServesWhoAsksForItByName(t *testing.T) {
+func TestWithdrawnVersionIsAvailableByExactVersion(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two"))
-	r := enter(t, m)
+	r := newFixture(t, m)
 	if _, err := r.get("1.9.1"); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestAVersionThatWasWithdrawnServesWhoAsksForItByName(t *testing.T) {
 	}
 }
 
-func TestAListThatCannotBeUsed(t *testing.T) {
+func TestInvalidVersionLists(t *testing.T) {
 	tests := map[string]http.HandlerFunc{
 		"no list":                 http.NotFound,
 		"a server that is broken": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
@@ -172,14 +172,14 @@ func TestAListThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(answer)
 			defer server.Close()
-			r := enter(t, releases.New(t), func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
+			r := newFixture(t, releases.New(t), func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
 			if v, err := r.Find(t.Context(), OpenTofu, ""); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q, %v", v, err)
 			}
 		})
 	}
 	t.Run("no folder", func(t *testing.T) {
-		r := enter(t, releases.New(t), func(o *Options) { o.Mirrors[OpenTofu] = "file:///is/not/there" })
+		r := newFixture(t, releases.New(t), func(o *Options) { o.Mirrors[OpenTofu] = "file:///is/not/there" })
 		if v, err := r.Find(t.Context(), OpenTofu, ""); !errors.Is(err, ErrUnreachable) {
 			t.Errorf("%q, %v", v, err)
 		}
@@ -189,7 +189,7 @@ func TestAListThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-func TestNoRedirectLeadsAwayFromHTTPS(t *testing.T) {
+func TestRedirectFromHTTPSToHTTPIsRejected(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	for _, test := range []struct {
 		name string
@@ -209,7 +209,7 @@ func TestNoRedirectLeadsAwayFromHTTPS(t *testing.T) {
 				http.Redirect(w, r, test.to(server.URL)+r.URL.Path, http.StatusFound)
 			}))
 			defer server.Close()
-			r := enter(t, m, func(o *Options) { o.Mirrors[OpenTofu], o.Client = server.URL, server.Client() })
+			r := newFixture(t, m, func(o *Options) { o.Mirrors[OpenTofu], o.Client = server.URL, server.Client() })
 			if _, err := r.get("1.8.0"); !errors.Is(err, test.want) {
 				t.Errorf("%v", err)
 			}
@@ -217,7 +217,7 @@ func TestNoRedirectLeadsAwayFromHTTPS(t *testing.T) {
 	}
 }
 
-func TestADownloadThatBreaksOffMayBeTriedAgain(t *testing.T) {
+func TestInterruptedDownloadIsTransient(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	whole := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -229,7 +229,7 @@ func TestADownloadThatBreaksOffMayBeTriedAgain(t *testing.T) {
 		_, _ = w.Write(data)
 	}))
 	defer server.Close()
-	r := enter(t, m, func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
+	r := newFixture(t, m, func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
 	if _, err := r.get("1.8.0"); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("%v", err)
 	}
@@ -239,14 +239,14 @@ func TestADownloadThatBreaksOffMayBeTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsUsedAndNeverShown(t *testing.T) {
+func TestPasswordIsSentAndNeverReported(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	var denied bool
 	m.Hold = func(r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		denied = denied || user != "me" || password != "secret"
 	}
-	r := enter(t, m, func(o *Options) { o.Mirrors[OpenTofu] = strings.Replace(m.URL, "://", "://me:secret@", 1) })
+	r := newFixture(t, m, func(o *Options) { o.Mirrors[OpenTofu] = strings.Replace(m.URL, "://", "://me:secret@", 1) })
 	if _, err := r.get("1.8.0"); err != nil || denied {
 		t.Errorf("%v, denied %t", err, denied)
 	}
@@ -261,14 +261,14 @@ func TestAPasswordIsUsedAndNeverShown(t *testing.T) {
 	}
 }
 
-// TestTheRealEngineRuns brings OpenTofu itself, and starts it.
-func TestTheRealEngineRuns(t *testing.T) {
+// TestDownloadedEngineRuns downloads OpenTofu and starts it.
+func TestDownloadedEngineRuns(t *testing.T) {
 	path := program.Path(t, "tofu")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := enter(t, releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.12.6", Program: data}))
+	r := newFixture(t, releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.12.6", Program: data}))
 	p, err := r.Get(t.Context(), OpenTofu, "1.12.6", runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"cairn.dev/cairn/test/releases"
 )
 
-// TestTheKeysThatAreBuiltIn: the fingerprints are those that the makers publish.
-func TestTheKeysThatAreBuiltIn(t *testing.T) {
+// The fingerprints are those that the vendors publish.
+func TestBuiltInKeys(t *testing.T) {
 	want := map[Product]string{
 		OpenTofu:   "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80",
 		Terraform:  "C874011F0AB405110D02105534365D9472D7468F",
@@ -39,14 +39,14 @@ func TestTheKeysThatAreBuiltIn(t *testing.T) {
 	}
 }
 
-// TestAMirrorWithAKeyOfItsOwn is not trusted until the installation names the key, and the message says how to.
-func TestAMirrorWithAKeyOfItsOwn(t *testing.T) {
+// A mirror is not trusted until the installation names its key, and the message says how to configure it.
+func TestMirrorWithAnUntrustedKeyIsRejected(t *testing.T) {
 	m := releases.New(t,
 		releases.Release{Product: "Terraform", Version: "1.5.7", OS: "linux", Arch: "amd64", Program: []byte("tf")},
 		releases.Release{Product: "Terragrunt", Version: "1.1.3", OS: "linux", Arch: "amd64", Program: []byte("grunt")},
 		tofu("1.8.0", "one"))
 	for product, version := range map[Product]string{Terraform: "1.5.7", Terragrunt: "1.1.3", OpenTofu: "1.8.0"} {
-		_, err := enter(t, m, func(o *Options) { o.Keys = nil }).Get(t.Context(), product, version, "linux", "amd64")
+		_, err := newFixture(t, m, func(o *Options) { o.Keys = nil }).Get(t.Context(), product, version, "linux", "amd64")
 		if !errors.Is(err, sigverify.ErrSignature) {
 			t.Errorf("%s: %v", product, err)
 		}
@@ -55,7 +55,7 @@ func TestAMirrorWithAKeyOfItsOwn(t *testing.T) {
 				t.Errorf("%s: the message has no %q: %v", product, want, err)
 			}
 		}
-		if p, err := enter(t, m).Get(t.Context(), product, version, "linux", "amd64"); err != nil || p.Version != version {
+		if p, err := newFixture(t, m).Get(t.Context(), product, version, "linux", "amd64"); err != nil || p.Version != version {
 			t.Errorf("%s: %v", product, err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestRemedies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := releases.New(t, old)
-			r := enter(t, m)
+			r := newFixture(t, m)
 			test.change(m)
 			_, err := r.Get(t.Context(), Terragrunt, "0.90.0", "linux", "amd64")
 			for _, want := range test.want {
@@ -105,7 +105,7 @@ func TestRemedies(t *testing.T) {
 	}
 	m := releases.New(t, old)
 	m.Vanish()
-	if _, err := enter(t, m).Find(t.Context(), Terragrunt, ""); !strings.Contains(fmt.Sprint(err), "--engine-mirror=Terragrunt=URL") {
+	if _, err := newFixture(t, m).Find(t.Context(), Terragrunt, ""); !strings.Contains(fmt.Sprint(err), "--engine-mirror=Terragrunt=URL") {
 		t.Errorf("the list of versions: %v", err)
 	}
 }

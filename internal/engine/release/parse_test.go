@@ -148,7 +148,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-func TestAListOfVersionsHasALimitedNumberOfValues(t *testing.T) {
+func TestNumberOfValuesOfAVersionListIsLimited(t *testing.T) {
 	for _, text := range []string{`{"versions":[` + strings.Repeat("{},", 1<<20) + `{}]}`, "[" + strings.Repeat("{},", 1<<20) + "{}]"} {
 		if _, err := parseIndex([]byte(text)); err == nil || !strings.Contains(err.Error(), "more than 500000 values") {
 			t.Errorf("got %v", err)

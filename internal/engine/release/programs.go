@@ -74,7 +74,7 @@ func (s shelf) find(m maker, w wanted) (Program, bool, error) {
 	at := path.Join(m.folder, w.folder())
 	entries, err := fs.ReadDir(s.root.FS(), at)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Program{}, false, fmt.Errorf("look for %s %s: %w", w.product, w.version, err)
+		return Program{}, false, fmt.Errorf("find %s %s: %w", w.product, w.version, err)
 	}
 	for _, e := range entries {
 		info, err := e.Info()

@@ -21,18 +21,18 @@ import (
 	"cairn.dev/cairn/test/releases"
 )
 
-// room is Releases and the mirror that they are from.
-type room struct {
+// fixture is Releases and the mirror that they are from.
+type fixture struct {
 	*testing.T
 	*releases.Mirror
 	*Releases
 	clock time.Time
 }
 
-// enter makes Releases that take everything from the mirror over HTTP, with its key. The options can be changed.
-func enter(t *testing.T, m *releases.Mirror, change ...func(*Options)) *room {
+// newFixture creates Releases that download everything from the mirror over HTTP, with its key. The options can be changed.
+func newFixture(t *testing.T, m *releases.Mirror, change ...func(*Options)) *fixture {
 	t.Helper()
-	r := &room{T: t, Mirror: m, clock: time.Now()}
+	r := &fixture{T: t, Mirror: m, clock: time.Now()}
 	o := Options{
 		Mirrors: map[Product]string{OpenTofu: m.URL, Terraform: m.URL, Terragrunt: m.URL},
 		Keys:    map[Product][]string{OpenTofu: {m.Key}, Terraform: {m.Key}, Terragrunt: {m.Key}},
@@ -63,17 +63,17 @@ func grunt(version string) releases.Release {
 	return releases.Release{Product: "Terragrunt", Version: version, OS: "linux", Arch: "amd64", Program: []byte("grunt")}
 }
 
-func (r *room) grunt(version string) error {
+func (r *fixture) grunt(version string) error {
 	_, err := r.Get(r.Context(), Terragrunt, version, "linux", "amd64")
 	return err
 }
 
-func (r *room) get(version string) (Program, error) {
+func (r *fixture) get(version string) (Program, error) {
 	return r.Get(r.Context(), OpenTofu, version, "linux", "amd64")
 }
 
 // content opens a program and reads it.
-func (r *room) content(p Program) string {
+func (r *fixture) content(p Program) string {
 	r.Helper()
 	file, err := p.Open()
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *room) content(p Program) string {
 }
 
 // files are all that is below the folder of programs.
-func (r *room) files() []string {
+func (r *fixture) files() []string {
 	r.Helper()
 	var names []string
 	err := fs.WalkDir(r.shelf.root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
@@ -109,8 +109,8 @@ const (
 	sig18     = sums18 + ".gpgsig"
 )
 
-func TestTwoVersionsSideBySide(t *testing.T) {
-	r := enter(t, releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two")))
+func TestTwoVersionsAreStoredSideBySide(t *testing.T) {
+	r := newFixture(t, releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two")))
 	for constraint, want := range map[string]string{"~> 1.8.0": "one", "": "two", ">= 1.8": "two", "1.8.0": "one", "= 1.9.1": "two"} {
 		version, err := r.Find(t.Context(), OpenTofu, constraint)
 		if err != nil {
@@ -132,7 +132,7 @@ func TestTwoVersionsSideBySide(t *testing.T) {
 	}
 }
 
-func TestEveryProductFromAFolder(t *testing.T) {
+func TestEachProductIsReadFromAFolder(t *testing.T) {
 	for _, list := range []string{"with a list", "without a list"} {
 		t.Run(list, func(t *testing.T) {
 			var all []releases.Release
@@ -148,7 +148,7 @@ func TestEveryProductFromAFolder(t *testing.T) {
 				m.Remove("terraform/index.json")
 				m.Remove("terragrunt/index.json")
 			}
-			r := enter(t, m, func(o *Options) {
+			r := newFixture(t, m, func(o *Options) {
 				o.Mirrors = map[Product]string{OpenTofu: m.Folder, Terraform: m.Folder, Terragrunt: m.Folder}
 			})
 			for _, product := range []Product{OpenTofu, Terraform, Terragrunt} {
@@ -165,7 +165,7 @@ func TestEveryProductFromAFolder(t *testing.T) {
 	}
 }
 
-func TestAReleaseThatIsNotRightIsRefused(t *testing.T) {
+func TestInvalidReleaseIsRejected(t *testing.T) {
 	other := strings.Repeat("0", 64)
 	tests := map[string]struct {
 		change func(*releases.Mirror)
@@ -208,7 +208,7 @@ func TestAReleaseThatIsNotRightIsRefused(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			m := releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two"))
-			r := enter(t, m)
+			r := newFixture(t, m)
 			test.change(m)
 			_, err := r.get("1.8.0")
 			if !errors.Is(err, test.want) || strings.Contains(err.Error(), "\n") {
@@ -224,7 +224,7 @@ func TestAReleaseThatIsNotRightIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnArchiveThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {
+func TestTooLargeArchiveIsNotReadToItsEnd(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	broke := make(chan bool, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -239,7 +239,7 @@ func TestAnArchiveThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {
 		broke <- err != nil
 	}))
 	defer server.Close()
-	r := enter(t, m, func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
+	r := newFixture(t, m, func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
 	r.largest = 100
 	if _, err := r.get("1.8.0"); !errors.Is(err, ErrMalformed) {
 		t.Errorf("%v", err)
@@ -249,9 +249,9 @@ func TestAnArchiveThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-func TestAFolderHasFilesAndNothingLeadsOutOfIt(t *testing.T) {
+func TestFilesOutsideOfTheFolderAreRejected(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two"))
-	r := enter(t, m, func(o *Options) { o.Mirrors[OpenTofu] = m.Folder })
+	r := newFixture(t, m, func(o *Options) { o.Mirrors[OpenTofu] = m.Folder })
 	const sums19 = "opentofu/1.9.1/tofu_1.9.1_SHA256SUMS"
 	outside := filepath.Join(t.TempDir(), "sums")
 	if err := os.WriteFile(outside, m.Read(sums19), 0o600); err != nil {
@@ -271,9 +271,9 @@ func TestAFolderHasFilesAndNothingLeadsOutOfIt(t *testing.T) {
 	}
 }
 
-func TestARefusedReleaseIsLeftAloneForAMinute(t *testing.T) {
+func TestRejectedReleaseIsNotRetriedForAMinute(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
-	r := enter(t, m)
+	r := newFixture(t, m)
 	whole := m.Read(archive18)
 	m.Write(archive18, whole[:50])
 	for range 3 {
@@ -292,28 +292,28 @@ func TestARefusedReleaseIsLeftAloneForAMinute(t *testing.T) {
 }
 
 // digestOf is the SHA-256 digest of a file of the mirror.
-func (r *room) digestOf(file string) string {
+func (r *fixture) digestOf(file string) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(r.Read(file)))
 }
 
-func TestASignatureIsReplacedByADigestForOneVersion(t *testing.T) {
+func TestDigestReplacesTheSignatureOfOneVersion(t *testing.T) {
 	const sums = "terragrunt/0.90.0/SHA256SUMS"
 	m := releases.New(t, grunt("0.90.0"), grunt("0.91.0"), tofu("1.8.0", "one"))
 	for _, file := range []string{sums, "terragrunt/0.91.0/SHA256SUMS", sums18} {
 		m.Remove(file + ".gpgsig")
 	}
-	digest := enter(t, m).digestOf(sums)
+	digest := newFixture(t, m).digestOf(sums)
 	unsigned := func(o *Options) { o.Unsigned = map[Product]map[string]string{Terragrunt: {"0.90.0": digest}} }
 
-	if err := enter(t, m).grunt("0.90.0"); !errors.Is(err, sigverify.ErrSignature) {
+	if err := newFixture(t, m).grunt("0.90.0"); !errors.Is(err, sigverify.ErrSignature) {
 		t.Errorf("without a digest: %v", err)
 	}
-	r := enter(t, m, unsigned, func(o *Options) { delete(o.Keys, Terragrunt) })
+	r := newFixture(t, m, unsigned, func(o *Options) { delete(o.Keys, Terragrunt) })
 	p, err := r.Get(t.Context(), Terragrunt, "0.90.0", "linux", "amd64")
 	if err != nil || !p.Unsigned || r.content(p) != "grunt" {
 		t.Errorf("with its digest: %+v, %v", p, err)
 	}
-	r = enter(t, m, unsigned)
+	r = newFixture(t, m, unsigned)
 	if err := r.grunt("0.91.0"); !errors.Is(err, errUnsigned) {
 		t.Errorf("another version: %v", err)
 	}
@@ -328,39 +328,39 @@ func TestASignatureIsReplacedByADigestForOneVersion(t *testing.T) {
 	}
 	m.Write(program, released)
 	m.Write(sums, append(m.Read(sums), '\n'))
-	if err := enter(t, m, unsigned).grunt("0.90.0"); !errors.Is(err, ErrChecksum) {
+	if err := newFixture(t, m, unsigned).grunt("0.90.0"); !errors.Is(err, ErrChecksum) {
 		t.Errorf("another list of checksums: %v", err)
 	}
 }
 
-// TestAProgramWithoutASignatureIsNotUsedOnceItsDigestIsRemoved: it is in the cache of the same folder.
-func TestAProgramWithoutASignatureIsNotUsedOnceItsDigestIsRemoved(t *testing.T) {
+// The program is in the cache of the same folder.
+func TestUnsignedProgramIsNotUsedAfterItsDigestIsRemoved(t *testing.T) {
 	const sums = "terragrunt/0.90.0/SHA256SUMS"
 	m := releases.New(t, grunt("0.90.0"))
 	m.Remove(sums + ".gpgsig")
-	digest, dir := enter(t, m).digestOf(sums), t.TempDir()
+	digest, dir := newFixture(t, m).digestOf(sums), t.TempDir()
 	in := func(o *Options) { o.Dir = dir }
-	r := enter(t, m, in, func(o *Options) { o.Unsigned = map[Product]map[string]string{Terragrunt: {"0.90.0": digest}} })
+	r := newFixture(t, m, in, func(o *Options) { o.Unsigned = map[Product]map[string]string{Terragrunt: {"0.90.0": digest}} })
 	if err := r.grunt("0.90.0"); err != nil {
 		t.Fatal(err)
 	}
-	if err := enter(t, m, in).grunt("0.90.0"); !errors.Is(err, errUnsigned) {
+	if err := newFixture(t, m, in).grunt("0.90.0"); !errors.Is(err, errUnsigned) {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestOneOfTheSignaturesOfTerraformIsEnough(t *testing.T) {
+func TestOneValidSignatureOfTerraformSuffices(t *testing.T) {
 	const sums = "terraform/1.5.7/terraform_1.5.7_SHA256SUMS"
 	m := releases.New(t, releases.Release{Product: "Terraform", Version: "1.5.7", OS: "linux", Arch: "amd64", Program: []byte("tf")})
 	m.Write(sums+".sig", m.Read(sums+".72D7468F.sig"))
 	m.Write(sums+".72D7468F.sig", []byte("by the maker, not the company"))
-	r := enter(t, m)
+	r := newFixture(t, m)
 	if _, err := r.Get(t.Context(), Terraform, "1.5.7", "linux", "amd64"); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestManyWhoAskAreOneDownload(t *testing.T) {
+func TestConcurrentCallersShareADownload(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	asked, answer := make(chan struct{}), make(chan struct{})
 	m.Hold = func(r *http.Request) {
@@ -369,7 +369,7 @@ func TestManyWhoAskAreOneDownload(t *testing.T) {
 			<-answer
 		}
 	}
-	r := enter(t, m)
+	r := newFixture(t, m)
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
@@ -396,7 +396,7 @@ func TestManyWhoAskAreOneDownload(t *testing.T) {
 	}
 }
 
-func TestCloseBreaksOffADownload(t *testing.T) {
+func TestCloseCancelsADownload(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	asked, answer := make(chan struct{}), make(chan struct{})
 	m.Hold = func(r *http.Request) {
@@ -405,7 +405,7 @@ func TestCloseBreaksOffADownload(t *testing.T) {
 			<-answer
 		}
 	}
-	r := enter(t, m)
+	r := newFixture(t, m)
 	got := make(chan error)
 	go func() {
 		_, err := r.get("1.8.0")
@@ -426,9 +426,9 @@ func TestCloseBreaksOffADownload(t *testing.T) {
 	}
 }
 
-func TestWhatIsHereServesWhenTheMirrorIsGone(t *testing.T) {
+func TestCachedProgramsAreUsedWhileTheMirrorIsUnavailable(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two"), tofu("1.9.0-rc1", "three"))
-	r := enter(t, m)
+	r := newFixture(t, m)
 	for _, v := range []string{"1.8.0", "1.9.0-rc1"} {
 		if _, err := r.get(v); err != nil {
 			t.Fatal(err)
@@ -451,8 +451,8 @@ func TestWhatIsHereServesWhenTheMirrorIsGone(t *testing.T) {
 	}
 }
 
-func TestAProgramThatWasChangedIsBroughtAnew(t *testing.T) {
-	r := enter(t, releases.New(t, tofu("1.8.0", "one")))
+func TestModifiedProgramIsDownloadedAgain(t *testing.T) {
+	r := newFixture(t, releases.New(t, tofu("1.8.0", "one")))
 	p, err := r.get("1.8.0")
 	if err != nil {
 		t.Fatal(err)
@@ -468,7 +468,7 @@ func TestAProgramThatWasChangedIsBroughtAnew(t *testing.T) {
 	}
 }
 
-func TestADraftOfADeadProcessIsRemoved(t *testing.T) {
+func TestTemporaryFileOfADeadProcessIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	old, young := filepath.Join(dir, draftPrefix+"OLD"), filepath.Join(dir, draftPrefix+"YOUNG")
 	for _, path := range []string{old, young} {
@@ -480,13 +480,13 @@ func TestADraftOfADeadProcessIsRemoved(t *testing.T) {
 	if err := os.Chtimes(old, past, past); err != nil {
 		t.Fatal(err)
 	}
-	r := enter(t, releases.New(t), func(o *Options) { o.Dir = dir })
+	r := newFixture(t, releases.New(t), func(o *Options) { o.Dir = dir })
 	if files := r.files(); len(files) != 1 || files[0] != filepath.Base(young) {
 		t.Errorf("left are %q", files)
 	}
 }
 
-func TestOptionsThatAreWrong(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	tests := map[string]Options{
 		"no folder":                            {},
 		"a mirror of an unknown product":       {Mirrors: map[Product]string{"Pulumi": "https://x"}},

@@ -14,13 +14,13 @@ import (
 	"cairn.dev/cairn/test/releases"
 )
 
-// TestAMirrorThatDoesNotAnswerIsNamedSoon: one that takes the connection and says nothing.
-func TestAMirrorThatDoesNotAnswerIsNamedSoon(t *testing.T) {
+// The mirror accepts the connection and sends nothing.
+func TestUnresponsiveMirrorIsReportedWithinTheTimeout(t *testing.T) {
 	over := make(chan struct{})
 	m := releases.New(t, tofu("1.8.0", "one"))
 	m.Hold = func(*http.Request) { <-over }
 	t.Cleanup(func() { close(over) })
-	r := enter(t, m, func(o *Options) {
+	r := newFixture(t, m, func(o *Options) {
 		o.Client = &http.Client{Transport: download.Transport(egresstest.Loopback(), 50*time.Millisecond)}
 	})
 	began := time.Now()
@@ -39,13 +39,13 @@ func TestAMirrorThatDoesNotAnswerIsNamedSoon(t *testing.T) {
 	}
 }
 
-// TestTheQueryOfARedirectIsNotTold: the query may contain a credential.
-func TestTheQueryOfARedirectIsNotTold(t *testing.T) {
+// The query may contain a credential.
+func TestErrorOmitsTheQueryOfARedirect(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	redirects := http.RedirectHandler("http://127.0.0.1:1/file?signature=canary", http.StatusFound)
 	server := httptest.NewServer(redirects)
 	t.Cleanup(server.Close)
-	r := enter(t, m, func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
+	r := newFixture(t, m, func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
 	if _, err := r.get("1.8.0"); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "http://127.0.0.1:1/file") {
 		t.Errorf("%v", err)
 	}
