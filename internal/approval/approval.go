@@ -8,7 +8,7 @@ type Status string
 
 // The statuses of an approval.
 const (
-	// None: nobody has approved the Run.
+	// None: no user has approved the Run.
 	None Status = "None"
 	// OtherPlan: the approval is for a plan that the Run no longer has.
 	OtherPlan Status = "OtherPlan"

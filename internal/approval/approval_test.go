@@ -13,7 +13,7 @@ func TestOf(t *testing.T) {
 		ofRun, ofStack bool
 		want           Status
 	}{
-		"nobody approved":                          {nil, &v1alpha1.Plan{Digest: "a"}, false, false, None},
+		"without an approval":                      {nil, &v1alpha1.Plan{Digest: "a"}, false, false, None},
 		"another plan was approved":                {&v1alpha1.Approval{PlanDigest: "b", By: "bob"}, &v1alpha1.Plan{Digest: "a"}, false, false, OtherPlan},
 		"there is no plan":                         {&v1alpha1.Approval{PlanDigest: "a", By: "bob"}, nil, false, false, OtherPlan},
 		"another user approved":                    {&v1alpha1.Approval{PlanDigest: "a", By: "bob"}, &v1alpha1.Plan{Digest: "a"}, true, true, Valid},
@@ -29,7 +29,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestTheUserWhoRemovedTheRuleDoesNotApprove(t *testing.T) {
+func TestUserWhoRemovedTheRuleMayNotApprove(t *testing.T) {
 	for name, test := range map[string]struct {
 		by, removedBy string
 		want          Status
@@ -37,7 +37,7 @@ func TestTheUserWhoRemovedTheRuleDoesNotApprove(t *testing.T) {
 		"the user who removed the rule":      {"carol", "carol", SelfApproval},
 		"the user who caused the Run":        {"alice", "carol", SelfApproval},
 		"a third user":                       {"bob", "carol", Valid},
-		"nobody is known to have removed it": {"bob", "", Valid},
+		"the user who removed it is unknown": {"bob", "", Valid},
 	} {
 		run := &v1alpha1.Run{}
 		run.Spec.Cause.By, run.Spec.PreventSelfApproval, run.Spec.SelfApprovalRemovedBy = "alice", true, test.removedBy

@@ -92,6 +92,6 @@ func TestMigrateFromTheCluster(t *testing.T) {
 	left.SetAPIVersion("cairn.dev/v1alpha1")
 	left.SetKind("StackList")
 	if err := d.Client.List(t.Context(), &left, client.InNamespace(d.Namespace)); err != nil || len(left.Items) > 0 {
-		t.Error("it wrote something", err, left.Items)
+		t.Error("it created Stacks", err, left.Items)
 	}
 }

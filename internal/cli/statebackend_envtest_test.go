@@ -33,6 +33,6 @@ func TestStateBackendPrintsTheBackend(t *testing.T) {
 	}
 	d.want(1, "did you mean net?", "", "state", "backend", "nett")
 	d.want(1, "is in the backend s3 of spec.backend", "", "state", "backend", "moved")
-	d.want(0, address, "nobody-who-reads-stacks", "state", "backend", "net")
+	d.want(0, address, "without-permission-to-read-stacks", "state", "backend", "net")
 	d.want(1, "--as", "alice", "state", "backend", "net", "--token")
 }

@@ -114,7 +114,7 @@ func (t *Transfers) Begin(name, from string) *Tally {
 	return y
 }
 
-// End forgets a name.
+// End removes a name.
 func (t *Transfers) End(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/egress/egresstest"
 )
 
-func TestHowFarAFileIs(t *testing.T) {
+func TestTransferProgress(t *testing.T) {
 	var all Transfers
 	if got := all.Of("a"); got != (Transfer{}) {
 		t.Errorf("before it begins: %+v", got)
@@ -56,7 +56,7 @@ func serve(t *testing.T, head, body time.Duration) *httptest.Server {
 	return server
 }
 
-func TestAServerThatDoesNotBeginToAnswer(t *testing.T) {
+func TestUnresponsiveServerTimesOut(t *testing.T) {
 	server := serve(t, time.Hour, 0)
 	began := time.Now()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
@@ -73,7 +73,7 @@ func TestAServerThatDoesNotBeginToAnswer(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatStalls(t *testing.T) {
+func TestStalledResponseFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		pause time.Duration
 		want  string

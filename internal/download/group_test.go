@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestADownloadIsSharedAndOutlivesItsCallers(t *testing.T) {
+func TestDownloadIsSharedAndContinuesWithoutItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGroup()
 		defer g.Close()

@@ -29,7 +29,7 @@ func zipOf(t *testing.T, n int) *bytes.Reader {
 	return bytes.NewReader(data.Bytes())
 }
 
-func TestAZipWithManyFilesIsNotListed(t *testing.T) {
+func TestZipWithTooManyFilesIsRejected(t *testing.T) {
 	archive := zipOf(t, 1000)
 	z, err := OpenZip(archive, archive.Size())
 	if err != nil {

@@ -38,7 +38,7 @@ func NewBuild(spec *v1alpha1.Build) *Build {
 }
 
 // IgnoreFiles are the names under which a Dockerfile may have a list of its own of what to leave out of the
-// context. Builders look for it beside the Dockerfile, wherever the context is.
+// context. Builders read it beside the Dockerfile, wherever the context is.
 func (b *Build) IgnoreFiles() []string {
 	return []string{b.Spec.Dockerfile + ".dockerignore", b.Spec.Dockerfile + ".containerignore"}
 }

@@ -28,7 +28,7 @@ const (
 	messageAnnotation = "cairn.dev/message"
 )
 
-// Decorator creates a Stack for a ConfigMap whose keys are the files of a root module, with the ConfigMap's name. How the Stack is stands in
+// Decorator creates a Stack for a ConfigMap whose keys are the files of a root module, with the ConfigMap's name. The rest of the Stack is in
 // annotations of the ConfigMap. Deletion, and a label that is taken away, are as with Composite.
 func Decorator(r DecoratorRequest, o Options) (DecoratorAnswer, error) {
 	if err := r.Controller.check("stacks"); err != nil {

@@ -409,11 +409,11 @@ spec:
 	}
 }
 
-// TestNotesAreEscaped checks that values of a manifest neither contain control sequences nor look like a note.
+// TestNotesAreEscaped checks that values of a manifest neither contain control sequences nor imitate a note.
 func TestNotesAreEscaped(t *testing.T) {
 	r := convertText(t, []byte(`
 apiVersion: "v1\e[2J"
-kind: "Thing\nStack b (v1)"
+kind: "Widget\nStack b (v1)"
 metadata: {name: "a\e]0;x\a\u202e"}
 ---
 apiVersion: tf.galleybytes.com/v1beta1

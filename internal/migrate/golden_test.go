@@ -176,7 +176,7 @@ func have(there map[string]bool, path string) bool {
 	return there[path]
 }
 
-// paths returns the paths of all fields of a value; [] stands for the items of a list.
+// paths returns the paths of all fields of a value; [] denotes the items of a list.
 func paths(at string, value any, there map[string]bool) {
 	there[at] = true
 	switch value := value.(type) {

@@ -29,7 +29,7 @@ func escape(s string) string {
 
 func printable(r rune) bool { return strconv.IsPrint(r) && !invisible(r) }
 
-// invisible characters count as printed with some, and are not seen: with them one name looks like another.
+// invisible characters count as printed with some, and are not seen: with them two names are indistinguishable.
 func invisible(r rune) bool {
 	switch r {
 	case '\u115F', '\u1160', '\u17B4', '\u17B5', '\u2800', '\u3164', '\uFFA0':

@@ -216,7 +216,7 @@ func (m *masker) one(value, marks any) any {
 		}
 		return v
 	default:
-		if anySensitive(marks) { // something within what has nothing within it: the marks are of another value
+		if anySensitive(marks) { // marks within a value without elements: they are of another value
 			return m.hide(v)
 		}
 		return m.leaf(v)
@@ -281,7 +281,7 @@ func (m *masker) leaf(value any) any {
 	return value
 }
 
-// hide returns what stands for a sensitive value, and learns every text in it.
+// hide returns the replacement of a sensitive value, and records every text in it.
 func (m *masker) hide(value any) any {
 	switch value {
 	case nil, any(absent{}), any(HiddenChanged):

@@ -9,14 +9,14 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// Hidden stands for a sensitive value. HiddenChanged stands for the value after a change, so that code which
+// Hidden replaces a sensitive value. HiddenChanged replaces the value after a change, so that code which
 // compares before and after, such as a policy, sees that much.
 const (
 	Hidden        = "(sensitive value)"
 	HiddenChanged = "(sensitive value, changed)"
 )
 
-// Changed is put after a text that would look like the one before only because both have been redacted.
+// Changed is appended to a text that equals the one before only because both have been redacted.
 const Changed = " (changed)"
 
 // Mask returns the engine's JSON of a plan with every value that is marked sensitive, and every ephemeral one,

@@ -19,7 +19,7 @@ const (
 	Read = "read"
 )
 
-// gravest lists actions as a reader wants them: what ends something first.
+// gravest lists actions as a reader wants them: those that destroy first.
 var gravest = []string{Delete, Replace, Forget, Update, Create, Import, Move, Read}
 
 // View is what a plan would do.

@@ -83,7 +83,7 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// form is how a change of a kind looks.
+// form is how a change of a kind is printed.
 type form struct{ symbol, color, words string }
 
 var forms = map[string]form{

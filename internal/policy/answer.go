@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// largestStack is how deep policies may nest what they look at, in bytes.
+// largestStack is how deep policies may nest their values, in bytes.
 const largestStack = 128 << 20
 
 // question is what such a process is asked. The plan comes after it.

@@ -130,7 +130,7 @@ func environment() (*cel.Env, error) {
 	)
 }
 
-// bounded puts a look at what they would take before the functions that build a long text from short ones, and before
+// bounded adds a check of the required memory before the functions that build a long text from short ones, and before
 // the search for an expression. CEL counts what they cost only when they are done.
 func bounded(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	call, ok := i.(interpreter.InterpretableCall)
@@ -194,7 +194,7 @@ func equal(args ...ref.Val) ref.Val {
 	return types.Equal(args[0], args[1])
 }
 
-// in looks for a value, which for a map is no search.
+// in searches for a value, which for a map is no search.
 func in(args ...ref.Val) ref.Val {
 	where, ok := args[1].(traits.Container)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 )
 
 // What one call of a function of Rego may allocate. The memory is checked every now and then, and a single call can be done, or
-// have ended the process, before the next look.
+// have ended the process, before the next check.
 const (
 	// mostText is how long a text that is put together may be.
 	mostText = 16 << 20
@@ -30,7 +30,7 @@ var (
 	errSteps = errors.New("a function would be at lists or texts of this length for too long")
 )
 
-// guards look at the operands of functions before these are called: an error is of what they would take.
+// guards check the operands of functions before the call. An error says that the call would need too much memory or time.
 var guards = map[string]func(operands []*ast.Term) error{
 	"concat":                   guardConcat,
 	"sprintf":                  guardSprintf,
@@ -129,7 +129,7 @@ func guardIndex(operands []*ast.Term) error {
 	return nil
 }
 
-// guardPairs is for functions that may look at all of one value for each within another.
+// guardPairs is for functions that may read all of one value for each within another.
 func guardPairs(a, b *ast.Term) error {
 	if nodes(b.Value, mostSteps) > mostSteps/nodes(a.Value, mostSteps) {
 		return errSteps

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestABucketHasEachPatternOnce: narrowing its lists leaves the patterns that begin with a text.
-func TestABucketHasEachPatternOnce(t *testing.T) {
+// Narrowing its lists leaves the patterns that begin with a text.
+func TestBucketHasEachPatternOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func(most int) string {
 		text := []byte("aaaa")
@@ -55,7 +55,7 @@ func TestABucketHasEachPatternOnce(t *testing.T) {
 }
 
 // A plan has many values that begin as the secrets do, and what is printed waits until it is clear that they are none.
-func TestManySecretsThatBeginAlikeHoldUpNothing(t *testing.T) {
+func TestManySecretsWithACommonPrefixDoNotDelayOutput(t *testing.T) {
 	r := New()
 	for i := range 50_000 {
 		r.Add("https://db-" + strings.Repeat("0", i%7) + string(rune('a'+i%26)) + strings.Repeat("x", i/182%40) + string(rune('a'+i/7280)) + ".example.com")
@@ -67,8 +67,8 @@ func TestManySecretsThatBeginAlikeHoldUpNothing(t *testing.T) {
 	}
 }
 
-// TestATextIsReadInBoundedTime: a git server that has the password can write what is read in many ways.
-func TestATextIsReadInBoundedTime(t *testing.T) {
+// A git server that has the password can write what is read in many ways.
+func TestTimeToMatchIsBounded(t *testing.T) {
 	for _, unit := range []string{"a\n", "%25", "\\\\", "&amp;", "a: ", "''", "61", "0x61:", "a\x1b[m", "a\n| > ) ] a"} {
 		r := New()
 		r.Add(strings.Repeat(unit, 200)+"b", strings.Repeat("a", 400)+"b", strings.Repeat("a ", 200)+"b", strings.Repeat("%", 200)+"b")

@@ -11,7 +11,7 @@ import (
 )
 
 // shortestPart is the length from which a part of a value (a line, a string within a JSON document) is hidden where it
-// stands alone, and from which a form is hidden that is not in one piece.
+// is on its own, and from which a form is hidden that is not in one piece.
 const shortestPart = 8
 
 // An encoder returns forms of a value. Escapes need no encoder: they are decoded from the text, see escapes.go.

@@ -253,9 +253,9 @@ func textOf(random *rand.Rand, length int) string {
 	return text
 }
 
-// TestEveryFormIsHidden: of a random secret in each form, within random text and however it is written, nothing is left
+// TestEachFormIsHidden writes a random secret in each form, within random text and in random pieces. Nothing of it is left
 // but characters that also depend on what is around it, and the text is as it was.
-func TestEveryFormIsHidden(t *testing.T) {
+func TestEachFormIsHidden(t *testing.T) {
 	for _, w := range written {
 		t.Run(w.form, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(3, 5))
@@ -306,8 +306,8 @@ func hides(t *testing.T, random *rand.Rand, form, secret string) {
 	}
 }
 
-// TestTextWithoutASecretIsAsItWas, whatever is in it.
-func TestTextWithoutASecretIsAsItWas(t *testing.T) {
+// The text is random, and may have parts that are similar to a secret.
+func TestTextWithoutASecretIsUnchanged(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 6))
 	for range 300 {
 		r := New()

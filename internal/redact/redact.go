@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-// Mask stands where a secret was.
+// Mask replaces a secret.
 const Mask = "(sensitive)"
 
 // shortest is the length below which a value is left alone: hiding "1" or "dev" everywhere would hide everything.

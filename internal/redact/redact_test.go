@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestASecretIsHiddenInEveryForm(t *testing.T) {
+func TestSecretIsHiddenInEachForm(t *testing.T) {
 	const secret = `pa"ss<wo>rd/1+ ${x}\`
 	r := New()
 	r.Add(secret)
@@ -21,21 +21,21 @@ func TestASecretIsHiddenInEveryForm(t *testing.T) {
 	twice, _ := json.Marshal(string(plain))
 	html := strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(string(plain))
 	for name, text := range map[string]string{
-		"as it is":                   secret,
-		"in a JSON string":           string(plain),
-		"in JSON in JSON":            string(twice),
-		"in a JSON string for HTML":  html,
-		"as Go quotes it":            fmt.Sprintf("%q", secret),
-		"as the engine's language":   `pa\"ss<wo>rd/1+ $${x}\\`,
-		"in a query":                 url.QueryEscape(secret),
-		"in a path":                  url.PathEscape(secret),
-		"wrapped":                    strings.ReplaceAll(secret, " ", "\n  "),
-		"in base64":                  base64.StdEncoding.EncodeToString([]byte(secret)),
-		"in base64 after one byte":   base64.StdEncoding.EncodeToString([]byte("u" + secret)),
-		"in base64 after two bytes":  base64.StdEncoding.EncodeToString([]byte("u:" + secret + "!")),
-		"in base64 for URLs":         base64.RawURLEncoding.EncodeToString([]byte("user:" + secret)),
-		"twice":                      secret + secret,
-		"in the midst of something ": "xx" + secret + "yy",
+		"as it is":                  secret,
+		"in a JSON string":          string(plain),
+		"in JSON in JSON":           string(twice),
+		"in a JSON string for HTML": html,
+		"as Go quotes it":           fmt.Sprintf("%q", secret),
+		"as the engine's language":  `pa\"ss<wo>rd/1+ $${x}\\`,
+		"in a query":                url.QueryEscape(secret),
+		"in a path":                 url.PathEscape(secret),
+		"wrapped":                   strings.ReplaceAll(secret, " ", "\n  "),
+		"in base64":                 base64.StdEncoding.EncodeToString([]byte(secret)),
+		"in base64 after one byte":  base64.StdEncoding.EncodeToString([]byte("u" + secret)),
+		"in base64 after two bytes": base64.StdEncoding.EncodeToString([]byte("u:" + secret + "!")),
+		"in base64 for URLs":        base64.RawURLEncoding.EncodeToString([]byte("user:" + secret)),
+		"twice":                     secret + secret,
+		"within other characters ":  "xx" + secret + "yy",
 	} {
 		got := r.String("before " + text + " after")
 		rest := strings.ReplaceAll(strings.Trim(strings.TrimSuffix(strings.TrimPrefix(got, "before "), " after"), `"\x!y=`), Mask, "")
@@ -55,7 +55,7 @@ func TestPartsOfASecretAreHidden(t *testing.T) {
 	}
 }
 
-func TestSecretsThatOverlapLeaveNothing(t *testing.T) {
+func TestOverlappingSecretsAreHidden(t *testing.T) {
 	r := New()
 	r.Add("abcdefgh", "efghijkl", "abcd")
 	if got := r.String("_abcdefghijkl_abcd_"); got != "_"+Mask+"_"+Mask+"_" {
@@ -63,7 +63,7 @@ func TestSecretsThatOverlapLeaveNothing(t *testing.T) {
 	}
 }
 
-func TestValuesThatSayNothingAreLeftAlone(t *testing.T) {
+func TestCommonValuesAreNotHidden(t *testing.T) {
 	r := New()
 	r.Add("", "a", "dev", "true", "false", "null", "  x  \n")
 	const text = "a dev true false null x"
@@ -72,7 +72,7 @@ func TestValuesThatSayNothingAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAWriterHoldsBackOnlyWhatMayBeASecret(t *testing.T) {
+func TestWriterBuffersOnlyPossibleSecrets(t *testing.T) {
 	r := New()
 	r.Add("hunter2!", "two words")
 	var out strings.Builder
@@ -102,8 +102,8 @@ func TestAWriterHoldsBackOnlyWhatMayBeASecret(t *testing.T) {
 	}
 }
 
-// A large state has tens of thousands of secrets that begin alike, as addresses do, and the engine waits while they are learned.
-func TestManySecretsThatBeginAlikeAreLearnedSoon(t *testing.T) {
+// A large state has tens of thousands of secrets that begin alike, as addresses do, and the engine waits while they are added.
+func TestManySecretsWithACommonPrefixAreAddedQuickly(t *testing.T) {
 	r := New()
 	begin := time.Now()
 	for i := range 50_000 {
@@ -117,7 +117,7 @@ func TestManySecretsThatBeginAlikeAreLearnedSoon(t *testing.T) {
 	}
 }
 
-func TestASecretMayComeWhileTextFlows(t *testing.T) {
+func TestSecretIsAddedDuringWrites(t *testing.T) {
 	r := New()
 	var out strings.Builder
 	w := r.Writer(&out)
@@ -148,7 +148,7 @@ func FuzzWriter(f *testing.F) {
 	f.Add(uint64(3), "a b c", "c a b", "a b c a b c  a\tb\nc")
 	f.Fuzz(func(t *testing.T, seed uint64, one, two, text string) {
 		if strings.ContainsAny(one+two, Mask) || len(one)+len(two) > 1000 {
-			t.Skip("the mask itself contains the secret, so it cannot be told apart in the output")
+			t.Skip("the mask itself contains the secret, so the output may contain it")
 		}
 		r := New()
 		r.Add(one, two)
@@ -194,7 +194,7 @@ func inPieces(r *Redactor, text string, random *rand.Rand) string {
 	return out.String()
 }
 
-func TestRandomSecretsInRandomPieces(t *testing.T) {
+func TestRandomSecretsInRandomWrites(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	word := func(alphabet string, n int) string {
 		b := make([]byte, n)

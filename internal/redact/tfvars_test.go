@@ -32,7 +32,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeReadGivesAllThatAnErrorCouldQuote(t *testing.T) {
+func TestAllWordsOfAnInvalidFileAreSecrets(t *testing.T) {
 	for file, text := range map[string]string{
 		"open.tfvars":      "user = \"canary",
 		"bare.tfvars":      "user = canary",
@@ -61,7 +61,7 @@ func FuzzValues(f *testing.F) {
 }
 
 // A file that nests so deep that a parser would not come back is read as words: the engine may quote it.
-func TestValuesOfAFileThatNestsTooDeep(t *testing.T) {
+func TestWordsOfATooDeeplyNestedFileAreSecrets(t *testing.T) {
 	values := Values("a.tfvars", []byte("password = "+strings.Repeat("(", 200_000)+" correct-horse"))
 	if !slices.Contains(values, "correct-horse") {
 		t.Errorf("%d values, and not the one", len(values))

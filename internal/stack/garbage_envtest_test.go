@@ -14,8 +14,8 @@ import (
 	"cairn.dev/cairn/internal/stack/source"
 )
 
-// forget deletes the archives, as the garbage collector of the bucket does.
-func (m memoryBucket) forget() {
+// deleteAll deletes the archives, as the garbage collector of the bucket does.
+func (m memoryBucket) deleteAll() {
 	maps.DeleteFunc(m, func(key string, _ []byte) bool { return strings.HasPrefix(key, "sources/") })
 }
 
@@ -29,7 +29,7 @@ func TestCollectedArchiveOfInlineCodeIsCreatedAgain(t *testing.T) {
 		if err != nil || problem != nil || bucket["sources/"+code.Digest] == nil {
 			t.Fatalf("%+v, %v, %v", code, problem, err)
 		}
-		bucket.forget()
+		bucket.deleteAll()
 	}
 }
 
@@ -42,7 +42,7 @@ func TestCollectedArchiveOfGitIsCreatedAgain(t *testing.T) {
 		"remembered":      func() {},
 		"after a restart": func() { g.begin(); g.fetch(g.repo) },
 	} {
-		g.bucket.forget()
+		g.bucket.deleteAll()
 		begin()
 		g.Sources.Bucket = counter
 		twin := g.forStack(g.newGitStack("twin-"+strings.ReplaceAll(name, " ", "-"), g.repo, "net"))

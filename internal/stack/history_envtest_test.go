@@ -246,7 +246,7 @@ func TestSucceededRunsMissingFromTheStatusAreListed(t *testing.T) {
 		r.ends(next, phase)
 		r.reconcile()
 	}
-	forgets := func(history []v1alpha1.PastRun) {
+	drops := func(history []v1alpha1.PastRun) {
 		t.Helper()
 		r.Seen(r.stack)
 		r.stack.Status.History = history
@@ -259,11 +259,11 @@ func TestSucceededRunsMissingFromTheStatusAreListed(t *testing.T) {
 	runs("net-2", v1alpha1.PhaseSucceeded)
 	kept := r.stack.Status.History[:1]
 	runs("net-3", v1alpha1.PhaseFailed)
-	forgets(nil)
+	drops(nil)
 	if r.history() != "net-1 net-2" {
 		t.Errorf("the newest failed, and the history is %q", r.history())
 	}
-	forgets(kept)
+	drops(kept)
 	if r.history() != "net-1 net-2" {
 		t.Errorf("after a write of an older version the history is %q", r.history())
 	}
@@ -274,7 +274,7 @@ func TestSucceededRunsMissingFromTheStatusAreListed(t *testing.T) {
 	if r.reconcile(); lists > 0 {
 		t.Errorf("all Runs were listed %d times because one is missing", lists)
 	}
-	if forgets(nil); lists != 1 {
+	if drops(nil); lists != 1 {
 		t.Errorf("another process listed all Runs %d times", lists)
 	}
 	if r.history() != "net-1 net-2" {

@@ -26,7 +26,7 @@ import (
 
 // States deletes the State of a Stack that was destroyed.
 type States interface {
-	// Delete rejects a State that holds something.
+	// Delete rejects a State with resources.
 	Delete(ctx context.Context, key client.ObjectKey) error
 	// Purge deletes a State whose content cannot be read.
 	Purge(ctx context.Context, key client.ObjectKey) error
@@ -36,7 +36,7 @@ type States interface {
 	KeepSelfApproval(ctx context.Context, key client.ObjectKey, next func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval) error
 }
 
-// Runs forgets what the bucket holds of a Run.
+// Runs deletes the objects of a Run in the bucket.
 type Runs interface {
 	Forget(ctx context.Context, r *v1alpha1.Run) error
 }
@@ -117,7 +117,7 @@ func (r *Reconciler) keepSelfApproval(ctx context.Context, w decision.Snapshot) 
 // act returns when to reconcile again. An old Run that cannot be deleted is not an error here: the growing backoff
 // after errors would delay what is due earlier.
 func (r *Reconciler) act(ctx context.Context, w decision.Snapshot, d decision.Decision) (again time.Duration, err error) {
-	pruned := r.prune(ctx, &w) // before the status forgets them
+	pruned := r.prune(ctx, &w) // before the status drops them
 	if err := r.goOn(ctx, w, d); err != nil {
 		return 0, errors.Join(pruned, err)
 	}

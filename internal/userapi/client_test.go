@@ -18,7 +18,7 @@ import (
 // asked is what a server was asked.
 type asked struct{ Line, Body string }
 
-// serving answers everything with the same, and tells what it was asked.
+// serving returns the same response to each request, and records the requests.
 func serving(t *testing.T, code int, answer string) (*Client, *[]asked) {
 	t.Helper()
 	got := &[]asked{}
@@ -32,7 +32,7 @@ func serving(t *testing.T, code int, answer string) (*Client, *[]asked) {
 	return New(s.URL+"/", http.DefaultTransport), got
 }
 
-func TestAClientAsksWhatThePackageSays(t *testing.T) {
+func TestClientSendsTheDocumentedRequests(t *testing.T) {
 	view, err := json.Marshal(plan.View{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}})
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func read(r io.ReadCloser, err error) (string, error) {
 	return string(data), err
 }
 
-func TestARefusalIsAnErrorWithTheServersWords(t *testing.T) {
+func TestErrorContainsTheServerMessage(t *testing.T) {
 	c, _ := serving(t, http.StatusForbidden, "alice may not pull\n")
 	_, err := c.State(t.Context(), "web", "net", 0)
 	var no *Error
@@ -116,7 +116,7 @@ func TestARefusalIsAnErrorWithTheServersWords(t *testing.T) {
 	}
 }
 
-func TestAReadIsSentAgainWhileTheServerIsNotReady(t *testing.T) {
+func TestReadIsRetriedWhileTheServerIsNotReady(t *testing.T) {
 	times := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if times++; times < 3 {
@@ -135,7 +135,7 @@ func TestAReadIsSentAgainWhileTheServerIsNotReady(t *testing.T) {
 	}
 }
 
-func TestCredentialsDoNotFollowARedirect(t *testing.T) {
+func TestClientDoesNotSendCredentialsAfterARedirect(t *testing.T) {
 	elsewhere, got := serving(t, http.StatusOK, "{}")
 	s := httptest.NewServer(http.RedirectHandler(elsewhere.base, http.StatusTemporaryRedirect))
 	defer s.Close()
@@ -144,7 +144,7 @@ func TestCredentialsDoNotFollowARedirect(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsSealedOfALogIsSent(t *testing.T) {
+func TestOnlyTheSealedStateOfALogIsSent(t *testing.T) {
 	c, got := serving(t, http.StatusOK, `{"version": 1}`)
 	sealed := "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n-----END AGE ENCRYPTED FILE-----\n"
 	if v, err := c.Recover(t.Context(), "web", "net", strings.NewReader("a secret\n"+sealed+"more\n")); err != nil || v.Version != 1 {
@@ -156,7 +156,7 @@ func TestOnlyWhatIsSealedOfALogIsSent(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsTooLargeIsRefused(t *testing.T) {
+func TestTooLargeResponseIsRejected(t *testing.T) {
 	c, _ := serving(t, http.StatusOK, strings.Repeat(" ", largestMessage+1))
 	if _, err := c.Rollback(t.Context(), "web", "net", 1); err == nil || !strings.Contains(err.Error(), "larger") {
 		t.Errorf("got %v", err)

@@ -4,7 +4,7 @@
 //
 //	GET  /api/v1/namespaces/{ns}/runs/{run}/plan?format=F              what a Run would do: "view" (a plan.View, what is
 //	                                                                   answered without F), "text" as the engine printed
-//	                                                                   it, "json" as the engine tells it; all without
+//	                                                                   it, "json" as the engine prints it; all without
 //	                                                                   secrets. Needs get on runs/plan
 //	GET  /api/v1/namespaces/{ns}/runs/{run}/logs?attempt=N&offset=B    the log of an attempt or, without N, of all of them
 //	                                                                   in order, from byte B on; with follow=true also what
@@ -13,7 +13,7 @@
 //	                                                                   on states, as the ones below need theirs
 //	GET  /api/v1/namespaces/{ns}/states/{state}/journal                what its journal has, beside the current version: a
 //	                                                                   Journal. Needs pull on states
-//	GET  /api/v1/{stacks,runs,repositories,states}                     a Page of rows, of all namespaces that the person may list
+//	GET  /api/v1/{stacks,runs,repositories,states}                     a Page of rows, of all namespaces that the user may list
 //	                                                                   in, or of one: /api/v1/namespaces/{ns}/...; q searches,
 //	                                                                   sort=-created sorts, limit and after cut, all else
 //	                                                                   filters. Needs list on the kind
@@ -37,7 +37,7 @@
 //	GET  /api/v1/namespaces/{ns}/states/{state}/backend                the http backend of engines, for a user outside of the cluster; also
 //	                                                                   POST, LOCK and UNLOCK. The bearer token may be the password of
 //	                                                                   basic authentication. Needs pull to read, push to lock and write,
-//	                                                                   and unlock for a lock of somebody else
+//	                                                                   and unlock for a lock of another user
 //	POST /api/v1/namespaces/{ns}/states/{state}/restore                Restore; answers StateVersion
 //	POST /api/v1/namespaces/{ns}/states/{state}/migrate                lets the state move to where its Stack says now; StateMove. It takes
 //	                                                                   current=N
@@ -47,7 +47,7 @@
 // A request has its user's credentials for Kubernetes: a bearer token or a client certificate, or the cookie of a session; and the headers
 // Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are a Problem (RFC 9457): 401 who is not known there,
 // 403 with the verb that is missing, 404 not found, 409 a conflict with the current version, 422 what Cairn cannot
-// look into, 423 what is locked or at work, 503 what may work in a moment.
+// read, 423 what is locked or at work, 503 what may work in a moment.
 package userapi
 
 import "fmt"

@@ -36,7 +36,7 @@ func prefixed(text string, prefix func(int) string) string {
 	return out.String()
 }
 
-func TestSealedFindsTheStateInWhatALogViewerPrints(t *testing.T) {
+func TestSealedFindsTheStateInTheOutputOfALogViewer(t *testing.T) {
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestSealedFindsTheStateInWhatALogViewerPrints(t *testing.T) {
 	}
 }
 
-func TestSealedSaysThatThereIsNone(t *testing.T) {
+func TestSealedReportsAMissingState(t *testing.T) {
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestSealedSaysThatThereIsNone(t *testing.T) {
 	}
 }
 
-func TestSealedKeepsToItsBounds(t *testing.T) {
+func TestSealedIsBounded(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader(armor.Header+"\n"), forever(strings.Repeat("A", armorLine)+"\n"))
 	if _, err := sealed(endless, 1<<20); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 		t.Errorf("a state without an end: %v", err)
@@ -136,7 +136,7 @@ type fails struct{ err error }
 
 func (f fails) Read([]byte) (int, error) { return 0, f.err }
 
-// What a person hands in as a log may be anything.
+// The log that a user sends may have any content.
 func FuzzSealed(f *testing.F) {
 	f.Add([]byte(armor.Header + "\nYWdl\n" + armor.Footer + "\n"))
 	f.Add([]byte("x " + armor.Header + "\nx YWdl\nx " + armor.Footer + "\n"))

@@ -54,7 +54,7 @@ func TestLogLevel(t *testing.T) {
 				return cmd.ExecuteContext(ctx)
 			}, func() {
 				await(t, "http://"+health+"/readyz")
-				answer, err := http.Post("http://"+web+"/hooks/nobody/nothing", "application/json", strings.NewReader("{}"))
+				answer, err := http.Post("http://"+web+"/hooks/unknown/unknown", "application/json", strings.NewReader("{}"))
 				apiserver.Must(t, err)
 				_ = answer.Body.Close()
 			})
@@ -74,7 +74,7 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-// logOf is what a process writes to standard error while something is done with it.
+// logOf is what a process writes to standard error while a function runs.
 func logOf(t *testing.T, process func(context.Context) error, do func()) string {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))

@@ -188,7 +188,7 @@ func scalar(f manifest.Field) string {
 	return string(data)
 }
 
-// namespaceOrDefault is where kubectl looks.
+// namespaceOrDefault is the namespace that kubectl uses.
 func namespaceOrDefault(o *convert.Object) string {
 	if o.Ref.Namespace == "" {
 		return "default"

@@ -98,8 +98,8 @@ type Repository struct {
 	named bool
 	// of is the object that it is converted from; nil for one that was Cairn's already, and for one that has only an address.
 	of *Object
-	// stands is what a stranger stands for, with its system for the group.
-	stands Key
+	// placeholderOf is the key of the object that a placeholder replaces, with its system for the group.
+	placeholderOf Key
 }
 
 // stack is a Stack under way.
@@ -117,7 +117,7 @@ func (c *Conversion) take(u unstructured.Unstructured) error {
 		return errors.New("an object without apiVersion and kind")
 	}
 	o := c.newInput(u)
-	for _, name := range []string{"name", "namespace"} { // else one that YAML takes for something else would be lost
+	for _, name := range []string{"name", "namespace"} { // else one that YAML does not read as a string would be lost
 		_ = o.At("metadata", name).Text()
 	}
 	if err := errors.Join(o.Errors...); err != nil {

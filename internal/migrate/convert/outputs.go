@@ -80,7 +80,7 @@ func (c *Conversion) RepositoryOf(o *Object) *Repository {
 	return nil
 }
 
-// UnconvertedRepository stands for a Repository that is not created here: its object is not in the input.
+// UnconvertedRepository is a placeholder for a Repository that is not created here: its object is not in the input.
 func (c *Conversion) UnconvertedRepository(o *Object, at manifest.Field) *Repository {
 	if name := at.At("name"); name.Text() == "" {
 		name.Fail("it names no object: the Stack needs the name of its Repository")
@@ -94,11 +94,11 @@ func (c *Conversion) UnconvertedRepository(o *Object, at manifest.Field) *Reposi
 func (c *Conversion) ExternalRepository(o *Object, kind, namespace, name string) *Repository {
 	of := Key{Group: o.Kind.System, Kind: kind, Namespace: namespace, Name: name}
 	for _, r := range c.strangers {
-		if r.stands == of {
+		if r.placeholderOf == of {
 			return r
 		}
 	}
-	r := &Repository{named: true, stands: of}
+	r := &Repository{named: true, placeholderOf: of}
 	r.Namespace, r.Name = namespace, c.freeRepository(namespace, name, o.Kind.System)
 	c.strangers = append(c.strangers, r)
 	return r

@@ -94,7 +94,7 @@ func (g *terraform) task(at manifest.Field, task string, command v1alpha1.Comman
 	return true
 }
 
-// hook adds a hook. One for tasks of applies runs for destroys too, unless it looks.
+// hook adds a hook. One for tasks of applies runs for destroys too, unless it checks the operation.
 func (g *terraform) hook(at manifest.Field, task string, hook v1alpha1.Hook, destroys bool) {
 	other := "Destroy"
 	if destroys {

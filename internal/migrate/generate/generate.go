@@ -28,7 +28,7 @@ type Code struct {
 	Namespace string
 }
 
-// library are folders whose code is for others to call, or to look at.
+// library are folders with modules for other code, or with examples.
 var library = []string{"modules", "module", "examples", "example", "test", "tests", "testdata", "fixtures"}
 
 // AddressError is returned for a URL that a Repository does not accept.

@@ -105,7 +105,7 @@ func decideByRules(w Snapshot) Decision {
 			isProtected,
 			isNeverApplied,
 			namespaceEnds,
-			destroyLeftSomething,
+			destroyLeftResources,
 			destroyWasStopped,
 			statesDiverged,
 			destroyIsDue,

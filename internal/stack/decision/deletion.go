@@ -62,8 +62,8 @@ func namespaceEnds(w Snapshot) (Decision, bool) {
 	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be created in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletionPolicy to Orphan; next time delete the Stacks before the namespace", resources(w))
 }
 
-// destroyLeftSomething: a destroy went well and yet the State is not empty.
-func destroyLeftSomething(w Snapshot) (Decision, bool) {
+// destroyLeftResources: a destroy succeeded, but the State is not empty.
+func destroyLeftResources(w Snapshot) (Decision, bool) {
 	if _, ok := PendingRequest(w); ok || !w.LastRunDestroyed() {
 		return Decision{}, false
 	}

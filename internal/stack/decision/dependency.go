@@ -85,7 +85,7 @@ func dependsOnItself(w Snapshot) (Decision, bool) {
 		strings.Join(w.Cycle, " -> "))
 }
 
-// dependencyGoesFirst: a Run is due or asked for, and something that it builds on is not as declared yet.
+// dependencyGoesFirst: a Run is due or asked for, and a dependency is not as declared yet.
 func dependencyGoesFirst(w Snapshot) (Decision, bool) {
 	if _, ok := PendingRequest(w); !ok && !isDue(w) {
 		return Decision{}, false

@@ -29,7 +29,7 @@ func intervalAndSource(w Snapshot) (time.Duration, v1alpha1.IntervalSource) {
 	return w.DriftInterval, v1alpha1.IntervalFromInstallation
 }
 
-// readOnlyRunIsUnderWay: a Run that only looks changes nothing, so that all but the start of another Run is as without
+// readOnlyRunIsUnderWay: a read-only Run changes nothing, so that all but the start of another Run is as without
 // it.
 func readOnlyRunIsUnderWay(w Snapshot) (Decision, bool) {
 	r := w.ActiveRun()

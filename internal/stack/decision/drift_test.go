@@ -56,7 +56,7 @@ func driftOf(run string, ago time.Duration) func(*Snapshot) {
 }
 
 func driftCheck(r *v1alpha1.Run) {
-	r.Spec.Operation, r.Spec.Cause = v1alpha1.OperationPlan, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look"}
+	r.Spec.Operation, r.Spec.Cause = v1alpha1.OperationPlan, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "check"}
 }
 func correctsDrift(r *v1alpha1.Run) { r.Spec.Cause.Type = v1alpha1.CauseDrift }
 func ago(d time.Duration) func(*v1alpha1.Run) {

@@ -112,7 +112,7 @@ func TestStatusForGitOpsTools(t *testing.T) {
 }
 
 // TestSuspendedStackIsNotWrittenWithoutAChange checks that a suspended Stack follows its Runs, and that its status is
-// only written when something changes.
+// only written when it changes.
 func TestSuspendedStackIsNotWrittenWithoutAChange(t *testing.T) {
 	w := newSnapshot(suspended, isApplied)
 	w.Stack.Status = Status(w, Decide(w))

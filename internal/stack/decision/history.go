@@ -49,7 +49,7 @@ func InHistory(stack *v1alpha1.Stack, name string) bool {
 	return slices.ContainsFunc(stack.Status.History, func(p v1alpha1.PastRun) bool { return p.Name == name })
 }
 
-// nextHistory is what the status keeps of the Runs that went well: all of those that something may yet be decided on,
+// nextHistory is what the status keeps of the Runs that succeeded: all of those that a later decision may depend on,
 // and of the others what it takes to delete them one day.
 func nextHistory(w Snapshot) []v1alpha1.PastRun {
 	gone, whole := RunsToPrune(w), runsWithDetails(w)

@@ -9,7 +9,7 @@ import (
 // written into status.lastRun under an optimistic lock, which only goes up, and the process that wrote it alone creates
 // the Run, with one request:
 //
-//	status.lastRun: net-7 ──► create Run net-7 ──► created, or nobody can tell: the next Run is net-8
+//	status.lastRun: net-7 ──► create Run net-7 ──► created, or unknown: the next Run is net-8
 //	                               │
 //	                               └──► rejected by the API server: this process tries net-7 again
 //

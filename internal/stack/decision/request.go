@@ -82,7 +82,7 @@ func destroyIsRequested(w Snapshot) (Decision, bool) {
 		d.Message += fmt.Sprintf("; the destroy that was %s waits: %s", q.Who(), why)
 		d.RequeueAfter = time.Minute
 		return d, true
-	case r != nil && (w.State == nil || w.State.Status.InputsDigest == ""): // there may be something when it has ended
+	case r != nil && (w.State == nil || w.State.Status.InputsDigest == ""): // there may be a state when it has ended
 		return Decision{}, false
 	case r != nil:
 		return progressing(v1alpha1.ReasonDestroyPending, "Run %s is superseded, or ends first: the destroy that was "+

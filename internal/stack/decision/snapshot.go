@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// Snapshot is all that Decide looks at.
+// Snapshot is the input of Decide.
 type Snapshot struct {
 	Now   time.Time
 	Stack *v1alpha1.Stack
@@ -137,7 +137,7 @@ func (w Snapshot) LatestRun() *v1alpha1.Run {
 	})
 }
 
-// LastMutatingRun is the newest Run that was created to change something, or to show what would change; nil when there
+// LastMutatingRun is the newest Run that was created to change resources, or to show what would change; nil when there
 // is none. A read-only Run does not count, nor does a destroy that ended without an effect since it was not wanted any
 // more.
 func (w Snapshot) LastMutatingRun() *v1alpha1.Run {

@@ -129,7 +129,7 @@ func appliedImage(w Snapshot) *v1alpha1.BuiltImage {
 }
 
 const (
-	// mostOpen is how many of World.Open the condition names, and longestOpen how many bytes each may take.
+	// mostOpen is how many of Snapshot.Open the condition names, and longestOpen how many bytes each may take.
 	mostOpen    = 3
 	longestOpen = 300
 )

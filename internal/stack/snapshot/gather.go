@@ -35,7 +35,7 @@ type StateReader interface {
 // Gatherer reads all facts that decisions about a Stack need.
 type Gatherer struct {
 	Client client.Client
-	// Live reads from the API server, where an outdated cache could lose something.
+	// Live reads from the API server, where an outdated cache could cause a loss.
 	Live        client.Reader
 	Sources     *source.Sources
 	Code        *repository.Codes

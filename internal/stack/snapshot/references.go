@@ -110,7 +110,7 @@ func (r Reference) problem() *decision.Problem {
 }
 
 // readsState reports that the reference is to a Secret with a state. Cairn has these not in its cache, so that an optional
-// reference would look like a missing one, and the pod would have the state of another Stack.
+// reference would seem to be a missing one, and the pod would have the state of another Stack.
 func (r Reference) readsState() *decision.Problem {
 	if r.Kind != "Secret" || !storage.IsSecretName(r.Name) {
 		return nil

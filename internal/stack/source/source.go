@@ -148,7 +148,7 @@ func (s *Sources) Keep(ctx context.Context, stack types.NamespacedName, code rep
 			return digest, err
 		}
 	} else if !errors.Is(err, bucket.ErrNotFound) {
-		return "", fmt.Errorf("look for the archive of %s: %w", code.Revision, err)
+		return "", fmt.Errorf("find the archive of %s: %w", code.Revision, err)
 	}
 	if code.Remote {
 		return "", s.later.pack(stack, code.Key, code.Ask, func(ctx context.Context) error { return s.pack(ctx, code) })
@@ -173,7 +173,7 @@ func (s *Sources) known(ctx context.Context, version string) (string, error) {
 		s.packed.Remove(version)
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("look for source %s: %w", digest, err)
+		return "", fmt.Errorf("find source %s: %w", digest, err)
 	}
 	return digest, nil
 }

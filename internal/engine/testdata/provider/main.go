@@ -1,4 +1,4 @@
-// Command terraform-provider-failing fails as its configuration says, so that what engines say about providers that fail can be
+// Command terraform-provider-failing fails as configured, so that what engines say about providers that fail can be
 // recorded: see TestRecord.
 package main
 
@@ -65,7 +65,7 @@ func (failing) DataSources(context.Context) []func() datasource.DataSource {
 }
 
 func (failing) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{func() resource.Resource { return failing{} }}
+	return []func() resource.Resource{func() resource.Resource { return failingResource{} }}
 }
 
 type read struct{}
@@ -87,25 +87,25 @@ func (read) Read(ctx context.Context, q datasource.ReadRequest, r *datasource.Re
 	r.Diagnostics.Append(r.State.Set(ctx, h)...)
 }
 
-type failing struct{}
+type failingResource struct{}
 
-func (failing) Metadata(_ context.Context, _ resource.MetadataRequest, r *resource.MetadataResponse) {
+func (failingResource) Metadata(_ context.Context, _ resource.MetadataRequest, r *resource.MetadataResponse) {
 	r.TypeName = "failing_thing"
 }
 
-func (failing) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.SchemaResponse) {
+func (failingResource) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.SchemaResponse) {
 	r.Schema.Attributes = map[string]resourceschema.Attribute{
 		"summary": resourceschema.StringAttribute{Optional: true}, "detail": resourceschema.StringAttribute{Optional: true},
 	}
 }
 
-func (failing) Create(ctx context.Context, q resource.CreateRequest, r *resource.CreateResponse) {
+func (failingResource) Create(ctx context.Context, q resource.CreateRequest, r *resource.CreateResponse) {
 	var h how
 	r.Diagnostics.Append(q.Config.Get(ctx, &h)...)
 	h.fail(&r.Diagnostics)
 	r.Diagnostics.Append(r.State.Set(ctx, h)...)
 }
 
-func (failing) Read(context.Context, resource.ReadRequest, *resource.ReadResponse)       {}
-func (failing) Update(context.Context, resource.UpdateRequest, *resource.UpdateResponse) {}
-func (failing) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
+func (failingResource) Read(context.Context, resource.ReadRequest, *resource.ReadResponse)       {}
+func (failingResource) Update(context.Context, resource.UpdateRequest, *resource.UpdateResponse) {}
+func (failingResource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
