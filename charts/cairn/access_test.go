@@ -15,7 +15,7 @@ import (
 
 // `cairn dev`, and the tests of what Cairn may do, give it what Access says; installs give it what the chart does. Both are the
 // same.
-func TestTheChartGivesWhatAccessSays(t *testing.T) {
+func TestChartGrantsTheRulesOfAccess(t *testing.T) {
 	const own = "cairn-system"
 	for name, tt := range map[string]struct {
 		args   []string

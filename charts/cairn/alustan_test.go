@@ -21,8 +21,8 @@ import (
 
 const alustanCRD = "CustomResourceDefinition  terraforms.alustan.io"
 
-// alustan's kind is in the chart for who has no other, and goes neither with Cairn nor unasked.
-func TestAlustansKindIsAnOption(t *testing.T) {
+// The chart has the CRD of alustan for clusters without it. It is installed only on request, and kept at uninstallation.
+func TestCRDOfAlustanIsOptional(t *testing.T) {
 	for name, test := range map[string]struct {
 		set         string
 		there, kept bool
@@ -43,7 +43,7 @@ func TestAlustansKindIsAnOption(t *testing.T) {
 }
 
 // The API server accepts objects of alustan unchanged.
-func TestAlustansObjectsAreTaken(t *testing.T) {
+func TestObjectsOfAlustanAreAccepted(t *testing.T) {
 	c := connect(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	apiserver.Must(t, yaml.Unmarshal([]byte(read(t, "files/alustan/terraforms.yaml")), crd))
@@ -74,7 +74,7 @@ func TestAlustansObjectsAreTaken(t *testing.T) {
 				continue
 			}
 			if diff := cmp.Diff(want, o.Object["spec"]); diff != "" {
-				t.Errorf("%s %s lost something:\n%s", file, o.GetName(), diff)
+				t.Errorf("%s %s lost fields:\n%s", file, o.GetName(), diff)
 			}
 			taken++
 		}

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// What the API server says to Stacks: the schema is the first thing a user meets.
+// The API server rejects invalid Stacks by the schema, with a message for the user.
 func TestStackSchema(t *testing.T) {
 	c := connect(t)
 	for name, tt := range map[string]struct {
@@ -53,13 +53,13 @@ func TestStackSchema(t *testing.T) {
 		"a window of any length":      {spec: `{source: {inline: {main.tf: ""}}, windows: [{kind: Deny, schedule: "0 18 * * 5", duration: long}]}`, want: "spec.windows[0].duration"},
 		"a dependency twice":          {spec: `{source: {inline: {main.tf: ""}}, dependsOn: [{name: a}, {name: a}]}`, want: "Duplicate value"},
 		"credentials for a URL":       {spec: `{source: {inline: {main.tf: ""}}, moduleCredentials: [{host: "https://x", secret: {name: s}}]}`, want: "spec.moduleCredentials[0].host"},
-		"a field nobody knows":        {spec: `{source: {inline: {main.tf: ""}}, later: 1}`, want: `unknown field "spec.later"`},
+		"an unknown field":            {spec: `{source: {inline: {main.tf: ""}}, later: 1}`, want: `unknown field "spec.later"`},
 		"a variable without a value":  {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a}]}`, want: "spec.variables[0]"},
 		"a variable with two":         {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, value: 1, valueFrom: {secret: {name: s, key: k}}}]}`, want: "spec.variables[0]"},
 		"a value from nowhere":        {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, valueFrom: {}}]}`, want: "exactly one of the fields in [secret configMap stack]"},
 		"a variable with a bad name":  {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: "a b", value: 1}]}`, want: "spec.variables[0].name"},
 		"Cairn's own env":             {spec: `{source: {inline: {main.tf: ""}}, env: [{name: CAIRN_STORE_CA, value: x}]}`, want: "names that start with CAIRN_ are reserved"},
-		"an engine nobody has":        {spec: `{source: {inline: {main.tf: ""}}, engine: {name: Pulumi}}`, want: "supported values"},
+		"an unknown engine":           {spec: `{source: {inline: {main.tf: ""}}, engine: {name: Pulumi}}`, want: "supported values"},
 		"a wrong policy":              {spec: `{source: {inline: {main.tf: ""}}, apply: Yes please}`, want: "supported values"},
 		"a duration that is none":     {spec: `{source: {inline: {main.tf: ""}}, timeout: soon}`, want: "spec.timeout"},
 		"a duration past counting":    {spec: `{source: {inline: {main.tf: ""}}, timeout: 9999999h}`, want: "at most 8760h"},
@@ -80,7 +80,7 @@ func TestStackSchema(t *testing.T) {
 		"a Dockerfile elsewhere":                            {spec: build(`image: registry.example.com/a, dockerfile: ../Dockerfile`), want: "relative to the root of the code"},
 		"a Dockerfile from the top":                         {spec: build(`image: registry.example.com/a, dockerfile: /etc/passwd`), want: "relative to the root of the code"},
 		"a context elsewhere":                               {spec: build(`image: registry.example.com/a, context: a/../../b`), want: "relative to the root of the code"},
-		"a builder nobody has":                              {spec: build(`image: registry.example.com/a, builder: Docker`), want: "supported values"},
+		"an unknown builder":                                {spec: build(`image: registry.example.com/a, builder: Docker`), want: "supported values"},
 		"a value twice":                                     {spec: build(`image: registry.example.com/a, args: [{name: A}, {name: A}]`), want: "Duplicate value"},
 		"a value with a bad name":                           {spec: build(`image: registry.example.com/a, args: [{name: "A=B"}]`), want: "spec.runner.build.args[0].name"},
 		"a backend for code without one":                    {spec: backend(`type: s3, fromCode: true, create: true, config: {bucket: b, key: k}`)},
@@ -101,7 +101,7 @@ func TestStackSchema(t *testing.T) {
 	}
 }
 
-// What the API server says to Repositories.
+// The API server rejects invalid Repositories by the schema.
 func TestRepositorySchema(t *testing.T) {
 	c := connect(t)
 	for name, tt := range map[string]struct {

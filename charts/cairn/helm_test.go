@@ -39,7 +39,7 @@ var opened = sync.OnceValue(func() error {
 	})
 })
 
-// helm runs helm as somebody who never did before.
+// helm runs helm without configuration of a user.
 func helm(t *testing.T, kubeconfig string, args ...string) (string, error) {
 	t.Helper()
 	if err := opened(); err != nil {
@@ -168,7 +168,7 @@ func TestManifests(t *testing.T) {
 }
 
 // What is in files/ gets the chart's labels and is as it is otherwise: helm reads YAML and writes it again.
-func TestFilesAreInstalledAsTheyAre(t *testing.T) {
+func TestFilesAreInstalledUnchanged(t *testing.T) {
 	rendered := parse(t, render(t, "--set=metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true"))
 	for _, pattern := range []string{"files/crds/*.yaml", "files/policies/*.yaml", "files/rbac/*.yaml"} {
 		paths, err := filepath.Glob(pattern)
@@ -238,8 +238,8 @@ func TestFilesAreInstalledAsTheyAre(t *testing.T) {
 	}
 }
 
-// Whoever installs it for single namespaces may have nothing but what is in these.
-func TestForSingleNamespacesNothingIsOutside(t *testing.T) {
+// A user who installs the chart for single namespaces may have permissions in these only.
+func TestNamespacedInstallationHasNoOtherObjects(t *testing.T) {
 	in := map[string]bool{"cairn-system": true, "shop": true, "payments": true}
 	for key, o := range parse(t, render(t, "-f", "testdata/namespaced.yaml")) {
 		if !in[o.GetNamespace()] {
@@ -248,7 +248,7 @@ func TestForSingleNamespacesNothingIsOutside(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatDoNotFitAreLeftOut(t *testing.T) {
+func TestUnsupportedPoliciesAreOmitted(t *testing.T) {
 	has := func(kind string, args ...string) bool {
 		return strings.Contains(render(t, args...), "\nkind: "+kind+"\n")
 	}
@@ -285,7 +285,7 @@ func TestPoliciesThatDoNotFitAreLeftOut(t *testing.T) {
 }
 
 // YAML takes no for false and 123 for a number, and both are names that Kubernetes has: namespaces by country, say.
-func TestNamesAreTexts(t *testing.T) {
+func TestNamesAreQuoted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	values := `
 tenants: [{namespace: "no", create: true, runnerServiceAccount: {name: "123"}, quota: {pods: "1"}, roleBindings: [{role: "on", subjects: [{kind: ServiceAccount, name: "1"}]}]}]
@@ -327,7 +327,7 @@ metacontroller: {enabled: true, serviceAccount: {name: "10", namespace: "11"}}
 }
 
 // Cairn takes an address with a scheme only; tracing.insecure says which one it is where none is named.
-func TestTheCollectorHasAScheme(t *testing.T) {
+func TestCollectorURLHasAScheme(t *testing.T) {
 	for values, want := range map[string]string{
 		"tracing.endpoint=http://collector:4318":                        "http://collector:4318",
 		"tracing.endpoint=https://collector:4318,tracing.insecure=true": "https://collector:4318",
@@ -342,7 +342,7 @@ func TestTheCollectorHasAScheme(t *testing.T) {
 
 // The runner in an image is this release's only while nothing says that the image is of another one. A digest counts in place of the tag, so
 // an image that is pinned by it stays what it was when the chart is upgraded.
-func TestTheRunnerOfAnotherReleaseIsNotUsed(t *testing.T) {
+func TestRunnerOfAnotherReleaseIsNotUsed(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	for values, want := range map[string]bool{
 		"runner.image.tag=":                                         true,
@@ -360,7 +360,7 @@ func TestTheRunnerOfAnotherReleaseIsNotUsed(t *testing.T) {
 }
 
 // An unknown value, or one that cannot be, is refused with words that say which.
-func TestWrongValues(t *testing.T) {
+func TestInvalidValuesAreRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		values string
 		want   string
@@ -418,7 +418,7 @@ func TestWrongValues(t *testing.T) {
 }
 
 // Every value is in the schema and the other way round, so that neither is forgotten.
-func TestTheSchemaHasAllValues(t *testing.T) {
+func TestSchemaHasAllValues(t *testing.T) {
 	var values, schema map[string]any
 	for path, into := range map[string]any{"values.yaml": &values, "values.schema.json": &schema} {
 		if err := yaml.Unmarshal([]byte(read(t, path)), into); err != nil {
@@ -480,7 +480,7 @@ func TestPackage(t *testing.T) {
 		t.Fatalf("%v: %s", err, packed)
 	}
 	if diff := cmp.Diff(render(t), packed); diff != "" {
-		t.Errorf("what is packed is something else:\n%s", diff)
+		t.Errorf("the package renders other manifests:\n%s", diff)
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// A site is an API server with nothing of Cairn's, and somebody who may install it. No pods run there.
+// A site is an API server without Cairn, and an administrator who may install it. No pods run there.
 type site struct {
 	*testing.T
 	kube       client.Client

@@ -12,8 +12,8 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// What `cairn migrate` and `cairn generate` write is taken by the API server as it stands.
-func TestWhatMigrateWritesIsTaken(t *testing.T) {
+// What `cairn migrate` and `cairn generate` write is accepted by the API server unchanged.
+func TestOutputOfMigrateIsAccepted(t *testing.T) {
 	c := connect(t)
 	files, err := filepath.Glob("../../internal/migrate/testdata/*/*.golden.yaml")
 	if err != nil || len(files) == 0 {

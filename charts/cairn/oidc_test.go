@@ -32,7 +32,7 @@ func TestServerImpersonationRules(t *testing.T) {
 		"these writes alone":      {[]string{provider, "--kube-version=1.36.0"}, "impersonate-on:user-info:patch impersonate:user-info"},
 		"all, before that was":    {[]string{provider, "--kube-version=1.35.3"}, "impersonate"},
 		"all, where it is wanted": {[]string{provider, "--kube-version=1.36.0", "--set=oidc.impersonation=Full"}, "impersonate"},
-		"somebody else says it":   {[]string{provider, "--kube-version=1.36.0", "--set=rbac.create=false"}, ""},
+		"without RBAC objects":    {[]string{provider, "--kube-version=1.36.0", "--set=rbac.create=false"}, ""},
 		"in single namespaces":    {[]string{provider, "--kube-version=1.36.0", "--set=watchNamespaces={a}"}, "impersonate-on:user-info:patch impersonate:user-info"},
 	} {
 		t.Run(name, func(t *testing.T) {

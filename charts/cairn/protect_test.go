@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// What would be lost with an object is kept from whoever may delete it, the cluster's administrators included.
-func TestWhatIsProtectedIsNotDeleted(t *testing.T) {
+// A protected object is deleted by no user, not even by an administrator of the cluster.
+func TestProtectedObjectsAreNotDeleted(t *testing.T) {
 	settled(t)
 	t.Run("a Stack", func(t *testing.T) {
 		stack := newStack(func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionProtect })
@@ -43,7 +43,7 @@ func TestWhatIsProtectedIsNotDeleted(t *testing.T) {
 		state.Labels = map[string]string{"cairn.dev/orphaned": "true"}
 		apiserver.Must(t, apiserver.Kube.Update(t.Context(), state))
 		check(t, apiserver.Kube.Delete(t.Context(), state), "")
-		unheld := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)) // or it stays until somebody sees to it
+		unheld := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)) // or it stays until a user removes the finalizer
 		apiserver.Must(t, apiserver.Kube.Patch(t.Context(), state, unheld))
 	})
 }

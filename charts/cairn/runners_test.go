@@ -39,8 +39,8 @@ func refuses(t *testing.T, want bool) {
 	}))
 }
 
-// What a template may not make of a runner is refused when it is written, and what it is for is not.
-func TestTemplatesOfRunners(t *testing.T) {
+// A template with a forbidden field is rejected at admission, and one with allowed fields is accepted.
+func TestRunnerTemplatesAreValidated(t *testing.T) {
 	c := as(t, "alice")
 	refuses(t, true)
 	engine := func(text string) string { return fmt.Sprintf(`{spec: {containers: [{name: engine, %s}]}}`, text) }
@@ -59,8 +59,8 @@ func TestTemplatesOfRunners(t *testing.T) {
 		"another user":                   {`{spec: {securityContext: {runAsUser: 1000, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}}}`, ""},
 		"a sidecar":                      {sidecar(`securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}, ports: [{containerPort: 80}]`), ""},
 		"volumes":                        {`{spec: {volumes: [{name: a, configMap: {name: a}}, {name: b, secret: {secretName: b}}, {name: c, persistentVolumeClaim: {claimName: c}}, {name: d, csi: {driver: d}}, {name: e, image: {reference: e}}, {name: f, ephemeral: {}}, {name: g, projected: {sources: [{configMap: {name: a}}]}}]}}`, ""},
-		"a token for somebody":           {volume(`projected: {sources: [{serviceAccountToken: {path: a, audience: vault}}]}`), ""},
-		"a certificate of somebody":      {volume(`projected: {sources: [{podCertificate: {signerName: spiffe.example.com/x}}]}`), ""},
+		"a token for another audience":   {volume(`projected: {sources: [{serviceAccountToken: {path: a, audience: vault}}]}`), ""},
+		"a certificate of a signer":      {volume(`projected: {sources: [{podCertificate: {signerName: spiffe.example.com/x}}]}`), ""},
 		"labels of a cloud":              {`{metadata: {labels: {azure.workload.identity/use: "true"}}}`, ""},
 		"the node's network":             {`{spec: {hostNetwork: true}}`, "hostNetwork"},
 		"the node's processes":           {`{spec: {hostPID: true}}`, "hostPID"},
@@ -102,7 +102,7 @@ func TestTemplatesOfRunners(t *testing.T) {
 }
 
 // A template is kept as it was written, with what the API server does not know.
-func TestTemplatesAreKept(t *testing.T) {
+func TestUnknownFieldsOfTemplatesAreKept(t *testing.T) {
 	settled(t)
 	refuses(t, true)
 	stack := withTemplate(t, `{spec: {later: {a: 1}}, metadata: {labels: {a: b}}}`)
@@ -112,8 +112,8 @@ func TestTemplatesAreKept(t *testing.T) {
 	}
 }
 
-// A Stack that was there before the policy can be changed and deleted; it is its template that cannot become another such one.
-func TestTemplatesFromBefore(t *testing.T) {
+// A Stack from before the policy can be changed and deleted, but its template cannot become another forbidden one.
+func TestStackWithAnOldTemplateCanBeChanged(t *testing.T) {
 	c := as(t, "alice")
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "cairn-runners"}}
 	apiserver.Must(t, apiserver.Kube.Delete(t.Context(), binding))

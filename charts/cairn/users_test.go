@@ -69,7 +69,7 @@ func may(resources string, verbs ...string) rbacv1.PolicyRule {
 // patience with what the API server hears of in the background: roles, policies, kinds.
 const patience = 2 * time.Minute
 
-// as is a client of somebody.
+// as returns a client of a user.
 func as(t *testing.T, user string) client.Client {
 	t.Helper()
 	settled(t)
@@ -244,7 +244,7 @@ var names atomic.Int32
 
 func name() string { return fmt.Sprintf("t-%d", names.Add(1)) }
 
-// A change is what somebody writes with kubectl patch --type=merge, and part of the answer when it is refused.
+// A change is a merge patch of a user, and a part of the error if it is rejected.
 type change struct {
 	user, patch string
 	want        string
@@ -268,7 +268,7 @@ func writes(t *testing.T, o client.Object, changes []change) {
 	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(o), o))
 }
 
-// A Run that waits for somebody to approve plan aaa...
+// A Run that waits for an approval of plan aaa...
 func TestUsersAndRuns(t *testing.T) {
 	settled(t)
 	approve := func(by, digest string) string {
@@ -283,18 +283,18 @@ func TestUsersAndRuns(t *testing.T) {
 		run     func(*v1alpha1.Run)
 		changes []change
 	}{
-		"who may approve does":                          {changes: []change{{"bob", approve("bob", "a"), ""}}},
-		"who may only patch does not":                   {changes: []change{{"eve", approve("eve", "a"), "eve cannot approve Run"}, {"eve", approve("eve", "a"), "verb approve"}}},
-		"who may update does not":                       {changes: []change{{"rudi", approve("rudi", "a"), "verb approve"}}},
-		"who may only cancel does not":                  {changes: []change{{"cass", approve("cass", "a"), "verb approve"}}},
-		"who may only read does not":                    {changes: []change{{"vera", approve("vera", "a"), "forbidden"}}},
-		"nobody does in another's name":                 {changes: []change{{"bob", approve("alice", "a"), "the user who approves is bob"}}},
-		"nobody does for another plan":                  {changes: []change{{"bob", approve("bob", "b"), "is not the digest of this Run's plan"}}},
-		"another approval takes the place of the first": {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", approve("alice", "a"), ""}}},
-		"an approval can be taken back":                 {changes: []change{{"bob", approve("bob", "a"), ""}, {"eve", `{"spec":{"approval":null}}`, "verb approve"}, {"bob", `{"spec":{"approval":null}}`, ""}}},
-		"not when the Run is past that":                 {run: phase("Applying"), changes: []change{{"bob", approve("bob", "a"), "this Run is Applying and does not wait for an approval"}}},
-		"no self-approval: not who caused it":           {run: preventSelfApproval, changes: []change{{"alice", approve("alice", "a"), "was caused by alice and requires the approval of another user"}, {"bob", approve("bob", "a"), ""}}},
-		"no self-approval: nobody takes that from a Run": {run: preventSelfApproval, changes: []change{
+		"who may approve does":                             {changes: []change{{"bob", approve("bob", "a"), ""}}},
+		"who may only patch does not":                      {changes: []change{{"eve", approve("eve", "a"), "eve cannot approve Run"}, {"eve", approve("eve", "a"), "verb approve"}}},
+		"who may update does not":                          {changes: []change{{"rudi", approve("rudi", "a"), "verb approve"}}},
+		"who may only cancel does not":                     {changes: []change{{"cass", approve("cass", "a"), "verb approve"}}},
+		"who may only read does not":                       {changes: []change{{"vera", approve("vera", "a"), "forbidden"}}},
+		"approval in the name of another user is rejected": {changes: []change{{"bob", approve("alice", "a"), "the user who approves is bob"}}},
+		"approval of another plan is rejected":             {changes: []change{{"bob", approve("bob", "b"), "is not the digest of this Run's plan"}}},
+		"another approval takes the place of the first":    {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", approve("alice", "a"), ""}}},
+		"an approval can be taken back":                    {changes: []change{{"bob", approve("bob", "a"), ""}, {"eve", `{"spec":{"approval":null}}`, "verb approve"}, {"bob", `{"spec":{"approval":null}}`, ""}}},
+		"not when the Run is past that":                    {run: phase("Applying"), changes: []change{{"bob", approve("bob", "a"), "this Run is Applying and does not wait for an approval"}}},
+		"no self-approval: not who caused it":              {run: preventSelfApproval, changes: []change{{"alice", approve("alice", "a"), "was caused by alice and requires the approval of another user"}, {"bob", approve("bob", "a"), ""}}},
+		"no self-approval: the rule of a Run is immutable": {run: preventSelfApproval, changes: []change{
 			{"rudi", `{"spec":{"preventSelfApproval":null}}`, "preventSelfApproval cannot change"}, {"rudi", `{"spec":{"preventSelfApproval":false}}`, "preventSelfApproval cannot change"},
 			{"alice", fmt.Sprintf(`{"spec":{"preventSelfApproval":null,"approval":{"by":"alice","planDigest":%q}}}`, digestOf("a")), "preventSelfApproval cannot change"},
 		}},
@@ -306,32 +306,32 @@ func TestUsersAndRuns(t *testing.T) {
 			{"rudi", `{"spec":{"selfApprovalRemovedBy":null}}`, "selfApprovalRemovedBy cannot change"}, {"rudi", `{"spec":{"takesOverState":true}}`, "takesOverState cannot change"},
 			{"rudi", `{"spec":{"source":{"repository":"a/b","url":"c"}}}`, "source cannot change"},
 		}},
-		"no self-approval: anybody, where nobody is known":    {run: func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval = true }, changes: []change{{"alice", approve("alice", "a"), ""}}},
-		"two eyes: who caused it too":                         {run: func(r *v1alpha1.Run) { r.Spec.Cause.By = "alice" }, changes: []change{{"alice", approve("alice", "a"), ""}}},
-		"who may reject does":                                 {changes: []change{{"bob", reject("bob"), ""}}},
-		"who caused it may, self-approval prevented or not":   {run: preventSelfApproval, changes: []change{{"alice", reject("alice"), ""}}},
-		"who may not reject does not":                         {changes: []change{{"eve", reject("eve"), "verb reject"}, {"rudi", reject("rudi"), "verb reject"}}},
-		"nobody rejects in another's name":                    {changes: []change{{"bob", reject("alice"), "the user who rejects is bob"}}},
-		"what was rejected is not approved":                   {changes: []change{{"bob", reject("bob"), ""}, {"alice", approve("alice", "a"), "was rejected by bob and cannot be approved"}}},
-		"nor is a rejection taken back":                       {changes: []change{{"bob", reject("bob"), ""}, {"alice", `{"spec":{"rejection":null}}`, "was already rejected by bob"}}},
-		"both at once is neither":                             {changes: []change{{"bob", fmt.Sprintf(`{"spec":{"approval":{"by":"bob","planDigest":%q},"rejection":{"by":"bob","planDigest":%q}}}`, digestOf("a"), digestOf("a")), "was rejected by bob"}}},
-		"what was approved may be rejected while it waits":    {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", reject("alice"), ""}}},
-		"who may cancel does, and is named":                   {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
-		"also in their own words":                             {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"cass"}}`, ""}}},
-		"who may not cancel does not":                         {changes: []change{{"eve", `{"spec":{"cancel":true}}`, "verb cancel"}, {"bob", `{"spec":{"cancel":true}}`, "verb cancel"}}},
-		"nobody cancels in another's name":                    {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"bob"}}`, "to the user who cancels, cass"}}},
-		"nobody says later that another did":                  {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"canceledBy":"bob"}}`, "spec.canceledBy"}, {"rudi", `{"spec":{"canceledBy":"rudi"}}`, "spec.canceledBy"}}},
-		"what was canceled is not approved":                   {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"bob", approve("bob", "a"), "was canceled and cannot be approved"}}},
-		"what was approved is canceled":                       {changes: []change{{"bob", approve("bob", "a"), ""}, {"cass", `{"spec":{"cancel":true}}`, ""}}},
-		"what is being applied is canceled":                   {run: phase("Applying"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
-		"what has ended is not":                               {run: phase("Succeeded"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, "this Run is Succeeded already"}}},
-		"a cancel is not taken back":                          {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"cancel":false}}`, "cancel cannot be unset"}, {"cass", `{"spec":{"cancel":null}}`, "cancel cannot be unset"}}},
-		"who decides about Runs changes nothing else":         {changes: []change{{"bob", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"cass", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}, {"bob", `{"spec":{"revision":"x"}}`, "revision cannot change"}}},
-		"nor to whom they belong":                             {changes: []change{{"eve", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb update"}, {"eve", `{"metadata":{"finalizers":["a.b/c"]}}`, "runs/finalizers"}}},
-		"who may update them labels them":                     {changes: []change{{"rudi", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
-		"approving and labeling takes both":                   {changes: []change{{"bob", fmt.Sprintf(`{"metadata":{"labels":{"a":"b"}},"spec":{"approval":{"by":"bob","planDigest":%q}}}`, digestOf("a")), "verb update"}}},
-		"the operator approves nothing":                       {changes: []change{{operator, approve(operator, "a"), "forbidden"}}},
-		"who may do anything approves in their own name only": {changes: []change{{"bob", approve("", "a"), "approval.by"}}},
+		"no self-approval: any user, if the cause has none":    {run: func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval = true }, changes: []change{{"alice", approve("alice", "a"), ""}}},
+		"two eyes: who caused it too":                          {run: func(r *v1alpha1.Run) { r.Spec.Cause.By = "alice" }, changes: []change{{"alice", approve("alice", "a"), ""}}},
+		"who may reject does":                                  {changes: []change{{"bob", reject("bob"), ""}}},
+		"who caused it may, self-approval prevented or not":    {run: preventSelfApproval, changes: []change{{"alice", reject("alice"), ""}}},
+		"who may not reject does not":                          {changes: []change{{"eve", reject("eve"), "verb reject"}, {"rudi", reject("rudi"), "verb reject"}}},
+		"rejection in the name of another user is rejected":    {changes: []change{{"bob", reject("alice"), "the user who rejects is bob"}}},
+		"what was rejected is not approved":                    {changes: []change{{"bob", reject("bob"), ""}, {"alice", approve("alice", "a"), "was rejected by bob and cannot be approved"}}},
+		"nor is a rejection taken back":                        {changes: []change{{"bob", reject("bob"), ""}, {"alice", `{"spec":{"rejection":null}}`, "was already rejected by bob"}}},
+		"both at once is neither":                              {changes: []change{{"bob", fmt.Sprintf(`{"spec":{"approval":{"by":"bob","planDigest":%q},"rejection":{"by":"bob","planDigest":%q}}}`, digestOf("a"), digestOf("a")), "was rejected by bob"}}},
+		"what was approved may be rejected while it waits":     {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", reject("alice"), ""}}},
+		"who may cancel does, and is named":                    {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
+		"also in their own words":                              {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"cass"}}`, ""}}},
+		"who may not cancel does not":                          {changes: []change{{"eve", `{"spec":{"cancel":true}}`, "verb cancel"}, {"bob", `{"spec":{"cancel":true}}`, "verb cancel"}}},
+		"cancellation in the name of another user is rejected": {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"bob"}}`, "to the user who cancels, cass"}}},
+		"canceledBy cannot be changed later":                   {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"canceledBy":"bob"}}`, "spec.canceledBy"}, {"rudi", `{"spec":{"canceledBy":"rudi"}}`, "spec.canceledBy"}}},
+		"what was canceled is not approved":                    {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"bob", approve("bob", "a"), "was canceled and cannot be approved"}}},
+		"what was approved is canceled":                        {changes: []change{{"bob", approve("bob", "a"), ""}, {"cass", `{"spec":{"cancel":true}}`, ""}}},
+		"what is being applied is canceled":                    {run: phase("Applying"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
+		"what has ended is not":                                {run: phase("Succeeded"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, "this Run is Succeeded already"}}},
+		"a cancel is not taken back":                           {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"cancel":false}}`, "cancel cannot be unset"}, {"cass", `{"spec":{"cancel":null}}`, "cancel cannot be unset"}}},
+		"who decides about Runs changes nothing else":          {changes: []change{{"bob", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"cass", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}, {"bob", `{"spec":{"revision":"x"}}`, "revision cannot change"}}},
+		"nor to whom they belong":                              {changes: []change{{"eve", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb update"}, {"eve", `{"metadata":{"finalizers":["a.b/c"]}}`, "runs/finalizers"}}},
+		"who may update them labels them":                      {changes: []change{{"rudi", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
+		"approving and labeling takes both":                    {changes: []change{{"bob", fmt.Sprintf(`{"metadata":{"labels":{"a":"b"}},"spec":{"approval":{"by":"bob","planDigest":%q}}}`, digestOf("a")), "verb update"}}},
+		"the operator approves nothing":                        {changes: []change{{operator, approve(operator, "a"), "forbidden"}}},
+		"who may do anything approves in their own name only":  {changes: []change{{"bob", approve("", "a"), "approval.by"}}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			run := newRun(name())
@@ -418,8 +418,8 @@ func TestUsersAndStacks(t *testing.T) {
 		"who may only patch asks for nothing":                {changes: []change{{"eve", at(), "verb apply"}, {"eve", at("requested-operation", "Plan"), "verb plan"}}},
 		"nor does who may update":                            {changes: []change{{"ed", at(), "verb apply"}}},
 		"who may only read does not":                         {changes: []change{{"vera", at(), "forbidden"}}},
-		"nobody asks in another's name":                      {changes: []change{{"alan", at("requested-by", "bob"), "the user who requests the Run is alan"}}},
-		"what nobody knows is not asked for":                 {changes: []change{{"alice", at("requested-operation", "destroy"), "it must be Plan, Apply, Destroy or Shell"}}},
+		"request in the name of another user is rejected":    {changes: []change{{"alan", at("requested-by", "bob"), "the user who requests the Run is alan"}}},
+		"request of an unknown operation is rejected":        {changes: []change{{"alice", at("requested-operation", "destroy"), "it must be Plan, Apply, Destroy or Shell"}}},
 		"who asked takes it back":                            {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"pete", asks("requested-at", "-"), ""}}, by: "pete"},
 		"who may update takes back what others asked":        {changes: []change{{"alan", at(), ""}, {"ed", asks("requested-at", "-", "requested-by", "-"), ""}}},
 		"others do not":                                      {changes: []change{{"alan", at(), ""}, {"pete", asks("requested-at", "-"), "verb apply"}}, by: "alan"},
@@ -430,13 +430,13 @@ func TestUsersAndStacks(t *testing.T) {
 		"nor what holds it":                                  {stack: finalizer, changes: []change{{"eve", `{"metadata":{"finalizers":null}}`, "stacks/finalizers"}}},
 		"nor annotations that are there":                     {stack: func(s *v1alpha1.Stack) { s.Annotations = map[string]string{"a": "b"} }, changes: []change{{"eve", `{"metadata":{"annotations":{"a":"c"}}}`, "verb update"}, {"eve", `{"metadata":{"annotations":{"a":null}}}`, "verb update"}}},
 		"who may update changes it, and is named":            {changes: []change{{"ed", suspend, ""}}, changed: "ed"},
-		"nobody changes it in another's name":                {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "must be ed"}}},
+		"change in the name of another user is rejected":     {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "must be ed"}}},
 		"nor says that they did":                             {changes: []change{{"ed", asks("changed-by", "ed"), "must be ed, the user who changes the spec"}, {"eve", asks("changed-by", "eve"), "changed-by"}}},
 		"a removed annotation does not hide who changed it":  {changes: []change{{"ed", asks("changed-by", "-"), ""}, {"ed", `{"metadata":{"annotations":null}}`, ""}}},
 		"who changes it and drops that is named":             {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":null}}`, ""}}, changed: "ed"},
-		"what is no change names nobody":                     {changes: []change{{"ed", resume, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: "ed"}, // the first one is: it sets what was not set
+		"an update without a change names no user":           {changes: []change{{"ed", resume, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: "ed"}, // the first one is: it sets what was not set
 		"no self-approval: names are filled in":              {stack: preventSelfApproval, changes: []change{{"ed", suspend, ""}, {"alan", at(), ""}}, by: "alan", changed: "ed"},
-		"no self-approval: nobody drops a name":              {stack: preventSelfApproval, changes: []change{{"ed", asks("changed-by", "-"), ""}}},
+		"no self-approval: a name cannot be removed":         {stack: preventSelfApproval, changes: []change{{"ed", asks("changed-by", "-"), ""}}},
 		"no self-approval: who may only update leaves it":    {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"preventSelfApproval":false}}`, "so that plans are applied with fewer approvals"}, {"ed", `{"spec":{"preventSelfApproval":null}}`, "verb approve"}}},
 		"no self-approval: nor is it applied by itself then": {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Automatic","preventSelfApproval":false}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Never"}}`, ""}}, changed: "ed"},
 		"no self-approval: who may approve too changes that": {stack: preventSelfApproval, changes: []change{{"alice", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", suspend, ""}, {"alice", `{"spec":{"preventSelfApproval":false}}`, ""}}},
@@ -553,7 +553,7 @@ func TestUsersWithoutRecordedNames(t *testing.T) {
 }
 
 // Deleting a Stack destroys its resources, so it takes the verb destroy; except for Cairn's and Kubernetes' own controllers.
-func TestDeletingAStackThatDestroysTakesDestroy(t *testing.T) {
+func TestDeletionWithDestroyNeedsVerbDestroy(t *testing.T) {
 	settled(t)
 	const collector, namespaces = "system:serviceaccount:kube-system:generic-garbage-collector", "system:serviceaccount:kube-system:namespace-controller"
 	orphan := func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
@@ -601,7 +601,7 @@ func TestDeletingAStackThatDestroysTakesDestroy(t *testing.T) {
 }
 
 // While a Stack is being deleted whatever is asked for destroys it.
-func TestRequestsOfADeletedStackTakeDestroy(t *testing.T) {
+func TestRequestsOfADeletedStackNeedVerbDestroy(t *testing.T) {
 	settled(t)
 	stack := newStack(func(s *v1alpha1.Stack) { s.Finalizers = []string{"example.com/test"} })
 	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
@@ -614,8 +614,8 @@ func TestRequestsOfADeletedStackTakeDestroy(t *testing.T) {
 	})
 }
 
-// Nobody asks again by chance for what was asked for before: by applying a manifest that has the annotations still, say.
-func TestARequestComesAfterTheLast(t *testing.T) {
+// A manifest that still has the annotations of a handled request must not request it again.
+func TestHandledRequestIsNotRepeated(t *testing.T) {
 	settled(t)
 	stack := newStack(nil)
 	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
@@ -638,7 +638,7 @@ func TestARequestComesAfterTheLast(t *testing.T) {
 }
 
 // The log of its pod is the only copy of a state that a Run could not write.
-func TestWhoDeletesARunThatLostItsState(t *testing.T) {
+func TestDeletionOfARunThatLostItsState(t *testing.T) {
 	settled(t)
 	const collector = "system:serviceaccount:kube-system:generic-garbage-collector"
 	attempts := func(classes ...v1alpha1.FailureClass) (all []v1alpha1.Attempt) {
@@ -691,7 +691,7 @@ func TestUsersAndRepositories(t *testing.T) {
 }
 
 // A Stack can come from a backup or another cluster, with what was asked for there.
-func TestAStackComesBack(t *testing.T) {
+func TestStackIsRestoredFromABackup(t *testing.T) {
 	stack := newStack(func(s *v1alpha1.Stack) {
 		s.Annotations = map[string]string{
 			v1alpha1.ChangedByAnnotation: "bob", v1alpha1.RequestedAtAnnotation: "1", v1alpha1.RequestedByAnnotation: "carol", v1alpha1.RequestedOperationAnnotation: "Destroy",
@@ -703,8 +703,8 @@ func TestAStackComesBack(t *testing.T) {
 	}
 }
 
-// A controller that applies a Stack again and again owns its own fields, and nobody gets into its way.
-func TestServerSideApplyTakesTurns(t *testing.T) {
+// A controller that applies a Stack repeatedly owns its fields only, and has no conflicts with the policies.
+func TestServerSideApplyOwnsOnlyItsFields(t *testing.T) {
 	settled(t)
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": map[string]any{"namespace": "default", "name": name()},
@@ -738,7 +738,7 @@ func TestServerSideApplyTakesTurns(t *testing.T) {
 }
 
 // What the operator writes is not the policies' matter.
-func TestTheOperatorGoesOn(t *testing.T) {
+func TestOperatorIsNotRestrictedByPolicies(t *testing.T) {
 	c := as(t, operator)
 	stack := newStack(nil)
 	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
@@ -751,7 +751,7 @@ func TestTheOperatorGoesOn(t *testing.T) {
 	apiserver.Must(t, c.Delete(t.Context(), run))
 }
 
-// Each role does one thing.
+// Each role has only the verbs of its task.
 func TestRoles(t *testing.T) {
 	settled(t)
 	all := []string{
