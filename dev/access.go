@@ -16,7 +16,7 @@ import (
 // Admin is the user of RESTConfig: it may do everything.
 const Admin = "cairn-dev"
 
-// RESTConfig is the access of the Admin. Set a UserAgent on it to be told apart in the audit log.
+// RESTConfig is the access of the Admin. Set a UserAgent on it to identify the client in the audit log.
 func (c *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(c.admin) }
 
 // AdminToken is a token of the Admin, for what cannot show a certificate. Another one is made at each start.

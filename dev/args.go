@@ -57,13 +57,13 @@ func (c *ControlPlane) apiServerArgs(o Options) []string {
 		"--token-auth-file=" + tokensFile,
 		"--authorization-mode=RBAC",
 		"--allow-privileged",
-		// Nobody would take the taint away again: that is the node lifecycle controller's work.
+		// No controller would remove the taint: that is the task of the node lifecycle controller.
 		"--disable-admission-plugins=TaintNodesByCondition",
-		// An API server that is alone tells nobody that it lives: no leases, no endpoints.
+		// A single API server does not announce itself: no leases, no endpoints.
 		"--endpoint-reconciler-type=none",
 		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
 		"--enable-priority-and-fairness=false",
-		// Do not wait for those who watch when told to stop.
+		// Do not wait for watch requests at shutdown.
 		"--shutdown-delay-duration=0",
 		"--shutdown-watch-termination-grace-period=0",
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // AuditPolicy keeps the writes and nothing else, as Writes reads them. Reviews and tokens are asked for with a create,
-// but nothing is written; and that a node lives is of interest to nobody.
+// but nothing is written; and the heartbeats of a node are not of interest.
 const AuditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -43,7 +43,7 @@ rules:
 // Write is a request that would change the API's data.
 type Write = Request
 
-// Request is what somebody asked of the API, whether it was allowed or not.
+// Request is a request to the API server, whether it was allowed or not.
 type Request struct {
 	// User who asked, or on whose behalf.
 	User      string

@@ -52,7 +52,7 @@ func (c *ControlPlane) start(name, binDir string, args []string) error {
 	return nil
 }
 
-// watch notes a component that ends without having been told to.
+// watch detects a component that ends before Stop.
 func (c *ControlPlane) watch(of component) {
 	exit := of.proc.Exit()
 	c.mu.Lock()
@@ -75,8 +75,8 @@ func (c *ControlPlane) Err() error {
 	return c.err
 }
 
-// Stop ends the components, the last one started first, and waits until nothing of them is left. Only etcd has something to
-// close, and is given until ctx ends for it. What the others were told and have answered is with etcd, so they are killed; an
+// Stop ends the components, the last one started first, and waits until nothing of them is left. Only etcd has files to
+// close, and is given until ctx ends for it. All that the others have confirmed is in etcd, so they are killed; an
 // API server asked to end would take a second for it. A second Stop does nothing.
 func (c *ControlPlane) Stop(ctx context.Context) (err error) {
 	c.stop.Do(func() {

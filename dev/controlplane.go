@@ -12,7 +12,7 @@
 //	complete          that a start was finished once
 //	*.log             what the three said since they were last started
 //
-// Only the API server listens, on 127.0.0.1. When nobody asks for anything, nothing is written: there is no leader
+// Only the API server listens, on 127.0.0.1. Without requests, nothing is written: there is no leader
 // election, no lease, no heartbeat.
 package dev
 
@@ -139,7 +139,7 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	return c, nil
 }
 
-// readyPaths answer 200 once the control plane is up. The hooks left out of a later start only look for objects that are
+// readyPaths answer 200 once the control plane is up. The hooks left out of a later start only check for objects that are
 // there from the first, after a second's pause.
 func readyPaths(fresh bool) []string {
 	ready := "/readyz"

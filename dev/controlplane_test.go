@@ -60,7 +60,7 @@ func apiOf(t *testing.T, c *ControlPlane) kubernetes.Interface {
 	return api
 }
 
-func TestDataAndTokensOutliveTheControlPlane(t *testing.T) {
+func TestDataAndTokensPersistAcrossRestarts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	first := start(t, Options{DataDir: dir})
 	api := apiOf(t, first)
@@ -90,7 +90,7 @@ func TestDataAndTokensOutliveTheControlPlane(t *testing.T) {
 		t.Error("stopped, but not done")
 	}
 	if err := first.Err(); err != nil {
-		t.Errorf("stopped as it was told to, and says %v", err)
+		t.Errorf("stopped on request, and returns %v", err)
 	}
 
 	second := start(t, Options{DataDir: dir})
@@ -112,13 +112,13 @@ func TestDataAndTokensOutliveTheControlPlane(t *testing.T) {
 	}
 }
 
-func TestAComponentThatDiesIsSeen(t *testing.T) {
+func TestExitOfAComponentIsDetected(t *testing.T) {
 	c := start(t, Options{})
 	c.running[0].proc.Kill()
 	select {
 	case <-c.Done():
 	case <-time.After(patience):
-		t.Fatal("nobody saw it")
+		t.Fatal("the exit was not detected")
 	}
 	if err := c.Err(); err == nil || !strings.Contains(err.Error(), "etcd ended (signal: killed)") {
 		t.Errorf("it says %v", err)
@@ -129,7 +129,7 @@ func TestAComponentThatDiesIsSeen(t *testing.T) {
 	}
 }
 
-func TestStartCanBeCalledOff(t *testing.T) {
+func TestStartIsCanceledWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if c, err := Start(ctx, Options{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -137,7 +137,7 @@ func TestStartCanBeCalledOff(t *testing.T) {
 	}
 }
 
-func TestMissingBinariesAreNamedWithTheCure(t *testing.T) {
+func TestErrorOfMissingBinariesNamesTheRemedy(t *testing.T) {
 	t.Setenv("CAIRN_BIN", t.TempDir())
 	if _, err := Start(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "run make tools first") {
 		t.Errorf("it says %v", err)
@@ -148,7 +148,7 @@ func TestControlPlane(t *testing.T) {
 	c := start(t, Options{Audit: true})
 	api := apiOf(t, c)
 
-	t.Run("the admin is known by a token too, which nobody else can read", func(t *testing.T) {
+	t.Run("the admin is known by a token too, which no other user can read", func(t *testing.T) {
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: c.AdminToken()}}
 		review, err := api.AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
 		if err != nil {
@@ -204,7 +204,7 @@ func TestControlPlane(t *testing.T) {
 
 	t.Run("roles decide, and writes are counted for who made them", func(t *testing.T) {
 		ns := newNamespace(t, api)
-		config, err := c.RESTConfigFor("alice", "people")
+		config, err := c.RESTConfigFor("alice", "users")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func await(t *testing.T, open func(metav1.ListOptions) (watch.Interface, error),
 	t.Fatalf("no event %s", want)
 }
 
-// poll waits for what no event tells of.
+// poll waits for what has no event.
 func poll(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// bind takes the pod for this node, and meanwhile reads what it will need. It returns false when somebody else has it.
+// bind takes the pod for this node, and meanwhile reads what it will need. It returns false when another node has it.
 func (p *pod) bind() bool {
 	var warming sync.WaitGroup
 	warming.Go(func() {

@@ -16,7 +16,7 @@ import (
 )
 
 // runContainer starts a container, keeps its state up to date, and returns when it has ended, or cannot start, or must not
-// any more. when says how urgent it is to tell that it runs.
+// any more. when says how urgently to report that it runs.
 func (p *pod) runContainer(ctx context.Context, c *corev1.Container, state *corev1.ContainerState, when urgency) {
 	env, ok := p.environment(ctx, c, state)
 	if !ok {
@@ -89,7 +89,7 @@ func (p *pod) startContainer(c *corev1.Container, env map[string]string) (*proce
 }
 
 // command makes a process of a container, with its environment, in its folder. The arguments of its own are expanded, those that
-// somebody execs are not.
+// an exec request has are not.
 func (p *pod) command(c *corev1.Container, env map[string]string, args []string, expanded bool) (*exec.Cmd, error) {
 	onHost := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	paths := pathsOf(c, string(p.dir), layout(&p.obj.Spec), onHost)

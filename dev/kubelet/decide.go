@@ -41,7 +41,7 @@ func decide(pod *corev1.Pod, node string, startedBefore bool) action {
 // failure ends a pod for a reason that no container gave.
 type failure struct{ reason, message string }
 
-// refuse says why this kubelet cannot run a pod, or nil. It is better to fail than to leave out something that
+// refuse says why this kubelet cannot run a pod, or nil. It is better to fail than to ignore a field that
 // the pod's author counts on.
 func refuse(spec *corev1.PodSpec) *failure {
 	no := func(reason, format string, args ...any) *failure {

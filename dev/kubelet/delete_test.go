@@ -71,7 +71,7 @@ func wait(t *testing.T, said <-chan string) string {
 	}
 }
 
-func TestDeletionLetsAPodFinish(t *testing.T) {
+func TestDeletionWaitsForContainers(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	pod, said := start(t, ns, polite)
@@ -88,7 +88,7 @@ func TestDeletionLetsAPodFinish(t *testing.T) {
 	awaitNoDir(t, nodeDir, pod.UID)
 }
 
-func TestDeletionKillsWhoDoesNotListen(t *testing.T) {
+func TestDeletionKillsAfterTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	pod, said := start(t, ns, stubborn)
@@ -104,7 +104,7 @@ func TestDeletionKillsWhoDoesNotListen(t *testing.T) {
 	wait(t, said)
 }
 
-func TestASecondDeletionMayBeLessPatient(t *testing.T) {
+func TestSecondDeletionShortensTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	pod, said := start(t, ns, stubborn)
@@ -115,7 +115,7 @@ func TestASecondDeletionMayBeLessPatient(t *testing.T) {
 	wait(t, said)
 }
 
-func TestForcedDeletionKillsAtOnce(t *testing.T) {
+func TestForcedDeletionKillsImmediately(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	pod, said := start(t, ns, stubborn)

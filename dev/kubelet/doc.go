@@ -1,7 +1,7 @@
 // Package kubelet is a pretend kubelet for `cairn dev` and for tests: it is a node to the API server, takes every pod that
 // no node has, and runs its containers as processes of this machine, under the user it runs as.
 //
-// It does what Cairn's pods and most people's overlays of them need, as a real kubelet would, and refuses the rest with a
+// It does what Cairn's pods and most patches of them need, as a real kubelet would, and refuses the rest with a
 // failed pod that says so. What differs, differs for one reason, that there are no images and no namespaces:
 //
 //   - Images are not looked at. Each container must name its command. A command without a slash is looked up in the
@@ -27,7 +27,7 @@
 // The life of a pod; each has one goroutine (pod.run) that is its only writer:
 //
 //	seen -> bound -> volumes in place -> init containers, one by one -> containers, all at once -> ended -> deleted
-//	                 ^ again and again, while something is missing         |
+//	                 ^ again and again, while an object is missing         |
 //	                                            deleted, deadline, shutdown: SIGTERM, grace, SIGKILL
 //
 // When the kubelet starts and finds that a pod was started by an earlier one, the pod has failed, as after the restart of a

@@ -8,7 +8,7 @@ import (
 )
 
 // environ is the environment that a container's spec asks for, before paths are rewritten. The errors are those of a real
-// kubelet, word by word: people search for them.
+// kubelet, word by word: users search for them.
 func environ(pod *corev1.Pod, c *corev1.Container, in *inputs) (map[string]string, error) {
 	vars := map[string]string{}
 	for _, from := range c.EnvFrom {
@@ -47,7 +47,7 @@ func addAll(vars map[string]string, from corev1.EnvFromSource, in *inputs) error
 	return err
 }
 
-// valueOf is the value of one variable; ok is false when it comes from something optional that is not there.
+// valueOf is the value of one variable; ok is false when its source is optional and does not exist.
 func valueOf(pod *corev1.Pod, e corev1.EnvVar, in *inputs, vars map[string]string) (value string, ok bool, err error) {
 	switch from := e.ValueFrom; {
 	case from == nil:

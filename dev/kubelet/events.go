@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// warn writes an Event about the pod, unless the last one of that reason said the same. What goes well makes no event: the
-// status tells it, and each event is a write.
+// warn writes an Event about the pod, unless the last one of that reason said the same. Success has no event: the
+// status reports it, and each event is a write.
 func (p *pod) warn(ctx context.Context, reason, message string) {
 	p.mu.Lock()
 	same := p.warned[reason] == message

@@ -178,7 +178,7 @@ func attachTerminal(cmd *exec.Cmd, in io.Reader, out, _ io.WriteCloser, resize <
 	if in != nil {
 		s.in = func() {
 			_, _ = io.Copy(ours, in)
-			_ = ours.Close() // whoever sat at it has gone: it hangs up
+			_ = ours.Close() // the client has disconnected: hang up
 		}
 	}
 	go func() {

@@ -3,7 +3,7 @@ package kubelet
 import "strings"
 
 // expand replaces $(NAME) by a variable's value as Kubernetes does it: a name that is not there stays as it is written,
-// and $$ stands for one $, so that $$(NAME) comes out as $(NAME).
+// and $$ is an escaped $, so that $$(NAME) comes out as $(NAME).
 func expand(s string, vars map[string]string) string {
 	var b strings.Builder
 	for {

@@ -18,7 +18,7 @@ func TestExpand(t *testing.T) {
 		{"not closed", "foo-$(VAR_A", "foo-$(VAR_A"},
 		{"not closed, then a dollar", "$(VAR$$", "$(VAR$"},
 		{"nested names are not looked into", "$(A$(VAR_B))", "$(A$(VAR_B))"},
-		{"a dollar and something else", "$VAR_A $ $-", "$VAR_A $ $-"},
+		{"a dollar and other characters", "$VAR_A $ $-", "$VAR_A $ $-"},
 		{"a dollar at the end", "100$", "100$"},
 		{"empty reference", "$()", "$()"},
 	} {

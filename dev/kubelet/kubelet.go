@@ -87,7 +87,7 @@ func New(o Options) (*Kubelet, error) {
 	return &Kubelet{o: o, api: api, pods: map[types.UID]*pod{}, draining: make(chan struct{})}, nil
 }
 
-// Run is the node, until ctx is done. It returns when no process of a pod is left: they are told to end, have their grace
+// Run is the node, until ctx is done. It returns when no process of a pod is left: they are signaled to end, have their grace
 // period for it, and are killed.
 func (k *Kubelet) Run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Join(k.o.Dir, "pods"), 0o700); err != nil {
@@ -172,7 +172,7 @@ func (k *Kubelet) see(ctx context.Context, obj *corev1.Pod) {
 		k.pods[obj.UID] = p
 		k.running.Go(func() {
 			if !p.run(ctx, do) {
-				k.forget(p)
+				k.drop(p)
 			}
 		})
 	}
@@ -191,8 +191,8 @@ func (k *Kubelet) lose(obj *corev1.Pod) {
 	}
 }
 
-// forget lets a pod be decided about anew.
-func (k *Kubelet) forget(p *pod) {
+// drop removes a pod, so that the next event decides about it again.
+func (k *Kubelet) drop(p *pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.pods, p.obj.UID)

@@ -88,7 +88,7 @@ func (k *Kubelet) serveLog(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = log.Close() }()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	// Once the answer has begun there is nobody left to tell an error to.
+	// Once the response has begun, an error cannot be reported.
 	_ = want.copy(r.Context(), w, log, p.logEnded(name))
 }
 

@@ -63,7 +63,7 @@ volumes: [{name: data, emptyDir: {}}]
 	}
 }
 
-func TestLogsAreNotForEveryUserOfTheMachine(t *testing.T) {
+func TestLogsNeedAuthentication(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	create(t, ns, "pod", `containers: [{name: main, command: [echo, hello]}]`)

@@ -247,7 +247,7 @@ func awaitLine(t testing.TB, ns, name, line string) {
 	t.Fatalf("pod %s never said %q", name, line)
 }
 
-// poll waits for what no event tells of.
+// poll waits for what has no event.
 func poll(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestAMissingSecretHoldsThePodUntilItIsThere(t *testing.T) {
+func TestPodWaitsForAMissingSecret(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, spec     string

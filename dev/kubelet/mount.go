@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// longestWait is that between two looks for something that is missing.
+// longestWait is the longest time between two checks for a missing object.
 const longestWait = time.Second
 
 // mount puts the pod's volumes in place, however long it takes until all that they need is there. It returns when the

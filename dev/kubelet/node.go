@@ -39,14 +39,14 @@ func (k *Kubelet) register(ctx context.Context, port int32) error {
 }
 
 func nodeStatus(name string, port int32, now metav1.Time) corev1.NodeStatus {
-	room := corev1.ResourceList{
+	capacity := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(int64(runtime.NumCPU()), resource.DecimalSI),
 		corev1.ResourceMemory: resource.MustParse("16Gi"), // nothing is scheduled by it
 		corev1.ResourcePods:   resource.MustParse("1000"),
 	}
 	return corev1.NodeStatus{
-		Capacity:        room,
-		Allocatable:     room,
+		Capacity:        capacity,
+		Allocatable:     capacity,
 		Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}, {Type: corev1.NodeHostName, Address: name}},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: port}},
 		NodeInfo: corev1.NodeSystemInfo{

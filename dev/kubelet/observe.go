@@ -22,14 +22,14 @@ func (p *pod) fail(why *failure) {
 	p.observed.failed = why
 }
 
-// interrupt notes that a container was told to end.
+// interrupt records that a container was signaled to end.
 func (p *pod) interrupt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.interrupted = true
 }
 
-// cutShort notes why a pod has ended that was not let to. It keeps out of what ended by itself just then.
+// cutShort records why a pod was ended early. It records nothing if the pod has just ended on its own.
 func (p *pod) cutShort(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -54,7 +54,7 @@ func TestRewrite(t *testing.T) {
 		{"a list", "/cairn/bin:/usr/bin:/cairn/work", "/pod/fs/out:/usr/bin:/pod/fs/cairn/work"},
 		{"the working directory, though this machine has one of that name", "/srv/code/x", "/pod/fs/srv/code/x"},
 		{"what the working directory lies in, where this machine has it", "/srv/data", "/srv/data"},
-		{"a folder of this machine that something is mounted over", "/tmp/x", "/pod/fs/tmp/x"},
+		{"a folder of this machine with a mount over it", "/tmp/x", "/pod/fs/tmp/x"},
 		{"a URL", "https://host/cairn/work", "https://host/cairn/work"},
 		{"inside a script", "cat /cairn/work/x", "cat /cairn/work/x"},
 		{"nothing", "", ""},
@@ -67,7 +67,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-func TestAFolderInsideAMountIsTheMounts(t *testing.T) {
+func TestFolderOfANestedMount(t *testing.T) {
 	spec := fromYAML[corev1.PodSpec](t, `
 initContainers:
 - {name: a, volumeMounts: [{name: all, mountPath: /first}]}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Why the containers of a pod are told to end.
+// Why the containers of a pod are ended.
 var (
 	errDeleted  = errors.New("the pod was deleted")
 	errGone     = errors.New("the pod is gone from the API")
@@ -41,7 +41,7 @@ type pod struct {
 	killer      *time.Timer // calls killNow, at killAt
 	killAt      time.Time
 	observed    observed
-	interrupted bool                     // some container was told to end
+	interrupted bool                     // some container was signaled to end
 	writing     map[string]chan struct{} // closed when nothing writes to that container's log any more
 	warned      map[string]string        // the last event of each reason
 	running     map[string]*inside       // the containers that can be exec'd into
@@ -161,7 +161,7 @@ func (p *pod) work(ctx context.Context) {
 	if !ok {
 		return
 	}
-	// Tokens are renewed while anything runs, also while it is ending: it may still have something to save.
+	// Tokens are renewed while anything runs, also while it is ending: it may still have data to save.
 	renewing, stop := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -170,7 +170,7 @@ func (p *pod) work(ctx context.Context) {
 
 	for i := range p.obj.Spec.InitContainers {
 		state := &p.observed.init[i]
-		p.runContainer(ctx, &p.obj.Spec.InitContainers[i], state, lazy) // most are over before anybody looks
+		p.runContainer(ctx, &p.obj.Spec.InitContainers[i], state, lazy) // most have ended before a client reads the status
 		if p.term.Err() != nil || !succeeded(*state) {
 			return
 		}
@@ -192,7 +192,7 @@ func (p *pod) finish() {
 	p.report(urgent)
 }
 
-// stop tells the containers to end, and has them killed after the grace period. The first cause counts, and the
+// stop signals the containers to end, and kills them after the grace period. The first cause counts, and the
 // shortest time.
 func (p *pod) stop(why error, grace time.Duration) {
 	p.end(why)
@@ -212,7 +212,7 @@ func (p *pod) stop(why error, grace time.Duration) {
 	p.killer, p.killAt = time.AfterFunc(grace, p.killNow), at
 }
 
-// delete takes in that somebody asked for the pod's end, perhaps again and with less patience. The kubelet's lock is held.
+// delete handles a deletion of the pod, perhaps a second one with a shorter grace period. The lock of the kubelet is held.
 func (p *pod) delete(obj *corev1.Pod) {
 	var grace time.Duration
 	if s := obj.DeletionGracePeriodSeconds; s != nil {

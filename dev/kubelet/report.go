@@ -31,7 +31,7 @@ const (
 // soon is how long a status has to stay that is not urgent.
 const soon = 500 * time.Millisecond
 
-// mailbox holds the newest report until it is taken. One at a time may put, and nobody after close.
+// mailbox holds the newest report until it is taken. Only one goroutine at a time may put, and none after close.
 type mailbox chan report
 
 func (m mailbox) put(r report) {

@@ -38,7 +38,7 @@ func runNode(t *testing.T, name, dir string) (stop func()) {
 }
 
 // Not parallel, as all tests with nodes of their own: those would take the pods of other tests.
-func TestANodeThatIsKilled(t *testing.T) {
+func TestPodsOfAKilledNode(t *testing.T) {
 	ns, dir := newNamespace(t), t.TempDir()
 	lost := exec.Command(os.Args[0])
 	lost.Env = append(os.Environ(), helperDir+"="+dir, "NODE=killed", "KUBECONFIG="+kubeconfig)
@@ -84,7 +84,7 @@ func TestANodeThatIsKilled(t *testing.T) {
 	awaitGone(t, pod)
 }
 
-func TestANodeThatIsStopped(t *testing.T) {
+func TestPodsOfAStoppedNode(t *testing.T) {
 	ns, dir := newNamespace(t), t.TempDir()
 	stop := runNode(t, "stopped", dir)
 	create(t, ns, "running", `{nodeName: stopped, containers: [{name: main, command: [sh, -c, "trap 'exit 3' TERM; echo ready; while :; do sleep 600 & wait $!; done"]}]}`)

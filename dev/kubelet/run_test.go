@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestInitContainersHandOverInAFolder(t *testing.T) {
+func TestInitContainersShareAVolume(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	create(t, ns, "pod", `
@@ -58,7 +58,7 @@ volumes: [{name: data, emptyDir: {}}, {name: unused, emptyDir: {}}]
 	}
 }
 
-func TestEnvironmentIsNotTheHosts(t *testing.T) {
+func TestEnvironmentOfTheHostIsNotInherited(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	pod := create(t, ns, "pod", `
@@ -111,7 +111,7 @@ func TestExit(t *testing.T) {
 	}
 }
 
-func TestAFailedInitContainerIsTheEnd(t *testing.T) {
+func TestFailedInitContainerFailsThePod(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	create(t, ns, "pod", `{initContainers: [{name: init, command: ["false"]}], containers: [{name: main, command: ["true"]}]}`)
@@ -121,7 +121,7 @@ func TestAFailedInitContainerIsTheEnd(t *testing.T) {
 	}
 }
 
-func TestContainersRunBesideOneAnother(t *testing.T) {
+func TestContainersRunConcurrently(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	// Each waits for the other at the pipe.
@@ -139,10 +139,10 @@ volumes: [{name: data, emptyDir: {}}]
 	}
 }
 
-func TestAProgramOfTheImageIsFoundInPathPrefix(t *testing.T) {
+func TestProgramOfTheImageIsFoundInPathPrefix(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
-	// tofu is where the node was told that the programs of images are, and surely not in that folder.
+	// tofu is in the folder that the node has for programs of images, and surely not in that one.
 	create(t, ns, "pod", `containers: [{name: main, command: [/usr/local/no/such/folder/tofu, version], env: [{name: CHECKPOINT_DISABLE, value: "1"}]}]`)
 	awaitEnd(t, ns, "pod")
 	if got := logOf(t, ns, "pod", "main"); !strings.HasPrefix(got, "OpenTofu v") {
@@ -150,7 +150,7 @@ func TestAProgramOfTheImageIsFoundInPathPrefix(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSupportedFailsAndSaysSo(t *testing.T) {
+func TestUnsupportedPodFailsWithAReason(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	create(t, ns, "pod", `{restartPolicy: Always, containers: [{name: main, command: ["true"]}]}`)
@@ -184,7 +184,7 @@ volumes:
 	}
 }
 
-func TestATokenIsBoundToItsPod(t *testing.T) {
+func TestTokenIsBoundToItsPod(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	create(t, ns, "pod", `
@@ -220,7 +220,7 @@ volumes:
 	}
 }
 
-func TestADeadlineEndsAPod(t *testing.T) {
+func TestPodEndsAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	create(t, ns, "pod", `{activeDeadlineSeconds: 10, containers: [{name: main, command: [sleep, "600"]}]}`)

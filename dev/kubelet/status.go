@@ -13,7 +13,7 @@ type observed struct {
 	since metav1.Time
 	// init and main are the states of the containers, in the order of the spec. The zero state: not started.
 	init, main []corev1.ContainerState
-	// failed is set when something else than the containers ended the pod.
+	// failed is set when the pod ended for another reason than its containers.
 	failed *failure
 }
 

@@ -44,7 +44,7 @@ func TestStatus(t *testing.T) {
 		{name: "an init container runs", init: "0 r -", main: "-", want: "Pending [PodReadyToStartContainers] ended running PodInitializing PodInitializing"},
 		{name: "init containers are done", init: "0", main: "-", want: "Pending [PodReadyToStartContainers Initialized] ended ContainerCreating"},
 		{name: "an init container failed", init: "3 -", main: "-", want: "Failed [] ended PodInitializing PodInitializing"},
-		{name: "something is missing", main: "!", want: "Pending [Initialized] CreateContainerConfigError"},
+		{name: "an object is missing", main: "!", want: "Pending [Initialized] CreateContainerConfigError"},
 		{name: "it runs", init: "0", main: "r", want: "Running [PodReadyToStartContainers Initialized ContainersReady Ready] ended running"},
 		{name: "one of two runs yet", main: "0 r", want: "Running [PodReadyToStartContainers Initialized] ended running"},
 		{name: "one of two is not started yet", main: "r -", want: "Pending [PodReadyToStartContainers Initialized] running ContainerCreating"},
@@ -89,7 +89,7 @@ func say(s corev1.PodStatus) string {
 	return words
 }
 
-func TestConditionsKeepTheirTimes(t *testing.T) {
+func TestConditionsKeepTheirTransitionTimes(t *testing.T) {
 	pod := somePod()
 	pod.Spec.Containers = make([]corev1.Container, 1)
 	before, after := metav1.NewTime(time.Unix(100, 0)), metav1.NewTime(time.Unix(200, 0))
@@ -107,7 +107,7 @@ func TestConditionsKeepTheirTimes(t *testing.T) {
 	}
 }
 
-func TestLost(t *testing.T) {
+func TestContainerStatusesOfALostPod(t *testing.T) {
 	spec := []corev1.Container{{Name: "done"}, {Name: "ran"}, {Name: "waited"}}
 	was := []corev1.ContainerStatus{
 		{Name: "ran", State: states("r")[0]},

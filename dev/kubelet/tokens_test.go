@@ -45,7 +45,7 @@ func (s *tokenServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func TestTokensAreRenewedInTime(t *testing.T) {
+func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		config := &rest.Config{Host: "http://api", Transport: &tokenServer{}, QPS: -1}

@@ -13,11 +13,11 @@ import (
 	"cairn.dev/cairn/dev/kubelet"
 )
 
-func TestAPodTakesFewWrites(t *testing.T) {
+func TestNumberOfWritesOfAPod(t *testing.T) {
 	t.Parallel()
 	want := []string{"create pods/binding 201", "patch pods/status 200", "patch pods/status 200", "delete pods/ 200"}
 	var diff string
-	for range 3 { // that an init container runs is told too where the machine stands still for long enough
+	for range 3 { // on a slow machine the running init container is a write, too
 		if diff = cmp.Diff(want, writesOfAPod(t)); diff == "" {
 			return
 		}
@@ -39,7 +39,7 @@ containers: [{name: main, command: [sh, -c, "echo ready; exec sleep 600"]}]
 	remove(t, pod, 30)
 	awaitGone(t, pod)
 
-	poll(t, "the deletion in the audit log", func() bool { // where it comes a moment after the watch tells of it
+	poll(t, "the deletion in the audit log", func() bool { // where it appears shortly after the watch event
 		writes, err := dev.Writes(plane.AuditLog(), began, func(w dev.Write) bool {
 			return w.UserAgent == kubelet.UserAgent && w.Namespace == ns
 		})

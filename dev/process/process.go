@@ -4,7 +4,7 @@
 // and ended with it, process groups of their own included. When a child ends, for whatever reason, the rest of its
 // session is killed before Done says so, as the end of a container's first process ends the container.
 //
-// Three things may end this process: a return from main, which should Stop the children first; a signal, the same;
+// This process may end in three ways: a return from main, which should Stop the children first; a signal, the same;
 // and SIGKILL, which cannot be answered. For that a Group has a warden (warden.sh): a shell that holds the other end of a
 // pipe, and kills what is still listed when the pipe breaks. On Linux the kernel is asked for the same as well.
 package process
@@ -127,7 +127,7 @@ func (p *Process) Exit() Exit {
 	return p.exit
 }
 
-// Terminate asks the child, and only it, to end. It is up to it to tell those it started.
+// Terminate asks the child, and only it, to end. It has to end the processes that it started.
 func (p *Process) Terminate() {
 	_ = p.proc.Signal(syscall.SIGTERM) // no error but that it has ended
 }

@@ -21,7 +21,7 @@ func killSession(sid int) {
 		for _, pid := range left {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		time.Sleep(wait) // a killed process takes a moment to be gone, and no event tells of it
+		time.Sleep(wait) // a killed process takes a moment to be gone, and there is no event for it
 	}
 }
 

@@ -74,17 +74,17 @@ func TestStartOfAMissingProgram(t *testing.T) {
 }
 
 // everyone prints a line once the shell, a child in the background and one in a process group of its own are there.
-// Whoever lives holds stdout open.
-const everyone = `sleep 600 & set -m; sleep 600 & echo ready; wait`
+// Each that is alive holds stdout open.
+const children = `sleep 600 & set -m; sleep 600 & echo ready; wait`
 
-func TestTheRestOfTheSessionEndsWithTheChild(t *testing.T) {
+func TestSessionIsKilledWithTheChild(t *testing.T) {
 	group := newGroup(t)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", everyone)
+	cmd := exec.Command("/bin/sh", "-c", children)
 	cmd.Stdout = w
 	p, err := group.Start(cmd)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestTheRestOfTheSessionEndsWithTheChild(t *testing.T) {
 	if got := p.Exit().Code; got != 137 {
 		t.Errorf("exit code %d, want 137", got)
 	}
-	// Done was closed, so nobody may hold the pipe any more: the end is there without waiting for it.
+	// Done was closed, so no process may hold the pipe any more: its end is reached without waiting.
 	raw, err := r.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -112,11 +112,11 @@ func TestTheRestOfTheSessionEndsWithTheChild(t *testing.T) {
 		}
 		return true
 	}); err != nil || n != 0 || readErr != nil {
-		t.Errorf("somebody outlived the child: %v, %v", err, readErr)
+		t.Errorf("a process outlived the child: %v, %v", err, readErr)
 	}
 }
 
-func TestStopKillsWhoDoesNotListen(t *testing.T) {
+func TestStopKillsAfterTheGracePeriod(t *testing.T) {
 	group := newGroup(t)
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -140,10 +140,10 @@ func TestStopKillsWhoDoesNotListen(t *testing.T) {
 	}
 }
 
-func TestNothingOutlivesAKilledParent(t *testing.T) {
+func TestChildrenAreKilledWithTheParent(t *testing.T) {
 	for _, tt := range []struct{ name, script string }{
-		{"children and their children", everyone},
-		{"one that ignores every polite signal", `trap '' HUP INT TERM; ` + everyone},
+		{"children and their children", children},
+		{"one that ignores SIGHUP, SIGINT and SIGTERM", `trap '' HUP INT TERM; ` + children},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			parent := exec.Command(os.Args[0])
@@ -172,7 +172,7 @@ func TestNothingOutlivesAKilledParent(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := io.Copy(io.Discard, lines); err != nil {
-				t.Errorf("somebody outlived the parent: %v", err)
+				t.Errorf("a process outlived the parent: %v", err)
 			}
 		})
 	}

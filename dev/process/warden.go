@@ -33,7 +33,7 @@ func startWarden() (*warden, error) {
 	return &warden{cmd: cmd, pipe: pipe}, nil
 }
 
-// A line is written in one write, so those of several children do not mix. A warden that somebody killed is not missed:
+// A line is written in one write, so those of several children do not mix. A killed warden is not replaced:
 // it is the second line of defense.
 func (w *warden) add(sid int)    { _, _ = fmt.Fprintf(w.pipe, "+ %d\n", sid) }
 func (w *warden) remove(sid int) { _, _ = fmt.Fprintf(w.pipe, "- %d\n", sid) }
