@@ -29,7 +29,7 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// network has a git server at 127.0.0.1, which an administrator allowed, and a service at 127.0.0.9, which stands for all
+// network has a git server at 127.0.0.1, which an administrator allowed, and a service at 127.0.0.9, which represents all
 // that Cairn does not connect to: the metadata of a cloud, or a port of the pod.
 type network struct {
 	*testing.T
@@ -134,7 +134,7 @@ func (n *network) archive(m *git.Mirror) error {
 	return m.Archive(n.Context(), tree, []git.Entry{all}, io.Discard)
 }
 
-func TestARepositoryIsAtAnAddressThatIsDenied(t *testing.T) {
+func TestRepositoryAtADeniedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, host := range map[string]string{
 		"an address":           "127.0.0.9",
@@ -162,7 +162,7 @@ func TestARepositoryIsAtAnAddressThatIsDenied(t *testing.T) {
 	}
 }
 
-func TestARepositoryIsAtAnAddressThatIsDeniedBySSH(t *testing.T) {
+func TestSSHRepositoryAtADeniedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, map[string][]string{"metadata.test": {"127.0.0.9"}, "two.test": {"127.0.0.9", "127.0.0.8"}})
 	identity, _, err := gitserver.NewIdentity("")
@@ -176,7 +176,7 @@ func TestARepositoryIsAtAnAddressThatIsDeniedBySSH(t *testing.T) {
 }
 
 // The name is resolved once: git and ssh connect to what was checked.
-func TestANameResolvesToAnotherAddressTheSecondTime(t *testing.T) {
+func TestAddressIsResolvedOnce(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"http", "ssh"} {
 		n := newNetwork(t, map[string][]string{"git.test": {"then", "127.0.0.1", "127.0.0.9"}})
@@ -200,7 +200,7 @@ func TestANameResolvesToAnotherAddressTheSecondTime(t *testing.T) {
 	}
 }
 
-func TestAGitServerRedirectsToADeniedAddress(t *testing.T) {
+func TestRedirectOfAGitServerToADeniedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	n.git.Redirect("http://" + n.service)
@@ -208,7 +208,7 @@ func TestAGitServerRedirectsToADeniedAddress(t *testing.T) {
 	n.denied(err, "Redirected")
 }
 
-func TestASubmoduleIsAtADeniedAddress(t *testing.T) {
+func TestSubmoduleAtADeniedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	commit, err := n.repo.Git("rev-parse", "main")
@@ -221,7 +221,7 @@ func TestASubmoduleIsAtADeniedAddress(t *testing.T) {
 	n.denied(n.archive(n.mirror(git.Options{Submodules: true})), "AddressDenied")
 }
 
-func TestTheAPIOfAGitHubAppIsAtADeniedAddress(t *testing.T) {
+func TestGitHubAppAPIAtADeniedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -238,7 +238,7 @@ func TestTheAPIOfAGitHubAppIsAtADeniedAddress(t *testing.T) {
 	}
 }
 
-func TestAnLFSServerSendsCairnToADeniedAddress(t *testing.T) {
+func TestLFSDownloadFromADeniedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	redirecting := httptest.NewServer(http.RedirectHandler("http://"+n.service, http.StatusTemporaryRedirect))
@@ -251,7 +251,7 @@ func TestAnLFSServerSendsCairnToADeniedAddress(t *testing.T) {
 }
 
 // Metadata services require a header, which other servers cannot have Cairn send.
-func TestAnLFSServerSetsAnyHeader(t *testing.T) {
+func TestLFSServerCannotSetHeaders(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	got := make(chan http.Header, 1)
@@ -320,7 +320,7 @@ func (n *network) forward(w http.ResponseWriter, r *http.Request, to string) {
 	_, _ = io.Copy(w, answer.Body)
 }
 
-func TestARegistryOfProvidersIsAtADeniedAddress(t *testing.T) {
+func TestProviderRegistryAtADeniedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	m, err := providers.New(providers.Options{Dir: t.TempDir(), Egress: n.guard})
@@ -335,7 +335,7 @@ func TestARegistryOfProvidersIsAtADeniedAddress(t *testing.T) {
 	n.denied(nil, "")
 }
 
-func TestAServerOfDownloadsRedirectsToADeniedAddress(t *testing.T) {
+func TestRedirectOfADownloadToADeniedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	redirecting := httptest.NewServer(http.RedirectHandler("http://"+n.service+"/latest/meta-data", http.StatusFound))
@@ -355,7 +355,7 @@ func TestAServerOfDownloadsRedirectsToADeniedAddress(t *testing.T) {
 }
 
 // A proxy of the installation connects to what it is asked for, so it is not asked for denied addresses.
-func TestARepositoryIsAtADeniedAddressBehindAProxy(t *testing.T) {
+func TestDeniedAddressIsRejectedBehindAProxy(t *testing.T) {
 	n := newNetwork(t, nil)
 	var asked sync.Map
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -394,7 +394,7 @@ func TestARepositoryIsAtADeniedAddressBehindAProxy(t *testing.T) {
 }
 
 // What is denied by default, without a connection to any of it.
-func TestAddressesThatAreDeniedByDefault(t *testing.T) {
+func TestAddressesDeniedByDefault(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
 	guard := egress.New(egress.Options{})
 	for _, address := range strings.Fields("127.0.0.1 127.8.0.1 ::1 0.0.0.0 :: 0.1.2.3 169.254.169.254 169.254.170.2 169.254.0.23 fe80::1 fe80::1%eth0 " +

@@ -14,10 +14,10 @@ import (
 )
 
 // Users with some roles of the chart try to have the effect of roles that they lack.
-func TestUsersWithOneRoleTooFew(t *testing.T) {
+func TestUsersWithoutARoleAreDenied(t *testing.T) {
 	c := devcluster.Start(t)
 
-	tell(t, c, "an editor applies a plan that waits by setting spec.apply to Automatic", func(s story) {
+	runStory(t, c, "an editor applies a plan that waits by setting spec.apply to Automatic", func(s story) {
 		net := stack(nil)
 		s.creates("bob", net)
 		s.run("net-1", v1alpha1.PhaseAwaitingApproval)
@@ -28,7 +28,7 @@ func TestUsersWithOneRoleTooFew(t *testing.T) {
 		s.done(s.patches("bob", net, `{"spec":{"apply":"Automatic"}}`)) // a user who can approve does the same without a detour
 	})
 
-	tell(t, c, "an editor removes the kind of change that requires an approval", func(s story) {
+	runStory(t, c, "an editor removes the kind of change that requires an approval", func(s story) {
 		net := stack(func(spec *v1alpha1.StackSpec) {
 			spec.Apply, spec.RequireApprovalFor = v1alpha1.ApplyAutomatic, []v1alpha1.ChangeKind{v1alpha1.ChangeCreate, v1alpha1.ChangeDelete}
 		})
@@ -39,7 +39,7 @@ func TestUsersWithOneRoleTooFew(t *testing.T) {
 		s.run("net-1", v1alpha1.PhaseAwaitingApproval)
 	})
 
-	tell(t, c, "an editor whose destroy is denied deletes the Stack", func(s story) {
+	runStory(t, c, "an editor whose destroy is denied deletes the Stack", func(s story) {
 		net := stack(nil)
 		s.applied(net)
 		s.denied(s.patches("ed", net, `{"metadata":{"annotations":{"cairn.dev/requested-at":"2026-11-24T12:00:00Z","cairn.dev/requested-operation":"Destroy"}}}`), "requires the verb destroy on the Stack")
@@ -49,7 +49,7 @@ func TestUsersWithOneRoleTooFew(t *testing.T) {
 		s.done(s.deletes("carol", net))
 	})
 
-	tell(t, c, "an editor removes the protection of a Stack", func(s story) {
+	runStory(t, c, "an editor removes the protection of a Stack", func(s story) {
 		net := stack(func(spec *v1alpha1.StackSpec) { spec.DeletionPolicy = v1alpha1.DeletionProtect })
 		s.applied(net)
 		s.denied(s.deletes("ed", net), "is protected")
@@ -59,7 +59,7 @@ func TestUsersWithOneRoleTooFew(t *testing.T) {
 		s.denied(s.patches("ed", net, `{"spec":{"deletionPolicy":"Destroy"}}`), "requires the verb destroy")
 	})
 
-	tell(t, c, "an editor deletes a Stack without its resources and creates one that applies by itself", func(s story) {
+	runStory(t, c, "an editor deletes a Stack without its resources and creates one that applies by itself", func(s story) {
 		net := stack(func(spec *v1alpha1.StackSpec) { spec.DeletionPolicy = v1alpha1.DeletionOrphan })
 		s.applied(net)
 		s.done(s.deletes("ed", net))
@@ -72,7 +72,7 @@ func TestUsersWithOneRoleTooFew(t *testing.T) {
 		s.denied(s.approves("ed", run), "cannot patch resource")
 	})
 
-	tell(t, c, "an editor does that past the operator, by removing the finalizer", func(s story) {
+	runStory(t, c, "an editor does that past the operator, by removing the finalizer", func(s story) {
 		net := stack(nil)
 		s.applied(net)
 		s.done(s.patches("ed", net, `{"spec":{"deletionPolicy":"Orphan","suspend":true},"metadata":{"finalizers":null}}`))
@@ -91,7 +91,7 @@ func TestSelfApproval(t *testing.T) {
 	prevents := func(spec *v1alpha1.StackSpec) { spec.PreventSelfApproval = true }
 	const another = "requires the approval of another user"
 
-	tell(t, c, "one patch disables the rule and changes the code", func(s story) {
+	runStory(t, c, "one patch disables the rule and changes the code", func(s story) {
 		net := stack(prevents)
 		s.applied(net)
 		s.done(s.patches("alice", net, coded("evil", `,"preventSelfApproval":false`)))
@@ -109,7 +109,7 @@ func TestSelfApproval(t *testing.T) {
 		s.keeps(nil)
 	})
 
-	tell(t, c, "a user disables the rule, waits for a change of another user, and approves that", func(s story) {
+	runStory(t, c, "a user disables the rule, waits for a change of another user, and approves that", func(s story) {
 		net := stack(prevents)
 		s.applied(net)
 		s.done(s.patches("alice", net, `{"spec":{"preventSelfApproval":false}}`))
@@ -123,7 +123,7 @@ func TestSelfApproval(t *testing.T) {
 		s.keeps(nil)
 	})
 
-	tell(t, c, "a user approves the change of another user that waits, after they disabled the rule", func(s story) {
+	runStory(t, c, "a user approves the change of another user that waits, after they disabled the rule", func(s story) {
 		net := stack(prevents)
 		s.applied(net)
 		s.done(s.patches("bob", net, coded("two", "")))
@@ -137,7 +137,7 @@ func TestSelfApproval(t *testing.T) {
 		s.denied(s.approves("alice", s.run("net-3", v1alpha1.PhaseAwaitingApproval)), another)
 	})
 
-	tell(t, c, "a user deletes the Stack without its resources and creates it without the rule", func(s story) {
+	runStory(t, c, "a user deletes the Stack without its resources and creates it without the rule", func(s story) {
 		net := stack(prevents)
 		s.applied(net)
 		s.done(s.patches("alice", net, `{"spec":{"deletionPolicy":"Orphan"}}`))
@@ -151,7 +151,7 @@ func TestSelfApproval(t *testing.T) {
 		s.keeps(nil)
 	})
 
-	tell(t, c, "a user points the Repository to other code", func(s story) {
+	runStory(t, c, "a user points the Repository to other code", func(s story) {
 		r := s.repositories()
 		s.applied(r.stack(prevents))
 		s.done(s.patches("alice", r.object, fmt.Sprintf(`{"spec":{"url":%q}}`, r.evil)))
@@ -167,7 +167,7 @@ func TestSelfApproval(t *testing.T) {
 		s.run("net-3", v1alpha1.PhaseSucceeded)
 	})
 
-	tell(t, c, "a user points the Repository to a copy of the code, which changes nothing, and changes the copy", func(s story) {
+	runStory(t, c, "a user points the Repository to a copy of the code, which changes nothing, and changes the copy", func(s story) {
 		r := s.repositories()
 		s.applied(r.stack(prevents))
 		s.done(s.patches("alice", r.object, fmt.Sprintf(`{"spec":{"url":%q}}`, r.copy)))
@@ -178,7 +178,7 @@ func TestSelfApproval(t *testing.T) {
 		s.denied(s.approves("alice", run), another)
 	})
 
-	tell(t, c, "a user chooses another default branch in the Repository", func(s story) {
+	runStory(t, c, "a user chooses another default branch in the Repository", func(s story) {
 		r := s.repositories()
 		s.applied(r.stack(prevents))
 		_, err := r.good.Commit(gitserver.Change{Branch: "evil", Files: code("evil")})
@@ -187,7 +187,7 @@ func TestSelfApproval(t *testing.T) {
 		s.denied(s.approves("alice", s.run("net-2", v1alpha1.PhaseAwaitingApproval)), another)
 	})
 
-	tell(t, c, "a user chooses another Repository in the Stack", func(s story) {
+	runStory(t, c, "a user chooses another Repository in the Stack", func(s story) {
 		r := s.repositories()
 		net := r.stack(prevents)
 		s.applied(net)

@@ -78,7 +78,7 @@ const (
 )
 
 // A user who writes the bucket copies the result of the policies on a plan that they allow over that on another plan.
-func TestCopyingAnObjectOfTheBucketOverAnother(t *testing.T) {
+func TestCopiedObjectOfTheBucketIsRejected(t *testing.T) {
 	for from, to := range map[string]string{
 		planA + ".verdict":                   planB + ".verdict",                // of another Run
 		planA + ".json":                      planA + ".verdict",                // as another kind
@@ -99,7 +99,7 @@ func TestCopyingAnObjectOfTheBucketOverAnother(t *testing.T) {
 }
 
 // A user who writes the bucket and has the installation's public key encrypts an object to it.
-func TestEncryptingAnObjectToTheKeyThatPodsHave(t *testing.T) {
+func TestObjectEncryptedToThePublicKeyIsRejected(t *testing.T) {
 	a := newThief(t)
 	a.put(planA+".verdict", "denied")
 	var forged bytes.Buffer
@@ -112,7 +112,7 @@ func TestEncryptingAnObjectToTheKeyThatPodsHave(t *testing.T) {
 }
 
 // A user who writes the bucket exchanges, cuts off and repeats parts of an object.
-func TestExchangingThePartsOfAnObject(t *testing.T) {
+func TestObjectWithExchangedPartsIsRejected(t *testing.T) {
 	const part = 64<<10 + 16 // of age
 	head := func(data []byte) int {
 		end := bytes.Index(data, []byte("\n---"))
@@ -149,7 +149,7 @@ func TestExchangingThePartsOfAnObject(t *testing.T) {
 func joined(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 // A user who writes the bucket deletes a part of a log, or puts another part in its place.
-func TestRemovingAPartOfALog(t *testing.T) {
+func TestRemovedPartOfALogIsDetected(t *testing.T) {
 	for name, remove := range map[string]func(a thief){
 		"deleted":  func(a thief) { a.must(os.Remove(filepath.Join(a.dir, chunk1))) },
 		"replaced": func(a thief) { a.write(chunk1, a.steal(chunk0)) },

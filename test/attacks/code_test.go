@@ -30,18 +30,18 @@ func rejects(t *testing.T, r repository, w closure.Wanted, message string) {
 	}
 }
 
-func TestOneFileOfCodeHasAMillionAttributes(t *testing.T) {
+func TestCodeWithAMillionAttributesIsRejected(t *testing.T) {
 	r := repository{"app/main.tf": "terraform {\n" + strings.Repeat("a=1\n", 1_000_000) + "}\n"}
 	takesAtMost(t, mib(32), func() { rejects(t, r, closure.Wanted{}, "app/main.tf has 4000014 bytes, and the limit is 524288") })
 }
 
-func TestAFileOfCodeOfTheLargestSizeIsAllTokens(t *testing.T) {
+func TestMemoryOfALargestFileOfTokensIsLimited(t *testing.T) {
 	r := repository{"app/main.tf": strings.Repeat("\n", hclparse.MaxBytes)}
 	takesAtMost(t, mib(256), func() { rejects(t, r, closure.Wanted{}, "tokens, and the limit is 150000: split it") })
 }
 
 // HCL's parser copies all lines of a text for each further one.
-func TestAFileOfCodeHasATextOfManyLines(t *testing.T) {
+func TestMemoryOfATextOfManyLinesIsLimited(t *testing.T) {
 	for name, text := range map[string]string{
 		"heredoc": "a = <<E\n" + strings.Repeat("aaaaa\n", 80_000) + "E\n",
 		"escapes": `a = "` + strings.Repeat("$$", 70_000) + "\"\n",
@@ -74,7 +74,7 @@ func shapes() map[string]string {
 	}
 }
 
-func TestAFileOfCodeHasAsManyTokensAsAreAllowed(t *testing.T) {
+func TestMemoryOfCodeWithTheMostTokensIsLimited(t *testing.T) {
 	for name, text := range shapes() {
 		t.Run(name, func(t *testing.T) {
 			takesAtMost(t, mib(160), func() {
@@ -86,7 +86,7 @@ func TestAFileOfCodeHasAsManyTokensAsAreAllowed(t *testing.T) {
 	}
 }
 
-func TestAFileOfCodeInJSONHasAsManyValuesAsAreAllowed(t *testing.T) {
+func TestMemoryOfJSONCodeWithTheMostValuesIsLimited(t *testing.T) {
 	const most = hclparse.MaxTokens
 	for name, text := range map[string]string{
 		"numbers":          `{"a":[` + strings.Repeat("1,", most-10) + "1]}",
@@ -106,12 +106,12 @@ func TestAFileOfCodeInJSONHasAsManyValuesAsAreAllowed(t *testing.T) {
 	}
 }
 
-func TestATerragruntFileHasAMillionAttributes(t *testing.T) {
+func TestTerragruntFileWithAMillionAttributesIsRejected(t *testing.T) {
 	r := repository{"app/terragrunt.hcl": "locals {\n" + strings.Repeat("a=1\n", 1_000_000) + "}\n"}
 	takesAtMost(t, mib(32), func() { rejects(t, r, closure.Wanted{Terragrunt: true}, "app/terragrunt.hcl has 4000011 bytes") })
 }
 
-func TestATerragruntFileHasAsManyTokensAsAreAllowed(t *testing.T) {
+func TestMemoryOfATerragruntFileWithTheMostTokensIsLimited(t *testing.T) {
 	for name, text := range shapes() {
 		t.Run(name, func(t *testing.T) {
 			takesAtMost(t, mib(160), func() {
@@ -124,7 +124,7 @@ func TestATerragruntFileHasAsManyTokensAsAreAllowed(t *testing.T) {
 	}
 }
 
-func TestAVariableFileHasAMillionAttributes(t *testing.T) {
+func TestMemoryOfAVariableFileWithAMillionAttributesIsLimited(t *testing.T) {
 	r := repository{"app/main.tf": "", "app/terraform.tfvars": strings.Repeat("a=1\n", 1_000_000)}
 	takesAtMost(t, mib(64), func() {
 		if _, err := read(t, closure.New(closure.Options{}), r, closure.Wanted{}); err != nil {
@@ -133,7 +133,7 @@ func TestAVariableFileHasAMillionAttributes(t *testing.T) {
 	})
 }
 
-func TestFilesOfTheLargestSizeAreParsedAtTheSameTime(t *testing.T) {
+func TestMemoryOfConcurrentParsesIsLimited(t *testing.T) {
 	takesAtMost(t, mib(192), func() {
 		atOnce(8, func(i int) {
 			r := repository{"app/main.tf": fmt.Sprintf("b%d = 1\n", i) + shapes()["attributes"]}
@@ -144,7 +144,7 @@ func TestFilesOfTheLargestSizeAreParsedAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestManyRepositoriesFillTheCachesWithCode(t *testing.T) {
+func TestMemoryOfCodeCachesIsLimited(t *testing.T) {
 	c := closure.New(closure.Options{CacheBytes: 16 << 20})
 	retainsAtMost(t, mib(24), func() any {
 		long := strings.Repeat("a", 400<<10)
@@ -172,7 +172,7 @@ func localExec(command string) string {
 	return "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"" + command + "\"\n  }\n}\n"
 }
 
-func TestACommitHasAsManyFilesAsAreAllowed(t *testing.T) {
+func TestMemoryOfACommitWithTheMostFilesIsLimited(t *testing.T) {
 	listing := lines(249_000, "100644 blob "+strings.Repeat("a", 40)+"\tdir/with/a/name/of/common/length/%06d.tf\x00")
 	takesAtMost(t, mib(160), func() {
 		if _, err := git.ParseTree("root", []byte(listing)); err != nil {
@@ -181,7 +181,7 @@ func TestACommitHasAsManyFilesAsAreAllowed(t *testing.T) {
 	})
 }
 
-func TestACommitHasAMillionFiles(t *testing.T) {
+func TestCommitWithAMillionFilesIsRejected(t *testing.T) {
 	listing := lines(1_000_000, "100644 blob "+strings.Repeat("a", 40)+"\t%06d\x00")
 	takesAtMost(t, mib(160), func() {
 		if _, err := git.ParseTree("root", []byte(listing)); !errors.Is(err, git.ErrTooLarge) {
@@ -190,7 +190,7 @@ func TestACommitHasAMillionFiles(t *testing.T) {
 	})
 }
 
-func TestAVersionFileHasMebibytes(t *testing.T) {
+func TestTooLargeVersionFileIsRejected(t *testing.T) {
 	r := repository{"app/main.tf": "", ".opentofu-version": strings.Repeat("1", 8<<20)}
 	takesAtMost(t, mib(24), func() {
 		got, err := read(t, closure.New(closure.Options{}), r, closure.Wanted{})

@@ -14,8 +14,8 @@ import (
 
 const root = "../.."
 
-// TestTheSecurityModelNamesTests checks that each test which the pages on security name exists, so that they do not claim more than is tested.
-func TestTheSecurityModelNamesTests(t *testing.T) {
+// TestTestsOfTheSecurityModelExist checks that each test which the pages on security name exists, so that they do not claim more than is tested.
+func TestTestsOfTheSecurityModelExist(t *testing.T) {
 	tests := testsOfTheRepository(t)
 	named := regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*|test/[a-z0-9/-]+[.]txtar)`")
 	for _, page := range []string{"docs/concepts/security-model.md", "docs/security.md"} {

@@ -31,7 +31,7 @@ func (d *deleter) Patch(context.Context, client.Object, client.Patch, ...client.
 }
 
 // A user who can delete Runs deletes the one that shows who requested and approved an apply, as soon as it has ended.
-func TestDeletingTheEvidenceOfARun(t *testing.T) {
+func TestEvidenceOfADeletedRunIsKept(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 11, 25, 6, 0, 0, 0, time.UTC))
 	before := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "net-7", UID: "1b4e", CreationTimestamp: at},

@@ -12,9 +12,9 @@ import (
 	"cairn.dev/cairn/internal/redact"
 )
 
-// TestPrintingASecretInAnotherForm: a hook prints a private key with the programs of its image. Nothing of it that is
+// A hook prints a private key with the programs of its image. Nothing of it that is
 // longer than what also is in other texts may be in the log.
-func TestPrintingASecretInAnotherForm(t *testing.T) {
+func TestEncodedSecretIsMaskedInLogs(t *testing.T) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -32,12 +32,12 @@ const (
 )
 
 // The operator of all tenants reads each of these: it does not crash or hang, and needs no more memory than it has.
-func TestATenantCommitsAHostileRepository(t *testing.T) {
+func TestHostileRepositoryNeitherCrashesNorHangs(t *testing.T) {
 	if os.Getenv(child) != "" {
 		readHostile(t)
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestATenantCommitsAHostileRepository$", "-test.v", "-test.timeout=0")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHostileRepositoryNeitherCrashesNorHangs$", "-test.v", "-test.timeout=0")
 	cmd.Env = append(os.Environ(), child+"="+strconv.Itoa(*hostile))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

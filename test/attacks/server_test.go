@@ -22,7 +22,7 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-func TestAWebhookHasAMillionCommits(t *testing.T) {
+func TestMemoryOfAWebhookWithAMillionCommitsIsLimited(t *testing.T) {
 	const largest = 25 << 20
 	body := []byte(`{"ref":"refs/heads/main","commits":[` + strings.Repeat("{},", (largest-100)/3) + `{}]}`)
 	secret := []byte("secret")
@@ -40,7 +40,7 @@ func TestAWebhookHasAMillionCommits(t *testing.T) {
 	})
 }
 
-func TestAPlanHasMillionsOfValues(t *testing.T) {
+func TestMemoryOfAPlanWithMillionsOfValuesIsLimited(t *testing.T) {
 	for name, text := range map[string]string{
 		"resources":         `{"format_version":"1.2","resource_changes":[` + repeat("{},") + `{}]}`,
 		"values of changes": `{"format_version":"1.2","resource_changes":[{"mode":"managed","change":{"actions":["create"],"after":[` + repeat("{},") + `{}]}}]}`,
@@ -61,8 +61,8 @@ func repeat(part string) string {
 	return strings.Repeat(part, (runnerapi.LargestPlanJSON-200)/len(part))
 }
 
-// TestAPlanFileHasMillionsOfChanges: each is a few bytes in the file.
-func TestAPlanFileHasMillionsOfChanges(t *testing.T) {
+// Each change is a few bytes in the file.
+func TestMemoryOfAPlanFileWithMillionsOfChangesIsLimited(t *testing.T) {
 	message := func(field byte, data string) string { return string([]byte{field<<3 | 2, byte(len(data))}) + data }
 	for name, part := range map[string]string{
 		"changes":   message(3, message(9, message(2, ""))),
@@ -81,7 +81,7 @@ func TestAPlanFileHasMillionsOfChanges(t *testing.T) {
 	}
 }
 
-func TestTheJSONOfAPlanHasMillionsOfValuesWhereItIsCompared(t *testing.T) {
+func TestMemoryOfComparedPlanJSONIsLimited(t *testing.T) {
 	file, err := planfile.Read(planfiletest.Plan{{Address: "a.b", Action: planfiletest.Create, After: map[string]any{}}}.File(t))
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestTheJSONOfAPlanHasMillionsOfValuesWhereItIsCompared(t *testing.T) {
 }
 
 // A state may have 256 MiB, a quarter is tested: the memory grows with the text.
-func TestAStateHasMillionsOfValues(t *testing.T) {
+func TestMemoryOfAStateWithMillionsOfValuesIsLimited(t *testing.T) {
 	const size = document.MaxSize / 4
 	head := `{"version":4,"serial":1,"lineage":"a","terraform_version":"1.9.0",`
 	for name, text := range map[string]string{
@@ -143,7 +143,7 @@ func TestAStateHasMillionsOfValues(t *testing.T) {
 	}
 }
 
-func TestTheArchiveOfAProviderListsAMillionFiles(t *testing.T) {
+func TestMemoryOfAProviderArchiveWithManyFilesIsLimited(t *testing.T) {
 	var data bytes.Buffer
 	w := zip.NewWriter(&data)
 	for range 200_000 {

@@ -80,7 +80,7 @@ func (n *network) fetch(m *git.Mirror, repo *gitserver.Repo) error {
 }
 
 // The fetch ends long before all of it was received, and nothing of it stays.
-func TestATenantFetchesARepositoryThatWouldFillTheDisk(t *testing.T) {
+func TestFetchOfATooLargeRepositoryIsCanceled(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	large, err := n.repos.Init("large")
@@ -114,7 +114,7 @@ func TestATenantFetchesARepositoryThatWouldFillTheDisk(t *testing.T) {
 }
 
 // What is small enough to be received before it is noticed is rejected too; the earlier state of the mirror stays.
-func TestARepositoryGrowsBeyondTheLimit(t *testing.T) {
+func TestRepositoryThatGrowsBeyondTheLimitIsRejected(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	m := n.mirror(git.Options{MaxDisk: 4 * mebi})
@@ -142,7 +142,7 @@ func TestARepositoryGrowsBeyondTheLimit(t *testing.T) {
 	}
 }
 
-func TestTheRepositoriesOfANamespaceWouldFillTheDisk(t *testing.T) {
+func TestDiskUsageOfANamespaceIsLimited(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	space := git.NewSpace("namespace shop", 4*mebi)
@@ -167,7 +167,7 @@ func TestTheRepositoriesOfANamespaceWouldFillTheDisk(t *testing.T) {
 	}
 }
 
-func TestFilesOfLFSWouldFillTheDisk(t *testing.T) {
+func TestDiskUsageOfLFSFilesIsLimited(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, nil)
 	n.commit(map[string]string{"image.bin": n.git.PutLFS(noise(3 * mebi))})

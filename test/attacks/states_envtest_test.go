@@ -18,10 +18,10 @@ import (
 )
 
 // A user who cannot pull states reads one in a pod of another Stack.
-func TestReadingTheStateOfAnotherStack(t *testing.T) {
+func TestStateOfAnotherStackCannotBeRead(t *testing.T) {
 	c := devcluster.Start(t)
 
-	tell(t, c, "an editor mounts the Secret of a state as an optional volume", func(s story) {
+	runStory(t, c, "an editor mounts the Secret of a state as an optional volume", func(s story) {
 		s.applied(stack(nil))
 		secrets := &corev1.SecretList{}
 		must(s.T, c.List(s.Context(), secrets, client.InNamespace(s.namespace), client.HasLabels{"cairn.dev/state"}))

@@ -22,7 +22,7 @@ import (
 
 // An attacker who can change the files of a mirror replaces a release and removes its signature. The installation accepts
 // one old release without a signature.
-func TestAMirrorStripsTheSignatureOfARelease(t *testing.T) {
+func TestReleaseWithoutASignatureIsRejected(t *testing.T) {
 	program := func(product, version string) releases.Release {
 		return releases.Release{Product: product, Version: version, OS: "linux", Arch: "amd64", Program: []byte("program")}
 	}
@@ -49,7 +49,7 @@ func TestAMirrorStripsTheSignatureOfARelease(t *testing.T) {
 
 // A mirror serves the files of an old release, signed by its publisher, for a new version. For Terragrunt, whose list of
 // checksums names no version, the runner detects it: TestAnOldTerragruntIsNotPassedOffAsANewOne.
-func TestAMirrorServesAnOldReleaseAsANewOne(t *testing.T) {
+func TestOldReleaseUnderANewVersionIsRejected(t *testing.T) {
 	for product, files := range map[release.Product]string{
 		release.OpenTofu:  "opentofu/%s/tofu_%[1]s",
 		release.Terraform: "terraform/%s/terraform_%[1]s",
@@ -92,7 +92,7 @@ func enginesOf(t *testing.T, m *releases.Mirror, change ...func(*release.Options
 }
 
 // A user who can push to a registry moves the tag of an image after the plan was approved, so that other code applies it.
-func TestATagMovesBetweenPlanAndApply(t *testing.T) {
+func TestMovedImageTagDoesNotChangeTheApply(t *testing.T) {
 	const mine, digest = "registry.example.com/acme/terraform:1.5", runtest.ImageDigest
 	stacks := map[string]inputs.Document{"the Stack's image": {Image: mine}, "the image of the installation": {}}
 	for name, doc := range stacks {

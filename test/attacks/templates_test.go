@@ -33,7 +33,7 @@ func rejectsTemplate(t *testing.T, template, because string) {
 }
 
 // A user who can create Stacks, and no pods, evicts the pods of others.
-func TestATemplateWithThePriorityOfTheCluster(t *testing.T) {
+func TestTemplateWithASystemPriorityIsRejected(t *testing.T) {
 	for _, class := range []string{"system-node-critical", "system-cluster-critical"} {
 		rejectsTemplate(t, fmt.Sprintf(`{"spec":{"priorityClassName":%q}}`, class), class+" is for components of the cluster")
 	}
@@ -41,7 +41,7 @@ func TestATemplateWithThePriorityOfTheCluster(t *testing.T) {
 
 // A user who can create Stacks, and no pods, has other systems change the pod: attach it to a network, mount a folder of
 // the node, give it another identity, or take part in the traffic of others.
-func TestATemplateWithMetadataThatOtherSystemsActOn(t *testing.T) {
+func TestTemplateWithMetadataOfOtherSystemsIsRejected(t *testing.T) {
 	for key, value := range map[string]string{
 		"k8s.v1.cni.cncf.io/networks":        "kube-system/management",
 		"v1.multus-cni.io/default-network":   "kube-system/management",

@@ -93,10 +93,10 @@ func (l loot) useless(s story) {
 
 // A hook copies the token of its pod, and an attacker uses it from elsewhere: while the pod runs, after a restart of the server, and
 // after the end of the attempt.
-func TestAHookStealsTheToken(t *testing.T) {
+func TestStolenTokenIsRejected(t *testing.T) {
 	c := devcluster.Start(t)
 
-	tell(t, c, "a hook of an apply sends the token to an attacker", func(s story) {
+	runStory(t, c, "a hook of an apply sends the token to an attacker", func(s story) {
 		dir := s.TempDir()
 		net := stack(func(spec *v1alpha1.StackSpec) {
 			spec.Apply = v1alpha1.ApplyAutomatic

@@ -162,8 +162,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestAHookActsAsTheRunner: the key of its session is all that a program in the pod lacks for that.
-func TestAHookActsAsTheRunner(t *testing.T) {
+// The key of its session is all that a program in the pod lacks for that.
+func TestHookCannotActAsTheRunner(t *testing.T) {
 	dir := public(t)
 	program := filepath.Join(dir, "cairn-runner")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "cairn.dev/cairn/cmd/cairn-runner").CombinedOutput(); err != nil {

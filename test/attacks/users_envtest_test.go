@@ -47,8 +47,8 @@ type story struct {
 	namespace string
 }
 
-// tell runs a story in a namespace of its own, once the team has its roles there.
-func tell(t *testing.T, c *devcluster.Cluster, title string, steps func(story)) {
+// runStory runs a story in a namespace of its own, once the team has its roles there.
+func runStory(t *testing.T, c *devcluster.Cluster, title string, steps func(story)) {
 	t.Run(title, func(t *testing.T) {
 		t.Parallel()
 		config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
