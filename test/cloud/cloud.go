@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// Thing is a resource of the cloud.
-type Thing struct {
+// Resource is a resource of the cloud.
+type Resource struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -33,11 +33,11 @@ type Cloud struct {
 	mux  *http.ServeMux
 	file *os.File
 
-	mu     sync.Mutex
-	things map[string]*Thing // by type/ID
-	made   int
-	calls  []*Call
-	faults []*Injected
+	mu        sync.Mutex
+	resources map[string]*Resource // by type/ID
+	made      int
+	calls     []*Call
+	faults    []*Injected
 	// lastFault is the number of the last injected fault.
 	lastFault int
 	// changed is closed and replaced at each change.
@@ -46,7 +46,7 @@ type Cloud struct {
 
 // New returns an empty cloud in memory.
 func New() *Cloud {
-	c := &Cloud{mux: http.NewServeMux(), things: map[string]*Thing{}, changed: make(chan struct{})}
+	c := &Cloud{mux: http.NewServeMux(), resources: map[string]*Resource{}, changed: make(chan struct{})}
 	c.routes()
 	return c
 }
@@ -54,37 +54,37 @@ func New() *Cloud {
 // ServeHTTP serves the API of the cloud and the control API.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
 
-// Things returns all resources by type and ID, with their secrets.
-func (c *Cloud) Things() []Thing {
+// Resources returns all resources by type and ID, with their secrets.
+func (c *Cloud) Resources() []Resource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make([]Thing, 0, len(c.things))
-	for _, key := range slices.Sorted(maps.Keys(c.things)) {
-		all = append(all, c.things[key].copy())
+	all := make([]Resource, 0, len(c.resources))
+	for _, key := range slices.Sorted(maps.Keys(c.resources)) {
+		all = append(all, c.resources[key].copy())
 	}
 	return all
 }
 
-func (t *Thing) copy() Thing {
+func (t *Resource) copy() Resource {
 	c := *t
 	c.Attributes = maps.Clone(t.Attributes)
 	return c
 }
 
 // Named returns the resource with a name, and an error unless there is exactly one.
-func (c *Cloud) Named(name string) (Thing, error) {
+func (c *Cloud) Named(name string) (Resource, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, err := c.named(name)
 	if err != nil {
-		return Thing{}, err
+		return Resource{}, err
 	}
 	return t.copy(), nil
 }
 
-func (c *Cloud) named(name string) (*Thing, error) {
-	var found []*Thing
-	for _, t := range c.things {
+func (c *Cloud) named(name string) (*Resource, error) {
+	var found []*Resource
+	for _, t := range c.resources {
 		if t.Name == name {
 			found = append(found, t)
 		}
@@ -100,7 +100,7 @@ const manual = "manual"
 
 // Drift sets an attribute of a resource outside of any engine.
 func (c *Cloud) Drift(name, attribute, value string) error {
-	return c.manual(name, Update, func(t *Thing) {
+	return c.manual(name, Update, func(t *Resource) {
 		if t.Attributes == nil {
 			t.Attributes = map[string]string{}
 		}
@@ -111,7 +111,7 @@ func (c *Cloud) Drift(name, attribute, value string) error {
 // Delete deletes a resource outside of any engine.
 func (c *Cloud) Delete(name string) error { return c.manual(name, Delete, nil) }
 
-func (c *Cloud) manual(name string, verb Verb, change func(*Thing)) error {
+func (c *Cloud) manual(name string, verb Verb, change func(*Resource)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, err := c.named(name)
@@ -131,7 +131,7 @@ func (c *Cloud) manual(name string, verb Verb, change func(*Thing)) error {
 }
 
 // commit persists and applies a call. The caller holds c.mu.
-func (c *Cloud) commit(call *Call, t *Thing) error {
+func (c *Cloud) commit(call *Call, t *Resource) error {
 	call.Applied = true
 	if err := c.persist(call, t); err != nil {
 		call.Applied = false
@@ -143,21 +143,21 @@ func (c *Cloud) commit(call *Call, t *Thing) error {
 }
 
 // apply changes the resources by a call.
-func (c *Cloud) apply(call *Call, t *Thing) {
+func (c *Cloud) apply(call *Call, t *Resource) {
 	key := call.Type + "/" + call.ID
 	switch call.Verb {
 	case Create:
 		c.made++
-		c.things[key] = t
+		c.resources[key] = t
 	case Update:
-		c.things[key] = t
+		c.resources[key] = t
 	case Delete:
-		delete(c.things, key)
+		delete(c.resources, key)
 	}
 }
 
 // newID sets the ID and the token of a new resource.
-func (c *Cloud) newID(t *Thing) {
+func (c *Cloud) newID(t *Resource) {
 	t.ID = fmt.Sprintf("%s-%06d", t.Type, c.made+1)
 	t.Token = strings.ToLower(rand.Text())
 }

@@ -34,7 +34,7 @@ func serve(t testing.TB, c *Cloud) user {
 }
 
 // do returns the status of the response, or 0 without one, its headers and its resource.
-func (u user) do(ctx context.Context, method, path, body string) (int, http.Header, Thing) {
+func (u user) do(ctx context.Context, method, path, body string) (int, http.Header, Resource) {
 	u.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, u.url+path, strings.NewReader(body))
 	if err != nil {
@@ -44,16 +44,16 @@ func (u user) do(ctx context.Context, method, path, body string) (int, http.Head
 	r.Header.Set("Client-Token", "op-1")
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, nil, Thing{}
+		return 0, nil, Resource{}
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	var thing Thing
-	_ = json.Unmarshal(data, &thing) // an error response has no resource
-	return resp.StatusCode, resp.Header, thing
+	var resource Resource
+	_ = json.Unmarshal(data, &resource) // an error response has no resource
+	return resp.StatusCode, resp.Header, resource
 }
 
 func (u user) create(name string) int {
@@ -120,8 +120,8 @@ func TestDuplicatesAreReported(t *testing.T) {
 	if twice := u.Twice(); !slices.Equal(twice, []string{"a", "b"}) || u.Made("b") != 3 || u.Made("c") != 1 || u.Made("d") != 0 {
 		t.Errorf("%v, %v", twice, u.History())
 	}
-	if len(u.Things()) != 6 {
-		t.Errorf("%+v", u.Things())
+	if len(u.Resources()) != 6 {
+		t.Errorf("%+v", u.Resources())
 	}
 }
 
@@ -138,7 +138,7 @@ func TestManualChanges(t *testing.T) {
 	if err := u.Delete("a"); err != nil {
 		t.Fatal(err)
 	}
-	if u.Delete("a") == nil || len(u.Things()) != 0 {
+	if u.Delete("a") == nil || len(u.Resources()) != 0 {
 		t.Error("it is still there")
 	}
 	last := u.History()[len(u.History())-1]
@@ -171,7 +171,7 @@ func TestFaults(t *testing.T) {
 			for i, want := range c.want {
 				u.want(want, u.create(string(rune('a'+i))))
 			}
-			if is := len(u.Things()); is != c.made {
+			if is := len(u.Resources()); is != c.made {
 				t.Errorf("%d were created, not %d", is, c.made)
 			}
 			for i, call := range u.History() {
@@ -241,8 +241,8 @@ func TestHeldCallsHaveNoEffectUntilReleased(t *testing.T) {
 	if err := gate.Held(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	if len(u.Things()) != 1 {
-		t.Errorf("%+v", u.Things())
+	if len(u.Resources()) != 1 {
+		t.Errorf("%+v", u.Resources())
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -279,7 +279,7 @@ func TestClientDisconnects(t *testing.T) {
 		if status := u.History()[0].Status; status != 0 {
 			t.Errorf("the response has status %d", status)
 		}
-		if is := u.Made("a") == 1; is != after || len(u.Things()) == 1 != after {
+		if is := u.Made("a") == 1; is != after || len(u.Resources()) == 1 != after {
 			t.Errorf("after: %v: %v", after, u.History())
 		}
 	}
@@ -301,7 +301,7 @@ func TestFileSurvivesRestart(t *testing.T) {
 	if err := u.Delete("c"); err != nil {
 		t.Fatal(err)
 	}
-	before := fmt.Sprint(u.Things())
+	before := fmt.Sprint(u.Resources())
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestFileSurvivesRestart(t *testing.T) {
 	}
 	t.Cleanup(func() { again.Close() })
 	u = serve(t, again)
-	if after := fmt.Sprint(u.Things()); after != before {
+	if after := fmt.Sprint(u.Resources()); after != before {
 		t.Errorf("before %s\nafter  %s", before, after)
 	}
 	for i, call := range u.History() {
@@ -323,7 +323,7 @@ func TestFileSurvivesRestart(t *testing.T) {
 		}
 	}
 	u.want(201, u.create("a"))
-	if u.Made("a") != 2 || u.Made("c") != 1 || len(u.Things()) != 3 {
+	if u.Made("a") != 2 || u.Made("c") != 1 || len(u.Resources()) != 3 {
 		t.Errorf("%v", u.History())
 	}
 }

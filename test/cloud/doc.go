@@ -3,7 +3,7 @@
 //
 // # The cloud
 //
-// It stores resources, called things, by type and ID, in memory or (Open) in a file. Its API is JSON over HTTP:
+// It stores resources by type and ID, in memory or (Open) in a file. Its API is JSON over HTTP:
 //
 //	POST   /things/{type}        create: {"name": "a", "attributes": {"size": "1"}}, or ?name=a
 //	GET    /things/{type}        list all, or those with ?name=a
@@ -41,7 +41,7 @@
 //
 // # Control over HTTP
 //
-// `go run ./test/cloud/serve -file things` runs a cloud in its own process, with the content of the file. Every cloud serves:
+// `go run ./test/cloud/serve -file resources` runs a cloud in its own process, with the content of the file. Every cloud serves:
 //
 //	GET    /log                     History, or that of ?name=a
 //	POST   /faults                  Inject; the response has its number. Durations are in nanoseconds

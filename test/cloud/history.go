@@ -119,8 +119,8 @@ func (c *Cloud) ended(call *Call, status int) {
 
 // entry is a line of the file: a call that took effect, and its resource.
 type entry struct {
-	Call  *Call  `json:"call"`
-	Thing *Thing `json:"thing"`
+	Call     *Call     `json:"call"`
+	Resource *Resource `json:"thing"`
 }
 
 // Open returns a cloud that stores its resources and the calls that changed them in a file, and loads them from it. It does not store
@@ -135,12 +135,12 @@ func Open(path string) (*Cloud, error) {
 	lines.Buffer(nil, largestBody*2)
 	for lines.Scan() {
 		var k entry
-		if err := json.Unmarshal(lines.Bytes(), &k); err != nil || k.Call == nil || k.Thing == nil {
+		if err := json.Unmarshal(lines.Bytes(), &k); err != nil || k.Call == nil || k.Resource == nil {
 			return nil, errors.Join(fmt.Errorf("line %d of %s is invalid", len(c.calls)+1, path), err, file.Close())
 		}
 		k.Call.Number, k.Call.Ended = len(c.calls)+1, true
 		c.calls = append(c.calls, k.Call)
-		c.apply(k.Call, k.Thing)
+		c.apply(k.Call, k.Resource)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -160,7 +160,7 @@ func (c *Cloud) Close() error {
 }
 
 // persist writes a call to the file, if there is one, before it takes effect.
-func (c *Cloud) persist(call *Call, t *Thing) error {
+func (c *Cloud) persist(call *Call, t *Resource) error {
 	if c.file == nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ func (c *Cloud) routes() {
 // serve records a call, applies faults before it takes effect and after, and responds.
 func (c *Cloud) serve(w http.ResponseWriter, r *http.Request, verb Verb) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
-	var given Thing
+	var given Resource
 	if err == nil && len(body) > 0 {
 		err = json.Unmarshal(body, &given)
 	}
@@ -79,11 +79,11 @@ func (c *Cloud) serve(w http.ResponseWriter, r *http.Request, verb Verb) {
 	writeJSON(w, status, answer)
 }
 
-func (c *Cloud) begin(r *http.Request, verb Verb, given Thing) (*Call, []*Injected) {
+func (c *Cloud) begin(r *http.Request, verb Verb, given Resource) (*Call, []*Injected) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := given.Name
-	if t := c.things[given.Type+"/"+given.ID]; t != nil {
+	if t := c.resources[given.Type+"/"+given.ID]; t != nil {
 		name = t.Name
 	}
 	call := c.record(Call{
@@ -96,13 +96,13 @@ func (c *Cloud) begin(r *http.Request, verb Verb, given Thing) (*Call, []*Inject
 }
 
 // do applies a call, unless its client has disconnected.
-func (c *Cloud) do(r *http.Request, call *Call, given *Thing) (answer any, status int) {
+func (c *Cloud) do(r *http.Request, call *Call, given *Resource) (answer any, status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r.Context().Err() != nil {
 		return nil, 0
 	}
-	current := c.things[call.Type+"/"+call.ID]
+	current := c.resources[call.Type+"/"+call.ID]
 	switch {
 	case call.Verb == List:
 		return c.list(call), http.StatusOK
@@ -125,14 +125,14 @@ func (c *Cloud) do(r *http.Request, call *Call, given *Thing) (answer any, statu
 	return given.public(), status
 }
 
-func (c *Cloud) list(call *Call) []Thing {
-	all := []Thing{}
-	for _, t := range c.things {
+func (c *Cloud) list(call *Call) []Resource {
+	all := []Resource{}
+	for _, t := range c.resources {
 		if t.Type == call.Type && (call.Name == "" || call.Name == t.Name) {
 			all = append(all, t.public())
 		}
 	}
-	slices.SortFunc(all, func(a, b Thing) int {
+	slices.SortFunc(all, func(a, b Resource) int {
 		if a.ID < b.ID {
 			return -1
 		}
@@ -142,7 +142,7 @@ func (c *Cloud) list(call *Call) []Thing {
 }
 
 // public returns the part of a resource that clients receive.
-func (t *Thing) public() Thing {
+func (t *Resource) public() Resource {
 	p := t.copy()
 	p.Password = ""
 	return p

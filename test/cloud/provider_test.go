@@ -133,13 +133,13 @@ func (m *module) unchanged() {
 	}
 }
 
-func (m *module) named(name string) cloud.Thing {
+func (m *module) named(name string) cloud.Resource {
 	m.t.Helper()
-	thing, err := m.cloud.Named(name)
+	resource, err := m.cloud.Named(name)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return thing
+	return resource
 }
 
 func (m *module) has(text string, all ...string) {
@@ -192,7 +192,7 @@ func TestResourceLifecycle(t *testing.T) {
 		m.unchanged()
 
 		m.run("destroy")
-		if left := m.cloud.Things(); len(left) > 0 {
+		if left := m.cloud.Resources(); len(left) > 0 {
 			t.Errorf("%+v", left)
 		}
 	})
@@ -340,7 +340,7 @@ func TestCreationWithoutResponse(t *testing.T) {
 			if m.has(out, "Cannot make it-1", "the cloud did not answer, and may have done it"); code == 0 {
 				t.Fatal(out)
 			}
-			if n := len(m.cloud.Things()); n != 2 {
+			if n := len(m.cloud.Resources()); n != 2 {
 				t.Fatalf("%d resources: %v", n, m.cloud.History())
 			}
 			m.run("destroy")
@@ -371,7 +371,7 @@ func TestEngineIsKilledWhileCallsAreHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		gate.End()
-		if n := len(m.cloud.Things()); n != 2 {
+		if n := len(m.cloud.Resources()); n != 2 {
 			t.Errorf("%d resources: %v", n, m.cloud.History())
 		}
 	})

@@ -40,7 +40,7 @@ type ending struct {
 
 // ending returns the ending, and an error if the secret is in clear text anywhere (I7).
 func (l *lane) ending(ctx context.Context) (e ending, err error) {
-	err = until(ctx, patience, func(ctx context.Context) error { e, err = l.look(ctx); return err })
+	err = until(ctx, patience, func(ctx context.Context) error { e, err = l.observe(ctx); return err })
 	if err == nil {
 		err = l.hidden(ctx)
 	}
@@ -50,7 +50,7 @@ func (l *lane) ending(ctx context.Context) (e ending, err error) {
 	return e, err
 }
 
-func (l *lane) look(ctx context.Context) (ending, error) {
+func (l *lane) observe(ctx context.Context) (ending, error) {
 	var e ending
 	key := client.ObjectKey{Namespace: l.space, Name: "net"}
 	stack, state := &v1alpha1.Stack{}, &v1alpha1.State{}
@@ -90,7 +90,7 @@ func (l *lane) look(ctx context.Context) (ending, error) {
 		return e, err
 	}
 	c := l.cloud.Load()
-	for _, t := range c.Things() {
+	for _, t := range c.Resources() {
 		e.Cloud = append(e.Cloud, fmt.Sprintf("%s %v, made %d, changed %d", t.Name, t.Attributes, c.Made(t.Name), c.Count(cloud.Update, t.Name)))
 	}
 	if stack.UID == "" {

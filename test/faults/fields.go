@@ -168,7 +168,7 @@ func (l *lane) value(ctx context.Context, f field, c carrier, o *unstructured.Un
 	switch {
 	case err != nil:
 	case f.kind == "Run" && !taken(final):
-		err = errors.New("it is taken, and nobody may change that of a Run")
+		err = errors.New("it is accepted, but it is immutable in a Run")
 	case after.ready && v.odd && !names(f, v, after.message) && !taken(harmless):
 		err = fmt.Errorf("it is taken, and the object is Ready: %s", after)
 	case !after.ready && !after.same(before) && !names(f, v, after.reason+" "+after.message) && !taken(harmless):
@@ -266,9 +266,9 @@ func (l *lane) settled(ctx context.Context, o *unstructured.Unstructured) (r sta
 		}
 		switch waits := now.GetKind() == "Run"; {
 		case status == "" || status == "Unknown" && !waits && r.reason != waitsForAnother:
-			return fmt.Errorf("a silent nothing: %s", r)
+			return fmt.Errorf("no status and no error: %s", r)
 		case found && observed != now.GetGeneration():
-			return fmt.Errorf("nobody has looked at generation %d: %s", now.GetGeneration(), r)
+			return fmt.Errorf("generation %d is not observed: %s", now.GetGeneration(), r)
 		}
 		return l.rested(still)
 	})

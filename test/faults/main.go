@@ -64,7 +64,7 @@ func main() {
 	flag.IntVar(&o.jobs, "j", 2*runtime.NumCPU()+1, "live through so many stories at a time")
 	flag.IntVar(&o.stride, "stride", 1, "try one point in so many")
 	flag.StringVar(&o.bin, "bin", "bin", "folder with cairn and cairn-runner")
-	flag.StringVar(&o.dir, "dir", "", "keep everything in this folder; default: a temporary one, which stays if something went wrong")
+	flag.StringVar(&o.dir, "dir", "", "keep everything in this folder; default: a temporary one, which stays after a failure")
 	flag.BoolVar(&o.list, "list", false, "say only what points there are")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -172,11 +172,11 @@ func (c *cluster) twice(ctx context.Context, s story) (outcome, error) {
 		return outcome{}, err
 	}
 	defer l.close()
-	t, err := l.tell(ctx, s, hooks{})
+	t, err := l.runStory(ctx, s, hooks{})
 	if err != nil {
 		return t, err
 	}
-	again, err := l.tell(ctx, s, hooks{})
+	again, err := l.runStory(ctx, s, hooks{})
 	if err != nil {
 		return t, err
 	}

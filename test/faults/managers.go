@@ -44,7 +44,7 @@ func (l *lane) freeze(ctx context.Context, b baseline, s story, at proxy.Write, 
 		reached atomic.Bool
 		wrong   atomic.Pointer[error]
 	)
-	t, err := l.tell(ctx, s, hooks{begin: func() {
+	t, err := l.runStory(ctx, s, hooks{begin: func() {
 		for _, leader := range l.operators {
 			leader.OnWrite(func(call *proxy.Call) {
 				if !called(call.Write, at) || reached.Swap(true) {
@@ -96,7 +96,7 @@ func (l *lane) frozen(ctx context.Context, leader *cairn) (err error) {
 	before := wrote()
 	return until(ctx, lease, func(context.Context) error {
 		if wrote() == before {
-			return errors.New("I9: nobody takes the lease of a leader that is frozen")
+			return errors.New("I9: no process acquires the lease of a frozen leader")
 		}
 		for _, c := range append([]*cairn{l.server}, l.operators...) {
 			if c != leader && c.Quiet() < time.Second {

@@ -52,7 +52,7 @@ func TestWitnessReportsViolations(t *testing.T) {
 		"a phase that goes back":                 {runs: []*v1alpha1.Run{runIn(applying, 1), runIn(planning, 1)}, want: "I10"},
 		"an end that was none":                   {runs: []*v1alpha1.Run{runIn(done, 1), runIn(failed, 1)}, want: "I10"},
 		"an end that goes on":                    {runs: []*v1alpha1.Run{runIn(done, 1), runIn(planning, 1, 2)}, want: "I10"},
-		"attempts that are forgotten":            {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(applying, 1)}, want: "I10"},
+		"attempts that are deleted":            {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(applying, 1)}, want: "I10"},
 		"a state that goes on":                   {states: []*v1alpha1.State{stateAt(0, 0, "", "", "net-1"), stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 4, "a", "net-1", "")}},
 		"a version that is left out":             {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(3, 2, "a", "net-1", "net-1")}, want: "I2"},
 		"another lineage":                        {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 2, "b", "net-1", "net-1")}, want: "I2"},
@@ -80,21 +80,21 @@ func TestWitnessReportsViolations(t *testing.T) {
 				t.Errorf("it says %v", err)
 			}
 			if w.begin(); w.end() != nil {
-				t.Error("it does not forget")
+				t.Error("begin does not reset it")
 			}
 		})
 	}
 }
 
 func TestVersionOfRestoredStateMayComeBack(t *testing.T) {
-	for _, forgotten := range []bool{true, false} {
+	for _, deleted := range []bool{true, false} {
 		w := &witness{}
 		w.begin()
 		known := stateAt(3, 3, "a", "net-1", "net-1")
 		known.Status.SHA256 = "sha256:1"
 		w.state(known, false)
-		if forgotten {
-			w.forget()
+		if deleted {
+			w.forgetVersions()
 		}
 		back := stateAt(1, 3, "a", "net-1", "")
 		back.UID, back.Status.SHA256 = types.UID("3"), "sha256:1"
@@ -102,8 +102,8 @@ func TestVersionOfRestoredStateMayComeBack(t *testing.T) {
 		empty.Status = v1alpha1.StateStatus{}
 		w.state(empty, false)
 		w.state(back, false)
-		if err := w.end(); (err == nil) != forgotten {
-			t.Errorf("forgotten %t: it says %v", forgotten, err)
+		if err := w.end(); (err == nil) != deleted {
+			t.Errorf("deleted %t: it says %v", deleted, err)
 		}
 	}
 }

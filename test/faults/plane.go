@@ -143,7 +143,7 @@ func (l *lane) outage(ctx context.Context, b baseline, s story, at proxy.Write, 
 		wrong   error
 		revived sync.WaitGroup
 	)
-	t, err := l.tell(ctx, s, hooks{begin: func() {
+	t, err := l.runStory(ctx, s, hooks{begin: func() {
 		for _, c := range l.cairns() {
 			c.OnWrite(func(call *proxy.Call) {
 				if call.Write.String() != at.String() {

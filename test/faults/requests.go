@@ -53,7 +53,7 @@ func writePoints(b baseline) []point {
 					fault: f.name,
 					try: func(ctx context.Context, l *lane) (bool, error) {
 						var reached atomic.Bool
-						t, err := l.tell(ctx, s, hooks{begin: func() {
+						t, err := l.runStory(ctx, s, hooks{begin: func() {
 							for _, c := range l.cairns() {
 								c.OnWrite(func(call *proxy.Call) {
 									if call.Write.String() != w.String() || reached.Swap(true) {
@@ -118,7 +118,7 @@ func watchPoints(b baseline) []point {
 // hold runs a story in which each event of a type is delayed until nothing is written any more.
 func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool, error) {
 	var reached atomic.Bool
-	t, err := l.tell(ctx, s, hooks{begin: func() {
+	t, err := l.runStory(ctx, s, hooks{begin: func() {
 		for _, c := range l.cairns() {
 			c.OnEvent(func(e proxy.Event) proxy.Handling {
 				if strings.HasPrefix(e.String(), kind+" ") {
@@ -138,7 +138,7 @@ func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool
 // interrupt runs a story in which a watch is closed at an event.
 func (l *lane) interrupt(ctx context.Context, b baseline, s story, at proxy.Event, handling proxy.Handling) (bool, error) {
 	var reached atomic.Bool
-	t, err := l.tell(ctx, s, hooks{begin: func() {
+	t, err := l.runStory(ctx, s, hooks{begin: func() {
 		for _, c := range l.cairns() {
 			c.OnEvent(func(e proxy.Event) proxy.Handling {
 				if e.String() == at.String() && !reached.Swap(true) {

@@ -71,7 +71,7 @@ func (l *lane) restored(ctx context.Context, r restore, anew bool) (bool, error)
 	if r.story != nil {
 		s = *r.story
 	}
-	_, err := l.tell(ctx, s, hooks{
+	_, err := l.runStory(ctx, s, hooks{
 		begin: func() {
 			if r.arm != nil {
 				r.arm(ctx, l, func(err error) { kept <- err })
@@ -181,19 +181,19 @@ func (l *lane) takeBackup(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	person, err := l.person(ctx)
+	stateUser, err := l.stateUser(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := person.RestoreState(ctx, key.Namespace, key.Name, false); err != nil {
+	if _, err := stateUser.RestoreState(ctx, key.Namespace, key.Name, false); err != nil {
 		return err
 	}
 	return l.retry(ctx)
 }
 
-// person returns a user who may push and restore States in the lane's namespace, at the server.
-func (l *lane) person(ctx context.Context) (*userapi.Client, error) {
-	meta := metav1.ObjectMeta{Namespace: l.space, Name: "person"}
+// stateUser returns a user who may push and restore States in the lane's namespace, at the server.
+func (l *lane) stateUser(ctx context.Context) (*userapi.Client, error) {
+	meta := metav1.ObjectMeta{Namespace: l.space, Name: "user"}
 	rule := rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"states"}, Verbs: []string{"push", "restore"}}
 	account := &corev1.ServiceAccount{ObjectMeta: meta}
 	for _, o := range []client.Object{

@@ -38,7 +38,7 @@ var requests = []request{
 
 // notTried are requests of runners without a point.
 var notTried = map[string]string{
-	"GET interrupt": "it is held open beside all others, and is answered when somebody cancels",
+	"GET interrupt": "it is held open beside all others, and is answered when a user cancels",
 }
 
 // pods are those that plan and apply in a story without a fault, one for each step of it.
@@ -274,7 +274,7 @@ func (l *lane) waiting(s story, long bool) hooks {
 
 // unknown returns the names of resources in the cloud that were not reported to the server.
 func (l *lane) unknown(d *door) (names []string) {
-	for _, t := range l.cloud.Load().Things() {
+	for _, t := range l.cloud.Load().Resources() {
 		if !d.knows(t.ID) {
 			names = append(names, t.Name)
 		}
@@ -314,7 +314,7 @@ func (l *lane) alike(ctx context.Context, b baseline, s story, h hooks, but ...f
 		}
 		return l.unlocked(ctx)
 	}
-	t, err := l.tell(ctx, s, h)
+	t, err := l.runStory(ctx, s, h)
 	if err != nil {
 		return err
 	}

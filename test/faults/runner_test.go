@@ -32,7 +32,7 @@ func TestPodIsReadFromToken(t *testing.T) {
 		t.Errorf("it is %s", got)
 	}
 	r.Header.Set("Authorization", "Bearer x")
-	if got := podOf(r); got != "nobody" {
+	if got := podOf(r); got != "unknown" {
 		t.Errorf("without a token it is %s", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestEachStepHasAPoint(t *testing.T) {
 		"fetch": "GET sources", "init": "GET providers", "plan": "PUT plan", "policy": "POST policy", "apply": "POST state", "outputs": "POST outputs",
 	} {
 		if !slices.Contains(asked, at) {
-			t.Errorf("step %s has none: nobody asks for %s", step, at)
+			t.Errorf("step %s has none: no runner requests %s", step, at)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func bucketPoints(b baseline) []point {
 	status := func(code int) func(http.ResponseWriter, func(http.ResponseWriter)) {
 		return func(w http.ResponseWriter, _ func(http.ResponseWriter)) {
 			w.WriteHeader(code)
-			_, _ = io.WriteString(w, "<Error><Code>Told</Code><Message>the bucket was outcome to refuse this</Message></Error>")
+			_, _ = io.WriteString(w, "<Error><Code>Injected</Code><Message>the bucket is configured to reject this</Message></Error>")
 		}
 	}
 	for k := range mostPuts {

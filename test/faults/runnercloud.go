@@ -13,8 +13,8 @@ import (
 
 // A call is one of an engine to the cloud, at which it is held.
 type call struct {
-	verb  cloud.Verb
-	thing string
+	verb     cloud.Verb
+	resource string
 	// after holds it when it has taken effect and has no response.
 	after bool
 }
@@ -24,7 +24,7 @@ func (c call) String() string {
 	if c.after {
 		when = "after"
 	}
-	return fmt.Sprintf("%s %s, %s", c.verb, c.thing, when)
+	return fmt.Sprintf("%s %s, %s", c.verb, c.resource, when)
 }
 
 // calls are before the first creation, in the middle, and so on to the end of a destroy.
@@ -107,7 +107,7 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 		but = append(but, unread)
 	}
 	err = l.alike(ctx, b, stories[0], hooks{begin: func() {
-		gate := l.cloud.Load().Inject(cloud.Fault{Verb: c.verb, Name: c.thing, After: c.after, Times: 1, Hold: true})
+		gate := l.cloud.Load().Inject(cloud.Fault{Verb: c.verb, Name: c.resource, After: c.after, Times: 1, Hold: true})
 		go func() {
 			defer gate.End()
 			err := gate.Held(ctx, 1)

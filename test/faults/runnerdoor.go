@@ -115,7 +115,7 @@ func (d *door) certificate() (*tls.Certificate, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cert == nil {
-		return nil, errors.New("nobody has opened this door")
+		return nil, errors.New("the door is not open")
 	}
 	return d.cert, nil
 }
@@ -234,14 +234,14 @@ func (v *visit) noteJournal() {
 
 // refuse responds in place of the server.
 func (v *visit) refuse(status int) {
-	v.answer = &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("the door was outcome to refuse this"))}
+	v.answer = &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("the door is configured to reject this"))}
 }
 
 // podOf reads the name of the pod in a token.
 func podOf(r *http.Request) string {
 	parts := strings.Split(r.Header.Get("Authorization"), ".")
 	if len(parts) != 3 {
-		return "nobody"
+		return "unknown"
 	}
 	var claims struct {
 		Kubernetes struct {
@@ -250,7 +250,7 @@ func podOf(r *http.Request) string {
 	}
 	data, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil || json.Unmarshal(data, &claims) != nil {
-		return "nobody"
+		return "unknown"
 	}
 	return claims.Kubernetes.Pod.Name
 }

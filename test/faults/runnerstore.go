@@ -13,7 +13,7 @@ import (
 // stores has Cairn's server fail at each write of a runner's: a lock, a state, a plan, a report, and what else there is.
 var stores = suite{name: "store", lane: laneOptions{store: behindDoor}, points: storePoints}
 
-// writes reports whether a request changes something at the server.
+// writes reports whether a request writes at the server.
 func (r request) writes() bool { return !strings.HasPrefix(r.what, "GET ") }
 
 // A refusal is a failure of a write. times is the number of requests that fail before one succeeds.
@@ -102,7 +102,7 @@ func strandingPoints(b baseline) []point {
 			return l.stranded(ctx, b, v.Pod, kind, false, nil)
 		}})
 	}
-	// The state cannot be written at all, and then something happens to the runner while it rescues it.
+	// The state cannot be written at all, and then the runner fails while it rescues it.
 	for _, f := range blows {
 		all = append(all, point{name: pods[0] + " POST state, then PUT rescue: " + f.name, fault: "the state, then at the rescue: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
 			return l.stranded(ctx, b, pods[0], "POST state", f.long, func(d *door, v *visit) error { return f.do(ctx, l, d, v) })
@@ -116,7 +116,7 @@ func strandingPoints(b baseline) []point {
 	return all
 }
 
-// stranded tells a story in which one kind of a pod's writes is refused for good, and rescue is done to its first try at a rescue.
+// stranded runs a story in which one kind of a pod's writes is refused for good, and rescue is done to its first try at a rescue.
 func (l *lane) stranded(ctx context.Context, b baseline, pod, kind string, long bool, rescue func(*door, *visit) error) (bool, error) {
 	d, err := l.guarded(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func (l *lane) stranded(ctx context.Context, b baseline, pod, kind string, long 
 	var saved atomic.Bool
 	h.ended = func(context.Context, string) error {
 		if rescues(d, pod) && !saved.Swap(true) {
-			l.witness.forgive()
+			l.witness.ignoreUnlockedVersion()
 		}
 		return nil
 	}
@@ -160,9 +160,9 @@ func rescues(d *door, pod string) bool {
 	return slices.ContainsFunc(d.seen(), func(name string) bool { return strings.HasPrefix(name, pod+" PUT rescue ") })
 }
 
-// forgive forgets one version that was written without a lock: a state that was rescued becomes one when nobody has the lock and its attempt is
+// ignoreUnlockedVersion ignores one version that was written without a lock: a rescued state becomes one when no lock is held and its attempt is
 // the last one still (internal/state/rescue.go).
-func (w *witness) forgive() {
+func (w *witness) ignoreUnlockedVersion() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if i := slices.IndexFunc(w.broken, func(err error) bool { return strings.HasSuffix(err.Error(), "which had no lock") }); i >= 0 {

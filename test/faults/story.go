@@ -126,8 +126,8 @@ type hooks struct {
 	ended func(ctx context.Context, name string) error
 }
 
-// tell runs a story and returns its result. An error is a violation: something did not reach its end, or an invariant does not hold.
-func (l *lane) tell(ctx context.Context, s story, h hooks) (outcome, error) {
+// runStory runs a story and returns its result. An error is a violation: an object did not reach its end, or an invariant does not hold.
+func (l *lane) runStory(ctx context.Context, s story, h hooks) (outcome, error) {
 	l.reset()
 	l.cloud.Store(cloud.New())
 	l.states.Store(&httpstate.Server{})
@@ -295,8 +295,8 @@ func (l *lane) empty(ctx context.Context) error {
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("I5: the Stack is gone and left %q", left)
 	}
-	if things := l.cloud.Load().Things(); err == nil && len(things) > 0 {
-		return errors.New("I5: the Stack is gone and left things in the cloud")
+	if left := l.cloud.Load().Resources(); err == nil && len(left) > 0 {
+		return errors.New("I5: the Stack is gone and left resources in the cloud")
 	}
 	return err
 }

@@ -35,7 +35,7 @@ var (
 				return l.retry(ctx)
 			}, sized(1), 700 * time.Millisecond},
 			{"forgotten", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
-				if err := l.forgetState(ctx); err != nil {
+				if err := l.deleteState(ctx); err != nil {
 					return err
 				}
 				return l.patch(ctx, `{"spec":{"variables":[{"name":"size","value":2}]}}`)
@@ -129,15 +129,15 @@ spec:
 
 // exists creates what the code declares, and its state in the code's backend, as an engine did before Cairn.
 func (l *lane) exists(ctx context.Context) error {
-	if len(l.cloud.Load().Things()) == 0 {
-		for _, thing := range []string{`{"name":"a","attributes":{"size":"1"}}`, `{"name":"b","attributes":{"beside":"a"}}`} {
-			if _, err := l.call(ctx, http.MethodPost, "/things/thing", []byte(thing)); err != nil {
+	if len(l.cloud.Load().Resources()) == 0 {
+		for _, resource := range []string{`{"name":"a","attributes":{"size":"1"}}`, `{"name":"b","attributes":{"beside":"a"}}`} {
+			if _, err := l.call(ctx, http.MethodPost, "/things/thing", []byte(resource)); err != nil {
 				return err
 			}
 		}
 	}
 	var resources []string
-	for _, t := range l.cloud.Load().Things() {
+	for _, t := range l.cloud.Load().Resources() {
 		key, dependencies := "size", ""
 		if t.Name == "b" {
 			key, dependencies = "beside", `"cloud_thing.a"`
@@ -174,7 +174,7 @@ func (l *lane) pushOwnState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	user, err := l.person(ctx)
+	user, err := l.stateUser(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,10 +200,10 @@ func (l *lane) call(ctx context.Context, method, path string, body []byte) ([]by
 	return data, err
 }
 
-// forgetState deletes the State and its bytes from Kubernetes, bypassing all protections, as when etcd lost them. The
+// deleteState deletes the State and its bytes from Kubernetes, bypassing all protections, as when etcd lost them. The
 // bucket has its backup.
-func (l *lane) forgetState(ctx context.Context) error {
-	l.witness.forget()
+func (l *lane) deleteState(ctx context.Context) error {
+	l.witness.forgetVersions()
 	state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: "net"}}
 	free := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
 	if err := l.Patch(ctx, state, free); client.IgnoreNotFound(err) != nil {

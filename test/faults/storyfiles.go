@@ -29,13 +29,13 @@ var files = story{
 				return err
 			}
 			return created(stackFromGit)(ctx, l, apply)
-		}, things("a 1"), 700 * time.Millisecond},
+		}, wantResources("a 1"), 700 * time.Millisecond},
 		{"changed", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
 			if err := l.code.push(gitserver.Change{Files: map[string]string{settings: `{"a": 2, "b": 1}`}}); err != nil {
 				return err
 			}
 			return l.fetch(ctx)
-		}, things("a 2", "b 1"), 1500 * time.Millisecond},
+		}, wantResources("a 2", "b 1"), 1500 * time.Millisecond},
 		{"deleted", deleted, func(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
 			if err := gone(ctx, l, stack); err != nil {
 				return err
@@ -83,8 +83,8 @@ spec:
   retry: {backoff: 100ms}
 `
 
-// things expects the Stack to be Ready and exactly these resources in the cloud, each with its size. The first one's is an output.
-func things(want ...string) func(context.Context, *lane, *v1alpha1.Stack) error {
+// wantResources expects the Stack to be Ready and exactly these resources in the cloud, each with its size. The first one's is an output.
+func wantResources(want ...string) func(context.Context, *lane, *v1alpha1.Stack) error {
 	return func(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
 		var size int
 		if _, err := fmt.Sscanf(want[0], "a %d", &size); err != nil {
@@ -94,7 +94,7 @@ func things(want ...string) func(context.Context, *lane, *v1alpha1.Stack) error 
 			return err
 		}
 		var are []string
-		for _, t := range l.cloud.Load().Things() {
+		for _, t := range l.cloud.Load().Resources() {
 			are = append(are, t.Name+" "+t.Attributes["size"])
 		}
 		if slices.Sort(are); !slices.Equal(are, want) {

@@ -90,8 +90,8 @@ func (w *witness) goBack() {
 	w.mu.Unlock()
 }
 
-// forget records the existing versions, since the State is deleted: they may come back.
-func (w *witness) forget() {
+// forgetVersions records the existing versions, since the State is deleted: they may come back.
+func (w *witness) forgetVersions() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.forgotten = maps.Clone(w.seen)

@@ -126,7 +126,7 @@ var cloudCommands = map[string]cloudCommand{
 		if twice := c.Twice(); len(twice) > 0 {
 			return fmt.Errorf("created more than once: %s", strings.Join(twice, ", "))
 		}
-		return equal(args[0], len(c.Things()), "resources:")
+		return equal(args[0], len(c.Resources()), "resources:")
 	}},
 	"responded": {"STATUS: fails unless a call had this response status", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		for _, call := range c.History() {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// thing is a resource of the cloud, and keep what the cloud stores for the provider without interpreting it.
-type thing struct {
+// cloudResource is a resource of the cloud, and keep what the cloud stores for the provider without interpreting it.
+type cloudResource struct {
 	ID         string            `json:"id,omitempty"`
 	Name       string            `json:"name"`
 	Token      string            `json:"token,omitempty"`
@@ -32,7 +32,7 @@ type keep struct {
 	PasswordVersion *int64  `json:"passwordVersion,omitempty"`
 }
 
-var errNotFound = errors.New("the cloud has no such thing")
+var errNotFound = errors.New("the cloud has no such resource")
 
 // client calls the cloud. It retries calls that are throttled or unavailable, which had no effect.
 type client struct {
@@ -41,33 +41,33 @@ type client struct {
 	http        http.Client
 }
 
-const things = "/things/thing"
+const resourcesPath = "/things/thing"
 
-func (c *client) create(ctx context.Context, t thing) (made thing, err error) {
-	err = c.call(ctx, http.MethodPost, things, t, &made)
+func (c *client) create(ctx context.Context, t cloudResource) (made cloudResource, err error) {
+	err = c.call(ctx, http.MethodPost, resourcesPath, t, &made)
 	return made, err
 }
 
-func (c *client) read(ctx context.Context, id string) (t thing, err error) {
-	err = c.call(ctx, http.MethodGet, things+"/"+url.PathEscape(id), nil, &t)
+func (c *client) read(ctx context.Context, id string) (t cloudResource, err error) {
+	err = c.call(ctx, http.MethodGet, resourcesPath+"/"+url.PathEscape(id), nil, &t)
 	return t, err
 }
 
-func (c *client) update(ctx context.Context, id string, t thing) (changed thing, err error) {
-	err = c.call(ctx, http.MethodPut, things+"/"+url.PathEscape(id), t, &changed)
+func (c *client) update(ctx context.Context, id string, t cloudResource) (changed cloudResource, err error) {
+	err = c.call(ctx, http.MethodPut, resourcesPath+"/"+url.PathEscape(id), t, &changed)
 	return changed, err
 }
 
 func (c *client) delete(ctx context.Context, id string) error {
-	err := c.call(ctx, http.MethodDelete, things+"/"+url.PathEscape(id), nil, &thing{})
+	err := c.call(ctx, http.MethodDelete, resourcesPath+"/"+url.PathEscape(id), nil, &cloudResource{})
 	if errors.Is(err, errNotFound) {
 		return nil
 	}
 	return err
 }
 
-func (c *client) list(ctx context.Context) (all []thing, err error) {
-	err = c.call(ctx, http.MethodGet, things, nil, &all)
+func (c *client) list(ctx context.Context) (all []cloudResource, err error) {
+	err = c.call(ctx, http.MethodGet, resourcesPath, nil, &all)
 	return all, err
 }
 

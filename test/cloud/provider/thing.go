@@ -52,13 +52,13 @@ func (*thingResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *
 		"name":       schema.StringAttribute{Required: true},
 		"attributes": schema.MapAttribute{Optional: true, ElementType: types.StringType},
 		"secret":     schema.StringAttribute{Optional: true, Sensitive: true},
-		"token":      schema.StringAttribute{Computed: true, Sensitive: true, PlanModifiers: same, Description: "A secret that the cloud makes."},
+		"token":      schema.StringAttribute{Computed: true, Sensitive: true, PlanModifiers: same, Description: "A secret that the cloud creates."},
 		"password_wo": schema.StringAttribute{
-			Optional: true, WriteOnly: true, Description: "Sent when the thing is made, and when password_wo_version changes.",
+			Optional: true, WriteOnly: true, Description: "Sent when the resource is created, and when password_wo_version changes.",
 		},
 		"password_wo_version": schema.Int64Attribute{Optional: true},
 		"replace_on": schema.StringAttribute{
-			Optional: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}, Description: "Another value makes another thing.",
+			Optional: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}, Description: "Another value replaces the resource.",
 		},
 		"parts": schema.Int64Attribute{
 			Optional: true, PlanModifiers: []planmodifier.Int64{int64planmodifier.RequiresReplace()}, Description: "How many parts it has, each some 100 bytes of state.",
@@ -84,7 +84,7 @@ func (r *thingResource) Create(ctx context.Context, req resource.CreateRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	made, err := r.create(ctx, m.thing(ctx, &resp.Diagnostics))
+	made, err := r.create(ctx, m.toCloud(ctx, &resp.Diagnostics))
 	if err != nil {
 		resp.Diagnostics.AddError("Cannot make "+m.Name.ValueString(), err.Error())
 		return
@@ -117,7 +117,7 @@ func (r *thingResource) Update(ctx context.Context, req resource.UpdateRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	changed, err := r.update(ctx, m.ID.ValueString(), m.thing(ctx, &resp.Diagnostics))
+	changed, err := r.update(ctx, m.ID.ValueString(), m.toCloud(ctx, &resp.Diagnostics))
 	if err != nil {
 		resp.Diagnostics.AddError("Cannot change "+m.Name.ValueString(), err.Error())
 		return
@@ -140,9 +140,9 @@ func (*thingResource) ImportState(ctx context.Context, req resource.ImportStateR
 	resource.ImportStatePassthroughID(ctx, path.Root("id"), req, resp)
 }
 
-// thing returns the resource to send to the cloud.
-func (m thingModel) thing(ctx context.Context, diags *diag.Diagnostics) thing {
-	t := thing{
+// toCloud returns the resource to send to the cloud.
+func (m thingModel) toCloud(ctx context.Context, diags *diag.Diagnostics) cloudResource {
+	t := cloudResource{
 		Name: m.Name.ValueString(), Secret: m.Secret.ValueString(), Password: m.PasswordWO.ValueString(),
 		Keep: keep{ReplaceOn: m.ReplaceOn.ValueStringPointer(), Parts: m.Parts.ValueInt64Pointer(), PasswordVersion: m.PasswordVersion.ValueInt64Pointer()},
 	}
@@ -151,7 +151,7 @@ func (m thingModel) thing(ctx context.Context, diags *diag.Diagnostics) thing {
 }
 
 // of returns the state of a resource. A value that is empty in the cloud remains null or empty as in the previous state.
-func (m thingModel) of(ctx context.Context, t thing, diags *diag.Diagnostics) thingModel {
+func (m thingModel) of(ctx context.Context, t cloudResource, diags *diag.Diagnostics) thingModel {
 	next := thingModel{
 		ID: types.StringValue(t.ID), Name: types.StringValue(t.Name), Token: types.StringValue(t.Token),
 		Secret: m.Secret, Attributes: m.Attributes, PasswordWO: types.StringNull(),

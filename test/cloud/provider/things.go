@@ -44,7 +44,7 @@ func (d *thingsSource) Configure(_ context.Context, req datasource.ConfigureRequ
 func (d *thingsSource) Read(ctx context.Context, _ datasource.ReadRequest, resp *datasource.ReadResponse) {
 	all, err := d.list(ctx)
 	if err != nil {
-		resp.Diagnostics.AddError("Cannot list things", err.Error())
+		resp.Diagnostics.AddError("Cannot list the resources", err.Error())
 		return
 	}
 	m := thingsModel{Things: []listedModel{}}

@@ -17,7 +17,7 @@ import (
 
 func main() {
 	address := flag.String("listen", "127.0.0.1:0", "where it is to listen")
-	file := flag.String("file", "", "where it keeps what it has; without one it forgets that with its process")
+	file := flag.String("file", "", "where it keeps what it has; without one it keeps nothing after its process")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := serve(ctx, *address, *file)

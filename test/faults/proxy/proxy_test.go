@@ -104,7 +104,7 @@ func start(t *testing.T) (*api, *proxy.Proxy, func(method, path, body string) (i
 
 func TestWritesHaveStableNames(t *testing.T) {
 	a, p, ask := start(t)
-	tell := func() (names []string) {
+	namesOfWrites := func() (names []string) {
 		for _, r := range [][2]string{
 			{http.MethodPost, runs}, {http.MethodGet, runs}, {http.MethodPatch, status}, {http.MethodPatch, status}, {http.MethodDelete, runs + "/net-1"},
 			{http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews"}, {http.MethodPost, "/api/v1/namespaces/a/events"},
@@ -123,11 +123,11 @@ func TestWritesHaveStableNames(t *testing.T) {
 		return names
 	}
 	want := []string{"operator create runs 1", "operator patch runs/status 1", "operator patch runs/status 2", "operator delete runs 1"}
-	if diff := cmp.Diff(want, tell()); diff != "" {
+	if diff := cmp.Diff(want, namesOfWrites()); diff != "" {
 		t.Error(diff)
 	}
 	p.Reset()
-	if diff := cmp.Diff(want, tell()); diff != "" {
+	if diff := cmp.Diff(want, namesOfWrites()); diff != "" {
 		t.Error("once more:", diff)
 	}
 	if got := a.was()[0]; got != "POST "+runs+" it" {
@@ -150,11 +150,11 @@ func TestFaultsOfWrites(t *testing.T) {
 		code   int
 		reason metav1.StatusReason
 	}{
-		"refused":              {func(c *proxy.Call) { c.Refuse(http.StatusConflict, metav1.StatusReasonConflict, 0) }, false, http.StatusConflict, metav1.StatusReasonConflict},
-		"not heard":            {func(c *proxy.Call) { c.Cut() }, false, 0, ""},
-		"taken, answer lost":   {func(c *proxy.Call) { c.Forward(t.Context()); c.Cut() }, true, 0, ""},
-		"taken and answered":   {func(c *proxy.Call) { c.Pass() }, true, http.StatusCreated, ""},
-		"taken, told that not": {func(c *proxy.Call) { c.Forward(t.Context()); c.Refuse(504, metav1.StatusReasonTimeout, 0) }, true, 504, metav1.StatusReasonTimeout},
+		"refused":                {func(c *proxy.Call) { c.Refuse(http.StatusConflict, metav1.StatusReasonConflict, 0) }, false, http.StatusConflict, metav1.StatusReasonConflict},
+		"not heard":              {func(c *proxy.Call) { c.Cut() }, false, 0, ""},
+		"taken, answer lost":     {func(c *proxy.Call) { c.Forward(t.Context()); c.Cut() }, true, 0, ""},
+		"taken and answered":     {func(c *proxy.Call) { c.Pass() }, true, http.StatusCreated, ""},
+		"taken, reported as not": {func(c *proxy.Call) { c.Forward(t.Context()); c.Refuse(504, metav1.StatusReasonTimeout, 0) }, true, 504, metav1.StatusReasonTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, p, ask := start(t)

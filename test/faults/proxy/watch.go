@@ -76,19 +76,19 @@ func (p *Proxy) watch(w http.ResponseWriter, r *http.Request, info *request.Requ
 }
 
 func (p *Proxy) judge(line []byte, resource string) Handling {
-	var told struct {
+	var received struct {
 		Type   string `json:"type"`
 		Object struct {
 			Metadata metav1.ObjectMeta `json:"metadata"`
 		} `json:"object"`
 	}
-	if err := json.Unmarshal(bytes.TrimSpace(line), &told); err != nil || !slices.Contains([]string{"ADDED", "MODIFIED", "DELETED"}, told.Type) {
+	if err := json.Unmarshal(bytes.TrimSpace(line), &received); err != nil || !slices.Contains([]string{"ADDED", "MODIFIED", "DELETED"}, received.Type) {
 		return Pass
 	}
 	p.mu.Lock()
 	name := p.Actor + " hears of " + resource
 	p.counts[name]++
-	e := Event{Actor: p.Actor, Resource: resource, Ordinal: p.counts[name], Type: told.Type, Name: told.Object.Metadata.Name}
+	e := Event{Actor: p.Actor, Resource: resource, Ordinal: p.counts[name], Type: received.Type, Name: received.Object.Metadata.Name}
 	p.events = append(p.events, e)
 	on := p.onEvent
 	p.mu.Unlock()
