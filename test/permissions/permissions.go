@@ -77,7 +77,7 @@ var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delet
 // Table formats permissions for docs/access.md.
 func Table(all []Permission) string {
 	places := map[chart.Scope]string{
-		chart.Watched: "in each namespace that Cairn looks at", chart.Cluster: "in the cluster", chart.Own: "in Cairn's own namespace",
+		chart.Watched: "in each namespace that Cairn watches", chart.Cluster: "in the cluster", chart.Own: "in Cairn's own namespace",
 	}
 	type section struct {
 		half  string

@@ -88,7 +88,7 @@ func New(ctx context.Context) (s *Server, err error) {
 	}
 }
 
-// unprivileged is who it runs as: nobody, where this is root, which PostgreSQL refuses.
+// unprivileged is the user that it runs as: nobody instead of root, which PostgreSQL rejects.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
