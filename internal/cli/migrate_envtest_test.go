@@ -37,7 +37,7 @@ func burritosKind(plural, kind string) *apiextensionsv1.CustomResourceDefinition
 // TestMigrateFromTheCluster checks that objects are listed by the CRDs that exist. The command needs list on those, get
 // on the objects that they name, and nothing on Secrets.
 func TestMigrateFromTheCluster(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	if _, err := envtest.InstallCRDs(apiserver.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{
 		burritosKind("terraformlayers", "TerraformLayer"), burritosKind("terraformrepositories", "TerraformRepository"),
 	}}); err != nil {

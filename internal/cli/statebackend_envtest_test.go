@@ -11,7 +11,7 @@ import (
 )
 
 func TestStateBackendPrintsTheBackend(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	d.stack("net")
 	moved := d.stack("moved")
 	moved.Spec.Backend = &v1alpha1.Backend{Type: "s3"}

@@ -49,7 +49,7 @@ type cliEnv struct {
 	logs http.HandlerFunc
 }
 
-func newDesk(t *testing.T) *cliEnv {
+func newCLIEnv(t *testing.T) *cliEnv {
 	d := &cliEnv{Room: apiserver.Enter(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	c := apiserver.Config
 	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{
@@ -192,7 +192,7 @@ func waitsThenApplies(r *v1alpha1.Run) v1alpha1.RunPhase {
 }
 
 func TestApprovals(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	st := d.stack("net")
 	d.want(1, "has no Runs yet", "", "approve", "net")
 	r := d.run("net-1", v1alpha1.PhasePlanning)
@@ -217,7 +217,7 @@ func TestApprovals(t *testing.T) {
 }
 
 func TestApplyWithoutAnApprovalStops(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	d.operator(d.stack("net"), waitsThenApplies)
 	d.want(2, "terraform_data.disk", "", "apply", "net")
 	d.want(2, "`cairn approve net-2` approves it", "", "apply", "net")
@@ -233,7 +233,7 @@ func TestApplyWithoutAnApprovalStops(t *testing.T) {
 
 // TestApplyApprovesOnlyTheRequestedRun checks also with --yes.
 func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	st := d.stack("net")
 	stacks, err := apiserver.Kube.Watch(t.Context(), &v1alpha1.StackList{}, client.InNamespace(d.Namespace))
 	apiserver.Must(t, err)
@@ -261,7 +261,7 @@ func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 }
 
 func TestInterruptDoesNotCancelTheRun(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	d.operator(d.stack("net"), func(r *v1alpha1.Run) v1alpha1.RunPhase {
@@ -280,7 +280,7 @@ func TestInterruptDoesNotCancelTheRun(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	d.want(1, "it has no Stacks", "", "why", "net")
 	d.want(0, "There are no Stacks in namespace "+d.Namespace, "", "get")
 	d.stack("net")
@@ -296,7 +296,7 @@ func TestNames(t *testing.T) {
 
 // TestReadOnlyUser checks that a user can read all objects, and gets an error with the missing verb for other commands.
 func TestReadOnlyUser(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	d.stack("net")
 	d.allow("eve", "stacks", "get", "list", "watch")
 	d.allow("eve", "runs", "get", "list", "watch")
@@ -311,7 +311,7 @@ func TestReadOnlyUser(t *testing.T) {
 // TestEachCommandNeedsOnlyItsRole checks that cairn-approve has no permission on Stacks, and that neither it nor
 // cairn-apply has watch.
 func TestEachCommandNeedsOnlyItsRole(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	d.operator(d.stack("net"), waitsThenApplies)
 	d.allow("ann", "runs", "get", "patch", "approve", "reject")
 	d.allow("abe", "stacks", "get", "patch", "apply")
@@ -357,7 +357,7 @@ func (d *cliEnv) until(done func() bool) {
 
 // TestFollowedLogIsComplete checks a server that truncates each response: no byte is missing or duplicated.
 func TestFollowedLogIsComplete(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	d.stack("net")
 	r := d.run("net-1", v1alpha1.PhaseApplying)
 	log := bytes.Repeat([]byte("0123456789\n"), 10)
@@ -392,7 +392,7 @@ func TestFollowedLogIsComplete(t *testing.T) {
 
 // TestRejectionsOfTheAPIServer checks that the messages are short and that the type of the error is kept.
 func TestRejectionsOfTheAPIServer(t *testing.T) {
-	d := newDesk(t)
+	d := newCLIEnv(t)
 	r := d.run("net-1", v1alpha1.PhaseSucceeded)
 	s, _, _ := quiet()
 	s.Kubeconfig.ExplicitPath = d.kubeconfig
