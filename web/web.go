@@ -106,7 +106,7 @@ func handler(dist fs.FS) http.Handler {
 	})
 }
 
-// isFile tells what asks for a file, and not for a place in the page: a page that is older than the program asks for assets that
+// isFile reports whether a path is that of a file, and not of a view of the web UI: a web UI that is older than the program asks for assets that
 // are gone, and browsers for /favicon.ico. Deeper down a dot may be in the name of a Stack.
 func isFile(name string) bool {
 	return strings.HasPrefix(name, assets) || !strings.Contains(name, "/") && strings.Contains(name, ".")
@@ -126,7 +126,7 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// accepts tells whether a browser takes an encoding, of what it says in Accept-Encoding.
+// accepts reports whether the header Accept-Encoding of a browser has an encoding.
 func accepts(header, encoding string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		name, quality, _ := strings.Cut(strings.TrimSpace(one), ";")

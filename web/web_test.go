@@ -95,7 +95,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-func TestCompressed(t *testing.T) {
+func TestFilesAreCompressed(t *testing.T) {
 	for accept, want := range map[string]string{
 		"gzip, deflate, br": "packed index",
 		"br;q=0.5":          "packed index",
@@ -120,7 +120,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-func TestUnchanged(t *testing.T) {
+func TestUnchangedFileIsNotSentAgain(t *testing.T) {
 	first, _ := ask(t, built, http.MethodGet, "/")
 	packed, _ := ask(t, built, http.MethodGet, "/", "Accept-Encoding", "br")
 	if first.Header.Get("ETag") == packed.Header.Get("ETag") {
@@ -135,7 +135,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-func TestOnlyRead(t *testing.T) {
+func TestWritesAreRejected(t *testing.T) {
 	if answer, _ := ask(t, built, http.MethodPost, "/stacks"); answer.StatusCode != http.StatusMethodNotAllowed || answer.Header.Get("Allow") == "" {
 		t.Errorf("a write was answered with %d", answer.StatusCode)
 	}
@@ -144,7 +144,7 @@ func TestOnlyRead(t *testing.T) {
 	}
 }
 
-func TestNotBuilt(t *testing.T) {
+func TestMissingWebUIIsReported(t *testing.T) {
 	empty := fstest.MapFS{".gitkeep": {}, "assets/left-over.js": {Data: []byte("old()")}}
 	for _, path := range []string{"/", "/stacks/shop/web"} {
 		answer, body := ask(t, empty, http.MethodGet, path)
@@ -157,8 +157,8 @@ func TestNotBuilt(t *testing.T) {
 	}
 }
 
-// TestEmbedded passes with and without a page in this program.
-func TestEmbedded(t *testing.T) {
+// TestEmbeddedWebUIIsServed passes with and without a page in this program.
+func TestEmbeddedWebUIIsServed(t *testing.T) {
 	w := httptest.NewRecorder()
 	Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/stacks", nil))
 	body := w.Body.String()

@@ -11,7 +11,7 @@ class Source extends EventTarget {
     this.readyState = 1
     this.dispatchEvent(new Event('open'))
   }
-  tell(event: string, data: unknown) {
+  send(event: string, data: unknown) {
     this.dispatchEvent(new MessageEvent(event, { data: typeof data === 'string' ? data : JSON.stringify(data) }))
   }
   fail(closed: boolean) {
@@ -78,7 +78,7 @@ describe('live', () => {
     const other = watched(['stacks', 'shop', 'api'])
     const runs = watched(['runs', 'list', {}])
     await vi.advanceTimersByTimeAsync(0)
-    last().tell('change', { kind: 'Stack', namespace: 'shop', name: 'web' })
+    last().send('change', { kind: 'Stack', namespace: 'shop', name: 'web' })
     await vi.advanceTimersByTimeAsync(gather)
     expect([it, part, list, other, runs].map((q) => q.mock.calls.length)).toEqual([2, 2, 2, 1, 1])
   })
@@ -86,7 +86,7 @@ describe('live', () => {
   test('many changes at once fetch a list once', async () => {
     const list = watched(['runs', 'list', {}])
     await vi.advanceTimersByTimeAsync(0)
-    for (let i = 0; i < 500; i++) last().tell('change', { kind: 'Run', namespace: 'shop', name: `web-${i}` })
+    for (let i = 0; i < 500; i++) last().send('change', { kind: 'Run', namespace: 'shop', name: `web-${i}` })
     await vi.advanceTimersByTimeAsync(gather)
     expect(list).toHaveBeenCalledTimes(2)
   })
@@ -97,10 +97,10 @@ describe('live', () => {
     await vi.advanceTimersByTimeAsync(0)
     answer()
     await vi.advanceTimersByTimeAsync(0)
-    last().tell('change', { kind: 'Run', namespace: 'a', name: 'b' })
+    last().send('change', { kind: 'Run', namespace: 'a', name: 'b' })
     await vi.advanceTimersByTimeAsync(gather)
     expect(list).toHaveBeenCalledTimes(2)
-    for (let i = 0; i < 5; i++) last().tell('change', { kind: 'Run', namespace: 'a', name: 'b' })
+    for (let i = 0; i < 5; i++) last().send('change', { kind: 'Run', namespace: 'a', name: 'b' })
     await vi.advanceTimersByTimeAsync(1000)
     expect(list).toHaveBeenCalledTimes(2) // the fetch in progress is not aborted
     answer()
@@ -114,7 +114,7 @@ describe('live', () => {
   test('a reset invalidates everything', async () => {
     const all = [watched(['me']), watched(['stacks', 'shop', 'web']), watched(['runs', 'list', {}])]
     await vi.advanceTimersByTimeAsync(0)
-    last().tell('reset', {})
+    last().send('reset', {})
     await vi.advanceTimersByTimeAsync(gather)
     for (const q of all) expect(q).toHaveBeenCalledTimes(2)
   })
@@ -158,7 +158,7 @@ describe('live', () => {
     const list = watched(['runs', 'list', {}])
     for (let i = 0; i < 10; i++) {
       await vi.advanceTimersByTimeAsync(20_000)
-      last().tell('beat', {})
+      last().send('beat', {})
     }
     expect(sources).toHaveLength(1)
     const first = last()

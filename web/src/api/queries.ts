@@ -123,7 +123,7 @@ export async function refresh(client: QueryClient, kind: Plural, namespace: stri
   ])
 }
 
-/** Does something with an object: `useAction('runs', ns, name).mutate({ action: 'approve', body: { planDigest } })`. */
+/** Performs an action on an object: `useAction('runs', ns, name).mutate({ action: 'approve', body: { planDigest } })`. */
 export function useAction(kind: Plural, namespace: string, name: string) {
   const client = useQueryClient()
   return useMutation({

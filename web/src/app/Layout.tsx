@@ -8,7 +8,7 @@ import { useKeys } from '../ui/keyboard'
 import { useApp } from './context'
 import { Help, useHelp } from './Help'
 import { Logo } from './Logo'
-import { Person } from './Person'
+import { UserMenu } from './UserMenu'
 import { Liveness } from './Liveness'
 
 const places = [
@@ -50,7 +50,7 @@ export function Layout() {
         <Places className="hidden flex-col gap-0.5 md:flex" />
         <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
           <Liveness />
-          <Person me={me.data} onHelp={() => help.setOpen(true)} onProblem={setProblem} />
+          <UserMenu me={me.data} onHelp={() => help.setOpen(true)} onProblem={setProblem} />
         </div>
       </header>
       <main

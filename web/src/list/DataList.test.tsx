@@ -96,18 +96,18 @@ test('a column header sorts in ascending, then in descending order', () => {
 test('the search field reports its value after a delay, and follows the URL', () => {
   vi.useFakeTimers()
   try {
-    const told = vi.fn()
-    const { rerender } = render(<Search label="Search" value="" onChange={told} />)
+    const onChange = vi.fn()
+    const { rerender } = render(<Search label="Search" value="" onChange={onChange} />)
     const field = screen.getByRole('searchbox')
     fireEvent.change(field, { target: { value: 'a' } })
     fireEvent.change(field, { target: { value: 'ab' } })
-    expect(told).not.toHaveBeenCalled()
+    expect(onChange).not.toHaveBeenCalled()
     act(() => void vi.advanceTimersByTime(200))
-    expect(told.mock.calls).toEqual([['ab']])
+    expect(onChange.mock.calls).toEqual([['ab']])
     fireEvent.change(field, { target: { value: 'abc' } })
-    rerender(<Search label="Search" value="ab" onChange={told} />)
+    rerender(<Search label="Search" value="ab" onChange={onChange} />)
     expect(field).toHaveValue('abc') // what was typed meanwhile is not lost
-    rerender(<Search label="Search" value="other" onChange={told} />)
+    rerender(<Search label="Search" value="other" onChange={onChange} />)
     expect(field).toHaveValue('other')
   } finally {
     vi.useRealTimers()

@@ -1,4 +1,4 @@
-/** How the link of a row looks that is the whole row. */
+/** The style of a link that covers its whole row. */
 export const rowLink = 'font-medium outline-offset-2 after:absolute after:inset-0'
 
 /** The name of an object, and before it that of its namespace. */

@@ -50,7 +50,7 @@ export default function Signin() {
   )
 }
 
-/** Signs in with a token of Kubernetes. The page forgets it at once: the server keeps it in a cookie that no script can read. */
+/** Signs in with a token of Kubernetes. The web UI drops it at once: the server keeps it in a cookie that no script can read. */
 function WithToken({ to }: { to: string }) {
   const { client } = useApp()
   const router = useRouter()

@@ -75,7 +75,7 @@ function Flags({ state }: { state: State }) {
   return (
     <span className="flex min-w-0 gap-1">
       {state.rescued && <Badge tone="bad">To be rescued</Badge>}
-      {state.lock && <Badge tone="busy">Locked by {state.lock.run ?? state.lock.who ?? 'somebody'}</Badge>}
+      {state.lock && <Badge tone="busy">Locked by {state.lock.run ?? state.lock.who ?? 'an unknown user'}</Badge>}
     </span>
   )
 }

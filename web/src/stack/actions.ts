@@ -7,7 +7,7 @@ export type StackAction = 'plan' | 'apply' | 'retry' | 'suspend' | 'resume' | 'd
 export type DeletionPolicy = 'Destroy' | 'Orphan' | 'Protect'
 
 /**
- * The newest Run that decides how a Stack stands: none that only looked, and no destroy that was not wanted any more. Runs come
+ * The newest Run that decides the state of a Stack: no read-only Run, and no destroy that was not wanted any more. Runs come
  * newest first. As in internal/action.
  */
 export function lastTried(stack: Pick<Stack, 'apply'>, runs: Run[]): Run | undefined {

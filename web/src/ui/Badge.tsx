@@ -28,7 +28,7 @@ export function PhaseBadge({ phase }: { phase: string }) {
   return <Badge tone={phaseTone(phase)}>{inWords(phase)}</Badge>
 }
 
-/** How something stands: the reason of its Ready condition. */
+/** The state of an object: the reason of its Ready condition. */
 export function ReadyBadge({ of }: { of: { ready: string; reason?: string; stalled?: boolean; suspended?: boolean } }) {
   return <Badge tone={readyTone(of)}>{inWords(of.reason ?? (of.ready === 'Unknown' ? 'New' : of.ready))}</Badge>
 }

@@ -16,7 +16,7 @@ export type ButtonProps = ComponentProps<'button'> & {
   small?: boolean
 }
 
-/** The classes of a button, for links that look like one. */
+/** The classes of a button, for links that have its style. */
 export function buttonClass(kind: keyof typeof kinds = 'plain', small = false): string {
   return cx(
     'inline-flex items-center justify-center gap-1.5 rounded-md font-medium whitespace-nowrap select-none disabled:opacity-50',

@@ -1,6 +1,6 @@
 import { cx } from './cx'
 
-/** Stands where something will be. */
+/** A placeholder for content that loads. */
 export function Skeleton({ className }: { className?: string }) {
   return <span aria-hidden className={cx('bg-sunken block animate-pulse rounded', className ?? 'h-4 w-full')} />
 }

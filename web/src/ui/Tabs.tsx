@@ -5,7 +5,7 @@ export type Tab = { id: string; label: ReactNode; content: ReactNode }
 
 /**
  * Tabs; arrow keys move between them. Which one is shown belongs into the address: value and onChange. Who chooses the one that is
- * shown is heard too: it may be shown only until there is something else.
+ * shown calls onChange too: it may be shown only until there is other content.
  */
 export function Tabs({
   tabs,

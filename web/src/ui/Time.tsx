@@ -27,7 +27,7 @@ export function useNow(): Date {
   return new Date(useSyncExternalStore(watch, now) * 1000)
 }
 
-/** How long ago something was, with the moment for who points at it. */
+/** How long ago a time was, with the time as a tooltip. */
 export function Ago({ at }: { at?: string }) {
   const now = useNow()
   if (!at) return <span className="text-muted">never</span>
@@ -39,7 +39,7 @@ export function Ago({ at }: { at?: string }) {
   )
 }
 
-/** The duration of something, finished or in progress. */
+/** A duration, finished or in progress. */
 export function Took({ from, to }: { from?: string; to?: string }) {
   const now = useNow()
   if (!from) return null

@@ -16,7 +16,7 @@ export function ago(then: Date, now: Date): string {
   return relative.format(-Math.round(seconds / chosen[1]), chosen[0])
 }
 
-/** How long something took: 850ms, 12s, 3m 20s, 2h 5m, 3d 4h. */
+/** A duration: 850ms, 12s, 3m 20s, 2h 5m, 3d 4h. */
 export function duration(milliseconds: number): string {
   if (!(milliseconds >= 0)) return '0s'
   if (milliseconds < 1000) return `${Math.round(milliseconds)}ms`

@@ -18,7 +18,7 @@ export function phaseTone(phase: string): Tone {
   return phases[phase] ?? 'none'
 }
 
-const wantsSomebody = new Set([
+const needsUser = new Set([
   'AwaitingApproval',
   'ChangesPending',
   'Drifted',
@@ -73,7 +73,7 @@ export const troubles = [
 
 /** The tone of a Ready condition. */
 export function readyTone(ready: { ready: string; reason?: string; stalled?: boolean; suspended?: boolean }): Tone {
-  if (wantsSomebody.has(ready.reason ?? '')) return 'warn'
+  if (needsUser.has(ready.reason ?? '')) return 'warn'
   if (ready.suspended || ready.reason === 'Suspended') return 'none'
   if (ready.ready === 'True') return 'good'
   if (ready.stalled || ready.ready === 'False') return 'bad'

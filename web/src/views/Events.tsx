@@ -13,7 +13,7 @@ export function Events({ kind, namespace, name }: { kind: Plural; namespace: str
   const events = useQuery(eventsQuery(kind, namespace, name))
   if (events.error) return <Problem error={events.error} retry={() => void events.refetch()} />
   if (!events.data) return <Skeletons label="Loading events" />
-  if (events.data.length === 0) return <Empty title="No events">Kubernetes forgets them after an hour.</Empty>
+  if (events.data.length === 0) return <Empty title="No events">Kubernetes deletes them after an hour.</Empty>
   return (
     <ul className="panel divide-line divide-y">
       {events.data.map((e, i) => (

@@ -110,17 +110,17 @@ function detail(plan: string, phase = 'AwaitingApproval'): Detail<'runs'> {
 
 /** A server that has a Run, and records the requests. */
 function serve(now: Detail<'runs'>, refusal?: string) {
-  const told: { path: string; body: unknown }[] = []
+  const requests: { path: string; body: unknown }[] = []
   vi.stubGlobal('fetch', (path: string, init: RequestInit) => {
     if (init.method === 'GET') return Promise.resolve(Response.json(now))
-    told.push({ path, body: JSON.parse(init.body as string) })
+    requests.push({ path, body: JSON.parse(init.body as string) })
     if (!refusal) return Promise.resolve(Response.json({}))
     const headers = { 'content-type': 'application/problem+json' }
     return Promise.resolve(
       new Response(JSON.stringify({ title: 'Conflict', status: 409, detail: refusal }), { status: 409, headers }),
     )
   })
-  return told
+  return requests
 }
 
 const around = (child: ReactNode) => <QueryClientProvider client={new QueryClient()}>{child}</QueryClientProvider>
@@ -135,24 +135,24 @@ const approve = async () => {
 
 describe('actions of a Run', () => {
   it('approve the plan that is shown, after a confirmation with its counts', async () => {
-    const told = serve(detail(digest))
+    const requests = serve(detail(digest))
     bar(detail(digest), digest, [{ action: 'approve' }])
     await userEvent.click(screen.getByRole('button', { name: 'Approve…' }))
     const dialog = await screen.findByRole('dialog')
     expect(dialog).toHaveTextContent('3 to add, 1 to destroy')
     expect(dialog).toHaveTextContent('1 resource is destroyed')
     expect(dialog).toHaveTextContent(digest)
-    expect(told).toEqual([])
+    expect(requests).toEqual([])
     await userEvent.click(within(dialog).getByRole('button', { name: 'Approve and apply' }))
     await waitFor(() =>
-      expect(told).toEqual([{ path: '/api/v1/namespaces/shop/runs/net-7/approve', body: { planDigest: digest } }]),
+      expect(requests).toEqual([{ path: '/api/v1/namespaces/shop/runs/net-7/approve', body: { planDigest: digest } }]),
     )
   })
   it('do not approve after the Run has another plan', async () => {
-    const told = serve(detail(other))
+    const requests = serve(detail(other))
     bar(detail(digest), digest, [{ action: 'approve' }])
     expect(await approve()).toHaveTextContent('The Run has another plan now. Read it before you approve it.')
-    expect(told).toEqual([])
+    expect(requests).toEqual([])
   })
   it('do not approve another plan than the one that is shown', () => {
     bar(detail(other), digest, [{ action: 'approve' }])
@@ -167,14 +167,14 @@ describe('actions of a Run', () => {
     )
   })
   it('reject with a reason', async () => {
-    const told = serve(detail(digest))
+    const requests = serve(detail(digest))
     bar(detail(digest), digest, [{ action: 'reject' }])
     await userEvent.click(screen.getByRole('button', { name: 'Reject' }))
     const dialog = await screen.findByRole('dialog')
     await userEvent.type(within(dialog).getByRole('textbox'), 'not on a Friday')
     await userEvent.click(within(dialog).getByRole('button', { name: 'Reject' }))
     await waitFor(() =>
-      expect(told).toEqual([
+      expect(requests).toEqual([
         {
           path: '/api/v1/namespaces/shop/runs/net-7/reject',
           body: { message: 'not on a Friday', planDigest: digest },
@@ -183,12 +183,12 @@ describe('actions of a Run', () => {
     )
   })
   it('reject the plan that is shown, and no other', async () => {
-    const told = serve(detail(other))
+    const requests = serve(detail(other))
     const { container } = bar(detail(other), digest, [{ action: 'reject' }])
     expect(container).not.toHaveTextContent('3 to add')
     await userEvent.click(screen.getByRole('button', { name: 'Reject' }))
     await userEvent.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Reject' }))
-    await waitFor(() => expect(told.map((t) => t.body)).toEqual([{ planDigest: digest }]))
+    await waitFor(() => expect(requests.map((t) => t.body)).toEqual([{ planDigest: digest }]))
   })
   it('render nothing without an action', () => {
     const { container } = bar(detail(digest), digest, [])

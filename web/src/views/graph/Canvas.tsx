@@ -64,7 +64,7 @@ type Props = { nodes: Drawn[]; edges: Edge[]; label: string; height?: string; on
 
 /** A graph in layers. What it shows has to be in a list beside it too. */
 export function Canvas({ nodes, edges, label, height = 'h-[max(20rem,calc(100dvh-14rem))]', onChoose }: Props) {
-  // Places follow from what there is and what uses what; not from how it stands.
+  // Places follow from what there is and what uses what; not from the states of the nodes.
   const shape = useMemo(
     () => JSON.stringify([nodes.map((n) => n.id), edges.map((e) => [e.from, e.to])]),
     [nodes, edges],

@@ -242,7 +242,7 @@ function StackList({
                   {n.uses.length > 0 && <>waits for {few(n.uses)}</>}
                   {n.uses.length > 0 && n.usedBy.length > 0 && '; '}
                   {n.usedBy.length > 0 && <>before {few(n.usedBy)}</>}
-                  {n.uses.length + n.usedBy.length === 0 && 'stands alone'}
+                  {n.uses.length + n.usedBy.length === 0 && 'has no dependencies'}
                 </span>
                 <button
                   type="button"

@@ -3,7 +3,7 @@ import ELK from 'elkjs/lib/elk-api'
 import workerUrl from 'elkjs/lib/elk-worker.min.js?url'
 import type { Edge } from '../plan/json'
 
-/** Where something is drawn. */
+/** Where a node is drawn. */
 export type Place = { x: number; y: number }
 
 export const nodeSize = { width: 200, height: 46 }

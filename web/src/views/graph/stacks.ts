@@ -25,7 +25,7 @@ export function graphOfStacks(stacks: Stack[]): Graph<StackNode> {
 }
 
 /** The selected nodes: those that match, or one node with its neighbors up to a distance. */
-export type Look = {
+export type Selection = {
   q?: string | undefined
   namespace?: string | undefined
   focus?: string | undefined
@@ -33,13 +33,13 @@ export type Look = {
   alone: boolean
 }
 
-export function part(graph: Graph<StackNode>, look: Look): Graph<StackNode> {
-  const focused = look.focus ? near(graph, look.focus, look.depth) : undefined
-  const words = (look.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+export function part(graph: Graph<StackNode>, selection: Selection): Graph<StackNode> {
+  const focused = selection.focus ? near(graph, selection.focus, selection.depth) : undefined
+  const words = (selection.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const nodes = graph.nodes.filter((n) => {
     if (focused) return focused.has(n.id)
-    if (look.namespace && n.stack.namespace !== look.namespace) return false
-    if (!look.alone && n.uses.length + n.usedBy.length === 0) return false
+    if (selection.namespace && n.stack.namespace !== selection.namespace) return false
+    if (!selection.alone && n.uses.length + n.usedBy.length === 0) return false
     const said = `${n.id} ${n.stack.reason ?? ''} ${n.stack.path ?? ''} ${n.stack.repository ?? ''}`.toLowerCase()
     return words.every((w) => said.includes(w))
   })

@@ -25,8 +25,8 @@ type Props = {
   range: Range | undefined
   onPick: (line: number, extend: boolean) => void
   href: (line: number) => string
-  /** The look of a line as a whole. */
-  look?: (line: string) => string
+  /** The CSS class of a line as a whole. */
+  lineClass?: (line: string) => string
 }
 
 /** Lines with their numbers, of which only those to be seen are drawn. */
@@ -42,7 +42,7 @@ export function Lines({
   range,
   onPick,
   href,
-  look,
+  lineClass,
 }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const [more, setMore] = useState<ReadonlyMap<number, number>>(new Map())
@@ -128,7 +128,7 @@ export function Lines({
                 className={cx(
                   'min-w-0 grow pr-3',
                   wrap || text.length > cut ? 'break-all whitespace-pre-wrap' : 'whitespace-pre',
-                  look?.(text),
+                  lineClass?.(text),
                 )}
               >
                 <Line text={text} limit={limit} wanted={wanted} />

@@ -23,7 +23,7 @@ type Props = {
   /** A step whose part of the log is to be seen. */
   step?: string | undefined
   follows?: boolean
-  look?: (line: string) => string
+  lineClass?: (line: string) => string
   children?: ReactNode
 }
 
@@ -37,7 +37,7 @@ export function LogView({
   onRange,
   step,
   follows = false,
-  look,
+  lineClass,
   children,
 }: Props) {
   const version = useSyncExternalStore(feed.subscribe, feed.snapshot)
@@ -63,7 +63,7 @@ export function LogView({
   const searchFor = (text: string) => {
     setWanted(text)
     setMatch(0)
-    feed.look(text)
+    feed.searchFor(text)
   }
   const go = (by: number) => {
     const n = search.matches.length
@@ -202,7 +202,7 @@ export function LogView({
             onRange(picked)
           }}
           href={(line) => '#' + formatRange({ from: line, to: line })}
-          {...(look && { look })}
+          {...(lineClass && { lineClass })}
         />
       )}
     </div>

@@ -47,11 +47,11 @@ export class Feed {
     this.changed()
   }
 
-  /** Looks for a text from now on. */
-  look(wanted: string): void {
+  /** Searches for a text from now on. */
+  searchFor(wanted: string): void {
     this.search = new LogSearch(wanted)
     this.searchOn()
-    this.tell()
+    this.notify()
   }
 
   private changed(): void {
@@ -62,19 +62,19 @@ export class Feed {
   private readonly shown = (): void => {
     this.timer = undefined
     this.searchOn()
-    this.tell()
+    this.notify()
   }
 
-  /** Looks at some lines, and lets others have their turn before it looks at more. */
+  /** Searches some lines, and yields before it searches more. */
   private readonly searchOn = (): void => {
     clearTimeout(this.searching)
     const found = this.search.matches.length
-    if (this.search.look(this.store, this.state.kind === 'ended')) this.searching = setTimeout(this.searchOn)
-    if ((found === 0) !== (this.search.matches.length === 0)) this.tell()
+    if (this.search.scan(this.store, this.state.kind === 'ended')) this.searching = setTimeout(this.searchOn)
+    if ((found === 0) !== (this.search.matches.length === 0)) this.notify()
     else if (found !== this.search.matches.length) this.changed()
   }
 
-  private tell(): void {
+  private notify(): void {
     this.version++
     for (const listener of this.listeners) listener()
   }

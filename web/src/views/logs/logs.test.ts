@@ -54,7 +54,7 @@ describe('the search in a log', () => {
     const store = new LogStore()
     store.add(text)
     const s = new LogSearch(wanted)
-    while (s.look(store, ended));
+    while (s.scan(store, ended));
     return s
   }
   it('ignores case and colors', () => {
@@ -67,17 +67,17 @@ describe('the search in a log', () => {
     const store = new LogStore()
     const s = new LogSearch('b')
     store.add('a\nb')
-    s.look(store, false)
+    s.scan(store, false)
     expect(s.matches).toEqual([])
     store.add('b\nb\n')
-    s.look(store, true)
+    s.scan(store, true)
     expect(s.matches).toEqual([2, 3])
   })
   it('processes lines in batches', () => {
     const store = new LogStore()
     store.add('x\n'.repeat(50_000))
     const s = new LogSearch('y')
-    expect([s.look(store, true), s.look(store, true), s.look(store, true)]).toEqual([true, true, false])
+    expect([s.scan(store, true), s.scan(store, true), s.scan(store, true)]).toEqual([true, true, false])
   })
   it('splits a line at its matches', () => {
     expect(highlight('An Error: error', 'error')).toEqual([

@@ -17,7 +17,7 @@ export class LogSearch {
   }
 
   /** Searches more lines, and returns whether there are more. Only a complete last line counts. */
-  look(log: LogStore, ended: boolean): boolean {
+  scan(log: LogStore, ended: boolean): boolean {
     if (this.wanted === '') return false
     const end = ended ? log.total : log.total - 1
     let n = Math.max(this.next, log.first)

@@ -82,9 +82,9 @@ describe('the stream of a log', () => {
   it('is requested again after a timeout without data', async () => {
     vi.useFakeTimers()
     const lives = ':\n\n'
-    let tell: (text: string) => void = () => undefined
+    let send: (text: string) => void = () => undefined
     const body = new ReadableStream<Uint8Array>({
-      start: (c) => (tell = (text) => c.enqueue(new TextEncoder().encode(text))),
+      start: (c) => (send = (text) => c.enqueue(new TextEncoder().encode(text))),
     })
     const asked: string[] = []
     const states: string[] = []
@@ -98,10 +98,10 @@ describe('the stream of a log', () => {
       wait: () => Promise.resolve(),
     })
     await vi.advanceTimersByTimeAsync(0)
-    tell(log(3, 'one'))
+    send(log(3, 'one'))
     for (let i = 0; i < 10; i++) {
       await vi.advanceTimersByTimeAsync(20_000)
-      tell(lives)
+      send(lives)
     }
     expect(asked).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(65_000)

@@ -3,7 +3,7 @@ import type { Problem } from '../../api/client'
 import { isForeign, problemOf } from '../../api/client'
 import { silence } from '../../api/live'
 
-/** How the stream of a log stands. */
+/** The state of the stream of a log. */
 export type StreamState =
   | { kind: 'connecting' }
   | { kind: 'live' }

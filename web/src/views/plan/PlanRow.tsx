@@ -9,7 +9,7 @@ import type { Action, Attribute, Change } from './types'
 import { toneText, wordOf } from './types'
 import { sides, texts } from './values'
 
-/** The sign that shows whether something is expanded. */
+/** The sign that shows whether a row is expanded. */
 function Fold({ open }: { open: boolean }) {
   const Icon = open ? ChevronDown : ChevronRight
   return <Icon aria-hidden className="text-muted size-4 shrink-0 my-0.5" />

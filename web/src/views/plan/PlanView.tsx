@@ -22,7 +22,7 @@ type Props = {
   nothing?: string
 }
 
-/** What a plan would do: by module, what ends something first, each attribute before and after. */
+/** What a plan would do: by module, destructive changes first, each attribute before and after. */
 export function PlanView({ view, filter, onFilter, nothing = 'No changes' }: Props) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const wanted = useDeferredValue(filter)

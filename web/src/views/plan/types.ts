@@ -3,7 +3,7 @@ export type View = { engineVersion?: string; changes?: Change[]; outputs?: Outpu
 
 export type Action = 'delete' | 'replace' | 'forget' | 'update' | 'create' | 'import' | 'move' | 'read'
 
-/** Actions as the API sorts them: what ends something first. */
+/** Actions as the API sorts them: destructive changes first. */
 export const actions: Action[] = ['delete', 'replace', 'forget', 'update', 'create', 'import', 'move', 'read']
 
 export type Change = {

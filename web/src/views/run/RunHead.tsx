@@ -75,7 +75,7 @@ export function RunHead({ detail }: { detail: Detail<'runs'> }) {
             {spec.rejection.reason && `: ${safe(spec.rejection.reason)}`}
           </Fact>
         )}
-        {spec.cancel && <Fact name="Canceled">by {safe(spec.canceledBy ?? 'somebody')}</Fact>}
+        {spec.cancel && <Fact name="Canceled">by {safe(spec.canceledBy ?? 'an unknown user')}</Fact>}
       </dl>
     </PageHead>
   )

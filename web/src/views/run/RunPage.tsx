@@ -13,7 +13,7 @@ import { Events } from '../Events'
 import { logFeed, textFeed } from '../logs/feed'
 import { LogView } from '../logs/LogView'
 import { formatRange, parseRange } from '../logs/range'
-import { lookOfLog, lookOfPlan } from '../text/look'
+import { classOfLogLine, classOfPlanLine } from '../text/lineClass'
 import type { RunSearch } from '../search'
 import { isFinished, phaseOf, possible } from './actions'
 import { ActionBar } from './ActionBar'
@@ -163,7 +163,7 @@ function EngineText({ namespace, name, hash }: { namespace: string; name: string
       label="Plan as text"
       download={path}
       filename={`${name}-plan.txt`}
-      look={lookOfPlan}
+      lineClass={classOfPlanLine}
       {...useHash(hash)}
     />
   )
@@ -193,7 +193,7 @@ function Log({
       filename={`${metadata.name}${attempt ? `-${attempt}` : ''}.log`}
       step={search.step}
       follows={!isFinished(detail.object)}
-      look={lookOfLog}
+      lineClass={classOfLogLine}
       {...useHash(hash)}
     >
       <select

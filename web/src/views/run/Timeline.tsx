@@ -82,8 +82,8 @@ function StepRow({ step, attempt, run }: { step: Step; attempt: Attempt; run: Ru
       </span>
     </>
   )
-  const look = 'flex items-center gap-1.5 rounded px-1 py-0.5 text-sm'
-  if (skipped) return <div className={look}>{row}</div>
+  const className = 'flex items-center gap-1.5 rounded px-1 py-0.5 text-sm'
+  if (skipped) return <div className={className}>{row}</div>
   return (
     <Link
       to="/runs/$namespace/$name"
@@ -91,7 +91,7 @@ function StepRow({ step, attempt, run }: { step: Step; attempt: Attempt; run: Ru
       search={{ tab: 'log', attempt: attempt.number, step: step.name }}
       title={`The log of ${step.name}`}
       resetScroll={false}
-      className={cx(look, 'hover:bg-hover')}
+      className={cx(className, 'hover:bg-hover')}
     >
       {row}
     </Link>
@@ -99,13 +99,13 @@ function StepRow({ step, attempt, run }: { step: Step; attempt: Attempt; run: Ru
 }
 
 function StateIcon({ state }: { state: Step['state'] }) {
-  const look = 'size-4 shrink-0'
+  const className = 'size-4 shrink-0'
   const icon = {
-    Succeeded: <Check aria-hidden className={cx(look, 'text-good')} />,
-    Failed: <X aria-hidden className={cx(look, 'text-bad')} />,
-    Running: <LoaderCircle aria-hidden className={cx(look, 'text-busy animate-spin')} />,
-    Skipped: <Minus aria-hidden className={cx(look, 'text-muted')} />,
-    Waiting: <CircleDashed aria-hidden className={cx(look, 'text-muted')} />,
+    Succeeded: <Check aria-hidden className={cx(className, 'text-good')} />,
+    Failed: <X aria-hidden className={cx(className, 'text-bad')} />,
+    Running: <LoaderCircle aria-hidden className={cx(className, 'text-busy animate-spin')} />,
+    Skipped: <Minus aria-hidden className={cx(className, 'text-muted')} />,
+    Waiting: <CircleDashed aria-hidden className={cx(className, 'text-muted')} />,
   }[state]
   return (
     <>

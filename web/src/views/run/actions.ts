@@ -34,7 +34,7 @@ export function waitsForApproval(run: RunObject): boolean {
   )
 }
 
-/** Whether the Stack can retry something. */
+/** Whether the Stack has a Run to retry. */
 function mayTryAgain(run: RunObject, stack: StackObject | undefined): boolean {
   if (!stack || run.spec.operation === 'Shell' || run.spec.operation === 'Plan') return false
   if (condition(run, 'Succeeded')?.reason === 'Retrying') return true // at once, and not when its time comes

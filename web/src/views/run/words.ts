@@ -98,7 +98,7 @@ export function advice(failure: string, run: RunObject): string {
   return ''
 }
 
-/** How long something took, or takes until now; undefined when it did not begin. */
+/** The duration of a step, until now if it runs; undefined when it did not begin. */
 export function lasted(started: string | undefined, finished: string | undefined, now: number): number | undefined {
   if (!started) return undefined
   return (finished ? new Date(finished).getTime() : now) - new Date(started).getTime()

@@ -5,7 +5,7 @@
 
 import { Exact, parseExactly } from '../text/exact'
 
-/** A value that is not for everybody who looks at the screen. */
+/** A value that the screen shows only on request. */
 export class Secret {
   readonly #value: unknown
   constructor(value: unknown) {
@@ -82,7 +82,7 @@ export function parseState(text: string): Statefile {
   }
   const outputs: Record<string, unknown> = {}
   for (const [name, o] of Object.entries(file.outputs ?? {})) {
-    outputs[name] = o.sensitive ? new Secret(o.value) : mask(o.value, [], tells(name), secrets)
+    outputs[name] = o.sensitive ? new Secret(o.value) : mask(o.value, [], isSecretName(name), secrets)
   }
   const resources: Resource[] = []
   for (const r of file.resources ?? []) {
@@ -122,11 +122,11 @@ function addressOf(r: NonNullable<File['resources']>[number], i: Instance): stri
   return `${r.module ? r.module + '.' : ''}${r.mode === 'data' ? 'data.' : ''}${r.type}.${r.name}${key}`
 }
 
-const telling =
+const secretName =
   /password|passwd|passphrase|secret|token|private_key|privatekey|access_key|api_key|apikey|credential|connection_string/i
 
 /** Whether a name indicates a secret. Engines do not store in the state which attributes providers mark as sensitive. */
-const tells = (name: string) => telling.test(name)
+const isSecretName = (name: string) => secretName.test(name)
 
 /** The shortest text that is hidden wherever it is, as part of another one too; shorter ones only where they are marked. */
 const shortest = 4
@@ -182,7 +182,7 @@ function mask(value: unknown, ways: Step[][], named: boolean, secrets: Set<strin
   if (Array.isArray(value)) return value.map((v, i) => mask(v, into.get(String(i)) ?? [], named, secrets))
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(
-      Object.entries(value).map(([k, v]) => [k, mask(v, into.get(k) ?? [], named || tells(k), secrets)]),
+      Object.entries(value).map(([k, v]) => [k, mask(v, into.get(k) ?? [], named || isSecretName(k), secrets)]),
     )
   }
   if (typeof value === 'string' && value !== '' && (named || has(value, secrets))) return new Secret(value)

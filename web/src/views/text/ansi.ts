@@ -1,10 +1,10 @@
 import Anser from 'anser'
 import { safeLine } from './escape'
 
-/** A piece of a line that looks the same throughout. */
+/** A piece of a line with one style. */
 export type Segment = { text: string; className: string }
 
-/** How many times a line may change its looks. What follows is shown plain. */
+/** How many times a line may change its style. What follows is shown plain. */
 const mostSegments = 300
 
 /** The colors of engines and scripts in those of the page, which can be read on light and on dark. */
@@ -44,7 +44,7 @@ export function segments(line: string): Segment[] {
   return shown
 }
 
-// eslint-disable-next-line no-control-regex -- escapes are what it looks for
+// eslint-disable-next-line no-control-regex -- it matches escapes
 const codes = /\x1b\[[0-?]*[ -/]*[@-~]/g
 
 /** The text of a line as it is searched. */

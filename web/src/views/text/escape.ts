@@ -1,4 +1,4 @@
-/** Characters that are invisible or change the direction of text, so that one text looks like another. */
+/** Characters that are invisible or change the direction of text, so that two texts are indistinguishable. */
 const unseen = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|[\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 const short: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }

@@ -27,7 +27,7 @@ describe('numbers', () => {
     const text = '[1,0.30000000000000004,1234567890123456,null,true,"a"]'
     expect(parseExactly(text)).toEqual(JSON.parse(text))
   })
-  it('are not created from strings that look like them', () => {
+  it('are not created from strings of the same text', () => {
     const mark = JSON.stringify(parseExactly('9007199254740993')).slice(1, -'9007199254740993"'.length)
     expect(mark).toMatch(/^exact-\d+-\d+-\d+-\d+:$/)
     const text = '["exact-1-2-3-4:7",{"exact-1-2-3-4:":"7"}]'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { plain, segments } from './ansi'
 import { safe, safeLine, safeText } from './escape'
-import { lookOfLog, lookOfPlan } from './look'
+import { classOfLogLine, classOfPlanLine } from './lineClass'
 
 describe('untrusted text', () => {
   it('shows bidirectional controls and invisible characters as escapes', () => {
@@ -45,11 +45,11 @@ describe('terminal colors', () => {
 
 describe('line styles', () => {
   it('depend on the sign at the start', () => {
-    expect(lookOfPlan('      + id = 1')).toBe('text-good')
-    expect(lookOfPlan('-/+ resource')).toBe('text-bad')
-    expect(lookOfPlan('  # a.b will be created')).toBe('font-semibold')
-    expect(lookOfPlan('    }')).toBe('')
-    expect(lookOfLog('── init ──')).not.toBe('')
-    expect(lookOfLog('init ──')).toBe('')
+    expect(classOfPlanLine('      + id = 1')).toBe('text-good')
+    expect(classOfPlanLine('-/+ resource')).toBe('text-bad')
+    expect(classOfPlanLine('  # a.b will be created')).toBe('font-semibold')
+    expect(classOfPlanLine('    }')).toBe('')
+    expect(classOfLogLine('── init ──')).not.toBe('')
+    expect(classOfLogLine('init ──')).toBe('')
   })
 })

@@ -16,8 +16,8 @@ export function shortName(name: string): string {
   return name.replace(/^system:serviceaccount:/, '')
 }
 
-/** Who is signed in, and what is theirs to choose. */
-export function Person({
+/** The menu of the signed-in user. */
+export function UserMenu({
   me,
   onHelp,
   onProblem,
