@@ -42,7 +42,7 @@ const (
 
 // cliEnv is a namespace with a server that has the plan and the log of each Run.
 type cliEnv struct {
-	apiserver.Room
+	apiserver.Env
 	kubeconfig string
 	server     *httptest.Server
 	// logs responds to a request for a log.
@@ -50,7 +50,7 @@ type cliEnv struct {
 }
 
 func newCLIEnv(t *testing.T) *cliEnv {
-	d := &cliEnv{Room: apiserver.Enter(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	d := &cliEnv{Env: apiserver.New(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	c := apiserver.Config
 	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},

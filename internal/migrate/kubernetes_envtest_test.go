@@ -77,8 +77,8 @@ func TestMigratedStackUsesTheExistingState(t *testing.T) {
 }
 
 func checkMigratedState(t *testing.T, program string) {
-	room := apiserver.Enter(t)
-	ctx, ns := context.Background(), room.Namespace
+	env := apiserver.New(t)
+	ctx, ns := context.Background(), env.Namespace
 	const code = "resource \"terraform_data\" \"a\" {\n  input = \"kept\"\n}\n"
 	const backend = "terraform {\n  backend \"kubernetes\" {\n    secret_suffix     = \"demo\"\n    in_cluster_config = true\n    namespace         = %q\n  }\n}\n"
 
@@ -120,11 +120,11 @@ func checkMigratedState(t *testing.T, program string) {
 	documented(t, "Role", "demo", ns, &role)
 	documented(t, "RoleBinding", "demo", ns, &binding)
 	binding.Subjects[0].Namespace = ns
-	apiserver.Must(t, room.Client.Create(ctx, &serviceAccount))
-	apiserver.Must(t, room.Client.Create(ctx, &role))
-	apiserver.Must(t, room.Client.Create(ctx, &binding))
+	apiserver.Must(t, env.Client.Create(ctx, &serviceAccount))
+	apiserver.Must(t, env.Client.Create(ctx, &role))
+	apiserver.Must(t, env.Client.Create(ctx, &binding))
 	token := &authenticationv1.TokenRequest{}
-	apiserver.Must(t, room.Client.SubResource("token").Create(ctx, &serviceAccount, token))
+	apiserver.Must(t, env.Client.SubResource("token").Create(ctx, &serviceAccount, token))
 
 	// The arguments as a file, as the runner writes it.
 	var file strings.Builder

@@ -20,9 +20,9 @@ func TestMain(m *testing.M) {
 	apiserver.Main(m, "../../charts/cairn/files/crds")
 }
 
-func enter(t *testing.T) apiserver.Room {
+func enter(t *testing.T) apiserver.Env {
 	t.Helper()
-	return apiserver.Enter(t,
+	return apiserver.New(t,
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.StackField, Values: index.StackNames},
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.UnfinishedField, Values: index.UnfinishedStackNames},
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.ReasonField, Values: index.Reasons},
@@ -30,7 +30,7 @@ func enter(t *testing.T) apiserver.Room {
 }
 
 // newRun creates a Run of a Stack with a reason.
-func newRun(r apiserver.Room, name, of string, phase v1alpha1.RunPhase, reason string) *v1alpha1.Run {
+func newRun(r apiserver.Env, name, of string, phase v1alpha1.RunPhase, reason string) *v1alpha1.Run {
 	r.Helper()
 	one := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RunSpec{
 		Stack: v1alpha1.ObjectRef{Name: of}, Operation: v1alpha1.OperationApply,

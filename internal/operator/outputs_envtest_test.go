@@ -23,7 +23,7 @@ func (f former) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 }
 
 func TestOutputsAreWrittenForTheCurrentStack(t *testing.T) {
-	r := apiserver.Enter(t)
+	r := apiserver.New(t)
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net"}}
 	stack.Spec.Source.Inline = map[string]string{"main.tf": ""}
 	stack.Spec.Outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "net-outputs"}}

@@ -20,7 +20,7 @@ import (
 // view. The new leader corrects it without another event. Its own writes start one more reconcile, which writes
 // nothing.
 func TestStatusOfAFormerLeaderIsCorrected(t *testing.T) {
-	room := apiserver.Enter(t)
+	room := apiserver.New(t)
 	stack := &v1alpha1.Stack{}
 	stack.Name = "net"
 	stack.Spec.Source.ConfigMap = &v1alpha1.ObjectRef{Name: "missing"}

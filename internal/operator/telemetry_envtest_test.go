@@ -63,7 +63,7 @@ func freeAddress(t *testing.T) string {
 // start runs Cairn in a namespace of its own.
 func start(t *testing.T, change func(*Options)) *process {
 	t.Helper()
-	system := apiserver.Enter(t).Namespace
+	system := apiserver.New(t).Namespace
 	r := &process{T: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t), bucket: filepath.Join(t.TempDir(), "bucket"), log: &lines{}}
 	store := freeAddress(t)
 	o := Options{
@@ -116,7 +116,7 @@ func (r *process) until(address, path string, is func(code int, body string) boo
 func isReady(code int, _ string) bool { return code == http.StatusOK }
 
 func TestMetricsHealthAndLogs(t *testing.T) {
-	room := apiserver.Enter(t)
+	room := apiserver.New(t)
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "missing"}}}}
 	room.Make(stack)
 	state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Status: v1alpha1.StateStatus{

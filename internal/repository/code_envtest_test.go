@@ -93,7 +93,7 @@ func TestChanged(t *testing.T) {
 func TestNamespacesThatAreNotAllowedAreRejected(t *testing.T) {
 	r := newEnv(t)
 	team := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), team))
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), team))
 	remote := r.remote("infra")
 	id := r.push(remote, gitserver.Change{Branch: "dev", Files: map[string]string{"net/main.tf": ""}})
 	first, err := remote.Git("rev-parse", "main")

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds")
 
 // env is the reconciler of Repositories between a real API server and a real git server; nothing calls it but the test.
 type env struct {
-	apiserver.Room
+	apiserver.Env
 	*Reconciler
 	repos *gitserver.Repos
 	http  *gitserver.HTTP
@@ -39,7 +39,7 @@ type env struct {
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	r := &env{
-		Room:  apiserver.Enter(t, apiserver.Index{Of: &v1alpha1.Stack{}, Field: StackIndex, Values: IndexStack}),
+		Env:   apiserver.New(t, apiserver.Index{Of: &v1alpha1.Stack{}, Field: StackIndex, Values: IndexStack}),
 		repos: gitserver.New(t), dir: t.TempDir(),
 	}
 	var err error
@@ -65,7 +65,7 @@ func (r *env) begin() {
 		over <- nil
 	}
 	r.Reconciler = &Reconciler{
-		Client: r.Room.Client, Live: r.Room.Live, Mirrors: mirrors,
+		Client: r.Env.Client, Live: r.Env.Live, Mirrors: mirrors,
 		Clock: func() time.Time { return time.Now().Add(r.ahead) }, Events: events.NewFakeRecorder(1000),
 	}
 }
@@ -115,7 +115,7 @@ func (r *env) stack(repo *v1alpha1.Repository, namespace, folder, ref string) *v
 			Repository: v1alpha1.RepositoryRef{Namespace: repo.Namespace, Name: repo.Name}, Path: folder, Ref: ref,
 		}}},
 	}
-	apiserver.Must(r.T, r.Room.Client.Create(r.Context(), stack))
+	apiserver.Must(r.T, r.Env.Client.Create(r.Context(), stack))
 	r.Seen(stack)
 	return stack
 }
@@ -123,9 +123,9 @@ func (r *env) stack(repo *v1alpha1.Repository, namespace, folder, ref string) *v
 // change updates an object and waits until the cache has it.
 func (r *env) change(o client.Object, change func()) {
 	r.Helper()
-	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKeyFromObject(o), o))
+	apiserver.Must(r.T, r.Env.Live.Get(r.Context(), client.ObjectKeyFromObject(o), o))
 	change()
-	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), o))
+	apiserver.Must(r.T, r.Env.Client.Update(r.Context(), o))
 	if _, ok := o.(*corev1.Secret); !ok {
 		r.Seen(o)
 	}

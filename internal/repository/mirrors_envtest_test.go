@@ -102,7 +102,7 @@ func TestDeletionCancelsTheFetchAndRemovesTheMirror(t *testing.T) {
 				r.untilAsked(remote)
 			}
 			began := time.Now()
-			apiserver.Must(t, r.Room.Client.Delete(t.Context(), repo))
+			apiserver.Must(t, r.Env.Client.Delete(t.Context(), repo))
 			r.Gone(repo)
 			r.forgotten(repo)
 			if took := time.Since(began); took > time.Minute {
@@ -129,7 +129,7 @@ func TestRecreatedRepositoryGetsANewMirror(t *testing.T) {
 	old := r.declare(remote)
 	r.settle(old)
 	next := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: old.Name}, Spec: old.Spec}
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), old))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), old))
 	r.Gone(old)
 	r.Make(next)
 	r.settle(next)
@@ -144,7 +144,7 @@ func TestRepositoriesDoNotShareAMirror(t *testing.T) {
 	r := newEnv(t)
 	r.http.RequireBasic("cairn", "right-one")
 	remote := r.remote("infra")
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), &corev1.Secret{
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "git"},
 		StringData: map[string]string{"username": "cairn", "password": "right-one"},
 	}))

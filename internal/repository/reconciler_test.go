@@ -127,7 +127,7 @@ func TestCredentials(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "git"},
 		StringData: map[string]string{"username": "cairn", "password": "wrong-one"},
 	}
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), secret))
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), secret))
 	r.settle(repo)
 	r.expect(repo, "False", "AuthenticationFailed")
 	r.expectSecret(repo, "wrong-one")
@@ -174,7 +174,7 @@ func TestUnknownHostKeyIsReported(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "git"},
 		Data:       map[string][]byte{"identity": servers[0].Identity, "known_hosts": servers[1].KnownHosts},
 	}
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), secret))
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), secret))
 	repo := r.declare(remote, withSecret("git"), func(repo *v1alpha1.Repository) { repo.Spec.URL = servers[0].URL + remote.Path() })
 	r.settle(repo)
 	r.expect(repo, "False", "HostKeyUnknown")
@@ -325,13 +325,13 @@ func TestMissingWebhookSecretIsReported(t *testing.T) {
 	}
 
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "hook"}, StringData: map[string]string{"other": "a"}}
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), secret))
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), secret))
 	r.settle(repo)
 	if !strings.Contains(says(), "webhooks signed with key token are denied") {
 		t.Errorf("without the key it says %q", says())
 	}
 	secret.StringData = map[string]string{"token": "b"}
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), secret))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), secret))
 	r.settle(repo)
 	if strings.Contains(says(), "hook") {
 		t.Errorf("once it is there it says %q", says())

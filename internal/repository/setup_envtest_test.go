@@ -16,7 +16,7 @@ import (
 
 func TestEventsEnqueueTheRepositoriesThatTheyConcern(t *testing.T) {
 	bySecret := apiserver.Index{Of: &v1alpha1.Repository{}, Field: SecretIndex, Values: IndexSecret}
-	r, elsewhere := apiserver.Enter(t, bySecret), apiserver.Enter(t, bySecret)
+	r, elsewhere := apiserver.New(t, bySecret), apiserver.New(t, bySecret)
 	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{
 		URL:         "https://git.example.com/infra.git",
 		Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},

@@ -24,7 +24,7 @@ func plansToDestroy(t *testing.T, verdict dispatch.PolicyEvaluation, rules func(
 	r := enter(t)
 	r.change(rules)
 	r.reconcile()
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: verdict}
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: verdict}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}}))
 	r.Seen(r.run)
 	return r
@@ -35,7 +35,7 @@ func (r *room) change(rules func(*v1alpha1.StackSpec)) {
 	r.Helper()
 	before := r.stack.DeepCopy()
 	rules(&r.stack.Spec)
-	apiserver.Must(r.T, r.Room.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
+	apiserver.Must(r.T, r.Env.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
 	r.Seen(r.stack)
 }
 
@@ -44,7 +44,7 @@ func (r *room) approve(digest string) {
 	r.Helper()
 	before := r.run.DeepCopy()
 	r.run.Spec.Approval = &v1alpha1.Approval{PlanDigest: digest, By: "alice"}
-	apiserver.Must(r.T, r.Room.Client.Patch(r.Context(), r.run, client.MergeFrom(before)))
+	apiserver.Must(r.T, r.Env.Client.Patch(r.Context(), r.run, client.MergeFrom(before)))
 	r.Seen(r.run)
 }
 

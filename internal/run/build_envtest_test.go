@@ -31,7 +31,7 @@ func (r *room) buildsAn() {
 	doc.Build.Source = "sha256:context"
 	r.reads(doc)
 	r.stack.Spec.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a"}
-	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), r.stack))
+	apiserver.Must(r.T, r.Env.Client.Update(r.Context(), r.stack))
 	r.Seen(r.stack)
 	r.Pods = settings
 	r.Pods.Builds = podspec.BuildSettings{Allowed: true, Images: map[v1alpha1.Builder]string{"Buildah": "buildah:1"}}
@@ -40,7 +40,7 @@ func (r *room) buildsAn() {
 // reports has the pod of the current attempt report.
 func (r *room) reports(done runnerapi.Done) {
 	r.Helper()
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live}
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live}
 	a := runinfo.Current(&r.run.Status)
 	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, runnerapi.Report{Done: &done}))
 	r.Seen(r.run)
@@ -79,7 +79,7 @@ func TestAnImageThatIsKnownIsRunIn(t *testing.T) {
 	key, err := doc.Build.Key()
 	apiserver.Must(t, err)
 	r.stack.Status.Image = runtest.Built(key)
-	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.expectAttempts("Plan")
@@ -95,9 +95,9 @@ func TestANamespaceThatIsTooStrictForABuild(t *testing.T) {
 	enforces := func(level, reason string) {
 		t.Helper()
 		namespace := &corev1.Namespace{}
-		apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, namespace))
+		apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, namespace))
 		namespace.Labels["pod-security.kubernetes.io/enforce"] = level
-		apiserver.Must(t, r.Room.Client.Update(t.Context(), namespace))
+		apiserver.Must(t, r.Env.Client.Update(t.Context(), namespace))
 		probe, err := podspec.New(r.run, r.stack, runtest.ToBuild(), v1alpha1.AttemptBuild, 99, r.Pods)
 		apiserver.Must(t, err)
 		apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -131,11 +131,11 @@ func TestALostBuildIsTriedAgainWithoutAWait(t *testing.T) {
 	r := enter(t)
 	r.buildsAn()
 	r.stack.Spec.Retry.Backoff.Duration = 0
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.expectAttempts("Build")
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &r.pods()[0], client.GracePeriodSeconds(0)))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), &r.pods()[0], client.GracePeriodSeconds(0)))
 	r.reconcile()
 	r.expectAttempts("Build PodLost", "Build")
 }
@@ -154,7 +154,7 @@ func TestABuildIsFollowedWithoutTheBucket(t *testing.T) {
 	r.reconcile()
 	r.expectAttempts("Build")
 	r.Inputs = inputs.NewStore(unread{})
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &r.pods()[0], client.GracePeriodSeconds(0)))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), &r.pods()[0], client.GracePeriodSeconds(0)))
 	r.reconcile()
 	r.expectAttempts("Build PodLost")
 }
@@ -164,7 +164,7 @@ func TestADestroyBuildsTheImageThatNobodyRemembers(t *testing.T) {
 	r := enter(t)
 	r.buildsAn()
 	r.stack.Spec.Runner.Build = nil
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	run := r.run.DeepCopy()
 	run.Spec.Operation = v1alpha1.OperationDestroy

@@ -22,7 +22,7 @@ func (r *room) isCanceled() {
 	r.Seen(r.run)
 	before := r.run.DeepCopy()
 	r.run.Spec.Cancel, r.run.Spec.CanceledBy = true, "bob"
-	apiserver.Must(r.T, r.Room.Client.Patch(r.Context(), r.run, client.MergeFrom(before)))
+	apiserver.Must(r.T, r.Env.Client.Patch(r.Context(), r.run, client.MergeFrom(before)))
 	r.Seen(r.run)
 }
 
@@ -38,7 +38,7 @@ func (r *room) expectPhase(want v1alpha1.RunPhase, reason string) {
 func (r *room) gone(pods ...corev1.Pod) {
 	r.Helper()
 	for i := range pods {
-		apiserver.Must(r.T, client.IgnoreNotFound(r.Room.Client.Delete(r.Context(), &pods[i], client.GracePeriodSeconds(0))))
+		apiserver.Must(r.T, client.IgnoreNotFound(r.Env.Client.Delete(r.Context(), &pods[i], client.GracePeriodSeconds(0))))
 		r.Gone(&pods[i])
 	}
 }
@@ -70,7 +70,7 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	second := r.pods()
 	// A finalizer keeps it in sight, as the kubelet does while it ends.
 	second[0].Finalizers = []string{"example.com/kubelet"}
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), &second[0]))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), &second[0]))
 	r.Seen(&second[0])
 
 	r.isCanceled()
@@ -84,7 +84,7 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 		t.Error("its pod is not deleted")
 	}
 	second[0].Finalizers = nil
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), &second[0]))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), &second[0]))
 	r.gone(second...)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply Canceled")

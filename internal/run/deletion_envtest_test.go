@@ -17,8 +17,8 @@ func (r *room) isDeleted() {
 	r.Helper()
 	before := r.stack.DeepCopy()
 	r.stack.Finalizers = []string{v1alpha1.Finalizer}
-	apiserver.Must(r.T, r.Room.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
-	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), r.stack))
+	apiserver.Must(r.T, r.Env.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
+	apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), r.stack))
 	r.Seen(r.stack)
 }
 
@@ -68,6 +68,6 @@ func (r *room) podRuns() {
 		r.Fatalf("there are %d pods", len(pods))
 	}
 	pods[0].Status.Phase = corev1.PodRunning
-	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), &pods[0]))
+	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), &pods[0]))
 	r.Seen(&pods[0])
 }

@@ -23,14 +23,14 @@ func (r *room) runsIn(digest string) {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "engine", Image: "cairn-tools:1", ImageID: "docker.io/library/cairn-tools@" + digest,
 	}}}
-	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), pod))
+	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), pod))
 	r.Seen(pod)
 }
 
 // plans is a report of a plan that waits for an approval.
 func (r *room) plans() error {
 	r.Helper()
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: noPolicies}
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	return reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}})
 }
 
@@ -38,7 +38,7 @@ func (r *room) plans() error {
 func (r *room) appliesInAnotherPod() string {
 	r.Helper()
 	pod := &r.pods()[0]
-	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), pod, client.GracePeriodSeconds(0)))
+	apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), pod, client.GracePeriodSeconds(0)))
 	r.Gone(pod)
 	r.approve(destroying.Digest)
 	r.reconcile()
@@ -100,7 +100,7 @@ func TestAPlanOfAPodThatIsGoneIsRejected(t *testing.T) {
 	r.change(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
 	pod := &r.pods()[0]
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	if err := r.plans(); !errors.Is(err, dispatch.ErrNotCurrent) {
 		t.Errorf("%v", err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *dispatch.Orders {
-	return &dispatch.Orders{Client: r.Room.Client, Live: r.Room.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"}
+	return &dispatch.Orders{Client: r.Env.Client, Live: r.Env.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"}
 }
 
 // An order to plan says whether there will be policies to ask, and one that cannot tell is none.
@@ -59,7 +59,7 @@ func TestARunnerIsNotSentAwayForAnOldViewOfItsStack(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	orders := r.orders(func(context.Context, *v1alpha1.Run) (bool, error) { return false, nil })
-	orders.Client = former{r.Room.Client}
+	orders.Client = former{r.Env.Client}
 	order, err := orders.Next(t.Context(), r.run.Namespace, r.run.Status.Attempts[0].PodUID, 0)
 	if err != nil || order.Kind != runnerapi.OrderPlan {
 		t.Errorf("got %s, %v", order.Kind, err)
@@ -69,7 +69,7 @@ func TestARunnerIsNotSentAwayForAnOldViewOfItsStack(t *testing.T) {
 func TestAReportEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
-	reports := dispatch.Reports{Client: former{r.Room.Client}, Live: r.Room.Live, Policies: noPolicies}
+	reports := dispatch.Reports{Client: former{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
@@ -94,10 +94,10 @@ func TestAReportOnAnAttemptThatAnotherServerBegan(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	old, uid := r.run.DeepCopy(), r.run.Status.Attempts[0].PodUID
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: noPolicies}
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
-	reports.Client = before{r.Room.Client, old}
+	reports.Client = before{r.Env.Client, old}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{Done: &runnerapi.Done{}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseSucceeded, "Applied")
@@ -118,7 +118,7 @@ func TestAReportOnARunThatThisServerHasNotHeardOf(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	key, uid := client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID
-	reports := dispatch.Reports{Client: unheard{r.Room.Client}, Live: r.Room.Live, Policies: noPolicies}
+	reports := dispatch.Reports{Client: unheard{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), key, uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
@@ -130,7 +130,7 @@ func TestAReportOnARunThatThisServerHasNotHeardOf(t *testing.T) {
 
 func TestAnOperatorEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
 	r := enter(t)
-	r.Reconciler.Client = former{r.Room.Client}
+	r.Reconciler.Client = former{r.Env.Client}
 	r.reconcile()
 	r.expectAttempts("Plan")
 }
@@ -141,7 +141,7 @@ func TestADeniedPlanFailsItsRunWhateverTheRunnerSays(t *testing.T) {
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
 	asked := ""
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: func(_ context.Context, run *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: func(_ context.Context, run *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
 		asked = run.Name + " " + digest
 		return &denied, true, nil
 	}}
@@ -165,7 +165,7 @@ func TestAReportWithoutAVerdictIsNotWritten(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	before, away := r.run.ResourceVersion, errors.New("the bucket is away")
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
 		return nil, true, away
 	}}
 	err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}})
@@ -179,7 +179,7 @@ func TestAReportWithoutAVerdictIsNotWritten(t *testing.T) {
 func TestARunnerCannotCancelItsRun(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: noPolicies}
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: done}))
 	r.Seen(r.run)

@@ -33,12 +33,12 @@ func (r *room) reads(doc inputs.Document) {
 	digest, err := r.Inputs.Put(r.Context(), doc)
 	apiserver.Must(r.T, err)
 	r.stack.Status.InputsDigest, r.stack.Status.LastRun = digest, "net-2"
-	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), r.stack))
+	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), r.stack))
 	r.Seen(r.stack)
 	first := r.run
 	r.run = &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-2", OwnerReferences: first.OwnerReferences}, Spec: *first.Spec.DeepCopy()}
 	r.run.Spec.InputsDigest = digest
-	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), first))
+	apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), first))
 	r.Gone(first)
 	r.Make(r.run)
 }
@@ -47,12 +47,12 @@ func (r *room) reads(doc inputs.Document) {
 func TestPodsFitANamespaceThatIsRestricted(t *testing.T) {
 	r := enter(t)
 	namespace := &corev1.Namespace{}
-	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, namespace))
+	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, namespace))
 	namespace.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
 	namespace.Labels["pod-security.kubernetes.io/enforce-version"] = "latest"
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), namespace))
-	apiserver.Must(t, client.IgnoreAlreadyExists(r.Room.Client.Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "runners"}, Value: 10})))
-	apiserver.Must(t, client.IgnoreAlreadyExists(r.Room.Client.Create(t.Context(), &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}, Handler: "runsc"})))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), namespace))
+	apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "runners"}, Value: 10})))
+	apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(), &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}, Handler: "runsc"})))
 
 	bad := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 99, settings)
 	bad.Spec.HostNetwork = true

@@ -46,7 +46,7 @@ func (r *room) onNode() *corev1.Pod {
 	r.reconcile()
 	pod := &r.pods()[0]
 	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-a"}}
-	apiserver.Must(r.T, r.Room.Client.SubResource("binding").Create(r.Context(), pod, binding))
+	apiserver.Must(r.T, r.Env.Client.SubResource("binding").Create(r.Context(), pod, binding))
 	r.tells(pod, `{phase: Running, conditions: [`+ready+`], `+atWork+`}`)
 	return pod
 }
@@ -68,7 +68,7 @@ func (r *room) tells(pod *corev1.Pod, status string) {
 			c.LastTransitionTime = metav1.Now()
 		}
 	}
-	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), pod))
+	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), pod))
 	r.Seen(pod)
 }
 
@@ -105,7 +105,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 	r.expectSays(v1alpha1.ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z", "the state stays locked", "kubectl delete pod net-1-plan-1 --force")
 
 	// The taint manager deletes it, and no kubelet ends it.
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), pod))
 	r.Seen(pod)
 	for range 2 {
 		before := r.run.ResourceVersion
@@ -124,7 +124,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 	r.tells(pod, `{phase: Failed, conditions: [{type: Ready, status: "False"}, {type: ContainersReady, status: "True"}, {type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}], `+atWork+`}`)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply")
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	r.Gone(pod)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply PodLost")
@@ -137,7 +137,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 func TestReportOfADrain(t *testing.T) {
 	r := enter(t)
 	pod := r.onNode()
-	apiserver.Must(t, r.Room.Client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}))
+	apiserver.Must(t, r.Env.Client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}))
 	r.Seen(pod)
 	r.reconcile()
 	r.expectSays(v1alpha1.ReasonPodTerminating, "pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until ")
@@ -153,7 +153,7 @@ func TestReportOfADrain(t *testing.T) {
 // interrupted is the last report of a runner that was told to end.
 func (r *room) interrupted() {
 	r.Helper()
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: noPolicies}
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: runnerapi.Interrupted}}}
 	a := runinfo.Current(&r.run.Status)
 	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, done))
@@ -228,13 +228,13 @@ func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
 						Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 					}},
 				}}}
-				apiserver.Must(r.T, r.Room.Client.Create(r.Context(), hook))
+				apiserver.Must(r.T, r.Env.Client.Create(r.Context(), hook))
 				r.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), hook) }) // its namespace is this test's alone
 			}, []string{`failed calling webhook "pods.example.com"`, "that webhook has to answer again"},
 		},
 		"a namespace that is deleted": {
 			func(r *room) {
-				apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}))
+				apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}))
 			}, []string{"is being deleted"},
 		},
 	} {
@@ -272,7 +272,7 @@ func memoryOf(amount string) corev1.ResourceList {
 func (r *room) limitRange(item corev1.LimitRangeItem) {
 	r.Helper()
 	item.Type = corev1.LimitTypeContainer
-	apiserver.Must(r.T, r.Room.Client.Create(r.Context(), &corev1.LimitRange{
+	apiserver.Must(r.T, r.Env.Client.Create(r.Context(), &corev1.LimitRange{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "limits"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}},
 	}))
 }

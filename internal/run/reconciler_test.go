@@ -42,7 +42,7 @@ func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
 
 // A room is a Run's reconciler on a real API server; nothing calls it but the test.
 type room struct {
-	apiserver.Room
+	apiserver.Env
 	*Reconciler
 	run   *v1alpha1.Run
 	stack *v1alpha1.Stack
@@ -64,13 +64,13 @@ func enter(t *testing.T) *room {
 // enterFor is enter for a Run that does something else than to apply.
 func enterFor(t *testing.T, operation v1alpha1.Operation) *room {
 	t.Helper()
-	r := &room{Room: apiserver.Enter(t,
+	r := &room{Env: apiserver.New(t,
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.StackField, Values: index.StackNames},
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.PodField, Values: index.PodUIDs},
 	)}
 	r.Reconciler = &Reconciler{
-		Client: r.Room.Client, Live: r.Room.Live, Inputs: inputs.NewStore(memory{}), Pods: settings,
-		Scheduler: scheduler.New(scheduler.NewQueue(scheduler.Limits{}, time.Now), r.Room.Client),
+		Client: r.Env.Client, Live: r.Env.Live, Inputs: inputs.NewStore(memory{}), Pods: settings,
+		Scheduler: scheduler.New(scheduler.NewQueue(scheduler.Limits{}, time.Now), r.Env.Client),
 	}
 	digest, err := r.Inputs.Put(t.Context(), inputs.Document{Source: "sha256:code"})
 	apiserver.Must(t, err)
@@ -80,7 +80,7 @@ func enterFor(t *testing.T, operation v1alpha1.Operation) *room {
 	}
 	r.Make(r.stack)
 	r.stack.Status.InputsDigest, r.stack.Status.LastRun = digest, "net-1"
-	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.run = &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
@@ -108,7 +108,7 @@ func (r *room) reconcile() *v1alpha1.Run {
 func (r *room) pods() []corev1.Pod {
 	r.Helper()
 	var pods corev1.PodList
-	apiserver.Must(r.T, r.Room.Live.List(r.Context(), &pods, client.InNamespace(r.run.Namespace)))
+	apiserver.Must(r.T, r.Env.Live.List(r.Context(), &pods, client.InNamespace(r.run.Namespace)))
 	return pods.Items
 }
 
@@ -140,10 +140,10 @@ func TestReconcileMakesOnePod(t *testing.T) {
 // A Stack was deleted and made again while a Run of the first one is there still: that Run is not the second one's.
 func TestARunIsOfTheStackThatMadeIt(t *testing.T) {
 	r := enter(t)
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
 	r.stack.ObjectMeta = metav1.ObjectMeta{Namespace: r.run.Namespace, Name: r.stack.Name}
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), r.stack))
-	stack, err := index.StackOf(t.Context(), r.Room.Live, r.Room.Live, r.run)
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), r.stack))
+	stack, err := index.StackOf(t.Context(), r.Env.Live, r.Env.Live, r.run)
 	if err != nil || stack != nil {
 		t.Errorf("it is taken for a Run of %v, %v", stack, err)
 	}
@@ -186,7 +186,7 @@ func TestReconcileRefusesThePodOfAnother(t *testing.T) {
 	r := enter(t)
 	other := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 	other.OwnerReferences = nil
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), other))
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), other))
 	r.reconcile()
 	r.expectAttempts()
 	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != v1alpha1.ReasonPodCreateFailed || !strings.Contains(c[0].Message, "is not of this Run") {
@@ -201,7 +201,7 @@ func TestReconcileCountsAPodAsLostOnlyWhenItIsGone(t *testing.T) {
 	r.reconcile()
 	r.expectAttempts("Plan")
 	pod := r.pods()[0]
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &pod, client.GracePeriodSeconds(0)))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), &pod, client.GracePeriodSeconds(0)))
 	r.Gone(&pod)
 	r.reconcile()
 	r.expectAttempts("Plan PodLost")
@@ -216,7 +216,7 @@ func TestReports(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
-	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Policies: noPolicies}
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
 
 	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, done); !errors.Is(err, dispatch.ErrNotCurrent) {

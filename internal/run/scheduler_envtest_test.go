@@ -24,7 +24,7 @@ import (
 
 // limit begins a process with these limits. Limits of the whole install would count the Runs of other tests too.
 func (r *room) limit(l scheduler.Limits) {
-	r.Scheduler = scheduler.New(scheduler.NewQueue(l, time.Now), r.Room.Client)
+	r.Scheduler = scheduler.New(scheduler.NewQueue(l, time.Now), r.Env.Client)
 }
 
 // another is the same room with another Stack and its first Run, whose code is from a Repository if one is named.
@@ -40,7 +40,7 @@ func (r *room) another(name, repository string) *room {
 	r.Make(other.stack)
 	other.stack.Status = status
 	other.stack.Status.LastRun = name + "-1"
-	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), other.stack))
+	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), other.stack))
 	r.Seen(other.stack)
 	other.run = &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
 		Name:            name + "-1",
@@ -56,7 +56,7 @@ func (r *room) is(change func(*v1alpha1.RunStatus)) {
 	r.Helper()
 	r.Seen(r.run)
 	change(&r.run.Status)
-	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), r.run))
+	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), r.run))
 	r.Seen(r.run)
 }
 
@@ -126,7 +126,7 @@ func TestARunWaitsForItsTurn(t *testing.T) {
 	next.expectAttempts("Plan")
 
 	// One that is deleted leaves its place too.
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), next.run))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), next.run))
 	r.Gone(next.run)
 	_, err = next.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(next.run)})
 	apiserver.Must(t, err)
@@ -145,7 +145,7 @@ func TestARunThatAwaitsApprovalHasNoPlace(t *testing.T) {
 		s.Attempts[0].FinishedAt = &metav1.MicroTime{Time: time.Now()}
 	})
 	r.stack.Spec.Apply = v1alpha1.ApplyManual
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.expectWoken(next)
@@ -169,7 +169,7 @@ func TestNoPlaceIsGivenBeforeItIsKnownWhatRuns(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	next := r.another("web", "")
-	reader := &unsure{Reader: r.Room.Client, err: errors.New("not now")}
+	reader := &unsure{Reader: r.Env.Client, err: errors.New("not now")}
 	next.Scheduler = scheduler.New(scheduler.NewQueue(scheduler.Limits{Namespace: 1}, time.Now), reader)
 	if _, err := next.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(next.run)}); !errors.Is(err, reader.err) {
 		t.Errorf("got %v", err)
@@ -184,7 +184,7 @@ func TestARunThatEndsDuringTheStart(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	next := r.another("web", "")
-	reader, left := &unsure{Reader: r.Room.Client}, make(chan struct{})
+	reader, left := &unsure{Reader: r.Env.Client}, make(chan struct{})
 	next.Scheduler = scheduler.New(scheduler.NewQueue(scheduler.Limits{Namespace: 1}, time.Now), reader)
 	reader.listed = func() {
 		go func() {
@@ -264,7 +264,7 @@ func TestARefusedPodGivesItsPlaceBack(t *testing.T) {
 	next := r.another("web", "")
 	foreign := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 	foreign.OwnerReferences = nil
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), foreign))
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), foreign))
 	r.reconcile()
 	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != v1alpha1.ReasonPodCreateFailed {
 		t.Fatalf("got %v", c)

@@ -18,8 +18,8 @@ import (
 )
 
 func TestAnEventReconcilesTheRunsThatItIsRelevantTo(t *testing.T) {
-	in := func() apiserver.Room {
-		return apiserver.Enter(t,
+	in := func() apiserver.Env {
+		return apiserver.New(t,
 			apiserver.Index{Of: &v1alpha1.Run{}, Field: index.UnfinishedField, Values: index.UnfinishedStackNames},
 			apiserver.Index{Of: &v1alpha1.Run{}, Field: index.ReasonField, Values: index.Reasons},
 		)

@@ -17,7 +17,7 @@ import (
 // newEmptyTestEnv returns a test environment without a Stack.
 func newEmptyTestEnv(t *testing.T) *testEnv {
 	t.Helper()
-	r := &testEnv{Room: apiserver.Enter(t, indexes()...)}
+	r := &testEnv{Env: apiserver.New(t, indexes()...)}
 	r.begin(memoryBucket{})
 	return r
 }
@@ -55,7 +55,7 @@ func (r *testEnv) updateSpec(change func(*v1alpha1.StackSpec)) {
 	r.Helper()
 	r.Seen(r.stack)
 	change(&r.stack.Spec)
-	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), r.stack))
+	apiserver.Must(r.T, r.Env.Client.Update(r.Context(), r.stack))
 	r.Seen(r.stack)
 }
 
@@ -72,14 +72,14 @@ func (r *testEnv) finishFirstApply() {
 func (r *testEnv) setState(resources int32, outputs map[string]string) {
 	r.Helper()
 	state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: r.stack.Name}}
-	if err := r.Room.Live.Get(r.Context(), client.ObjectKeyFromObject(state), state); err != nil {
+	if err := r.Env.Live.Get(r.Context(), client.ObjectKeyFromObject(state), state); err != nil {
 		r.Make(state)
 	}
 	state.Status = v1alpha1.StateStatus{
 		Version: 1, UpdatedBy: "net-0", OutputsVersion: 1, Resources: resources, Outputs: outputs,
 		InputsDigest: "sha256:" + strings.Repeat("0", 64),
 	}
-	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), state))
+	apiserver.Must(r.T, r.Env.Client.Update(r.Context(), state))
 	r.Seen(state)
 }
 
@@ -95,7 +95,7 @@ func (r *testEnv) expectReady(ready metav1.ConditionStatus, reason, message stri
 
 func (r *testEnv) expectNoRun(name string) {
 	r.Helper()
-	err := r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, &v1alpha1.Run{})
+	err := r.Env.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, &v1alpha1.Run{})
 	if client.IgnoreNotFound(err) != nil || err == nil {
 		r.Errorf("Run %s exists (%v)", name, err)
 	}
@@ -199,7 +199,7 @@ func TestDependentsAreDestroyedFirst(t *testing.T) {
 
 	remove := func(one *testEnv) {
 		t.Helper()
-		apiserver.Must(t, r.Room.Client.Delete(t.Context(), one.stack))
+		apiserver.Must(t, r.Env.Client.Delete(t.Context(), one.stack))
 		one.Seen(one.stack)
 		one.reconcile()
 	}
@@ -233,7 +233,7 @@ func TestDeletionOfADependencyCycle(t *testing.T) {
 	a.setState(1, nil)
 	b.setState(1, nil)
 	for _, one := range []*testEnv{a, b} {
-		apiserver.Must(t, r.Room.Client.Delete(t.Context(), one.stack))
+		apiserver.Must(t, r.Env.Client.Delete(t.Context(), one.stack))
 		one.Seen(one.stack)
 	}
 	a.reconcile()

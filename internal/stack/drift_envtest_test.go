@@ -49,7 +49,7 @@ func TestDriftCheckIsRecordedBeforeItIsCreated(t *testing.T) {
 	}
 	due := time.Now().Add(waits.RequeueAfter + time.Second)
 	r.Clock = func() time.Time { return due }
-	crash := failingCreates{r.Room.Client, errors.New("the process ends here")}
+	crash := failingCreates{r.Env.Client, errors.New("the process ends here")}
 	crashing := *r.Reconciler
 	crashing.Client = crash
 	_, err = crashing.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
@@ -106,7 +106,7 @@ func TestInvalidWindowStopsDriftChecks(t *testing.T) {
 	}
 	r.Seen(r.stack)
 	r.stack.Spec.Windows[0].Schedule = "0 23 * * *"
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")

@@ -42,11 +42,11 @@ func TestEngineVersionConstraintOfTheCode(t *testing.T) {
 	engine("net-2", v1alpha1.Engine{Name: "Terraform", Version: "~> 1.5.0"})
 
 	code := &corev1.ConfigMap{}
-	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "code"}, code))
+	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "code"}, code))
 	code.Data = map[string]string{
 		"main.tf": "", ".terraform-version": "1.6.6", ".terragrunt-version": "1.1.3", "terragrunt.hcl": `terraform_version_constraint = "< 2"`,
 	}
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), code))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), code))
 	r.Seen(apiserver.Metadata("ConfigMap", code.Namespace, code.Name))
 	engine("net-3", v1alpha1.Engine{Name: "Terraform", Version: "= 1.6.6"})
 
@@ -72,11 +72,11 @@ func TestEngineVersionConstraintOfTheCode(t *testing.T) {
 func TestOnlyTerragruntWrapsAnEngine(t *testing.T) {
 	r := newTestEnv(t)
 	r.stack.Spec.Engine = v1alpha1.Engine{Name: "Terraform", Wrapped: &v1alpha1.WrappedEngine{Name: "OpenTofu"}}
-	if err := r.Room.Client.Update(t.Context(), r.stack); err == nil {
+	if err := r.Env.Client.Update(t.Context(), r.stack); err == nil {
 		t.Error("Terraform wraps OpenTofu")
 	}
 	r.stack.Spec.Engine = v1alpha1.Engine{Name: "Terragrunt", Wrapped: &v1alpha1.WrappedEngine{Name: "Terragrunt"}}
-	if err := r.Room.Client.Update(t.Context(), r.stack); err == nil {
+	if err := r.Env.Client.Update(t.Context(), r.stack); err == nil {
 		t.Error("Terragrunt wraps itself")
 	}
 }
@@ -90,7 +90,7 @@ func TestEngineOfTheRepository(t *testing.T) {
 	setEngine := func(e *v1alpha1.Engine) {
 		t.Helper()
 		g.repo.Spec.Engine = e
-		apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
+		apiserver.Must(t, g.Env.Client.Update(t.Context(), g.repo))
 		g.Seen(g.repo)
 	}
 	expect := func(r *testEnv, run string, pinned v1alpha1.Engine, inStatus *v1alpha1.Engine) {

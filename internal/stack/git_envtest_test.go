@@ -39,7 +39,7 @@ type gitTestEnv struct {
 
 func newGitTestEnv(t *testing.T) *gitTestEnv {
 	t.Helper()
-	g := &gitTestEnv{testEnv: &testEnv{Room: apiserver.Enter(t, indexes()...)}}
+	g := &gitTestEnv{testEnv: &testEnv{Env: apiserver.New(t, indexes()...)}}
 	g.testEnv.begin(memoryBucket{})
 	g.repos = gitserver.New(t)
 	var err error
@@ -104,7 +104,7 @@ func (g *gitTestEnv) push(c gitserver.Change) string {
 // fetch fetches a Repository.
 func (g *gitTestEnv) fetch(repo *v1alpha1.Repository) {
 	g.Helper()
-	r := &repository.Reconciler{Client: g.Room.Client, Live: g.Room.Live, Mirrors: g.mirrors, Events: events.NewFakeRecorder(100)}
+	r := &repository.Reconciler{Client: g.Env.Client, Live: g.Env.Live, Mirrors: g.mirrors, Events: events.NewFakeRecorder(100)}
 	pass := func() {
 		g.Helper()
 		_, err := r.Reconcile(g.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(repo)})
@@ -112,7 +112,7 @@ func (g *gitTestEnv) fetch(repo *v1alpha1.Repository) {
 		g.Seen(repo)
 	}
 	repo.Annotations = map[string]string{v1alpha1.RequestedAtAnnotation: time.Now().String()}
-	apiserver.Must(g.T, g.Room.Client.Update(g.Context(), repo))
+	apiserver.Must(g.T, g.Env.Client.Update(g.Context(), repo))
 	g.Seen(repo)
 	pass()
 	select {
@@ -174,7 +174,7 @@ func (r *testEnv) file(source, name string) string {
 func (r *testEnv) run(name string) *v1alpha1.Run {
 	r.Helper()
 	run := &v1alpha1.Run{}
-	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
+	apiserver.Must(r.T, r.Env.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
 	return run
 }
 
@@ -235,7 +235,7 @@ func TestStatusIsKeptUntilTheMirrorIsFetched(t *testing.T) {
 	}
 
 	g.stack.Spec.Source.Git.Path = "nets"
-	apiserver.Must(t, g.Room.Client.Update(t.Context(), g.stack))
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), g.stack))
 	g.Seen(g.stack)
 	g.reconcile()
 	g.expect("Unknown", "RepositoryNotReady", "net-1 ")
@@ -272,7 +272,7 @@ func TestForbiddenRepositoryIsReportedAsNotFound(t *testing.T) {
 	}
 
 	other.repo.Spec.AllowedNamespaces = []string{g.Namespace}
-	apiserver.Must(t, g.Room.Client.Update(t.Context(), other.repo))
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), other.repo))
 	g.Seen(other.repo)
 	r := g.forStack(&v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: "uses-infra"}})
 	r.Code = other.Code
@@ -331,7 +331,7 @@ func TestArchivesWithLFSAreNotShared(t *testing.T) {
 	}
 
 	g.repo.Spec.LFS = true
-	apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), g.repo))
 	g.Seen(g.repo)
 	g.fetch(g.repo)
 	if !g.moved() {
@@ -417,7 +417,7 @@ func TestSubmodulesAreFetchedOnceAllowed(t *testing.T) {
 	g.moved()
 
 	g.repo.Spec.Submodules = true
-	apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), g.repo))
 	g.Seen(g.repo)
 	g.reconcile() // the change of the spec wakes it before the fetch
 	g.expect("False", "ContentInvalid", "")

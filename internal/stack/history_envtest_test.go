@@ -76,14 +76,14 @@ func TestSucceededRunsAreReadFromTheStatus(t *testing.T) {
 	r.reconcile()
 	old := *firstRun(r)
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
-	apiserver.Must(t, r.pass(lean{r.Room.Client}))
+	apiserver.Must(t, r.pass(lean{r.Env.Client}))
 	r.expect("True", "Applied", "net-1 ")
 	if r.history() != "net-1" || r.stack.Status.CurrentRun != "" {
 		t.Fatalf("the history is %q and the current Run is %q", r.history(), r.stack.Status.CurrentRun)
 	}
 	before := r.stack.ResourceVersion
 	for name, c := range map[string]client.Client{
-		"of an operator alone": lean{r.Room.Client}, "of one with a server": r.Room.Client, "of one that is behind": withRuns{r.Room.Client, []v1alpha1.Run{old}},
+		"of an operator alone": lean{r.Env.Client}, "of one with a server": r.Env.Client, "of one that is behind": withRuns{r.Env.Client, []v1alpha1.Run{old}},
 	} {
 		apiserver.Must(t, r.pass(c))
 		if r.expect("True", "Applied", "net-1 "); r.stack.ResourceVersion != before {
@@ -93,9 +93,9 @@ func TestSucceededRunsAreReadFromTheStatus(t *testing.T) {
 
 	// The history is restored if an older operator, or a user, removed it from the status.
 	r.stack.Status.History = nil
-	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
 	r.Seen(r.stack)
-	apiserver.Must(t, r.pass(lean{r.Room.Client}))
+	apiserver.Must(t, r.pass(lean{r.Env.Client}))
 	if r.history() != "net-1" {
 		t.Errorf("the history is %q", r.history())
 	}
@@ -119,7 +119,7 @@ func TestRunStaysInTheHistoryUntilItIsDeleted(t *testing.T) {
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
-	apiserver.Must(t, r.pass(undeletableRuns{r.Room.Client}))
+	apiserver.Must(t, r.pass(undeletableRuns{r.Env.Client}))
 	if r.history() != "net-1 net-2" {
 		t.Errorf("the history is %q", r.history())
 	}
@@ -134,7 +134,7 @@ func TestRunStaysInTheHistoryUntilItIsDeleted(t *testing.T) {
 // deleted.
 func TestOldRunsAreDeletedWhileAStackWaitsForItsState(t *testing.T) {
 	r := newTestEnvWithOldRun(t)
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
 	r.Seen(r.stack)
 	held := *r.Reconciler
 	held.States = undeletable{&r.ended}
@@ -161,7 +161,7 @@ func TestRunWithAnotherUIDIsNotDeleted(t *testing.T) {
 	}
 	w.Runs[0].UID = firstRun(r).UID
 	held := *r.Reconciler
-	held.Client = undeletableRuns{r.Room.Client}
+	held.Client = undeletableRuns{r.Env.Client}
 	if err := held.prune(t.Context(), &w); !errors.Is(err, errHeld) {
 		t.Errorf("got %v", err)
 	}
@@ -203,10 +203,10 @@ func TestStackThatIsUpToDateReadsNothingFromTheBucket(t *testing.T) {
 // cannot be deleted.
 func TestFailedDeletionOfOldRunsDoesNotBlockNewRuns(t *testing.T) {
 	r := newTestEnvWithOldRun(t)
-	apiserver.Must(t, r.pass(undeletableRuns{r.Room.Client}))
+	apiserver.Must(t, r.pass(undeletableRuns{r.Env.Client}))
 	r.expect("True", "Applied", "net-1 net-2 ")
 	r.updateSpec(sized("2"))
-	apiserver.Must(t, r.pass(undeletableRuns{r.Room.Client}))
+	apiserver.Must(t, r.pass(undeletableRuns{r.Env.Client}))
 	r.expect("Unknown", "Running", "net-1 net-2 net-3 ")
 	r.ends("net-3", v1alpha1.PhaseSucceeded)
 	r.reconcile()
@@ -250,10 +250,10 @@ func TestSucceededRunsMissingFromTheStatusAreListed(t *testing.T) {
 		t.Helper()
 		r.Seen(r.stack)
 		r.stack.Status.History = history
-		apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
+		apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
 		r.Seen(r.stack)
 		r.VerifiedHistory = snapshot.NewVerifiedHistory() // another process
-		apiserver.Must(t, r.pass(lean{r.Room.Client}))
+		apiserver.Must(t, r.pass(lean{r.Env.Client}))
 	}
 	runs("net-1", v1alpha1.PhaseSucceeded)
 	runs("net-2", v1alpha1.PhaseSucceeded)
@@ -268,8 +268,8 @@ func TestSucceededRunsMissingFromTheStatusAreListed(t *testing.T) {
 		t.Errorf("after a write of an older version the history is %q", r.history())
 	}
 	lists := 0
-	r.Reconciler.Live = listing{r.Room.Live, &lists}
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-3"}}))
+	r.Reconciler.Live = listing{r.Env.Live, &lists}
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-3"}}))
 	begins("4")
 	if r.reconcile(); lists > 0 {
 		t.Errorf("all Runs were listed %d times because one is missing", lists)
@@ -282,7 +282,7 @@ func TestSucceededRunsMissingFromTheStatusAreListed(t *testing.T) {
 	}
 	r.ends("net-4", v1alpha1.PhaseSucceeded)
 	r.updateSpec(sized("4"))
-	apiserver.Must(t, r.pass(lean{r.Room.Client}))
+	apiserver.Must(t, r.pass(lean{r.Env.Client}))
 	r.reconcile()
 	r.expect("True", "Applied", "net-4 ")
 }

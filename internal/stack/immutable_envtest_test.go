@@ -31,7 +31,7 @@ func TestImmutableConfigMapIsRecreated(t *testing.T) {
 	replace := func(old, again *corev1.ConfigMap, missing string) {
 		t.Helper()
 		again.Namespace = r.Namespace
-		apiserver.Must(t, r.Room.Client.Delete(t.Context(), old))
+		apiserver.Must(t, r.Env.Client.Delete(t.Context(), old))
 		r.Gone(apiserver.Metadata("ConfigMap", r.Namespace, old.Name))
 		r.reconcile()
 		r.Seen(r.stack)
@@ -45,7 +45,7 @@ func TestImmutableConfigMapIsRecreated(t *testing.T) {
 	r.finishFirstApply()
 
 	code.Data = map[string]string{"main.tf": "# 2"}
-	if err := r.Room.Client.Update(t.Context(), code); err == nil {
+	if err := r.Env.Client.Update(t.Context(), code); err == nil {
 		t.Error("an immutable ConfigMap was changed")
 	}
 	same := immutable("code", "main.tf", "# 1")

@@ -35,14 +35,14 @@ func TestEndOfThePodOfADeletedRunReconcilesTheStack(t *testing.T) {
 	r.Make(pod)
 
 	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
-		Scheme: r.Room.Client.Scheme(), Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{r.Namespace: {}}},
+		Scheme: r.Env.Client.Scheme(), Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{r.Namespace: {}}},
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	apiserver.Must(t, err)
-	reconciler := &Reconciler{Gatherer: snapshot.Gatherer{Client: mgr.GetClient(), Sources: source.NewSources(r.Room.Live, r.bucket)}}
+	reconciler := &Reconciler{Gatherer: snapshot.Gatherer{Client: mgr.GetClient(), Sources: source.NewSources(r.Env.Live, r.bucket)}}
 	gone := func(ctx context.Context, o client.Object) bool {
-		return apierrors.IsNotFound(r.Room.Live.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopyObject().(client.Object)))
+		return apierrors.IsNotFound(r.Env.Live.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopyObject().(client.Object)))
 	}
 	seen := make(chan [2]bool, 100) // whether the Run and the pod are deleted when the Stack is reconciled
 	apiserver.Must(t, reconciler.SetupWithManager(mgr, make(chan repository.Event), reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
@@ -68,9 +68,9 @@ func TestEndOfThePodOfADeletedRunReconcilesTheStack(t *testing.T) {
 	}
 
 	until([2]bool{false, false})
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), run))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), run))
 	until([2]bool{true, false})
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	until([2]bool{true, true})
 }
 

@@ -67,7 +67,7 @@ func (e *ended) KeepSelfApproval(context.Context, client.ObjectKey, func(*v1alph
 
 // testEnv is a Stack's reconciler and a real API server. Only the test calls Reconcile.
 type testEnv struct {
-	apiserver.Room
+	apiserver.Env
 	*Reconciler
 	stack  *v1alpha1.Stack
 	bucket memoryBucket
@@ -79,7 +79,7 @@ func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds")
 // newTestEnv creates a Stack whose variable file is in a Secret.
 func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
-	r := &testEnv{Room: apiserver.Enter(t, indexes()...)}
+	r := &testEnv{Env: apiserver.New(t, indexes()...)}
 	r.begin(memoryBucket{})
 	r.stack = &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},
@@ -107,7 +107,7 @@ func (r *testEnv) begin(bucket memoryBucket) {
 	r.bucket = bucket
 	r.Reconciler = &Reconciler{
 		Gatherer: snapshot.Gatherer{
-			Client: r.Room.Client, Live: r.Room.Live, StateReader: &r.ended, Sources: source.NewSources(r.Room.Live, bucket), Inputs: inputs.NewStore(bucket),
+			Client: r.Env.Client, Live: r.Env.Live, StateReader: &r.ended, Sources: source.NewSources(r.Env.Live, bucket), Inputs: inputs.NewStore(bucket),
 			VerifiedHistory: snapshot.NewVerifiedHistory(),
 		},
 		States: &r.ended, Runs: runs.Artifacts{Bucket: bucket},
@@ -134,7 +134,7 @@ func (r *testEnv) reconcile() {
 func (r *testEnv) runs() string {
 	r.Helper()
 	var list v1alpha1.RunList
-	apiserver.Must(r.T, r.Room.Live.List(r.Context(), &list, client.InNamespace(r.stack.Namespace)))
+	apiserver.Must(r.T, r.Env.Live.List(r.Context(), &list, client.InNamespace(r.stack.Namespace)))
 	names := ""
 	for _, run := range list.Items {
 		names += run.Name + " "
@@ -146,9 +146,9 @@ func (r *testEnv) runs() string {
 func (r *testEnv) ends(name string, phase v1alpha1.RunPhase) {
 	r.Helper()
 	run := &v1alpha1.Run{}
-	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
+	apiserver.Must(r.T, r.Env.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
 	run.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true}, FinishedAt: &metav1.Time{Time: r.Now()}}
-	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), run))
+	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), run))
 	r.Seen(run)
 }
 
@@ -189,14 +189,14 @@ func TestRunsFollowChangesOfInputs(t *testing.T) {
 	}
 
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "vars"}}
-	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
+	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
 	secret.StringData = map[string]string{"a.tfvars": "a = 1"}
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), secret))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), secret))
 	r.Seen(apiserver.Metadata("Secret", secret.Namespace, secret.Name))
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
 
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), secret))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), secret))
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
 	r.Gone(apiserver.Metadata("Secret", secret.Namespace, secret.Name))
 	r.reconcile()
@@ -221,14 +221,14 @@ func TestNextRunWaitsForThePodOfADeletedRun(t *testing.T) {
 	pod := newPod(firstRun(r))
 	r.Make(pod)
 	pod.Status.Phase = corev1.PodRunning
-	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), pod))
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), pod))
 	r.deleteRun("net-1")
 	r.reconcile()
 	r.expect("False", "PodTerminating", "")
 
 	pod.Status.Phase = corev1.PodFailed
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "engine", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}}
-	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), pod))
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), pod))
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-2 ")
 }
@@ -253,7 +253,7 @@ func TestStaleCacheCreatesNoSecondRun(t *testing.T) {
 func (r *testEnv) blind() ctrl.Result {
 	r.Helper()
 	blind := *r.Reconciler
-	blind.Client = emptyRunCache{r.Room.Client}
+	blind.Client = emptyRunCache{r.Env.Client}
 	result, err := blind.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(r.T, err)
 	return result
@@ -278,11 +278,11 @@ func TestDeletionReadsTheStateFromTheAPIServer(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"},
 		Status:     v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest},
 	}
-	apiserver.Must(t, r.Room.Client.Create(t.Context(), state))
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), state))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
 	r.Seen(r.stack)
 	blind := *r.Reconciler
-	blind.Client = withoutState{r.Room.Client}
+	blind.Client = withoutState{r.Env.Client}
 	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
 	r.expect("Unknown", "Destroying", "net-1 net-2 ")
@@ -296,7 +296,7 @@ func TestStackIsDeletedAfterItsState(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseFailed) // nothing was created
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
 	r.Seen(r.stack)
 	held := *r.Reconciler
 	held.States = undeletable{&r.ended}
@@ -328,7 +328,7 @@ func (c withoutState) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 
 func firstRun(r *testEnv) *v1alpha1.Run {
 	run := &v1alpha1.Run{}
-	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-1"}, run))
+	apiserver.Must(r.T, r.Env.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-1"}, run))
 	return run
 }
 
@@ -341,17 +341,17 @@ func TestStaleRunDoesNotReplaceTheCurrentRun(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseFailed)
 	r.Seen(r.stack)
 	r.stack.Spec.Variables = []v1alpha1.Variable{{Name: "size", Value: &apiextensionsv1.JSON{Raw: []byte("1")}}}
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	named := *r.Reconciler
-	named.Client = noNewRuns{r.Room.Client}
+	named.Client = noNewRuns{r.Env.Client}
 	if _, err := named.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); err == nil {
 		t.Fatal("a Run was created")
 	}
 	r.Seen(r.stack)
 	behind := *r.Reconciler
 	behind.Reserved = NewReserved() // another process
-	behind.Client = withRuns{r.Room.Client, []v1alpha1.Run{*old}}
+	behind.Client = withRuns{r.Env.Client, []v1alpha1.Run{*old}}
 	_, err := behind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
 	r.expect("Unknown", "Running", "net-1 net-3 ")
@@ -368,7 +368,7 @@ func TestLateRunOfAFormerLeaderIsIgnored(t *testing.T) {
 	before := r.stack.DeepCopy()
 	r.Seen(r.stack)
 	r.stack.Status.CurrentRun, r.stack.Status.LastRun = "net-2", "net-2"
-	apiserver.Must(t, r.Room.Client.Status().Patch(t.Context(), r.stack, client.MergeFrom(before)))
+	apiserver.Must(t, r.Env.Client.Status().Patch(t.Context(), r.stack, client.MergeFrom(before)))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")

@@ -24,7 +24,7 @@ func (r *testEnv) requestRun(at string, operation v1alpha1.Operation) {
 	r.stack.Annotations = map[string]string{
 		v1alpha1.RequestedAtAnnotation: at, v1alpha1.RequestedOperationAnnotation: string(operation), v1alpha1.RequestedByAnnotation: "alice",
 	}
-	apiserver.Must(r.T, r.Room.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
+	apiserver.Must(r.T, r.Env.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
 	r.Seen(r.stack)
 }
 
@@ -45,14 +45,14 @@ func TestRequestCreatesOneRun(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	run := &v1alpha1.Run{}
-	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-2"}, run))
+	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-2"}, run))
 	if c := run.Spec.Cause; c != (v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by alice", By: "alice"}) || run.Spec.InputsDigest != r.stack.Status.InputsDigest {
 		t.Errorf("%+v with inputs %s", c, run.Spec.InputsDigest)
 	}
 
 	// One operator whose cache has no Run, and one whose cache has no status that names it.
 	blind := *r.Reconciler
-	blind.Client = emptyRunCache{r.Room.Client}
+	blind.Client = emptyRunCache{r.Env.Client}
 	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
 	old := decision.Snapshot{Now: r.Now(), Stack: stale, Digest: r.stack.Status.InputsDigest, Runs: []v1alpha1.Run{*firstRun(r)}}
@@ -79,7 +79,7 @@ func TestRequestIsHandledAfterACrash(t *testing.T) {
 	r.reconcile()
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-2"}}
 	r.Seen(run)
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), run))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), run))
 	r.Gone(run)
 	r.Seen(r.stack)
 	r.reconcile()
@@ -98,7 +98,7 @@ func TestRejectedRequestIsReportedOnce(t *testing.T) {
 	recorder := events.NewFakeRecorder(100)
 	r.Events = Recorder{recorder}
 	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
@@ -122,7 +122,7 @@ func TestRejectedRequestIsReportedOnce(t *testing.T) {
 		t.Errorf("%d events: %s", n, text)
 	}
 	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionDestroy
-	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
@@ -146,7 +146,7 @@ func TestRequestedDestroyWaitsForDependents(t *testing.T) {
 		t.Error("the request is marked as handled before a Run exists")
 	}
 	web.Status.DestroyedByRun = "web-2"
-	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), web))
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), web))
 	r.Seen(web)
 	r.reconcile()
 	r.expect("Unknown", "Destroying", "net-1 net-2 ")

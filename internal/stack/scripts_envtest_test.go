@@ -35,7 +35,7 @@ func (c *counted) Get(ctx context.Context, key client.ObjectKey, o client.Object
 func newScriptsTestEnv(t *testing.T) (*testEnv, *counted) {
 	t.Helper()
 	r := newTestEnv(t)
-	live := &counted{Reader: r.Room.Live}
+	live := &counted{Reader: r.Env.Live}
 	r.Reconciler.Live, r.Reconciler.Sources = live, source.NewSources(live, r.bucket)
 	r.Make(
 		configMap("scripts", "check.sh", "#!/bin/sh\necho checked\n"),
@@ -68,7 +68,7 @@ func (r *testEnv) spec(change func(*v1alpha1.StackSpec)) {
 	r.Helper()
 	r.Seen(r.stack)
 	change(&r.stack.Spec)
-	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), r.stack))
+	apiserver.Must(r.T, r.Env.Client.Update(r.Context(), r.stack))
 	r.Seen(r.stack)
 }
 
@@ -76,9 +76,9 @@ func (r *testEnv) spec(change func(*v1alpha1.StackSpec)) {
 func (r *testEnv) updateConfigMap(name string, change func(*corev1.ConfigMap)) {
 	r.Helper()
 	cm := &corev1.ConfigMap{}
-	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, cm))
+	apiserver.Must(r.T, r.Env.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, cm))
 	change(cm)
-	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), cm))
+	apiserver.Must(r.T, r.Env.Client.Update(r.Context(), cm))
 	r.Seen(apiserver.Metadata("ConfigMap", r.stack.Namespace, name))
 }
 
@@ -86,7 +86,7 @@ func (r *testEnv) updateConfigMap(name string, change func(*corev1.ConfigMap)) {
 func (r *testEnv) pinned(name string) inputs.Document {
 	r.Helper()
 	run := &v1alpha1.Run{}
-	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
+	apiserver.Must(r.T, r.Env.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
 	doc, err := r.Inputs.Get(r.Context(), run.Spec.InputsDigest)
 	apiserver.Must(r.T, err)
 	return doc
@@ -149,7 +149,7 @@ func TestInputsContainTheTextOfHooksAndPolicies(t *testing.T) {
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 net-3 net-4 ")
 	run := &v1alpha1.Run{}
-	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-4"}, run))
+	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-4"}, run))
 	if got := run.Spec.Cause; got.Message != "spec.commands changed" || got.By != "" {
 		t.Errorf("the cause is %+v", got)
 	}
@@ -280,7 +280,7 @@ func TestErrorsOfHooksAndPoliciesNameTheField(t *testing.T) {
 func (r *testEnv) deleteConfigMap(name string) {
 	r.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: name}}
-	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), cm))
+	apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), cm))
 	r.Gone(apiserver.Metadata("ConfigMap", cm.Namespace, name))
 }
 

@@ -29,7 +29,7 @@ import (
 // TestPushEnqueuesTheChangedStackFirst checks that a push enqueues the Stack whose code changed before all others.
 // Other Stacks are not enqueued, nor is one that the Repository does not allow, whose code is not read.
 func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
-	r, elsewhere := apiserver.Enter(t, setupIndexes()...), apiserver.Enter(t, setupIndexes()...)
+	r, elsewhere := apiserver.New(t, setupIndexes()...), apiserver.New(t, setupIndexes()...)
 	repos := gitserver.New(t)
 	server, err := gitserver.ServeHTTP(repos, false)
 	apiserver.Must(t, err)
@@ -61,7 +61,7 @@ func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
 	}
 	first := fetch("1")
 
-	reads := func(in apiserver.Room, name string) *v1alpha1.Stack {
+	reads := func(in apiserver.Env, name string) *v1alpha1.Stack {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
 			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: r.Namespace, Name: "infra"}, Path: name}},
 		}}
@@ -110,7 +110,7 @@ func setupIndexes() []apiserver.Index {
 }
 
 // newStack creates a Stack that depends on others.
-func newStack(r apiserver.Room, name string, after ...string) *v1alpha1.Stack {
+func newStack(r apiserver.Env, name string, after ...string) *v1alpha1.Stack {
 	r.Helper()
 	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{v1alpha1.Finalizer}}, Spec: v1alpha1.StackSpec{
 		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
@@ -123,7 +123,7 @@ func newStack(r apiserver.Room, name string, after ...string) *v1alpha1.Stack {
 }
 
 // names returns the names of the requests, with the namespace if it is another one.
-func names(r apiserver.Room, requests []reconcile.Request) string {
+func names(r apiserver.Env, requests []reconcile.Request) string {
 	var all []string
 	for _, q := range requests {
 		all = append(all, strings.TrimPrefix(q.String(), r.Namespace+"/"))
@@ -134,7 +134,7 @@ func names(r apiserver.Room, requests []reconcile.Request) string {
 
 // TestEventsEnqueueTheStacksThatTheyConcern checks the requests for an event of each resource.
 func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
-	r, elsewhere := apiserver.Enter(t, setupIndexes()...), apiserver.Enter(t, setupIndexes()...)
+	r, elsewhere := apiserver.New(t, setupIndexes()...), apiserver.New(t, setupIndexes()...)
 	ask := lookups{r.Client}
 	vpc := newStack(r, "vpc")
 	net := newStack(r, "net", "vpc", "dns")
@@ -160,7 +160,7 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	elsewhere.Make(guest)
 	r.Seen(guest)
 
-	unit := func(in apiserver.Room, name, folder string, units ...v1alpha1.Unit) *v1alpha1.Stack {
+	unit := func(in apiserver.Env, name, folder string, units ...v1alpha1.Unit) *v1alpha1.Stack {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
 			Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
 			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{

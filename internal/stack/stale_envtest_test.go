@@ -43,7 +43,7 @@ func (c oldView) List(ctx context.Context, list client.ObjectList, opts ...clien
 func (r *testEnv) reconcileStale(stack *v1alpha1.Stack, old ...v1alpha1.Run) ctrl.Result {
 	r.Helper()
 	behind := *r.Reconciler
-	behind.Client = oldView{r.Room.Client, stack.DeepCopy(), old}
+	behind.Client = oldView{r.Env.Client, stack.DeepCopy(), old}
 	result, err := behind.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack)})
 	apiserver.Must(r.T, err)
 	return result
@@ -54,7 +54,7 @@ func (r *testEnv) deleteRun(name string) {
 	r.Helper()
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: name}}
 	r.Seen(run)
-	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), run))
+	apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), run))
 	r.Gone(run)
 }
 
@@ -91,7 +91,7 @@ func TestBackoffWithAStaleStack(t *testing.T) {
 	if result := r.reconcileStale(old); result.RequeueAfter != minConflictBackoff {
 		t.Errorf("with an up-to-date cache requeue after %s", result.RequeueAfter)
 	}
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
 	r.ends("net-1", v1alpha1.PhaseFailed)
 	r.reconcile()
 	r.Gone(r.stack)
@@ -108,7 +108,7 @@ func TestRunOfADeletedStackOfTheSameName(t *testing.T) {
 	r.reconcile()
 	former := *firstRun(r)
 	r.ends("net-1", v1alpha1.PhaseFailed)
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.Gone(r.stack)
@@ -141,9 +141,9 @@ func TestStackIsDestroyedWithAStateFromTheBackup(t *testing.T) {
 	r.StateReader = &forgotten{back: func() {
 		st := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"}}
 		st.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}
-		apiserver.Must(t, client.IgnoreAlreadyExists(r.Room.Client.Create(t.Context(), st)))
+		apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(), st)))
 	}}
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	if r.runs() != "net-1 net-2 " {

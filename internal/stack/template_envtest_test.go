@@ -42,7 +42,7 @@ func TestRunnerTemplateIsAnInput(t *testing.T) {
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
 	run := &v1alpha1.Run{}
-	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-2"}, run))
+	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-2"}, run))
 	if run.Spec.Cause.Message != "spec.runner changed" {
 		t.Errorf("the cause is %q", run.Spec.Cause.Message)
 	}
@@ -64,9 +64,9 @@ func TestReferencesOfARunnerTemplate(t *testing.T) {
 
 	for _, tt := range []struct{ secret, reason, runs string }{{"ca", "Applied", "net-1 "}, {"login", "Running", "net-1 net-2 "}} {
 		secret := &corev1.Secret{}
-		apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: tt.secret}, secret))
+		apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: tt.secret}, secret))
 		secret.StringData = map[string]string{"a": "changed"}
-		apiserver.Must(t, r.Room.Client.Update(t.Context(), secret))
+		apiserver.Must(t, r.Env.Client.Update(t.Context(), secret))
 		r.Seen(apiserver.Metadata("Secret", secret.Namespace, secret.Name))
 		r.reconcile()
 		r.expect(map[bool]metav1.ConditionStatus{true: "True", false: "Unknown"}[tt.reason == "Applied"], tt.reason, tt.runs)

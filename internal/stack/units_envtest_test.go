@@ -142,15 +142,15 @@ func TestUnitWithoutAStackIsNoDependency(t *testing.T) {
 
 	// A State whose outputs are not read yet counts as unchanged.
 	state := &v1alpha1.State{}
-	apiserver.Must(t, g.Room.Live.Get(t.Context(), client.ObjectKeyFromObject(vpc.stack), state))
+	apiserver.Must(t, g.Env.Live.Get(t.Context(), client.ObjectKeyFromObject(vpc.stack), state))
 	outputs := state.Status.Outputs
 	state.Status.Version, state.Status.Outputs = 2, nil
-	apiserver.Must(t, g.Room.Client.Update(t.Context(), state))
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), state))
 	g.Seen(state)
 	app.reconcile()
 	app.expectReady("True", "Applied", "")
 	state.Status.OutputsVersion, state.Status.Outputs = 2, outputs
-	apiserver.Must(t, g.Room.Client.Update(t.Context(), state))
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), state))
 	g.Seen(state)
 	app.reconcile()
 	app.expectReady("True", "Applied", "")
@@ -189,7 +189,7 @@ func TestUnitIsDestroyedBeforeItsDependencies(t *testing.T) {
 	app.succeed("app-1", nil)
 	remove := func(one *testEnv) {
 		t.Helper()
-		apiserver.Must(t, g.Room.Client.Delete(t.Context(), one.stack))
+		apiserver.Must(t, g.Env.Client.Delete(t.Context(), one.stack))
 		one.Seen(one.stack)
 		one.reconcile()
 	}

@@ -45,12 +45,12 @@ func TestStateOfAUserIsPlannedOnce(t *testing.T) {
 		state.Status.Versions = append(state.Status.Versions, v1alpha1.StateVersion{
 			Version: tt.version, SHA256: "sha256:b", Storage: v1alpha1.StateStorageSecret, By: "alice", At: metav1.Now(),
 		})
-		apiserver.Must(t, r.Room.Client.Update(t.Context(), state))
+		apiserver.Must(t, r.Env.Client.Update(t.Context(), state))
 		r.Seen(state)
 		r.reconcile()
 		r.expect("Unknown", "Running", tt.runs)
 		run := &v1alpha1.Run{}
-		apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: tt.run}, run))
+		apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: tt.run}, run))
 		if c := run.Spec.Cause; run.Spec.Operation != v1alpha1.OperationApply || c.Type != v1alpha1.CauseManual || c.By != "alice" {
 			t.Errorf("the Run is %s with cause %+v", run.Spec.Operation, c)
 		}

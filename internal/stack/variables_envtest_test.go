@@ -18,7 +18,7 @@ import (
 )
 
 // applyVariables writes variables of Stack net, given as JSON, by server-side apply as a field manager.
-func applyVariables(r apiserver.Room, manager, variables string) (*v1alpha1.Stack, error) {
+func applyVariables(r apiserver.Env, manager, variables string) (*v1alpha1.Stack, error) {
 	r.Helper()
 	var list []any
 	apiserver.Must(r.T, json.Unmarshal([]byte(variables), &list))
@@ -49,7 +49,7 @@ func valuesOf(stack *v1alpha1.Stack) string {
 // overwrites that of the other. Applying the same again keeps the order of the variables, which is part of the inputs
 // digest.
 func TestFieldManagersOwnVariables(t *testing.T) {
-	r := apiserver.Enter(t)
+	r := apiserver.New(t)
 	apply := func(manager, variables, want string) *v1alpha1.Stack {
 		t.Helper()
 		stack, err := applyVariables(r, manager, variables)
@@ -74,7 +74,7 @@ func TestFieldManagersOwnVariables(t *testing.T) {
 }
 
 func TestDuplicateVariableIsRejected(t *testing.T) {
-	r := apiserver.Enter(t)
+	r := apiserver.New(t)
 	size := v1alpha1.Variable{Name: "size", Value: &apiextensionsv1.JSON{Raw: []byte("1")}}
 	err := r.Client.Create(t.Context(), &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "net"},

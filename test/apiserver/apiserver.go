@@ -24,7 +24,7 @@ import (
 	"cairn.dev/cairn/test/leaks"
 )
 
-// patience with whatever a test waits for: a wait that ends early costs nothing, and a busy machine takes its time.
+// patience is the time limit of each wait of a test: a wait that ends early costs nothing, and a busy machine takes its time.
 const patience = 2 * time.Minute
 
 // Config reaches the API server that Main started.
@@ -33,11 +33,11 @@ var Config *rest.Config
 // Kube reads and writes it without a cache.
 var Kube client.WithWatch
 
-// libraries are the goroutines that libraries leave behind, and nobody can end.
+// libraries are the goroutines that libraries leave behind, and that cannot be ended.
 var libraries = []goleak.Option{
 	// A watch of a cache, that was ended with an event on its way.
 	goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"),
-	// Each cache of what people may do; a server has three, for all its life.
+	// Each cache of the permissions of users; a server has three, for all its life.
 	goleak.IgnoreTopFunction("github.com/hashicorp/golang-lru/v2/expirable.NewLRU[...].func1"),
 }
 
@@ -62,7 +62,7 @@ func Main(m *testing.M, crds string) {
 }
 
 // start starts an API server. A busy machine may need more time for it than there is usually, and what waits for the first namespace waits
-// for five seconds whatever it is told, so it may take another try.
+// for five seconds in any case, so it may need a retry.
 func start(tools, crds string) (env *envtest.Environment, err error) {
 	for range 3 {
 		env = &envtest.Environment{
@@ -77,8 +77,8 @@ func start(tools, crds string) (env *envtest.Environment, err error) {
 	return nil, err
 }
 
-// connections gives what ends those of all clients, and of those who ask as somebody else, when nobody uses them. It keeps them: what no client
-// has any more cannot be ended, and goes only when the API server tires of it.
+// connections returns a function that closes the idle connections of all clients and impersonated users. It keeps the
+// transports, because a connection of a dropped transport cannot be closed here, and remains until the API server closes it.
 func connections() func() {
 	var shared []http.RoundTripper
 	for _, c := range []*rest.Config{Config, rest.AnonymousClientConfig(Config)} {
@@ -90,7 +90,7 @@ func connections() func() {
 	}
 	return func() {
 		for _, transport := range shared {
-			utilnet.CloseIdleConnectionsFor(transport) // looks into what wraps another
+			utilnet.CloseIdleConnectionsFor(transport) // also those of wrapped transports
 		}
 	}
 }
@@ -105,8 +105,8 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
-// A Room is a new namespace, seen through a cache and past it.
-type Room struct {
+// Env is a new namespace, with a client that reads from a cache and a reader of the API server.
+type Env struct {
 	*testing.T
 	Client    client.Client
 	Live      client.Reader
@@ -120,8 +120,8 @@ type Index struct {
 	Values client.IndexerFunc
 }
 
-// Enter makes a namespace and a cache that lives as long as the test.
-func Enter(t *testing.T, indexes ...Index) Room {
+// New creates a namespace, and a cache that runs until the end of the test.
+func New(t *testing.T, indexes ...Index) Env {
 	t.Helper()
 	c, err := cluster.New(Config, func(o *cluster.Options) { o.Scheme, o.NewClient = scheme(), newClient })
 	Must(t, err)
@@ -136,7 +136,7 @@ func Enter(t *testing.T, indexes ...Index) Room {
 	t.Cleanup(func() { <-ended })
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	Must(t, c.GetClient().Create(t.Context(), namespace))
-	return Room{T: t, Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: namespace.Name}
+	return Env{T: t, Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: namespace.Name}
 }
 
 // newClient makes a client as the operator has it: a read waits until the cache has what was written before it.
@@ -155,7 +155,7 @@ func Must(t *testing.T, err error) {
 }
 
 // Make creates objects and waits until the cache has them.
-func (r Room) Make(objects ...client.Object) {
+func (r Env) Make(objects ...client.Object) {
 	r.Helper()
 	for _, o := range objects {
 		o.SetNamespace(r.Namespace)
@@ -165,7 +165,7 @@ func (r Room) Make(objects ...client.Object) {
 }
 
 // Seen reads an object from the API server and waits until the cache has it as it is there.
-func (r Room) Seen(o client.Object) {
+func (r Env) Seen(o client.Object) {
 	r.Helper()
 	Must(r.T, r.Live.Get(r.Context(), client.ObjectKeyFromObject(o), o))
 	r.eventually(o, func(cached client.Object, err error) bool {
@@ -174,12 +174,12 @@ func (r Room) Seen(o client.Object) {
 }
 
 // Gone waits until the cache has heard that an object is gone.
-func (r Room) Gone(o client.Object) {
+func (r Env) Gone(o client.Object) {
 	r.Helper()
 	r.eventually(o, func(_ client.Object, err error) bool { return apierrors.IsNotFound(err) })
 }
 
-func (r Room) eventually(o client.Object, ok func(client.Object, error) bool) {
+func (r Env) eventually(o client.Object, ok func(client.Object, error) bool) {
 	r.Helper()
 	cached := o.DeepCopyObject().(client.Object)
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -190,7 +190,7 @@ func (r Room) eventually(o client.Object, ok func(client.Object, error) bool) {
 	r.Fatalf("the cache never heard of %T %s", o, o.GetName())
 }
 
-// Metadata stands for an object of which only the metadata is cached.
+// Metadata is an object of which only the metadata is cached.
 func Metadata(kind, namespace, name string) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))

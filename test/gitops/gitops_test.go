@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds")
 
 // An object without a status is in progress.
 func TestObjectWithoutStatusIsInProgress(t *testing.T) {
-	room := apiserver.Enter(t)
+	env := apiserver.New(t)
 	named := metav1.ObjectMeta{Name: "net-1"}
 	for kind, o := range map[string]client.Object{
 		"Stack": &v1alpha1.Stack{ObjectMeta: named, Spec: v1alpha1.StackSpec{
@@ -29,8 +29,8 @@ func TestObjectWithoutStatusIsInProgress(t *testing.T) {
 		}},
 		"Repository": &v1alpha1.Repository{ObjectMeta: named, Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/infra.git"}},
 	} {
-		room.Make(o)
-		apiserver.Must(t, room.Live.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+		env.Make(o)
+		apiserver.Must(t, env.Live.Get(t.Context(), client.ObjectKeyFromObject(o), o))
 		if got := gitops.KStatus(t, o); got != "InProgress" {
 			t.Errorf("kstatus: %s is %s", kind, got)
 		}
@@ -40,7 +40,7 @@ func TestObjectWithoutStatusIsInProgress(t *testing.T) {
 		}
 	}
 	state := &v1alpha1.State{ObjectMeta: named} // Cairn creates it, and GitOps tools do not wait for it
-	room.Make(state)
+	env.Make(state)
 	if got := gitops.KStatus(t, state); got != "Current" {
 		t.Errorf("kstatus: State is %s", got)
 	}

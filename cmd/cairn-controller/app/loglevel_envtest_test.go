@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { apiserver.Main(m, "../../../charts/cairn/files/crd
 // A process logs what --log-level says and what is worse, and nothing else. A webhook that is rejected is logged at level debug, what starts
 // is logged at level info.
 func TestLogLevel(t *testing.T) {
-	w := apiserver.Enter(t)
+	w := apiserver.New(t)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	c := apiserver.Config
 	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{

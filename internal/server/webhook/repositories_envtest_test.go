@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { apiserver.Main(m, "../../../charts/cairn/files/crd
 
 // hooks is a server for forges, in a namespace with a Repository.
 type hooks struct {
-	apiserver.Room
+	apiserver.Env
 	repo   *v1alpha1.Repository
 	url    string
 	writes atomic.Int64
@@ -53,7 +53,7 @@ func (c counting) Update(ctx context.Context, o client.Object, opts ...client.Up
 
 func newHooks(t *testing.T) *hooks {
 	t.Helper()
-	h := &hooks{Room: apiserver.Enter(t)}
+	h := &hooks{Env: apiserver.New(t)}
 	receiver := webhook.Repositories{
 		Cache: h.Client, Client: counting{apiserver.Kube, &h.writes}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
