@@ -19,7 +19,7 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-func TestTheFirstFetch(t *testing.T) {
+func TestFirstFetch(t *testing.T) {
 	r := newEnv(t)
 	repo := r.declare(r.remote("infra"))
 	r.http.Hang(true)

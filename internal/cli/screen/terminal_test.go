@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// TestATerminalGetsTextAndColors, however the text is split.
-func TestATerminalGetsTextAndColors(t *testing.T) {
+// TestTerminalShowsTextAndColors, however the text is split.
+func TestTerminalShowsTextAndColors(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\ttext ä 😀\n":                       "plain\ttext ä 😀\n",
 		"\x1b[31mred\x1b[0m \x1b[38;5;12mx":       "\x1b[31mred\x1b[0m \x1b[38;5;12mx",
