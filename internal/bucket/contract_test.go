@@ -17,18 +17,18 @@ import (
 // contract is what Cairn needs of a bucket, wherever it is. at gives the URL of an empty one.
 func contract(t *testing.T, at func(t *testing.T) string) {
 	for name, holds := range map[string]func(*testing.T, string){
-		"what was put is read":                             wasPutIsRead,
-		"nothing is not found":                             nothingIsNotFound,
-		"what was put last counts":                         lastCounts,
-		"put once leaves alone what is there":              onceLeavesAlone,
-		"put once by many at a time is put":                onceByMany,
-		"bytes are named by their digest":                  hashed,
-		"an interrupted write leaves nothing":              interruptedLeavesNothing,
-		"an interrupted write keeps what was there":        interruptedKeeps,
-		"a folder is not its sibling with a longer name":   notItsSibling,
-		"lists of more than a page are whole and in order": longLists,
-		"another key cannot read, and the error says so":   anotherKey,
-		"whether there is anything needs no keys":          anythingNeedsNoKeys,
+		"a stored object is read":                                objectIsRead,
+		"an unknown key is not found":                            unknownKeyIsNotFound,
+		"the last write wins":                                    lastWriteWins,
+		"PutOnce keeps an existing object":                       putOnceKeepsTheObject,
+		"concurrent PutOnce stores one object":                   concurrentPutOnce,
+		"bytes are named by their digest":                        hashed,
+		"an interrupted write stores nothing":                    interruptedWriteStoresNothing,
+		"an interrupted write keeps the former object":           interruptedWriteKeepsTheObject,
+		"a folder does not include a sibling with a longer name": siblingIsNotIncluded,
+		"lists of several pages are complete and sorted":         longLists,
+		"another key cannot read, and the error says so":         anotherKey,
+		"First needs no keys":                                    firstNeedsNoKeys,
 	} {
 		t.Run(name, func(t *testing.T) { holds(t, at(t)) })
 	}
@@ -38,7 +38,7 @@ func TestContractOfAFolder(t *testing.T) {
 	contract(t, func(t *testing.T) string { return "file://" + t.TempDir() })
 }
 
-func wasPutIsRead(t *testing.T, url string) {
+func objectIsRead(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	for _, data := range [][]byte{{}, []byte("x"), bytes.Repeat([]byte("0123456789"), 2_000_000)} {
 		if err := b.Put(t.Context(), "states/ns/net/1-a.b:c", data); err != nil {
@@ -54,7 +54,7 @@ func wasPutIsRead(t *testing.T, url string) {
 	}
 }
 
-func nothingIsNotFound(t *testing.T, url string) {
+func unknownKeyIsNotFound(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	if _, err := b.Get(t.Context(), "a/b", 1); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Get: %v", err)
@@ -73,7 +73,7 @@ func nothingIsNotFound(t *testing.T, url string) {
 	}
 }
 
-func lastCounts(t *testing.T, url string) {
+func lastWriteWins(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	for _, data := range []string{"first", "second"} {
 		if err := errors.Join(b.Put(t.Context(), "a/b", []byte(data)), b.PutLoose(t.Context(), "a/c", []byte(data))); err != nil {
@@ -103,7 +103,7 @@ func sealed(t *testing.T, b *Bucket, key string) []byte {
 	return data
 }
 
-func onceLeavesAlone(t *testing.T, url string) {
+func putOnceKeepsTheObject(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	var stored [2][]byte
 	for i := range stored {
@@ -117,7 +117,7 @@ func onceLeavesAlone(t *testing.T, url string) {
 	}
 }
 
-func onceByMany(t *testing.T, url string) {
+func concurrentPutOnce(t *testing.T, url string) {
 	keys := newKeys(t)
 	data := bytes.Repeat([]byte("z"), 200_000)
 	var all sync.WaitGroup
@@ -157,7 +157,7 @@ func hashed(t *testing.T, url string) {
 	}
 }
 
-func interruptedLeavesNothing(t *testing.T, url string) {
+func interruptedWriteStoresNothing(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	cut := errors.New("cable pulled")
 	long := func() io.Reader { return io.MultiReader(bytes.NewReader(make([]byte, 12<<20)), iotest.ErrReader(cut)) }
@@ -177,7 +177,7 @@ func interruptedLeavesNothing(t *testing.T, url string) {
 	}
 }
 
-func interruptedKeeps(t *testing.T, url string) {
+func interruptedWriteKeepsTheObject(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	if err := b.Put(t.Context(), "a/b", []byte("old")); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func interruptedKeeps(t *testing.T, url string) {
 	}
 }
 
-func notItsSibling(t *testing.T, url string) {
+func siblingIsNotIncluded(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	for _, key := range []string{"logs/ns/a/1/000", "logs/ns/a/1/100", "logs/ns/ab/1/000"} {
 		if err := b.Put(t.Context(), key, nil); err != nil {
@@ -246,7 +246,7 @@ func anotherKey(t *testing.T, url string) {
 	}
 }
 
-func anythingNeedsNoKeys(t *testing.T, url string) {
+func firstNeedsNoKeys(t *testing.T, url string) {
 	first := func(want string) {
 		t.Helper()
 		if got, err := First(t.Context(), url); err != nil || got != want {

@@ -12,9 +12,9 @@ func TestOutputOfACommandIsBounded(t *testing.T) {
 		want string
 		over bool
 	}{
-		"what fits":                     {bounded{limit: 100}, "git version", false},
-		"what is more ends the command": {bounded{limit: 3}, "", true},
-		"what is more is dropped":       {bounded{limit: 3, drop: true}, "git", true},
+		"what fits": {bounded{limit: 100}, "git version", false},
+		"output above the limit ends the command": {bounded{limit: 3}, "", true},
+		"output above the limit is dropped":       {bounded{limit: 3, drop: true}, "git", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := tt.out

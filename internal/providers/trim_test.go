@@ -18,12 +18,12 @@ func TestLeastRecentlyUsedArchivesAreRemoved(t *testing.T) {
 		pulled string
 		want   string
 	}{
-		"nothing below the limit":                  {100, "d", ""},
-		"the oldest":                               {99, "d", "a"},
-		"as many as it takes":                      {89, "d", "a b"},
-		"never the one that was pulled":            {1, "d", "a b c"},
-		"also when it is the oldest by its clock":  {60, "a", "b c"},
-		"whatever is left is small enough already": {60, "d", "a b"},
+		"nothing below the limit":               {100, "d", ""},
+		"the least recently used one":           {99, "d", "a"},
+		"as many as exceed the limit":           {89, "d", "a b"},
+		"never the archive that was downloaded": {1, "d", "a b c"},
+		"not even if it is the oldest":          {60, "a", "b c"},
+		"only until the rest fits the limit":    {60, "d", "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
