@@ -13,7 +13,7 @@ const mostSteps = 1000
 
 // Activity counts the Runs that ended in each step of the time before now, by how they ended. The steps begin at round times, so
 // that two users see the same. An error is a *BadQuery.
-func Activity(runs []*v1alpha1.Run, now time.Time, since, step time.Duration) (userapi.Activity, error) {
+func Activity(runs []*userapi.Run, now time.Time, since, step time.Duration) (userapi.Activity, error) {
 	step = max(step.Truncate(time.Second), time.Second)
 	if n := since / step; n < 1 || n > mostSteps {
 		return userapi.Activity{}, &BadQuery{"step", fmt.Sprintf("there would be %d steps: 1 to %d can be shown", n, mostSteps)}
@@ -24,15 +24,15 @@ func Activity(runs []*v1alpha1.Run, now time.Time, since, step time.Duration) (u
 		a.Steps = append(a.Steps, userapi.ActivityStep{From: at})
 	}
 	for _, r := range runs {
-		ended := r.Status.FinishedAt
-		if ended == nil || ended.Time.Before(first) {
+		ended := r.Finished
+		if ended == nil || ended.Before(first) {
 			continue
 		}
-		n := int(ended.Time.Sub(first) / step)
+		n := int(ended.Sub(first) / step)
 		if n >= len(a.Steps) { // a clock that is ahead
 			continue
 		}
-		switch r.Status.Phase {
+		switch v1alpha1.RunPhase(r.Phase) {
 		case v1alpha1.PhaseSucceeded:
 			a.Steps[n].Succeeded++
 		case v1alpha1.PhaseFailed:

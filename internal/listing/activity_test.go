@@ -23,7 +23,7 @@ func TestActivity(t *testing.T) {
 		ended(v1alpha1.PhaseFailed, 3*time.Hour),      // before the first round hour of the last three
 		ended(v1alpha1.PhaseFailed, -100*time.Minute), // a clock that is ahead
 	}
-	got, err := Activity(runs, now, 3*time.Hour, time.Hour)
+	got, err := Activity(rowsOf(Runs, runs...), now, 3*time.Hour, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestActivity(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, step := range []time.Duration{time.Second, 4 * time.Hour} {
-		if _, err := Activity(runs, now, 3*time.Hour, step); err == nil {
+		if _, err := Activity(rowsOf(Runs, runs...), now, 3*time.Hour, step); err == nil {
 			t.Errorf("steps of %s are shown", step)
 		}
 	}

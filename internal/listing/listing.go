@@ -1,6 +1,6 @@
 // Package listing returns pages of objects for users: filtered, searched, sorted and cut on the server, so that a page of
-// ten thousand Stacks costs the browser as much as one of ten. It has the queries of each kind, and is independent of the
-// source of the objects.
+// ten thousand Stacks costs the browser as much as one of ten. It has the queries of each kind, and a catalog of the rows
+// that they are answered from.
 package listing
 
 import (
@@ -17,19 +17,20 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// A Kind is what can be asked of the objects of one kind. O is the object, R the row that is shown of it.
+// A Kind is what can be asked of the objects of one kind. O is the object, R the row that is shown of it, from which alone a list
+// is filtered and sorted.
 type Kind[O, R any] struct {
-	// Row is what a list shows.
+	// Row is what a list shows of an object. It has no pointer into the object.
 	Row func(*O) R
 	// Name is the object's namespace and name, which are unique.
-	Name func(*O) (namespace, name string)
+	Name func(*R) (namespace, name string)
 	// Sorts are what rows can be sorted by, Default the one when none is asked for; with - in front the largest is first.
-	Sorts   map[string]func(*O) Rank
+	Sorts   map[string]func(*R) Rank
 	Default string
 	// Filters let a row through whose value is one of those asked for.
-	Filters map[string]func(*O) string
+	Filters map[string]func(*R) string
 	// Words are what a search looks into.
-	Words func(*O) []string
+	Words func(*R) []string
 }
 
 // A Rank is where a row stands: by Number and, where that is the same, by Text.
@@ -66,10 +67,10 @@ type cursor struct {
 }
 
 // query is what is asked for.
-type query[O any] struct {
+type query[R any] struct {
 	words   []string
-	filters []func(*O) bool
-	rank    func(*O) Rank
+	filters []func(*R) bool
+	rank    func(*R) Rank
 	sort    string
 	down    bool
 	limit   int
@@ -81,34 +82,34 @@ type BadQuery struct{ Parameter, Message string }
 
 func (b *BadQuery) Error() string { return b.Parameter + ": " + b.Message }
 
-// ranked is an object and where it stands.
-type ranked[O any] struct {
+// ranked is a row and where it stands.
+type ranked[R any] struct {
 	cursor
-	object *O
+	row *R
 }
 
-// Page returns the part of the objects that the values ask for. An error is a *BadQuery.
-func (k Kind[O, R]) Page(objects []*O, values url.Values) (userapi.Page[R], error) {
+// Page returns the part of the rows that the values ask for. An error is a *BadQuery.
+func (k Kind[O, R]) Page(rows []*R, values url.Values) (userapi.Page[R], error) {
 	q, err := k.parse(values)
 	if err != nil {
 		return userapi.Page[R]{}, err
 	}
 	page := userapi.Page[R]{Items: []R{}}
-	var rows []ranked[O] // those of the page and one more, in order
-	for _, o := range objects {
-		if !k.matches(o, q) {
+	var first []ranked[R] // those of the page and one more, in order
+	for _, row := range rows {
+		if !k.matches(row, q) {
 			continue
 		}
 		page.Total++
-		row := ranked[O]{cursor{Rank: q.rank(o)}, o}
-		row.Namespace, row.Name = k.Name(o)
-		rows = q.insert(rows, row)
+		r := ranked[R]{cursor{Rank: q.rank(row)}, row}
+		r.Namespace, r.Name = k.Name(row)
+		first = q.insert(first, r)
 	}
-	for _, row := range rows[:min(q.limit, len(rows))] {
-		page.Items = append(page.Items, k.Row(row.object))
+	for _, r := range first[:min(q.limit, len(first))] {
+		page.Items = append(page.Items, *r.row)
 	}
-	if len(rows) > q.limit {
-		last := rows[q.limit-1].cursor
+	if len(first) > q.limit {
+		last := first[q.limit-1].cursor
 		last.Sort = q.sort
 		page.Next = last.String()
 	}
@@ -116,7 +117,7 @@ func (k Kind[O, R]) Page(objects []*O, values url.Values) (userapi.Page[R], erro
 }
 
 // insert puts a row where it belongs among the first after the cursor, of which one more is kept than a page has.
-func (q query[O]) insert(rows []ranked[O], row ranked[O]) []ranked[O] {
+func (q query[R]) insert(rows []ranked[R], row ranked[R]) []ranked[R] {
 	if q.after != nil && q.compare(row.cursor, *q.after) <= 0 {
 		return rows
 	}
@@ -126,11 +127,11 @@ func (q query[O]) insert(rows []ranked[O], row ranked[O]) []ranked[O] {
 		}
 		rows = rows[:q.limit]
 	}
-	here, _ := slices.BinarySearchFunc(rows, row, func(a, b ranked[O]) int { return q.compare(a.cursor, b.cursor) })
+	here, _ := slices.BinarySearchFunc(rows, row, func(a, b ranked[R]) int { return q.compare(a.cursor, b.cursor) })
 	return slices.Insert(rows, here, row)
 }
 
-func (q query[O]) compare(a, b cursor) int {
+func (q query[R]) compare(a, b cursor) int {
 	ranks := a.compare(b.Rank)
 	if q.down {
 		ranks = -ranks
@@ -138,16 +139,16 @@ func (q query[O]) compare(a, b cursor) int {
 	return cmp.Or(ranks, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-func (k Kind[O, R]) matches(o *O, q query[O]) bool {
+func (k Kind[O, R]) matches(row *R, q query[R]) bool {
 	for _, f := range q.filters {
-		if !f(o) {
+		if !f(row) {
 			return false
 		}
 	}
 	if len(q.words) == 0 {
 		return true
 	}
-	texts := k.Words(o)
+	texts := k.Words(row)
 	for _, word := range q.words {
 		if !slices.ContainsFunc(texts, func(text string) bool { return containsFold(text, word) }) {
 			return false
@@ -166,8 +167,8 @@ func containsFold(text, word string) bool {
 	return false
 }
 
-func (k Kind[O, R]) parse(values url.Values) (query[O], error) {
-	q := query[O]{limit: DefaultLimit, sort: k.Default}
+func (k Kind[O, R]) parse(values url.Values) (query[R], error) {
+	q := query[R]{limit: DefaultLimit, sort: k.Default}
 	for name, of := range values {
 		if err := bounded(name, of); err != nil {
 			return q, err
@@ -195,7 +196,7 @@ func (k Kind[O, R]) parse(values url.Values) (query[O], error) {
 			if !ok {
 				return q, &BadQuery{name, "there is no such parameter; there are " + strings.Join(k.Parameters(), ", ")}
 			}
-			q.filters = append(q.filters, func(o *O) bool { return slices.Contains(of, value(o)) })
+			q.filters = append(q.filters, func(row *R) bool { return slices.Contains(of, value(row)) })
 		}
 	}
 	by, down := strings.CutPrefix(q.sort, "-")

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 var day = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
@@ -45,12 +46,22 @@ func drifted(s *v1alpha1.Stack) {
 	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDrifted, Status: metav1.ConditionTrue})
 }
 
-var fleet = []*v1alpha1.Stack{
+// rowsOf are the rows of objects.
+func rowsOf[O, R any](k Kind[O, R], objects ...*O) []*R {
+	var rows []*R
+	for _, o := range objects {
+		row := k.Row(o)
+		rows = append(rows, &row)
+	}
+	return rows
+}
+
+var fleet = rowsOf(Stacks,
 	stackOf("web", "shop", is("True", "Applied", "12 resources"), from("infra"), has(12)),
 	stackOf("web", "blog", is("False", "RunFailed", "the quota of eu-west is used up"), from("infra"), has(3)),
 	stackOf("data", "lake", is("Unknown", "AwaitingApproval", "plan of lake-4 waits"), drifted, has(120)),
 	stackOf("data", "blog"),
-}
+)
 
 func TestPages(t *testing.T) {
 	for name, test := range map[string]struct{ query, want string }{
@@ -118,14 +129,15 @@ func TestBadQueries(t *testing.T) {
 
 // TestPagesAreDisjoint checks that each row is on one page in any order, also when other rows are added and deleted meanwhile.
 func TestPagesAreDisjoint(t *testing.T) {
-	var runs []*v1alpha1.Run
+	var objects []*v1alpha1.Run
 	for i := range 57 {
 		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
 			Namespace: fmt.Sprintf("ns-%d", i%3), Name: fmt.Sprintf("run-%d", i), CreationTimestamp: metav1.Time{Time: day.Add(time.Duration(i/5) * time.Hour)},
 		}}
 		r.Spec.Stack.Name, r.Status.Phase = fmt.Sprintf("stack-%d", i%7), v1alpha1.PhaseSucceeded
-		runs = append(runs, r)
+		objects = append(objects, r)
 	}
+	runs := rowsOf(Runs, objects...)
 	for by := range Runs.Sorts {
 		for _, sort := range []string{by, "-" + by} {
 			t.Run(sort, func(t *testing.T) {
@@ -145,7 +157,7 @@ func TestPagesAreDisjoint(t *testing.T) {
 					values.Set("after", page.Next)
 					// The last row of the page goes before the next is asked for.
 					last := page.Items[len(page.Items)-1]
-					now = slices.DeleteFunc(now, func(r *v1alpha1.Run) bool { return r.Name == last.Name })
+					now = slices.DeleteFunc(now, func(r *userapi.Run) bool { return r.Name == last.Name })
 					if pages > 10 {
 						t.Fatal("the pages do not end")
 					}
@@ -162,13 +174,13 @@ func TestPagesAreDisjoint(t *testing.T) {
 
 // A page out of 50,000 Runs.
 func BenchmarkPage(b *testing.B) {
-	var runs []*v1alpha1.Run
+	var runs []*userapi.Run
 	for i := range 50_000 {
 		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: fmt.Sprintf("run-%d", i), CreationTimestamp: metav1.Time{Time: day.Add(time.Duration(i*7919%50_000) * time.Second)},
 		}}
 		r.Spec.Cause.Message = "1f3c2ab Widen the subnet of the cluster"
-		runs = append(runs, r)
+		runs = append(runs, rowsOf(Runs, r)...)
 	}
 	for name, values := range map[string]url.Values{"newest": {}, "search": {"q": {"run-4999"}}, "none": {"phase": {"Failed"}}} {
 		b.Run(name, func(b *testing.B) {

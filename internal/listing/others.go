@@ -3,6 +3,7 @@ package listing
 import (
 	"strconv"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,18 +27,18 @@ var Repositories = Kind[v1alpha1.Repository, userapi.Repository]{
 		}
 		return row
 	},
-	Name:    func(r *v1alpha1.Repository) (string, string) { return r.Namespace, r.Name },
+	Name:    func(r *userapi.Repository) (string, string) { return r.Namespace, r.Name },
 	Default: "name",
-	Sorts: map[string]func(*v1alpha1.Repository) Rank{
-		"name":    func(r *v1alpha1.Repository) Rank { return Rank{Text: r.Name} },
-		"created": func(r *v1alpha1.Repository) Rank { return at(&r.CreationTimestamp) },
+	Sorts: map[string]func(*userapi.Repository) Rank{
+		"name":    func(r *userapi.Repository) Rank { return Rank{Text: r.Name} },
+		"created": func(r *userapi.Repository) Rank { return at(&r.Created) },
 	},
-	Filters: map[string]func(*v1alpha1.Repository) string{
-		"namespace": func(r *v1alpha1.Repository) string { return r.Namespace },
-		"ready":     func(r *v1alpha1.Repository) string { return string(ready(r.Status.Conditions).Status) },
-		"reason":    func(r *v1alpha1.Repository) string { return ready(r.Status.Conditions).Reason },
+	Filters: map[string]func(*userapi.Repository) string{
+		"namespace": func(r *userapi.Repository) string { return r.Namespace },
+		"ready":     func(r *userapi.Repository) string { return r.Ready },
+		"reason":    func(r *userapi.Repository) string { return r.Reason },
 	},
-	Words: func(r *v1alpha1.Repository) []string { return []string{r.Namespace + "/" + r.Name, r.Spec.URL} },
+	Words: func(r *userapi.Repository) []string { return []string{r.Namespace + "/" + r.Name, r.URL} },
 }
 
 // States are listed by name, which is that of their Stack.
@@ -45,49 +46,54 @@ var States = Kind[v1alpha1.State, userapi.State]{
 	Row: func(s *v1alpha1.State) userapi.State {
 		row := userapi.State{
 			Object: object(&s.ObjectMeta), Version: s.Status.Version, Serial: s.Status.Serial, Size: s.Status.Size, Resources: s.Status.Resources,
-			UpdatedBy: s.Status.UpdatedBy, Rescued: s.Status.Rescued != nil,
+			UpdatedBy: intern(s.Status.UpdatedBy), Rescued: s.Status.Rescued != nil,
 		}
 		if l := s.Status.Lock; l != nil {
 			row.Lock = &userapi.Lock{ID: l.ID, Run: l.Run, By: l.By, Who: l.Who, Since: l.Since.Time}
 		}
 		return row
 	},
-	Name:    func(s *v1alpha1.State) (string, string) { return s.Namespace, s.Name },
+	Name:    func(s *userapi.State) (string, string) { return s.Namespace, s.Name },
 	Default: "name",
-	Sorts: map[string]func(*v1alpha1.State) Rank{
-		"name":      func(s *v1alpha1.State) Rank { return Rank{Text: s.Name} },
-		"size":      func(s *v1alpha1.State) Rank { return Rank{Number: s.Status.Size} },
-		"resources": func(s *v1alpha1.State) Rank { return Rank{Number: int64(s.Status.Resources)} },
-		"locked": func(s *v1alpha1.State) Rank {
-			if s.Status.Lock == nil {
+	Sorts: map[string]func(*userapi.State) Rank{
+		"name":      func(s *userapi.State) Rank { return Rank{Text: s.Name} },
+		"size":      func(s *userapi.State) Rank { return Rank{Number: s.Size} },
+		"resources": func(s *userapi.State) Rank { return Rank{Number: int64(s.Resources)} },
+		"locked": func(s *userapi.State) Rank {
+			if s.Lock == nil {
 				return Rank{}
 			}
-			return at(&s.Status.Lock.Since)
+			return at(&s.Lock.Since)
 		},
 	},
-	Filters: map[string]func(*v1alpha1.State) string{
-		"namespace": func(s *v1alpha1.State) string { return s.Namespace },
-		"locked":    func(s *v1alpha1.State) string { return strconv.FormatBool(s.Status.Lock != nil) },
-		"rescued":   func(s *v1alpha1.State) string { return strconv.FormatBool(s.Status.Rescued != nil) },
+	Filters: map[string]func(*userapi.State) string{
+		"namespace": func(s *userapi.State) string { return s.Namespace },
+		"locked":    func(s *userapi.State) string { return strconv.FormatBool(s.Lock != nil) },
+		"rescued":   func(s *userapi.State) string { return strconv.FormatBool(s.Rescued) },
 	},
-	Words: func(s *v1alpha1.State) []string { return []string{s.Namespace + "/" + s.Name} },
+	Words: func(s *userapi.State) []string { return []string{s.Namespace + "/" + s.Name} },
 }
 
 func object(m *metav1.ObjectMeta) userapi.Object {
-	return userapi.Object{Namespace: m.Namespace, Name: m.Name, UID: string(m.UID), Created: m.CreationTimestamp.Time}
+	return userapi.Object{Namespace: intern(m.Namespace), Name: m.Name, UID: string(m.UID), Created: m.CreationTimestamp.Time}
 }
 
+// intern uses one string for all rows that have it.
+func intern(text string) string { return unique.Make(text).Value() }
+
 // at ranks by a time, of which there may be none.
-func at(t *metav1.Time) Rank {
-	if t.IsZero() {
+func at(t *time.Time) Rank {
+	if t == nil || t.IsZero() {
 		return Rank{}
 	}
 	return Rank{Number: t.UnixNano()}
 }
 
+// when copies a time: a pointer to that of an object would keep the object.
 func when(t *metav1.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	return &t.Time
+	at := t.Time
+	return &at
 }

@@ -12,35 +12,38 @@ import (
 // Runs are listed with the newest first.
 var Runs = Kind[v1alpha1.Run, userapi.Run]{
 	Row:     run,
-	Name:    func(r *v1alpha1.Run) (string, string) { return r.Namespace, r.Name },
+	Name:    func(r *userapi.Run) (string, string) { return r.Namespace, r.Name },
 	Default: "-created",
-	Sorts: map[string]func(*v1alpha1.Run) Rank{
-		"created":  func(r *v1alpha1.Run) Rank { return at(&r.CreationTimestamp) },
-		"finished": func(r *v1alpha1.Run) Rank { return at(r.Status.FinishedAt) },
-		"stack":    func(r *v1alpha1.Run) Rank { return Rank{Text: r.Spec.Stack.Name} },
-		"phase":    func(r *v1alpha1.Run) Rank { return Rank{Text: string(r.Status.Phase)} },
+	Sorts: map[string]func(*userapi.Run) Rank{
+		"created":  func(r *userapi.Run) Rank { return at(&r.Created) },
+		"finished": func(r *userapi.Run) Rank { return at(r.Finished) },
+		"stack":    func(r *userapi.Run) Rank { return Rank{Text: r.Stack} },
+		"phase":    func(r *userapi.Run) Rank { return Rank{Text: r.Phase} },
 	},
-	Filters: map[string]func(*v1alpha1.Run) string{
-		"namespace": func(r *v1alpha1.Run) string { return r.Namespace },
-		"stack":     func(r *v1alpha1.Run) string { return r.Spec.Stack.Name },
-		"phase":     func(r *v1alpha1.Run) string { return string(r.Status.Phase) },
-		"operation": func(r *v1alpha1.Run) string { return string(r.Spec.Operation) },
-		"cause":     func(r *v1alpha1.Run) string { return string(r.Spec.Cause.Type) },
-		"finished":  func(r *v1alpha1.Run) string { return strconv.FormatBool(r.Status.Phase.Finished()) },
+	Filters: map[string]func(*userapi.Run) string{
+		"namespace": func(r *userapi.Run) string { return r.Namespace },
+		"stack":     func(r *userapi.Run) string { return r.Stack },
+		"phase":     func(r *userapi.Run) string { return r.Phase },
+		"operation": func(r *userapi.Run) string { return r.Operation },
+		"cause":     func(r *userapi.Run) string { return r.Cause.Type },
+		"finished":  func(r *userapi.Run) string { return strconv.FormatBool(v1alpha1.RunPhase(r.Phase).Finished()) },
 	},
-	Words: func(r *v1alpha1.Run) []string {
-		return []string{r.Namespace + "/" + r.Name, r.Spec.Cause.Message, r.Spec.Cause.By, r.Spec.Revision}
+	Words: func(r *userapi.Run) []string {
+		return []string{r.Namespace + "/" + r.Name, r.Cause.Message, r.Cause.By, r.Revision}
 	},
 }
 
 func run(r *v1alpha1.Run) userapi.Run {
 	row := userapi.Run{
-		Object: object(&r.ObjectMeta), Stack: r.Spec.Stack.Name, Operation: string(r.Spec.Operation), Phase: string(r.Status.Phase),
-		Cause:    userapi.Cause{Type: string(r.Spec.Cause.Type), Message: r.Spec.Cause.Message, By: r.Spec.Cause.By},
-		Revision: r.Spec.Revision, Attempts: len(r.Status.Attempts), Finished: when(r.Status.FinishedAt),
+		Object: object(&r.ObjectMeta), Stack: intern(r.Spec.Stack.Name), Operation: intern(string(r.Spec.Operation)),
+		Phase: intern(string(r.Status.Phase)),
+		Cause: userapi.Cause{
+			Type: intern(string(r.Spec.Cause.Type)), Message: intern(r.Spec.Cause.Message), By: intern(r.Spec.Cause.By),
+		},
+		Revision: intern(r.Spec.Revision), Attempts: len(r.Status.Attempts), Finished: when(r.Status.FinishedAt),
 	}
 	if c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
-		row.Reason, row.Message = c.Reason, c.Message
+		row.Reason, row.Message = intern(c.Reason), intern(c.Message)
 	}
 	if p := r.Status.Plan; p != nil {
 		row.Plan = &userapi.Counts{
@@ -48,7 +51,7 @@ func run(r *v1alpha1.Run) userapi.Run {
 		}
 	}
 	if a := r.Spec.Approval; a != nil {
-		row.ApprovedBy = a.By
+		row.ApprovedBy = intern(a.By)
 	}
 	return row
 }

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"path"
 	"strconv"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -13,54 +14,52 @@ import (
 // Stacks are listed by name.
 var Stacks = Kind[v1alpha1.Stack, userapi.Stack]{
 	Row:     stack,
-	Name:    func(s *v1alpha1.Stack) (string, string) { return s.Namespace, s.Name },
+	Name:    func(s *userapi.Stack) (string, string) { return s.Namespace, s.Name },
 	Default: "name",
-	Sorts: map[string]func(*v1alpha1.Stack) Rank{
-		"name":    func(s *v1alpha1.Stack) Rank { return Rank{Text: s.Name} },
-		"created": func(s *v1alpha1.Stack) Rank { return at(&s.CreationTimestamp) },
-		"changed": func(s *v1alpha1.Stack) Rank {
-			is := ready(s.Status.Conditions)
-			return at(&is.LastTransitionTime)
-		},
-		"reason":    func(s *v1alpha1.Stack) Rank { return Rank{Text: ready(s.Status.Conditions).Reason} },
-		"resources": func(s *v1alpha1.Stack) Rank { return Rank{Number: int64(s.Status.Resources)} },
+	Sorts: map[string]func(*userapi.Stack) Rank{
+		"name":      func(s *userapi.Stack) Rank { return Rank{Text: s.Name} },
+		"created":   func(s *userapi.Stack) Rank { return at(&s.Created) },
+		"changed":   func(s *userapi.Stack) Rank { return at(s.Changed) },
+		"reason":    func(s *userapi.Stack) Rank { return Rank{Text: s.Reason} },
+		"resources": func(s *userapi.Stack) Rank { return Rank{Number: int64(s.Resources)} },
 	},
-	Filters: map[string]func(*v1alpha1.Stack) string{
-		"namespace": func(s *v1alpha1.Stack) string { return s.Namespace },
-		"ready":     func(s *v1alpha1.Stack) string { return string(ready(s.Status.Conditions).Status) },
-		"reason":    func(s *v1alpha1.Stack) string { return ready(s.Status.Conditions).Reason },
-		"drifted":   func(s *v1alpha1.Stack) string { return strconv.FormatBool(isDrifted(s)) },
-		"suspended": func(s *v1alpha1.Stack) string { return strconv.FormatBool(s.Spec.Suspend) },
-		"deleted":   func(s *v1alpha1.Stack) string { return strconv.FormatBool(s.DeletionTimestamp != nil) },
-		"repository": func(s *v1alpha1.Stack) string {
-			key, _ := s.RepositoryKey()
-			return key.Name
-		},
-		"engine": func(s *v1alpha1.Stack) string { return string(s.EngineOf().Name) },
+	Filters: map[string]func(*userapi.Stack) string{
+		"namespace":  func(s *userapi.Stack) string { return s.Namespace },
+		"ready":      func(s *userapi.Stack) string { return s.Ready },
+		"reason":     func(s *userapi.Stack) string { return s.Reason },
+		"drifted":    func(s *userapi.Stack) string { return strconv.FormatBool(s.Drifted) },
+		"suspended":  func(s *userapi.Stack) string { return strconv.FormatBool(s.Suspended) },
+		"deleted":    func(s *userapi.Stack) string { return strconv.FormatBool(s.Deleted) },
+		"repository": repositoryName,
+		"engine":     func(s *userapi.Stack) string { return s.Engine },
 	},
-	Words: func(s *v1alpha1.Stack) []string {
-		key, _ := s.RepositoryKey()
-		return []string{s.Namespace + "/" + s.Name, key.Name, ready(s.Status.Conditions).Message}
+	Words: func(s *userapi.Stack) []string {
+		return []string{s.Namespace + "/" + s.Name, repositoryName(s), s.Message}
 	},
+}
+
+// repositoryName is the name of the Repository of a Stack, without its namespace; empty when it has none.
+func repositoryName(s *userapi.Stack) string {
+	if s.Repository == "" {
+		return ""
+	}
+	return path.Base(s.Repository)
 }
 
 func stack(s *v1alpha1.Stack) userapi.Stack {
 	is := ready(s.Status.Conditions)
 	row := userapi.Stack{
-		Object: object(&s.ObjectMeta), Ready: string(is.Status), Reason: is.Reason, Message: is.Message, Changed: when(&is.LastTransitionTime),
-		Apply: string(s.Spec.Apply), Engine: string(s.EngineOf().Name), Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil,
-		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun, Revision: s.Status.Revision,
-		Uses: s.Dependencies(), Drifted: isDrifted(s),
+		Object: object(&s.ObjectMeta), Ready: intern(string(is.Status)), Reason: intern(is.Reason), Message: intern(is.Message),
+		Changed: when(&is.LastTransitionTime), Apply: intern(string(s.Spec.Apply)), Engine: intern(string(s.EngineOf().Name)),
+		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Resources: s.Status.Resources, Run: s.Status.CurrentRun,
+		LastRun: s.Status.LastRun, Revision: intern(s.Status.Revision), Uses: s.Dependencies(),
+		Drifted: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
 		Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
 	if key, ok := s.RepositoryKey(); ok {
-		row.Repository, row.Path = key.String(), s.Spec.Source.Git.Path
+		row.Repository, row.Path = intern(key.String()), s.Spec.Source.Git.Path
 	}
 	return row
-}
-
-func isDrifted(s *v1alpha1.Stack) bool {
-	return apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted)
 }
 
 // ready is the Ready condition; Unknown as long as there is none.

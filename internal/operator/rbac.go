@@ -5,8 +5,8 @@ package operator
 // writes the roles into charts/cairn/files/roles; test/permissions runs Cairn with them alone, and finds what is
 // missing and what is not used.
 //
-// Both halves keep a cache, which lists and watches. Of Secrets and ConfigMaps it has metadata only (cacheOptions),
-// but a role cannot express that.
+// Both halves keep a cache, which lists and watches, and the server a catalog. Of Secrets and ConfigMaps the cache has
+// metadata only (cacheOptions), but a role cannot express that.
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks;runs;states;repositories,verbs=list;watch
 // +kubebuilder:rbac:roleName=operator,groups="",resources=secrets;configmaps;pods,verbs=list;watch

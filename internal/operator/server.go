@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -59,7 +60,12 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Policies: policies.Result,
 		Recorder: p.telemetry.witness(mgr, p.log),
 	}
+	watches, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme()})
+	if err != nil {
+		return err
+	}
 	catalog := listing.NewCatalog()
+	catalog.Mirror(watches, o.Namespaces)
 	s, err := server.New(server.Options{
 		Options: runnerhandler.Options{
 			Namespaces: o.Namespaces, Client: p.direct, Live: p.direct, Catalog: catalog, State: p.states, Bucket: p.bucket,
@@ -75,7 +81,8 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		return err
 	}
 	err = errors.Join(
-		onRunEvent(ctx, mgr, orders.Changed), onRunEvent(ctx, mgr, s.RunChanged), catalog.Fill(ctx, mgr.GetCache()),
+		onRunEvent(ctx, mgr, orders.Changed), onRunEvent(ctx, mgr, s.RunChanged), mgr.Add(catalog),
+		mgr.AddReadyzCheck("catalog", func(*http.Request) error { return catalog.CheckFilled() }),
 		mgr.Add(closers), mgr.Add(s),
 	)
 	if at.certificate != nil {

@@ -26,6 +26,7 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
@@ -240,7 +241,7 @@ func (w *world) newRunTo(do v1alpha1.Operation, stack *v1alpha1.Stack, name stri
 	w.Helper()
 	run := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: name,
+			Namespace: w.namespace, Name: name, Labels: map[string]string{runinfo.LabelStack: runinfo.LabelValue(stack.Name)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))},
 		},
 		Spec: v1alpha1.RunSpec{

@@ -17,7 +17,6 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/listing"
@@ -27,18 +26,16 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// serveLists serves people with a catalog that real informers fill.
+// serveLists serves people with a catalog that the API server fills.
 func (w *world) serveLists(change ...func(*server.Options)) *userServer {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	informers, err := cache.New(apiserver.Config, cache.Options{Scheme: apiserver.Kube.Scheme()})
-	must(w.T, err)
 	catalog, ended := listing.NewCatalog(), make(chan error, 1)
-	must(w.T, catalog.Fill(ctx, informers))
-	go func() { ended <- informers.Start(ctx) }()
+	catalog.Mirror(apiserver.Kube, nil)
+	go func() { ended <- catalog.Start(ctx) }()
 	w.Cleanup(func() { cancel(); <-ended })
 	p := w.serveUsers(append(change, func(o *server.Options) { o.Catalog = catalog })...)
-	p.eventually(catalog.Filled)
+	p.eventually(func() bool { return catalog.CheckFilled() == nil })
 	return p
 }
 

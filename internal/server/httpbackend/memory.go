@@ -23,12 +23,12 @@ type StateMemory struct {
 
 // AcquireState waits until there is memory for the current version of a state. The returned function releases it.
 func (m StateMemory) AcquireState(ctx context.Context, key types.NamespacedName) (func(), error) {
-	st := m.Catalog.States.Get(key.Namespace, key.Name)
-	if st == nil {
-		st = &v1alpha1.State{}
-		if err := m.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("read State %s: %w", key, err)
-		}
+	if row := m.Catalog.States.Get(key.Namespace, key.Name); row != nil {
+		return m.Acquire(ctx, key.Namespace, row.Size)
+	}
+	st := &v1alpha1.State{}
+	if err := m.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read State %s: %w", key, err)
 	}
 	return m.Acquire(ctx, key.Namespace, st.Status.Size)
 }

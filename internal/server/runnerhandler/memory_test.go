@@ -12,13 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // Of all that runs here, one namespace is hostile: it asks for as much as it can, and never comes to an end. What another one wants
@@ -58,7 +58,7 @@ func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(Options{Catalog: listing.NewCatalog()})
-				s.Catalog.States.Put("hostile", "net", &v1alpha1.State{Status: v1alpha1.StateStatus{Size: state.MaxSize}})
+				s.Catalog.States.Put("hostile", "net", 1, userapi.State{Size: state.MaxSize})
 				ctx, cancel := context.WithCancel(t.Context())
 				body, end := io.Pipe()
 				var reading atomic.Int64

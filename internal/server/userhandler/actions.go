@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/userapi"
@@ -40,7 +41,9 @@ func (s *API) addActions(mux router) {
 	for name, operation := range map[string]v1alpha1.Operation{
 		action.Plan: v1alpha1.OperationPlan, action.Apply: v1alpha1.OperationApply, action.Destroy: v1alpha1.OperationDestroy,
 	} {
-		write("stacks", name, name, s.requestRun(func(*v1alpha1.Stack) (v1alpha1.Operation, error) { return operation, nil }))
+		write("stacks", name, name, s.requestRun(func(context.Context, *v1alpha1.Stack) (v1alpha1.Operation, error) {
+			return operation, nil
+		}))
 	}
 	write("stacks", action.Retry, "patch", s.requestRun(s.again))
 	write("stacks", action.Suspend, "update", s.suspendStack(action.Suspend))
@@ -133,13 +136,13 @@ func (s *API) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
 }
 
 // requestRun requests a Run of a Stack; a function sets what it does.
-func (s *API) requestRun(what func(*v1alpha1.Stack) (v1alpha1.Operation, error)) handler {
+func (s *API) requestRun(what func(context.Context, *v1alpha1.Stack) (v1alpha1.Operation, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request, a ask) error {
 		o, err := s.readStack(r.Context(), a)
 		if err != nil {
 			return err
 		}
-		operation, err := what(o)
+		operation, err := what(r.Context(), o)
 		if err != nil {
 			return err
 		}
@@ -155,18 +158,14 @@ func (s *API) requestRun(what func(*v1alpha1.Stack) (v1alpha1.Operation, error))
 	}
 }
 
-// again is what a retry of a Stack does.
-func (s *API) again(o *v1alpha1.Stack) (v1alpha1.Operation, error) {
-	if err := s.filled(); err != nil {
-		return "", err
+// again is what a retry of a Stack does. It depends on the Stack's Runs as they are now, not on the catalog.
+func (s *API) again(ctx context.Context, o *v1alpha1.Stack) (v1alpha1.Operation, error) {
+	var runs v1alpha1.RunList
+	its := client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(o.Name)}
+	if err := s.Live.List(ctx, &runs, client.InNamespace(o.Namespace), its); err != nil {
+		return "", fmt.Errorf("list the Runs of Stack %s/%s: %w", o.Namespace, o.Name, err)
 	}
-	var runs []v1alpha1.Run
-	for _, r := range s.Catalog.Runs.All(func(namespace string) bool { return namespace == o.Namespace }) {
-		if r.Spec.Stack.Name == o.Name {
-			runs = append(runs, *r)
-		}
-	}
-	return action.Again(o, runs)
+	return action.Again(o, runs.Items)
 }
 
 // suspendStack suspends or resumes a Stack.
@@ -238,7 +237,7 @@ func (s *API) verbsOf(ctx context.Context, a ask, actions map[string][]string) e
 	if err != nil {
 		return err
 	}
-	operation, err := s.again(o)
+	operation, err := s.again(ctx, o)
 	var no action.Impossible
 	switch {
 	case errors.As(err, &no):

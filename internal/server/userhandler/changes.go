@@ -30,7 +30,7 @@ func (s *API) showChanges(w http.ResponseWriter, r *http.Request, p auth.User) e
 		return err
 	}
 	defer end()
-	if err := s.filled(); err != nil {
+	if err := s.Catalog.CheckFilled(); err != nil {
 		return err
 	}
 	news, leave := s.Catalog.Changes.Subscribe()

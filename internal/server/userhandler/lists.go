@@ -2,7 +2,6 @@ package userhandler
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -17,10 +16,10 @@ import (
 // addLists adds what users can list, get and watch.
 func (s *API) addLists(mux router) {
 	c := s.Catalog
-	addKind(s, mux, "stacks", listing.Stacks, &c.Stacks)
-	addKind(s, mux, "runs", listing.Runs, &c.Runs)
-	addKind(s, mux, "repositories", listing.Repositories, &c.Repositories)
-	addKind(s, mux, "states", listing.States, &c.States)
+	addKind(s, mux, "Stack", listing.Stacks, &c.Stacks)
+	addKind(s, mux, "Run", listing.Runs, &c.Runs)
+	addKind(s, mux, "Repository", listing.Repositories, &c.Repositories)
+	addKind(s, mux, "State", listing.States, &c.States)
 	mux.Handle("GET /api/v1/activity", s.answerAnyone(httpapi.ShortTimeout, s.showActivity))
 	mux.Handle("GET /api/v1/changes", s.answerAnyone(httpapi.ShortTimeout, s.showChanges))
 	mux.Handle("GET /api/v1/openapi.json", http.HandlerFunc(showOpenAPI))
@@ -33,17 +32,18 @@ type pointer[O any] interface {
 	client.Object
 }
 
-// addKind adds the lists of a kind, of all namespaces and of one, its objects and their events, and what users may do
-// with them.
+// addKind adds the lists of a kind, of all namespaces and of one, which are answered from the catalog; its objects and their events,
+// which are read from the API server; and what users may do with them.
 func addKind[O, R any, P pointer[O]](
-	s *API, mux router, resource string, kind listing.Kind[O, R], shelf *listing.Shelf[O],
+	s *API, mux router, name string, kind listing.Kind[O, R], shelf *listing.Shelf[R],
 ) {
+	resource := resources[name]
 	list := func(w http.ResponseWriter, r *http.Request, p auth.User) error {
-		objects, err := seenBy(r.Context(), s, p, resource, shelf, r.PathValue("namespace"))
+		rows, err := seenBy(r.Context(), s, p, resource, shelf, r.PathValue("namespace"))
 		if err != nil {
 			return err
 		}
-		page, err := kind.Page(objects, r.URL.Query())
+		page, err := kind.Page(rows, r.URL.Query())
 		if err != nil {
 			return err
 		}
@@ -55,28 +55,19 @@ func addKind[O, R any, P pointer[O]](
 		may := auth.Right{Verb: "get", Resource: resource}
 		mux.Handle("GET "+object(resource)+path, s.handleUser(httpapi.ShortTimeout, may, h))
 	}
-	find := func(a ask) (*O, error) {
-		if err := s.filled(); err != nil {
-			return nil, err
-		}
-		if o := shelf.Get(a.Namespace, a.Name); o != nil {
-			return o, nil
-		}
-		return nil, httpapi.Errorf(http.StatusNotFound, "there is no %s in %s of namespace %s", a.Name, resource, a.Namespace)
-	}
-	get("", func(w http.ResponseWriter, _ *http.Request, a ask) error {
-		o, err := find(a)
-		if err != nil {
+	get("", func(w http.ResponseWriter, r *http.Request, a ask) error {
+		o := new(O)
+		if err := s.read(r.Context(), a, name, P(o)); err != nil {
 			return err
 		}
 		return showObject(w, kind, o)
 	})
 	get("/events", func(w http.ResponseWriter, r *http.Request, a ask) error {
-		o, err := find(a)
-		if err != nil {
+		o := P(new(O))
+		if err := s.read(r.Context(), a, name, o); err != nil {
 			return err
 		}
-		return s.showEvents(w, r, P(o))
+		return s.showEvents(w, r, o)
 	})
 	get("/access", func(w http.ResponseWriter, r *http.Request, a ask) error { return s.showAccess(w, r, a, resource) })
 }
@@ -86,11 +77,11 @@ func showObject[O, R any](w http.ResponseWriter, kind listing.Kind[O, R], o *O) 
 	return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[R, *O]{Row: kind.Row(o), Object: o})
 }
 
-// seenBy returns the objects of a kind that a user may list: of one namespace, or of all.
-func seenBy[O any](
-	ctx context.Context, s *API, p auth.User, resource string, shelf *listing.Shelf[O], namespace string,
-) ([]*O, error) {
-	if err := s.filled(); err != nil {
+// seenBy returns the rows of a kind that a user may list: of one namespace, or of all.
+func seenBy[R any](
+	ctx context.Context, s *API, p auth.User, resource string, shelf *listing.Shelf[R], namespace string,
+) ([]*R, error) {
+	if err := s.Catalog.CheckFilled(); err != nil { // half a list must not look like a whole one
 		return nil, err
 	}
 	namespaces := []string{namespace}
@@ -102,14 +93,6 @@ func seenBy[O any](
 		return nil, err
 	}
 	return shelf.All(func(in string) bool { return (namespace == "" || in == namespace) && seen(in) }), nil
-}
-
-// filled returns an error until everything is there: half a list must not look like a whole one.
-func (s *API) filled() error {
-	if !s.Catalog.Filled() {
-		return errors.New("the catalog is not filled yet")
-	}
-	return nil
 }
 
 // showActivity responds with how many Runs ended in which way, in steps of time.
