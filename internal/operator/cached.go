@@ -21,24 +21,27 @@ import (
 
 // cacheOptions keep in memory only what decisions need: of pods only the runners', until they have succeeded (one
 // that the cache does not have is read from the API server); of Secrets and ConfigMaps only the metadata, and
-// nothing of the Secrets that hold states, of which each Stack has thirty; of none the managed fields. A server
-// shows Runs to users as they are. An operator alone has no Runs that succeeded, since the status of their Stacks
-// has what decisions need; of other finished Runs what later ones need, and of States the newest version.
+// nothing of the Secrets that hold states, of which each Stack has thirty; of none the managed fields; of States the
+// newest version. An operator has no Runs that succeeded, since the status of their Stacks has what decisions need, and
+// of other finished Runs what later ones need. A server alone has no finished Runs: no runner gets an order for one.
+// What users list is in the catalog, and what they get is read from the API server.
 func cacheOptions(o Options) cache.Options {
+	finished := []v1alpha1.RunPhase{v1alpha1.PhaseSucceeded}
+	if !o.Operator {
+		finished = append(finished, v1alpha1.PhaseFailed, v1alpha1.PhaseCanceled, v1alpha1.PhaseSuperseded)
+	}
 	options := cache.Options{
 		DefaultTransform: stripManagedFields,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: {
-				Label: withLabel(runinfo.LabelRun, selection.Exists), Field: without("status.phase", corev1.PodSucceeded), Transform: leanPod,
+				Label: withLabel(runinfo.LabelRun, selection.Exists), Field: without(corev1.PodSucceeded), Transform: leanPod,
 			},
 			metadataOf("Secret"):    {Label: withLabel(storage.Label, selection.DoesNotExist), Transform: stripAnnotations},
 			metadataOf("ConfigMap"): {Transform: stripAnnotations},
+			&v1alpha1.Stack{}:       {Transform: leanStack},
+			&v1alpha1.State{}:       {Transform: leanState},
+			&v1alpha1.Run{}:         {Field: without(finished...), Transform: leanRun},
 		},
-	}
-	if !o.Server {
-		options.ByObject[&v1alpha1.Stack{}] = cache.ByObject{Transform: leanStack}
-		options.ByObject[&v1alpha1.State{}] = cache.ByObject{Transform: leanState}
-		options.ByObject[&v1alpha1.Run{}] = cache.ByObject{Field: without("status.phase", v1alpha1.PhaseSucceeded), Transform: leanRun}
 	}
 	if !o.Shard.all() {
 		options.NewInformer = o.Shard.newInformer
@@ -46,8 +49,13 @@ func cacheOptions(o Options) cache.Options {
 	return options
 }
 
-func without[T ~string](field string, value T) fields.Selector {
-	return fields.OneTermNotEqualSelector(field, string(value))
+// without selects the objects that are in none of some phases.
+func without[T ~string](phases ...T) fields.Selector {
+	var all []fields.Selector
+	for _, phase := range phases {
+		all = append(all, fields.OneTermNotEqualSelector("status.phase", string(phase)))
+	}
+	return fields.AndSelectors(all...)
 }
 
 func withLabel(label string, is selection.Operator) labels.Selector {

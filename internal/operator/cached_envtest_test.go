@@ -17,17 +17,23 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run/runinfo"
+	runtelemetry "cairn.dev/cairn/internal/run/telemetry"
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// TestCacheOfAnOperatorHasNoSucceededRuns checks that the cache of an operator without a server drops Runs that
-// succeeded, and that one with a server has them. Reads do not wait for writes of objects that the cache drops.
-func TestCacheOfAnOperatorHasNoSucceededRuns(t *testing.T) {
+// TestCacheDropsFinishedRuns checks that the cache of an operator drops Runs that succeeded, and that of a server alone
+// all finished Runs. Reads do not wait for the end of a Run, of which such a cache never hears.
+func TestCacheDropsFinishedRuns(t *testing.T) {
 	r := enter(t)
+	var recorder *runtelemetry.Recorder
 	for name, tt := range map[string]struct {
 		options Options
 		want    string
-	}{"without a server": {Options{}, "failed planning"}, "with a server": {Options{Server: true}, "failed planning succeeded"}} {
+	}{
+		"an operator":               {Options{Operator: true}, "failed planning"},
+		"an operator with a server": {Options{Operator: true, Server: true}, "failed planning"},
+		"a server":                  {Options{Server: true}, "planning"},
+	} {
 		ctx, c, stop := manage(t, tt.options)
 		has := func() string {
 			var runs v1alpha1.RunList
@@ -39,30 +45,31 @@ func TestCacheOfAnOperatorHasNoSucceededRuns(t *testing.T) {
 			slices.Sort(names)
 			return strings.Join(names, " ")
 		}
-		runs := []*v1alpha1.Run{
-			newRun(r, "planning", "net", v1alpha1.PhasePlanning, "Planning"), newRun(r, "failed", "net", v1alpha1.PhaseFailed, "Failed"),
-			newRun(r, "succeeded", "net", v1alpha1.PhaseApplying, "Applying"),
-		}
-		for has() != "failed planning succeeded" {
-			apiserver.Must(t, ctx.Err())
-			time.Sleep(10 * time.Millisecond)
-		}
-		runs[2].Status.Phase = v1alpha1.PhaseSucceeded
-		apiserver.Must(t, c.Status().Update(ctx, runs[2], client.DisableReadYourWritesConsistency))
-		for has() != tt.want {
-			if ctx.Err() != nil {
-				t.Fatalf("%s: the cache has %q", name, has())
+		await := func(want string) {
+			t.Helper()
+			for has() != want {
+				if ctx.Err() != nil {
+					t.Fatalf("%s: the cache has %q, want %q", name, has(), want)
+				}
+				time.Sleep(10 * time.Millisecond)
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
-		apiserver.Must(t, c.Delete(ctx, runs[2], client.DisableReadYourWritesConsistency))
-		for has() != "failed planning" { // or it waits for the Run, of which the cache never hears, until ctx is done
-			apiserver.Must(t, ctx.Err())
-			time.Sleep(10 * time.Millisecond)
+		runs := map[v1alpha1.RunPhase]*v1alpha1.Run{
+			v1alpha1.PhasePlanning:  newRun(r, "planning", "net", v1alpha1.PhasePlanning, "Planning"),
+			v1alpha1.PhaseFailed:    newRun(r, "failed", "net", v1alpha1.PhaseApplying, "Applying"),
+			v1alpha1.PhaseSucceeded: newRun(r, "succeeded", "net", v1alpha1.PhaseApplying, "Applying"),
 		}
-		for _, run := range runs[:2] {
-			apiserver.Must(t, c.Delete(ctx, run))
+		await("failed planning succeeded")
+		for phase, run := range runs {
+			before := run.DeepCopy()
+			run.Status.Phase = phase
+			apiserver.Must(t, recorder.WriteStatus(ctx, c, before, run))
 		}
+		await(tt.want) // or it waits for a Run that the cache drops, until ctx is done
+		for _, run := range runs {
+			apiserver.Must(t, c.Delete(ctx, run, client.DisableReadYourWritesConsistency))
+		}
+		await("")
 		stop()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -42,7 +43,7 @@ func TestCancelInterruptsTheRunnerWithoutPolling(t *testing.T) {
 	defer cancel()
 	reason := make(chan string, 1)
 	go func() {
-		i, err := orders.Interrupt(ctx, r.Namespace, "uid", 1)
+		i, err := orders.Interrupt(ctx, types.NamespacedName{Namespace: r.Namespace, Name: "net-1-apply-1"}, "uid", 1)
 		if err != nil {
 			t.Error(err)
 		}

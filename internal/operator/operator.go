@@ -218,24 +218,26 @@ func newClient(namespaces []string, patience time.Duration) client.NewClientFunc
 	}
 }
 
-// addIndexes has the caches find what is asked for. An operator alone does without what only runners ask: of a hundred
-// thousand Runs it is a tenth of the memory.
+// addIndexes has the caches find what is asked for: a server by runners, an operator by its reconcilers.
 func addIndexes(ctx context.Context, mgr ctrl.Manager, _ *parts, o Options) error {
 	type indexed struct {
 		of     client.Object
 		field  string
 		values client.IndexerFunc
 	}
-	all := []indexed{
-		{&v1alpha1.Run{}, index.StackField, index.StackNames},
-		{&v1alpha1.Run{}, index.UnfinishedField, index.UnfinishedStackNames},
-		{&v1alpha1.Run{}, index.ReasonField, index.Reasons},
-		{&v1alpha1.Stack{}, snapshot.ObjectIndex, snapshot.IndexObjects},
-		{&v1alpha1.Stack{}, snapshot.DependencyIndex, snapshot.IndexDependencies},
-		{&v1alpha1.Stack{}, snapshot.UnitIndex, snapshot.IndexUnit},
-		{&v1alpha1.Stack{}, snapshot.UnitUserIndex, snapshot.IndexUnitUsers},
-		{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
-		{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
+	var all []indexed
+	if o.Operator {
+		all = []indexed{
+			{&v1alpha1.Run{}, index.StackField, index.StackNames},
+			{&v1alpha1.Run{}, index.UnfinishedField, index.UnfinishedStackNames},
+			{&v1alpha1.Run{}, index.ReasonField, index.Reasons},
+			{&v1alpha1.Stack{}, snapshot.ObjectIndex, snapshot.IndexObjects},
+			{&v1alpha1.Stack{}, snapshot.DependencyIndex, snapshot.IndexDependencies},
+			{&v1alpha1.Stack{}, snapshot.UnitIndex, snapshot.IndexUnit},
+			{&v1alpha1.Stack{}, snapshot.UnitUserIndex, snapshot.IndexUnitUsers},
+			{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
+			{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
+		}
 	}
 	if o.Server {
 		all = append(all, indexed{&v1alpha1.Run{}, index.PodField, index.PodUIDs})

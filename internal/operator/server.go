@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -69,7 +68,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	s, err := server.New(server.Options{
 		Options: runnerhandler.Options{
 			Namespaces: o.Namespaces, Client: p.direct, Live: p.direct, Catalog: catalog, State: p.states, Bucket: p.bucket,
-			Runs: runsByPod{mgr.GetClient()}, Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
+			Runs: dispatch.RunsByPod{Cache: mgr.GetClient(), Live: p.direct}, Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
 			Outputs: outputsOf(mgr.GetClient(), p.direct), Engines: engines, Providers: mirror,
 			Events: mgr.GetEventRecorder("cairn"), Metrics: p.telemetry.server, Log: p.log,
 		},
@@ -169,7 +168,8 @@ func endpointsOf(o Options, log *slog.Logger) (endpoints, error) {
 	return at, nil
 }
 
-// onRunEvent calls changed for every event on a Run.
+// onRunEvent calls changed for every event on a Run. That it is finished is the event of its deletion where the cache has no such
+// Runs: what changed reads it.
 func onRunEvent(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Run)) error {
 	informer, err := mgr.GetCache().GetInformer(ctx, &v1alpha1.Run{})
 	if err != nil {
@@ -187,14 +187,6 @@ func onRunEvent(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Ru
 		AddFunc: tell, UpdateFunc: func(_, o any) { tell(o) }, DeleteFunc: tell,
 	})
 	return err
-}
-
-// runsByPod finds Runs in the cache.
-type runsByPod struct{ client.Reader }
-
-// ByPod finds the Run that names the pod.
-func (r runsByPod) ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error) {
-	return index.ByPod(ctx, r.Reader, namespace, pod)
 }
 
 // outputsOf is where a Run's outputs go.

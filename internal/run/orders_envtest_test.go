@@ -21,6 +21,11 @@ func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error))
 	return &dispatch.Orders{Client: r.Env.Client, Live: r.Env.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"}
 }
 
+// podKey names the pod of the Run's first attempt.
+func (r *room) podKey() client.ObjectKey {
+	return client.ObjectKey{Namespace: r.run.Namespace, Name: r.run.Status.Attempts[0].Pod}
+}
+
 // An order to plan says whether there will be policies to ask, and one that cannot tell is none.
 func TestAnOrderToPlanTellsOfPolicies(t *testing.T) {
 	r := enter(t)
@@ -37,7 +42,7 @@ func TestAnOrderToPlanTellsOfPolicies(t *testing.T) {
 			}
 			return tt.asked, tt.err
 		})
-		order, err := orders.Next(t.Context(), r.run.Namespace, uid, 0)
+		order, err := orders.Next(t.Context(), r.podKey(), uid, 0)
 		if !errors.Is(err, tt.err) || (err == nil && (order.Kind != runnerapi.OrderPlan || order.Policy != tt.asked)) {
 			t.Errorf("got %s with policy %v, %v", order.Kind, order.Policy, err)
 		}
@@ -60,7 +65,7 @@ func TestARunnerIsNotSentAwayForAnOldViewOfItsStack(t *testing.T) {
 	r.reconcile()
 	orders := r.orders(func(context.Context, *v1alpha1.Run) (bool, error) { return false, nil })
 	orders.Client = former{r.Env.Client}
-	order, err := orders.Next(t.Context(), r.run.Namespace, r.run.Status.Attempts[0].PodUID, 0)
+	order, err := orders.Next(t.Context(), r.podKey(), r.run.Status.Attempts[0].PodUID, 0)
 	if err != nil || order.Kind != runnerapi.OrderPlan {
 		t.Errorf("got %s, %v", order.Kind, err)
 	}

@@ -202,11 +202,7 @@ func (r *Reconciler) report(ctx context.Context, run *v1alpha1.Run, status v1alp
 	}
 	before := run.DeepCopy()
 	run.Status = status
-	var how []client.SubResourcePatchOption
-	if status.Phase == v1alpha1.PhaseSucceeded { // a cache without such Runs may never receive it
-		how = append(how, client.DisableReadYourWritesConsistency)
-	}
-	return r.Recorder.WriteStatus(ctx, r.Client, before, run, how...)
+	return r.Recorder.WriteStatus(ctx, r.Client, before, run)
 }
 
 // deletePod deletes the pod of the last attempt, if it is still the one that the attempt names.

@@ -96,22 +96,20 @@ type fakes struct {
 	stack     *v1alpha1.Stack
 }
 
-func (f *fakes) ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error) {
+func (f *fakes) ByPod(ctx context.Context, pod types.NamespacedName, uid types.UID) (*v1alpha1.Run, error) {
 	runs := &v1alpha1.RunList{}
-	if err := apiserver.Kube.List(ctx, runs, client.InNamespace(namespace)); err != nil || f.blind {
+	if err := apiserver.Kube.List(ctx, runs, client.InNamespace(pod.Namespace)); err != nil || f.blind {
 		return nil, err
 	}
 	for i := range runs.Items {
-		for _, a := range runs.Items[i].Status.Attempts {
-			if a.PodUID == pod {
-				return &runs.Items[i], nil
-			}
+		if runinfo.NamesPod(&runs.Items[i], uid) {
+			return &runs.Items[i], nil
 		}
 	}
 	return nil, nil
 }
 
-func (f *fakes) Next(ctx context.Context, _ string, _ types.UID, _ int32) (runnerapi.Order, error) {
+func (f *fakes) Next(ctx context.Context, _ types.NamespacedName, _ types.UID, _ int32) (runnerapi.Order, error) {
 	f.asked <- struct{}{}
 	select {
 	case o := <-f.order:
@@ -121,7 +119,7 @@ func (f *fakes) Next(ctx context.Context, _ string, _ types.UID, _ int32) (runne
 	}
 }
 
-func (f *fakes) Interrupt(ctx context.Context, _ string, _ types.UID, _ int32) (runnerapi.Interrupt, error) {
+func (f *fakes) Interrupt(ctx context.Context, _ types.NamespacedName, _ types.UID, _ int32) (runnerapi.Interrupt, error) {
 	f.asked <- struct{}{}
 	select {
 	case i := <-f.interrupt:

@@ -121,11 +121,17 @@ func (r *runner) holder() decision.Holder {
 
 func forbidden(text string) error { return &runnerapi.Error{Code: 403, Message: text} }
 
+// byPod returns the Run that names the runner's pod, as the server finds it.
+func (r *runner) byPod() (*v1alpha1.Run, error) {
+	runs := dispatch.RunsByPod{Cache: r.server.cached, Live: r.w.direct}
+	return runs.ByPod(ctx, types.NamespacedName{Namespace: namespace, Name: r.pod}, r.uid)
+}
+
 // caller returns the Run as the server reads it: from its cache and, before it rejects, from the API server. A nil Run was deleted
 // while its pod has the lock.
 func (r *runner) caller(has func(*v1alpha1.Run) *decision.Rejection) (*v1alpha1.Run, error) {
 	w := r.w
-	found, err := index.ByPod(ctx, r.server.cached, namespace, r.uid)
+	found, err := r.byPod()
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +219,7 @@ func stepsOf(kind runnerapi.OrderKind, done *runnerapi.Done) []runnerapi.Step {
 // order returns the response of the server.
 func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) {
 	w := r.w
-	found, err := index.ByPod(ctx, r.server.cached, namespace, r.uid)
+	found, err := r.byPod()
 	if err != nil || found == nil {
 		r.wakeAt = max(r.started+600, w.time+30)
 		return runnerapi.OrderWait, nil, err
@@ -284,7 +290,7 @@ func (r *runner) stops() (class, why string) {
 	case r.w.time >= r.deadline:
 		return "Transient", "timed out"
 	}
-	found, _ := index.ByPod(ctx, r.server.cached, namespace, r.uid)
+	found, _ := r.byPod()
 	if found == nil {
 		return "", ""
 	}

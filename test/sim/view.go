@@ -15,7 +15,7 @@ import (
 // view is the cache of a process: what its watches have delivered.
 type view struct {
 	api *api
-	// lean drops the fields that the operator's cache drops.
+	// lean drops what the operator's cache drops; that of a server drops all finished Runs.
 	lean    bool
 	at      [kinds]int
 	objects [kinds][]client.Object
@@ -55,11 +55,12 @@ func (a *api) lean(o client.Object) client.Object {
 	return n
 }
 
-// leaves reports whether an operator's watch reports an object as deleted: it has neither Runs nor pods that succeeded.
+// leaves reports whether a watch reports an object as deleted: an operator's has neither Runs nor pods that succeeded, and a
+// server's has no finished Runs.
 func (v *view) leaves(o client.Object) bool {
 	switch o := o.(type) {
 	case *v1alpha1.Run:
-		return v.lean && o.Status.Phase == v1alpha1.PhaseSucceeded
+		return o.Status.Phase == v1alpha1.PhaseSucceeded || (!v.lean && o.Status.Phase.Finished())
 	case *corev1.Pod:
 		return v.lean && o.Status.Phase == corev1.PodSucceeded
 	}

@@ -7,7 +7,6 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run/decision"
-	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -15,17 +14,17 @@ import (
 // Interrupt waits until an attempt of the pod has to stop, and returns why. The reason is empty when ctx is done before that, or
 // the attempt is over.
 func (o *Orders) Interrupt(
-	ctx context.Context, namespace string, pod types.UID, attempt int32,
+	ctx context.Context, pod types.NamespacedName, uid types.UID, attempt int32,
 ) (runnerapi.Interrupt, error) {
-	changed, cancel := o.changes.Subscribe(pod) // before the first read, so that no change is missed
+	changed, cancel := o.changes.Subscribe(uid) // before the first read, so that no change is missed
 	defer cancel()
 	for {
-		run, err := index.ByPod(ctx, o.Client, namespace, pod)
+		run, err := RunsByPod{o.Client, o.Live}.ByPod(ctx, pod, uid)
 		if err != nil {
 			return runnerapi.Interrupt{}, err
 		}
 		if run != nil {
-			reason, over := interruptOf(run, pod, attempt)
+			reason, over := interruptOf(run, uid, attempt)
 			if reason != "" || over {
 				return runnerapi.Interrupt{Reason: reason}, nil
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -29,10 +30,11 @@ func TestAnInterruptComesWithTheCancel(t *testing.T) {
 	r.Seen(run)
 	reads := &signaled{Reader: r.Client, began: make(chan struct{}, 100)}
 	orders, uid := &Orders{Client: reads, Live: r.Live}, run.Status.Attempts[0].PodUID
+	pod := types.NamespacedName{Namespace: run.Namespace, Name: run.Status.Attempts[0].Pod}
 	wait := func(ctx context.Context, attempt int32) <-chan string {
 		said := make(chan string, 1)
 		go func() {
-			i, err := orders.Interrupt(ctx, run.Namespace, uid, attempt)
+			i, err := orders.Interrupt(ctx, pod, uid, attempt)
 			if err != nil {
 				t.Error(err)
 			}

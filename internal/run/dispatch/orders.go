@@ -21,7 +21,7 @@ import (
 
 // Orders are the next orders of waiting runners. All exported fields are required.
 type Orders struct {
-	// Client reads Runs and Stacks from a cache that has PodIndex.
+	// Client reads Stacks, and Runs that are not finished, from a cache that has index.PodField.
 	Client client.Reader
 	// Live reads without a cache.
 	Live client.Reader
@@ -44,11 +44,13 @@ func (o *Orders) Changed(run *v1alpha1.Run) {
 }
 
 // Next is the pod's next order after the attempt that it has completed last; Wait when there is none by the time ctx is done.
-func (o *Orders) Next(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, error) {
-	changed, cancel := o.changes.Subscribe(pod) // before the first read, so that no change is missed
+func (o *Orders) Next(
+	ctx context.Context, pod types.NamespacedName, uid types.UID, after int32,
+) (runnerapi.Order, error) {
+	changed, cancel := o.changes.Subscribe(uid) // before the first read, so that no change is missed
 	defer cancel()
 	for {
-		order, until, err := o.current(ctx, namespace, pod, after)
+		order, until, err := o.current(ctx, pod, uid, after)
 		if err != nil || order.Kind != runnerapi.OrderWait {
 			return order, err
 		}
@@ -67,9 +69,9 @@ func (o *Orders) Next(ctx context.Context, namespace string, pod types.UID, afte
 
 // current is the pod's order now. until is when a Wait is over.
 func (o *Orders) current(
-	ctx context.Context, namespace string, pod types.UID, after int32,
+	ctx context.Context, pod types.NamespacedName, uid types.UID, after int32,
 ) (order runnerapi.Order, until time.Time, err error) {
-	run, err := index.ByPod(ctx, o.Client, namespace, pod)
+	run, err := RunsByPod{o.Client, o.Live}.ByPod(ctx, pod, uid)
 	if err != nil {
 		return order, until, err
 	}
@@ -80,7 +82,7 @@ func (o *Orders) current(
 	if err != nil {
 		return order, until, err
 	}
-	kind, until := NextKind(run, stack, pod, after, time.Now())
+	kind, until := NextKind(run, stack, uid, after, time.Now())
 	if kind == runnerapi.OrderWait || kind == runnerapi.OrderExit {
 		return runnerapi.Order{Kind: kind}, until, nil
 	}

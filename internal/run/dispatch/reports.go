@@ -68,13 +68,14 @@ func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID ty
 	})
 }
 
-// cached is the Run as the cache has it, if that is at this attempt; else nil.
+// cached is the Run as the cache has it, if that is at this attempt; else nil. A cache has less of a finished Run, which must not be
+// written.
 func (r Reports) cached(ctx context.Context, key types.NamespacedName, podUID types.UID, attempt int32) (*v1alpha1.Run, error) {
 	run := &v1alpha1.Run{}
 	if err := r.Client.Get(ctx, key, run); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	if a := runinfo.Active(run, podUID); a == nil || a.Number != attempt {
+	if a := runinfo.Active(run, podUID); a == nil || a.Number != attempt || run.Status.Phase.Finished() {
 		return nil, nil
 	}
 	return run, nil

@@ -25,6 +25,11 @@ func Active(run *v1alpha1.Run, pod types.UID) *v1alpha1.Attempt {
 	return a
 }
 
+// NamesPod reports whether a pod is that of an attempt of the Run.
+func NamesPod(run *v1alpha1.Run, pod types.UID) bool {
+	return slices.ContainsFunc(run.Status.Attempts, func(a v1alpha1.Attempt) bool { return a.PodUID == pod })
+}
+
 // HasReported reports whether a runner in the pod of an attempt has reported something.
 func HasReported(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
 	return slices.ContainsFunc(run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.PodUID == a.PodUID && len(b.Steps) > 0 })

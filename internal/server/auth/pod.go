@@ -42,6 +42,11 @@ type Pod struct {
 	UID             types.UID
 }
 
+// Key names the pod.
+func (p Pod) Key() types.NamespacedName {
+	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+}
+
 // PodVerifier verifies the token of a runner. It returns an httpapi.Error for a token that is not valid. Any other error means that the
 // token could not be verified now.
 type PodVerifier interface {

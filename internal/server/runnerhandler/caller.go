@@ -23,7 +23,7 @@ import (
 // Runs finds the Run that a pod works for: the one that names its UID in an attempt; nil when none does. It may ask a
 // cache: before a request is rejected, the server reads past it.
 type Runs interface {
-	ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error)
+	ByPod(ctx context.Context, pod types.NamespacedName, uid types.UID) (*v1alpha1.Run, error)
 }
 
 // Caller is who a request is from and what it is about. Everything that a request touches is derived from it.
@@ -127,9 +127,9 @@ func (s *API) caller(r *http.Request, from sender, has standing) (Caller, error)
 		return Caller{}, httpapi.Errorf(http.StatusBadRequest, "header %s has to be the number of an attempt", runnerapi.AttemptHeader)
 	}
 	c := Caller{Pod: pod, Attempt: int32(number)}
-	run, err := s.Runs.ByPod(r.Context(), pod.Namespace, pod.UID)
+	run, err := s.Runs.ByPod(r.Context(), pod.Key(), pod.UID)
 	if err != nil {
-		return Caller{}, fmt.Errorf("find the Run of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return Caller{}, fmt.Errorf("find the Run of pod %s: %w", pod.Key(), err)
 	}
 	if run != nil {
 		c = c.of(run)

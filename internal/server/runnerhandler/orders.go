@@ -43,7 +43,7 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
 	defer context.AfterFunc(s.Stopping, cancel)()
-	order, err := s.Orders.Next(ctx, pod.Namespace, pod.UID, after)
+	order, err := s.Orders.Next(ctx, pod.Key(), pod.UID, after)
 	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
 		order, err = runnerapi.Order{Kind: runnerapi.OrderWait}, nil
 	}
@@ -69,9 +69,9 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 // bind checks the session of the pod that requests an order, as soon as a Run names the pod. A runner starts no program of a user
 // before it has an order.
 func (s *API) bind(r *http.Request, c Caller) (Caller, error) {
-	run, err := s.Runs.ByPod(r.Context(), c.Pod.Namespace, c.Pod.UID)
+	run, err := s.Runs.ByPod(r.Context(), c.Pod.Key(), c.Pod.UID)
 	if err != nil {
-		return c, fmt.Errorf("find the Run of pod %s/%s: %w", c.Pod.Namespace, c.Pod.Name, err)
+		return c, fmt.Errorf("find the Run of pod %s: %w", c.Pod.Key(), err)
 	}
 	if run == nil {
 		return c, nil
@@ -129,7 +129,7 @@ func (s *API) interrupt(w http.ResponseWriter, r *http.Request, c Caller) error 
 	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
 	defer cancel()
 	defer context.AfterFunc(s.Stopping, cancel)()
-	said, err := s.Orders.Interrupt(ctx, c.Pod.Namespace, c.Pod.UID, c.Attempt)
+	said, err := s.Orders.Interrupt(ctx, c.Pod.Key(), c.Pod.UID, c.Attempt)
 	if err != nil && (ctx.Err() == nil || r.Context().Err() != nil) {
 		return err
 	}
@@ -173,8 +173,8 @@ func (p *polls) end(pod types.UID) {
 // Orders blocks until there is an order for a pod that has done all up to the attempt after, or until ctx is done: then
 // the order is Wait. Interrupt blocks until an attempt is to stop, or is over, or until ctx is done: then it has no reason.
 type Orders interface {
-	Next(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, error)
-	Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (runnerapi.Interrupt, error)
+	Next(ctx context.Context, pod types.NamespacedName, uid types.UID, after int32) (runnerapi.Order, error)
+	Interrupt(ctx context.Context, pod types.NamespacedName, uid types.UID, attempt int32) (runnerapi.Interrupt, error)
 }
 
 // largestReport is more than any report that is not cut has.

@@ -175,7 +175,7 @@ func (p boundPods) VerifyPod(context.Context, string) (auth.Pod, error) {
 	return auth.Pod{Namespace: "prod", Name: "net-1-plan-1", UID: "pod-uid"}, nil
 }
 
-func (p boundPods) ByPod(context.Context, string, types.UID) (*v1alpha1.Run, error) {
+func (p boundPods) ByPod(context.Context, types.NamespacedName, types.UID) (*v1alpha1.Run, error) {
 	select {
 	case <-p.named:
 		return p.run, nil
@@ -184,7 +184,7 @@ func (p boundPods) ByPod(context.Context, string, types.UID) (*v1alpha1.Run, err
 	}
 }
 
-func (p boundPods) Next(ctx context.Context, _ string, _ types.UID, _ int32) (runnerapi.Order, error) {
+func (p boundPods) Next(ctx context.Context, _ types.NamespacedName, _ types.UID, _ int32) (runnerapi.Order, error) {
 	select {
 	case <-p.named:
 		return runnerapi.Order{Kind: runnerapi.OrderBuild, Attempt: 1, Run: "net-1", Stack: "net"}, nil
@@ -193,7 +193,7 @@ func (p boundPods) Next(ctx context.Context, _ string, _ types.UID, _ int32) (ru
 	}
 }
 
-func (p boundPods) Interrupt(context.Context, string, types.UID, int32) (runnerapi.Interrupt, error) {
+func (p boundPods) Interrupt(context.Context, types.NamespacedName, types.UID, int32) (runnerapi.Interrupt, error) {
 	return runnerapi.Interrupt{}, nil
 }
 
