@@ -119,8 +119,8 @@ func scripts(c *devcluster.Cluster, hooks, dir string) testscript.Params {
 	}}
 }
 
-// browse sends the requests of the web UI for a Stack, as the administrator.
-func browse(c *devcluster.Cluster, namespace, stack string) error {
+// browse sends the requests of the web UI for an object, as the administrator. Example of a path: stacks/network.
+func browse(c *devcluster.Cluster, namespace, path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	admin, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
@@ -138,7 +138,7 @@ func browse(c *devcluster.Cluster, namespace, stack string) error {
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}}}}
 	defer web.CloseIdleConnections()
 	for _, what := range []string{"", "/events", "/access"} {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[userapi.PublicURL]+"/api/v1/namespaces/"+namespace+"/stacks/"+stack+what, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[userapi.PublicURL]+"/api/v1/namespaces/"+namespace+"/"+path+what, nil)
 		if err != nil {
 			return err
 		}
