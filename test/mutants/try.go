@@ -116,7 +116,8 @@ func (l *lab) build(ctx context.Context, of target, files map[string]string) (bu
 	if b.goflags, err = overlay(l.root, dir, files); err != nil {
 		return built{}, err
 	}
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+of.tags, "-o", b.binary, "./"+of.dir)
+	tags := strings.Trim(of.tags+","+os.Getenv("GO_TAGS"), ",") // those of the Makefile too, for what is compiled already
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+tags, "-o", b.binary, "./"+of.dir)
 	build.Dir, build.Env = l.root, append(os.Environ(), "GOFLAGS="+b.goflags)
 	if output, err := build.CombinedOutput(); err != nil {
 		return built{}, fmt.Errorf("does not compile: %w\n%s", err, output)
