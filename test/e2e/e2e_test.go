@@ -1,6 +1,6 @@
 //go:build e2e
 
-// Package e2e installs Cairn on a real node by its chart, from its images, and runs scripts there, one after the other.
+// Package e2e installs Cairn on a real node by its chart, from its images, and runs scripts there.
 package e2e
 
 import (
@@ -24,21 +24,28 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// scripts is the order of the scripts. Those of test/scripts run there with processes, and here with containers.
-var scripts = []string{
-	"install", "engines",
-	"../../scripts/testdata/example", "../../scripts/testdata/git", "../../scripts/testdata/git-ssh", "../../scripts/testdata/review", "shell",
-	"upgrade", "tenants", "minimal-image", "provider-image", "build", "runner-killed", "pod-deleted", "node-drained", "out-of-memory", "pod-pending", "node-lost",
-	"split-mode", "uninstall",
+// scripts is the order of the scripts. Those of a group run at the same time, as many as there are processors: they change neither the
+// installation nor the node. Those of test/scripts run there with processes, and here with containers.
+var scripts = [][]string{
+	{"install"}, {"engines"},
+	{
+		"../../scripts/testdata/example", "../../scripts/testdata/git", "../../scripts/testdata/git-ssh", "../../scripts/testdata/review",
+		"shell", "minimal-image", "runner-killed", "pod-deleted", "out-of-memory", "pod-pending",
+	},
+	{"upgrade"}, {"tenants"}, {"provider-image"}, {"build"}, {"node-drained"}, {"node-lost"}, {"split-mode"}, {"uninstall"},
 }
 
 func TestScripts(t *testing.T) {
 	c := start(t)
-	for _, name := range scripts {
-		passed := t.Run(filepath.Base(name), func(t *testing.T) {
-			testscript.Run(t, testscript.Params{Files: []string{filepath.Join("testdata", name+".txtar")}, Setup: c.setup, Cmds: c.commands()})
+	for _, group := range scripts {
+		files := make([]string, len(group))
+		for i, name := range group {
+			files[i] = filepath.Join("testdata", name+".txtar")
+		}
+		passed := t.Run(filepath.Base(group[0]), func(t *testing.T) {
+			testscript.Run(t, testscript.Params{Files: files, Setup: c.setup, Cmds: c.commands()})
 		})
-		if !passed && name == "install" {
+		if !passed && group[0] == "install" {
 			t.FailNow() // the other scripts need the installation
 		}
 	}
