@@ -12,11 +12,9 @@ import (
 // WriteStatus writes the status of a Run, under an optimistic lock, and records it. The audit line of a Run that ends is
 // written first: a finished Run can be deleted, and with it what it has of its users. So a line may be written twice, and
 // the last one counts. Reads do not wait for the end of a Run to reach the cache: one without finished Runs never receives it.
-func (w *Recorder) WriteStatus(
-	ctx context.Context, c client.StatusClient, before, run *v1alpha1.Run,
-) error {
-	var how []client.SubResourcePatchOption
+func (w *Recorder) WriteStatus(ctx context.Context, c client.StatusClient, before, run *v1alpha1.Run) error {
 	w.audit(before, run)
+	var how []client.SubResourcePatchOption
 	if run.Status.Phase.Finished() {
 		how = append(how, client.DisableReadYourWritesConsistency)
 	}
