@@ -65,7 +65,15 @@ func TestCacheDropsFinishedRuns(t *testing.T) {
 			run.Status.Phase = phase
 			apiserver.Must(t, recorder.WriteStatus(ctx, c, before, run))
 		}
-		await(tt.want) // or it waits for a Run that the cache drops, until ctx is done
+		await(tt.want)
+		for phase, run := range runs {
+			if phase.Finished() { // again, when the cache has dropped it
+				before := run.DeepCopy()
+				run.Status.Retries++
+				apiserver.Must(t, recorder.WriteStatus(ctx, c, before, run))
+			}
+		}
+		await(tt.want) // or it waits for a Run of which the cache never hears, until ctx is done
 		for _, run := range runs {
 			apiserver.Must(t, c.Delete(ctx, run, client.DisableReadYourWritesConsistency))
 		}
