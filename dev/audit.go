@@ -68,11 +68,12 @@ type Request struct {
 // match takes all. A write comes into the log right after its answer, so who has just seen its effect may be a moment
 // early.
 func Writes(path string, since time.Time, match func(Write) bool) ([]Write, error) {
-	return Requests(path, since, func(r Request) bool { return r.writes() && (match == nil || match(r)) })
+	return Requests(path, since, func(r Request) bool { return r.Writes() && (match == nil || match(r)) })
 }
 
-// writes says that a request would change data. Reviews and tokens are asked for with a create, but nothing is written.
-func (r Request) writes() bool {
+// Writes reports whether a request would change data. Reviews and tokens are asked for with a create, but nothing is
+// written.
+func (r Request) Writes() bool {
 	if r.Group == "authentication.k8s.io" || r.Group == "authorization.k8s.io" || r.Subresource == "token" {
 		return false
 	}

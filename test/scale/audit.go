@@ -29,6 +29,28 @@ func (i *Install) Writes(since time.Time) map[string]int {
 	return counts
 }
 
+// Requests counts the requests of Cairn since a time: those that read past the cache, and those that write. A watch that
+// begins again is none of them.
+func (i *Install) Requests(since time.Time) (reads, writes map[string]int) {
+	i.Helper()
+	all, err := dev.Requests(i.AuditLog(), since, func(r dev.Request) bool { return isCairn(r.UserAgent) })
+	if err != nil {
+		i.Fatal(err)
+	}
+	reads, writes = map[string]int{}, map[string]int{}
+	for _, r := range all {
+		counts := reads
+		switch {
+		case r.Verb == "watch":
+			continue
+		case r.Writes():
+			counts = writes
+		}
+		counts[strings.TrimSuffix(r.Verb+" "+r.Resource+"/"+r.Subresource, "/")]++
+	}
+	return reads, writes
+}
+
 // Sum returns the sum of counts.
 func Sum(counts map[string]int) (n int) {
 	for _, c := range counts {

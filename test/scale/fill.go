@@ -106,23 +106,41 @@ type History struct {
 // Live creates one Stack, waits for a number of Runs, which needs an operator and a server, and reads its objects.
 func (i *Install) Live(runs int) *History {
 	i.Helper()
+	secret := i.First(runs)
+	h := &History{i: i, secret: versionOf(secret)}
+	h.read(runs)
+	return h
+}
+
+// First creates one Stack and waits for a number of its Runs. It returns the Secret that the Stack reads.
+func (i *Install) First(runs int) *corev1.Secret {
+	i.Helper()
 	secret := i.Room(firstNamespace)
 	if err := i.Create(context.Background(), Stack(firstNamespace, firstStack, firstSize+1, runs)); err != nil {
 		i.Fatal(err)
 	}
-	for n := 1; ; n++ {
-		i.Until(fmt.Sprintf("Run %d of the first Stack", n), func() bool { return i.Applied(firstNamespace, firstStack) })
-		if n == runs {
-			break
-		}
-		if err := i.Resize(context.Background(), firstNamespace, firstStack, firstSize+n+1); err != nil {
-			i.Fatal(err)
-		}
+	i.untilRun(1)
+	for n := 2; n <= runs; n++ {
+		i.Again(n)
 	}
-	i.Until("the end of its pods", func() bool { return i.Node.Ended() >= runs })
-	h := &History{i: i, secret: versionOf(secret)}
-	h.read(runs)
-	return h
+	return secret
+}
+
+// Again changes the first Stack and waits for its Run of that number.
+func (i *Install) Again(run int) {
+	i.Helper()
+	if err := i.Resize(context.Background(), firstNamespace, firstStack, firstSize+run); err != nil {
+		i.Fatal(err)
+	}
+	i.untilRun(run)
+}
+
+// untilRun waits for the end of a Run of the first Stack and of its pod.
+func (i *Install) untilRun(n int) {
+	i.Helper()
+	i.Until(fmt.Sprintf("Run %d of the first Stack", n), func() bool {
+		return i.Applied(firstNamespace, firstStack) && i.Node.Ended() >= n
+	})
 }
 
 func versionOf(o client.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }

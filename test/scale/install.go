@@ -32,10 +32,11 @@ type Install struct {
 	args  []string
 }
 
-// Start starts an API server with Cairn's CRDs and a simulated node, until the end of the test.
-func Start(t testing.TB) *Install {
+// Start starts an API server with Cairn's CRDs and a simulated node, until the end of the test. The arguments are further
+// ones of `cairn dev`.
+func Start(t testing.TB, args ...string) *Install {
 	t.Helper()
-	c := devcluster.StartDev(t, []string{"--bare", "--split"})
+	c := devcluster.StartDev(t, append([]string{"--bare", "--split"}, args...))
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
