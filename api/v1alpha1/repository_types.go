@@ -25,6 +25,7 @@ type Repository struct {
 	Spec RepositorySpec `json:"spec"`
 	// Status reports what Cairn fetched. observedGeneration is -1 until an operator reconciles the Repository.
 	// +kubebuilder:default={"observedGeneration":-1}
+	// +structType=atomic
 	// +optional
 	Status RepositoryStatus `json:"status,omitempty"`
 }

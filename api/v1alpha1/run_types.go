@@ -35,6 +35,7 @@ type Run struct {
 	// Status reports the progress of the Run. Its only condition is Reconciling until an operator reconciles
 	// the Run.
 	// +kubebuilder:default={"conditions":{{"type":"Reconciling","status":"True","reason":"Pending","message":"no operator has seen the Run yet","lastTransitionTime":"1970-01-01T00:00:00Z"}}}
+	// +structType=atomic
 	// +optional
 	Status RunStatus `json:"status,omitempty"`
 }

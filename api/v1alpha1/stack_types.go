@@ -30,6 +30,7 @@ type Stack struct {
 	// Status reports the observed state of the Stack. observedGeneration is -1 until an operator reconciles
 	// the Stack.
 	// +kubebuilder:default={"observedGeneration":-1}
+	// +structType=atomic
 	// +optional
 	Status StackStatus `json:"status,omitempty"`
 }

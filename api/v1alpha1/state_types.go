@@ -26,6 +26,7 @@ type State struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// Status specifies which versions are valid and which client can write.
+	// +structType=atomic
 	// +optional
 	Status StateStatus `json:"status,omitempty"`
 }
