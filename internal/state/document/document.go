@@ -53,23 +53,38 @@ type stateFile struct {
 	Resources  managed `json:"resources"`
 }
 
-// managed counts the instances of managed resources. One resource is read at a time: of a list of empty ones the
-// list would take many times as much memory as its text.
+// managed counts the instances of managed resources, without a copy of their text: of a list of empty ones the list
+// would take many times as much memory.
 type managed int
 
 // UnmarshalJSON counts those in a list.
 func (m *managed) UnmarshalJSON(list []byte) error {
 	*m = 0
-	return pieces(list, '[', func(_ string, decoder *json.Decoder) error {
+	return forEach(list, '[', func(_, resource []byte) error {
 		var r struct {
-			Mode      string     `json:"mode"`
-			Instances []struct{} `json:"instances"` // which take nothing
+			Mode      string    `json:"mode"`
+			Instances instances `json:"instances"`
 		}
-		err := decoder.Decode(&r)
+		err := json.Unmarshal(resource, &r)
 		if r.Mode == "managed" {
-			*m += managed(len(r.Instances))
+			*m += managed(r.Instances)
 		}
 		return err
+	})
+}
+
+// instances counts those of a resource.
+type instances int
+
+// UnmarshalJSON counts the objects in a list.
+func (n *instances) UnmarshalJSON(list []byte) error {
+	*n = 0
+	return forEach(list, '[', func(_, instance []byte) error {
+		if instance[0] != '{' {
+			return errors.New("an instance is not an object")
+		}
+		*n++
+		return nil
 	})
 }
 
@@ -82,41 +97,15 @@ type outputs map[string]Output
 // UnmarshalJSON reads them from an object.
 func (o *outputs) UnmarshalJSON(object []byte) error {
 	*o = outputs{}
-	return pieces(object, '{', func(name string, decoder *json.Decoder) error {
+	return forEach(object, '{', func(quoted, value []byte) error {
+		var name string
 		var output Output
-		err := decoder.Decode(&output)
+		err := errors.Join(json.Unmarshal(quoted, &name), json.Unmarshal(value, &output))
 		if len(*o) < mostOutputs {
 			(*o)[name] = output
 		}
 		return err
 	})
-}
-
-// pieces reads what is in a list or an object one by one. Null has nothing in it.
-func pieces(data []byte, start json.Delim, read func(name string, decoder *json.Decoder) error) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	switch token, err := decoder.Token(); {
-	case err != nil:
-		return err
-	case token == nil:
-		return nil
-	case token != start:
-		return fmt.Errorf("%c was expected", rune(start))
-	}
-	for decoder.More() {
-		name := ""
-		if start == '{' {
-			token, err := decoder.Token()
-			if err != nil {
-				return err
-			}
-			name, _ = token.(string)
-		}
-		if err := read(name, decoder); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Parse reads a state file. It accepts any that has a lineage and a serial: a state of an unknown format is stored
@@ -147,28 +136,24 @@ func Parse(data []byte) (Document, error) {
 
 // WithSerial returns the same state with another serial. No other byte changes.
 func WithSerial(data []byte, serial int64) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
+	if !json.Valid(data) {
 		return nil, ErrNotState
 	}
 	var out bytes.Buffer
-	copied := int64(0)
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
+	copied := 0
+	err := forEach(data, '{', func(quoted, value []byte) error {
+		var name string
+		if err := json.Unmarshal(quoted, &name); err != nil || name != "serial" {
+			return err
 		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, err
-		}
-		if name == "serial" {
-			end := decoder.InputOffset()
-			out.Write(data[copied : end-int64(len(value))])
-			out.WriteString(strconv.FormatInt(serial, 10))
-			copied = end
-		}
+		begin := cap(data) - cap(value) // both end where the memory of data does
+		out.Write(data[copied:begin])
+		out.WriteString(strconv.FormatInt(serial, 10))
+		copied = begin + len(value)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotState, err)
 	}
 	out.Write(data[copied:])
 	d, err := Parse(out.Bytes())

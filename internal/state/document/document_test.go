@@ -49,6 +49,20 @@ func TestParseStatesWithUnknownResources(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one resource", func(t *testing.T) { // which is not copied
+		text := []byte(`{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[{"attributes":{"text":"` +
+			strings.Repeat("x", 4<<20) + `"}}]}]}`)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		d, err := Parse(text)
+		runtime.ReadMemStats(&after)
+		if err != nil || d.Resources != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<10 {
+			t.Errorf("a state of 4 MiB uses %d KiB beside its text", used>>10)
+		}
+	})
 }
 
 func TestParseRejectsInvalidStates(t *testing.T) {
@@ -68,6 +82,20 @@ func TestParseRejectsInvalidStates(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one resource", func(t *testing.T) { // which is not copied
+		text := []byte(`{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[{"attributes":{"text":"` +
+			strings.Repeat("x", 4<<20) + `"}}]}]}`)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		d, err := Parse(text)
+		runtime.ReadMemStats(&after)
+		if err != nil || d.Resources != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<10 {
+			t.Errorf("a state of 4 MiB uses %d KiB beside its text", used>>10)
+		}
+	})
 }
 
 func FuzzParse(f *testing.F) {
@@ -110,6 +138,20 @@ func TestMemoryOfParse(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one resource", func(t *testing.T) { // which is not copied
+		text := []byte(`{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[{"attributes":{"text":"` +
+			strings.Repeat("x", 4<<20) + `"}}]}]}`)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		d, err := Parse(text)
+		runtime.ReadMemStats(&after)
+		if err != nil || d.Resources != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<10 {
+			t.Errorf("a state of 4 MiB uses %d KiB beside its text", used>>10)
+		}
+	})
 }
 
 // peak returns the memory that a function allocates from the system.
