@@ -15,12 +15,13 @@ import (
 // Get returns what is kept under a key: ErrNotFound when there is nothing, ErrTooLarge when it has more than limit
 // bytes, ErrWrongKey when it was encrypted with another key, ErrDamaged when it is not what was written under this key.
 func (b *Bucket) Get(ctx context.Context, key string, limit int64) ([]byte, error) {
-	r, err := b.Read(ctx, key)
+	r, err := b.open(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	var data bytes.Buffer
+	data.Grow(int(min(r.size, limit)) + bytes.MinRead) // one piece of memory: encrypted bytes are a few more
 	if _, err := data.ReadFrom(&capped{r: r, left: limit}); err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
@@ -30,6 +31,14 @@ func (b *Bucket) Get(ctx context.Context, key string, limit int64) ([]byte, erro
 // Read is Get for bytes that need not be in memory. A reader that ends without an error returned all bytes as they
 // were written.
 func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
+	r, err := b.open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (b *Bucket) open(ctx context.Context, key string) (*opened, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
@@ -39,7 +48,7 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 	}
 	clear, err := age.Decrypt(source, named{b.keys, key})
 	if err == nil {
-		return opened{clear, source, b.metrics, sealed}, nil
+		return &opened{clear, source, b.metrics, sealed.Size(), sealed}, nil
 	}
 	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
 		err = ErrWrongKey
@@ -51,7 +60,7 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 }
 
 // sealed begins to read what is kept under a key, as it is.
-func (b *Bucket) sealed(ctx context.Context, key string) (*failing, io.Closer, error) {
+func (b *Bucket) sealed(ctx context.Context, key string) (*failing, *blob.Reader, error) {
 	began := time.Now()
 	sealed, err := b.blobs.NewReader(ctx, key, nil)
 	if err := b.result(opRead, key, began, err); err != nil {
@@ -65,10 +74,12 @@ type opened struct {
 	clear   io.Reader
 	source  *failing
 	metrics *Metrics
+	// size is that of the encrypted bytes.
+	size int64
 	io.Closer
 }
 
-func (o opened) Read(p []byte) (int, error) {
+func (o *opened) Read(p []byte) (int, error) {
 	n, err := o.clear.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = o.source.blame(err)

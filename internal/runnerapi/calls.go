@@ -1,6 +1,7 @@
 package runnerapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -44,7 +45,7 @@ func (c *Client) download(ctx context.Context, path string, file *os.File, limit
 
 // fileCall asks for what is written into a file, which then holds nothing else.
 func fileCall(path string, file *os.File, limit int64) call {
-	return call{method: http.MethodGet, path: path, take: func(body io.Reader) error {
+	return call{method: http.MethodGet, path: path, take: func(body *reader) error {
 		if err := file.Truncate(0); err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func (c *Client) State(ctx context.Context, method, lockID string, body []byte) 
 		r.query = url.Values{"ID": {lockID}}
 	}
 	var answer []byte
-	r.take = func(body io.Reader) (err error) {
+	r.take = func(body *reader) (err error) {
 		answer, err = readAll(body, LargestState)
 		return err
 	}
@@ -175,7 +176,7 @@ func (c *Client) sendJSON(ctx context.Context, r call, v any) (err error) {
 // ask has a request sent, and reads its answer as JSON. One that is empty, where it may be, is the zero value.
 func ask[T any](ctx context.Context, send func(context.Context, call) error, r call) (T, error) {
 	var answer T
-	r.take = func(body io.Reader) error {
+	r.take = func(body *reader) error {
 		data, err := readAll(body, cmp.Or(r.largest, largestAnswer))
 		if err != nil || r.mayBeEmpty && len(data) == 0 {
 			return err
@@ -193,10 +194,13 @@ func decode(data []byte, v any) error {
 	return nil
 }
 
-func readAll(body io.Reader, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
-	if err == nil && int64(len(data)) > limit {
+// readAll reads an answer into one piece of memory, if its size is known.
+func readAll(body *reader, limit int64) ([]byte, error) {
+	var data bytes.Buffer
+	data.Grow(int(min(max(body.size, 0), limit)) + bytes.MinRead)
+	_, err := data.ReadFrom(io.LimitReader(body, limit+1))
+	if err == nil && int64(data.Len()) > limit {
 		err = ErrTooLarge
 	}
-	return data, err
+	return data.Bytes(), err
 }

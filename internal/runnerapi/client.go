@@ -132,12 +132,12 @@ type call struct {
 	size int64
 	data []byte
 	// take reads the answer. It starts again when the request is sent again.
-	take func(io.Reader) error
+	take func(*reader) error
 	// largest is how large an answer in JSON may be; largestAnswer when zero. One that mayBeEmpty need not be there.
 	largest    int64
 	mayBeEmpty bool
 	// later reads an answer with code 202 in its place, if it is there.
-	later func(io.Reader) error
+	later func(*reader) error
 }
 
 // longestMessage is how much is read of an answer that is an error.
@@ -192,7 +192,7 @@ func (c *Client) send(ctx context.Context, r call) error {
 		}
 		return err
 	}
-	body := &reader{from: answer.Body}
+	body := &reader{from: answer.Body, size: answer.ContentLength}
 	switch {
 	case answer.StatusCode == http.StatusAccepted && r.later != nil:
 		err = r.later(body)
@@ -208,6 +208,8 @@ func (c *Client) send(ctx context.Context, r call) error {
 // reader remembers whether it was the reading that went wrong, which may pass, and not what was done with the bytes.
 type reader struct {
 	from io.Reader
+	// size is the declared one of the answer; negative when it is not known.
+	size int64
 	err  error
 }
 

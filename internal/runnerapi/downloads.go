@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"time"
 )
@@ -65,7 +64,7 @@ func (c *Client) await(ctx context.Context, r call, progress func(Download) erro
 		r.query = url.Values{}
 	}
 	r.query.Set(waitQuery, DownloadWait.String())
-	r.later = func(body io.Reader) error {
+	r.later = func(body *reader) error {
 		l := &later{}
 		data, err := readAll(body, largestAnswer)
 		if err == nil {

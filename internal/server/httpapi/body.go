@@ -23,7 +23,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, 
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := ReadAll(w, r, limit)
+	data, err := read(w, r, limit, r.ContentLength)
 	if err != nil {
 		free()
 		return nil, nil, err
@@ -44,8 +44,13 @@ func ReadAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error
 	if err := fits(r, limit); err != nil {
 		return nil, err
 	}
+	return read(w, r, limit, min(r.ContentLength, LargeBody))
+}
+
+// read reads a body of at most limit bytes into memory for size bytes, which it exceeds if the body is larger.
+func read(w http.ResponseWriter, r *http.Request, limit, size int64) ([]byte, error) {
 	var data bytes.Buffer
-	data.Grow(int(min(max(r.ContentLength, 0), LargeBody)) + bytes.MinRead)
+	data.Grow(int(max(size, 0)) + bytes.MinRead)
 	if _, err := data.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
 		return nil, fmt.Errorf("read the body: %w", err)
 	}

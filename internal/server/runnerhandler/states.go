@@ -29,10 +29,8 @@ func (s *API) readState(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-MD5", httpbackend.ContentMD5(data))
-	_, err = w.Write(data) //nolint:gosec // the engine reads it; no browser asks this server
-	return err
+	return httpbackend.WriteState(w, data)
 }
 
 // writeState takes the next version from the holder of the lock.

@@ -132,20 +132,24 @@ func Pack(data []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// Unpack returns the state of a version. Other bytes are an error.
+// Unpack returns the state of a version, in one piece of memory. Other bytes are an error.
 func Unpack(packed []byte, v v1alpha1.StateVersion) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(r, v.Size+1))
-	if err != nil {
+	if v.Size < 0 || v.Size > document.MaxSize {
+		return nil, fmt.Errorf("the version has %d bytes", v.Size)
+	}
+	var data bytes.Buffer
+	data.Grow(int(v.Size) + bytes.MinRead)
+	if _, err := data.ReadFrom(io.LimitReader(r, v.Size+1)); err != nil {
 		return nil, err
 	}
-	if got := document.Digest(data); got != v.SHA256 {
+	if got := document.Digest(data.Bytes()); got != v.SHA256 {
 		return nil, fmt.Errorf("the bytes are %s, the version is %s", got, v.SHA256)
 	}
-	return data, nil
+	return data.Bytes(), nil
 }
 
 // split cuts packed bytes into chunks that fit a Secret each.
