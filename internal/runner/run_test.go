@@ -81,6 +81,36 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 	}
 }
 
+// TestAnApplyReadsThePlannedStateOnce checks that the engine gets the state that was planned with from the runner, and
+// another one from the server.
+func TestAnApplyReadsThePlannedStateOnce(t *testing.T) {
+	t.Parallel()
+	const state = `{"version":4,"terraform_version":"1.5.7","serial":%d,"lineage":"l","outputs":{},"resources":[]}`
+	for name, changed := range map[string]bool{"the planned state": false, "another one": true} {
+		s := newTestStore(t)
+		s.state = fmt.Appendf(nil, state, 1)
+		order := s.plan(1, s.put(file("main.tf", two)))
+		p := startPod(t, s, nil)
+		s.orders <- order
+		plan := waitDone(t, s, 1).Done.Plan
+		read := s.asked("GET /v1/state")
+		if changed {
+			s.mu.Lock()
+			s.state = fmt.Appendf(nil, state, 2)
+			s.mu.Unlock()
+		}
+		order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, plan.Digest
+		s.orders <- order
+		close(s.orders)
+		if err := p.wait(); err != nil {
+			t.Fatal(err)
+		}
+		if failed := s.done(2).Done.Failure != nil; failed != changed || s.asked("GET /v1/state") > read != changed {
+			t.Errorf("%s: %+v; %d reads before, %d after", name, s.done(2).Done.Failure, read, s.asked("GET /v1/state"))
+		}
+	}
+}
+
 // TestAFirstPlanIsStaleOnceThereIsAState: of a state that came to be since the plan, an engine compares the serial alone with
 // the 0 of none. That is why the first one that is kept never has serial 0, whoever hands it in.
 func TestAFirstPlanIsStaleOnceThereIsAState(t *testing.T) {

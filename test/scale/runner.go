@@ -6,17 +6,19 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // runner sends the requests of internal/runner to the server, in the same order.
 type runner struct {
 	client *runnerapi.Client
 	hold   func(namespace, stack string) time.Duration
+	// planned is the state that the plan read; nil when there was none.
+	planned []byte
 }
 
 // stateFile returns a state of one resource.
@@ -88,7 +90,8 @@ func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 		if _, err := c.Journal(ctx); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
-		if _, err := state(ctx, c); err != nil {
+		var err error
+		if r.planned, err = readState(ctx, c); err != nil {
 			return err
 		}
 		kept, err := c.PutPlan(ctx, bytes.NewReader(plan), int64(len(plan)))
@@ -124,10 +127,21 @@ func (r *runner) apply(ctx context.Context, c *runnerapi.Client, order runnerapi
 	lock := fmt.Appendf(nil, `{"ID":%q,"Who":"scale","Operation":"apply"}`, rand.Text())
 	var info struct{ ID string }
 	_ = json.Unmarshal(lock, &info) // it was encoded above
-	if _, err := c.State(ctx, "LOCK", "", lock); err != nil {
+	answer, err := c.State(ctx, "LOCK", "", lock)
+	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
-	now, err := state(ctx, c)
+	var locked runnerapi.Locked
+	if err := json.Unmarshal(answer, &locked); err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	data := r.planned
+	if data == nil || locked.Base != document.Digest(data) { // as the proxy of the runner does
+		if data, err = readState(ctx, c); err != nil {
+			return err
+		}
+	}
+	now, err := parseState(data)
 	if err != nil {
 		return err
 	}
@@ -142,8 +156,7 @@ func (r *runner) apply(ctx context.Context, c *runnerapi.Client, order runnerapi
 		return fmt.Errorf("journal: %w", err)
 	}
 	now.Serial++
-	data, err := json.Marshal(now)
-	if err != nil {
+	if data, err = json.Marshal(now); err != nil {
 		return err
 	}
 	if _, err := c.State(ctx, http.MethodPost, info.ID, data); err != nil {
@@ -177,17 +190,25 @@ func plan(order runnerapi.Order) []byte {
 	return fmt.Appendf(nil, "the plan of %s/%s %d", order.Namespace, order.Run, order.Attempt)
 }
 
-// state reads the state, or an empty one.
-func state(ctx context.Context, c *runnerapi.Client) (*stateFile, error) {
-	s := &stateFile{Version: 4, Engine: "1.12.6", Lineage: rand.Text(), Outputs: map[string]any{}, Resources: json.RawMessage(resources)}
+// readState reads the state; nil when there is none.
+func readState(ctx context.Context, c *runnerapi.Client) ([]byte, error) {
 	data, err := c.State(ctx, http.MethodGet, "", nil)
 	if runnerapi.Code(err) == http.StatusNotFound {
-		return s, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(s); err != nil && err != io.EOF {
+	return data, nil
+}
+
+// parseState parses a state; nil is an empty one.
+func parseState(data []byte) (*stateFile, error) {
+	s := &stateFile{Version: 4, Engine: "1.12.6", Lineage: rand.Text(), Outputs: map[string]any{}, Resources: json.RawMessage(resources)}
+	if data == nil {
+		return s, nil
+	}
+	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	s.Outputs = map[string]any{"size": map[string]any{"value": s.Serial, "type": "number"}}

@@ -27,6 +27,7 @@ func (a *attempt) apply(ctx, podCtx context.Context) error {
 	if a.ready != nil && a.ready.digest == a.order.PlanDigest {
 		a.files, a.engine, a.about = a.ready.files, a.ready.engine, a.ready.about
 		a.backendType, a.fetched = a.ready.backendType, true
+		a.proxy.ExpectPlanned(a.ready.state)
 		a.expect(steps...)
 	} else {
 		prepare, err := a.choose()

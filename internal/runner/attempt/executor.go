@@ -70,6 +70,8 @@ type ready struct {
 	about  *aboutPlan
 	// backendType is the type of the engine's own backend, if it has one.
 	backendType string
+	// state is the one that was planned with; nil when it is not known.
+	state []byte
 }
 
 // NewExecutor returns an Executor that has done no order yet.

@@ -102,7 +102,10 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 		return result{}, err
 	}
 	a.planned = plan
-	a.ready = &ready{digest: plan.Digest, files: a.files, engine: a.engine, about: a.about, backendType: a.backendType}
+	a.ready = &ready{
+		digest: plan.Digest, files: a.files, engine: a.engine, about: a.about, backendType: a.backendType,
+		state: a.proxy.Planned(),
+	}
 	message := events.Changes.String()
 	switch {
 	case !plan.Changes:

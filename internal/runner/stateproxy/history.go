@@ -15,8 +15,10 @@ import (
 
 // History is what the requests so far reveal about the state.
 type History struct {
-	// newest is the state as the server has it: the last one read or written. nil when there is none.
-	newest []byte
+	// newest is the state as the server has it: the last one read or written. nil when there is none. newestDigest is its
+	// SHA256; empty where it is not known.
+	newest       []byte
+	newestDigest string
 	// Undelivered is the last state that could not be written. nil once a later one could.
 	Undelivered []byte
 	// base is the SHA256 of the version that the engine's next write replaces: the one that was current when the lock
@@ -41,6 +43,39 @@ func (p *Proxy) History() History {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.history
+}
+
+// Planned returns the state that an engine planned with; nil when it read none, or one that is too large to be kept until
+// the apply.
+func (p *Proxy) Planned() []byte {
+	if newest := p.History().newest; len(newest) <= largestPlanned {
+		return newest
+	}
+	return nil
+}
+
+// largestPlanned is the size in bytes up to which a runner keeps a state from its plan until the apply, which may wait for
+// an approval.
+const largestPlanned = 4 << 20
+
+// ExpectPlanned has the engine that takes the lock read the state that was planned with, if that is still the current
+// version. Then the server is not asked for it again.
+func (p *Proxy) ExpectPlanned(state []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.planned = state
+}
+
+// locked returns the state that an engine with the lock wants to read, without asking the server: no other can change it
+// meanwhile. It is nil where that state is not known.
+func (p *Proxy) locked(method string) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.history
+	if method != http.MethodGet || !h.Locked || h.Undelivered != nil || h.base == "" || h.newestDigest != h.base {
+		return nil
+	}
+	return h.newest
 }
 
 // State returns the newest state; an empty one when there is none.
@@ -81,7 +116,8 @@ func (p *Proxy) remember(method string, sent, got []byte, err error) {
 	case method == http.MethodPost:
 		h.Restored = h.Restored || h.restoring && h.Undelivered != nil
 		h.newest, h.Undelivered, h.Rejection, h.wrote = sent, nil, "", true
-		h.base = fmt.Sprintf("sha256:%x", sha256.Sum256(sent))
+		h.base = digestOf(sent)
+		h.newestDigest = h.base
 		h.Writes++
 	case method == "LOCK" && err != nil:
 		h.DeniedLock = deniedLock(err)
@@ -90,16 +126,22 @@ func (p *Proxy) remember(method string, sent, got []byte, err error) {
 		h.wrote, h.unlocked, h.Locked = false, false, true
 		h.restoring = h.Undelivered != nil
 		h.base = baseOf(got)
+		if p.planned != nil && digestOf(p.planned) == h.base {
+			h.newest, h.newestDigest = p.planned, h.base
+		}
+		p.planned = nil
 	case method == "UNLOCK" && err == nil:
 		h.unlocked, h.Locked = true, false
 	case method == "UNLOCK" && err != nil:
 		h.Rejection = "lock not released: " + err.Error()
 	case method == http.MethodGet && err == nil:
-		h.newest = got
+		h.newest, h.newestDigest = got, ""
 	case method == http.MethodGet && runnerapi.Code(err) == http.StatusNotFound, method == http.MethodDelete && err == nil:
-		h.newest = nil
+		h.newest, h.newestDigest = nil, ""
 	}
 }
+
+func digestOf(state []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(state)) }
 
 // Current reads the state as the server has it; nil when there is none.
 func (p *Proxy) Current(ctx context.Context) ([]byte, error) {

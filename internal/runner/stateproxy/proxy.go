@@ -38,6 +38,8 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	history History
+	// planned is the state that the plan read, until the first lock; nil when it is not known.
+	planned []byte
 	// writable: the state may be written.
 	writable bool
 	// deniedAfterLoss returns true for an operation that gets no lock once a state could not be written.
@@ -129,6 +131,10 @@ func (p *Proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 	if why := p.denies(r.Method, body); why != "" {
 		deny(w, r.Method, why)
+		return
+	}
+	if state := p.locked(r.Method); state != nil {
+		_, _ = w.Write(state)
 		return
 	}
 	answer, err := p.client.State(ctx, r.Method, r.URL.Query().Get("ID"), body)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +143,49 @@ func TestTheProxyRemembersStates(t *testing.T) {
 	s.server.Close()
 	if code, _ := ask("POST", "?ID=mine", third); code != 502 || string(p.History().Undelivered) != third {
 		t.Errorf("%d, %s", code, p.History().Undelivered)
+	}
+}
+
+// TestReadsUnderTheLock checks which states the engine reads without the server.
+func TestReadsUnderTheLock(t *testing.T) {
+	const planned, other, next = `{"serial":1,"lineage":"l"}`, `{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
+	for name, test := range map[string]struct {
+		state string
+		steps []string // what the engine sends: GET, or a state to write
+		want  []string // what the server receives
+	}{
+		"the planned state":               {planned, []string{"LOCK", "GET"}, []string{"LOCK"}},
+		"another one":                     {other, []string{"LOCK", "GET"}, []string{"LOCK", "GET"}},
+		"what was written":                {other, []string{"LOCK", next, "GET"}, []string{"LOCK", "POST"}},
+		"not after an unknown write":      {planned, []string{"LOCK", "rejected", "GET"}, []string{"LOCK", "POST", "GET"}},
+		"not without the lock":            {planned, []string{"GET", "LOCK", "UNLOCK", "GET"}, []string{"GET", "LOCK", "UNLOCK", "GET"}},
+		"not what was read unlocked":      {other, []string{"GET", "LOCK", "GET"}, []string{"GET", "LOCK", "GET"}},
+		"the planned state, locked again": {planned, []string{"LOCK", "UNLOCK", "LOCK", "GET"}, []string{"LOCK", "UNLOCK", "LOCK"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, p, ask := newProxy(t)
+			p.AllowWrites(true)
+			p.ExpectPlanned([]byte(planned))
+			s.state, s.namesBase = []byte(test.state), true
+			for _, step := range test.steps {
+				method, body := step, `{"ID":"mine"}`
+				if step == "rejected" || step[0] == '{' {
+					method, body = http.MethodPost, step
+				}
+				code, text := ask(method, "?ID=mine", body)
+				if method == http.MethodGet && (code != 200 || text != string(s.state)) {
+					t.Errorf("the engine read %d %q", code, text)
+				}
+			}
+			var got []string
+			for _, r := range s.requests {
+				method, _, _ := strings.Cut(r, " ")
+				got = append(got, method)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("the server received %v, want %v", got, test.want)
+			}
+		})
 	}
 }
 

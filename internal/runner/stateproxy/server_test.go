@@ -23,6 +23,8 @@ type stateServer struct {
 	mu          sync.Mutex
 	state, lock []byte
 	requests    []string
+	// namesBase: the answer to a lock has the digest of the state.
+	namesBase bool
 }
 
 // newServer starts a server, and returns a client for it.
@@ -59,6 +61,9 @@ func (s *stateServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(s.state)
 	case r.Method == "LOCK" && s.lock == nil:
 		s.lock = body
+		if s.namesBase {
+			_ = json.NewEncoder(w).Encode(runnerapi.Locked{Base: digestOf(s.state)})
+		}
 	case r.Method == "UNLOCK" && s.lock != nil && parsed(s.lock).ID == parsed(body).ID:
 		s.lock = nil
 	case r.Method == http.MethodPost && s.lock != nil && parsed(s.lock).ID == r.URL.Query().Get("ID"):
