@@ -186,13 +186,21 @@ func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*deci
 
 // backUp writes the backup of a version that counts.
 func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, data []byte) error {
+	return s.backUpFor(ctx, key, "", now, data)
+}
+
+// backUpFor is backUp for the Stack with a UID. It reads the Stack if that is empty.
+func (s *Store) backUpFor(
+	ctx context.Context, key types.NamespacedName, stack types.UID, now v1alpha1.StateStatus, data []byte,
+) (err error) {
 	version, ok := decision.Current(now)
 	if !ok {
 		return nil
 	}
-	stack, err := s.stackUID(ctx, key)
-	if err != nil {
-		return err
+	if stack == "" {
+		if stack, err = s.stackUID(ctx, key); err != nil {
+			return err
+		}
 	}
 	b := decision.Backup{
 		Stack: stack, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version,

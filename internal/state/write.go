@@ -73,18 +73,30 @@ func (s *Store) WriteVersion(
 	if err != nil {
 		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
 	}
-	from := &candidate{summary, data, originOf(by)}
-	return s.commit(ctx, key, from, func(st *v1alpha1.State) (next *v1alpha1.StateStatus, serial int64, err error) {
+	given := &candidate{summary, data, originOf(by)}
+	return s.commit(ctx, key, given, func(st *v1alpha1.State) (next *v1alpha1.StateStatus, serial int64, err error) {
 		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
 			return nil, 0, err
 		}
+		given.from.stack = stackOf(w.Run)
 		next, err = decision.AdmitWrite(w, by, id, summary)
 		if next != nil && by.User != "" { // what a user took out of the state is not taken back
 			err = s.recordHeld(ctx, key, st.Status)
 		}
 		return next, 0, err
 	})
+}
+
+// stackOf returns the UID of the Stack that created a Run; empty where it is not known.
+func stackOf(run *v1alpha1.Run) types.UID {
+	if run == nil {
+		return ""
+	}
+	if stack := metav1.GetControllerOf(run); stack != nil {
+		return stack.UID
+	}
+	return ""
 }
 
 // candidate is a state that is to become a version.
@@ -132,7 +144,7 @@ func (s *Store) commit(
 		return &now.StateStatus, nil
 	})
 	if err == nil && !now.Unchanged {
-		if err := s.backUp(ctx, key, now.StateStatus, next.data); err != nil {
+		if err := s.backUpFor(ctx, key, given.from.stack, now.StateStatus, next.data); err != nil {
 			s.Log.Warn("a state has no backup for now",
 				"namespace", key.Namespace, "stack", key.Name, "version", now.Version, "error", err)
 		}
@@ -182,6 +194,8 @@ type origin struct {
 	run     string
 	attempt int32
 	by      string
+	// stack is the UID of the Stack of the Run; empty where it is not known.
+	stack types.UID
 	// after is the time of what it was written after, whatever the clock shows.
 	after time.Time
 }
