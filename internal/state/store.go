@@ -59,6 +59,7 @@ type Store struct {
 	bucket storage.Bucket
 	// versions has the bytes.
 	versions *storage.Versions
+	recent   *recent
 	Options
 }
 
@@ -79,7 +80,7 @@ func New(c client.Client, live client.Reader, b storage.Bucket, o Options) *Stor
 	versions := &storage.Versions{
 		Client: c, Live: live, Bucket: b, Storage: o.Storage, SecretLimit: o.SecretLimit, Log: o.Log,
 	}
-	return &Store{client: c, live: live, bucket: b, versions: versions, Options: o}
+	return &Store{client: c, live: live, bucket: b, versions: versions, recent: newRecent(), Options: o}
 }
 
 // get reads a State; one that does not exist is returned without a resourceVersion.
@@ -89,6 +90,7 @@ func (s *Store) get(ctx context.Context, key types.NamespacedName) (*v1alpha1.St
 		return nil, fmt.Errorf("read State %s: %w", key, err)
 	}
 	st.Namespace, st.Name = key.Namespace, key.Name
+	s.recent.add(st)
 	return st, nil
 }
 
@@ -124,27 +126,49 @@ func (s *Store) snapshot(ctx context.Context, st *v1alpha1.State, by decision.Ho
 // tries is how often a compare-and-swap that lost to another is decided again.
 const tries = 8
 
-// update is the one way a State changes: read it, decide, swap. After a conflict it is read and decided again. A
-// nil status changes nothing.
-func (s *Store) update(
-	ctx context.Context, key types.NamespacedName,
-	decide func(*v1alpha1.State) (*v1alpha1.StateStatus, error),
+// decider decides on a State. It returns the status to write, nil to change nothing, or why it is rejected.
+type decider func(*v1alpha1.State) (*v1alpha1.StateStatus, error)
+
+// update is the one way a State changes: read it, decide, swap. After a conflict it is read and decided again.
+func (s *Store) update(ctx context.Context, key types.NamespacedName, decide decider) error {
+	return s.updateFrom(ctx, key, nil, decide)
+}
+
+// updateRecent is update for an attempt. It first decides on the State that this process read or wrote last, and saves
+// the read if the swap succeeds, which proves that it was still the current one (decision 81).
+func (s *Store) updateRecent(ctx context.Context, key types.NamespacedName, decide decider) error {
+	return s.updateFrom(ctx, key, s.recent.get(key), decide)
+}
+
+// updateFrom is update that first decides on a remembered State, if it is not nil. Only a swap shows that such a State is
+// the current one: a rejection, or that nothing has to change, is decided again on what the API server has.
+func (s *Store) updateFrom(
+	ctx context.Context, key types.NamespacedName, remembered *v1alpha1.State, decide decider,
 ) error {
 	for try := range tries {
-		st, err := s.get(ctx, key)
-		if err != nil {
-			return err
+		st, live := remembered, remembered == nil
+		remembered = nil
+		if live {
+			var err error
+			if st, err = s.get(ctx, key); err != nil {
+				return err
+			}
 		}
 		next, err := decide(st)
-		if err != nil || next == nil {
+		switch {
+		case (err != nil || next == nil) && !live:
+			continue
+		case err != nil || next == nil:
 			return err
 		}
 		err = s.swap(ctx, st, *next)
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
-		}
-		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && (live || !apierrors.IsNotFound(err)):
 			return fmt.Errorf("write State %s: %w", key, err)
+		case !live:
+			continue
 		}
 		if err := s.Pause(ctx, try); err != nil {
 			return err
@@ -160,10 +184,16 @@ func (s *Store) swap(ctx context.Context, st *v1alpha1.State, next v1alpha1.Stat
 	if st.DeletionTimestamp == nil {
 		controllerutil.AddFinalizer(st, v1alpha1.Finalizer)
 	}
+	var err error
 	if st.ResourceVersion == "" {
-		return s.client.Create(ctx, st)
+		err = s.client.Create(ctx, st)
+	} else {
+		err = s.client.Update(ctx, st)
 	}
-	return s.client.Update(ctx, st)
+	if err == nil {
+		s.recent.add(st)
+	}
+	return err
 }
 
 func pause(ctx context.Context, try int) error {

@@ -19,7 +19,7 @@ func (s *Store) Lock(
 	ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest,
 ) (base string, err error) {
 	var from *v1alpha1.Lock
-	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	err = s.updateRecent(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		base = st.Status.SHA256
 		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) Lock(
 
 // Unlock releases the lock.
 func (s *Store) Unlock(ctx context.Context, key types.NamespacedName, by decision.Holder, id string) error {
-	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	return s.updateRecent(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		return decision.AdmitUnlock(decision.Snapshot{Status: st.Status}, by, id)
 	})
 }
@@ -74,7 +74,7 @@ func (s *Store) WriteVersion(
 		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
 	}
 	given := &candidate{summary, data, originOf(by)}
-	return s.commit(ctx, key, given, func(st *v1alpha1.State) (next *v1alpha1.StateStatus, serial int64, err error) {
+	admit := func(st *v1alpha1.State) (next *v1alpha1.StateStatus, serial int64, err error) {
 		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
 			return nil, 0, err
@@ -85,7 +85,8 @@ func (s *Store) WriteVersion(
 			err = s.recordHeld(ctx, key, st.Status)
 		}
 		return next, 0, err
-	})
+	}
+	return s.commitFrom(ctx, key, s.recent.get(key), given, admit)
 }
 
 // stackOf returns the UID of the Stack that created a Run; empty where it is not known.
@@ -116,11 +117,18 @@ type admission func(*v1alpha1.State) (status *v1alpha1.StateStatus, serial int64
 func (s *Store) commit(
 	ctx context.Context, key types.NamespacedName, given *candidate, admit admission,
 ) (Outcome, error) {
+	return s.commitFrom(ctx, key, nil, given, admit)
+}
+
+// commitFrom is commit that first decides on a remembered State, as updateFrom does.
+func (s *Store) commitFrom(
+	ctx context.Context, key types.NamespacedName, remembered *v1alpha1.State, given *candidate, admit admission,
+) (Outcome, error) {
 	var next candidate
 	var version v1alpha1.StateVersion
 	var dropped []v1alpha1.StateVersion
 	var now Outcome
-	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	err := s.updateFrom(ctx, key, remembered, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		now, dropped = Outcome{st.Status, true}, nil
 		admitted, serial, err := admit(st)
 		if err != nil || admitted == nil {

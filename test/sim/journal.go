@@ -10,15 +10,15 @@ import (
 
 // entries returns what the journal has and no known state, and its position.
 func (r *runner) entries() ([]runnerapi.JournalEntry, string, error) {
-	if err := r.w.states0.RecordHeld(ctx, r.key()); err != nil {
+	if err := r.server.states.RecordHeld(ctx, r.key()); err != nil {
 		return nil, "", err
 	}
-	journal, err := r.w.states0.Journal(ctx, r.key())
+	journal, err := r.server.states.Journal(ctx, r.key())
 	return journal.Entries, journal.UpTo, err
 }
 
 func (r *runner) appendJournal(found *v1alpha1.Run, data []byte) error {
-	return r.w.states0.AppendJournal(ctx, r.key(), found, r.holder(), r.batch, data)
+	return r.server.states.AppendJournal(ctx, r.key(), found, r.holder(), r.batch, data)
 }
 
 // endJournal closes the journal as the server does before it accepts a last report, and reports whether it can be collected.
@@ -26,10 +26,10 @@ func (r *runner) endJournal(found *v1alpha1.Run, attempt *v1alpha1.Attempt, done
 	switch {
 	case attempt.Phase == v1alpha1.AttemptApply && done.Saved:
 		r.w.dirty = true
-		return r.w.states0.EndJournal(ctx, r.key(), found, r.holder())
+		return r.server.states.EndJournal(ctx, r.key(), found, r.holder())
 	case attempt.Phase == v1alpha1.AttemptPlan && done.Settled != "":
 		r.w.dirty = true
-		return r.w.states0.SettleJournal(ctx, r.key(), done.Settled)
+		return r.server.states.SettleJournal(ctx, r.key(), done.Settled)
 	}
 	return nil
 }

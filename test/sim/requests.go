@@ -74,7 +74,7 @@ func (r *runner) lock() error {
 		if _, err := r.caller(r.current); err != nil {
 			return err
 		}
-		base, err := r.w.states0.Lock(ctx, r.key(), r.holder(), decision.LockRequest{ID: r.lockID, Who: r.pod})
+		base, err := r.server.states.Lock(ctx, r.key(), r.holder(), decision.LockRequest{ID: r.lockID, Who: r.pod})
 		r.base = base
 		return err
 	})
@@ -94,7 +94,7 @@ func (r *runner) forces(id string) bool {
 			if _, err := r.caller(r.current); err != nil {
 				return err
 			}
-			return w.states0.Write(ctx, r.key(), r.holder(), id, data)
+			return r.server.states.Write(ctx, r.key(), r.holder(), id, data)
 		})
 		return false
 	}
@@ -102,7 +102,7 @@ func (r *runner) forces(id string) bool {
 		if _, err := r.caller(r.named); err != nil {
 			return err
 		}
-		return w.states0.Unlock(ctx, r.key(), r.holder(), id)
+		return r.server.states.Unlock(ctx, r.key(), r.holder(), id)
 	}) == nil
 }
 

@@ -149,7 +149,7 @@ func (r *runner) caller(has func(*v1alpha1.Run) *decision.Rejection) (*v1alpha1.
 	if errors.Is(err, errAway) {
 		return nil, err
 	}
-	held, err := w.states0.HeldBy(ctx, namespace, r.uid)
+	held, err := r.server.states.HeldBy(ctx, namespace, r.uid)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (r *runner) work() {
 			return
 		}
 		if done.Saved || done.Settled != "" {
-			r.w.states0.CollectJournal(ctx, r.key())
+			r.server.states.CollectJournal(ctx, r.key())
 		}
 		after = r.attempt
 	}
@@ -235,7 +235,7 @@ func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) 
 	}
 	if kind == runnerapi.OrderPlan {
 		r.attempt = found.Status.Attempts[len(found.Status.Attempts)-1].Number
-		err := w.states0.Promote(ctx, r.key())
+		err := r.server.states.Promote(ctx, r.key())
 		var refused *decision.Rejection
 		switch {
 		case errors.As(err, &refused):

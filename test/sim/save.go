@@ -47,7 +47,7 @@ func (r *runner) write(now *content) error {
 		if _, err := r.caller(r.current); err != nil {
 			return err
 		}
-		return r.w.states0.Write(ctx, r.key(), r.holder(), r.lockID, data)
+		return r.server.states.Write(ctx, r.key(), r.holder(), r.lockID, data)
 	})
 	r.w.dirty = true
 	if err == nil {
@@ -79,7 +79,7 @@ func (r *runner) unlock() error {
 		if _, err := r.caller(r.named); err != nil {
 			return err
 		}
-		return r.w.states0.Unlock(ctx, r.key(), r.holder(), r.lockID)
+		return r.server.states.Unlock(ctx, r.key(), r.holder(), r.lockID)
 	})
 }
 
@@ -91,7 +91,7 @@ func (r *runner) rescue(now *content) error {
 		if _, err := r.caller(r.named); err != nil {
 			return err
 		}
-		return r.w.states0.Rescue(ctx, r.key(), r.holder(), r.base, data)
+		return r.server.states.Rescue(ctx, r.key(), r.holder(), r.base, data)
 	})
 	if err != nil && !forked(err) {
 		r.stranded = true

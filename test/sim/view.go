@@ -107,10 +107,12 @@ type server struct {
 	view    *view
 	cached  *kube
 	reports dispatch.Reports
+	// states remembers what this process read and wrote.
+	states *state.Store
 }
 
 func (w *world) newServer() *server {
-	s := &server{view: &view{api: &w.api}}
+	s := &server{view: &view{api: &w.api}, states: w.states(-1, w.now)}
 	s.cached = &kube{w: w, view: s.view, of: -1}
 	s.reports = dispatch.Reports{Client: s.cached, Live: w.direct, Clock: w.now, Policies: noPolicies, Retry: atOnce}
 	for k := range kinds {
