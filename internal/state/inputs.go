@@ -10,47 +10,53 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 )
 
 // maxInputs is how large the variable files of an apply may be together.
 const maxInputs = 32 << 20
 
 // KeepInputs keeps the variable files that an apply is about to use, under the digest of the apply's inputs. They
-// count when the apply takes the lock, since status.inputsDigest then names that digest; those that it named until
-// then stay beside them, and all others go.
+// count when the apply takes the lock, since status.inputsDigest then names that digest.
 func (s *Store) KeepInputs(ctx context.Context, key types.NamespacedName, inputs string, data []byte) error {
 	if err := s.bucket.Put(ctx, inputsKey(key, inputs), data); err != nil {
 		return fmt.Errorf("keep the inputs of %s: %w", key, err)
-	}
-	st, err := s.get(ctx, key)
-	if err != nil {
-		return err
-	}
-	kept, err := s.bucket.List(ctx, inputsFolder(key))
-	if err != nil {
-		return fmt.Errorf("keep the inputs of %s: %w", key, err)
-	}
-	for _, old := range kept {
-		if old == inputsKey(key, inputs) || old == inputsKey(key, st.Status.InputsDigest) {
-			continue
-		}
-		if err := s.bucket.Delete(ctx, old); err != nil {
-			return fmt.Errorf("keep the inputs of %s: %w", key, err)
-		}
 	}
 	return nil
 }
 
 // AdoptInputs records inputs as those of the State without an apply: a plan found that they change nothing.
 func (s *Store) AdoptInputs(ctx context.Context, key types.NamespacedName, inputs string) error {
-	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		if st.ResourceVersion == "" || st.Status.InputsDigest == inputs {
+	before, adopted := "", false
+	err := s.updateRecent(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		if adopted = st.ResourceVersion != "" && st.Status.InputsDigest != inputs; !adopted {
 			return nil, nil
 		}
+		before = st.Status.InputsDigest
 		next := st.Status.DeepCopy()
 		next.InputsDigest = inputs
 		return next, nil
 	})
+	if err == nil && adopted {
+		s.collectInputs(ctx, key, before, inputs)
+	}
+	return err
+}
+
+// collectInputs deletes the variable files of earlier applies, once a State names inputs. Those that it named before
+// stay beside them: if Kubernetes goes back in time, the State names them again.
+func (s *Store) collectInputs(ctx context.Context, key types.NamespacedName, before, now string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storage.CollectTime)
+	defer cancel()
+	stored, err := s.bucket.List(ctx, inputsFolder(key))
+	for _, old := range stored {
+		if err == nil && old != inputsKey(key, now) && old != inputsKey(key, before) {
+			err = s.bucket.Delete(ctx, old)
+		}
+	}
+	if err != nil {
+		s.Log.Warn("variables of earlier applies stay for now", "state", key.String(), "error", err)
+	}
 }
 
 // KeptInputs returns the variable files that were kept for inputs.

@@ -221,20 +221,36 @@ func TestDeletedStateIsKept(t *testing.T) {
 }
 
 // TestInputsOfTheLastApplyAreKept checks that a destroy has the variables of the last apply, whatever inputs were
-// stored since.
+// stored since, until another apply takes the lock.
 func TestInputsOfTheLastApplyAreKept(t *testing.T) {
 	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	must(t, w.store.KeepInputs(t.Context(), w.key, w.run.Spec.InputsDigest, []byte("applied")))
-	w.lock(me, "a")
-	for _, later := range []string{"sha256:later", "sha256:latest"} {
-		must(t, w.store.KeepInputs(t.Context(), w.key, later, []byte("later inputs")))
+	for _, inputs := range []string{"sha256:first", "sha256:second", w.run.Spec.InputsDigest} {
+		must(t, w.store.KeepInputs(t.Context(), w.key, inputs, []byte(inputs)))
 	}
-	if data, err := w.store.KeptInputs(t.Context(), w.key, w.run.Spec.InputsDigest); err != nil || string(data) != "applied" {
+	w.lock(w.attempt(), "a")
+	must(t, w.store.KeepInputs(t.Context(), w.key, "sha256:later", []byte("later")))
+	if data, err := w.store.KeptInputs(t.Context(), w.key, w.run.Spec.InputsDigest); err != nil || string(data) != w.run.Spec.InputsDigest {
 		t.Errorf("those of the apply: %q, %v", data, err)
 	}
-	_, err := w.store.KeptInputs(t.Context(), w.key, "sha256:later")
+	_, err := w.store.KeptInputs(t.Context(), w.key, "sha256:first")
 	wantRejected(t, err, decision.Missing)
+}
+
+// TestInputsOfEarlierAppliesAreCollected checks that a lock leaves the variables that the State names and those that it
+// named before.
+func TestInputsOfEarlierAppliesAreCollected(t *testing.T) {
+	w := newTestEnv(t, state.Options{})
+	w.lock(w.attempt(), "a")
+	applied := w.run.Spec.InputsDigest
+	for _, inputs := range []string{"sha256:never", "sha256:later", applied} {
+		must(t, w.store.KeepInputs(t.Context(), w.key, inputs, []byte("variables")))
+	}
+	must(t, w.store.AdoptInputs(t.Context(), w.key, "sha256:later"))
+	for inputs, kept := range map[string]bool{"sha256:never": false, applied: true, "sha256:later": true} {
+		if _, err := w.store.KeptInputs(t.Context(), w.key, inputs); (err == nil) != kept {
+			t.Errorf("%s: %v", inputs, err)
+		}
+	}
 }
 
 // TestKeepSelfApproval checks that the rule is decided on the current State, and that no State is created for it.

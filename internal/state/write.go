@@ -19,8 +19,9 @@ func (s *Store) Lock(
 	ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest,
 ) (base string, err error) {
 	var from *v1alpha1.Lock
+	var before, inputs string // those that the State named, and those that it names now
 	err = s.updateRecent(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		base = st.Status.SHA256
+		base, before, inputs = st.Status.SHA256, st.Status.InputsDigest, st.Status.InputsDigest
 		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
 			return nil, err
@@ -38,11 +39,17 @@ func (s *Store) Lock(
 		if from = nil; w.Over {
 			from = st.Status.Lock
 		}
+		if next != nil {
+			inputs = next.InputsDigest
+		}
 		if w.Run != nil && w.Run.Spec.Operation == v1alpha1.OperationShell { // a user works in it
 			err = s.recordHeld(ctx, key, st.Status)
 		}
 		return next, err
 	})
+	if err == nil && inputs != before {
+		s.collectInputs(ctx, key, before, inputs)
+	}
 	if err == nil && from != nil {
 		s.Log.Warn("took the lock of a state over from an attempt whose pod is gone",
 			"namespace", key.Namespace, "stack", key.Name, "run", by.Run, "attempt", by.Attempt,
