@@ -17,6 +17,7 @@ import (
 func (s *Store) Follow(
 	ctx context.Context, key types.NamespacedName, by decision.Holder, backend string, data []byte,
 ) (v decision.FollowResult, moved *v1alpha1.StateMove, err error) {
+	s.recent.forgetPlan(key) // what is pushed into the backend is the version that is current after this
 	seen := decision.Observed{Type: backend}
 	next := &candidate{data: data, from: originOf(by)}
 	if len(data) > 0 {

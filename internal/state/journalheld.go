@@ -29,6 +29,7 @@ func (s *Store) RecordHeld(ctx context.Context, key types.NamespacedName) error 
 	if _, open, err := s.journalBatches(ctx, key); err == nil && len(open) == 0 {
 		return nil
 	}
+	s.recent.forgetPlan(key) // a plan must not miss what is recorded here as held
 	st, err := s.get(ctx, key)
 	if err != nil {
 		return err

@@ -21,6 +21,17 @@ func (s *Store) Read(ctx context.Context, key types.NamespacedName) ([]byte, err
 	return data, err
 }
 
+// ReadPlanned is Read for an attempt. During a plan it returns the version that the plan began with, if this process
+// knows it: a plan of an older version than the current one is not applied, whenever the State changed.
+func (s *Store) ReadPlanned(ctx context.Context, key types.NamespacedName, by decision.Holder) ([]byte, error) {
+	if version, ok := s.recent.begun(key, by); ok {
+		if data, err := s.versions.Get(ctx, key, version); err == nil {
+			return data, nil
+		}
+	}
+	return s.Read(ctx, key)
+}
+
 // ReadVersion returns a version that is kept.
 func (s *Store) ReadVersion(ctx context.Context, key types.NamespacedName, version int64) ([]byte, error) {
 	data, _, err := s.read(ctx, key, func(st v1alpha1.StateStatus) (v1alpha1.StateVersion, bool) {

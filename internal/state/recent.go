@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/weightedlru"
 )
 
@@ -11,13 +12,23 @@ import (
 // processes write States too. Such a State is only a base to decide on and to swap (Store.updateRecent).
 type recent struct {
 	states *weightedlru.Cache[types.NamespacedName, *v1alpha1.State]
+	plans  *weightedlru.Cache[types.NamespacedName, planned]
+}
+
+// planned is what a State was when a plan began.
+type planned struct {
+	by      decision.Holder
+	version v1alpha1.StateVersion
 }
 
 // recentMemory is the approximate maximum size in bytes of the States in memory: some thousands of usual ones.
 const recentMemory = 8 << 20
 
 func newRecent() *recent {
-	return &recent{weightedlru.New[types.NamespacedName, *v1alpha1.State](recentMemory, weightedlru.EntryOverhead)}
+	return &recent{
+		states: weightedlru.New[types.NamespacedName, *v1alpha1.State](recentMemory, weightedlru.EntryOverhead),
+		plans:  weightedlru.New[types.NamespacedName, planned](1000, 1),
+	}
 }
 
 // get returns a copy of the last State of that name; nil when there is none in memory.
@@ -34,6 +45,21 @@ func (r *recent) add(st *v1alpha1.State) {
 	st = st.DeepCopy()
 	st.ManagedFields = nil // an update without them leaves them as they are
 	r.states.Add(types.NamespacedName{Namespace: st.Namespace, Name: st.Name}, st, weightOf(st))
+}
+
+// begin stores the version that a State had when a plan began; none if it has no version.
+func (r *recent) begin(key types.NamespacedName, by decision.Holder, now v1alpha1.StateStatus) {
+	version, _ := decision.Current(now)
+	r.plans.Add(key, planned{by, version}, 0)
+}
+
+// forgetPlan has a plan in progress read the State again.
+func (r *recent) forgetPlan(key types.NamespacedName) { r.plans.Add(key, planned{}, 0) }
+
+// begun returns the version that the State had when the plan of an attempt began, if it is known.
+func (r *recent) begun(key types.NamespacedName, by decision.Holder) (v1alpha1.StateVersion, bool) {
+	p, _ := r.plans.Get(key)
+	return p.version, p.by == by && p.version.Version > 0
 }
 
 // weightOf is the approximate size of a State in memory: its outputs and versions have no small limit.

@@ -104,3 +104,42 @@ func TestRememberedStateIsOnlyABase(t *testing.T) {
 		})
 	}
 }
+
+func TestPlanReadsTheVersionThatItBeganWith(t *testing.T) {
+	plan, another := decision.Holder{Run: "net-9", Attempt: 1, PodUID: "p"}, decision.Holder{Run: "net-9", Attempt: 2, PodUID: "p"}
+	first, second := stateFile(1, "L", "", 1), stateFile(2, "L", "", 1)
+	for name, test := range map[string]struct {
+		then func(w *testEnv, me decision.Holder)
+		by   decision.Holder
+		want []byte
+	}{
+		"after another server wrote a version": {func(*testEnv, decision.Holder) {}, plan, first},
+		"but not another attempt":              {func(*testEnv, decision.Holder) {}, another, second},
+		"but not after it was recorded what the state has of the journal": {func(w *testEnv, me decision.Holder) {
+			must(w.T, w.store.AppendJournal(w.Context(), w.key, w.run, me, 0, []byte(`{"entries":[{"address":"a","action":"create"}]}`)))
+			must(w.T, w.store.RecordHeld(w.Context(), w.key))
+		}, plan, second},
+		"but not once the state follows a backend": {func(w *testEnv, _ decision.Holder) {
+			_, _, err := w.store.Follow(w.Context(), w.key, plan, "s3", nil)
+			wantRejected(w.T, err, decision.NotCurrent)
+		}, plan, second},
+		"but not once it begins again": {func(w *testEnv, _ decision.Holder) {
+			must(w.T, w.store.BeginPlan(w.Context(), w.key, plan))
+		}, plan, second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTestEnv(t, state.Options{})
+			me := w.attempt()
+			w.lock(me, "a")
+			must(t, w.store.Write(t.Context(), w.key, me, "a", first))
+			must(t, w.store.BeginPlan(t.Context(), w.key, plan))
+			must(t, w.other().Write(t.Context(), w.key, me, "a", second))
+			test.then(w, me)
+			got, err := w.store.ReadPlanned(t.Context(), w.key, test.by)
+			must(t, err)
+			if string(got) != string(test.want) {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}

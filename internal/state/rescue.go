@@ -124,11 +124,31 @@ func withoutRescued(st *v1alpha1.State, r v1alpha1.RescuedState) *v1alpha1.State
 // has gone back in time. It has to succeed before each plan and apply: a plan from an outdated state would create
 // resources again.
 func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
+	_, err := s.prepare(ctx, key)
+	return err
+}
+
+// BeginPlan is Promote for the plan of an attempt, which starts with the version that there is then: ReadPlanned returns
+// it without another read of the State.
+func (s *Store) BeginPlan(ctx context.Context, key types.NamespacedName, by decision.Holder) error {
+	now, err := s.prepare(ctx, key)
+	if err == nil {
+		s.recent.begin(key, by, now)
+	}
+	return err
+}
+
+// prepare does what Promote describes. It returns the status afterwards, which is empty where it is not known.
+func (s *Store) prepare(ctx context.Context, key types.NamespacedName) (v1alpha1.StateStatus, error) {
 	now, err := s.restore(ctx, key)
 	if err != nil || now.Rescued == nil {
-		return err
+		return now, err
 	}
-	r := *now.Rescued
+	return v1alpha1.StateStatus{}, s.promote(ctx, key, *now.Rescued)
+}
+
+// promote writes a rescued state as the current version, if it is newer.
+func (s *Store) promote(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) error {
 	data, err := s.readRescued(ctx, key, r)
 	if err != nil {
 		return err

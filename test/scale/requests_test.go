@@ -14,33 +14,55 @@ import (
 
 // The requests of a Run to the API server, and the bytes of its objects in etcd. docs/performance.md lists them.
 const (
-	mostReads      = 17
+	mostReads      = 9
 	mostWrites     = 13
 	mostRunBytes   = 3250
 	mostStateBytes = 1600
 )
 
-// The third Run of a Stack: its variables changed, it plans and applies, and the State has three versions then.
+// The third Run of a Stack: its variables changed, it plans and applies, and the State has three versions then. A cache
+// that is behind costs a read, so there are two more Runs before the test fails.
 func TestRequestsOfARun(t *testing.T) {
 	i := Start(t, "--audit-reads")
 	operator, _ := i.Begin("operator"), i.Begin("server")
 	i.First(2)
+	var result string
+	for run := 3; run <= 5; run++ {
+		reads, writes := i.requestsOf(operator, run)
+		result = fmt.Sprintf("a Run has %d reads past the cache:\n%s%d writes:\n%s", Sum(reads), lines(reads), Sum(writes), lines(writes))
+		t.Log(result)
+		if run == 3 {
+			i.checkBytes()
+		}
+		if Sum(reads) <= mostReads && Sum(writes) <= mostWrites {
+			return
+		}
+	}
+	t.Errorf("at most %d reads and %d writes are allowed; %s", mostReads, mostWrites, result)
+}
+
+// requestsOf changes the first Stack, and counts the requests until its Run of that number has ended.
+func (i *Install) requestsOf(operator *Process, run int) (reads, writes map[string]int) {
+	i.Helper()
 	i.calmQueues(operator)
 	since := time.Now()
-	i.Again(3)
+	i.Again(run)
 	i.calmQueues(operator)
-	reads, writes := i.Requests(since)
+	reads, writes = i.Requests(since)
 	for before := -1; before != Sum(reads)+Sum(writes); time.Sleep(300 * time.Millisecond) { // events are written asynchronously
 		before = Sum(reads) + Sum(writes)
 		reads, writes = i.Requests(since)
 	}
-	runBytes, stateBytes := i.bytesOf("runs", firstStack+"-3"), i.bytesOf("states", firstStack)
-	result := fmt.Sprintf("a Run has %d reads past the cache:\n%s%d writes:\n%sand %d bytes in etcd; its State with three versions has %d",
-		Sum(reads), lines(reads), Sum(writes), lines(writes), runBytes, stateBytes)
-	t.Log(result)
-	if Sum(reads) > mostReads || Sum(writes) > mostWrites || runBytes > mostRunBytes || stateBytes > mostStateBytes {
-		t.Errorf("at most %d reads, %d writes, %d bytes of a Run and %d of a State are allowed; %s",
-			mostReads, mostWrites, mostRunBytes, mostStateBytes, result)
+	return reads, writes
+}
+
+func (i *Install) checkBytes() {
+	i.Helper()
+	run, state := i.bytesOf("runs", firstStack+"-3"), i.bytesOf("states", firstStack)
+	i.Logf("a Run has %d bytes in etcd, a State with three versions %d", run, state)
+	if run > mostRunBytes || state > mostStateBytes {
+		i.Errorf("a Run has %d bytes in etcd, and a State with three versions %d; at most %d and %d are allowed",
+			run, state, mostRunBytes, mostStateBytes)
 	}
 }
 

@@ -27,7 +27,7 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 	if err == nil {
 		err = r.call("read", func() (err error) {
 			if _, err = r.caller(r.current); err == nil {
-				data, err = r.server.states.Read(ctx, r.key())
+				data, err = r.server.states.ReadPlanned(ctx, r.key(), r.holder())
 			}
 			return err
 		})
@@ -181,7 +181,7 @@ func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
 	var data []byte
 	err = r.call("read", func() (err error) {
 		if _, err = r.caller(r.current); err == nil {
-			data, err = r.server.states.Read(ctx, r.key())
+			data, err = r.server.states.ReadPlanned(ctx, r.key(), r.holder())
 		}
 		return err
 	})

@@ -235,7 +235,7 @@ func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) 
 	}
 	if kind == runnerapi.OrderPlan {
 		r.attempt = found.Status.Attempts[len(found.Status.Attempts)-1].Number
-		err := r.server.states.Promote(ctx, r.key())
+		err := r.server.states.BeginPlan(ctx, r.key(), r.holder())
 		var refused *decision.Rejection
 		switch {
 		case errors.As(err, &refused):

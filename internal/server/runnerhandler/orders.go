@@ -104,7 +104,13 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 // readyToWork promotes a rescued state, or a backup that is newer, to the current one before a plan or an apply. When that fails permanently, the
 // attempt is what fails, so that its Run has the reason: a runner that gets no order could not.
 func (s *API) readyToWork(ctx context.Context, c Caller, order runnerapi.Order) (runnerapi.Order, error) {
-	err := s.State.Promote(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack})
+	key := types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack}
+	var err error
+	if order.Kind == runnerapi.OrderPlan {
+		err = s.State.BeginPlan(ctx, key, c.Holder())
+	} else {
+		err = s.State.Promote(ctx, key)
+	}
 	var refused *decision.Rejection
 	if err == nil || !errors.As(err, &refused) {
 		return order, err

@@ -21,7 +21,7 @@ func (s *API) readState(w http.ResponseWriter, r *http.Request, c Caller) error 
 		return err
 	}
 	defer free()
-	data, err := s.State.Read(r.Context(), c.Key())
+	data, err := s.State.ReadPlanned(r.Context(), c.Key(), c.Holder())
 	if errors.Is(err, state.ErrNone) {
 		w.WriteHeader(http.StatusNotFound)
 		return nil
