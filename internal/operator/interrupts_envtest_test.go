@@ -29,7 +29,7 @@ func TestCancelInterruptsTheRunnerWithoutPolling(t *testing.T) {
 	apiserver.Must(t, err)
 	apiserver.Must(t, addIndexes(t.Context(), mgr, nil, Options{Server: true}))
 	reads := &counted{Reader: mgr.GetClient(), began: make(chan struct{}, 100)}
-	orders := &dispatch.Orders{Client: reads, Live: reads}
+	orders := &dispatch.Orders{Runs: dispatch.NewRunsByPod(reads, reads), Client: reads, Live: reads}
 	apiserver.Must(t, onRunEvent(t.Context(), mgr, orders.Changed))
 	go func() { _ = mgr.Start(t.Context()) }() // ends with the test
 	if !mgr.GetCache().WaitForCacheSync(t.Context()) {

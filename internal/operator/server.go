@@ -51,8 +51,9 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Evaluate: o.Policies.Evaluate,
 		Log: p.log, Metrics: p.telemetry.server,
 	})
+	runs := dispatch.NewRunsByPod(mgr.GetClient(), p.direct)
 	orders := &dispatch.Orders{
-		Client: mgr.GetClient(), Live: p.direct, Inputs: p.inputs, Patience: o.RunnerPatience,
+		Runs: runs, Client: mgr.GetClient(), Live: p.direct, Inputs: p.inputs, Patience: o.RunnerPatience,
 		Recipient: p.keys.Recipient(), Policy: policies.Asked,
 	}
 	reports := dispatch.Reports{
@@ -68,8 +69,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	s, err := server.New(server.Options{
 		Options: runnerhandler.Options{
 			Namespaces: o.Namespaces, Client: p.direct, Live: p.direct, Catalog: catalog, State: p.states, Bucket: p.bucket,
-			Runs:   dispatch.RunsByPod{Cache: mgr.GetClient(), Live: p.direct},
-			Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
+			Runs: runs, Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
 			Outputs: outputsOf(mgr.GetClient(), p.direct), Engines: engines, Providers: mirror,
 			Events: mgr.GetEventRecorder("cairn"), Metrics: p.telemetry.server, Log: p.log,
 		},

@@ -18,7 +18,10 @@ import (
 )
 
 func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *dispatch.Orders {
-	return &dispatch.Orders{Client: r.Env.Client, Live: r.Env.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"}
+	return &dispatch.Orders{
+		Runs: dispatch.NewRunsByPod(r.Env.Client, r.Env.Live), Client: r.Env.Client, Live: r.Env.Live,
+		Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1",
+	}
 }
 
 // podKey names the pod of the Run's first attempt.

@@ -123,8 +123,7 @@ func forbidden(text string) error { return &runnerapi.Error{Code: 403, Message: 
 
 // byPod returns the Run that names the runner's pod, as the server finds it.
 func (r *runner) byPod() (*v1alpha1.Run, error) {
-	runs := dispatch.RunsByPod{Cache: r.server.cached, Live: r.w.direct}
-	return runs.ByPod(ctx, types.NamespacedName{Namespace: namespace, Name: r.pod}, r.uid)
+	return r.server.runs.ByPod(ctx, types.NamespacedName{Namespace: namespace, Name: r.pod}, r.uid)
 }
 
 // caller returns the Run as the server reads it: from its cache and, before it rejects, from the API server. A nil Run was deleted

@@ -106,6 +106,7 @@ func (v *view) relist(k kind) {
 type server struct {
 	view    *view
 	cached  *kube
+	runs    *dispatch.RunsByPod
 	reports dispatch.Reports
 	// states remembers what this process read and wrote.
 	states *state.Store
@@ -114,6 +115,7 @@ type server struct {
 func (w *world) newServer() *server {
 	s := &server{view: &view{api: &w.api}, states: w.states(-1, w.now)}
 	s.cached = &kube{w: w, view: s.view, of: -1}
+	s.runs = dispatch.NewRunsByPod(s.cached, w.direct)
 	s.reports = dispatch.Reports{Client: s.cached, Live: w.direct, Clock: w.now, Policies: noPolicies, Retry: atOnce}
 	for k := range kinds {
 		s.view.relist(k)

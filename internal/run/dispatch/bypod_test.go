@@ -74,14 +74,44 @@ func TestRunOfAPod(t *testing.T) {
 		"a pod of that name elsewhere":        {live: []*v1alpha1.Run{done}, pod: types.NamespacedName{Namespace: "other", Name: pod.Name}, uid: uid},
 		"a pod whose name is not one of them": {live: []*v1alpha1.Run{done}, pod: types.NamespacedName{Namespace: pod.Namespace, Name: done.Name}, uid: uid, err: away},
 	} {
-		got, err := RunsByPod{runsIn{runs: tt.cached}, runsIn{runs: tt.live, err: tt.err}}.ByPod(t.Context(), tt.pod, tt.uid)
+		got, err := NewRunsByPod(runsIn{runs: tt.cached}, runsIn{runs: tt.live, err: tt.err}).ByPod(t.Context(), tt.pod, tt.uid)
 		if err != nil || (got == nil) != (tt.want == nil) || (got != nil && got.Status.Phase != tt.want.Status.Phase) {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
 	}
-	if _, err := (RunsByPod{runsIn{}, runsIn{err: away}}).ByPod(t.Context(), pod, uid); !errors.Is(err, away) {
+	if _, err := NewRunsByPod(runsIn{}, runsIn{err: away}).ByPod(t.Context(), pod, uid); !errors.Is(err, away) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestFinishedRunIsReadOnce checks that a Run that the cache lacks is read for each request until it is finished.
+func TestFinishedRunIsReadOnce(t *testing.T) {
+	planning, done := runtest.Run(runtest.Committed, runtest.Planning), ended()
+	pod, uid := types.NamespacedName{Namespace: done.Namespace, Name: done.Status.Attempts[0].Pod}, done.Status.Attempts[0].PodUID
+	live := &counted{runsIn: runsIn{runs: []*v1alpha1.Run{planning}}}
+	runs := NewRunsByPod(runsIn{}, live)
+	for i, want := range []v1alpha1.RunPhase{planning.Status.Phase, done.Status.Phase, done.Status.Phase} {
+		if i == 1 {
+			live.runs[0] = done
+		}
+		if run, err := runs.ByPod(t.Context(), pod, uid); err != nil || run.Status.Phase != want {
+			t.Errorf("request %d: %v, %v", i, run, err)
+		}
+	}
+	if live.reads != 2 {
+		t.Errorf("%d reads", live.reads)
+	}
+}
+
+// counted counts the reads of one Run.
+type counted struct {
+	runsIn
+	reads int
+}
+
+func (c *counted) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	c.reads++
+	return c.runsIn.Get(ctx, key, o, opts...)
 }
 
 // TestPodOfAFinishedRunExits checks that a runner is sent away, and its attempt not interrupted, when the cache does not have its Run
@@ -91,7 +121,7 @@ func TestPodOfAFinishedRunExits(t *testing.T) {
 	a := run.Status.Attempts[0]
 	pod := types.NamespacedName{Namespace: run.Namespace, Name: a.Pod}
 	live := runsIn{runs: []*v1alpha1.Run{run}}
-	orders := &Orders{Client: noStacks{}, Live: noStacks{live}}
+	orders := &Orders{Runs: NewRunsByPod(runsIn{}, live), Client: noStacks{}, Live: noStacks{live}}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // for an order that does not come
 	defer cancel()
 	order, err := orders.Next(ctx, pod, a.PodUID, a.Number)

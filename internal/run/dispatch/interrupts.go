@@ -19,7 +19,7 @@ func (o *Orders) Interrupt(
 	changed, cancel := o.changes.Subscribe(uid) // before the first read, so that no change is missed
 	defer cancel()
 	for {
-		run, err := RunsByPod{o.Client, o.Live}.ByPod(ctx, pod, uid)
+		run, err := o.Runs.ByPod(ctx, pod, uid)
 		if err != nil {
 			return runnerapi.Interrupt{}, err
 		}

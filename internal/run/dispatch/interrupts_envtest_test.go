@@ -29,7 +29,7 @@ func TestAnInterruptComesWithTheCancel(t *testing.T) {
 	apiserver.Must(t, r.Client.Status().Update(t.Context(), run))
 	r.Seen(run)
 	reads := &signaled{Reader: r.Client, began: make(chan struct{}, 100)}
-	orders, uid := &Orders{Client: reads, Live: r.Live}, run.Status.Attempts[0].PodUID
+	orders, uid := &Orders{Runs: NewRunsByPod(reads, r.Live)}, run.Status.Attempts[0].PodUID
 	pod := types.NamespacedName{Namespace: run.Namespace, Name: run.Status.Attempts[0].Pod}
 	wait := func(ctx context.Context, attempt int32) <-chan string {
 		said := make(chan string, 1)

@@ -21,7 +21,9 @@ import (
 
 // Orders are the next orders of waiting runners. All exported fields are required.
 type Orders struct {
-	// Client reads Stacks, and Runs that are not finished, from a cache that has index.PodField.
+	// Runs are those of the pods.
+	Runs *RunsByPod
+	// Client reads Stacks from a cache.
 	Client client.Reader
 	// Live reads without a cache.
 	Live client.Reader
@@ -71,7 +73,7 @@ func (o *Orders) Next(
 func (o *Orders) current(
 	ctx context.Context, pod types.NamespacedName, uid types.UID, after int32,
 ) (order runnerapi.Order, until time.Time, err error) {
-	run, err := RunsByPod{o.Client, o.Live}.ByPod(ctx, pod, uid)
+	run, err := o.Runs.ByPod(ctx, pod, uid)
 	if err != nil {
 		return order, until, err
 	}
