@@ -52,7 +52,7 @@ func TestWitnessReportsViolations(t *testing.T) {
 		"a phase that goes back":                 {runs: []*v1alpha1.Run{runIn(applying, 1), runIn(planning, 1)}, want: "I10"},
 		"an end that was none":                   {runs: []*v1alpha1.Run{runIn(done, 1), runIn(failed, 1)}, want: "I10"},
 		"an end that goes on":                    {runs: []*v1alpha1.Run{runIn(done, 1), runIn(planning, 1, 2)}, want: "I10"},
-		"attempts that are deleted":            {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(applying, 1)}, want: "I10"},
+		"attempts that are deleted":              {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(applying, 1)}, want: "I10"},
 		"a state that goes on":                   {states: []*v1alpha1.State{stateAt(0, 0, "", "", "net-1"), stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 4, "a", "net-1", "")}},
 		"a version that is left out":             {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(3, 2, "a", "net-1", "net-1")}, want: "I2"},
 		"another lineage":                        {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 2, "b", "net-1", "net-1")}, want: "I2"},
