@@ -16,15 +16,15 @@ import (
 // elsewhere lists the files that repeat words of the API since they cannot import it, each with the test that compares
 // them, and words of other systems that equal one of the API.
 var elsewhere = map[string][]string{
-	"internal/runnerapi/failure.go": nil,                      // TestARunnerReportsWordsOfTheAPI
+	"internal/runnerapi/failure.go": nil,                      // TestRunnerReportsValuesOfTheAPI
 	"internal/git/errors.go":        nil,                      // TestCodeReasonsAreReasonsOfTheAPI
 	"internal/closure/errors.go":    nil,                      // TestCodeReasonsAreReasonsOfTheAPI
 	"internal/engine/classify.go":   {"AuthenticationFailed"}, // Azure's
 }
 
-// TestWordsOfTheAPIAreConstants checks that conditions, reasons, phases and failure classes are constants of
+// TestValuesOfTheAPIAreConstants checks that conditions, reasons, phases and failure classes are constants of
 // api/v1alpha1: one location to search, to document and to rename.
-func TestWordsOfTheAPIAreConstants(t *testing.T) {
+func TestValuesOfTheAPIAreConstants(t *testing.T) {
 	words := wordsOfTheAPI(t)
 	if len(words) < 100 {
 		t.Fatalf("the API has only %d words", len(words))
@@ -187,7 +187,7 @@ func wordsOfTheAPI(t *testing.T) map[string]bool {
 	return words
 }
 
-func TestLiteralWords(t *testing.T) {
+func TestLiteralValues(t *testing.T) {
 	words := map[string]bool{"Applied": true, "PodLost": true}
 	for code, want := range map[string]int{
 		`x := Failure{Class: "Applied"}`:                    1,

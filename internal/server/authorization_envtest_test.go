@@ -22,20 +22,20 @@ import (
 
 // What a request is allowed hangs on the attempt, whatever is asked for: the code and the variables are as secret as the state.
 func TestOnlyTheCurrentAttemptIsServed(t *testing.T) {
-	w := newWorld(t)
-	first, run := w.applying()
+	e := newEnv(t)
+	first, run := e.applying()
 	requests := []struct{ method, path string }{
-		{"GET", "/v1/sources/" + w.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
-		{"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + w.source}, {"PUT", "/v1/plan/" + w.source + "/json"}, {"GET", "/v1/plan/" + w.source + "/json"},
-		{"POST", "/v1/policy/" + w.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
+		{"GET", "/v1/sources/" + e.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
+		{"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/json"}, {"GET", "/v1/plan/" + e.source + "/json"},
+		{"POST", "/v1/policy/" + e.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
 		{"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"GET", "/v1/journal"},
 		{"GET", "/v1/providers/registry.opentofu.org/hashicorp/time/index.json"},
 	}
-	finish(w, run)
+	finish(e, run)
 	for _, r := range requests {
 		first.expect(http.StatusForbidden, "attempt 1 of Run net-1 is finished", r.method, r.path, []byte("{}"))
 	}
-	w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	for _, r := range requests {
 		first.expect(http.StatusForbidden, "attempt 1 is not the current one", r.method, r.path, []byte("{}"))
 	}
@@ -50,13 +50,13 @@ func TestOnlyTheCurrentAttemptIsServed(t *testing.T) {
 }
 
 // A pod that builds an image runs what a Dockerfile says, and reads nothing of the Stack but what the image is built from.
-func TestABuildCannotReadTheStack(t *testing.T) {
-	w := newWorld(t)
-	run := w.newRun(w.stack, "net-1")
-	r := w.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
+func TestBuildCannotReadTheStack(t *testing.T) {
+	e := newEnv(t)
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
 	for _, request := range []struct{ method, path string }{
-		{"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + w.source},
-		{"PUT", "/v1/plan/" + w.source + "/json"}, {"GET", "/v1/plan/" + w.source + "/json"}, {"POST", "/v1/policy/" + w.source},
+		{"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source},
+		{"PUT", "/v1/plan/" + e.source + "/json"}, {"GET", "/v1/plan/" + e.source + "/json"}, {"POST", "/v1/policy/" + e.source},
 		{"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"GET", "/v1/journal"},
 	} {
 		r.expect(http.StatusForbidden, "builds an image, and gets nothing else", request.method, request.path, []byte("{}"))
@@ -73,25 +73,25 @@ func TestABuildCannotReadTheStack(t *testing.T) {
 }
 
 // Each attempt gets what it works on: a build its context, and what runs the engine the code.
-func TestABuildGetsItsSource(t *testing.T) {
-	w := newWorld(t)
+func TestBuildDownloadsItsSource(t *testing.T) {
+	e := newEnv(t)
 	context := inputs.Digest([]byte("the context"))
-	must(t, w.bucket.Put(t.Context(), "sources/"+context, []byte("the context")))
-	w.document(inputs.Document{Build: &inputs.Build{Source: context}})
-	run := w.newRun(w.stack, "net-1")
-	builds := w.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
+	must(t, e.bucket.Put(t.Context(), "sources/"+context, []byte("the context")))
+	e.document(inputs.Document{Build: &inputs.Build{Source: context}})
+	run := e.newRun(e.stack, "net-1")
+	builds := e.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
 	builds.expect(http.StatusOK, "the context", "GET", "/v1/sources/"+context, nil)
-	builds.expect(http.StatusForbidden, "is not the source of Run net-1", "GET", "/v1/sources/"+w.source, nil)
-	plans := w.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
-	plans.expect(http.StatusOK, "the code", "GET", "/v1/sources/"+w.source, nil)
+	builds.expect(http.StatusForbidden, "is not the source of Run net-1", "GET", "/v1/sources/"+e.source, nil)
+	plans := e.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
+	plans.expect(http.StatusOK, "the code", "GET", "/v1/sources/"+e.source, nil)
 	plans.expect(http.StatusForbidden, "is not the source of Run net-1", "GET", "/v1/sources/"+context, nil)
 }
 
 // What is over is handed in by who did it, and by nobody for them.
 func TestOnlyThePodOfAnAttemptSavesForIt(t *testing.T) {
-	w := newWorld(t)
-	_, run := w.applying()
-	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	e := newEnv(t)
+	_, run := e.applying()
+	second := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	second.attempt = 1
 	for _, r := range []struct{ method, path string }{
 		{"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/rescue"}, {"POST", "/v1/journal?batch=0"}, {"POST", "/v1/logs?offset=0"},
@@ -101,38 +101,38 @@ func TestOnlyThePodOfAnAttemptSavesForIt(t *testing.T) {
 }
 
 // A Run was deleted, and the next one of its name has a pod of the same name: the former's pod is not that one, and hands in what it has.
-func TestTheLockHolderSavesAlthoughAnotherPodHasItsName(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
-	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
+func TestLockHolderSavesAlthoughAnotherPodHasItsName(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
+	must(t, second(e.state.Lock(t.Context(), client.ObjectKeyFromObject(e.stack), holderOf(r), lockOf("a"))))
 	must(t, apiserver.Kube.Delete(t.Context(), run))
 	r.forced()
-	w.applying()
+	e.applying()
 	r.expect(http.StatusNoContent, "", "PUT", "/v1/rescue", stateFile(1, "L", "rescued"))
 }
 
 // A pod of something else has no Run, though its owner has the name of one.
-func TestAPodBelongsToTheRunThatOwnsIt(t *testing.T) {
-	w := newWorld(t)
-	w.newRun(w.stack, "net-1")
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "net-1"}}
+func TestPodBelongsToTheRunThatOwnsIt(t *testing.T) {
+	e := newEnv(t)
+	e.newRun(e.stack, "net-1")
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net-1"}}
 	must(t, apiserver.Kube.Create(t.Context(), owner))
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: "other",
+			Namespace: e.namespace, Name: "other",
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
 		},
 		Spec: corev1.PodSpec{ServiceAccountName: "default", Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, AutomountServiceAccountToken: new(bool)},
 	}
 	must(t, apiserver.Kube.Create(t.Context(), pod))
-	r := &runner{world: w, pod: pod, token: w.token(runnerapi.Audience, pod), attempt: 1}
+	r := &runner{env: e, pod: pod, token: e.token(runnerapi.Audience, pod), attempt: 1}
 	r.expect(http.StatusForbidden, "no Run names pod other", "GET", "/v1/state", nil)
 }
 
 // The engine sends a sum along: what lost a bit on its way is no version of a state.
-func TestACorruptedStateUploadIsRejected(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+func TestCorruptedStateUploadIsRejected(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	r.lock("a", 200, "")
 	send := func(sum string) int {
 		t.Helper()

@@ -17,12 +17,12 @@ func bucketOf(name string) *v1alpha1.Backend {
 	return &v1alpha1.Backend{Type: "s3", Config: map[string]apiextensionsv1.JSON{"bucket": {Raw: []byte(`"` + name + `"`)}}}
 }
 
-func TestAStateFollowsItsStacksBackend(t *testing.T) {
-	w := newWorld(t)
-	run := w.newRun(w.stack, "net-1")
-	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+func TestStateFollowsItsStacksBackend(t *testing.T) {
+	e := newEnv(t)
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	r.expect(403, "created for a Stack without spec.backend", "PUT", "/v1/backend?type=s3", stateFile(1, "L", ""))
-	w.fakes.backend = bucketOf("states")
+	e.fakes.backend = bucketOf("states")
 	r.expect(400, "is not the type", "PUT", "/v1/backend?type=gcs", stateFile(1, "L", ""))
 	r.expect(400, "is not the type", "PUT", "/v1/backend?type=S%203", stateFile(1, "L", ""))
 	r.expect(200, "{}", "PUT", "/v1/backend?type=s3", nil)
@@ -34,49 +34,49 @@ func TestAStateFollowsItsStacksBackend(t *testing.T) {
 	r.expect(409, "no state there", "PUT", "/v1/backend?type=s3", nil)
 	r.expect(200, `{"wrote":true}`, "PUT", "/v1/backend?type=s3", stateFile(9, "L", "later"))
 	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
 	if s := st.Status; s.Version != 2 || s.UpdatedBy != run.Name || s.Backend == nil || *s.Backend != (v1alpha1.StateBackend{Type: "s3", Version: 2, Serial: 9}) {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestAnApplyElsewhereHoldsBothLocks: Cairn's own keeps a second apply out, whatever the backend's does, and a Stack whose backend was taken away gets none.
-func TestAnApplyElsewhereHoldsBothLocks(t *testing.T) {
-	w := newWorld(t)
-	w.fakes.backend = bucketOf("states")
-	r, run := w.applying()
+// TestApplyWithABackendHoldsBothLocks: Cairn's own keeps a second apply out, whatever the backend's does, and a Stack whose backend was taken away gets none.
+func TestApplyWithABackendHoldsBothLocks(t *testing.T) {
+	e := newEnv(t)
+	e.fakes.backend = bucketOf("states")
+	r, run := e.applying()
 	r.expect(423, "does not hold the state's lock", "PUT", "/v1/backend?type=s3", stateFile(1, "L", ""))
 	r.lock("a", 200, "")
 	r.expect(200, `{"wrote":true}`, "PUT", "/v1/backend?type=s3", stateFile(1, "L", ""))
-	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	second := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	second.expect(423, "does not hold the state's lock", "PUT", "/v1/backend?type=s3", stateFile(2, "L", ""))
 	r.expect(403, "attempt 1 is not the current one", "PUT", "/v1/backend?type=s3", stateFile(2, "L", ""))
 	r.kill()
-	w.fakes.backend = nil
+	e.fakes.backend = nil
 	second.lock("b", 423, "the state is in backend s3, and the Stack names no backend")
-	w.fakes.backend = bucketOf("states")
+	e.fakes.backend = bucketOf("states")
 	second.lock("b", 200, "")
 }
 
-// TestAVersionIsPushedToTheBackend when a person said so, or when it is newer for a reason that Cairn knows; and what the engine counted up meanwhile is the same.
-func TestAVersionIsPushedToTheBackend(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+// TestVersionIsPushedToTheBackend when a person said so, or when it is newer for a reason that Cairn knows; and what the engine counted up meanwhile is the same.
+func TestVersionIsPushedToTheBackend(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	r.lock("a", 200, "")
 	r.write("a", stateFile(5, "L", "ours"), 200, "")
 	r.unlock("a", 200, "")
-	w.fakes.backend = bucketOf("states")
-	plan := w.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
+	e.fakes.backend = bucketOf("states")
+	plan := e.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
 	plan.expect(409, "cairn state migrate", "PUT", "/v1/backend?type=s3", nil)
 	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
 	st.Status.Move = &v1alpha1.StateMove{Version: 1, By: "alice", At: metav1.Now()}
 	must(t, apiserver.Kube.Update(t.Context(), st))
 	plan.expect(200, `{"push":true}`, "PUT", "/v1/backend?type=s3", nil)
 	plan.expect(409, "lineage M", "PUT", "/v1/backend?type=s3", stateFile(1, "M", "another"))
 	plan.expect(200, `{"push":true,"force":true}`, "PUT", "/v1/backend?type=s3", stateFile(1, "M", "ours"))
 	plan.expect(200, `{"wrote":true,"moved":"alice"}`, "PUT", "/v1/backend?type=s3", stateFile(6, "L", "ours"))
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
 	if s := st.Status; s.Version != 2 || s.Serial != 6 || s.Move != nil || s.Backend.Version != 2 {
 		t.Errorf("%+v", s)
 	}

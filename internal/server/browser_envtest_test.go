@@ -17,9 +17,9 @@ import (
 )
 
 // serveSite serves people with a catalog, and lets them write.
-func (w *world) serveSite(change ...func(*server.Options)) *userServer {
-	w.Helper()
-	return w.serveLists(append([]func(*server.Options){func(o *server.Options) { o.Kubernetes = apiserver.Config }}, change...)...)
+func (e *env) serveSite(change ...func(*server.Options)) *userServer {
+	e.Helper()
+	return e.serveLists(append([]func(*server.Options){func(o *server.Options) { o.Kubernetes = apiserver.Config }}, change...)...)
 }
 
 // A browser keeps cookies, and follows no redirect.

@@ -35,42 +35,42 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// cairn is the access of Cairn's server when it is installed for the world's namespace alone.
-func (w *world) cairn() (*rest.Config, client.Client) {
-	w.Helper()
-	access := chart.Access{Account: "cairn-server", Namespace: w.system, Halves: []string{"server"}, Watched: []string{w.namespace}}
+// cairn is the access of Cairn's server when it is installed for the env's namespace alone.
+func (e *env) cairn() (*rest.Config, client.Client) {
+	e.Helper()
+	access := chart.Access{Account: "cairn-server", Namespace: e.system, Halves: []string{"server"}, Watched: []string{e.namespace}}
 	objects, err := access.Objects()
-	must(w.T, err)
+	must(e.T, err)
 	for _, o := range objects {
-		must(w.T, client.IgnoreAlreadyExists(apiserver.Kube.Create(w.Context(), o)))
-		if ns := o.GetNamespace(); ns != w.namespace && ns != w.system {
-			w.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), o) })
+		must(e.T, client.IgnoreAlreadyExists(apiserver.Kube.Create(e.Context(), o)))
+		if ns := o.GetNamespace(); ns != e.namespace && ns != e.system {
+			e.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), o) })
 		}
 	}
 	config := rest.CopyConfig(apiserver.Config)
 	config.Impersonate = rest.ImpersonationConfig{
-		UserName: serviceaccount.MakeUsername(w.system, access.Account),
-		Groups:   append(serviceaccount.MakeGroupNames(w.system), "system:authenticated"),
+		UserName: serviceaccount.MakeUsername(e.system, access.Account),
+		Groups:   append(serviceaccount.MakeGroupNames(e.system), "system:authenticated"),
 	}
 	c, err := client.New(config, client.Options{Scheme: apiserver.Kube.Scheme()})
-	must(w.T, err)
-	must(w.T, poll.PollUntilContextTimeout(w.Context(), 10*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := c.List(ctx, &corev1.PodList{}, client.InNamespace(w.namespace)) // by the last role that was made
+	must(e.T, err)
+	must(e.T, poll.PollUntilContextTimeout(e.Context(), 10*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := c.List(ctx, &corev1.PodList{}, client.InNamespace(e.namespace)) // by the last role that was made
 		return err == nil, ignoreForbidden(err)
 	}))
 	return config, c
 }
 
 func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
-	w := newWorld(t)
-	config, _ := w.cairn()
+	e := newEnv(t)
+	config, _ := e.cairn()
 	issuer, err := auth.NewIssuer(t.Context(), config, time.Now)
 	must(t, err)
-	pod := w.newPod("net-1-plan-1", nil)
+	pod := e.newPod("net-1-plan-1", nil)
 	later, err := auth.NewIssuer(t.Context(), config, func() time.Time { return time.Now().Add(24 * time.Hour) })
 	must(t, err)
 	header, payload, signature := parts(pod.token)
-	_, others, _ := parts(w.newPod("net-2-plan-1", nil).token)
+	_, others, _ := parts(e.newPod("net-2-plan-1", nil).token)
 	for name, test := range map[string]struct {
 		by    auth.PodVerifier
 		token string
@@ -78,8 +78,8 @@ func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 		says  string
 	}{
 		"a pod's token is that pod's":         {by: issuer, token: pod.token},
-		"a token for another audience":        {issuer, w.token("other", pod.pod), 401, `audience "cairn"`},
-		"a token that is bound to nothing":    {issuer, w.token(runnerapi.Audience, nil), 403, "bound to a pod"},
+		"a token for another audience":        {issuer, e.token("other", pod.pod), 401, `audience "cairn"`},
+		"a token that is bound to nothing":    {issuer, e.token(runnerapi.Audience, nil), 403, "bound to a pod"},
 		"a token that has expired":            {later, pod.token, 401, "expired"},
 		"what is no token":                    {issuer, "x", 401, "not valid"},
 		"a signature of something else":       {issuer, header + "." + others + "." + signature, 401, "this cluster's"},
@@ -89,7 +89,7 @@ func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := test.by.VerifyPod(t.Context(), test.token)
 			if test.code == 0 {
-				if err != nil || got != (auth.Pod{Namespace: w.namespace, Name: pod.pod.Name, UID: pod.pod.UID}) {
+				if err != nil || got != (auth.Pod{Namespace: e.namespace, Name: pod.pod.Name, UID: pod.pod.UID}) {
 					t.Fatalf("got %+v, %v", got, err)
 				}
 				return
@@ -112,8 +112,8 @@ func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 
 // When the keys cannot be had that is said of nobody's token: the runner tries again.
 func TestRunnerTokensAreAcceptedWhileTheClustersKeysAreUnavailable(t *testing.T) {
-	w := newWorld(t)
-	pod := w.newPod("net-1-plan-1", nil)
+	e := newEnv(t)
+	pod := e.newPod("net-1-plan-1", nil)
 	target, err := url.Parse(apiserver.Config.Host)
 	must(t, err)
 	if target.Scheme == "" {
@@ -150,7 +150,7 @@ func TestRunnerTokensAreAcceptedWhileTheClustersKeysAreUnavailable(t *testing.T)
 		}
 	}
 	away.Store(true) // a known key is enough
-	if _, err := issuer.VerifyPod(t.Context(), w.newPod("net-2-plan-1", nil).token); err != nil {
+	if _, err := issuer.VerifyPod(t.Context(), e.newPod("net-2-plan-1", nil).token); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -178,36 +178,36 @@ func foreign(t *testing.T, header string) string {
 func second[A any](_ A, err error) error { return err }
 
 // With Roles alone a server knows people by their certificates, and says so to those who show a token.
-func TestAServerWithRolesInOneNamespaceReportsMissingPermissions(t *testing.T) {
-	w := newWorld(t)
-	config, c := w.cairn()
+func TestServerWithRolesInOneNamespaceReportsMissingPermissions(t *testing.T) {
+	e := newEnv(t)
+	config, c := e.cairn()
 	issuer, err := auth.NewIssuer(t.Context(), config, time.Now)
 	must(t, err)
-	p := w.serveUsers(func(o *server.Options) {
-		o.Client, o.Live, o.Tokens, o.Namespaces = c, c, issuer, []string{w.namespace}
+	p := e.serveUsers(func(o *server.Options) {
+		o.Client, o.Live, o.Tokens, o.Namespaces = c, c, issuer, []string{e.namespace}
 	})
-	user, who := w.account("alice")
-	w.allow(user, may("pull", "states"))
+	user, who := e.account("alice")
+	e.allow(user, may("pull", "states"))
 	admin := shown{certificate: adminCertificate(t)}
 	pull := func(who shown, namespace string) error {
 		_, err := p.as(who).State(t.Context(), namespace, "net", 0)
 		return err
 	}
-	p.eventually(func() bool { return !strings.Contains(pull(admin, w.namespace).Error(), "right now") })
-	Result(t, pull(admin, w.namespace), http.StatusNotFound, "has no state yet")
-	Result(t, pull(who, w.namespace), http.StatusNotImplemented, "tokenreviews")
-	Result(t, pull(admin, w.system), http.StatusForbidden, "does not look at namespace "+w.system)
+	p.eventually(func() bool { return !strings.Contains(pull(admin, e.namespace).Error(), "right now") })
+	Result(t, pull(admin, e.namespace), http.StatusNotFound, "has no state yet")
+	Result(t, pull(who, e.namespace), http.StatusNotImplemented, "tokenreviews")
+	Result(t, pull(admin, e.system), http.StatusForbidden, "does not look at namespace "+e.system)
 	as := admin
 	as.headers = http.Header{"Impersonate-User": {"bob"}}
-	Result(t, pull(as, w.namespace), http.StatusNotImplemented, "may impersonate users")
+	Result(t, pull(as, e.namespace), http.StatusNotImplemented, "may impersonate users")
 
 	// Its own runners it knows, and none of other namespaces, whatever their tokens.
-	r := w.newPod("net-1-plan-1", w.newRun(w.stack, "net-1"))
+	r := e.newPod("net-1-plan-1", e.newRun(e.stack, "net-1"))
 	r.url = p.base
 	r.expect(http.StatusForbidden, "has no attempt yet", "GET", "/v1/state", nil)
-	must(t, apiserver.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.system, Name: "default"}}))
-	there := *w
-	there.namespace = w.system
+	must(t, apiserver.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "default"}}))
+	there := *e
+	there.namespace = e.system
 	other := there.newPod("net-1-plan-1", nil)
 	other.url = p.base
 	other.expect(http.StatusForbidden, "does not look at namespace", "GET", "/v1/state", nil)
@@ -223,11 +223,11 @@ func adminCertificate(t *testing.T) *tls.Certificate {
 
 // The chart makes the Secret of the keys without content, since no role can allow Cairn to make this one Secret.
 func TestKeysAreFilledIntoAnEmptySecret(t *testing.T) {
-	w := newWorld(t)
-	_, c := w.cairn()
-	key := types.NamespacedName{Namespace: w.system, Name: "cairn-keys"}
+	e := newEnv(t)
+	_, c := e.cairn()
+	key := types.NamespacedName{Namespace: e.system, Name: "cairn-keys"}
 	o := pki.KeysOptions{
-		Client: c, Secret: key, BucketURL: "file://" + t.TempDir(), Namespaces: []string{w.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Client: c, Secret: key, BucketURL: "file://" + t.TempDir(), Namespaces: []string{e.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 
 	_, err := pki.LoadKeys(t.Context(), o)

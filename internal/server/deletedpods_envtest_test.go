@@ -35,34 +35,34 @@ func (r *runner) forced() {
 }
 
 // lost ends the last attempt of a Run as the operator does when its pod is gone.
-func lost(w *world, run *v1alpha1.Run) {
-	w.Helper()
+func lost(e *env, run *v1alpha1.Run) {
+	e.Helper()
 	run.Status.Attempts[len(run.Status.Attempts)-1].Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePodLost, Message: "its pod is gone"}
-	finish(w, run)
+	finish(e, run)
 }
 
 // A pod that is deleted by force may run on: what it saves goes to the store until its token expires, and nothing else does.
 // The server has never seen the token, as after a restart.
-func TestARunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
-	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
+func TestRunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
+	must(t, second(e.state.Lock(t.Context(), client.ObjectKeyFromObject(e.stack), holderOf(r), lockOf("a"))))
 	r.forced()
 
 	batch := []byte(`{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"vpc-1"}]}`)
 	for _, other := range []struct{ method, path string }{
 		{"GET", "/v1/order"}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"UNLOCK", "/v1/state"},
 		{"DELETE", "/v1/state"}, {"GET", "/v1/journal"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"}, {"PUT", "/v1/plan"},
-		{"GET", "/v1/plan/" + w.source}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"POST", "/v1/outputs"},
-		{"GET", "/v1/outputs/net/x"}, {"GET", "/v1/interrupt"}, {"GET", "/v1/sources/" + w.source}, {"POST", "/v1/policy/" + w.source},
+		{"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"POST", "/v1/outputs"},
+		{"GET", "/v1/outputs/net/x"}, {"GET", "/v1/interrupt"}, {"GET", "/v1/sources/" + e.source}, {"POST", "/v1/policy/" + e.source},
 	} {
 		r.expect(401, "not valid", other.method, other.path, nil)
 	}
 	r.expect(204, "", "POST", "/v1/journal?batch=0", batch)
-	lost(w, run)
+	lost(e, run)
 	r.expect(204, "", "POST", "/v1/journal?batch=1", batch)
 	r.expect(204, "", "PUT", "/v1/rescue", stateFile(1, "L", "rescued"))
-	next := w.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
+	next := e.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
 	next.reads(stateFile(1, "L", "rescued"))
 	got, err := next.client().Journal(t.Context())
 	must(t, err)
@@ -73,12 +73,12 @@ func TestARunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
 }
 
 // Who may go on to hand in is fenced as ever: once others went on, it changes nothing.
-func TestARunnerWhosePodIsDeletedCanOnlySave(t *testing.T) {
-	w := newWorld(t)
-	first, run := w.applying()
+func TestRunnerWhosePodIsDeletedCanOnlySave(t *testing.T) {
+	e := newEnv(t)
+	first, run := e.applying()
 	first.forced()
-	lost(w, run)
-	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	lost(e, run)
+	second := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	second.lock("b", 200, "")
 	second.write("b", stateFile(5, "L", "second"), 200, "")
 
@@ -97,37 +97,37 @@ func TestARunnerWhosePodIsDeletedCanOnlySave(t *testing.T) {
 	// Another's number, or another attempt's pod, is nobody here.
 	first.attempt = 2
 	first.expect(403, "names no attempt 2 of this pod", "PUT", "/v1/rescue", stateFile(7, "L", "late"))
-	stranger := w.newPod("stranger", run)
+	stranger := e.newPod("stranger", run)
 	stranger.forced()
 	stranger.expect(403, "no Run names pod stranger", "PUT", "/v1/rescue", stateFile(7, "L", "late"))
-	plan := w.newRun(w.newStack("db"), "db-1")
-	planner := w.newPod("db-1-plan-1", plan).begin(plan, v1alpha1.AttemptPlan)
+	plan := e.newRun(e.newStack("db"), "db-1")
+	planner := e.newPod("db-1-plan-1", plan).begin(plan, v1alpha1.AttemptPlan)
 	planner.forced()
 	planner.expect(403, "neither locks nor writes", "PUT", "/v1/rescue", stateFile(7, "L", "late"))
 }
 
 // The Run and the pod may both be gone: who holds the lock is known by that.
-func TestTheLockHolderSavesAfterRunAndPodAreDeleted(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
-	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
+func TestLockHolderSavesAfterRunAndPodAreDeleted(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
+	must(t, second(e.state.Lock(t.Context(), client.ObjectKeyFromObject(e.stack), holderOf(r), lockOf("a"))))
 	must(t, apiserver.Kube.Delete(t.Context(), run))
 	r.forced()
 	r.expect(204, "", "PUT", "/v1/rescue", stateFile(1, "L", "rescued"))
 	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
 	if st.Status.Serial != 1 {
 		t.Errorf("status %+v", st.Status)
 	}
 }
 
-func TestATokenOfADeletedPodIsValidUntilItExpires(t *testing.T) {
-	w := newWorld(t)
-	config, _ := w.cairn()
-	r := w.newPod("net-1-apply-1", nil)
-	other := w.token("other", r.pod)
+func TestTokenOfADeletedPodIsValidUntilItExpires(t *testing.T) {
+	e := newEnv(t)
+	config, _ := e.cairn()
+	r := e.newPod("net-1-apply-1", nil)
+	other := e.token("other", r.pod)
 	r.forced()
-	want := auth.Pod{Namespace: w.namespace, Name: r.pod.Name, UID: r.pod.UID}
+	want := auth.Pod{Namespace: e.namespace, Name: r.pod.Name, UID: r.pod.UID}
 	in := func(d time.Duration) *auth.DeletedPods {
 		return auth.NewDeletedPods(config, func() time.Time { return time.Now().Add(d) })
 	}
@@ -146,9 +146,9 @@ func TestATokenOfADeletedPodIsValidUntilItExpires(t *testing.T) {
 }
 
 // Where no account may ask how tokens are made, a review's word stands. Where it cannot be told just now, nothing is said.
-func TestAClusterWithoutIssuerDiscovery(t *testing.T) {
-	w := newWorld(t)
-	r := w.newPod("net-1-apply-1", nil)
+func TestClusterWithoutIssuerDiscovery(t *testing.T) {
+	e := newEnv(t)
+	r := e.newPod("net-1-apply-1", nil)
 	nobody := rest.CopyConfig(apiserver.Config)
 	nobody.Impersonate = rest.ImpersonationConfig{UserName: "nobody", Groups: []string{"system:authenticated"}}
 	away := rest.CopyConfig(apiserver.Config)

@@ -33,8 +33,8 @@ func (e *early) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return err
 }
 
-func TestTheEndpointIsPublished(t *testing.T) {
-	w := newWorld(t)
+func TestEndpointIsPublished(t *testing.T) {
+	e := newEnv(t)
 	key := types.NamespacedName{Namespace: "kube-public", Name: "cairn"}
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	t.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), m) })
@@ -48,12 +48,12 @@ func TestTheEndpointIsPublished(t *testing.T) {
 			return err == nil && cmp.Equal(m.Data, want)
 		})
 	}
-	one := w.serveUsers(public("https://one.example.com", true))
-	read(one, map[string]string{"url": "https://one.example.com", "ca.crt": string(w.keys.Bundle())})
+	one := e.serveUsers(public("https://one.example.com", true))
+	read(one, map[string]string{"url": "https://one.example.com", "ca.crt": string(e.keys.Bundle())})
 	one.stop()
 	version := m.ResourceVersion
-	w.serveUsers(public("https://one.example.com", true)).stop() // before the next one, which writes other values
-	two := w.serveUsers(public("https://two.example.com", false))
+	e.serveUsers(public("https://one.example.com", true)).stop() // before the next one, which writes other values
+	two := e.serveUsers(public("https://two.example.com", false))
 	read(two, map[string]string{"url": "https://two.example.com"})
 	two.stop()
 	if m.ResourceVersion == version {
@@ -62,7 +62,7 @@ func TestTheEndpointIsPublished(t *testing.T) {
 
 	// An older server created it concurrently: its values are overwritten at once.
 	must(t, apiserver.Kube.Delete(t.Context(), m))
-	late := w.serveUsers(public("https://late.example.com", false), func(o *server.Options) {
+	late := e.serveUsers(public("https://late.example.com", false), func(o *server.Options) {
 		o.Live = &early{o.Live, func() {
 			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 			must(t, apiserver.Kube.Create(t.Context(), m))
@@ -75,7 +75,7 @@ func TestTheEndpointIsPublished(t *testing.T) {
 	must(t, apiserver.Kube.Delete(t.Context(), m))
 	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: map[string]string{"url": "mine"}}
 	must(t, apiserver.Kube.Create(t.Context(), mine))
-	three := w.serveUsers(public("https://three.example.com", true))
+	three := e.serveUsers(public("https://three.example.com", true))
 	three.eventually(func() bool { return three.log.line("is not published", "is not changed") != "" })
 	read(three, mine.Data)
 	if err := apiserver.Kube.Delete(t.Context(), mine); apierrors.IsNotFound(err) {
@@ -84,16 +84,16 @@ func TestTheEndpointIsPublished(t *testing.T) {
 }
 
 // So it does with the ConfigMap by which people find the server; what was filled before is filled again.
-func TestTheEndpointIsPublishedInAnEmptyConfigMap(t *testing.T) {
-	w := newWorld(t)
-	_, c := w.cairn()
+func TestEndpointIsPublishedInAnEmptyConfigMap(t *testing.T) {
+	e := newEnv(t)
+	_, c := e.cairn()
 	key := types.NamespacedName{Namespace: "kube-public", Name: "cairn"}
 	labels := map[string]string{"app.kubernetes.io/managed-by": "Helm"}
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labels}}
 	must(t, apiserver.Kube.Create(t.Context(), m))
 	t.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), m) })
 	for _, address := range []string{"https://one.example.com", "https://two.example.com"} {
-		p := w.serveUsers(func(o *server.Options) {
+		p := e.serveUsers(func(o *server.Options) {
 			o.Client, o.Live, o.Public = c, c, server.Public{URL: address}
 		})
 		p.eventually(func() bool {

@@ -50,9 +50,9 @@ func (r *runner) code(text string) string {
 	return dir
 }
 
-func TestAnEngineStoresItsStateInTheServer(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+func TestEngineStoresItsStateInTheServer(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	dir := r.code(`resource "terraform_data" "a" { count = 3 }
 output "ids" { value = terraform_data.a[*].id }`)
 	for _, args := range [][]string{
@@ -64,7 +64,7 @@ output "ids" { value = terraform_data.a[*].id }`)
 		}
 	}
 	st := &v1alpha1.State{}
-	key := types.NamespacedName{Namespace: w.namespace, Name: "net"}
+	key := types.NamespacedName{Namespace: e.namespace, Name: "net"}
 	must(t, apiserver.Kube.Get(t.Context(), key, st))
 	if s := st.Status; s.Resources != 3 || s.Lock != nil || s.Version < 1 || s.UpdatedBy != "net-1" {
 		t.Fatalf("status %+v", s)
@@ -79,7 +79,7 @@ output "ids" { value = terraform_data.a[*].id }`)
 	r.unlock("someone", 200, "")
 
 	// An engine whose attempt was replaced changes nothing.
-	w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	out, err = r.engine(dir, "destroy", "-auto-approve", "-input=false", "-no-color")
 	if err == nil {
 		t.Fatalf("a replaced attempt destroyed: %s", out)

@@ -63,8 +63,8 @@ func evaluate(ctx context.Context, modules []policy.Module, plan []byte) (runner
 	return set.Check(ctx, plan, func(string) {})
 }
 
-// world is a namespace with a Stack and a store that serves it over TLS.
-type world struct {
+// env is a namespace with a Stack and a store that serves it over TLS.
+type env struct {
 	*testing.T
 	namespace string
 	system    string // Cairn's own namespace
@@ -134,53 +134,53 @@ func (f *fakes) Report(_ context.Context, _ types.NamespacedName, _ types.UID, _
 	return nil
 }
 
-// keysOptions are those of an install for the world's namespace alone, whose keys are there too.
-func (w *world) keysOptions(bucketURL string) pki.KeysOptions {
+// keysOptions are those of an install for the env's namespace alone, whose keys are there too.
+func (e *env) keysOptions(bucketURL string) pki.KeysOptions {
 	return pki.KeysOptions{
-		Client: apiserver.Kube, Secret: types.NamespacedName{Namespace: w.namespace, Name: "cairn-keys"},
-		BucketURL: bucketURL, Namespaces: []string{w.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Client: apiserver.Kube, Secret: types.NamespacedName{Namespace: e.namespace, Name: "cairn-keys"},
+		BucketURL: bucketURL, Namespaces: []string{e.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
-func newWorld(t *testing.T) *world {
+func newEnv(t *testing.T) *env {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "server-"}}
 	must(t, apiserver.Kube.Create(t.Context(), ns))
 	must(t, apiserver.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "default"}}))
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "system-"}}
 	must(t, apiserver.Kube.Create(t.Context(), system))
-	w := &world{T: t, namespace: ns.Name, system: system.Name}
-	w.stack = w.newStack("net")
-	w.fakes = &fakes{
+	e := &env{T: t, namespace: ns.Name, system: system.Name}
+	e.stack = e.newStack("net")
+	e.fakes = &fakes{
 		asked: make(chan struct{}, 100), order: make(chan runnerapi.Order, 10), interrupt: make(chan runnerapi.Interrupt, 10),
-		reports: make(chan runnerapi.Report, 100), stack: w.stack,
+		reports: make(chan runnerapi.Report, 100), stack: e.stack,
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 
 	var err error
-	w.dir = t.TempDir()
-	w.keys, err = pki.LoadKeys(t.Context(), w.keysOptions("file://"+w.dir))
+	e.dir = t.TempDir()
+	e.keys, err = pki.LoadKeys(t.Context(), e.keysOptions("file://"+e.dir))
 	must(t, err)
-	secrets, err := w.keys.Bucket()
+	secrets, err := e.keys.Bucket()
 	must(t, err)
-	w.bucket, err = bucket.Open(t.Context(), "file://"+w.dir, secrets)
+	e.bucket, err = bucket.Open(t.Context(), "file://"+e.dir, secrets)
 	must(t, err)
-	w.state = state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Log: log, Fingerprint: w.keys.Fingerprint})
-	documents := inputs.NewStore(w.bucket)
-	w.documents = documents
-	w.source = inputs.Digest([]byte("the code"))
-	must(t, w.bucket.Put(t.Context(), "sources/"+w.source, []byte("the code")))
-	w.inputs, err = documents.Put(t.Context(), inputs.Document{Source: w.source})
+	e.state = state.New(apiserver.Kube, apiserver.Kube, e.bucket, state.Options{Log: log, Fingerprint: e.keys.Fingerprint})
+	documents := inputs.NewStore(e.bucket)
+	e.documents = documents
+	e.source = inputs.Digest([]byte("the code"))
+	must(t, e.bucket.Put(t.Context(), "sources/"+e.source, []byte("the code")))
+	e.inputs, err = documents.Put(t.Context(), inputs.Document{Source: e.source})
 	must(t, err)
 
-	o := w.options(log)
+	o := e.options(log)
 	o.Inputs = func(ctx context.Context, digest string) (inputs.Document, error) {
 		doc, err := documents.Get(ctx, digest)
-		doc.Backend = w.fakes.backend
+		doc.Backend = e.fakes.backend
 		return doc, err
 	}
-	w.events = events.NewFakeRecorder(1000)
-	o.Events = w.events
+	e.events = events.NewFakeRecorder(1000)
+	o.Events = e.events
 	o.GoneTokens = auth.NewDeletedPods(apiserver.Config, time.Now)
 	s, err := server.New(o)
 	must(t, err)
@@ -189,64 +189,64 @@ func newWorld(t *testing.T) *world {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l) }()
-	w.stop = sync.OnceFunc(func() {
+	e.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the server ended with %v", err)
 		}
 	})
-	t.Cleanup(w.stop)
+	t.Cleanup(e.stop)
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(w.keys.Bundle())
-	w.url = "https://" + l.Addr().String()
-	w.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
-	t.Cleanup(w.http.CloseIdleConnections)
-	return w
+	roots.AppendCertsFromPEM(e.keys.Bundle())
+	e.url = "https://" + l.Addr().String()
+	e.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	t.Cleanup(e.http.CloseIdleConnections)
+	return e
 }
 
 // options are those of a server that requires neither certificates nor deleted pods.
-func (w *world) options(log *slog.Logger) server.Options {
-	return server.Options{Hosts: []string{"127.0.0.1"}, Keys: w.keys, Options: runnerhandler.Options{
-		Client: apiserver.Kube, Live: apiserver.Kube, Catalog: listing.NewCatalog(), State: w.state, Bucket: w.bucket,
-		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: w.documents.Get, Log: log,
+func (e *env) options(log *slog.Logger) server.Options {
+	return server.Options{Hosts: []string{"127.0.0.1"}, Keys: e.keys, Options: runnerhandler.Options{
+		Client: apiserver.Kube, Live: apiserver.Kube, Catalog: listing.NewCatalog(), State: e.state, Bucket: e.bucket,
+		Runs: e.fakes, Orders: e.fakes, Reports: e.fakes, Inputs: e.documents.Get, Log: log,
 		Policies: policyeval.New(policyeval.Options{
-			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Evaluate: evaluate, Log: log,
+			Live: apiserver.Kube, Namespace: e.system, Bucket: e.bucket, Inputs: e.documents.Get, Evaluate: evaluate, Log: log,
 		}),
 		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
-			return w.fakes.outputs, w.fakes.stack, nil
+			return e.fakes.outputs, e.fakes.stack, nil
 		},
 	}}
 }
 
-func (w *world) newStack(name string) *v1alpha1.Stack {
-	w.Helper()
+func (e *env) newStack(name string) *v1alpha1.Stack {
+	e.Helper()
 	stack := &v1alpha1.Stack{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name},
 		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}},
 	}
-	must(w.T, apiserver.Kube.Create(w.Context(), stack))
+	must(e.T, apiserver.Kube.Create(e.Context(), stack))
 	return stack
 }
 
 // newRun makes a Run of a Stack that applies.
-func (w *world) newRun(stack *v1alpha1.Stack, name string) *v1alpha1.Run {
-	w.Helper()
-	return w.newRunTo(v1alpha1.OperationApply, stack, name)
+func (e *env) newRun(stack *v1alpha1.Stack, name string) *v1alpha1.Run {
+	e.Helper()
+	return e.newRunTo(v1alpha1.OperationApply, stack, name)
 }
 
 // newRunTo makes a Run of a Stack.
-func (w *world) newRunTo(do v1alpha1.Operation, stack *v1alpha1.Stack, name string) *v1alpha1.Run {
-	w.Helper()
+func (e *env) newRunTo(do v1alpha1.Operation, stack *v1alpha1.Stack, name string) *v1alpha1.Run {
+	e.Helper()
 	run := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: name, Labels: map[string]string{runinfo.LabelStack: runinfo.LabelValue(stack.Name)},
+			Namespace: e.namespace, Name: name, Labels: map[string]string{runinfo.LabelStack: runinfo.LabelValue(stack.Name)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))},
 		},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: do,
-			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, InputsDigest: w.inputs,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, InputsDigest: e.inputs,
 		},
 	}
-	must(w.T, apiserver.Kube.Create(w.Context(), run))
+	must(e.T, apiserver.Kube.Create(e.Context(), run))
 	return run
 }

@@ -17,9 +17,9 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-func TestAnApplyLocksWritesAndUnlocks(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+func TestApplyLocksWritesAndUnlocks(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	r.expect(404, "", "GET", "/v1/state", nil)
 	r.lock("a", 200, "")
 	r.lock("a", 200, "") // its answer was lost
@@ -32,15 +32,15 @@ func TestAnApplyLocksWritesAndUnlocks(t *testing.T) {
 	r.unlock("a", 200, "")
 	r.expect(405, "delete Stack net", "DELETE", "/v1/state", nil)
 	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
-	if s := st.Status; s.Version != 1 || s.UpdatedBy != run.Name || s.InputsDigest != w.inputs || s.Versions[0].Attempt != 1 {
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
+	if s := st.Status; s.Version != 1 || s.UpdatedBy != run.Name || s.InputsDigest != e.inputs || s.Versions[0].Attempt != 1 {
 		t.Fatalf("status %+v", s)
 	}
 }
 
-func TestAStaleWriterIsRejected(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+func TestStaleWriterIsRejected(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	r.write("a", stateFile(1, "L", ""), 423, "the state is not locked")
 	r.lock("a", 200, "")
 	r.write("a", stateFile(5, "L", ""), 200, "")
@@ -55,23 +55,23 @@ func TestAStaleWriterIsRejected(t *testing.T) {
 	r.write("a", stateFile(6, "L", ""), 200, "")
 }
 
-func TestAPlanWritesNoState(t *testing.T) {
-	w := newWorld(t)
-	run := w.newRun(w.stack, "net-1")
-	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+func TestPlanCannotWriteState(t *testing.T) {
+	e := newEnv(t)
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	r.expect(404, "", "GET", "/v1/state", nil)
 	r.lock("a", 403, "neither locks nor writes")
 	r.write("a", stateFile(1, "L", ""), 403, "neither locks nor writes")
 	r.expect(403, "neither locks nor writes", "PUT", "/v1/rescue", stateFile(1, "L", ""))
 }
 
-func TestAReplacedAttemptIsRejectedDespiteItsLock(t *testing.T) {
-	w := newWorld(t)
-	first, run := w.applying()
+func TestReplacedAttemptIsRejectedDespiteItsLock(t *testing.T) {
+	e := newEnv(t)
+	first, run := e.applying()
 	first.lock("a", 200, "")
 	first.write("a", stateFile(1, "L", ""), 200, "")
 
-	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	second := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	first.write("a", stateFile(2, "L", ""), 403, "attempt 1 is not the current one")
 	second.lock("b", 423, `"Who":"runner@pod"`)
 	_, text := second.do("LOCK", "/v1/state", []byte(`{"ID":"b"}`))
@@ -96,11 +96,11 @@ func TestAReplacedAttemptIsRejectedDespiteItsLock(t *testing.T) {
 	second.reads(stateFile(2, "L", ""))
 }
 
-func TestAPodThatEndedLosesItsLock(t *testing.T) {
-	w := newWorld(t)
-	first, run := w.applying()
+func TestPodThatEndedLosesItsLock(t *testing.T) {
+	e := newEnv(t)
+	first, run := e.applying()
 	first.lock("a", 200, "")
-	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	second := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	second.lock("b", 423, "")
 	first.pod.Status.Phase = corev1.PodFailed // which a kubelet that starts anew may write before it ends what runs
 	must(t, apiserver.Kube.Status().Update(t.Context(), first.pod))
@@ -110,30 +110,30 @@ func TestAPodThatEndedLosesItsLock(t *testing.T) {
 	second.lock("b", 200, "")
 }
 
-func TestAFinishedAttemptCanOnlySaveAndUnlock(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+func TestFinishedAttemptCanOnlySaveAndUnlock(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	r.lock("a", 200, "")
 	r.write("a", stateFile(1, "L", ""), 200, "")
-	finish(w, run)
+	finish(e, run)
 	r.write("a", stateFile(2, "L", ""), 403, "is finished")
 	r.lock("b", 403, "is finished")
 	r.expect(403, "is finished", "GET", "/v1/state", nil)
 	r.expect(204, "", "PUT", "/v1/rescue", stateFile(2, "L", "rescued"))
 	r.unlock("a", 200, "")
 	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
 	if st.Status.Version != 2 || st.Status.Lock != nil {
 		t.Fatalf("status %+v", st.Status)
 	}
 }
 
-func TestTheLockHolderSavesItsStateAfterTheRunIsDeleted(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+func TestLockHolderSavesItsStateAfterTheRunIsDeleted(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	r.lock("a", 200, "")
 	must(t, apiserver.Kube.Delete(t.Context(), run))
-	stranger := w.newPod("stranger", run)
+	stranger := e.newPod("stranger", run)
 	stranger.write("a", stateFile(1, "L", ""), 403, "is gone")
 	stranger.unlock("a", 403, "is gone")
 	stranger.expect(403, "is gone", "PUT", "/v1/rescue", stateFile(1, "L", ""))
@@ -150,14 +150,14 @@ func TestTheLockHolderSavesItsStateAfterTheRunIsDeleted(t *testing.T) {
 	r.write("a", stateFile(3, "L", ""), 403, "is gone")
 }
 
-func TestAPodOnlyReachesItsOwnStack(t *testing.T) {
-	w := newWorld(t)
-	mine, _ := w.applying()
+func TestPodOnlyReachesItsOwnStack(t *testing.T) {
+	e := newEnv(t)
+	mine, _ := e.applying()
 	mine.lock("a", 200, "")
 	mine.write("a", stateFile(1, "L", "mine"), 200, "")
 
-	other := w.newRun(w.newStack("db"), "db-1")
-	r := w.newPod("db-1-apply-1", other).begin(other, v1alpha1.AttemptApply)
+	other := e.newRun(e.newStack("db"), "db-1")
+	r := e.newPod("db-1-apply-1", other).begin(other, v1alpha1.AttemptApply)
 	r.expect(404, "", "GET", "/v1/state", nil)
 	r.write("a", stateFile(2, "L", ""), 423, "the state is not locked")
 	r.lock("a", 200, "")
@@ -165,23 +165,23 @@ func TestAPodOnlyReachesItsOwnStack(t *testing.T) {
 	mine.reads(stateFile(1, "L", "mine"))
 }
 
-func TestAStaleCacheRejectsNoRunner(t *testing.T) {
-	w := newWorld(t)
-	w.fakes.blind = true
-	r, _ := w.applying()
+func TestStaleCacheRejectsNoRunner(t *testing.T) {
+	e := newEnv(t)
+	e.fakes.blind = true
+	r, _ := e.applying()
 	r.lock("a", 200, "")
 	r.write("a", stateFile(1, "L", ""), 200, "")
 	// A pod that only says it is the Run's is not.
 	run := &v1alpha1.Run{}
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "net-1"}, run))
-	forged := w.newPod("forged", run)
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: e.namespace, Name: "net-1"}, run))
+	forged := e.newPod("forged", run)
 	forged.expect(403, "another pod's", "GET", "/v1/state", nil)
 	forged.lock("a", 403, "another pod's")
 }
 
 func TestTokens(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+	e := newEnv(t)
+	r, _ := e.applying()
 	good := r.token
 	tests := map[string]struct {
 		token string
@@ -192,9 +192,9 @@ func TestTokens(t *testing.T) {
 		"none is refused":                       {"", 401, "no bearer token"},
 		"garbage is refused":                    {"garbage", 401, "not valid"},
 		"one that was changed is refused":       {good[:len(good)-4] + "AAAA", 401, "not valid"},
-		"one for another audience is refused":   {w.token("other", r.pod), 401, "audience"},
-		"one that no pod has is refused":        {w.token("cairn", nil), 403, "not bound to a pod"},
-		"one of a pod without a Run is refused": {w.newPod("stranger", nil).token, 403, "no Run names pod stranger"},
+		"one for another audience is refused":   {e.token("other", r.pod), 401, "audience"},
+		"one that no pod has is refused":        {e.token("cairn", nil), 403, "not bound to a pod"},
+		"one of a pod without a Run is refused": {e.newPod("stranger", nil).token, 403, "no Run names pod stranger"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -209,8 +209,8 @@ func TestTokens(t *testing.T) {
 }
 
 func TestOneOfTwoConcurrentWritesIsRejected(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+	e := newEnv(t)
+	r, _ := e.applying()
 	r.lock("a", 200, "")
 	for serial := 1; serial <= 5; serial++ {
 		var g sync.WaitGroup
@@ -233,8 +233,8 @@ func TestOneOfTwoConcurrentWritesIsRejected(t *testing.T) {
 }
 
 func TestOneOfTwoConcurrentLocksIsRejected(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+	e := newEnv(t)
+	r, _ := e.applying()
 	var g sync.WaitGroup
 	codes := make([]int, 2)
 	for i := range codes {
@@ -246,9 +246,9 @@ func TestOneOfTwoConcurrentLocksIsRejected(t *testing.T) {
 	}
 }
 
-func TestAStateOfThreeMebibytes(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+func TestStateOfThreeMebibytes(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	r.lock("a", 200, "")
 	random := make([]byte, 3<<20)
 	rand.Read(random)
@@ -256,7 +256,7 @@ func TestAStateOfThreeMebibytes(t *testing.T) {
 	r.write("a", data, 200, "")
 	r.reads(data)
 	secrets := &corev1.SecretList{}
-	must(t, apiserver.Kube.List(t.Context(), secrets, client.InNamespace(w.namespace), client.MatchingLabels{"cairn.dev/state": "net"}))
+	must(t, apiserver.Kube.List(t.Context(), secrets, client.InNamespace(e.namespace), client.MatchingLabels{"cairn.dev/state": "net"}))
 	if len(secrets.Items) < 4 {
 		t.Fatalf("%d Secrets", len(secrets.Items))
 	}

@@ -89,141 +89,141 @@ func vpcState(serial int, names ...string) []byte {
 func vpc(name string) runnerapi.JournalEntry { return entry("create", "aws_vpc."+name, name) }
 
 // killedApply leaves a state with a and b, and a journal that has c too.
-func (w *world) killedApply() *v1alpha1.Run {
-	w.Helper()
-	r, run := w.applying()
+func (e *env) killedApply() *v1alpha1.Run {
+	e.Helper()
+	r, run := e.applying()
 	r.lock("a", 200, "")
 	r.did(0, vpc("a"), vpc("b"))
 	r.write("a", vpcState(1, "a", "b"), 200, "")
 	r.did(1, vpc("c"))
 	r.unlock("a", 200, "")
-	finish(w, run)
+	finish(e, run)
 	r.kill()
 	return run
 }
 
-// TestAUserRemovesResourcesFromAState is theirs from then on: a plan does not take it back, whatever way it went out.
-func TestAUserRemovesResourcesFromAState(t *testing.T) {
-	ways := map[string]func(*world, *userapi.Client){
-		"by a push": func(w *world, alice *userapi.Client) {
-			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2, "b"), false)
-			must(w.T, err)
+// TestUserRemovesResourcesFromAState is theirs from then on: a plan does not take it back, whatever way it went out.
+func TestUserRemovesResourcesFromAState(t *testing.T) {
+	ways := map[string]func(*env, *userapi.Client){
+		"by a push": func(e *env, alice *userapi.Client) {
+			_, err := alice.PushState(e.Context(), e.namespace, "net", vpcState(2, "b"), false)
+			must(e.T, err)
 		},
-		"by a push by force": func(w *world, alice *userapi.Client) {
-			_, err := alice.PushState(w.Context(), w.namespace, "net", bytes.Replace(vpcState(1, "b"), []byte(`"L"`), []byte(`"M"`), 1), true)
-			must(w.T, err)
+		"by a push by force": func(e *env, alice *userapi.Client) {
+			_, err := alice.PushState(e.Context(), e.namespace, "net", bytes.Replace(vpcState(1, "b"), []byte(`"L"`), []byte(`"M"`), 1), true)
+			must(e.T, err)
 		},
-		"by two pushes": func(w *world, alice *userapi.Client) {
-			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2), false)
-			must(w.T, err)
-			_, err = alice.PushState(w.Context(), w.namespace, "net", vpcState(3, "b"), false)
-			must(w.T, err)
+		"by two pushes": func(e *env, alice *userapi.Client) {
+			_, err := alice.PushState(e.Context(), e.namespace, "net", vpcState(2), false)
+			must(e.T, err)
+			_, err = alice.PushState(e.Context(), e.namespace, "net", vpcState(3, "b"), false)
+			must(e.T, err)
 		},
-		"by a rollback": func(w *world, alice *userapi.Client) {
-			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2, "b", "x"), false)
-			must(w.T, err)
-			_, err = alice.PushState(w.Context(), w.namespace, "net", vpcState(3, "a", "b"), false)
-			must(w.T, err)
-			_, err = alice.Rollback(w.Context(), w.namespace, "net", 2)
-			must(w.T, err)
+		"by a rollback": func(e *env, alice *userapi.Client) {
+			_, err := alice.PushState(e.Context(), e.namespace, "net", vpcState(2, "b", "x"), false)
+			must(e.T, err)
+			_, err = alice.PushState(e.Context(), e.namespace, "net", vpcState(3, "a", "b"), false)
+			must(e.T, err)
+			_, err = alice.Rollback(e.Context(), e.namespace, "net", 2)
+			must(e.T, err)
 		},
-		"in a shell": func(w *world, _ *userapi.Client) {
-			shell := w.newRunTo(v1alpha1.OperationShell, w.stack, "net-2")
-			r := w.newPod("net-2-shell-1", shell).begin(shell, v1alpha1.AttemptShell)
+		"in a shell": func(e *env, _ *userapi.Client) {
+			shell := e.newRunTo(v1alpha1.OperationShell, e.stack, "net-2")
+			r := e.newPod("net-2-shell-1", shell).begin(shell, v1alpha1.AttemptShell)
 			r.lock("s", 200, "")
 			r.write("s", vpcState(2, "b"), 200, "")
 			r.unlock("s", 200, "")
-			finish(w, shell)
+			finish(e, shell)
 		},
-		"by an apply that was killed too": func(w *world, _ *userapi.Client) {
-			run := w.newRun(w.stack, "net-2")
-			w.newPod("net-2-plan-1", run).begin(run, v1alpha1.AttemptPlan).missing("aws_vpc.c")
-			r := w.newPod("net-2-apply-2", run).begin(run, v1alpha1.AttemptApply)
+		"by an apply that was killed too": func(e *env, _ *userapi.Client) {
+			run := e.newRun(e.stack, "net-2")
+			e.newPod("net-2-plan-1", run).begin(run, v1alpha1.AttemptPlan).missing("aws_vpc.c")
+			r := e.newPod("net-2-apply-2", run).begin(run, v1alpha1.AttemptApply)
 			r.lock("s", 200, "")
 			r.write("s", vpcState(2, "b"), 200, "") // the code forgets it, which no engine tells
 			r.unlock("s", 200, "")
-			finish(w, run)
+			finish(e, run)
 		},
 	}
 	for name, take := range ways {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			alice := w.serveUsers().someone("alice")
-			w.killedApply()
-			take(w, alice)
-			next := w.newRun(w.stack, "net-3")
-			w.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).missing("aws_vpc.c")
+			e := newEnv(t)
+			alice := e.serveUsers().someone("alice")
+			e.killedApply()
+			take(e, alice)
+			next := e.newRun(e.stack, "net-3")
+			e.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).missing("aws_vpc.c")
 		})
 	}
 }
 
-// TestAUsersEngineRemovesResourcesFromAState is the user's from then on too. What a killed apply created is imported before that engine begins: it would
+// TestEngineOfAUserRemovesResourcesFromAState is the user's from then on too. What a killed apply created is imported before that engine begins: it would
 // create it again.
-func TestAUsersEngineRemovesResourcesFromAState(t *testing.T) {
-	w := newWorld(t)
-	w.killedApply()
-	alice := w.serveUsers().laptopOf("alice", "pull", "push")
+func TestEngineOfAUserRemovesResourcesFromAState(t *testing.T) {
+	e := newEnv(t)
+	e.killedApply()
+	alice := e.serveUsers().laptopOf("alice", "pull", "push")
 	alice.lock("u", 423, "an apply that was killed created aws_vpc.c, which is not in the state")
-	next := w.newRun(w.stack, "net-2")
-	r := w.newPod("net-2-apply-1", next).begin(next, v1alpha1.AttemptApply)
+	next := e.newRun(e.stack, "net-2")
+	r := e.newPod("net-2-apply-1", next).begin(next, v1alpha1.AttemptApply)
 	r.lock("s", 200, "")
 	r.write("s", vpcState(2, "a", "b", "c"), 200, "")
 	r.unlock("s", 200, "")
-	finish(w, next)
+	finish(e, next)
 	alice.lock("u", 200, "")
 	alice.write("u", vpcState(3, "b"), 200, "")
 	alice.unlock("u", 200, "")
-	last := w.newRun(w.stack, "net-3")
-	w.newPod("net-3-plan-1", last).begin(last, v1alpha1.AttemptPlan).missing()
+	last := e.newRun(e.stack, "net-3")
+	e.newPod("net-3-plan-1", last).begin(last, v1alpha1.AttemptPlan).missing()
 }
 
-// TestAUserReplacesResourcesOfAState is not what an apply replaced that was killed, which the next plan would destroy.
-func TestAUserReplacesResourcesOfAState(t *testing.T) {
+// TestUserReplacesResourcesOfAState is not what an apply replaced that was killed, which the next plan would destroy.
+func TestUserReplacesResourcesOfAState(t *testing.T) {
 	theirs := func(serial int, names ...string) []byte {
 		return bytes.Replace(vpcState(serial, names...), []byte(`"id":"c"`), []byte(`"id":"theirs"`), 1)
 	}
-	push := func(serial int, names ...string) func(*world, *userapi.Client) {
-		return func(w *world, alice *userapi.Client) {
-			_, err := alice.PushState(w.Context(), w.namespace, "net", theirs(serial, names...), false)
-			must(w.T, err)
+	push := func(serial int, names ...string) func(*env, *userapi.Client) {
+		return func(e *env, alice *userapi.Client) {
+			_, err := alice.PushState(e.Context(), e.namespace, "net", theirs(serial, names...), false)
+			must(e.T, err)
 		}
 	}
 	for name, tt := range map[string]struct {
 		had  []byte
-		puts func(*world, *userapi.Client)
+		puts func(*env, *userapi.Client)
 		want engine.Old
 	}{
 		"by a push":                    {vpcState(1, "a"), push(2, "a", "c"), engine.OldTheirs},
 		"by a push, in an empty state": {nil, push(1, "c"), engine.OldTheirs},
-		"by two pushes": {vpcState(1, "a"), func(w *world, alice *userapi.Client) {
-			push(2, "a")(w, alice)
-			push(3, "c")(w, alice)
+		"by two pushes": {vpcState(1, "a"), func(e *env, alice *userapi.Client) {
+			push(2, "a")(e, alice)
+			push(3, "c")(e, alice)
 		}, engine.OldTheirs},
-		"in a shell": {vpcState(1, "a"), func(w *world, _ *userapi.Client) {
-			shell := w.newRunTo(v1alpha1.OperationShell, w.stack, "net-2")
-			r := w.newPod("net-2-shell-1", shell).begin(shell, v1alpha1.AttemptShell)
+		"in a shell": {vpcState(1, "a"), func(e *env, _ *userapi.Client) {
+			shell := e.newRunTo(v1alpha1.OperationShell, e.stack, "net-2")
+			r := e.newPod("net-2-shell-1", shell).begin(shell, v1alpha1.AttemptShell)
 			r.lock("s", 200, "")
 			r.write("s", theirs(2, "a", "c"), 200, "")
 			r.unlock("s", 200, "")
-			finish(w, shell)
+			finish(e, shell)
 		}, engine.OldTheirs},
 		"not what it replaced, whatever they do to the rest": {theirs(1, "c"), push(2, "a", "c"), engine.OldThere},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			alice := w.serveUsers().someone("alice")
-			r, run := w.applying()
+			e := newEnv(t)
+			alice := e.serveUsers().someone("alice")
+			r, run := e.applying()
 			r.lock("a", 200, "")
 			if tt.had != nil {
 				r.write("a", tt.had, 200, "")
 			}
 			r.did(0, vpc("c"))
 			r.unlock("a", 200, "")
-			finish(w, run)
+			finish(e, run)
 			r.kill()
-			tt.puts(w, alice)
-			next := w.newRun(w.stack, "net-3")
-			got := w.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).compare()
+			tt.puts(e, alice)
+			next := e.newRun(e.stack, "net-3")
+			got := e.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).compare()
 			if diff := cmp.Diff([]engine.Missing{{Address: "aws_vpc.c", ID: "c", Old: tt.want}}, got); diff != "" {
 				t.Error(diff)
 			}
@@ -231,11 +231,11 @@ func TestAUserReplacesResourcesOfAState(t *testing.T) {
 	}
 }
 
-// TestAJournalOfManyResources do not go into one batch.
-func TestAJournalOfManyResources(t *testing.T) {
-	w := newWorld(t)
-	alice := w.serveUsers().someone("alice")
-	r, run := w.applying()
+// TestJournalOfManyResources do not go into one batch.
+func TestJournalOfManyResources(t *testing.T) {
+	e := newEnv(t)
+	alice := e.serveUsers().someone("alice")
+	r, run := e.applying()
 	r.lock("a", 200, "")
 	var names []string
 	for batch := range 3 {
@@ -248,19 +248,19 @@ func TestAJournalOfManyResources(t *testing.T) {
 	}
 	r.write("a", vpcState(1, names...), 200, "")
 	r.unlock("a", 200, "")
-	finish(w, run)
-	_, err := alice.PushState(t.Context(), w.namespace, "net", vpcState(2), false)
+	finish(e, run)
+	_, err := alice.PushState(t.Context(), e.namespace, "net", vpcState(2), false)
 	must(t, err)
-	next := w.newRun(w.stack, "net-3")
-	w.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).missing()
+	next := e.newRun(e.stack, "net-3")
+	e.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).missing()
 }
 
-// TestAPlanSettlesAJournal that it read, and nothing that came after that.
-func TestAPlanSettlesAJournal(t *testing.T) {
-	w := newWorld(t)
-	run := w.killedApply()
-	next := w.newRun(w.stack, "net-2")
-	r := w.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)
+// TestPlanSettlesAJournal that it read, and nothing that came after that.
+func TestPlanSettlesAJournal(t *testing.T) {
+	e := newEnv(t)
+	run := e.killedApply()
+	next := e.newRun(e.stack, "net-2")
+	r := e.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)
 	journal, err := r.client().Journal(t.Context())
 	must(t, err)
 	r.missing("aws_vpc.c")
@@ -270,55 +270,55 @@ func TestAPlanSettlesAJournal(t *testing.T) {
 	}
 	late, err := json.Marshal(runnerapi.JournalEntries{Entries: []runnerapi.JournalEntry{vpc("late")}})
 	must(t, err)
-	must(t, w.bucket.Put(t.Context(), journalKey(t, w, run, 1, 2), late))
+	must(t, e.bucket.Put(t.Context(), journalKey(t, e, run, 1, 2), late))
 	r.done(runnerapi.Done{Settled: journal.UpTo})
 	r.journal(vpc("late"))
 	becomes(t, func() bool {
-		left, err := w.bucket.List(t.Context(), "journals")
+		left, err := e.bucket.List(t.Context(), "journals")
 		return err == nil && len(left) == 2 // and what the state has in its place
 	})
 
 	// An apply says otherwise that it is done.
 	journal, err = r.client().Journal(t.Context())
 	must(t, err)
-	r = w.newPod("net-2-apply-2", next).begin(next, v1alpha1.AttemptApply)
+	r = e.newPod("net-2-apply-2", next).begin(next, v1alpha1.AttemptApply)
 	r.done(runnerapi.Done{Settled: journal.UpTo})
 	r.journal(vpc("late"))
 }
 
-// TestAJournalThatCannotBeRead names what it is about and what to do; and does not hold up a person who puts the state right.
-func TestAJournalThatCannotBeRead(t *testing.T) {
-	spoil := map[string]func(w *world, key string){
-		"no JSON": func(w *world, key string) { must(w.T, w.bucket.Put(w.Context(), key, []byte("x"))) },
-		"too long": func(w *world, key string) {
-			must(w.T, w.bucket.Put(w.Context(), key, make([]byte, runnerapi.LargestBatch+1)))
+// TestUnreadableJournal names what it is about and what to do; and does not hold up a person who puts the state right.
+func TestUnreadableJournal(t *testing.T) {
+	spoil := map[string]func(e *env, key string){
+		"no JSON": func(e *env, key string) { must(e.T, e.bucket.Put(e.Context(), key, []byte("x"))) },
+		"too long": func(e *env, key string) {
+			must(e.T, e.bucket.Put(e.Context(), key, make([]byte, runnerapi.LargestBatch+1)))
 		},
-		"cut off": func(w *world, key string) { must(w.T, os.Truncate(filepath.Join(w.dir, key), 205)) },
-		"empty":   func(w *world, key string) { must(w.T, os.Truncate(filepath.Join(w.dir, key), 0)) },
+		"cut off": func(e *env, key string) { must(e.T, os.Truncate(filepath.Join(e.dir, key), 205)) },
+		"empty":   func(e *env, key string) { must(e.T, os.Truncate(filepath.Join(e.dir, key), 0)) },
 	}
 	for name, spoil := range spoil {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			alice := w.serveUsers().someone("alice")
-			run := w.killedApply()
-			key := journalKey(t, w, run, 1, 1)
-			spoil(w, key)
-			next := w.newRun(w.stack, "net-2")
-			r := w.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)
+			e := newEnv(t)
+			alice := e.serveUsers().someone("alice")
+			run := e.killedApply()
+			key := journalKey(t, e, run, 1, 1)
+			spoil(e, key)
+			next := e.newRun(e.stack, "net-2")
+			r := e.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)
 			r.expect(409, "bucket object "+key, "GET", "/v1/journal", nil)
 			r.expect(409, "remove it from the bucket, and plan again", "GET", "/v1/journal", nil)
-			_, err := w.state.Unsaved(t.Context(), client.ObjectKeyFromObject(w.stack))
+			_, err := e.state.Unsaved(t.Context(), client.ObjectKeyFromObject(e.stack))
 			var refused *decision.Rejection
 			if !errors.As(err, &refused) || refused.Reason != decision.Damaged {
 				t.Errorf("got %v", err)
 			}
-			_, err = alice.Journal(t.Context(), w.namespace, "net")
+			_, err = alice.Journal(t.Context(), e.namespace, "net")
 			Result(t, err, 409, key)
-			finish(w, next)
-			_, err = alice.PushState(t.Context(), w.namespace, "net", vpcState(2, "b"), false)
+			finish(e, next)
+			_, err = alice.PushState(t.Context(), e.namespace, "net", vpcState(2, "b"), false)
 			must(t, err)
-			must(t, w.bucket.Delete(t.Context(), key))
-			r = w.newPod("net-2-plan-2", next).begin(next, v1alpha1.AttemptPlan)
+			must(t, e.bucket.Delete(t.Context(), key))
+			r = e.newPod("net-2-plan-2", next).begin(next, v1alpha1.AttemptPlan)
 			r.missing("aws_vpc.a") // nobody could tell then
 		})
 	}
@@ -326,15 +326,15 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 
 // TestUsersReadAJournal as they read the state.
 func TestUsersReadAJournal(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.someone("alice")
-	_, err := alice.Journal(t.Context(), w.namespace, "net")
+	_, err := alice.Journal(t.Context(), e.namespace, "net")
 	Result(t, err, 404, "Stack net has no state yet")
-	w.killedApply()
-	_, err = alice.PushState(t.Context(), w.namespace, "net", vpcState(2, "b"), false)
+	e.killedApply()
+	_, err = alice.PushState(t.Context(), e.namespace, "net", vpcState(2, "b"), false)
 	must(t, err)
-	got, err := alice.Journal(t.Context(), w.namespace, "net")
+	got, err := alice.Journal(t.Context(), e.namespace, "net")
 	must(t, err)
 	is := func(name, standing string) userapi.JournalResource {
 		return userapi.JournalResource{
@@ -347,9 +347,9 @@ func TestUsersReadAJournal(t *testing.T) {
 	if p.log.line("audit: done", "verb=pull", ":alice", "name=net", "journal=true") == "" {
 		t.Error("it is not in the audit")
 	}
-	user, who := w.account("bob")
-	w.allow(user, rbacv1.PolicyRule{Verbs: []string{"get", "list", "push"}, APIGroups: []string{"cairn.dev"}, Resources: []string{"states"}})
-	_, err = p.as(who).Journal(t.Context(), w.namespace, "net")
+	user, who := e.account("bob")
+	e.allow(user, rbacv1.PolicyRule{Verbs: []string{"get", "list", "push"}, APIGroups: []string{"cairn.dev"}, Resources: []string{"states"}})
+	_, err = p.as(who).Journal(t.Context(), e.namespace, "net")
 	Result(t, err, 403, "pull")
 }
 
@@ -359,46 +359,46 @@ func (r *runner) done(done runnerapi.Done) {
 	<-r.fakes.reports
 }
 
-func TestAJournalIsKeptUntilAnApplyIsSaved(t *testing.T) {
-	w := newWorld(t)
-	first, run := w.applying()
+func TestJournalIsKeptUntilAnApplyIsSaved(t *testing.T) {
+	e := newEnv(t)
+	first, run := e.applying()
 	first.journal()
 	a, b, c := entry("create", "aws_vpc.a", "vpc-canary"), entry("create", "aws_vpc.b", "vpc-b"), entry("delete", "aws_vpc.a", "vpc-canary")
 	first.did(0, a)
 	first.did(1, b)
 	first.did(1, b) // its answer was lost
-	if w.clear("vpc-canary") {
+	if e.clear("vpc-canary") {
 		t.Error("an ID is in the bucket in clear")
 	}
 
 	first.done(runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Message: "killed"}})
-	retry := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	retry := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	retry.journal(a, b)
 	retry.did(0, c)
-	later := w.newRun(w.stack, "net-10")
-	next := w.newPod("net-10-plan-1", later).begin(later, v1alpha1.AttemptPlan)
+	later := e.newRun(e.stack, "net-10")
+	next := e.newPod("net-10-plan-1", later).begin(later, v1alpha1.AttemptPlan)
 	next.journal(a, b, c)
 
 	// It got to its end, and nothing is left of them.
-	next = w.newPod("net-10-apply-2", later).begin(later, v1alpha1.AttemptApply)
+	next = e.newPod("net-10-apply-2", later).begin(later, v1alpha1.AttemptApply)
 	next.did(0, b)
 	next.done(runnerapi.Done{Saved: true})
 	next.journal()
 	becomes(t, func() bool {
-		left, err := w.bucket.List(t.Context(), "journals")
+		left, err := e.bucket.List(t.Context(), "journals")
 		return err == nil && len(left) == 0
 	})
 
 	// What is saved counts for nothing, also when it could not be removed.
 	for _, attempt := range []int{1, 2} {
-		must(t, w.bucket.Put(t.Context(), journalKey(t, w, run, attempt, 3), []byte(`{"entries":[{"address":"saved"}]}`)))
+		must(t, e.bucket.Put(t.Context(), journalKey(t, e, run, attempt, 3), []byte(`{"entries":[{"address":"saved"}]}`)))
 	}
-	must(t, w.bucket.Put(t.Context(), strings.TrimSuffix(journalKey(t, w, run, 2, 0), "00000")+"saved", nil))
+	must(t, e.bucket.Put(t.Context(), strings.TrimSuffix(journalKey(t, e, run, 2, 0), "00000")+"saved", nil))
 	next.journal()
 
-	last := w.newRun(w.stack, "net-11")
-	w.newPod("net-11-apply-1", last).begin(last, v1alpha1.AttemptApply).did(0, a)
-	next = w.newPod("net-11-plan-2", last).begin(last, v1alpha1.AttemptPlan)
+	last := e.newRun(e.stack, "net-11")
+	e.newPod("net-11-apply-1", last).begin(last, v1alpha1.AttemptApply).did(0, a)
+	next = e.newPod("net-11-plan-2", last).begin(last, v1alpha1.AttemptPlan)
 	next.journal(a)
 }
 
@@ -413,17 +413,17 @@ func becomes(t *testing.T, so func() bool) {
 }
 
 // journalKey is where a batch is kept.
-func journalKey(t *testing.T, w *world, run *v1alpha1.Run, attempt, batch int) string {
+func journalKey(t *testing.T, e *env, run *v1alpha1.Run, attempt, batch int) string {
 	t.Helper()
 	var number int
 	fmt.Sscanf(run.Name, "net-%d", &number)
-	return fmt.Sprintf("journals/%s/net/%012d-%010d-%05d-%05d", w.namespace, run.CreationTimestamp.Unix(), number, attempt, batch)
+	return fmt.Sprintf("journals/%s/net/%012d-%010d-%05d-%05d", e.namespace, run.CreationTimestamp.Unix(), number, attempt, batch)
 }
 
 // clear says whether a text is anywhere in the bucket as it is.
-func (w *world) clear(text string) (found bool) {
-	w.Helper()
-	must(w.T, filepath.WalkDir(w.dir, func(path string, entry os.DirEntry, err error) error {
+func (e *env) clear(text string) (found bool) {
+	e.Helper()
+	must(e.T, filepath.WalkDir(e.dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -434,9 +434,9 @@ func (w *world) clear(text string) (found bool) {
 	return found
 }
 
-func TestOnlyAnApplyUnderWayHasAJournal(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+func TestOnlyARunningApplyWritesAJournal(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	const batch = `{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"x"}]}`
 	r.expect(204, "", "POST", "/v1/journal?batch=0", []byte(batch))
 	r.expect(400, "number of the batch", "POST", "/v1/journal", []byte(batch))
@@ -445,21 +445,21 @@ func TestOnlyAnApplyUnderWayHasAJournal(t *testing.T) {
 	r.expect(400, "no batch of a journal", "POST", "/v1/journal?batch=1", []byte("x"))
 	r.expect(413, "", "POST", "/v1/journal?batch=1", bytes.Repeat([]byte(" "), runnerapi.LargestBatch+1))
 
-	other := w.newPod("net-1-plan-2", run)
+	other := e.newPod("net-1-plan-2", run)
 	other.expect(403, "", "POST", "/v1/journal?batch=1", []byte(batch))
 	other.begin(run, v1alpha1.AttemptPlan)
 	other.expect(403, "is no apply", "POST", "/v1/journal?batch=1", []byte(batch))
 	r.expect(403, "", "POST", "/v1/journal?batch=1", []byte(batch)) // it is over
 	r.expect(403, "", "GET", "/v1/journal", nil)
 	other.done(runnerapi.Done{Saved: true}) // nor does a plan say that all is saved
-	must(t, w.bucket.Put(t.Context(), "journals/"+w.namespace+"/net2/x-00000", []byte(batch)))
+	must(t, e.bucket.Put(t.Context(), "journals/"+e.namespace+"/net2/x-00000", []byte(batch)))
 	other.journal(entry("create", "aws_vpc.a", "x"))
 }
 
-// TestALostApplyReportsItsJournal as long as nothing came after it: its runner may be left, and the next plan comes later.
-func TestALostApplyReportsItsJournal(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+// TestLostApplyReportsItsJournal as long as nothing came after it: its runner may be left, and the next plan comes later.
+func TestLostApplyReportsItsJournal(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	ends := func(class v1alpha1.FailureClass, phase v1alpha1.RunPhase) {
 		t.Helper()
 		now := metav1.NowMicro()
@@ -475,27 +475,27 @@ func TestALostApplyReportsItsJournal(t *testing.T) {
 	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseFailed)
 	r.expect(403, "is finished", "POST", "/v1/journal?batch=1", []byte(batch))
 	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseApplying)
-	next := w.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
+	next := e.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
 	r.expect(403, "is not the current one", "POST", "/v1/journal?batch=1", []byte(batch))
 	next.journal(entry("create", "aws_vpc.a", "x"))
 }
 
-// TestATooLargeJournal is refused, and not read into memory.
-func TestATooLargeJournal(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+// TestTooLargeJournalIsRejected is refused, and not read into memory.
+func TestTooLargeJournalIsRejected(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	large := bytes.Repeat([]byte(" "), runnerapi.LargestBatch)
 	copy(large, `{"entries":[]}`)
 	for batch := range runnerapi.LargestJournal/runnerapi.LargestBatch + 1 {
-		must(t, w.bucket.PutLoose(t.Context(), journalKey(t, w, run, 1, batch), large))
+		must(t, e.bucket.PutLoose(t.Context(), journalKey(t, e, run, 1, batch), large))
 	}
 	r.expect(409, "larger than 64 MiB", "GET", "/v1/journal", nil)
 }
 
-// TestHowLongAJournalTakes tells from asking to durable. It is a measure, with a bound that only a broken one is over.
-func TestHowLongAJournalTakes(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+// TestJournalWriteDuration tells from asking to durable. It is a measure, with a bound that only a broken one is over.
+func TestJournalWriteDuration(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	c := r.client()
 	var all time.Duration
 	const n = 50

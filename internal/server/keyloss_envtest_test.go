@@ -22,7 +22,7 @@ import (
 
 // secondHand is an install that may have been used, and whose Secret has been wiped.
 type secondHand struct {
-	*world
+	*env
 	pki.KeysOptions
 	dir  string
 	lost *pki.Keys
@@ -30,7 +30,7 @@ type secondHand struct {
 
 func newSecondHand(t *testing.T) *secondHand {
 	t.Helper()
-	s := &secondHand{world: newWorld(t), dir: t.TempDir()}
+	s := &secondHand{env: newEnv(t), dir: t.TempDir()}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "second-hand-"}}
 	must(t, apiserver.Kube.Create(t.Context(), ns))
 	s.KeysOptions = s.keysOptions("file://" + s.dir)

@@ -18,9 +18,9 @@ import (
 )
 
 func TestTwoProcessesCreateTheSameKeys(t *testing.T) {
-	w := newWorld(t)
-	secret := types.NamespacedName{Namespace: w.namespace, Name: "keys"}
-	o := w.keysOptions("file://" + t.TempDir())
+	e := newEnv(t)
+	secret := types.NamespacedName{Namespace: e.namespace, Name: "keys"}
+	o := e.keysOptions("file://" + t.TempDir())
 	o.Secret = secret
 	var g sync.WaitGroup
 	all := make([]*pki.Keys, 5)
@@ -64,7 +64,7 @@ func TestTwoProcessesCreateTheSameKeys(t *testing.T) {
 }
 
 // As after an upgrade that replaces all objects: the Secret is empty and the process told to end, and the next one finds its keys.
-func TestAStoppingProcessRestoresTheKeys(t *testing.T) {
+func TestStoppingProcessRestoresTheKeys(t *testing.T) {
 	s := newSecondHand(t)
 	s.put("sources/sha256:1")
 	if _, err := pki.LoadKeys(t.Context(), s.KeysOptions); err == nil {
@@ -81,10 +81,10 @@ func TestAStoppingProcessRestoresTheKeys(t *testing.T) {
 }
 
 func TestOneProcessRotatesTheKeysAndAllUseThem(t *testing.T) {
-	w := newWorld(t)
-	secret := types.NamespacedName{Namespace: w.namespace, Name: "keys"}
+	e := newEnv(t)
+	secret := types.NamespacedName{Namespace: e.namespace, Name: "keys"}
 	now := time.Now()
-	o := w.keysOptions("file://" + t.TempDir())
+	o := e.keysOptions("file://" + t.TempDir())
 	o.Secret, o.Now = secret, func() time.Time { return now }
 	var all []*pki.Keys
 	for range 2 {

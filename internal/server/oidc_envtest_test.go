@@ -136,10 +136,10 @@ func (b *browser) through(i *identity, to string) *url.URL {
 	return b.goes("/signin/oidc/callback?" + back.Encode())
 }
 
-func TestAnIdentityProviderSignsIn(t *testing.T) {
-	w := newWorld(t)
+func TestSignInWithAnIdentityProvider(t *testing.T) {
+	e := newEnv(t)
 	i := newIdentity(t)
-	p := w.serveSite(i.signsIn)
+	p := e.serveSite(i.signsIn)
 	b := p.browser()
 	b.want(200, `{"type":"OIDC","name":"Test","url":"/signin/oidc"},{"type":"Token"}`, "GET", "/api/v1/signin", nil)
 	if to := b.through(i, "/stacks?q=net"); to.RequestURI() != "/stacks?q=net" {
@@ -149,30 +149,30 @@ func TestAnIdentityProviderSignsIn(t *testing.T) {
 	if p.log.line("audit: signed in", "method=OIDC", "by=oidc:alice") == "" {
 		t.Error("who signed in is not in the audit")
 	}
-	w.newRun(w.stack, "net-1")
-	cancel := "/api/v1/namespaces/" + w.namespace + "/runs/net-1/cancel"
+	e.newRun(e.stack, "net-1")
+	cancel := "/api/v1/namespaces/" + e.namespace + "/runs/net-1/cancel"
 	b.want(403, "oidc:alice may not cancel runs", "POST", cancel, nil)
 	// It is not the server who writes, and may: it is alice.
-	w.allow("oidc:alice", may("cancel", "runs"))
+	e.allow("oidc:alice", may("cancel", "runs"))
 	p.eventually(func() bool { return !strings.Contains(b.do("POST", cancel, nil).body, "may not cancel") })
 	b.want(403, "oidc:alice\\\" cannot patch resource", "POST", cancel, nil)
-	w.allow("oidc:alice", may("patch", "runs"))
+	e.allow("oidc:alice", may("patch", "runs"))
 	p.eventually(func() bool { return b.do("POST", cancel, nil).StatusCode == 200 })
 	b.want(200, `"canceledBy":"oidc:alice"`, "POST", cancel, nil)
 	b.sends = http.Header{"Impersonate-User": {"bob"}}
 	b.want(403, "may not impersonate users", "POST", cancel, nil)
-	w.allowEverywhere("oidc:alice", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"bob"}})
-	w.allow("bob", mayAll)
-	w.newRun(w.stack, "net-2")
-	cancel = "/api/v1/namespaces/" + w.namespace + "/runs/net-2/cancel"
+	e.allowEverywhere("oidc:alice", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"bob"}})
+	e.allow("bob", mayAll)
+	e.newRun(e.stack, "net-2")
+	cancel = "/api/v1/namespaces/" + e.namespace + "/runs/net-2/cancel"
 	p.eventually(func() bool { return b.do("POST", cancel, nil).StatusCode != 403 })
 	b.want(501, "cannot impersonate here", "POST", cancel, nil)
 }
 
 func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
-	w := newWorld(t)
+	e := newEnv(t)
 	i := newIdentity(t)
-	p := w.serveSite(i.signsIn)
+	p := e.serveSite(i.signsIn)
 	refused := func(t *testing.T, b *browser, to *url.URL, says string) {
 		t.Helper()
 		if why := b.signInError(); to.RequestURI() != "/signin" || !strings.Contains(why, says) || strings.Contains(why, "must not be shown") || b.kept() != nil {
@@ -200,7 +200,7 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		})
 	}
 	t.Run("with a name of Kubernetes' own", func(t *testing.T) {
-		bare := w.serveSite(i.signsIn, func(o *server.Options) { o.SignIn.OIDC.Claims.GroupsPrefix = "" })
+		bare := e.serveSite(i.signsIn, func(o *server.Options) { o.SignIn.OIDC.Claims.GroupsPrefix = "" })
 		i.claims = map[string]any{"groups": []string{"system:masters"}}
 		defer func() { i.claims = map[string]any{} }()
 		b := bare.browser()
@@ -256,7 +256,7 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		refused(t, b, b.goes("/signin/oidc/callback?error=access_denied&state="+back.Get("state")), `"access_denied"`)
 	})
 	t.Run("while it is away", func(t *testing.T) {
-		other := w.serveSite(i.signsIn)
+		other := e.serveSite(i.signsIn)
 		i.away = true
 		b := other.browser()
 		refused(t, b, b.goes("/signin/oidc"), "does not publish how to sign in")

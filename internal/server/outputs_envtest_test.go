@@ -23,43 +23,43 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestInputsAreKeptForTheDestroy(t *testing.T) {
-	w := newWorld(t)
-	look := w.newRunTo(v1alpha1.OperationPlan, w.stack, "net-0")
-	looking := w.newPod("net-0-plan-1", look).begin(look, v1alpha1.AttemptPlan)
+func TestInputsAreStoredForTheDestroy(t *testing.T) {
+	e := newEnv(t)
+	look := e.newRunTo(v1alpha1.OperationPlan, e.stack, "net-0")
+	looking := e.newPod("net-0-plan-1", look).begin(look, v1alpha1.AttemptPlan)
 	if err := looking.client().PutInputs(t.Context(), runnerapi.InputsKept{}); runnerapi.Code(err) != 409 {
 		t.Fatalf("the inputs of a Run that only looks: %v", err)
 	}
-	run := w.newRun(w.stack, "net-1")
-	w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
-	r := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	run := e.newRun(e.stack, "net-1")
+	e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	r := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	kept := runnerapi.InputsKept{Files: map[string][]byte{"a.tfvars": []byte("x = 1")}}
 	must(t, r.client().PutInputs(t.Context(), runnerapi.InputsKept{Files: map[string][]byte{"b.tfvars": nil}}))
 	must(t, r.client().PutInputs(t.Context(), kept)) // sent again, it is the last word that counts
 	r.expect(403, "is no destroy", "GET", "/v1/inputs", nil)
 	r.expect(400, "", "PUT", "/v1/inputs", []byte("no JSON"))
 
-	destroy := w.newRunTo(v1alpha1.OperationDestroy, w.stack, "net-2")
-	d := w.newPod("net-2-plan-1", destroy).begin(destroy, v1alpha1.AttemptPlan)
+	destroy := e.newRunTo(v1alpha1.OperationDestroy, e.stack, "net-2")
+	d := e.newPod("net-2-plan-1", destroy).begin(destroy, v1alpha1.AttemptPlan)
 	got, err := d.client().Inputs(t.Context())
 	must(t, err)
 	if diff := cmp.Diff(kept, got); diff != "" {
 		t.Error(diff)
 	}
 
-	must(t, w.bucket.DeletePrefix(t.Context(), "variables"))
+	must(t, e.bucket.DeletePrefix(t.Context(), "variables"))
 	if _, err := d.client().Inputs(t.Context()); runnerapi.Code(err) != 404 {
 		t.Errorf("inputs that are not stored: %v", err)
 	}
 }
 
-func TestASecretThatCairnDidNotCreateStaysUnchanged(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+func TestSecretThatCairnDidNotCreateStaysUnchanged(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	theirs := &corev1.Secret{Data: map[string][]byte{"mine": []byte("x")}}
-	theirs.Namespace, theirs.Name = w.namespace, "theirs"
+	theirs.Namespace, theirs.Name = e.namespace, "theirs"
 	must(t, apiserver.Kube.Create(t.Context(), theirs))
-	w.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "theirs"}}
+	e.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "theirs"}}
 	err := r.client().WriteOutputs(t.Context(), nil)
 	if runnerapi.Code(err) != 409 || !strings.Contains(err.Error(), "Secret theirs exists and is not of Stack net") {
 		t.Fatalf("got %v", err)
@@ -71,13 +71,13 @@ func TestASecretThatCairnDidNotCreateStaysUnchanged(t *testing.T) {
 	}
 }
 
-func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+func TestOutputsMatchTheCode(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	must(t, r.client().WriteOutputs(t.Context(), runnerapi.Outputs{"id": {Value: json.RawMessage(`1`)}})) // they go nowhere
-	w.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "out"}, ConfigMap: &v1alpha1.ObjectRef{Name: "out"}}
+	e.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "out"}, ConfigMap: &v1alpha1.ObjectRef{Name: "out"}}
 	secret, cm := &corev1.Secret{}, &corev1.ConfigMap{}
-	key := types.NamespacedName{Namespace: w.namespace, Name: "out"}
+	key := types.NamespacedName{Namespace: e.namespace, Name: "out"}
 	read := func() {
 		*secret, *cm = corev1.Secret{}, corev1.ConfigMap{}
 		must(t, apiserver.Kube.Get(t.Context(), key, secret))
@@ -90,7 +90,7 @@ func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
 		t.Fatal(diff, secret.Data)
 	}
 	for _, o := range []client.Object{secret, cm} {
-		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != w.stack.UID || o.GetLabels()["app.kubernetes.io/managed-by"] != "cairn" {
+		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != e.stack.UID || o.GetLabels()["app.kubernetes.io/managed-by"] != "cairn" {
 			t.Fatalf("%T: %+v %v", o, refs, o.GetLabels())
 		}
 	}
@@ -108,30 +108,30 @@ func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
 	}
 	// A Secret of another type is for something else, whoever owns it.
 	typed := secret.DeepCopy()
-	typed.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "typed", Labels: secret.Labels, OwnerReferences: secret.OwnerReferences}
+	typed.ObjectMeta = metav1.ObjectMeta{Namespace: e.namespace, Name: "typed", Labels: secret.Labels, OwnerReferences: secret.OwnerReferences}
 	typed.Type = "example.com/other"
 	must(t, apiserver.Kube.Create(t.Context(), typed))
-	w.fakes.outputs.Secret.Name = "typed"
+	e.fakes.outputs.Secret.Name = "typed"
 	if err := r.client().WriteOutputs(t.Context(), outputs); runnerapi.Code(err) != 409 {
 		t.Fatalf("a Secret of another type: %v", err)
 	}
-	w.fakes.outputs.Secret.Name = "out"
+	e.fakes.outputs.Secret.Name = "out"
 	// A Run that only plans has no outputs.
-	speculative := w.newRunTo(v1alpha1.OperationPlan, w.stack, "net-2")
-	p := w.newPod("net-2-plan-1", speculative).begin(speculative, v1alpha1.AttemptPlan)
+	speculative := e.newRunTo(v1alpha1.OperationPlan, e.stack, "net-2")
+	p := e.newPod("net-2-plan-1", speculative).begin(speculative, v1alpha1.AttemptPlan)
 	if err := p.client().WriteOutputs(t.Context(), outputs); runnerapi.Code(err) != 403 {
 		t.Fatalf("a plan's outputs: %v", err)
 	}
 	// What another Stack of Cairn's owns is not this one's.
-	w.fakes.stack = w.newStack("db")
+	e.fakes.stack = e.newStack("db")
 	if err := r.client().WriteOutputs(t.Context(), outputs); runnerapi.Code(err) != 409 {
 		t.Fatalf("another Stack's: %v", err)
 	}
 }
 
-func TestTheBucketIsEncrypted(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+func TestBucketIsEncrypted(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	const canary = "canary-51b7"
 	c := r.client()
 	_, err := c.PutPlan(t.Context(), strings.NewReader(canary), int64(len(canary)))
@@ -139,18 +139,18 @@ func TestTheBucketIsEncrypted(t *testing.T) {
 	_, err = c.AppendLog(t.Context(), 0, []byte(canary))
 	must(t, err)
 	must(t, second(c.Rescue(t.Context(), "", stateFile(1, "L", canary))))
-	big := state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Storage: v1alpha1.StateStorageBucket})
+	big := state.New(apiserver.Kube, apiserver.Kube, e.bucket, state.Options{Storage: v1alpha1.StateStorageBucket})
 	by := decision.Holder{Run: "net-1", Attempt: 1, PodUID: r.pod.UID}
 	r.lock("a", 200, "")
-	must(t, big.Write(t.Context(), client.ObjectKeyFromObject(w.stack), by, "a", stateFile(2, "L", canary)))
+	must(t, big.Write(t.Context(), client.ObjectKeyFromObject(e.stack), by, "a", stateFile(2, "L", canary)))
 	for _, dir := range []string{"plans", "logs", "rescue", "states"} {
-		keys, err := w.bucket.List(t.Context(), dir)
+		keys, err := e.bucket.List(t.Context(), dir)
 		if err != nil || len(keys) == 0 {
 			t.Errorf("%s: %v %v", dir, keys, err)
 		}
 	}
 	files := 0
-	must(t, filepath.WalkDir(w.dir, func(path string, d os.DirEntry, err error) error {
+	must(t, filepath.WalkDir(e.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -22,7 +22,7 @@ import (
 
 // runner is a pod with its token, for an attempt.
 type runner struct {
-	*world
+	*env
 	pod     *corev1.Pod
 	token   string
 	session string
@@ -30,35 +30,35 @@ type runner struct {
 }
 
 // newPod makes a pod, as the operator does, and a token for it, as the kubelet does.
-func (w *world) newPod(name string, run *v1alpha1.Run) *runner {
-	w.Helper()
+func (e *env) newPod(name string, run *v1alpha1.Run) *runner {
+	e.Helper()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name},
 		Spec:       corev1.PodSpec{ServiceAccountName: "default", Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, AutomountServiceAccountToken: new(bool)},
 	}
 	if run != nil {
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))}
 	}
-	must(w.T, apiserver.Kube.Create(w.Context(), pod))
-	return &runner{world: w, pod: pod, token: w.token(runnerapi.Audience, pod), session: "session of " + name, attempt: 1}
+	must(e.T, apiserver.Kube.Create(e.Context(), pod))
+	return &runner{env: e, pod: pod, token: e.token(runnerapi.Audience, pod), session: "session of " + name, attempt: 1}
 }
 
 // token asks the API server for one, bound to a pod if there is one.
-func (w *world) token(audience string, pod *corev1.Pod) string {
-	w.Helper()
+func (e *env) token(audience string, pod *corev1.Pod) string {
+	e.Helper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{audience}}}
 	if pod != nil {
 		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID}
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}}
-	must(w.T, apiserver.Kube.SubResource("token").Create(w.Context(), account, request))
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "default"}}
+	must(e.T, apiserver.Kube.SubResource("token").Create(e.Context(), account, request))
 	return request.Status.Token
 }
 
 // begin makes a runner the current attempt of a Run, and finishes the one before.
 func (r *runner) begin(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) *runner {
 	r.Helper()
-	finish(r.world, run)
+	finish(r.env, run)
 	r.attempt = int32(len(run.Status.Attempts) + 1)
 	run.Status.Attempts = append(run.Status.Attempts, v1alpha1.Attempt{
 		Number: r.attempt, Phase: phase, Pod: r.pod.Name, PodUID: r.pod.UID, StartedAt: metav1.NowMicro(),
@@ -68,12 +68,12 @@ func (r *runner) begin(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) *runner {
 }
 
 // finish ends the last attempt of a Run.
-func finish(w *world, run *v1alpha1.Run) {
-	w.Helper()
+func finish(e *env, run *v1alpha1.Run) {
+	e.Helper()
 	if n := len(run.Status.Attempts); n > 0 && run.Status.Attempts[n-1].FinishedAt == nil {
 		now := metav1.NowMicro()
 		run.Status.Attempts[n-1].FinishedAt = &now
-		must(w.T, apiserver.Kube.Status().Update(w.Context(), run))
+		must(e.T, apiserver.Kube.Status().Update(e.Context(), run))
 	}
 }
 
@@ -84,10 +84,10 @@ func (r *runner) kill() {
 }
 
 // applying is a runner that applies in the first attempt of a new Run.
-func (w *world) applying() (*runner, *v1alpha1.Run) {
-	w.Helper()
-	run := w.newRun(w.stack, "net-1")
-	return w.newPod("net-1-apply-1", run).begin(run, v1alpha1.AttemptApply), run
+func (e *env) applying() (*runner, *v1alpha1.Run) {
+	e.Helper()
+	run := e.newRun(e.stack, "net-1")
+	return e.newPod("net-1-apply-1", run).begin(run, v1alpha1.AttemptApply), run
 }
 
 // do sends a request and gives the status and the body of the answer.

@@ -34,15 +34,15 @@ func (r *runner) client() *runnerapi.Client {
 	return c.For(r.attempt, 0)
 }
 
-func TestAnOrderIsSentAtOnce(t *testing.T) {
-	w := newWorld(t)
-	r := w.newPod("net-1-plan-1", nil) // its Run does not name it yet
+func TestOrderIsSentAtOnce(t *testing.T) {
+	e := newEnv(t)
+	r := e.newPod("net-1-plan-1", nil) // its Run does not name it yet
 	got := make(chan string, 1)
 	go func() {
 		_, text := r.do("GET", "/v1/order?after=0", nil)
 		got <- text
 	}()
-	w.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderApply, Attempt: 3, Stack: "net"}
+	e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderApply, Attempt: 3, Stack: "net"}
 	if text := <-got; !strings.Contains(text, `"kind":"Apply","attempt":3`) {
 		t.Fatalf("got %s", text)
 	}
@@ -54,8 +54,8 @@ func TestAnOrderIsSentAtOnce(t *testing.T) {
 }
 
 func TestConcurrentOrderRequestsOfAPodAreLimited(t *testing.T) {
-	w := newWorld(t)
-	w.newPod("net-1-plan-1", nil).waits(4, "/v1/order", func() { w.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderExit} })
+	e := newEnv(t)
+	e.newPod("net-1-plan-1", nil).waits(4, "/v1/order", func() { e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderExit} })
 }
 
 // waits asks for what is answered when there is something to say, more often at a time than it may.
@@ -82,45 +82,45 @@ func (r *runner) waits(most int, path string, say func()) {
 	}
 }
 
-func TestAPlanIsOrderedAfterARescuedStateIsStored(t *testing.T) {
-	w := newWorld(t)
-	first, run := w.applying()
-	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+func TestPlanIsOrderedAfterARescuedStateIsStored(t *testing.T) {
+	e := newEnv(t)
+	first, run := e.applying()
+	second := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	second.lock("b", 200, "")
 	first.expect(204, "", "PUT", "/v1/rescue", stateFile(1, "L", "rescued"))
-	third := w.newPod("net-1-plan-3", run).begin(run, v1alpha1.AttemptPlan)
-	plan := runnerapi.Order{Kind: runnerapi.OrderPlan, Attempt: 3, Stack: "net", Run: "net-1", Namespace: w.namespace}
+	third := e.newPod("net-1-plan-3", run).begin(run, v1alpha1.AttemptPlan)
+	plan := runnerapi.Order{Kind: runnerapi.OrderPlan, Attempt: 3, Stack: "net", Run: "net-1", Namespace: e.namespace}
 
 	// While a pod that may live holds the lock there is no plan, and the Run says why.
-	w.fakes.order <- plan
+	e.fakes.order <- plan
 	third.expect(200, `"kind":"Wait"`, "GET", "/v1/order", nil)
-	report := <-w.fakes.reports
+	report := <-e.fakes.reports
 	if f := report.Done.Failure; f.Class != "Transient" || !strings.Contains(f.Message, "locked by attempt 2") {
 		t.Fatalf("reported %+v", f)
 	}
 	second.kill()
-	w.fakes.order <- plan
+	e.fakes.order <- plan
 	third.expect(200, `"kind":"Plan"`, "GET", "/v1/order", nil)
 	third.reads(stateFile(1, "L", "rescued"))
 }
 
 // Between a plan and its apply Kubernetes may have gone back in time.
-func TestNoRunStartsOnAStateThatWasRolledBack(t *testing.T) {
+func TestRunDoesNotStartOnARolledBackState(t *testing.T) {
 	for _, kind := range []runnerapi.OrderKind{runnerapi.OrderPlan, runnerapi.OrderApply, runnerapi.OrderShell} {
 		t.Run(string(kind), func(t *testing.T) {
-			w := newWorld(t)
-			first, run := w.applying()
+			e := newEnv(t)
+			first, run := e.applying()
 			first.lock("a", 200, "")
 			first.write("a", stateFile(1, "L", ""), 200, "")
 			first.unlock("a", 200, "")
 			st := &v1alpha1.State{}
-			must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+			must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
 			st.Finalizers = nil
 			must(t, apiserver.Kube.Update(t.Context(), st))
 			must(t, apiserver.Kube.Delete(t.Context(), st))
 
-			second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
-			w.fakes.order <- runnerapi.Order{Kind: kind, Attempt: 2, Stack: "net", Run: "net-1", Namespace: w.namespace}
+			second := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+			e.fakes.order <- runnerapi.Order{Kind: kind, Attempt: 2, Stack: "net", Run: "net-1", Namespace: e.namespace}
 			second.expect(200, fmt.Sprintf(`"kind":%q`, kind), "GET", "/v1/order", nil)
 			second.reads(stateFile(1, "L", ""))
 		})
@@ -128,8 +128,8 @@ func TestNoRunStartsOnAStateThatWasRolledBack(t *testing.T) {
 }
 
 func TestReports(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+	e := newEnv(t)
+	r, run := e.applying()
 	step := func(n int) []byte {
 		data, _ := json.Marshal(runnerapi.Report{Steps: make([]runnerapi.Step, n)})
 		return data
@@ -138,12 +138,12 @@ func TestReports(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		r.expect(204, "", "POST", "/v1/steps", step(n))
 	}
-	got := <-w.fakes.reports
+	got := <-e.fakes.reports
 	if time.Since(began) < 900*time.Millisecond {
 		t.Fatalf("%d steps after %s", len(got.Steps), time.Since(began))
 	}
 	for len(got.Steps) < 3 { // one of before that is written by itself when a second was over by then
-		got = <-w.fakes.reports
+		got = <-e.fakes.reports
 	}
 	r.expect(400, "not what was expected", "POST", "/v1/steps", []byte("{"))
 	r.expect(413, "", "POST", "/v1/steps", make([]byte, 5<<20))
@@ -153,27 +153,27 @@ func TestReports(t *testing.T) {
 		return data
 	}
 	r.expect(400, "not the digest", "POST", "/v1/steps", done(&runnerapi.Plan{Digest: "sha256:../../x"}))
-	r.expect(409, "is not kept", "POST", "/v1/steps", done(&runnerapi.Plan{Digest: w.source}))
+	r.expect(409, "is not kept", "POST", "/v1/steps", done(&runnerapi.Plan{Digest: e.source}))
 	r.expect(204, "", "POST", "/v1/steps", done(nil))
-	if got := <-w.fakes.reports; got.Done == nil {
+	if got := <-e.fakes.reports; got.Done == nil {
 		t.Fatalf("got %+v", got)
 	}
-	finish(w, run)
+	finish(e, run)
 	r.expect(403, "is finished", "POST", "/v1/steps", step(1))
 	r.expect(204, "", "POST", "/v1/steps", done(nil)) // the answer to it was lost
-	<-w.fakes.reports
+	<-e.fakes.reports
 	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePodLost, Message: "the pod went away"}
 	must(t, apiserver.Kube.Status().Update(t.Context(), run))
 	r.expect(403, "given up: the pod went away", "POST", "/v1/steps", done(nil))
-	if len(w.fakes.reports) > 0 {
+	if len(e.fakes.reports) > 0 {
 		t.Fatal("a report that was refused is passed on")
 	}
 }
 
-func TestAPlanIsStoredUnchanged(t *testing.T) {
-	w := newWorld(t)
-	run := w.newRun(w.stack, "net-1")
-	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+func TestPlanIsStoredUnchanged(t *testing.T) {
+	e := newEnv(t)
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	for _, size := range []int{10, 5 << 20} {
 		plan := make([]byte, size)
 		rand.Read(plan)
@@ -193,23 +193,23 @@ func TestAPlanIsStoredUnchanged(t *testing.T) {
 		}
 		file.Close()
 	}
-	must(t, w.bucket.DeletePrefix(t.Context(), "plans"))
+	must(t, e.bucket.DeletePrefix(t.Context(), "plans"))
 	r.expect(404, "not found", "GET", "/v1/plan/"+run.Status.Plan.Digest, nil)
 }
 
-func TestARunnerDownloadsOnlyItsRunsSource(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
-	r.expect(200, "the code", "GET", "/v1/sources/"+w.source, nil)
+func TestRunnerDownloadsOnlyItsRunsSource(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
+	r.expect(200, "the code", "GET", "/v1/sources/"+e.source, nil)
 	other := inputs.Digest([]byte("another team's code"))
-	must(t, w.bucket.Put(t.Context(), "sources/"+other, []byte("another team's code")))
+	must(t, e.bucket.Put(t.Context(), "sources/"+other, []byte("another team's code")))
 	r.expect(403, "is not the source", "GET", "/v1/sources/"+other, nil)
-	r.expect(403, "is not the source", "GET", "/v1/sources/..%2Finputs%2F"+w.inputs, nil)
+	r.expect(403, "is not the source", "GET", "/v1/sources/..%2Finputs%2F"+e.inputs, nil)
 }
 
-func TestALogIsAppendedToWhereItEnds(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+func TestLogChunkIsAppendedOnlyAtTheEnd(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	c := r.client()
 	for _, step := range []struct {
 		offset int64
@@ -226,42 +226,42 @@ func TestALogIsAppendedToWhereItEnds(t *testing.T) {
 	r.expect(409, "11", "POST", "/v1/logs?offset=99", []byte("x"))
 	r.expect(413, "", "POST", "/v1/logs?offset=11", make([]byte, 2<<20))
 	r.expect(400, "", "POST", "/v1/logs", []byte("x"))
-	finish(w, run)
+	finish(e, run)
 	r.expect(204, "", "POST", "/v1/logs?offset=11", []byte("!")) // the tail comes after the last report
-	got, err := io.ReadAll(artifact.NewLogs(w.bucket).Reader(t.Context(), w.namespace, run.UID, 1))
+	got, err := io.ReadAll(artifact.NewLogs(e.bucket).Reader(t.Context(), e.namespace, run.UID, 1))
 	if err != nil || string(got) != "hello world!" {
 		t.Fatalf("got %q, %v", got, err)
 	}
 }
 
-func TestAStoppingServerReleasesRunnersAndLosesNoReport(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+func TestStoppingServerReleasesRunnersAndLosesNoReport(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	answers := make(chan string, 1)
 	go func() {
 		_, text := r.do("GET", "/v1/order", nil)
 		answers <- text
 	}()
-	<-w.fakes.asked
+	<-e.fakes.asked
 	r.expect(204, "", "POST", "/v1/steps", []byte(`{"steps":[{"name":"apply"}]}`))
 	began := time.Now()
-	w.stop()
+	e.stop()
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("stopped after %s", took)
 	}
 	if text := <-answers; !strings.Contains(text, `"kind":"Wait"`) {
 		t.Errorf("a runner that waited was told %s", text)
 	}
-	if got := <-w.fakes.reports; len(got.Steps) != 1 {
+	if got := <-e.fakes.reports; len(got.Steps) != 1 {
 		t.Errorf("reported %+v", got)
 	}
 }
 
-func TestWhatIsNotServedIsNotFound(t *testing.T) {
-	w := newWorld(t)
-	r, _ := w.applying()
+func TestUnknownPathIsNotFound(t *testing.T) {
+	e := newEnv(t)
+	r, _ := e.applying()
 	r.expect(404, "there is no /v1/nothing", "GET", "/v1/nothing", nil)
-	answer, err := w.http.Get(fmt.Sprintf("%s/v1/state", w.url))
+	answer, err := e.http.Get(fmt.Sprintf("%s/v1/state", e.url))
 	must(t, err)
 	answer.Body.Close()
 	if answer.StatusCode != http.StatusUnauthorized {

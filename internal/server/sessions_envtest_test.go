@@ -22,10 +22,10 @@ func (r *runner) thief(key string) *runner {
 }
 
 // recorded are the events since the last call that have a reason.
-func (w *world) recorded(reason string) (all []string) {
+func (e *env) recorded(reason string) (all []string) {
 	for {
 		select {
-		case event := <-w.events.Events:
+		case event := <-e.events.Events:
 			if strings.Contains(event, reason) {
 				all = append(all, event)
 			}
@@ -36,15 +36,15 @@ func (w *world) recorded(reason string) (all []string) {
 }
 
 // Every request needs the key that the pod was bound to with its first one: those that any attempt may send, and those of the current one.
-func TestAStolenTokenIsRejected(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+func TestStolenRunnerTokenIsRejected(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	r.lock("a", 200, "")
 	requests := []struct{ method, path string }{
-		{"GET", "/v1/order"}, {"GET", "/v1/sources/" + w.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
+		{"GET", "/v1/order"}, {"GET", "/v1/sources/" + e.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
 		{"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/rescue"}, {"PUT", "/v1/plan"},
-		{"GET", "/v1/plan/" + w.source}, {"PUT", "/v1/plan/" + w.source + "/json"}, {"GET", "/v1/plan/" + w.source + "/json"},
-		{"POST", "/v1/policy/" + w.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
+		{"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/json"}, {"GET", "/v1/plan/" + e.source + "/json"},
+		{"POST", "/v1/policy/" + e.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
 		{"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"POST", "/v1/journal?batch=0"}, {"GET", "/v1/journal"},
 		{"GET", "/v1/providers/registry.opentofu.org/hashicorp/time/index.json"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"},
 	}
@@ -53,28 +53,28 @@ func TestAStolenTokenIsRejected(t *testing.T) {
 			r.thief(key).expect(http.StatusForbidden, "bound to another process", request.method, request.path, stateFile(1, "L", "stolen"))
 		}
 	}
-	if got := w.recorded(v1alpha1.EventTokenMisused); len(got) == 0 {
+	if got := e.recorded(v1alpha1.EventTokenMisused); len(got) == 0 {
 		t.Error("no event")
 	}
-	w.fakes.blind = true // the cache does not have the Run yet
+	e.fakes.blind = true // the cache does not have the Run yet
 	r.thief("another key").expect(http.StatusForbidden, "bound to another process", "GET", "/v1/state", nil)
-	w.fakes.blind = false
+	e.fakes.blind = false
 	r.write("a", stateFile(1, "L", "real"), 200, "")
 	r.unlock("a", 200, "")
-	finish(w, run)
+	finish(e, run)
 	r.thief("").expect(http.StatusForbidden, "bound to another process", "PUT", "/v1/rescue", stateFile(2, "L", "stolen"))
 	r.thief("").expect(http.StatusForbidden, "bound to another process", "POST", "/v1/logs?offset=0", []byte("stolen"))
 	r.forced()
 	r.thief("another key").expect(http.StatusForbidden, "bound to another process", "PUT", "/v1/rescue", stateFile(2, "L", "stolen"))
-	w.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan).reads(stateFile(1, "L", "real"))
+	e.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan).reads(stateFile(1, "L", "real"))
 }
 
 // A pod is bound before it gets an order: what runs in it afterwards is too late.
-func TestAnOrderBindsThePod(t *testing.T) {
-	w := newWorld(t)
-	run := w.newRun(w.stack, "net-1")
-	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
-	w.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderPlan, Attempt: 1, Run: "net-1", Stack: "net"}
+func TestOrderBindsThePod(t *testing.T) {
+	e := newEnv(t)
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderPlan, Attempt: 1, Run: "net-1", Stack: "net"}
 	r.expect(200, `"kind":"Plan"`, "GET", "/v1/order", nil)
 	r.thief("another key").expect(http.StatusForbidden, "bound to another process", "GET", "/v1/state", nil)
 	r.thief("another key").expect(http.StatusForbidden, "bound to another process", "GET", "/v1/order", nil)
@@ -82,21 +82,21 @@ func TestAnOrderBindsThePod(t *testing.T) {
 }
 
 // The runner of an attempt that was given up may still save a state. It is accepted, and users can see that.
-func TestALateRescueIsRecorded(t *testing.T) {
-	w := newWorld(t)
-	r, run := w.applying()
+func TestLateRescueIsRecorded(t *testing.T) {
+	e := newEnv(t)
+	r, run := e.applying()
 	r.expect(204, "", "PUT", "/v1/rescue", stateFile(1, "L", "in time"))
-	if got := w.recorded(v1alpha1.EventStateRescuedLate); len(got) != 0 {
+	if got := e.recorded(v1alpha1.EventStateRescuedLate); len(got) != 0 {
 		t.Errorf("events %q", got)
 	}
-	lost(w, run)
+	lost(e, run)
 	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
 	code, text := r.do("PUT", "/v1/rescue?base="+st.Status.SHA256, stateFile(2, "L", "late"))
 	if code != 204 {
 		t.Fatalf("%d %s", code, text)
 	}
-	if got := w.recorded(v1alpha1.EventStateRescuedLate); len(got) != 1 || !strings.Contains(got[0], "attempt 1 of Run net-1 had ended") {
+	if got := e.recorded(v1alpha1.EventStateRescuedLate); len(got) != 1 || !strings.Contains(got[0], "attempt 1 of Run net-1 had ended") {
 		t.Errorf("events %q", got)
 	}
 }

@@ -26,10 +26,10 @@ import (
 
 const me = "/api/v1/me"
 
-func TestATokenSignsIn(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveSite()
-	user, who := w.account("alice")
+func TestTokenSignsIn(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveSite()
+	user, who := e.account("alice")
 	b := p.browser()
 	b.want(200, `"methods":[{"type":"Token"}]`, "GET", "/api/v1/signin", nil)
 	b.want(401, "who asks?", "GET", me, nil)
@@ -80,7 +80,7 @@ func TestATokenSignsIn(t *testing.T) {
 	b.want(403, user+" may not list stacks", "GET", "/api/v1/stacks", nil)
 
 	// Another process, or this one after a restart, knows the session too.
-	other := w.serveSite().browser()
+	other := e.serveSite().browser()
 	other.sends.Set("Cookie", "__Host-cairn="+b.kept().Value)
 	other.want(200, user, "GET", me, nil)
 	// What is not as it was made is nothing.
@@ -104,11 +104,11 @@ func TestATokenSignsIn(t *testing.T) {
 	}
 }
 
-func TestASessionEndsInTime(t *testing.T) {
-	w := newWorld(t)
-	_, who := w.account("alice")
+func TestSessionExpires(t *testing.T) {
+	e := newEnv(t)
+	_, who := e.account("alice")
 	now := time.Now()
-	p := w.serveSite(func(o *server.Options) {
+	p := e.serveSite(func(o *server.Options) {
 		o.SignIn.Lifetime = time.Minute
 		o.Now = func() time.Time { return now }
 	})
@@ -120,12 +120,12 @@ func TestASessionEndsInTime(t *testing.T) {
 	b.want(401, "your session is over", "GET", me, nil)
 }
 
-func TestATooLongTokenIsRejected(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveSite()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "alice"}}
+func TestTooLongTokenIsRejected(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveSite()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "alice"}}
 	must(t, apiserver.Kube.Create(t.Context(), account))
-	_, bob := w.account("bob")
+	_, bob := e.account("bob")
 	_, payload, _ := parts(bob.token)
 	data, err := base64.RawURLEncoding.DecodeString(payload)
 	must(t, err)
@@ -140,14 +140,14 @@ func TestATooLongTokenIsRejected(t *testing.T) {
 
 // What a browser shows by itself it shows for other sites too.
 func TestCrossSiteRequestsAreRejected(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveSite()
-	user, who := w.account("alice")
-	w.allow(user, mayAll)
+	e := newEnv(t)
+	p := e.serveSite()
+	user, who := e.account("alice")
+	e.allow(user, mayAll)
 	p.authorized(p.as(who))
 	b := p.browser().signIn(who)
-	w.newRun(w.stack, "net-1")
-	cancel := "/api/v1/namespaces/" + w.namespace + "/runs/net-1/cancel"
+	e.newRun(e.stack, "net-1")
+	cancel := "/api/v1/namespaces/" + e.namespace + "/runs/net-1/cancel"
 	for name, headers := range map[string]http.Header{
 		"another site":      {"Sec-Fetch-Site": {"cross-site"}},
 		"a sister":          {"Sec-Fetch-Site": {"same-site"}},
@@ -174,11 +174,11 @@ func TestCrossSiteRequestsAreRejected(t *testing.T) {
 	b.want(200, `"cancel":true`, "POST", cancel, nil)
 }
 
-func TestALinkSignsInOnce(t *testing.T) {
-	w := newWorld(t)
+func TestLinkSignsInOnce(t *testing.T) {
+	e := newEnv(t)
 	folder := filepath.Join(t.TempDir(), "links")
-	p := w.serveSite(func(o *server.Options) { o.SignIn.Links = folder })
-	user, who := w.account("alice")
+	p := e.serveSite(func(o *server.Options) { o.SignIn.Links = folder })
+	user, who := e.account("alice")
 	path, err := signinlink.New(folder, who.token)
 	must(t, err)
 	files, err := os.ReadDir(folder)
@@ -229,11 +229,11 @@ func TestALinkSignsInOnce(t *testing.T) {
 func second0[A any](a A, _ error) A { return a }
 
 // On this machine alone a page may do without TLS. Its cookie is of its port, and the other one counts nothing there.
-func TestTheWebListener(t *testing.T) {
-	w := newWorld(t)
-	user, who := w.account("alice")
+func TestWebListener(t *testing.T) {
+	e := newEnv(t)
+	user, who := e.account("alice")
 	serve := func(url string) (*userServer, *browser) {
-		p := w.serveSite(func(o *server.Options) { o.SignIn.URL = url })
+		p := e.serveSite(func(o *server.Options) { o.SignIn.URL = url })
 		web := httptest.NewServer(p.WebHandler(webhook.Repositories{Log: p.Options.Log}.Handler()))
 		t.Cleanup(web.Close)
 		b := p.browser()

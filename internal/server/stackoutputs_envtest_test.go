@@ -24,10 +24,10 @@ type producer struct {
 	serial int
 }
 
-func (w *world) newProducer(name string) *producer {
-	w.Helper()
-	run := w.newRun(w.newStack(name), name+"-1")
-	return &producer{runner: w.newPod(name+"-1-apply-1", run).begin(run, v1alpha1.AttemptApply), name: name}
+func (e *env) newProducer(name string) *producer {
+	e.Helper()
+	run := e.newRun(e.newStack(name), name+"-1")
+	return &producer{runner: e.newPod(name+"-1-apply-1", run).begin(run, v1alpha1.AttemptApply), name: name}
 }
 
 // has writes a state with these outputs and gives their fingerprints.
@@ -49,9 +49,9 @@ func (p *producer) fingerprints() map[string]string {
 
 // user makes the pod of a Run with variables from outputs of Stacks, "stack#output", that it was made for the
 // fingerprints of.
-func (w *world) user(run string, of map[string]string) *runner {
-	w.Helper()
-	doc := inputs.Document{Source: w.source, Versions: map[string]string{}, Variables: []v1alpha1.Variable{{Name: "plain"}}}
+func (e *env) user(run string, of map[string]string) *runner {
+	e.Helper()
+	doc := inputs.Document{Source: e.source, Versions: map[string]string{}, Variables: []v1alpha1.Variable{{Name: "plain"}}}
 	for name, fingerprint := range of {
 		stack, output, _ := strings.Cut(name, "#")
 		from := &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: stack, Output: output}}
@@ -60,23 +60,23 @@ func (w *world) user(run string, of map[string]string) *runner {
 			doc.Versions["Stack/"+name] = fingerprint
 		}
 	}
-	digest, err := inputs.NewStore(w.bucket).Put(w.Context(), doc)
-	must(w.T, err)
-	was := w.inputs
-	w.inputs = digest
-	defer func() { w.inputs = was }()
-	r := w.newRun(w.stack, run)
-	return w.newPod(run+"-plan-1", r).begin(r, v1alpha1.AttemptPlan)
+	digest, err := inputs.NewStore(e.bucket).Put(e.Context(), doc)
+	must(e.T, err)
+	was := e.inputs
+	e.inputs = digest
+	defer func() { e.inputs = was }()
+	r := e.newRun(e.stack, run)
+	return e.newPod(run+"-plan-1", r).begin(r, v1alpha1.AttemptPlan)
 }
 
-func TestAnOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
-	w := newWorld(t)
-	vpc := w.newProducer("vpc")
+func TestOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
+	e := newEnv(t)
+	vpc := e.newProducer("vpc")
 	first := vpc.has(`"id":{"value":{"a":[1,2.50]}},"secret":{"value":"canary","sensitive":true}`)
 	if len(first["id"]) != 32 || len(first["secret"]) != 32 {
 		t.Fatalf("fingerprints %v", first)
 	}
-	user := w.user("net-1", map[string]string{"vpc#id": first["id"]})
+	user := e.user("net-1", map[string]string{"vpc#id": first["id"]})
 	got, err := user.client().StackOutput(t.Context(), "vpc", "id")
 	must(t, err)
 	if diff := cmp.Diff(runnerapi.Output{Value: json.RawMessage(`{"a":[1,2.50]}`)}, got); diff != "" {
@@ -95,7 +95,7 @@ func TestAnOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
 	now := vpc.has(`"id":{"value":{"a":[1,2.50]},"sensitive":true}`)
 	user.expect(409, "output id of Stack vpc changed since Run net-1 was created", "GET", "/v1/outputs/vpc/id", nil)
 
-	next := w.user("net-2", map[string]string{"vpc#id": now["id"]})
+	next := e.user("net-2", map[string]string{"vpc#id": now["id"]})
 	if got, err := next.client().StackOutput(t.Context(), "vpc", "id"); err != nil || !got.Sensitive {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -106,16 +106,16 @@ func TestAnOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
 }
 
 func TestUnavailableOutputs(t *testing.T) {
-	w := newWorld(t)
-	w.newProducer("vpc").has(`"id":{"value":1},"large":{"value":"` + strings.Repeat("x", 1<<20) + `"}`)
-	dark := w.newProducer("dark")
+	e := newEnv(t)
+	e.newProducer("vpc").has(`"id":{"value":1},"large":{"value":"` + strings.Repeat("x", 1<<20) + `"}`)
+	dark := e.newProducer("dark")
 	dark.lock("a", 200, "")
 	dark.write("a", []byte(`{"serial":1,"lineage":"L","encrypted_data":"eA==","encryption_version":"v0"}`), 200, "")
 	if f := dark.fingerprints(); f != nil {
 		t.Errorf("an encrypted state has fingerprints %v", f)
 	}
-	far := newWorld(t).newProducer("far").has(`"id":{"value":1}`) // in another namespace
-	user := w.user("net-1", map[string]string{"far#id": far["id"], "vpc#id": "", "vpc#large": "", "vpc#gone": "f", "dark#id": "f", "none#id": "f"})
+	far := newEnv(t).newProducer("far").has(`"id":{"value":1}`) // in another namespace
+	user := e.user("net-1", map[string]string{"far#id": far["id"], "vpc#id": "", "vpc#large": "", "vpc#gone": "f", "dark#id": "f", "none#id": "f"})
 	user.expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)    // made for no value at all
 	user.expect(409, "changed", "GET", "/v1/outputs/vpc/large", nil) // nor has it a fingerprint
 	user.expect(409, "is gone", "GET", "/v1/outputs/vpc/gone", nil)
@@ -125,22 +125,22 @@ func TestUnavailableOutputs(t *testing.T) {
 }
 
 // Where no fingerprints are kept none can be right.
-func TestWithoutAFingerprintKeyNoOutputIsSent(t *testing.T) {
-	w := newWorld(t)
-	w.state.Fingerprint = nil
-	if got := w.newProducer("vpc").has(`"id":{"value":1}`); got != nil {
+func TestOutputIsNotSentWithoutAFingerprintKey(t *testing.T) {
+	e := newEnv(t)
+	e.state.Fingerprint = nil
+	if got := e.newProducer("vpc").has(`"id":{"value":1}`); got != nil {
 		t.Errorf("fingerprints %v", got)
 	}
-	w.user("net-1", map[string]string{"vpc#id": ""}).expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)
+	e.user("net-1", map[string]string{"vpc#id": ""}).expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)
 }
 
 // What the Run was made for is compared with what was written down beside the value, whatever key there is now.
-func TestAnOutputIsSentAfterTheFingerprintKeyWasLost(t *testing.T) {
-	w := newWorld(t)
-	vpc := w.newProducer("vpc")
+func TestOutputIsSentAfterTheFingerprintKeyWasLost(t *testing.T) {
+	e := newEnv(t)
+	vpc := e.newProducer("vpc")
 	first := vpc.has(`"id":{"value":1}`)
-	w.state.Fingerprint = func(message []byte) string { return "another" + w.keys.Fingerprint(message)[:25] }
-	user := w.user("net-1", map[string]string{"vpc#id": first["id"]})
+	e.state.Fingerprint = func(message []byte) string { return "another" + e.keys.Fingerprint(message)[:25] }
+	user := e.user("net-1", map[string]string{"vpc#id": first["id"]})
 	user.expect(200, `"value":1`, "GET", "/v1/outputs/vpc/id", nil)
 
 	// The same value in another version is another one, as nobody can tell that it is the same.
@@ -149,21 +149,21 @@ func TestAnOutputIsSentAfterTheFingerprintKeyWasLost(t *testing.T) {
 		t.Fatal("the key is the old one")
 	}
 	user.expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)
-	w.user("net-2", map[string]string{"vpc#id": now["id"]}).expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
+	e.user("net-2", map[string]string{"vpc#id": now["id"]}).expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
 }
 
 // A state from before there were fingerprints gets them soon: until then nothing is given, and the runner asks again.
-func TestAnOutputThatHasNoFingerprintYet(t *testing.T) {
-	w := newWorld(t)
-	vpc := w.newProducer("vpc")
+func TestOutputWithoutAFingerprintIsRetried(t *testing.T) {
+	e := newEnv(t)
+	vpc := e.newProducer("vpc")
 	first := vpc.has(`"id":{"value":1}`)
-	key := types.NamespacedName{Namespace: w.namespace, Name: "vpc"}
+	key := types.NamespacedName{Namespace: e.namespace, Name: "vpc"}
 	st := &v1alpha1.State{}
 	must(t, apiserver.Kube.Get(t.Context(), key, st))
 	st.Status.Outputs, st.Status.OutputsVersion = nil, 0
 	must(t, apiserver.Kube.Update(t.Context(), st))
-	user := w.user("net-1", map[string]string{"vpc#id": first["id"]})
+	user := e.user("net-1", map[string]string{"vpc#id": first["id"]})
 	user.expect(503, "try again", "GET", "/v1/outputs/vpc/id", nil)
-	must(t, w.state.FillOutputs(t.Context(), key))
+	must(t, e.state.FillOutputs(t.Context(), key))
 	user.expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
 }

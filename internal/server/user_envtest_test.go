@@ -37,9 +37,9 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// userServer is a process that serves people, beside the one of its world that serves runners.
+// userServer is a process that serves people, beside the one of its env that serves runners.
 type userServer struct {
-	*world
+	*env
 	*server.Server
 	base   string
 	log    *lockedLog
@@ -75,27 +75,27 @@ next:
 	return found
 }
 
-func (w *world) serveUsers(change ...func(*server.Options)) *userServer {
-	w.Helper()
+func (e *env) serveUsers(change ...func(*server.Options)) *userServer {
+	e.Helper()
 	kube, err := kubernetes.NewForConfig(apiserver.Config)
-	must(w.T, err)
+	must(e.T, err)
 	authority, err := auth.NewClusterCA(kube)
-	must(w.T, err)
+	must(e.T, err)
 	watching, stopWatching := context.WithCancel(context.Background())
 	watched := make(chan error, 1)
 	go func() { watched <- authority.Start(watching) }()
 
-	p := &userServer{world: w, log: &lockedLog{}, events: events.NewFakeRecorder(100)}
+	p := &userServer{env: e, log: &lockedLog{}, events: events.NewFakeRecorder(100)}
 	log := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	o := w.options(log)
+	o := e.options(log)
 	o.ClientCA, o.Events = authority.VerifyOptions, p.events
 	for _, c := range change {
 		c(&o)
 	}
 	p.Server, err = server.New(o)
-	must(w.T, err)
+	must(e.T, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(w.T, err)
+	must(e.T, err)
 	p.base = "https://" + l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -103,12 +103,12 @@ func (w *world) serveUsers(change ...func(*server.Options)) *userServer {
 	p.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			w.Errorf("the server ended with %v", err)
+			e.Errorf("the server ended with %v", err)
 		}
 		stopWatching()
 		<-watched
 	})
-	w.Cleanup(p.stop)
+	e.Cleanup(p.stop)
 	return p
 }
 
@@ -153,39 +153,39 @@ func (p *userServer) transport(who shown) http.RoundTripper {
 }
 
 // account makes a service account, and gives its name and a token of it for the API server.
-func (w *world) account(name string) (user string, who shown) {
-	w.Helper()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	must(w.T, apiserver.Kube.Create(w.Context(), account))
+func (e *env) account(name string) (user string, who shown) {
+	e.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
+	must(e.T, apiserver.Kube.Create(e.Context(), account))
 	request := &authenticationv1.TokenRequest{}
-	must(w.T, apiserver.Kube.SubResource("token").Create(w.Context(), account, request))
-	return "system:serviceaccount:" + w.namespace + ":" + name, shown{token: request.Status.Token}
+	must(e.T, apiserver.Kube.SubResource("token").Create(e.Context(), account, request))
+	return "system:serviceaccount:" + e.namespace + ":" + name, shown{token: request.Status.Token}
 }
 
-// allow gives a user a role in the world's namespace.
-func (w *world) allow(user string, rules ...rbacv1.PolicyRule) {
-	w.Helper()
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "may-"}, Rules: rules}
-	must(w.T, apiserver.Kube.Create(w.Context(), role))
-	must(w.T, apiserver.Kube.Create(w.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "may-"},
+// allow gives a user a role in the env's namespace.
+func (e *env) allow(user string, rules ...rbacv1.PolicyRule) {
+	e.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, GenerateName: "may-"}, Rules: rules}
+	must(e.T, apiserver.Kube.Create(e.Context(), role))
+	must(e.T, apiserver.Kube.Create(e.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, GenerateName: "may-"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
 	}))
 }
 
 // allowEverywhere is allow for what is in no namespace.
-func (w *world) allowEverywhere(user string, rules ...rbacv1.PolicyRule) {
-	w.Helper()
+func (e *env) allowEverywhere(user string, rules ...rbacv1.PolicyRule) {
+	e.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "may-"}, Rules: rules}
-	must(w.T, apiserver.Kube.Create(w.Context(), role))
+	must(e.T, apiserver.Kube.Create(e.Context(), role))
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "may-"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
 	}
-	must(w.T, apiserver.Kube.Create(w.Context(), binding))
-	w.Cleanup(func() {
+	must(e.T, apiserver.Kube.Create(e.Context(), binding))
+	e.Cleanup(func() {
 		_ = apiserver.Kube.Delete(context.Background(), role)
 		_ = apiserver.Kube.Delete(context.Background(), binding)
 	})
@@ -232,39 +232,39 @@ func Result(t *testing.T, err error, code int, says string) {
 }
 
 func TestUserRequestsNeedARole(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
-	run := w.newRun(w.stack, "net-1")
+	e := newEnv(t)
+	p := e.serveUsers()
+	run := e.newRun(e.stack, "net-1")
 	asks := []struct {
 		verb, resource string
 		ask            func(*userapi.Client) error
 	}{
-		{"get", "runs/plan", func(c *userapi.Client) error { _, err := c.Plan(t.Context(), w.namespace, run.Name); return err }},
+		{"get", "runs/plan", func(c *userapi.Client) error { _, err := c.Plan(t.Context(), e.namespace, run.Name); return err }},
 		{"get", "runs/logs", func(c *userapi.Client) error {
-			return closing(c.Logs(t.Context(), w.namespace, run.Name, userapi.LogOptions{}))
+			return closing(c.Logs(t.Context(), e.namespace, run.Name, userapi.LogOptions{}))
 		}},
-		{"pull", "states", func(c *userapi.Client) error { _, err := c.State(t.Context(), w.namespace, "net", 0); return err }},
+		{"pull", "states", func(c *userapi.Client) error { _, err := c.State(t.Context(), e.namespace, "net", 0); return err }},
 		{"push", "states", func(c *userapi.Client) error {
-			_, err := c.PushState(t.Context(), w.namespace, "net", []byte("{}"), false)
+			_, err := c.PushState(t.Context(), e.namespace, "net", []byte("{}"), false)
 			return err
 		}},
-		{"rollback", "states", func(c *userapi.Client) error { _, err := c.Rollback(t.Context(), w.namespace, "net", 1); return err }},
-		{"unlock", "states", func(c *userapi.Client) error { return c.Unlock(t.Context(), w.namespace, "net", "a") }},
+		{"rollback", "states", func(c *userapi.Client) error { _, err := c.Rollback(t.Context(), e.namespace, "net", 1); return err }},
+		{"unlock", "states", func(c *userapi.Client) error { return c.Unlock(t.Context(), e.namespace, "net", "a") }},
 		{"restore", "states", func(c *userapi.Client) error {
-			_, err := c.RestoreState(t.Context(), w.namespace, "net", false)
+			_, err := c.RestoreState(t.Context(), e.namespace, "net", false)
 			return err
 		}},
 		{"recover", "states", func(c *userapi.Client) error {
-			_, err := c.Recover(t.Context(), w.namespace, "net", strings.NewReader(sealedText))
+			_, err := c.Recover(t.Context(), e.namespace, "net", strings.NewReader(sealedText))
 			return err
 		}},
 	}
 	for _, has := range asks {
 		t.Run(has.verb+" "+has.resource, func(t *testing.T) {
-			user, who := w.account(has.verb + "-" + strings.ReplaceAll(has.resource, "/", "-"))
-			w.allow(user, may(has.verb, has.resource, "net", "net-1"))
+			user, who := e.account(has.verb + "-" + strings.ReplaceAll(has.resource, "/", "-"))
+			e.allow(user, may(has.verb, has.resource, "net", "net-1"))
 			// To see a Run is not to see what is in its plan.
-			w.allow(user, may("get", "runs"), may("get", "states"))
+			e.allow(user, may("get", "runs"), may("get", "states"))
 			c := p.as(who)
 			p.eventually(func() bool { return forbidden(has.ask(c)) == nil })
 			for _, other := range asks {
@@ -307,13 +307,13 @@ func certificate(t *testing.T, name string, groups ...string) *tls.Certificate {
 }
 
 func TestUsersAreAuthenticatedByKubernetes(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
-	user, who := w.account("alice")
-	w.allow(user, may("pull", "states"))
+	e := newEnv(t)
+	p := e.serveUsers()
+	user, who := e.account("alice")
+	e.allow(user, may("pull", "states"))
 	p.authorized(p.as(who))
 	pull := func(who shown) error {
-		_, err := p.as(who).State(t.Context(), w.namespace, "net", 0)
+		_, err := p.as(who).State(t.Context(), e.namespace, "net", 0)
 		return err
 	}
 	const here = "has no state yet" // as far as one gets who may
@@ -333,25 +333,25 @@ func TestUsersAreAuthenticatedByKubernetes(t *testing.T) {
 }
 
 func TestRunnerAndUserTokensAreSeparate(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
-	user, who := w.account("alice")
-	w.allow(user, mayAll)
-	w.allow("system:serviceaccount:"+w.namespace+":default", mayAll)
+	e := newEnv(t)
+	p := e.serveUsers()
+	user, who := e.account("alice")
+	e.allow(user, mayAll)
+	e.allow("system:serviceaccount:"+e.namespace+":default", mayAll)
 	p.authorized(p.as(who))
-	r, _ := w.applying()
+	r, _ := e.applying()
 	// A runner's token, even of an account that may all: it is for the store.
-	_, err := p.as(shown{token: r.token}).State(t.Context(), w.namespace, "net", 0)
+	_, err := p.as(shown{token: r.token}).State(t.Context(), e.namespace, "net", 0)
 	Result(t, err, http.StatusUnauthorized, "is for something else")
 	// The pod's other token, for the API server, is a person's here and nobody's at the store.
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: r.pod.Name, UID: r.pod.UID},
 	}}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "default"}}
 	must(t, apiserver.Kube.SubResource("token").Create(t.Context(), account, request))
 	bound := request.Status.Token
 	p.authorized(p.as(shown{token: bound}))
-	_, err = p.as(shown{token: bound}).State(t.Context(), w.namespace, "net", 0)
+	_, err = p.as(shown{token: bound}).State(t.Context(), e.namespace, "net", 0)
 	Result(t, err, http.StatusNotFound, "has no state yet")
 
 	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
@@ -373,15 +373,15 @@ func TestRunnerAndUserTokensAreSeparate(t *testing.T) {
 }
 
 func TestImpersonationNeedsARole(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
-	user, who := w.account("helpdesk")
-	w.allowEverywhere(user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"alice"}},
+	e := newEnv(t)
+	p := e.serveUsers()
+	user, who := e.account("helpdesk")
+	e.allowEverywhere(user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"alice"}},
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"groups"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"devs"}})
-	w.allow("alice", may("pull", "states"), may("push", "states"))
+	e.allow("alice", may("pull", "states"), may("push", "states"))
 	as := func(name string, headers http.Header) error {
 		headers.Set("Impersonate-User", name)
-		_, err := p.as(shown{token: who.token, headers: headers}).State(t.Context(), w.namespace, "net", 0)
+		_, err := p.as(shown{token: who.token, headers: headers}).State(t.Context(), e.namespace, "net", 0)
 		return err
 	}
 	p.eventually(func() bool { return forbidden(as("alice", http.Header{"Impersonate-Group": {"devs"}})) == nil })
@@ -390,19 +390,19 @@ func TestImpersonationNeedsARole(t *testing.T) {
 	Result(t, as("alice", http.Header{"Impersonate-Group": {"devs", "system:masters"}}), http.StatusForbidden, `may not impersonate groups "system:masters"`)
 	Result(t, as("alice", http.Header{"Impersonate-Uid": {"1"}}), http.StatusForbidden, `may not impersonate uids "1"`)
 	Result(t, as("alice", http.Header{"Impersonate-Extra-Scopes": {"all"}}), http.StatusForbidden, `may not impersonate userextras/scopes "all"`)
-	Result(t, as("system:serviceaccount:"+w.namespace+":default", http.Header{}), http.StatusForbidden, `may not impersonate serviceaccounts "default" in namespace `+w.namespace)
+	Result(t, as("system:serviceaccount:"+e.namespace+":default", http.Header{}), http.StatusForbidden, `may not impersonate serviceaccounts "default" in namespace `+e.namespace)
 	Result(t, as("alice", http.Header{"Impersonate-Shoe-Size": {"44"}}), http.StatusBadRequest, "is not known")
-	_, err := p.as(shown{token: who.token, headers: http.Header{"Impersonate-Group": {"devs"}}}).State(t.Context(), w.namespace, "net", 0)
+	_, err := p.as(shown{token: who.token, headers: http.Header{"Impersonate-Group": {"devs"}}}).State(t.Context(), e.namespace, "net", 0)
 	Result(t, err, http.StatusBadRequest, "name one user")
 
 	alice := p.as(shown{token: who.token, headers: http.Header{"Impersonate-User": {"alice"}}})
-	_, err = alice.PushState(t.Context(), w.namespace, "net", stateFile(1, "L", "one"), false)
+	_, err = alice.PushState(t.Context(), e.namespace, "net", stateFile(1, "L", "one"), false)
 	must(t, err)
 	if line := p.log.line("audit: done", "by=alice", "impersonatedBy="+user, "verb=push", "name=net"); line == "" {
 		t.Error("the audit does not say who asked as alice")
 	}
 	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
 	if got := st.Status.Versions[0]; got.By != "alice" {
 		t.Errorf("the version is from %q", got.By)
 	}
@@ -412,12 +412,12 @@ func TestImpersonationNeedsARole(t *testing.T) {
 }
 
 func TestManipulatedPathsAreRejected(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
-	user, who := w.account("alice")
-	w.allow(user, mayAll)
+	e := newEnv(t)
+	p := e.serveUsers()
+	user, who := e.account("alice")
+	e.allow(user, mayAll)
 	p.authorized(p.as(who))
-	states := "/api/v1/namespaces/" + w.namespace + "/states/"
+	states := "/api/v1/namespaces/" + e.namespace + "/states/"
 	for path, want := range map[string]int{
 		states + "net/versions/current":                                       404, // no state yet
 		states + "net/versions/0":                                             400,
@@ -431,11 +431,11 @@ func TestManipulatedPathsAreRejected(t *testing.T) {
 		states + strings.Repeat("x", 300) + "/versions/current":               400,
 		"/api/v1/namespaces/..%2Fkube-system/states/net/versions/current":     400,
 		"/api/v1/namespaces/kube-system/states/net/versions/current":          403,
-		"/api/v1/namespaces/" + w.namespace + "/secrets/net/versions/current": 404,
-		"/api/v1/namespaces/" + w.namespace + "/runs/net-1/plan?format=zip":   404,
-		"/api/v1/namespaces/" + w.namespace + "/runs/net-1/logs?attempt=0":    400,
-		"/api/v1/namespaces/" + w.namespace + "/runs/net-1/logs?offset=-1":    400,
-		"/api/v1/namespaces/" + w.namespace + "/runs/net-1/logs?follow=maybe": 400,
+		"/api/v1/namespaces/" + e.namespace + "/secrets/net/versions/current": 404,
+		"/api/v1/namespaces/" + e.namespace + "/runs/net-1/plan?format=zip":   404,
+		"/api/v1/namespaces/" + e.namespace + "/runs/net-1/logs?attempt=0":    400,
+		"/api/v1/namespaces/" + e.namespace + "/runs/net-1/logs?offset=-1":    400,
+		"/api/v1/namespaces/" + e.namespace + "/runs/net-1/logs?follow=maybe": 400,
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+path, nil)
 		must(t, err)

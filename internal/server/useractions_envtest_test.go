@@ -34,50 +34,50 @@ const judgedLabel = "cairn.dev/judged"
 
 var judge sync.Once
 
-// judged has the chart's policies for people hold in the world's namespace. They are there from the first such world on.
-func (w *world) judged() {
-	w.Helper()
-	judge.Do(w.installPolicies)
+// judged has the chart's policies for people hold in the env's namespace. They are there from the first such env on.
+func (e *env) judged() {
+	e.Helper()
+	judge.Do(e.installPolicies)
 	label := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, judgedLabel))
-	must(w.T, apiserver.Kube.Patch(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}, label))
-	probe := w.waitingRun("probe-1")
+	must(e.T, apiserver.Kube.Patch(e.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}, label))
+	probe := e.waitingRun("probe-1")
 	for end := time.Now().Add(2 * time.Minute); ; {
 		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"approval":{"by":"nobody","planDigest":%q}}}`, planDigest))
-		err := apiserver.Kube.Patch(w.Context(), probe.DeepCopy(), patch, client.DryRunAll)
+		err := apiserver.Kube.Patch(e.Context(), probe.DeepCopy(), patch, client.DryRunAll)
 		if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.approval.by is nobody") {
 			return
 		}
 		if time.Now().After(end) {
-			w.Fatalf("the policies never held: %v", err)
+			e.Fatalf("the policies never held: %v", err)
 		}
 	}
 }
 
-func (w *world) installPolicies() {
+func (e *env) installPolicies() {
 	f, err := os.Open("../../charts/cairn/files/policies/users.yaml")
-	must(w.T, err)
+	must(e.T, err)
 	defer f.Close()
 	for in := yaml.NewYAMLOrJSONDecoder(f, 4096); ; {
 		o := &unstructured.Unstructured{}
 		if err := in.Decode(o); err == io.EOF { //nolint:errorlint // the decoder gives io.EOF itself
 			return
 		} else if err != nil {
-			w.Fatal(err)
+			e.Fatal(err)
 		}
 		if o.GetKind() == "ValidatingAdmissionPolicyBinding" {
-			must(w.T, unstructured.SetNestedField(o.Object, "true", "spec", "matchResources", "namespaceSelector", "matchLabels", judgedLabel))
+			must(e.T, unstructured.SetNestedField(o.Object, "true", "spec", "matchResources", "namespaceSelector", "matchLabels", judgedLabel))
 		}
-		must(w.T, apiserver.Kube.Create(w.Context(), o))
+		must(e.T, apiserver.Kube.Create(e.Context(), o))
 	}
 }
 
 // waitingRun is a Run whose plan waits for an approval.
-func (w *world) waitingRun(name string) *v1alpha1.Run {
-	w.Helper()
-	run := w.newRun(w.stack, name)
+func (e *env) waitingRun(name string) *v1alpha1.Run {
+	e.Helper()
+	run := e.newRun(e.stack, name)
 	run.Status.Phase = v1alpha1.PhaseAwaitingApproval
 	run.Status.Plan = &v1alpha1.Plan{Digest: planDigest, Changes: true}
-	must(w.T, apiserver.Kube.Status().Update(w.Context(), run))
+	must(e.T, apiserver.Kube.Status().Update(e.Context(), run))
 	return run
 }
 
@@ -90,13 +90,13 @@ func (b *browser) actions(path string) map[string]bool {
 
 // Each action takes what a role has to allow for it, and no other.
 func TestUserActionsNeedARole(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveSite()
-	ns := "/api/v1/namespaces/" + w.namespace
+	e := newEnv(t)
+	p := e.serveSite()
+	ns := "/api/v1/namespaces/" + e.namespace
 	must(t, apiserver.Kube.Create(t.Context(), &v1alpha1.Repository{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "net"}, Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/net.git"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net"}, Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/net.git"},
 	}))
-	failed := w.newRun(w.stack, "net-1")
+	failed := e.newRun(e.stack, "net-1")
 	failed.Status.Phase = v1alpha1.PhaseFailed
 	must(t, apiserver.Kube.Status().Update(t.Context(), failed))
 	approval, rejection := userapi.Approval{PlanDigest: planDigest}, userapi.Rejection{Message: "not on a Friday"}
@@ -118,10 +118,10 @@ func TestUserActionsNeedARole(t *testing.T) {
 		{"stacks", "resume", []string{"patch", "update"}, nil, `"cairn.dev/changed-by":"USER"`},
 		{"repositories", "fetch", []string{"patch"}, nil, `"cairn.dev/requested-at":"`},
 	}
-	w.judged()
+	e.judged()
 	runs := map[string]string{"approve": "net-2", "reject": "net-3", "cancel": "net-4"}
 	for _, name := range runs {
-		w.waitingRun(name)
+		e.waitingRun(name)
 	}
 	at := func(d deed) string {
 		name := "net"
@@ -132,17 +132,17 @@ func TestUserActionsNeedARole(t *testing.T) {
 	}
 	for _, has := range deeds {
 		t.Run(has.action, func(t *testing.T) {
-			user, who := w.account("who-" + has.action)
+			user, who := e.account("who-" + has.action)
 			b := p.browser().signIn(who)
-			w.allow(user, may("get", "*"))
+			e.allow(user, may("get", "*"))
 			p.eventually(func() bool { return b.do("GET", at(has)+"/access", nil).StatusCode == 200 })
 			// Neither with one of the verbs.
 			for i, verb := range has.verbs {
 				if len(has.verbs) == 1 {
 					break
 				}
-				other, shows := w.account(fmt.Sprintf("half-%s-%d", has.action, i))
-				w.allow(other, may("get", "*"), may(verb, has.resource))
+				other, shows := e.account(fmt.Sprintf("half-%s-%d", has.action, i))
+				e.allow(other, may("get", "*"), may(verb, has.resource))
 				half := p.browser().signIn(shows)
 				p.eventually(func() bool { return half.do("GET", at(has)+"/access", nil).StatusCode == 200 })
 				half.want(403, other, "POST", at(has)+"/"+has.action, has.sent)
@@ -151,7 +151,7 @@ func TestUserActionsNeedARole(t *testing.T) {
 				}
 			}
 			b.want(403, user+" may not", "POST", at(has)+"/"+has.action, has.sent)
-			if p.log.line("audit: not done", "by="+user, "namespace="+w.namespace, "method=Token", "may not") == "" {
+			if p.log.line("audit: not done", "by="+user, "namespace="+e.namespace, "method=Token", "may not") == "" {
 				t.Error("who was refused is not in the audit")
 			}
 			for name, allowed := range b.actions(at(has)) {
@@ -160,7 +160,7 @@ func TestUserActionsNeedARole(t *testing.T) {
 				}
 			}
 			for _, verb := range has.verbs {
-				w.allow(user, may(verb, has.resource))
+				e.allow(user, may(verb, has.resource))
 			}
 			p.eventually(func() bool { return b.actions(at(has))[has.action] })
 			for name, allowed := range b.actions(at(has)) {
@@ -179,14 +179,14 @@ func TestUserActionsNeedARole(t *testing.T) {
 
 // What is asked for makes sense, or it is said why not.
 func TestInvalidActionsAreRejected(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveSite()
-	user, who := w.account("alice")
-	w.allow(user, mayAll)
+	e := newEnv(t)
+	p := e.serveSite()
+	user, who := e.account("alice")
+	e.allow(user, mayAll)
 	p.authorized(p.as(who))
 	b := p.browser().signIn(who)
-	ns := "/api/v1/namespaces/" + w.namespace
-	run := w.waitingRun("net-1")
+	ns := "/api/v1/namespaces/" + e.namespace
+	run := e.waitingRun("net-1")
 	b.want(400, "set planDigest to that of the plan that you read", "POST", ns+"/runs/net-1/approve", userapi.Approval{})
 	b.want(409, "another plan now", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
 	b.want(409, "another plan now", "POST", ns+"/runs/net-1/reject", userapi.Rejection{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
@@ -216,55 +216,55 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	admin.want(501, "has not its key", "POST", ns+"/stacks/net/plan", nil)
 }
 
-func TestAUserCannotApproveTheirOwnRun(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveSite()
-	alice, shows := w.account("alice")
-	bob, others := w.account("bob")
+func TestUserCannotApproveTheirOwnRun(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveSite()
+	alice, shows := e.account("alice")
+	bob, others := e.account("bob")
 	for _, user := range []string{alice, bob} {
-		w.allow(user, mayAll)
+		e.allow(user, mayAll)
 	}
 	p.authorized(p.as(shows))
 	p.authorized(p.as(others))
-	w.judged()
+	e.judged()
 	run := &v1alpha1.Run{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "net-1"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net-1"},
 		Spec: v1alpha1.RunSpec{
-			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, PreventSelfApproval: true, InputsDigest: w.inputs,
+			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, PreventSelfApproval: true, InputsDigest: e.inputs,
 			Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual, By: alice},
 		},
 	}
 	must(t, apiserver.Kube.Create(t.Context(), run))
 	run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
 	must(t, apiserver.Kube.Status().Update(t.Context(), run))
-	approve := "/api/v1/namespaces/" + w.namespace + "/runs/net-1/approve"
+	approve := "/api/v1/namespaces/" + e.namespace + "/runs/net-1/approve"
 	p.browser().signIn(shows).want(422, "requires the approval of another user", "POST", approve, userapi.Approval{PlanDigest: planDigest})
 	p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, userapi.Approval{PlanDigest: planDigest})
 }
 
 func TestEventsOfAnObject(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveSite()
-	user, who := w.account("alice")
+	e := newEnv(t)
+	p := e.serveSite()
+	user, who := e.account("alice")
 	b := p.browser().signIn(who)
-	path := "/api/v1/namespaces/" + w.namespace + "/stacks/net/events"
+	path := "/api/v1/namespaces/" + e.namespace + "/stacks/net/events"
 	at := time.Now().Truncate(time.Second)
 	for i, reason := range []string{"Older", "Newer"} {
-		e := &corev1.Event{
-			ObjectMeta:     metav1.ObjectMeta{Namespace: w.namespace, Name: strings.ToLower(reason)},
-			InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: w.namespace, Name: "net", UID: w.stack.UID, APIVersion: v1alpha1.GroupVersion.String()},
+		event := &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Namespace: e.namespace, Name: strings.ToLower(reason)},
+			InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: e.namespace, Name: "net", UID: e.stack.UID, APIVersion: v1alpha1.GroupVersion.String()},
 			Type:           "Warning", Reason: reason, Message: "it is " + reason, Count: 3,
 			FirstTimestamp: metav1.NewTime(at.Add(-time.Hour)), LastTimestamp: metav1.NewTime(at.Add(time.Duration(i) * time.Minute)),
 		}
-		must(t, apiserver.Kube.Create(t.Context(), e))
+		must(t, apiserver.Kube.Create(t.Context(), event))
 	}
 	other := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: w.namespace, Name: "other"},
-		InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: w.namespace, Name: "net", UID: "another"}, Reason: "Other",
+		ObjectMeta:     metav1.ObjectMeta{Namespace: e.namespace, Name: "other"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: e.namespace, Name: "net", UID: "another"}, Reason: "Other",
 	}
 	must(t, apiserver.Kube.Create(t.Context(), other))
 	b.want(403, "may not get stacks", "GET", path, nil)
-	w.allow(user, may("get", "stacks"))
+	e.allow(user, may("get", "stacks"))
 	p.eventually(func() bool { return b.do("GET", path, nil).StatusCode == 200 })
 	var got userapi.Events
 	must(t, json.Unmarshal([]byte(b.want(200, "", "GET", path, nil).body), &got))

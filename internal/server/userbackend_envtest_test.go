@@ -105,11 +105,11 @@ func (l *laptop) write(id string, data []byte, code int, says string) {
 	l.expect(code, says, "POST", "?ID="+id, data)
 }
 
-// stateOf is the State of the world's Stack.
-func (w *world) stateStatus() v1alpha1.StateStatus {
-	w.Helper()
+// stateOf is the State of the env's Stack.
+func (e *env) stateStatus() v1alpha1.StateStatus {
+	e.Helper()
 	st := &v1alpha1.State{}
-	must(w.T, client.IgnoreNotFound(apiserver.Kube.Get(w.Context(), client.ObjectKeyFromObject(w.stack), st)))
+	must(e.T, client.IgnoreNotFound(apiserver.Kube.Get(e.Context(), client.ObjectKeyFromObject(e.stack), st)))
 	return st.Status
 }
 
@@ -127,16 +127,16 @@ func (p *userServer) event(parts ...string) {
 	}
 }
 
-func TestAUsersEngineWorksWithAState(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestEngineOfAUserWorksWithAState(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice, bob := p.laptopOf("alice", "pull", "push"), p.laptopOf("bob", "pull", "push", "unlock")
 	one, two := stateFile(1, "L", "one"), stateFile(2, "L", "two")
 
 	alice.expect(404, "Stack net has no state yet", "GET", "", nil)
 	alice.lock("a", 200, `"ID":"a"`)
 	p.event("StateLocked", alice.user, "lock ID a")
-	if lock := w.stateStatus().Lock; lock == nil || lock.ID != "a" || lock.By != alice.user || lock.Who != "dev@laptop" || lock.Run != "" || lock.PodUID != "" || lock.Since.IsZero() {
+	if lock := e.stateStatus().Lock; lock == nil || lock.ID != "a" || lock.By != alice.user || lock.Who != "dev@laptop" || lock.Run != "" || lock.PodUID != "" || lock.Since.IsZero() {
 		t.Fatalf("the lock is %+v", lock)
 	}
 	alice.lock("a", 200, "") // sent again
@@ -149,7 +149,7 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	}
 	alice.write("a", two, 200, `"version":2`)
 	p.event("StatePushed", "wrote version 2 (serial 2)")
-	if v := w.stateStatus().Versions[1]; v.By != alice.user || v.Run != "" {
+	if v := e.stateStatus().Versions[1]; v.By != alice.user || v.Run != "" {
 		t.Errorf("the version is of %+v", v)
 	}
 	alice.write("a", one, 409, "does not follow")
@@ -162,7 +162,7 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	var held struct{ ID, Who, Info, Path string }
 	code, text, err := bob.send(t.Context(), "LOCK", "net", "", lockBody("b"))
 	must(t, err)
-	if err := json.Unmarshal([]byte(text), &held); err != nil || code != 423 || held.ID != "a" || held.Who != alice.user || held.Path != w.namespace+"/net" ||
+	if err := json.Unmarshal([]byte(text), &held); err != nil || code != 423 || held.ID != "a" || held.Who != alice.user || held.Path != e.namespace+"/net" ||
 		!strings.Contains(held.Info, "user "+alice.user+" (dev@laptop)") || !strings.Contains(held.Info, "cairn state unlock") {
 		t.Errorf("bob is answered %d %s, %v", code, text, err)
 	}
@@ -171,7 +171,7 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	}
 	bob.lock("a", 423, "locked by user "+alice.user)
 	bob.write("a", stateFile(3, "L", "bob"), 423, "held by user "+alice.user)
-	_, err = p.as(shown{token: bob.token}).PushState(t.Context(), w.namespace, "net", stateFile(3, "L", "bob"), true)
+	_, err = p.as(shown{token: bob.token}).PushState(t.Context(), e.namespace, "net", stateFile(3, "L", "bob"), true)
 	Result(t, err, 423, "locked by user "+alice.user)
 
 	alice.unlock("b", 423, "locked under ID a")
@@ -179,7 +179,7 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	p.event("StateUnlocked", "released the lock a")
 	alice.unlock("a", 200, "") // sent again
 	p.event("StateUnlocked")
-	if lock := w.stateStatus().Lock; lock != nil {
+	if lock := e.stateStatus().Lock; lock != nil {
 		t.Errorf("the lock is %+v", lock)
 	}
 
@@ -197,7 +197,7 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	bob.expect(200, "", "UNLOCK", "", nil) // as Terraform before 1.6 does
 	alice.lock("e", 200, "")
 	alice.expect(200, "", "UNLOCK", "", nil)
-	if version := w.stateStatus().Version; version != 2 {
+	if version := e.stateStatus().Version; version != 2 {
 		t.Errorf("version %d", version)
 	}
 
@@ -213,9 +213,9 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	}
 }
 
-func TestAUsersEngineNeedsARole(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers(func(o *server.Options) { o.Events = nil })
+func TestEngineOfAUserNeedsARole(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers(func(o *server.Options) { o.Events = nil })
 	one := stateFile(1, "L", "one")
 	owner := p.laptopOf("owner", "pull", "push")
 	owner.lock("a", 200, "")
@@ -251,15 +251,15 @@ func TestAUsersEngineNeedsARole(t *testing.T) {
 	if p.log.line("audit: not done", "verb=push", "locking-pull") == "" {
 		t.Error("who lacks the verb is not in the audit")
 	}
-	if st := w.stateStatus(); st.Lock == nil || st.Lock.ID != "a" || st.Version != 1 {
+	if st := e.stateStatus(); st.Lock == nil || st.Lock.ID != "a" || st.Version != 1 {
 		t.Errorf("the state is %+v", st)
 	}
 	owner.unlock("a", 200, "") // its holder does not need the verb unlock
 }
 
-func TestAUsersEngineShowsATokenAsItsPassword(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestEngineOfAUserSendsATokenAsItsPassword(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.laptopOf("alice", "pull", "push")
 	code := func(l laptop, method string) int {
 		t.Helper()
@@ -291,14 +291,14 @@ func TestAUsersEngineShowsATokenAsItsPassword(t *testing.T) {
 	}
 	framed := *alice // a browser that was given a URL with a password
 	framed.headers = http.Header{"Sec-Fetch-Site": {"cross-site"}}
-	if got := code(framed, "LOCK"); got != 403 || w.stateStatus().Lock != nil {
+	if got := code(framed, "LOCK"); got != 403 || e.stateStatus().Lock != nil {
 		t.Errorf("from another site: %d", got)
 	}
 	if p.log.line(alice.token) != "" {
 		t.Error("the log has a token")
 	}
 	// All else takes a bearer token only.
-	request, err := http.NewRequestWithContext(t.Context(), "GET", p.base+"/api/v1/namespaces/"+w.namespace+"/states/net/versions/current", nil)
+	request, err := http.NewRequestWithContext(t.Context(), "GET", p.base+"/api/v1/namespaces/"+e.namespace+"/states/net/versions/current", nil)
 	must(t, err)
 	request.SetBasicAuth("cairn", alice.token)
 	answer, err := alice.http.RoundTrip(request)
@@ -309,13 +309,13 @@ func TestAUsersEngineShowsATokenAsItsPassword(t *testing.T) {
 	}
 }
 
-func TestAUsersEngineWorksBesideRuns(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers(func(o *server.Options) { o.Events = nil })
+func TestEngineOfAUserWorksBesideRuns(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers(func(o *server.Options) { o.Events = nil })
 	alice := p.laptopOf("alice", "pull", "push")
 
 	// A Run that applies has the lock, and comes first.
-	run, applied := w.applying()
+	run, applied := e.applying()
 	alice.lock("a", 423, "attempt 1 of Run net-1 is at work in pod net-1-apply-1")
 	run.lock("r", 200, "")
 	alice.lock("a", 423, "net-1")
@@ -323,7 +323,7 @@ func TestAUsersEngineWorksBesideRuns(t *testing.T) {
 	alice.write("r", stateFile(2, "L", "alice"), 423, "held by attempt 1 of Run net-1")
 	alice.unlock("r", 403, "unlock") // it is not hers
 	run.unlock("r", 200, "")
-	finish(w, applied)
+	finish(e, applied)
 
 	// A plan that waits for an approval is for the state as it is.
 	applied.Status.Phase = v1alpha1.PhaseAwaitingApproval
@@ -334,11 +334,11 @@ func TestAUsersEngineWorksBesideRuns(t *testing.T) {
 
 	// A user who has the lock comes before a Run that applies. One that plans takes no lock, and does not keep the user from writing.
 	alice.lock("a", 200, "")
-	next := w.newRun(w.stack, "net-2")
-	planner := w.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)
+	next := e.newRun(e.stack, "net-2")
+	planner := e.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)
 	planner.expect(200, "", "GET", "/v1/state", nil)
 	alice.write("a", stateFile(2, "L", "alice"), 200, `"version":2`)
-	applier := w.newPod("net-2-apply-2", next).begin(next, v1alpha1.AttemptApply)
+	applier := e.newPod("net-2-apply-2", next).begin(next, v1alpha1.AttemptApply)
 	applier.lock("s", 423, "locked by user "+alice.user)
 	applier.write("a", stateFile(3, "L", "run"), 423, "held by user "+alice.user)
 	applier.unlock("a", 423, "held by user "+alice.user)
@@ -347,12 +347,12 @@ func TestAUsersEngineWorksBesideRuns(t *testing.T) {
 	applier.lock("s", 200, "")
 	applier.write("s", stateFile(4, "L", "run"), 200, "")
 	applier.unlock("s", 200, "")
-	finish(w, next)
+	finish(e, next)
 
 	// The lock of a pod that is gone is left to the next Run, which knows from its journal what the pod did.
-	killed := w.newPod("net-2-apply-3", next).begin(next, v1alpha1.AttemptApply)
+	killed := e.newPod("net-2-apply-3", next).begin(next, v1alpha1.AttemptApply)
 	killed.lock("t", 200, "")
-	finish(w, next)
+	finish(e, next)
 	killed.kill()
 	alice.lock("a", 423, "who is over: release it with cairn state unlock")
 	bob := p.laptopOf("bob", "push", "unlock")
@@ -360,33 +360,33 @@ func TestAUsersEngineWorksBesideRuns(t *testing.T) {
 	alice.lock("a", 200, "")
 
 	// What an attempt hands in late waits, and does not replace what the user works on.
-	killed.expect(204, "", "PUT", "/v1/rescue?base="+w.stateStatus().SHA256, stateFile(5, "L", "late"))
-	if st := w.stateStatus(); st.Version != 4 || st.Rescued == nil {
+	killed.expect(204, "", "PUT", "/v1/rescue?base="+e.stateStatus().SHA256, stateFile(5, "L", "late"))
+	if st := e.stateStatus(); st.Version != 4 || st.Rescued == nil {
 		t.Errorf("a late state: %+v", st)
 	}
 	alice.unlock("a", 200, "")
 	alice.lock("b", 423, "left a newer state")
 }
 
-func TestAUsersEngineIsRedirectedToTheBackendOfTheState(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestEngineOfAUserIsRedirectedToTheBackendOfTheState(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.laptopOf("alice", "pull", "push")
-	w.stack.Spec.Backend = &v1alpha1.Backend{Type: "s3"}
-	must(t, apiserver.Kube.Update(t.Context(), w.stack))
+	e.stack.Spec.Backend = &v1alpha1.Backend{Type: "s3"}
+	must(t, apiserver.Kube.Update(t.Context(), e.stack))
 	alice.expect(409, "own backend (s3)", "GET", "", nil)
 	alice.lock("a", 423, "own backend (s3)")
-	w.stack.Spec.Backend = nil
-	must(t, apiserver.Kube.Update(t.Context(), w.stack))
+	e.stack.Spec.Backend = nil
+	must(t, apiserver.Kube.Update(t.Context(), e.stack))
 	alice.lock("a", 200, "")
 }
 
 // Twenty engines count up one number, each under the lock, and each as a user of its own.
 func TestOneOfTwentyUsersHoldsTheLock(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers(func(o *server.Options) { o.Events = nil })
+	e := newEnv(t)
+	p := e.serveUsers(func(o *server.Options) { o.Events = nil })
 	const lockers = 20
-	_, err := p.state.Push(t.Context(), client.ObjectKeyFromObject(w.stack), "setup", stateFile(1, "L", "0"), false, 0)
+	_, err := p.state.Push(t.Context(), client.ObjectKeyFromObject(e.stack), "setup", stateFile(1, "L", "0"), false, 0)
 	must(t, err)
 	var all []*laptop
 	for i := range lockers {
@@ -434,9 +434,9 @@ func TestOneOfTwentyUsersHoldsTheLock(t *testing.T) {
 	if most.Load() != 1 || denied.Load() == 0 {
 		t.Errorf("%d had the lock at a time, and %d requests were denied", most.Load(), denied.Load())
 	}
-	data, err := p.state.Read(t.Context(), client.ObjectKeyFromObject(w.stack))
+	data, err := p.state.Read(t.Context(), client.ObjectKeyFromObject(e.stack))
 	must(t, err)
-	st := w.stateStatus()
+	st := e.stateStatus()
 	if n, serial, err := counted(data); err != nil || n != lockers || serial != lockers+1 || st.Version != lockers+1 || st.Lock != nil {
 		t.Errorf("counted %d with serial %d, %v; the State is at version %d, its lock %+v", n, serial, err, st.Version, st.Lock)
 	}

@@ -27,14 +27,14 @@ import (
 )
 
 // serveLists serves people with a catalog that the API server fills.
-func (w *world) serveLists(change ...func(*server.Options)) *userServer {
-	w.Helper()
+func (e *env) serveLists(change ...func(*server.Options)) *userServer {
+	e.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	catalog, ended := listing.NewCatalog(), make(chan error, 1)
 	catalog.Mirror(apiserver.Kube, nil)
 	go func() { ended <- catalog.Start(ctx) }()
-	w.Cleanup(func() { cancel(); <-ended })
-	p := w.serveUsers(append(change, func(o *server.Options) { o.Catalog = catalog })...)
+	e.Cleanup(func() { cancel(); <-ended })
+	p := e.serveUsers(append(change, func(o *server.Options) { o.Catalog = catalog })...)
 	p.eventually(func() bool { return catalog.CheckFilled() == nil })
 	return p
 }
@@ -83,17 +83,17 @@ func names(page userapi.Page[userapi.Stack]) string {
 	return strings.Join(all, " ")
 }
 
-func TestUsersListWhatTheirRolesAllow(t *testing.T) {
-	w, other := newWorld(t), newWorld(t)
-	p := w.serveLists()
-	w.newStack("web")
+func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
+	e, other := newEnv(t), newEnv(t)
+	p := e.serveLists()
+	e.newStack("web")
 	other.newStack("hidden")
-	w.newRun(w.stack, "net-1")
-	user, who := w.account("alice")
-	stranger, unknown := w.account("stranger")
-	w.allow(user, may("list", "stacks"), may("get", "stacks", "web"), may("list", "runs"))
+	e.newRun(e.stack, "net-1")
+	user, who := e.account("alice")
+	stranger, unknown := e.account("stranger")
+	e.allow(user, may("list", "stacks"), may("get", "stacks", "web"), may("list", "runs"))
 	everyone, all := other.account("root")
-	w.allowEverywhere(everyone, may("list", "stacks"))
+	e.allowEverywhere(everyone, may("list", "stacks"))
 	_ = stranger
 
 	// Until what was made is there, and the roles are known.
@@ -104,7 +104,7 @@ func TestUsersListWhatTheirRolesAllow(t *testing.T) {
 	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks?sort=-name"); names(page) != "web net" {
 		t.Errorf("alice sees %s", names(page))
 	}
-	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/namespaces/"+w.namespace+"/stacks?q=WE"); names(page) != "web" {
+	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/namespaces/"+e.namespace+"/stacks?q=WE"); names(page) != "web" {
 		t.Errorf("a search finds %s", names(page))
 	}
 	p.eventually(func() bool { // of Runs the catalog hears by another watch than of Stacks
@@ -115,7 +115,7 @@ func TestUsersListWhatTheirRolesAllow(t *testing.T) {
 		page, _ := get[userapi.Page[userapi.Stack]](p, all, "/api/v1/stacks?limit=500")
 		return strings.Contains(names(page), "hidden") && strings.Contains(names(page), "web")
 	})
-	detail, code := get[userapi.Detail[userapi.Stack, v1alpha1.Stack]](p, who, "/api/v1/namespaces/"+w.namespace+"/stacks/web")
+	detail, code := get[userapi.Detail[userapi.Stack, v1alpha1.Stack]](p, who, "/api/v1/namespaces/"+e.namespace+"/stacks/web")
 	if code != http.StatusOK || detail.Row.Name != "web" || detail.Object.UID == "" {
 		t.Errorf("%d, %+v", code, detail)
 	}
@@ -127,10 +127,10 @@ func TestUsersListWhatTheirRolesAllow(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/api/v1/namespaces/" + other.namespace + "/stacks": http.StatusForbidden,
-		"/api/v1/namespaces/" + w.namespace + "/stacks/net": http.StatusForbidden,
+		"/api/v1/namespaces/" + e.namespace + "/stacks/net": http.StatusForbidden,
 		"/api/v1/stacks?shade=red":                          http.StatusBadRequest,
 		"/api/v1/activity?step=1ms&since=9000h":             http.StatusBadRequest,
-		"/api/v1/namespaces/" + w.namespace + "/runs/net-1": http.StatusForbidden,
+		"/api/v1/namespaces/" + e.namespace + "/runs/net-1": http.StatusForbidden,
 	} {
 		if _, code := get[struct{}](p, who, path); code != want {
 			t.Errorf("%s: %d, want %d", path, code, want)
@@ -197,11 +197,11 @@ func (s *stream) next() (event, data string) {
 	return "", ""
 }
 
-func TestUsersWatchWhatTheirRolesAllow(t *testing.T) {
-	w, other := newWorld(t), newWorld(t)
-	p := w.serveLists()
-	user, who := w.account("alice")
-	w.allow(user, may("list", "stacks"))
+func TestUsersWatchObjectsThatTheirRolesAllow(t *testing.T) {
+	e, other := newEnv(t), newEnv(t)
+	p := e.serveLists()
+	user, who := e.account("alice")
+	e.allow(user, may("list", "stacks"))
 	p.eventually(func() bool {
 		page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks")
 		return page.Total == 1
@@ -211,14 +211,14 @@ func TestUsersWatchWhatTheirRolesAllow(t *testing.T) {
 		t.Fatalf("%s %s", event, data)
 	}
 	other.newStack("hidden") // alice does not hear of it
-	w.newStack("web")
+	e.newStack("web")
 	want := func(name string, deleted bool) {
 		t.Helper()
 		for {
 			event, data := s.next()
 			var c userapi.Change
 			must(t, json.Unmarshal([]byte(data), &c))
-			if event != "change" || c.Namespace != w.namespace || c.Kind != "Stack" {
+			if event != "change" || c.Namespace != e.namespace || c.Kind != "Stack" {
 				t.Fatalf("%s %s", event, data)
 			}
 			if c.Name == name && c.Deleted == deleted {
@@ -230,7 +230,7 @@ func TestUsersWatchWhatTheirRolesAllow(t *testing.T) {
 	s.close()
 
 	// What happens while the browser is away is told when it comes back.
-	web := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}
+	web := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "web"}}
 	must(t, apiserver.Kube.Delete(t.Context(), web))
 	s = p.stream(who, "/api/v1/changes", s.id)
 	want("web", true)

@@ -20,8 +20,8 @@ import (
 func (r *runner) says(base string, offset int, text string) int {
 	r.Helper()
 	other := *r
-	world := *r.world
-	world.url, other.world = base, &world
+	env := *r.env
+	env.url, other.env = base, &env
 	other.expect(http.StatusNoContent, "", "POST", fmt.Sprintf("/v1/logs?offset=%d", offset), []byte(text))
 	return offset + len(text)
 }
@@ -39,36 +39,36 @@ func until(t *testing.T, r io.Reader, text string) string {
 }
 
 func TestLogsAreReadFromAnyByteOn(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.someone("alice")
-	run := w.newRun(w.stack, "net-1")
-	plans := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	run := e.newRun(e.stack, "net-1")
+	plans := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	at := plans.says(p.base, 0, "init\n")
-	at = plans.says(w.url, at, "plan: 3 to add\n")
-	applies := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	at = plans.says(e.url, at, "plan: 3 to add\n")
+	applies := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	applies.says(p.base, 0, "apply\n")
 	const first, second = "init\nplan: 3 to add\n", "apply\n"
 	if at != len(first) {
 		t.Fatal(at)
 	}
 	for offset := range len(first + second) {
-		got, err := readLog(alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Offset: int64(offset)}))
+		got, err := readLog(alice.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Offset: int64(offset)}))
 		if want := (first + second)[offset:]; err != nil || got != want {
 			t.Errorf("from %d: got %q, %v", offset, got, err)
 		}
 	}
 	for attempt, want := range map[int32]string{1: first, 2: second} {
 		for offset := range len(want) + 2 {
-			got, err := readLog(alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: attempt, Offset: int64(offset)}))
+			got, err := readLog(alice.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Attempt: attempt, Offset: int64(offset)}))
 			if err != nil || got != want[min(offset, len(want)):] {
 				t.Errorf("attempt %d from %d: got %q, %v", attempt, offset, got, err)
 			}
 		}
 	}
-	_, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: 3})
+	_, err := alice.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Attempt: 3})
 	Result(t, err, http.StatusNotFound, "has no attempt 3")
-	_, err = alice.Logs(t.Context(), w.namespace, "net-9", userapi.LogOptions{})
+	_, err = alice.Logs(t.Context(), e.namespace, "net-9", userapi.LogOptions{})
 	Result(t, err, http.StatusNotFound, "there is no Run net-9")
 }
 
@@ -83,12 +83,12 @@ func readLog(r io.ReadCloser, err error) (string, error) {
 
 // TestOneUserCannotUseAllLogStreams: what one has more than enough of is left for others.
 func TestOneUserCannotUseAllLogStreams(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice, bob := p.someone("alice"), p.someone("bob")
-	w.newRun(w.stack, "net-1")
+	e.newRun(e.stack, "net-1")
 	follow := func(c *userapi.Client) (io.ReadCloser, error) {
-		return c.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Follow: true})
+		return c.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Follow: true})
 	}
 	var open []io.ReadCloser
 	for {
@@ -103,41 +103,41 @@ func TestOneUserCannotUseAllLogStreams(t *testing.T) {
 		}
 	}
 	must(t, closing(follow(bob)))
-	must(t, closing(alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{})))
+	must(t, closing(alice.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{})))
 	must(t, open[0].Close())
 	p.eventually(func() bool { return closing(follow(alice)) == nil })
 }
 
-func TestAFollowedLogEndsWithTheRun(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestFollowedLogEndsWithTheRun(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.someone("alice")
-	run := w.newRun(w.stack, "net-1")
-	all, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Follow: true})
+	run := e.newRun(e.stack, "net-1")
+	all, err := alice.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Follow: true})
 	must(t, err)
 	defer all.Close()
 
-	plans := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
-	one, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: 1, Follow: true})
+	plans := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	one, err := alice.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Attempt: 1, Follow: true})
 	must(t, err)
 	defer one.Close()
 	at := plans.says(p.base, 0, "init\n")
 	until(t, all, "init\n")
 	until(t, one, "init\n")
-	at = plans.says(w.url, at, "by another process\n")
+	at = plans.says(e.url, at, "by another process\n")
 	until(t, all, "by another process\n")
 	until(t, one, "by another process\n")
 	plans.says(p.base, at, "the plan's end\n")
-	finish(w, run)
+	finish(e, run)
 	if rest, err := io.ReadAll(one); err != nil || string(rest) != "the plan's end\n" {
 		t.Fatalf("the log of an attempt that is over: %q, %v", rest, err)
 	}
 	until(t, all, "the plan's end\n")
 
-	applies := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	applies := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	applies.says(p.base, 0, "applied\n")
 	until(t, all, "applied\n")
-	finish(w, run)
+	finish(e, run)
 	run.Status.Phase = v1alpha1.PhaseSucceeded
 	must(t, apiserver.Kube.Status().Update(t.Context(), run))
 	p.RunChanged(run)
@@ -146,19 +146,19 @@ func TestAFollowedLogEndsWithTheRun(t *testing.T) {
 	}
 }
 
-func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
-	w := newWorld(t)
-	user, who := w.account("alice")
-	w.allow(user, mayAll)
-	run := w.newRun(w.stack, "net-1")
-	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+func TestFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
+	e := newEnv(t)
+	user, who := e.account("alice")
+	e.allow(user, mayAll)
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	var want, got strings.Builder
 	at := 0
 	for i := range 3 {
-		p := w.serveUsers()
+		p := e.serveUsers()
 		c := p.as(who)
 		p.authorized(c)
-		log, err := c.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Offset: int64(got.Len()), Follow: true})
+		log, err := c.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Offset: int64(got.Len()), Follow: true})
 		must(t, err)
 		line := fmt.Sprintf("line %d\n", i)
 		at = r.says(p.base, at, line)
@@ -175,10 +175,10 @@ func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 		got.Write(rest)
 		log.Close()
 	}
-	p := w.serveUsers()
+	p := e.serveUsers()
 	p.authorized(p.as(who))
-	finish(w, run)
-	log, err := p.as(who).Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: 1, Offset: int64(got.Len()), Follow: true})
+	finish(e, run)
+	log, err := p.as(who).Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Attempt: 1, Offset: int64(got.Len()), Follow: true})
 	rest, err := readLog(log, err)
 	must(t, err)
 	got.WriteString(rest)
@@ -187,14 +187,14 @@ func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 	}
 }
 
-func TestAClosedLogStreamIsReleased(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestClosedLogStreamIsReleased(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.someone("alice")
-	run := w.newRun(w.stack, "net-1")
-	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	ctx, hangUp := context.WithCancel(t.Context())
-	log, err := alice.Logs(ctx, w.namespace, "net-1", userapi.LogOptions{Follow: true})
+	log, err := alice.Logs(ctx, e.namespace, "net-1", userapi.LogOptions{Follow: true})
 	must(t, err)
 	defer log.Close()
 	r.says(p.base, 0, "text\n")
@@ -203,12 +203,12 @@ func TestAClosedLogStreamIsReleased(t *testing.T) {
 	p.eventually(func() bool { return p.log.line("msg=request", "/runs/net-1/logs", "code=200", ":alice") != "" })
 }
 
-func TestAFollowedLogEndsWhenItsRunIsDeleted(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestFollowedLogEndsWhenItsRunIsDeleted(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.someone("alice")
-	run := w.newRun(w.stack, "net-1")
-	log, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Follow: true})
+	run := e.newRun(e.stack, "net-1")
+	log, err := alice.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Follow: true})
 	must(t, err)
 	must(t, apiserver.Kube.Delete(t.Context(), run))
 	if got, err := readLog(log, nil); err != nil || got != "" {
@@ -218,15 +218,15 @@ func TestAFollowedLogEndsWhenItsRunIsDeleted(t *testing.T) {
 
 // A browser reads a log as events, and goes on where it was.
 func TestUsersReadLogsAsEvents(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
-	user, who := w.account("alice")
-	w.allow(user, may("get", "runs/logs"), may("pull", "states"))
+	e := newEnv(t)
+	p := e.serveUsers()
+	user, who := e.account("alice")
+	e.allow(user, may("get", "runs/logs"), may("pull", "states"))
 	p.authorized(p.as(who))
-	r, run := w.applying()
+	r, run := e.applying()
 	_, err := r.client().AppendLog(t.Context(), 0, []byte("first\nsecond\n"))
 	must(t, err)
-	path := "/api/v1/namespaces/" + w.namespace + "/runs/" + run.Name + "/logs?attempt=1&follow=true"
+	path := "/api/v1/namespaces/" + e.namespace + "/runs/" + run.Name + "/logs?attempt=1&follow=true"
 	s := p.stream(who, path, "")
 	event, data := s.next()
 	if event != "log" || data != `{"text":"first\nsecond\n"}` || s.id != "13" {

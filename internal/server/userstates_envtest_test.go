@@ -62,11 +62,11 @@ func (p *userServer) someone(name string) *userapi.Client {
 	return c
 }
 
-func TestAUserWorksWithAState(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestUserWorksWithAState(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.someone("alice")
-	ns, ctx := w.namespace, t.Context()
+	ns, ctx := e.namespace, t.Context()
 	pulls := func(version int64, want []byte) {
 		t.Helper()
 		if got, err := alice.State(ctx, ns, "net", version); err != nil || !bytes.Equal(got, want) {
@@ -147,7 +147,7 @@ func TestAUserWorksWithAState(t *testing.T) {
 	Result(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusNotFound, "the state is not locked")
 
 	// An apply: nothing of this while it runs.
-	r, run := w.applying()
+	r, run := e.applying()
 	r.lock("a", 200, "")
 	_, err = alice.PushState(ctx, ns, "net", stateFile(9, "L", ""), true)
 	Result(t, err, http.StatusLocked, "attempt 1 of Run net-1 is at work in pod net-1-apply-1")
@@ -157,7 +157,7 @@ func TestAUserWorksWithAState(t *testing.T) {
 	r.write("a", stateFile(6, "L", "six"), 200, "")
 
 	// It dies with its lock.
-	finish(w, run)
+	finish(e, run)
 	Result(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusLocked, "its pod net-1-apply-1 is not known to be gone")
 	r.kill()
 	Result(t, alice.Unlock(ctx, ns, "net", "b"), http.StatusLocked, "under another ID")
@@ -171,12 +171,12 @@ func TestAUserWorksWithAState(t *testing.T) {
 	}
 }
 
-func TestAStateComesBackFromAPodsLog(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestStateIsRecoveredFromAPodsLog(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.someone("alice")
-	ns, ctx := w.namespace, t.Context()
-	r, run := w.applying()
+	ns, ctx := e.namespace, t.Context()
+	r, run := e.applying()
 	r.lock("a", 200, "")
 	r.write("a", stateFile(1, "L", "one"), 200, "")
 	now := metav1.NowMicro()
@@ -188,7 +188,7 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 	lost := stateFile(2, "L", "what was made since")
 	other, err := age.GenerateX25519Identity()
 	must(t, err)
-	good := sealedTo(t, w.keys.Recipient(), w.namespace+"/net", lost)
+	good := sealedTo(t, e.keys.Recipient(), e.namespace+"/net", lost)
 	for _, test := range []struct {
 		log  string
 		says string
@@ -196,9 +196,9 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 		{sealedText, "damaged"},
 		{sealedTo(t, other.Recipient().String(), ns+"/net", lost), "another install"},
 		{swapped(good), "damaged"},
-		{sealedTo(t, w.keys.Recipient(), ns+"/other", lost), "of another Stack"},
-		{sealedTo(t, w.keys.Recipient(), "other/net", lost), "of another Stack"},
-		{sealedTo(t, w.keys.Recipient(), "", lost), "of another Stack"},
+		{sealedTo(t, e.keys.Recipient(), ns+"/other", lost), "of another Stack"},
+		{sealedTo(t, e.keys.Recipient(), "other/net", lost), "of another Stack"},
+		{sealedTo(t, e.keys.Recipient(), "", lost), "of another Stack"},
 	} {
 		_, err := alice.Recover(ctx, ns, "net", strings.NewReader(test.log))
 		Result(t, err, http.StatusUnprocessableEntity, test.says)
@@ -216,7 +216,7 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 		t.Fatalf("got %s, %v", got, err)
 	}
 	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(ctx, client.ObjectKeyFromObject(w.stack), st))
+	must(t, apiserver.Kube.Get(ctx, client.ObjectKeyFromObject(e.stack), st))
 	if st.Status.Lock != nil || !st.Status.Versions[1].At.After(now.Time) {
 		t.Errorf("status %+v", st.Status)
 	}
@@ -225,23 +225,23 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 			t.Errorf("the event is %q; want %q", got, want)
 		}
 	}
-	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", stateFile(1, "L", "older"))))
+	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net", stateFile(1, "L", "older"))))
 	Result(t, err, http.StatusConflict, "nothing to put back")
-	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", []byte("no state"))))
+	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net", []byte("no state"))))
 	Result(t, err, http.StatusBadRequest, "not a state file")
 	if p.log.line("what was made since") != "" {
 		t.Error("a state is in the server's log")
 	}
 }
 
-func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
-	user, who := w.account("alice")
-	w.allow(user, mayAll)
+func TestTooLargeBodyIsNotRead(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
+	user, who := e.account("alice")
+	e.allow(user, mayAll)
 	p.authorized(p.as(who))
 	for path, size := range map[string]int64{"versions": 256<<20 + 1, "rollback": 64<<10 + 1, "unlock": 64<<10 + 1} {
-		url := p.base + "/api/v1/namespaces/" + w.namespace + "/states/net/" + path
+		url := p.base + "/api/v1/namespaces/" + e.namespace + "/states/net/" + path
 		zeros := &endless{}
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, io.LimitReader(zeros, size))
 		must(t, err)
@@ -253,8 +253,8 @@ func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
 			t.Errorf("%s: got %d", path, answer.StatusCode)
 		}
 	}
-	bomb := sealedTo(t, w.keys.Recipient(), w.namespace+"/net", make([]byte, 1<<20))
-	_, err := p.as(who).Recover(t.Context(), w.namespace, "net", strings.NewReader(bomb))
+	bomb := sealedTo(t, e.keys.Recipient(), e.namespace+"/net", make([]byte, 1<<20))
+	_, err := p.as(who).Recover(t.Context(), e.namespace, "net", strings.NewReader(bomb))
 	Result(t, err, http.StatusBadRequest, "not a state file")
 }
 
@@ -265,12 +265,12 @@ func (*endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAPlanIsShownInItsForms(t *testing.T) {
-	w := newWorld(t)
-	p := w.serveUsers()
+func TestPlanIsServedInItsForms(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
 	alice := p.someone("alice")
-	ctx, ns := t.Context(), w.namespace
-	run := w.newRun(w.stack, "net-1")
+	ctx, ns := t.Context(), e.namespace
+	run := e.newRun(e.stack, "net-1")
 	_, err := alice.Plan(ctx, ns, "net-2")
 	Result(t, err, http.StatusNotFound, "there is no Run net-2")
 	_, err = alice.Plan(ctx, ns, "net-1")
@@ -292,7 +292,7 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 	folder := "plans/" + ns + "/" + string(run.UID) + "/" + run.Status.Plan.Digest
 	raw := []byte(`{"format_version":"1.2","terraform_version":"1.12.6","resource_changes":[{"address":"terraform_data.a","mode":"managed","type":"terraform_data","name":"a",` +
 		`"provider_name":"terraform.io/builtin/terraform","change":{"actions":["create"],"before":null,"after":{"input":"x"},"after_unknown":{"id":true}}}]}`)
-	must(t, w.bucket.Put(ctx, folder+".json", raw))
+	must(t, e.bucket.Put(ctx, folder+".json", raw))
 	if view, err = alice.Plan(ctx, ns, "net-1"); err != nil || len(view.Changes) != 1 || view.Changes[0].Address != "terraform_data.a" || view.Changes[0].Action != plan.Create {
 		t.Errorf("got %+v, %v", view, err)
 	}

@@ -38,7 +38,7 @@ func TestFitChunk(t *testing.T) {
 	}
 }
 
-func TestALogGrowsOverManyServers(t *testing.T) {
+func TestLogIsAppendedByManyServers(t *testing.T) {
 	b := buckettest.New(t)
 	servers := []*Logs{NewLogs(b), NewLogs(b), NewLogs(b)}
 	text := strings.Repeat("0123456789", 100)
@@ -67,7 +67,7 @@ func TestALogGrowsOverManyServers(t *testing.T) {
 	}
 }
 
-func TestChunksThatOverlapAreReadOnce(t *testing.T) {
+func TestOverlappingChunksAreReadOnce(t *testing.T) {
 	b := buckettest.New(t)
 	for key, data := range map[string]string{"000000000000": "abcd", "000000000002": "cd", "000000000003": "defg", "000000000007": "h"} {
 		if err := b.Put(t.Context(), "logs/ns/uid/1/"+key, []byte(data)); err != nil {
@@ -80,7 +80,7 @@ func TestChunksThatOverlapAreReadOnce(t *testing.T) {
 	}
 }
 
-func TestALogIsBounded(t *testing.T) {
+func TestLogIsBounded(t *testing.T) {
 	b := buckettest.New(t)
 	logs := NewLogs(b)
 	if err := b.Put(t.Context(), chunkKey("logs/ns/uid/1", largestLog-10), make([]byte, 5)); err != nil {
@@ -95,7 +95,7 @@ func TestALogIsBounded(t *testing.T) {
 	}
 }
 
-func TestALogIsReadFromAnyByteHoweverItWasCut(t *testing.T) {
+func TestLogIsReadFromAnyByteOfItsChunks(t *testing.T) {
 	const text = "0123456789abcdefghijklmnopqrstuvwxyz"
 	for name, chunks := range map[string][][2]int{
 		"in one piece":                       {{0, 36}},
@@ -130,7 +130,7 @@ func TestALogIsReadFromAnyByteHoweverItWasCut(t *testing.T) {
 	}
 }
 
-func TestALogIsListedOnlyWhenAsked(t *testing.T) {
+func TestLogIsListedOnlyOnRequest(t *testing.T) {
 	l := NewLogs(buckettest.New(t))
 	if _, ok, err := l.Append(t.Context(), "logs/ns/uid/1", 0, []byte("text")); err != nil || !ok {
 		t.Fatal(ok, err)
@@ -147,7 +147,7 @@ func TestALogIsListedOnlyWhenAsked(t *testing.T) {
 	}
 }
 
-func TestAnAppendWakesThoseWhoFollowTheRun(t *testing.T) {
+func TestAppendNotifiesFollowersOfTheRun(t *testing.T) {
 	l := NewLogs(buckettest.New(t))
 	mine, leave := l.Changes.Subscribe(LogFolder("ns", "uid"))
 	other, leaveOther := l.Changes.Subscribe(LogFolder("ns", "uid-2"))
@@ -168,7 +168,7 @@ func TestAnAppendWakesThoseWhoFollowTheRun(t *testing.T) {
 	leaveOther()
 }
 
-func TestTheLogsOfARunAreInOneFolder(t *testing.T) {
+func TestLogsOfARunAreInOneFolder(t *testing.T) {
 	if got := AttemptLogFolder("ns", "uid", 12); got != "logs/ns/uid/12" {
 		t.Error(got)
 	}

@@ -23,7 +23,7 @@ func sealing(t *testing.T, key byte, purpose string, now func() time.Time) seale
 	return s
 }
 
-func TestASealIsOpenedByWhoMadeItForItsTime(t *testing.T) {
+func TestSealOpensWithItsKeyAndPurposeUntilItExpires(t *testing.T) {
 	const it = "alice, of the team that runs the network" // so long that no seal has it by chance
 	now := time.Unix(1_000_000, 0)
 	at := func(now time.Time) func() time.Time { return func() time.Time { return now } }
@@ -55,7 +55,7 @@ func TestASealIsOpenedByWhoMadeItForItsTime(t *testing.T) {
 }
 
 // What a session is worth, Kubernetes and the configuration say each time.
-func TestASessionIsLookedAtEachTime(t *testing.T) {
+func TestSessionIsVerifiedOnEachRequest(t *testing.T) {
 	asked := 0
 	tokens := map[string]string{"good": "alice"}
 	p := newUserAuthenticator(reviewing(tokens, &asked), nil, nil)
@@ -145,7 +145,7 @@ func TestClaimsAreRead(t *testing.T) {
 	}
 }
 
-func TestTheURLOfTheWebUIIsHTTPS(t *testing.T) {
+func TestWebUIRequiresAnHTTPSURL(t *testing.T) {
 	for _, bad := range []string{"http://cairn.example.com", "cairn.example.com", "https://alice@cairn.example.com"} {
 		if _, err := siteOf(SignIn{URL: bad}); err == nil || !strings.Contains(err.Error(), "has to be https") {
 			t.Errorf("%s: %v", bad, err)

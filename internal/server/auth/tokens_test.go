@@ -46,7 +46,7 @@ func with(token string) *http.Request {
 
 func saysNo(string) (Pod, error) { return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "not valid") }
 
-func TestABadTokenIsReviewedOnceInAWhile(t *testing.T) {
+func TestInvalidTokenIsReviewedOnceInAWhile(t *testing.T) {
 	now := time.Now()
 	from := &asked{pod: saysNo}
 	tokens := NewPodAuthenticator(from, nil, func() time.Time { return now })
@@ -65,7 +65,7 @@ func TestABadTokenIsReviewedOnceInAWhile(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedAboutOneTokenAtTheSameTimeIsAskedOnce(t *testing.T) {
+func TestConcurrentReviewsOfOneTokenAreShared(t *testing.T) {
 	for name, pod := range map[string]func(string) (Pod, error){
 		"a bad one":  saysNo,
 		"a good one": func(string) (Pod, error) { return Pod{Name: "a"}, nil },
@@ -105,7 +105,7 @@ func TestWhatIsAskedAboutOneTokenAtTheSameTimeIsAskedOnce(t *testing.T) {
 }
 
 // Only what was said of a token is remembered: that the API server is away says nothing of it.
-func TestNobodyIsRefusedForAnAPIServerThatIsAway(t *testing.T) {
+func TestTokenIsNotRejectedWhileTheAPIServerIsUnavailable(t *testing.T) {
 	away := true
 	from := &asked{pod: func(string) (Pod, error) {
 		if away {
@@ -124,7 +124,7 @@ func TestNobodyIsRefusedForAnAPIServerThatIsAway(t *testing.T) {
 }
 
 // Any number of bad tokens takes no more room than some, and pushes no good one out.
-func TestBadTokensTakeNoRoomFromGoodOnes(t *testing.T) {
+func TestInvalidTokensDoNotEvictValidOnes(t *testing.T) {
 	from := &asked{pod: func(token string) (Pod, error) {
 		if token == "good" {
 			return Pod{Name: "a"}, nil
@@ -146,7 +146,7 @@ func TestBadTokensTakeNoRoomFromGoodOnes(t *testing.T) {
 }
 
 // A token that the keys do not know has them fetched anew.
-func TestKeysAreAskedOfABadTokenOnceInAWhile(t *testing.T) {
+func TestInvalidTokenIsVerifiedWithKeysOnceInAWhile(t *testing.T) {
 	now := time.Now()
 	keys := &asked{pod: saysNo}
 	tokens := NewPodAuthenticator(&asked{pod: saysNo}, keys, func() time.Time { return now })
@@ -166,7 +166,7 @@ func TestKeysAreAskedOfABadTokenOnceInAWhile(t *testing.T) {
 }
 
 // What is kept of a token is of use to nobody without the key, which each process has for itself.
-func TestATokenIsRememberedByAMark(t *testing.T) {
+func TestTokenIsCachedByItsMark(t *testing.T) {
 	a, b := newMarker(), newMarker()
 	again := a.of("x")
 	if a.of("x") != again || a.of("x") == a.of("y") || a.of("x") == b.of("x") {
@@ -174,7 +174,7 @@ func TestATokenIsRememberedByAMark(t *testing.T) {
 	}
 }
 
-func TestTokensOfPodsThatAreGone(t *testing.T) {
+func TestTokensOfDeletedPods(t *testing.T) {
 	gone := Pod{Name: "gone"}
 	away := errors.New("away")
 	says := func(pod Pod, err error) *asked {
@@ -222,7 +222,7 @@ func TestTokensOfPodsThatAreGone(t *testing.T) {
 func second[A any](_ A, err error) error { return err }
 
 // The API server looks at the audience as well, unless what authenticates there knows none.
-func TestWhatAReviewSaysOfAToken(t *testing.T) {
+func TestTokenReviewDecision(t *testing.T) {
 	whose := authenticationv1.UserInfo{Username: "system:serviceaccount:team:default", Extra: map[string]authenticationv1.ExtraValue{
 		"authentication.kubernetes.io/pod-name": {"net-1-plan-1"}, "authentication.kubernetes.io/pod-uid": {"u"},
 	}}

@@ -107,7 +107,7 @@ func code(err error) int {
 	return code
 }
 
-func TestWhoAPersonIs(t *testing.T) {
+func TestUserAuthentication(t *testing.T) {
 	ours, others := newTestCA(t), newTestCA(t)
 	good := clientOf(t, ours, func(*x509.Certificate) {})
 	pool := x509.NewCertPool()
@@ -183,7 +183,7 @@ func TestWhoAPersonIs(t *testing.T) {
 }
 
 // A browser shows a certificate by itself, and a password too; a program says nothing of sites.
-func TestAnotherSiteShowsNoCertificate(t *testing.T) {
+func TestCrossSiteRequestWithACertificateIsRejected(t *testing.T) {
 	a := newTestCA(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
@@ -210,7 +210,7 @@ func TestAnotherSiteShowsNoCertificate(t *testing.T) {
 	}
 }
 
-func TestWhoAnIntermediateVouchesFor(t *testing.T) {
+func TestCertificatesOfAnIntermediate(t *testing.T) {
 	root := newTestCA(t)
 	middle := newTestCA(t)
 	template := *middle.cert
@@ -241,7 +241,7 @@ func TestWhoAnIntermediateVouchesFor(t *testing.T) {
 	}
 }
 
-func TestWhoAPersonAsksAs(t *testing.T) {
+func TestImpersonatedUser(t *testing.T) {
 	real := known(&user.DefaultInfo{Name: "helpdesk"})
 	tests := map[string]struct {
 		headers http.Header

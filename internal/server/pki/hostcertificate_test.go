@@ -92,7 +92,7 @@ func (w *folder) eventually(what string, ok func() bool) {
 	}
 }
 
-func TestThePublicHostHasTheCertificateOfTheFolder(t *testing.T) {
+func TestPublicHostUsesTheCertificateOfTheFolder(t *testing.T) {
 	w := newFolder(t)
 	own, everybodys := w.keys.Bundle(), encodeCerts([]*x509.Certificate{w.ca.cert})
 	if w.sees("cairn.example", own) == nil {
@@ -119,7 +119,7 @@ func TestThePublicHostHasTheCertificateOfTheFolder(t *testing.T) {
 	})
 }
 
-func TestACertificateThatCannotBeReadTakesNothingAway(t *testing.T) {
+func TestUnreadableCertificateKeepsThePreviousOne(t *testing.T) {
 	w := newFolder(t)
 	everybodys := encodeCerts([]*x509.Certificate{w.ca.cert})
 	w.put("cairn.example.com", "1")

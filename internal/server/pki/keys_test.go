@@ -79,7 +79,7 @@ func (i *install) dial(bundle []byte, host string, config *tls.Config) (*x509.Ce
 	return pod.ConnectionState().PeerCertificates[0], nil
 }
 
-func TestAPodTrustsTheStoreForAsLongAsItRuns(t *testing.T) {
+func TestPodTrustsTheServerForAsLongAsItRuns(t *testing.T) {
 	i := newInstall(t)
 	type pod struct {
 		started time.Time
@@ -109,7 +109,7 @@ func TestAPodTrustsTheStoreForAsLongAsItRuns(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsBehindIsTrustedByNewPods(t *testing.T) {
+func TestServerWithOlderKeysIsTrustedByNewPods(t *testing.T) {
 	i := newInstall(t)
 	behind := *i
 	behind.keys = &Keys{now: i.keys.now, ring: i.keys.ring}
@@ -125,7 +125,7 @@ func TestAServerThatIsBehindIsTrustedByNewPods(t *testing.T) {
 	}
 }
 
-func TestTheServingCertificateRenewsItself(t *testing.T) {
+func TestServingCertificateRenewsItself(t *testing.T) {
 	i := newInstall(t)
 	first, err := i.dial(i.keys.Bundle(), "127.0.0.1", &tls.Config{})
 	if err != nil {
@@ -145,7 +145,7 @@ func TestTheServingCertificateRenewsItself(t *testing.T) {
 	}
 }
 
-func TestWhoIsNotTheStoreIsNotTrusted(t *testing.T) {
+func TestOtherServersAreNotTrusted(t *testing.T) {
 	i, other := newInstall(t), newInstall(t)
 	var unknown x509.UnknownAuthorityError
 	if _, err := i.dial(other.keys.Bundle(), "cairn.example", &tls.Config{}); !errors.As(err, &unknown) {
@@ -165,7 +165,7 @@ func TestWhoIsNotTheStoreIsNotTrusted(t *testing.T) {
 	}
 }
 
-func TestAKeyringThatCannotBeReadIsNotReplaced(t *testing.T) {
+func TestUnreadableKeyringIsNotReplaced(t *testing.T) {
 	i := newInstall(t)
 	for _, field := range []string{"identity.age", "fingerprint.key", "ca.crt", "ca.key", "next.crt", "next.key"} {
 		data, err := i.keys.ring.data()
@@ -179,7 +179,7 @@ func TestAKeyringThatCannotBeReadIsNotReplaced(t *testing.T) {
 	}
 }
 
-func TestTheIdentityOutlivesEveryRotation(t *testing.T) {
+func TestIdentityStaysAfterEveryRotation(t *testing.T) {
 	i := newInstall(t)
 	was := i.keys.Recipient()
 	i.clock = i.clock.Add(10 * caLife)
@@ -193,7 +193,7 @@ func TestTheIdentityOutlivesEveryRotation(t *testing.T) {
 	}
 }
 
-func TestAFingerprintIsTheSameForAsLongAsTheInstallLives(t *testing.T) {
+func TestFingerprintIsStableForTheInstallation(t *testing.T) {
 	i, other := newInstall(t), newInstall(t)
 	was := i.keys.Fingerprint([]byte("x"))
 	if len(was) != 32 || strings.Trim(was, "0123456789abcdef") != "" {
@@ -210,7 +210,7 @@ func TestAFingerprintIsTheSameForAsLongAsTheInstallLives(t *testing.T) {
 	}
 }
 
-func TestADerivedKeyIsForOnePurpose(t *testing.T) {
+func TestDerivedKeyDependsOnItsPurpose(t *testing.T) {
 	i := newInstall(t)
 	derive := func(purpose string) string {
 		key, err := i.keys.DeriveKey(purpose)

@@ -149,14 +149,14 @@ const (
 	warns   = "b.yaml=validations: [{expression: 'false', message: take care, action: Warn}]"
 )
 
-func TestWithoutPoliciesNobodyIsAsked(t *testing.T) {
+func TestNoEvaluationWithoutPolicies(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.require("theirs", "other", refuses)
 	c.expect(false, 0)
 }
 
-func TestAPlanThatWasNotHandedInHasNoVerdict(t *testing.T) {
+func TestMissingPlanHasNoResult(t *testing.T) {
 	c := newCourt(t)
 	c.own("rules", fine)
 	c.expect(true, 0)
@@ -164,7 +164,7 @@ func TestAPlanThatWasNotHandedInHasNoVerdict(t *testing.T) {
 	c.expect(true, 0)
 }
 
-func TestAllPoliciesAreAskedAndDenialsComeFirst(t *testing.T) {
+func TestAllPoliciesAreEvaluatedAndDenialsComeFirst(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", refuses, warns)
@@ -177,7 +177,7 @@ func TestAllPoliciesAreAskedAndDenialsComeFirst(t *testing.T) {
 }
 
 // A verdict is given once: what is asked later, when the policies are other ones, is told what was said then.
-func TestAVerdictStays(t *testing.T) {
+func TestResultIsStored(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", warns)
@@ -189,7 +189,7 @@ func TestAVerdictStays(t *testing.T) {
 }
 
 // A result in the bucket is used as one of the plan for which Cairn wrote it. Otherwise the plan is evaluated again.
-func TestAStoredResultOfAnotherPlanIsNotUsed(t *testing.T) {
+func TestStoredResultOfAnotherPlanIsNotUsed(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", refuses)
@@ -208,7 +208,7 @@ func TestAStoredResultOfAnotherPlanIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestADriftCheckIsNotJudged(t *testing.T) {
+func TestDriftCheckIsNotEvaluated(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", refuses)
@@ -219,7 +219,7 @@ func TestADriftCheckIsNotJudged(t *testing.T) {
 }
 
 // What the install requires and cannot be asked denies, in its namespaces and by its name.
-func TestARequiredPolicyThatCannotBeAskedDenies(t *testing.T) {
+func TestUnavailableRequiredPolicyDenies(t *testing.T) {
 	for name, tt := range map[string]struct {
 		namespaces string
 		files      []string
@@ -249,7 +249,7 @@ func TestARequiredPolicyThatCannotBeAskedDenies(t *testing.T) {
 }
 
 // A Stack's policies define what they like; those of the install do not see it.
-func TestAStacksPoliciesCannotSoftenThoseOfTheInstall(t *testing.T) {
+func TestStackPoliciesCannotWeakenRequiredPolicies(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	const lib = "lib.rego=package lib\nallowed contains x if some x in "
@@ -264,7 +264,7 @@ func TestAStacksPoliciesCannotSoftenThoseOfTheInstall(t *testing.T) {
 }
 
 // What was cut off is not a verdict: it is asked again.
-func TestAVerdictThatWasCutOffIsNotKept(t *testing.T) {
+func TestCanceledEvaluationIsNotStored(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
@@ -293,7 +293,7 @@ func TestAVerdictThatWasCutOffIsNotKept(t *testing.T) {
 }
 
 // A Stack's policies may take half a minute for each plan, and its namespace may have as many plans as it likes.
-func TestPoliciesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
+func TestPoliciesOfOneNamespaceDoNotDelayOthers(t *testing.T) {
 	synctest.Test(t, policiesOfOneNamespaceKeepNoOtherWaiting)
 }
 
@@ -335,7 +335,7 @@ func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 }
 
 // It may be others that keep the machine busy, and then a good plan must not be denied for good.
-func TestPoliciesThatAreCutOffAreAskedAgainAndDenyTheThirdTime(t *testing.T) {
+func TestInterruptedPoliciesDenyAfterThreeEvaluations(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
@@ -365,7 +365,7 @@ func TestPoliciesThatAreCutOffAreAskedAgainAndDenyTheThirdTime(t *testing.T) {
 }
 
 // Asked again they would take it again.
-func TestPoliciesThatTakeTooMuchDenyAtOnce(t *testing.T) {
+func TestPoliciesOverTheirLimitDenyAtOnce(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
@@ -376,7 +376,7 @@ func TestPoliciesThatTakeTooMuchDenyAtOnce(t *testing.T) {
 }
 
 // A runner waits for so long, however many policies there are.
-func TestAllPoliciesHaveOneDeadline(t *testing.T) {
+func TestPoliciesShareOneDeadline(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
@@ -421,7 +421,7 @@ func TestRequiredPoliciesAreReadOnceInAWhile(t *testing.T) {
 	c.expect(true, 1, "never")
 }
 
-func TestManyFindingsAreCut(t *testing.T) {
+func TestFindingsAreLimited(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	for i := range 3 {

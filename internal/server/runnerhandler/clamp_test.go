@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
+func TestClampKeepsAValidReport(t *testing.T) {
 	code, changed := int32(1), int32(7)
 	honest := runnerapi.Report{
 		Steps: []runnerapi.Step{
@@ -39,7 +39,7 @@ func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
 }
 
 // The steps of an attempt with every hook that a Stack may have are all told.
-func TestClampKeepsAllStepsThatThereCanBe(t *testing.T) {
+func TestClampKeepsTheMostStepsOfAnAttempt(t *testing.T) {
 	const hooks, plain = 50, 7
 	if maxSteps < hooks+plain {
 		t.Errorf("%d steps are kept of %d", maxSteps, hooks+plain)

@@ -73,7 +73,7 @@ func mirrored(t *testing.T, m *releases.Mirror) *release.Releases {
 	return r
 }
 
-func TestARunnerGetsItsEngine(t *testing.T) {
+func TestRunnerDownloadsItsEngine(t *testing.T) {
 	m := releases.New(t,
 		releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "arm64", Program: []byte("one")},
 		releases.Release{Product: "OpenTofu", Version: "1.9.1", OS: "linux", Arch: "arm64", Program: []byte("two")})
@@ -104,7 +104,7 @@ func TestARunnerGetsItsEngine(t *testing.T) {
 	}
 }
 
-func TestWhyThereIsNoEngine(t *testing.T) {
+func TestEngineDownloadErrors(t *testing.T) {
 	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64", Program: []byte("one")},
 		releases.Release{Product: "OpenTofu", Version: "1.7.0", OS: "linux", Arch: "amd64", Program: []byte("old")},
 		releases.Release{Product: "Terraform", Version: "1.5.7", OS: "linux", Arch: "amd64", Program: []byte("tf")})
@@ -168,8 +168,8 @@ func giveUp(d runnerapi.Download) error {
 	return nil
 }
 
-// TestARunnerHearsHowFarADownloadIs, and gets the engine once it is there.
-func TestARunnerHearsHowFarADownloadIs(t *testing.T) {
+// TestRunnerReceivesDownloadProgress, and gets the engine once it is there.
+func TestRunnerReceivesDownloadProgress(t *testing.T) {
 	program := bytes.Repeat([]byte("x"), 100_000)
 	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64", Program: program})
 	const archive = "/opentofu/1.8.0/tofu_1.8.0_linux_amd64.zip"
@@ -210,8 +210,8 @@ func TestARunnerHearsHowFarADownloadIs(t *testing.T) {
 	}
 }
 
-// TestARunnerHearsThatAPlaceDoesNotAnswer at once, with what to do; one that does not ask how far a download is is told to try again.
-func TestARunnerHearsThatAPlaceDoesNotAnswer(t *testing.T) {
+// TestRunnerReceivesUnreachableMirrorError at once, with what to do; one that does not ask how far a download is is told to try again.
+func TestRunnerReceivesUnreachableMirrorError(t *testing.T) {
 	gone := releases.New(t)
 	gone.Vanish()
 	c := newEngines(t, mirrored(t, gone), v1alpha1.EngineOpenTofu)

@@ -23,7 +23,7 @@ import (
 
 // Of all that runs here, one namespace is hostile: it asks for as much as it can, and never comes to an end. What another one wants
 // meanwhile has to go through.
-func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
+func TestNamespaceLeavesMemoryForOthers(t *testing.T) {
 	hostile := Caller{Pod: auth.Pod{Namespace: "hostile"}, Stack: "net"}
 	sends := func(s *API, r *http.Request, namespace string, limit int64) error {
 		_, free, err := s.body(httptest.NewRecorder(), r, namespace, limit)

@@ -54,7 +54,7 @@ func inBubble(t *testing.T, to *written, do func(ctx context.Context, p *progres
 	})
 }
 
-func TestProgressIsWrittenOnceASecondAndTheNewestOnly(t *testing.T) {
+func TestNewestProgressIsWrittenOnceASecond(t *testing.T) {
 	var to written
 	inBubble(t, &to, func(_ context.Context, p *progress) {
 		for n := 1; n <= 5; n++ {
@@ -70,7 +70,7 @@ func TestProgressIsWrittenOnceASecondAndTheNewestOnly(t *testing.T) {
 	}
 }
 
-func TestTheLastReportTakesThePlaceOfWhatWaits(t *testing.T) {
+func TestLastReportReplacesPendingProgress(t *testing.T) {
 	var to written
 	inBubble(t, &to, func(ctx context.Context, p *progress) {
 		p.add(from("a"), steps(1))
@@ -85,7 +85,7 @@ func TestTheLastReportTakesThePlaceOfWhatWaits(t *testing.T) {
 	}
 }
 
-func TestTheLastReportIsNotOvertakenByOneOnItsWay(t *testing.T) {
+func TestLastReportIsWrittenAfterProgressInFlight(t *testing.T) {
 	to := written{took: 2 * time.Second}
 	inBubble(t, &to, func(ctx context.Context, p *progress) {
 		p.add(from("a"), steps(1))
@@ -100,7 +100,7 @@ func TestTheLastReportIsNotOvertakenByOneOnItsWay(t *testing.T) {
 	}
 }
 
-func TestTheLastReportSaysWhetherItArrived(t *testing.T) {
+func TestLastReportReturnsItsError(t *testing.T) {
 	to := written{err: errors.New("away")}
 	inBubble(t, &to, func(ctx context.Context, p *progress) {
 		if err := p.finish(ctx, from("a"), runnerapi.Report{Done: &runnerapi.Done{}}); !errors.Is(err, to.err) {
@@ -109,7 +109,7 @@ func TestTheLastReportSaysWhetherItArrived(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsIsWrittenWhenTheServerStops(t *testing.T) {
+func TestPendingProgressIsWrittenWhenTheServerStops(t *testing.T) {
 	var to written
 	inBubble(t, &to, func(_ context.Context, p *progress) { p.add(from("a"), steps(1)) })
 	if diff := cmp.Diff([]string{"0s a/1: 1 steps, done false"}, to.got); diff != "" {

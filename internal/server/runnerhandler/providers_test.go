@@ -44,7 +44,7 @@ func get(t *testing.T, url string) (code int, kind, body string) {
 	return answer.StatusCode, answer.Header.Get("Content-Type"), string(data)
 }
 
-func TestTheMirrorOfProvidersSpeaksTheEnginesProtocol(t *testing.T) {
+func TestProviderMirrorImplementsTheEnginesProtocol(t *testing.T) {
 	registry := registrytest.New(t)
 	archive := registrytest.Zip(t, map[string][]byte{"terraform-provider-cloud": []byte("program")})
 	registry.Add("acme", "cloud", "1.1.0", map[string][]byte{"linux_amd64": archive})
@@ -91,7 +91,7 @@ func TestTheMirrorOfProvidersSpeaksTheEnginesProtocol(t *testing.T) {
 	}
 }
 
-func TestFailuresOfTheMirrorOfProviders(t *testing.T) {
+func TestProviderMirrorErrors(t *testing.T) {
 	if code, _, body := get(t, mirrorServer(t, nil)+"example.com/acme/cloud/index.json"); code != 404 || !strings.Contains(body, "no mirror of providers") {
 		t.Error(code, body)
 	}
@@ -113,8 +113,8 @@ func TestFailuresOfTheMirrorOfProviders(t *testing.T) {
 	}
 }
 
-// TestARunnerHearsHowFarAProviderIs, and that its registry does not answer; an engine that asks by itself hears only errors.
-func TestARunnerHearsHowFarAProviderIs(t *testing.T) {
+// TestRunnerReceivesProviderDownloadProgress, and that its registry does not answer; an engine that asks by itself hears only errors.
+func TestRunnerReceivesProviderDownloadProgress(t *testing.T) {
 	registry := registrytest.New(t)
 	archive := registrytest.Zip(t, map[string][]byte{"terraform-provider-cloud": []byte("program")})
 	registry.Add("acme", "cloud", "1.1.0", map[string][]byte{"linux_amd64": archive})

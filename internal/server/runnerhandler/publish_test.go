@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-func TestOutputsAreStringsAsTheyAreAndJSONElse(t *testing.T) {
+func TestOutputsArePublishedAsStringsOrJSON(t *testing.T) {
 	outputs := runnerapi.Outputs{
 		"id":       {Value: json.RawMessage(`"vpc-1 \u00e4\n"`)},
 		"empty":    {Value: json.RawMessage(`""`)},
@@ -32,7 +32,7 @@ func TestOutputsAreStringsAsTheyAreAndJSONElse(t *testing.T) {
 	}
 }
 
-func TestOutputsThatNoObjectCanHoldAreRefused(t *testing.T) {
+func TestTooLargeOutputsAreRejected(t *testing.T) {
 	tests := map[string]struct {
 		outputs runnerapi.Outputs
 		code    int

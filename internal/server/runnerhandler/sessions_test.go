@@ -80,7 +80,7 @@ func callerIn(pod string) Caller {
 
 const stepsRoute = "POST /v1/steps"
 
-func TestAPodIsBoundToTheFirstKey(t *testing.T) {
+func TestPodIsBoundToTheFirstKey(t *testing.T) {
 	b := buckettest.New(t)
 	s, pod := newSessionServer(t, b), callerIn("net-1-apply-1")
 	s.expect(0, pod, "key of the runner", stepsRoute)
@@ -103,16 +103,16 @@ func TestAPodIsBoundToTheFirstKey(t *testing.T) {
 	}
 }
 
-// TestTheFirstRequestIsRepeatedAtOtherServers whose response was lost.
-func TestTheFirstRequestIsRepeatedAtOtherServers(t *testing.T) {
+// TestFirstRequestIsRepeatedAtOtherServers whose response was lost.
+func TestFirstRequestIsRepeatedAtOtherServers(t *testing.T) {
 	b, pod := buckettest.New(t), callerIn("net-1-plan-1")
 	for range 3 {
 		newSessionServer(t, b).expect(0, pod, "key of the runner", stepsRoute)
 	}
 }
 
-// TestAMisuseIsRecorded once a minute, however many requests are sent.
-func TestAMisuseIsRecorded(t *testing.T) {
+// TestMisuseIsRecorded once a minute, however many requests are sent.
+func TestMisuseIsRecorded(t *testing.T) {
 	b := buckettest.New(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, pod := newSessionServer(t, b), callerIn("net-1-apply-1")
@@ -138,15 +138,15 @@ func TestAMisuseIsRecorded(t *testing.T) {
 	})
 }
 
-// TestARunnerOfAnEarlierVersion has no key: it was started before the server was replaced, and its state must not be lost.
-func TestARunnerOfAnEarlierVersion(t *testing.T) {
+// TestRunnerOfAnEarlierVersion has no key: it was started before the server was replaced, and its state must not be lost.
+func TestRunnerOfAnEarlierVersion(t *testing.T) {
 	s, pod := newSessionServer(t, buckettest.New(t)), callerIn("net-1-apply-1")
 	s.expect(0, pod, "", stepsRoute)
 	s.expect(0, pod, "", "POST /v1/state")
 }
 
-// TestTheRunOfAPodIsDeleted: its binding is deleted with it, and is valid as long as the process has it.
-func TestTheRunOfAPodIsDeleted(t *testing.T) {
+// TestSessionOfADeletedRun: its binding is deleted with it, and is valid as long as the process has it.
+func TestSessionOfADeletedRun(t *testing.T) {
 	s, pod := newSessionServer(t, buckettest.New(t)), callerIn("net-1-apply-1")
 	s.expect(0, pod, "key of the runner", stepsRoute)
 	pod.Run = nil
@@ -155,8 +155,8 @@ func TestTheRunOfAPodIsDeleted(t *testing.T) {
 	s.expect(http.StatusForbidden, pod, "", "PUT /v1/rescue")
 }
 
-// TestASessionCannotBeRead after a restart: a state is stored all the same.
-func TestASessionCannotBeRead(t *testing.T) {
+// TestUnreadableSession after a restart: a state is stored all the same.
+func TestUnreadableSession(t *testing.T) {
 	folder, pod := "file://"+t.TempDir(), callerIn("net-1-apply-1")
 	newSessionServer(t, buckettest.Open(t, folder)).expect(0, pod, "key of the runner", stepsRoute)
 	restarted := newSessionServer(t, buckettest.Open(t, folder)) // with other encryption keys
@@ -222,9 +222,9 @@ func newBoundPods(t *testing.T) (boundPods, func(key, method, path string) int) 
 	}
 }
 
-// TestAPodIsBoundBeforeItGetsAnOrder, whether its Run names it before the runner asks or while it waits: what runs in the pod
+// TestPodIsBoundBeforeItGetsAnOrder, whether its Run names it before the runner asks or while it waits: what runs in the pod
 // afterwards is too late.
-func TestAPodIsBoundBeforeItGetsAnOrder(t *testing.T) {
+func TestPodIsBoundBeforeItGetsAnOrder(t *testing.T) {
 	for name, waits := range map[string]bool{"the Run names the pod": false, "the Run names the pod later": true} {
 		t.Run(name, func(t *testing.T) {
 			pod, send := newBoundPods(t)
@@ -248,7 +248,7 @@ func TestAPodIsBoundBeforeItGetsAnOrder(t *testing.T) {
 	}
 }
 
-func TestARequestNeedsTheKeyOfItsPod(t *testing.T) {
+func TestRequestNeedsTheKeyOfItsPod(t *testing.T) {
 	pod, send := newBoundPods(t)
 	close(pod.named)
 	for _, want := range []struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // The runner does not import the API, so internal/runnerapi spells the words of the API that a runner reports.
-func TestARunnerReportsWordsOfTheAPI(t *testing.T) {
+func TestRunnerReportsValuesOfTheAPI(t *testing.T) {
 	for reported, want := range map[string]string{
 		runnerapi.FailureTransient:          string(v1alpha1.FailureTransient),
 		runnerapi.FailureConfigurationError: string(v1alpha1.FailureConfigurationError),

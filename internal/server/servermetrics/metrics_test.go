@@ -43,7 +43,7 @@ func told(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return all
 }
 
-func TestRequestsAreCountedByRouteNotByPath(t *testing.T) {
+func TestRequestsAreCountedByRoute(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m, mux := New(registry), http.NewServeMux()
 	var during float64
@@ -92,7 +92,7 @@ func TestRequestsAreCountedByRouteNotByPath(t *testing.T) {
 	}
 }
 
-func TestWhatPoliciesAndForgesSayIsCounted(t *testing.T) {
+func TestPolicyResultsAndWebhooksAreCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := New(registry)
 	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{Checked: 1}, nil)

@@ -2,7 +2,7 @@ package tenant
 
 import "testing"
 
-func TestANamespaceThatHoldsNothingIsForgotten(t *testing.T) {
+func TestNamespaceThatHoldsNothingIsRemoved(t *testing.T) {
 	r := NewSemaphore(10, 5, 1)
 	free, err := r.Acquire(t.Context(), "shop", 3)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // A page hears of no comment: what is to tell it that the connection lives has to be an event.
-func TestThePageIsToldThatNothingChanges(t *testing.T) {
+func TestSilentChangeStreamSendsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*heartbeat+time.Second)
 		defer cancel()

@@ -27,7 +27,7 @@ import (
 )
 
 // A proxy cuts what is silent for a minute, and a reader cannot tell a log that is silent from a connection that is dead.
-func TestASilentLogSaysThatItLives(t *testing.T) {
+func TestSilentLogSendsHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := httptest.NewRecorder()
 		f := &follower{pieces: &logPieces{events: newEventStream(w)}}
@@ -45,7 +45,7 @@ func TestASilentLogSaysThatItLives(t *testing.T) {
 	})
 }
 
-func TestAnAttemptIsOver(t *testing.T) {
+func TestAttemptIsOver(t *testing.T) {
 	now := metav1.NowMicro()
 	run := func(phase v1alpha1.RunPhase, attempts ...v1alpha1.Attempt) *v1alpha1.Run {
 		return &v1alpha1.Run{Status: v1alpha1.RunStatus{Phase: phase, Attempts: attempts}}
@@ -68,7 +68,7 @@ func TestAnAttemptIsOver(t *testing.T) {
 }
 
 // Who has a namespace makes as many service accounts in it as they like.
-func TestTheAccountsOfANamespaceDoNotTakeAllFollowers(t *testing.T) {
+func TestServiceAccountsOfOneNamespaceCannotUseAllFollowers(t *testing.T) {
 	var f following
 	begun := 0
 	for account := range mostFollowers {
@@ -100,7 +100,7 @@ func (deadlines) SetReadDeadline(time.Time) error  { return nil }
 func (deadlines) SetWriteDeadline(time.Time) error { return nil }
 
 // A log may go on for hours, and say what somebody who has left must not read.
-func TestALogIsFollowedNoLongerThanOneMay(t *testing.T) {
+func TestFollowedLogEndsWhenPermissionIsLost(t *testing.T) {
 	for name, takeAway := range map[string]func(allowed, known, away *bool){
 		"the right is taken away": func(allowed, _, _ *bool) { *allowed = false },
 		"the token is no more":    func(_, known, _ *bool) { *known = false },

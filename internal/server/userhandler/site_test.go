@@ -9,8 +9,8 @@ import (
 	"cairn.dev/cairn/internal/server/auth"
 )
 
-// TestThePageIsEverywhereElse sees which paths of the site are the page's. A browser loads /signin whole when a sign-in went wrong.
-func TestThePageIsEverywhereElse(t *testing.T) {
+// TestWebUIIsServedOnAllOtherPaths sees which paths of the site are the page's. A browser loads /signin whole when a sign-in went wrong.
+func TestWebUIIsServedOnAllOtherPaths(t *testing.T) {
 	mux := http.NewServeMux()
 	New(Options{Catalog: listing.NewCatalog(), Users: &auth.UserAuthenticator{}}).AddRoutes(mux)
 	for path, page := range map[string]bool{

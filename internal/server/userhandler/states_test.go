@@ -12,9 +12,9 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// TestAPersonsStateWaitsForThatOfOthers, before a byte of it is read. A recovery does so however small it is when it comes: it
+// TestUploadedStateWaitsForMemory, before a byte of it is read. A recovery does so however small it is when it comes: it
 // may be large when it is unpacked.
-func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
+func TestUploadedStateWaitsForMemory(t *testing.T) {
 	s := New(Options{})
 	for name, test := range map[string]struct {
 		held int64
@@ -41,7 +41,7 @@ func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
 	}
 }
 
-func TestARescueInOneNamespaceLeavesMemoryForAPlanOfAnother(t *testing.T) {
+func TestRescueInOneNamespaceLeavesMemoryForAPlanOfAnother(t *testing.T) {
 	s := New(Options{})
 	free, err := s.memory.Acquire(t.Context(), "hostile", userPart)
 	if err != nil {

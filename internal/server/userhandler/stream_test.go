@@ -28,7 +28,7 @@ func TestLogPiecesAreWholeCharacters(t *testing.T) {
 }
 
 // What is no text does not hold anything up.
-func TestLogPiecesOfWhatIsNoText(t *testing.T) {
+func TestLogPiecesOfInvalidText(t *testing.T) {
 	w := httptest.NewRecorder()
 	p := &logPieces{events: newEventStream(w)}
 	for _, part := range []string{"\xff\xfe\x80\x80\x80\x80\x80", "\xf0", "x", "\xe2\x82"} {

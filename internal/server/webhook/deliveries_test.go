@@ -41,7 +41,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-func TestOfManyAtOnceOneIsNew(t *testing.T) {
+func TestOneOfManyConcurrentDeliveriesIsNew(t *testing.T) {
 	s := newDeliveries(100, time.Hour, time.Now)
 	var fresh atomic.Int64
 	var all sync.WaitGroup

@@ -148,7 +148,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-func TestAnUnknownRepositoryIsAnsweredLikeAWrongSignature(t *testing.T) {
+func TestUnknownRepositoryIsAnsweredLikeAWrongSignature(t *testing.T) {
 	in := newInstall(t, Options{})
 	push := example(t, "github-push")
 	h := gitHub("wrong", "push", "1", push)
@@ -163,7 +163,7 @@ func TestAnUnknownRepositoryIsAnsweredLikeAWrongSignature(t *testing.T) {
 	}
 }
 
-func TestADeliveryWakesOnce(t *testing.T) {
+func TestDeliveryRequestsOneFetch(t *testing.T) {
 	in := newInstall(t, Options{})
 	push := example(t, "github-push")
 	for _, c := range []struct {
@@ -206,7 +206,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestTheBodyIsReadOnceHoweverManySecretsThereAre(t *testing.T) {
+func TestBodyIsReadOnceForManySecrets(t *testing.T) {
 	push := example(t, "github-push")
 	woken := 0
 	h := New(Options{
@@ -226,7 +226,7 @@ func TestTheBodyIsReadOnceHoweverManySecretsThereAre(t *testing.T) {
 	}
 }
 
-func TestABodyMayHave25MiB(t *testing.T) {
+func TestBodyOf25MiBIsAccepted(t *testing.T) {
 	in := newInstall(t, Options{Timeout: time.Minute})
 	for _, c := range []struct{ size, code int }{{largest, http.StatusAccepted}, {largest + 1, http.StatusRequestEntityTooLarge}} {
 		body := `{"ref":"refs/heads/main","pad":"`
@@ -239,7 +239,7 @@ func TestABodyMayHave25MiB(t *testing.T) {
 	}
 }
 
-func TestTooManyAtOnceAreToldToComeLater(t *testing.T) {
+func TestTooManyConcurrentWebhooksAreRejected(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	in := newInstall(t, Options{Concurrent: 2, RequestFetch: func(context.Context, string, string, gitprovider.Push) error {
 		entered <- struct{}{}
@@ -269,7 +269,7 @@ func TestTooManyAtOnceAreToldToComeLater(t *testing.T) {
 }
 
 // A stranger can begin as many bodies as he likes, and send them as slowly as the deadline lets him.
-func TestBodiesThatDoNotComeKeepNobodyOut(t *testing.T) {
+func TestSlowBodiesDoNotBlockOtherWebhooks(t *testing.T) {
 	for name, begun := range map[string]int{"small ones": 1, "large ones": small + 1} {
 		t.Run(name, func(t *testing.T) {
 			h := New(Options{
@@ -305,7 +305,7 @@ func TestBodiesThatDoNotComeKeepNobodyOut(t *testing.T) {
 }
 
 // A client is not authenticated before its body is read, so few large bodies are in memory.
-func TestFewLargeBodiesAreReadAtATime(t *testing.T) {
+func TestConcurrentLargeBodiesAreLimited(t *testing.T) {
 	h := New(Options{
 		Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
 		RequestFetch: func(context.Context, string, string, gitprovider.Push) error { return nil },
@@ -332,7 +332,7 @@ func TestFewLargeBodiesAreReadAtATime(t *testing.T) {
 	}
 }
 
-func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+func TestSlowBodyTimesOut(t *testing.T) {
 	in := newInstall(t, Options{Timeout: 50 * time.Millisecond, Concurrent: 1})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(in.url, "http://"))
 	if err != nil {
@@ -349,7 +349,7 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWakeIsNotWaitedForLongerThanTheForgeWaits(t *testing.T) {
+func TestFetchRequestEndsBeforeTheGitProviderTimesOut(t *testing.T) {
 	h := New(Options{Timeout: 50 * time.Millisecond, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
 		RequestFetch: func(ctx context.Context, _, _ string, _ gitprovider.Push) error {
 			<-ctx.Done()

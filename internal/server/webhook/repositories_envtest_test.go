@@ -106,7 +106,7 @@ func (h *hooks) push(path, secret, event, delivery string) int {
 }
 
 // A push asks for a fetch by the one annotation, and changes nothing else, whatever it says of URLs.
-func TestAPushAsksForAFetch(t *testing.T) {
+func TestPushRequestsFetch(t *testing.T) {
 	h := newHooks(t)
 	before := h.repo.DeepCopy()
 	began := time.Now()
@@ -139,7 +139,7 @@ func TestAPushAsksForAFetch(t *testing.T) {
 	}
 }
 
-func TestWebhooksThatAskForNothing(t *testing.T) {
+func TestWebhooksThatRequestNoFetch(t *testing.T) {
 	h := newHooks(t)
 	h.repository("without", "")
 	h.repository("lost", "no-such-secret")
@@ -182,7 +182,7 @@ func TestWebhooksThatAskForNothing(t *testing.T) {
 }
 
 // A forge whose push cannot be taken now is told so: it sends it again, and that is no repetition.
-func TestAFailedPushIsAcceptedAgain(t *testing.T) {
+func TestFailedPushIsAcceptedAgain(t *testing.T) {
 	h := newHooks(t)
 	path := "/hooks/" + h.Namespace + "/infra"
 	down := true

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/gitprovider"
 )
 
-func TestWhatBecomesOfEachWebhookIsTold(t *testing.T) {
+func TestResultOfEachWebhookIsRecorded(t *testing.T) {
 	var told []string
 	var at time.Time
 	var fails error
