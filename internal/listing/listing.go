@@ -29,11 +29,11 @@ type Kind[O, R any] struct {
 	Default string
 	// Filters let a row through whose value is one of those asked for.
 	Filters map[string]func(*R) string
-	// Words are what a search looks into.
+	// Words are the text that a search matches.
 	Words func(*R) []string
 }
 
-// A Rank is where a row stands: by Number and, where that is the same, by Text.
+// A Rank is the position of a row: by Number and, where that is the same, by Text.
 type Rank struct {
 	Number int64  `json:"n,omitempty"`
 	Text   string `json:"t,omitempty"`
@@ -82,7 +82,7 @@ type BadQuery struct{ Parameter, Message string }
 
 func (b *BadQuery) Error() string { return b.Parameter + ": " + b.Message }
 
-// ranked is a row and where it stands.
+// ranked is a row and its rank.
 type ranked[R any] struct {
 	cursor
 	row *R

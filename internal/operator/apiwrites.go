@@ -32,7 +32,7 @@ func (t *countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// WrappedRoundTripper lets client-go look beneath.
+// WrappedRoundTripper lets client-go unwrap it.
 func (t *countingTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 var writeVerbs = map[string]string{

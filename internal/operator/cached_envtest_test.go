@@ -22,9 +22,9 @@ import (
 )
 
 // TestCacheDropsFinishedRuns checks that the cache of an operator drops Runs that succeeded, and that of a server alone
-// all finished Runs. Reads do not wait for the end of a Run, of which such a cache never hears.
+// all finished Runs. Reads do not wait for the end of a Run, of which such a cache receives no event.
 func TestCacheDropsFinishedRuns(t *testing.T) {
-	r := enter(t)
+	r := newEnv(t)
 	var recorder *runtelemetry.Recorder
 	for name, tt := range map[string]struct {
 		options Options
@@ -73,7 +73,7 @@ func TestCacheDropsFinishedRuns(t *testing.T) {
 				apiserver.Must(t, recorder.WriteStatus(ctx, c, before, run))
 			}
 		}
-		await(tt.want) // or it waits for a Run of which the cache never hears, until ctx is done
+		await(tt.want) // or it waits for a Run of which the cache receives no event, until ctx is done
 		for _, run := range runs {
 			apiserver.Must(t, c.Delete(ctx, run, client.DisableReadYourWritesConsistency))
 		}
@@ -84,7 +84,7 @@ func TestCacheDropsFinishedRuns(t *testing.T) {
 
 // TestCacheHasNoSucceededPods checks that pods that succeeded are removed from the cache, and others remain.
 func TestCacheHasNoSucceededPods(t *testing.T) {
-	r := enter(t)
+	r := newEnv(t)
 	ctx, c, stop := manage(t, Options{})
 	defer stop()
 	pods := map[corev1.PodPhase]*corev1.Pod{}

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	apiserver.Main(m, "../../charts/cairn/files/crds")
 }
 
-func enter(t *testing.T) apiserver.Env {
+func newEnv(t *testing.T) apiserver.Env {
 	t.Helper()
 	return apiserver.New(t,
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.StackField, Values: index.StackNames},
@@ -46,7 +46,7 @@ func newRun(r apiserver.Env, name, of string, phase v1alpha1.RunPhase, reason st
 }
 
 func TestRepositoryLimit(t *testing.T) {
-	r, elsewhere := enter(t), enter(t)
+	r, elsewhere := newEnv(t), newEnv(t)
 	limited := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{
 		URL: "https://git.example.com/infra.git", Limits: &v1alpha1.RepositoryLimits{Runs: 3},
 	}}

@@ -28,7 +28,7 @@ type fleet struct {
 	shard Shard
 }
 
-// scrapeTime bounds a look at the cache, which waits until it is filled.
+// scrapeTime bounds a read of the cache, which waits until it is filled.
 const scrapeTime = 2 * time.Second
 
 func fleetDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -77,7 +77,7 @@ func (f *fleet) Describe(descs chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect looks at the cache.
+// Collect reads the cache.
 func (f *fleet) Collect(metrics chan<- prometheus.Metric) {
 	shard := strconv.Itoa(f.shard.Index)
 	select {
@@ -89,9 +89,9 @@ func (f *fleet) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstMetric(gaugeLeader, prometheus.GaugeValue, 1, shard)
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	for _, look := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {
+	for _, count := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {
 		g := &gauges{values: map[gauge]float64{}}
-		if err := look(ctx, g); err != nil {
+		if err := count(ctx, g); err != nil {
 			return // the cache is not filled yet, or stops: half of it would be wrong
 		}
 		for of, value := range g.values {
@@ -170,7 +170,7 @@ func (f *fleet) repositories(ctx context.Context, g *gauges) error {
 	})
 }
 
-// each looks at all of a kind in the cache. Of ten thousand a list, even of no copies, is ten megabytes, and there
+// each visits all objects of a kind in the cache. Of ten thousand a list, even of no copies, is ten megabytes, and there
 // is a scrape every half minute.
 func each[T client.Object](ctx context.Context, from client.Reader, kind T, list client.ObjectList, do func(T)) error {
 	if informers, ok := from.(cache.Informers); ok {

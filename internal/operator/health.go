@@ -28,7 +28,7 @@ func addHealth(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 		}
 		return nil
 	}
-	look := &bucketProbe{look: p.bucket.Reachable, onChange: func(err error) {
+	probe := &bucketProbe{check: p.bucket.Reachable, onChange: func(err error) {
 		if err != nil {
 			p.log.Warn("the bucket cannot be read", "error", err)
 		} else {
@@ -36,10 +36,10 @@ func addHealth(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 		}
 	}}
 	err := errors.Join(
-		mgr.Add(look),
+		mgr.Add(probe),
 		mgr.AddHealthzCheck("reconciles", func(*http.Request) error { return p.watch.stuck(time.Now()) }),
 		mgr.AddReadyzCheck("cache", filled),
-		mgr.AddReadyzCheck("bucket", func(*http.Request) error { return look.last() }),
+		mgr.AddReadyzCheck("bucket", func(*http.Request) error { return probe.last() }),
 	)
 	if err != nil || !o.Server {
 		return err
@@ -57,7 +57,7 @@ const (
 	// reconcileTime is how long a reconcile may take, which is more than any needs: none waits for a Run, a fetch
 	// or a pod. A request that hangs is canceled then, and the reconcile is tried again.
 	reconcileTime = 5 * time.Minute
-	// longestReconcile is when one has not even heeded that, as in a file system that hangs.
+	// longestReconcile is when one has ignored that too, as in a file system that hangs.
 	longestReconcile = 15 * time.Minute
 )
 
@@ -103,29 +103,29 @@ func (w *watch) stuck(now time.Time) error {
 }
 
 const (
-	// lookEvery is the interval of the checks of the bucket, and lookFor how long one may take: more than a probe
+	// checkInterval is the interval of the checks of the bucket, and checkTimeout how long one may take: more than a probe
 	// has.
-	lookEvery = 5 * time.Second
-	lookFor   = 4 * time.Second
+	checkInterval = 5 * time.Second
+	checkTimeout  = 4 * time.Second
 )
 
-// bucketProbe checks something periodically, so that a probe is answered at once.
+// bucketProbe checks the bucket periodically, so that a probe is answered at once.
 type bucketProbe struct {
-	look func(context.Context) error
+	check func(context.Context) error
 	// onChange is called when the result changes.
 	onChange func(error)
 
-	mu     sync.Mutex
-	looked bool
-	err    error
+	mu      sync.Mutex
+	checked bool
+	err     error
 }
 
 // NeedLeaderElection is false: every process checks for itself.
 func (l *bucketProbe) NeedLeaderElection() bool { return false }
 
-// Start looks until ctx is done.
+// Start checks until ctx is done.
 func (l *bucketProbe) Start(ctx context.Context) error {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for {
 		l.once(ctx)
@@ -137,15 +137,15 @@ func (l *bucketProbe) Start(ctx context.Context) error {
 	}
 }
 
-// errHangs is what is found when a look does not come to an end.
+// errHangs is the result of a check that does not end.
 var errHangs = errors.New("it does not answer")
 
 func (l *bucketProbe) once(ctx context.Context) {
-	looking, cancel := context.WithTimeout(ctx, lookFor)
+	checkCtx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	// A file system that hangs heeds no ctx, and this waits for it.
-	hangs := time.AfterFunc(lookEvery, func() { l.found(ctx, errHangs) })
-	err := l.look(looking)
+	// A file system that hangs ignores the ctx, and this waits for it.
+	hangs := time.AfterFunc(checkInterval, func() { l.found(ctx, errHangs) })
+	err := l.check(checkCtx)
 	hangs.Stop()
 	l.found(ctx, err)
 }
@@ -157,7 +157,7 @@ func (l *bucketProbe) found(ctx context.Context, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock() // also during the call of onChange: one after the other
 	changed := (err == nil) != (l.err == nil)
-	l.looked, l.err = true, err
+	l.checked, l.err = true, err
 	if changed {
 		l.onChange(err)
 	}
@@ -166,7 +166,7 @@ func (l *bucketProbe) found(ctx context.Context, err error) {
 func (l *bucketProbe) last() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.looked {
+	if !l.checked {
 		return errors.New("not checked yet")
 	}
 	return l.err

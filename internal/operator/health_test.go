@@ -57,7 +57,7 @@ func TestBucketIsCheckedPeriodically(t *testing.T) {
 		full := errors.New("no space")
 		var broken atomic.Bool
 		var logged []string
-		l := &bucketProbe{look: func(context.Context) error {
+		l := &bucketProbe{check: func(context.Context) error {
 			if broken.Load() {
 				return full
 			}
@@ -80,12 +80,12 @@ func TestBucketIsCheckedPeriodically(t *testing.T) {
 			t.Error(err)
 		}
 		broken.Store(true)
-		time.Sleep(2*lookEvery + time.Second)
+		time.Sleep(2*checkInterval + time.Second)
 		if err := l.last(); !errors.Is(err, full) {
 			t.Errorf("got %v", err)
 		}
 		broken.Store(false)
-		time.Sleep(lookEvery)
+		time.Sleep(checkInterval)
 		if err := l.last(); err != nil {
 			t.Error(err)
 		}
@@ -103,7 +103,7 @@ func TestHangingBucketIsUnhealthy(t *testing.T) {
 		var hangs atomic.Bool
 		there := make(chan struct{})
 		var logged []string
-		l := &bucketProbe{look: func(context.Context) error {
+		l := &bucketProbe{check: func(context.Context) error {
 			if hangs.Load() {
 				<-there
 			}
@@ -120,7 +120,7 @@ func TestHangingBucketIsUnhealthy(t *testing.T) {
 		go func() { ended <- l.Start(ctx) }()
 		synctest.Wait()
 		hangs.Store(true)
-		time.Sleep(3 * lookEvery)
+		time.Sleep(3 * checkInterval)
 		if l.last() == nil {
 			t.Error("healthy while the check hangs")
 		}
@@ -130,7 +130,7 @@ func TestHangingBucketIsUnhealthy(t *testing.T) {
 		if err := l.last(); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(3 * lookEvery)
+		time.Sleep(3 * checkInterval)
 		cancel()
 		if err := <-ended; err != nil || strings.Join(logged, ", ") != errHangs.Error()+", well" {
 			t.Errorf("%v, logged %q", err, logged)

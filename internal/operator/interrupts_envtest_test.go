@@ -22,7 +22,7 @@ import (
 // TestCancelInterruptsTheRunnerWithoutPolling checks that the event of a cancel reaches the runner, and that no list is
 // read while it waits.
 func TestCancelInterruptsTheRunnerWithoutPolling(t *testing.T) {
-	r := enter(t)
+	r := newEnv(t)
 	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
 		Scheme: scheme(), Cache: cacheOptions(Options{}), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 	})

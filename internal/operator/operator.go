@@ -77,7 +77,7 @@ type Options struct {
 	AllowShell bool
 	// Namespaces are the only ones whose objects are read; all of the cluster's when empty.
 	Namespaces []string
-	// Shard is the part of the namespaces that the operator looks after; all of them when it is zero.
+	// Shard is the part of the namespaces that the operator manages; all of them when it is zero.
 	Shard Shard
 	// RunnerTokens is how runners' tokens are checked.
 	RunnerTokens RunnerTokens
@@ -153,7 +153,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	return mgr.Start(ctx)
 }
 
-// An adder adds something to the manager.
+// An adder adds a runnable to the manager.
 type adder func(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 
 // adders are those of all that a process is.

@@ -176,7 +176,7 @@ func onRunEvent(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Ru
 	if err != nil {
 		return err
 	}
-	tell := func(o any) {
+	notify := func(o any) {
 		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 			o = gone.Obj
 		}
@@ -185,7 +185,7 @@ func onRunEvent(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Ru
 		}
 	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: tell, UpdateFunc: func(_, o any) { tell(o) }, DeleteFunc: tell,
+		AddFunc: notify, UpdateFunc: func(_, o any) { notify(o) }, DeleteFunc: notify,
 	})
 	return err
 }

@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Shard is the part of the namespaces that an operator looks after: those whose names' hash, modulo Total, is Index. No
+// Shard is the part of the namespaces that an operator manages: those whose names' hash, modulo Total, is Index. No
 // operator talks to another one, so each has a view of its own part alone. Without a Total there is one part.
 type Shard struct{ Index, Total int }
 

@@ -20,16 +20,16 @@ import (
 // view. The new leader corrects it without another event. Its own writes start one more reconcile, which writes
 // nothing.
 func TestStatusOfAFormerLeaderIsCorrected(t *testing.T) {
-	room := apiserver.New(t)
+	env := apiserver.New(t)
 	stack := &v1alpha1.Stack{}
 	stack.Name = "net"
 	stack.Spec.Source.ConfigMap = &v1alpha1.ObjectRef{Name: "missing"}
-	room.Make(stack)
-	r := start(t, func(o *Options) { o.Operator, o.Namespaces = true, []string{room.Namespace} })
+	env.Make(stack)
+	r := start(t, func(o *Options) { o.Operator, o.Namespaces = true, []string{env.Namespace} })
 	waitForReason := func(reason string) {
 		t.Helper()
 		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			err := room.Live.Get(ctx, client.ObjectKeyFromObject(stack), stack)
+			err := env.Live.Get(ctx, client.ObjectKeyFromObject(stack), stack)
 			ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
 			return ready != nil && ready.Reason == reason, err
 		})
@@ -41,7 +41,7 @@ func TestStatusOfAFormerLeaderIsCorrected(t *testing.T) {
 	before := stack.DeepCopy()
 	ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
 	ready.Reason, ready.Message = "Running", "Run net-1 is under way"
-	apiserver.Must(t, room.Client.Status().Patch(t.Context(), stack, client.MergeFrom(before)))
+	apiserver.Must(t, env.Client.Status().Patch(t.Context(), stack, client.MergeFrom(before)))
 	waitForReason("SourceNotFound")
 
 	// Further reconciles write nothing.
@@ -49,7 +49,7 @@ func TestStatusOfAFormerLeaderIsCorrected(t *testing.T) {
 	r.until(r.metrics, "/metrics", func(_ int, body string) bool { reconciles = passes.FindString(body); return reconciles != "" })
 	before = stack.DeepCopy()
 	stack.Labels = map[string]string{"changed": "true"}
-	apiserver.Must(t, room.Client.Patch(t.Context(), stack, client.MergeFrom(before)))
+	apiserver.Must(t, env.Client.Patch(t.Context(), stack, client.MergeFrom(before)))
 	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return passes.FindString(body) != reconciles })
 	_, body := r.get(r.metrics, "/metrics")
 	written := regexp.MustCompile(`(?m)^cairn_api_writes_total\{resource="stacks/status".*$`).FindAllString(body, -1)

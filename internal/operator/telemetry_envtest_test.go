@@ -116,13 +116,13 @@ func (r *process) until(address, path string, is func(code int, body string) boo
 func isReady(code int, _ string) bool { return code == http.StatusOK }
 
 func TestMetricsHealthAndLogs(t *testing.T) {
-	room := apiserver.New(t)
+	env := apiserver.New(t)
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "missing"}}}}
-	room.Make(stack)
+	env.Make(stack)
 	state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Status: v1alpha1.StateStatus{
 		Size: 42, Resources: 3, Lock: &v1alpha1.Lock{ID: "1", Since: metav1.Unix(1000, 0)},
 	}}
-	room.Make(state)
+	env.Make(state)
 	// The second operator is on standby: it is ready, and exports no fleet metrics, since sums would count them twice.
 	other, lease := "another-operator", &coordinationv1.Lease{}
 	r := start(t, func(o *Options) {
@@ -142,7 +142,7 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 	if code, body := r.get(r.health, "/healthz"); code != http.StatusOK {
 		t.Errorf("/healthz is %d: %s", code, body)
 	}
-	in := `namespace="` + room.Namespace + `"`
+	in := `namespace="` + env.Namespace + `"`
 	for _, want := range []string{
 		`cairn_stacks{` + in + `,ready="False",reason="SourceNotFound"} 1`,
 		`cairn_state_bytes{` + in + `} 42`,
@@ -173,7 +173,7 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 	}
 
 	// A deleted namespace is removed from the gauges.
-	apiserver.Must(t, room.Client.Delete(t.Context(), state))
+	apiserver.Must(t, env.Client.Delete(t.Context(), state))
 	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return !strings.Contains(body, `cairn_state_locks{`+in) })
 
 	r.stop()

@@ -74,8 +74,8 @@ func number(n int) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: strconv.AppendInt(nil, int64(n), 10)}
 }
 
-// Room creates a namespace with the objects that Stacks read, and waits for the ServiceAccount of their pods.
-func (i *Install) Room(name string) *corev1.Secret {
+// NewNamespace creates a namespace with the objects that Stacks read, and waits for the ServiceAccount of their pods.
+func (i *Install) NewNamespace(name string) *corev1.Secret {
 	i.Helper()
 	ctx := context.Background()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: settings}, StringData: map[string]string{"token": name}}
@@ -115,7 +115,7 @@ func (i *Install) Live(runs int) *History {
 // First creates one Stack and waits for a number of its Runs. It returns the Secret that the Stack reads.
 func (i *Install) First(runs int) *corev1.Secret {
 	i.Helper()
-	secret := i.Room(firstNamespace)
+	secret := i.NewNamespace(firstNamespace)
 	if err := i.Create(context.Background(), Stack(firstNamespace, firstStack, firstSize+1, runs)); err != nil {
 		i.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func (h *History) Fill(n int) {
 		}
 		g.Go(func() error {
 			name := NamespaceOf(ns * StacksANamespace)
-			versions.Store(name, versionOf(i.Room(name)))
+			versions.Store(name, versionOf(i.NewNamespace(name)))
 			return nil
 		})
 	}

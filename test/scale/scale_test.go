@@ -113,11 +113,11 @@ func (i *Install) calm() {
 		}
 		return sum
 	}
-	const look = 3 * time.Second
+	const sample = 3 * time.Second
 	for end, before := time.Now().Add(15*time.Minute), used(); time.Now().Before(end); {
-		time.Sleep(look) // low usage during this time is measured
+		time.Sleep(sample) // low usage during this time is measured
 		now := used()
-		if now-before < look/5 {
+		if now-before < sample/5 {
 			return
 		}
 		before = now

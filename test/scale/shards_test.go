@@ -25,7 +25,7 @@ func TestTwoShards(t *testing.T) {
 	// By their hashes the first two are in shard 0, the others in shard 1.
 	namespaces := []string{"alpha", "prod", "beta", "default-1"}
 	for _, namespace := range namespaces {
-		i.Room(namespace)
+		i.NewNamespace(namespace)
 	}
 	repos := gitserver.New(t)
 	web, err := gitserver.ServeHTTP(repos, false)

@@ -32,7 +32,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("it takes the duration of -soak, an hour by default: `make soak`, which CI runs on a schedule")
 	}
 	i := Start(t)
-	i.Room("soak")
+	i.NewNamespace("soak")
 	const stacks = 20
 	processes := []*Process{i.Begin("operator"), i.Begin("server")}
 	name := func(n int) string { return fmt.Sprintf("s-%d", n) }
@@ -80,7 +80,7 @@ func TestSoak(t *testing.T) {
 		case <-tick.C:
 		}
 		if quiet := time.Since(time.Unix(0, last.Load())); quiet > 10*time.Minute {
-			i.tell()
+			i.logStatuses()
 			t.Fatalf("no Stack was changed for %s, since one is not applied: there is no load", quiet.Round(time.Second))
 		}
 		for _, p := range processes {

@@ -23,14 +23,14 @@ func (i *Install) Until(what string, is func() bool) {
 	i.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			i.tell()
+			i.logStatuses()
 			i.Fatalf("%s: not within two minutes", what)
 		}
 	}
 }
 
-// tell logs what is not idle, and why.
-func (i *Install) tell() {
+// logStatuses logs the status of each object, and the logs of the processes.
+func (i *Install) logStatuses() {
 	i.Helper()
 	for _, list := range []client.ObjectList{&v1alpha1.RepositoryList{}, &v1alpha1.StackList{}, &v1alpha1.RunList{}, &corev1.PodList{}} {
 		if err := i.List(context.Background(), list); err != nil {
