@@ -188,7 +188,7 @@ func (s *Server) publisher() *endpoint.Publisher {
 }
 
 // tlsConfig asks for a client certificate and accepts any, or none: it is verified by the handlers of the user API.
-// Runners show none, and nothing of theirs looks at one.
+// Runners send none, and their handlers read none.
 func (s *Server) tlsConfig() *tls.Config {
 	config := s.Keys.TLSConfig(s.Hosts)
 	if s.ClientCA != nil {

@@ -67,7 +67,7 @@ func LogFolder(namespace string, run types.UID) string {
 	return fmt.Sprintf("logs/%s/%s", namespace, run)
 }
 
-// fit is how a chunk stands to the end of a log.
+// fit is where a chunk begins, relative to the end of a log.
 type fit int
 
 const (

@@ -151,7 +151,7 @@ func TestAppendNotifiesFollowersOfTheRun(t *testing.T) {
 	l := NewLogs(buckettest.New(t))
 	mine, leave := l.Changes.Subscribe(LogFolder("ns", "uid"))
 	other, leaveOther := l.Changes.Subscribe(LogFolder("ns", "uid-2"))
-	for i := range 3 { // news are not lost when nobody reads, and are no queue
+	for i := range 3 { // news are not lost while they are not read, and are no queue
 		if _, _, err := l.Append(t.Context(), AttemptLogFolder("ns", "uid", 1), int64(i), []byte("x")); err != nil {
 			t.Fatal(err)
 		}

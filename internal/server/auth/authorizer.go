@@ -116,7 +116,7 @@ const (
 
 // listRight is a user's right to list a kind in a namespace; in all of them when that is empty.
 type listRight struct {
-	person              [sha256.Size]byte
+	user                [sha256.Size]byte
 	resource, namespace string
 }
 

@@ -111,7 +111,7 @@ type DeletedPods struct {
 
 	mu     sync.Mutex
 	issuer *Issuer
-	// err is why there is no issuer, until it is looked for again.
+	// err is why there is no issuer, until it is read again.
 	err   error
 	until time.Time
 }

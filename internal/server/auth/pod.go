@@ -21,7 +21,7 @@ import (
 
 const (
 	// trustFor is how long a token is believed without asking again. The fence does not rest on it: whether a pod is a
-	// Run's current one is looked up for each request.
+	// Run's current one is read for each request.
 	trustFor = time.Minute
 	// MaxToken is the longest token that is accepted, in bytes; those of a cluster are shorter.
 	MaxToken = 16 << 10

@@ -42,7 +42,7 @@ func TestSealOpensWithItsKeyAndPurposeUntilItExpires(t *testing.T) {
 		"another process of the install": {sealing(t, 'a', purposeSession, at(now.Add(59*time.Minute))), text, true},
 		"later":                          {sealing(t, 'a', purposeSession, at(now.Add(time.Hour))), text, false},
 		"another install":                {sealing(t, 'b', purposeSession, at(now)), text, false},
-		"for something else":             {sealing(t, 'a', purposeSignIn, at(now)), text, false},
+		"for another purpose":            {sealing(t, 'a', purposeSignIn, at(now)), text, false},
 		"cut off":                        {sealing(t, 'a', purposeSession, at(now)), text[:len(text)-4], false},
 		"nothing":                        {sealing(t, 'a', purposeSession, at(now)), "", false},
 		"no base64":                      {sealing(t, 'a', purposeSession, at(now)), "?" + text, false},
@@ -71,7 +71,7 @@ func TestSessionIsVerifiedOnEachRequest(t *testing.T) {
 	}{
 		"a token":                   {Session{Token: "good"}, "alice", 0},
 		"one that is none any more": {Session{Token: "gone"}, "", http.StatusUnauthorized},
-		"somebody's provider":       {Session{Name: "bob", Provider: "https://id.example cairn"}, "bob", 0},
+		"an identity provider":      {Session{Name: "bob", Provider: "https://id.example cairn"}, "bob", 0},
 		"one that is not any more":  {Session{Name: "bob", Provider: "https://other.example cairn"}, "", http.StatusUnauthorized},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)

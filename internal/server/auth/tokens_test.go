@@ -19,7 +19,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// asked is somebody who knows tokens, and counts how often that is asked.
+// asked verifies tokens, and counts how often it is called.
 type asked struct {
 	n    atomic.Int32
 	pod  func(token string) (Pod, error)
@@ -123,7 +123,7 @@ func TestTokenIsNotRejectedWhileTheAPIServerIsUnavailable(t *testing.T) {
 	}
 }
 
-// Any number of bad tokens takes no more room than some, and pushes no good one out.
+// Any number of bad tokens takes no more memory than some, and pushes no good one out.
 func TestInvalidTokensDoNotEvictValidOnes(t *testing.T) {
 	from := &asked{pod: func(token string) (Pod, error) {
 		if token == "good" {
@@ -165,7 +165,7 @@ func TestInvalidTokenIsVerifiedWithKeysOnceInAWhile(t *testing.T) {
 	}
 }
 
-// What is kept of a token is of use to nobody without the key, which each process has for itself.
+// What is cached of a token is of no use without the key, which each process has for itself.
 func TestTokenIsCachedByItsMark(t *testing.T) {
 	a, b := newMarker(), newMarker()
 	again := a.of("x")
@@ -215,28 +215,28 @@ func TestTokensOfDeletedPods(t *testing.T) {
 		})
 	}
 	if _, err := NewPodAuthenticator(says(Pod{}, no(401)), says(gone, nil), time.Now).AuthenticateDeleted(httptest.NewRequest(http.MethodPut, "/", http.NoBody)); err == nil {
-		t.Error("who shows no token is somebody")
+		t.Error("a request without a token is authenticated")
 	}
 }
 
 func second[A any](_ A, err error) error { return err }
 
-// The API server looks at the audience as well, unless what authenticates there knows none.
+// The API server checks the audience as well, unless its authenticator knows none.
 func TestTokenReviewDecision(t *testing.T) {
 	whose := authenticationv1.UserInfo{Username: "system:serviceaccount:team:default", Extra: map[string]authenticationv1.ExtraValue{
 		"authentication.kubernetes.io/pod-name": {"net-1-plan-1"}, "authentication.kubernetes.io/pod-uid": {"u"},
 	}}
-	person := whose
-	person.Username = "alice"
+	human := whose
+	human.Username = "alice"
 	for name, test := range map[string]struct {
 		status authenticationv1.TokenReviewStatus
 		code   int
 	}{
 		"it is for the store":        {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x", runnerapi.Audience}, User: whose}, 0},
-		"it is for something else":   {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x"}, User: whose}, http.StatusUnauthorized},
-		"nobody knows what it's for": {authenticationv1.TokenReviewStatus{Authenticated: true, User: whose}, http.StatusUnauthorized},
-		"it is nobody's":             {authenticationv1.TokenReviewStatus{Audiences: []string{runnerapi.Audience}, User: whose}, http.StatusUnauthorized},
-		"it is a person's":           {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{runnerapi.Audience}, User: person}, http.StatusForbidden},
+		"it is for another audience": {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x"}, User: whose}, http.StatusUnauthorized},
+		"its audience is not known":  {authenticationv1.TokenReviewStatus{Authenticated: true, User: whose}, http.StatusUnauthorized},
+		"it is not authenticated":    {authenticationv1.TokenReviewStatus{Audiences: []string{runnerapi.Audience}, User: whose}, http.StatusUnauthorized},
+		"it is a user's":             {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{runnerapi.Audience}, User: human}, http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod, err := podOf(test.status)

@@ -88,7 +88,7 @@ func reviewing(tokens map[string]string, asked *int) client.Client {
 				return errors.New("no answer")
 			}
 			if len(review.Spec.Audiences) > 0 {
-				return errors.New("a person's token is not for an audience of ours")
+				return errors.New("a user's token is not for an audience of ours")
 			}
 			name, ok := tokens[review.Spec.Token]
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok, User: authenticationv1.UserInfo{
@@ -114,7 +114,7 @@ func TestUserAuthentication(t *testing.T) {
 	pool.AddCert(ours.cert)
 	loaded := func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true }
 	missing := func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{}, false }
-	tokens := map[string]string{"bob's": "bob", "nobody's": ""}
+	tokens := map[string]string{"bob's": "bob", "unknown": ""}
 	tests := map[string]struct {
 		authority   ClientCA
 		certificate *x509.Certificate
@@ -136,7 +136,7 @@ func TestUserAuthentication(t *testing.T) {
 		"a token beside a certificate that is not ours": {authority: loaded, certificate: clientOf(t, others, func(*x509.Certificate) {}), token: "bob's", want: "bob"},
 		"a token before the authority is known":         {authority: missing, certificate: good, token: "bob's", want: "bob"},
 		"a token that is not known":                     {authority: loaded, token: "x", code: 401},
-		"a token of nobody":                             {authority: loaded, token: "nobody's", code: 401},
+		"an unknown token":                              {authority: loaded, token: "unknown", code: 401},
 		"a token too long":                              {authority: loaded, token: strings.Repeat("x", MaxToken), code: 401},
 		"a token while the API server is away":          {authority: loaded, token: "bob's", away: true, code: 503},
 		"nothing":                                       {authority: loaded, code: 401},
@@ -173,7 +173,7 @@ func TestUserAuthentication(t *testing.T) {
 				t.Errorf("a token that is known was reviewed %d times", asked)
 			}
 			if test.code == 401 && test.token != "" && len(test.token) < MaxToken && asked != 1 {
-				t.Errorf("a token that is nobody's was reviewed %d times", asked)
+				t.Errorf("an unknown token was reviewed %d times", asked)
 			}
 			if test.away && asked != 2 {
 				t.Errorf("that the API server is away was remembered: asked %d times", asked)
@@ -215,7 +215,7 @@ func TestCertificatesOfAnIntermediate(t *testing.T) {
 	middle := newTestCA(t)
 	template := *middle.cert
 	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
-	// The root of newTestCA lets nothing stand between it and a certificate.
+	// The root of newTestCA allows no intermediate certificate.
 	rootTemplate := *root.cert
 	rootTemplate.MaxPathLen, rootTemplate.MaxPathLenZero = 1, false
 	der, err := x509.CreateCertificate(rand.Reader, &rootTemplate, &rootTemplate, root.key.Public(), root.key)
@@ -250,7 +250,7 @@ func TestImpersonatedUser(t *testing.T) {
 		needs   []string
 		code    int
 	}{
-		"nobody else":       {http.Header{"Accept": {"*/*"}}, "helpdesk", []string{user.AllAuthenticated}, nil, 0},
+		"no other user":     {http.Header{"Accept": {"*/*"}}, "helpdesk", []string{user.AllAuthenticated}, nil, 0},
 		"a user":            {http.Header{"Impersonate-User": {"alice"}}, "alice", []string{user.AllAuthenticated}, []string{"users alice"}, 0},
 		"a user of groups":  {http.Header{"Impersonate-User": {"alice"}, "Impersonate-Group": {"a", "b"}}, "alice", []string{"a", "b", user.AllAuthenticated}, []string{"users alice", "groups a", "groups b"}, 0},
 		"a service account": {http.Header{"Impersonate-User": {"system:serviceaccount:web:ci"}}, "system:serviceaccount:web:ci", []string{"system:serviceaccounts", "system:serviceaccounts:web", user.AllAuthenticated}, []string{"serviceaccounts web/ci"}, 0},
@@ -260,7 +260,7 @@ func TestImpersonatedUser(t *testing.T) {
 		"an extra alone":    {headers: http.Header{"Impersonate-Extra-Scopes": {"a"}}, code: 400},
 		"two users":         {headers: http.Header{"Impersonate-User": {"alice", "bob"}}, code: 400},
 		"no name":           {headers: http.Header{"Impersonate-User": {""}}, code: 400},
-		"something unknown": {headers: http.Header{"Impersonate-User": {"alice"}, "Impersonate-Role": {"a"}}, code: 400},
+		"an unknown header": {headers: http.Header{"Impersonate-User": {"alice"}, "Impersonate-Role": {"a"}}, code: 400},
 		"far too much":      {headers: http.Header{"Impersonate-User": {"alice"}, "Impersonate-Group": make([]string, mostImpersonated)}, code: 400},
 	}
 	for name, test := range tests {

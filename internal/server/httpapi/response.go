@@ -68,7 +68,7 @@ func NewHandler[C any](
 		}
 		done(r, caller, Result{rec.Code, time.Since(began), err})
 		if err != nil && rec.Code < 300 {
-			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+			panic(http.ErrAbortHandler) // half an answer must not pass for a whole one
 		}
 	})
 }

@@ -25,7 +25,7 @@ func CheckMD5(r *http.Request, data []byte) error {
 
 // ContentMD5 returns the value of the header Content-MD5.
 func ContentMD5(data []byte) string {
-	sum := md5.Sum(data) //nolint:gosec // the engine's protocol; it guards against broken transports, not people
+	sum := md5.Sum(data) //nolint:gosec // the engine's protocol; it guards against broken transports, not attackers
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// The catalog fills after the server starts, and hears of each state some time after it is written.
+// The catalog fills after the server starts, and learns of each state some time after it is written.
 func TestStateIsFoundBeforeTheCatalogLearnsOfIt(t *testing.T) {
 	live := interceptor.NewClient(nil, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {

@@ -19,7 +19,7 @@ const someStates = 100
 
 // begin decides whether the first identity of the installation may be created, for a Secret that has none as it was read.
 func (k *Keys) begin(ctx context.Context, read *corev1.Secret) error {
-	lost := k.used.look(ctx)
+	lost := k.used.check(ctx)
 	if lost == nil {
 		return nil
 	}
@@ -43,8 +43,8 @@ type used struct {
 	namespaces []string
 }
 
-// look returns an error when the installation was used, and when that cannot be determined.
-func (u used) look(ctx context.Context) error {
+// check returns an error when the installation was used, and when that cannot be determined.
+func (u used) check(ctx context.Context) error {
 	if place, err := url.Parse(u.bucketURL); err == nil && place.Scheme == "mem" { // gone with each process in any case
 		return nil
 	}

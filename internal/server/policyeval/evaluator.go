@@ -31,7 +31,7 @@ import (
 
 const (
 	// checksAtOnce is how many plans are read and checked at a time in a process. It is the bound on memory too: a plan is
-	// there as JSON and, while it is asked about, several times larger as what the policies look at.
+	// there as JSON and, while it is asked about, several times larger as what the policies read.
 	checksAtOnce = 2
 	// checksEach is how many of these are of one namespace: its policies may take all the time that there is.
 	checksEach = 1

@@ -176,7 +176,7 @@ func TestAllPoliciesAreEvaluatedAndDenialsComeFirst(t *testing.T) {
 	c.expect(true, 6, "Deny cairn-system/all/a.yaml: never", "Deny rules/a.yaml: never", "Warn cairn-system/by-name/b.yaml: take care", "Warn rules/b.yaml: take care")
 }
 
-// A verdict is given once: what is asked later, when the policies are other ones, is told what was said then.
+// A plan is evaluated once: a later request gets the stored result, even when the policies are other ones.
 func TestResultIsStored(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)

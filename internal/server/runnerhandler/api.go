@@ -92,17 +92,17 @@ const statePath = "/v1/state"
 // AddRoutes adds the runner API, which internal/runnerapi describes.
 func (s *API) AddRoutes(mux *http.ServeMux) {
 	type handler func(http.ResponseWriter, *http.Request, Caller) error
-	from := func(pod sender, pattern string, time time.Duration, has standing, h handler) {
+	from := func(pod sender, pattern string, time time.Duration, meets requirement, h handler) {
 		mux.Handle(pattern, s.answer(time, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
-			c, err := s.caller(r, pod, has)
+			c, err := s.caller(r, pod, meets)
 			if err != nil {
 				return c, err
 			}
 			return c, h(w, r, c)
 		}))
 	}
-	handle := func(pattern string, time time.Duration, has standing, h handler) {
-		from(s.Pods.Authenticate, pattern, time, has, h)
+	handle := func(pattern string, time time.Duration, meets requirement, h handler) {
+		from(s.Pods.Authenticate, pattern, time, meets, h)
 	}
 	mux.Handle("GET /v1/order", s.answer(maxWait+httpapi.ShortTimeout, s.order))
 	handle("GET /v1/sources/{digest}", httpapi.LongTimeout, currentOrBuild, s.source)

@@ -52,8 +52,8 @@ func (c Caller) Holder() decision.Holder {
 	return decision.Holder{Run: c.RunName, Attempt: c.Attempt, PodUID: c.Pod.UID}
 }
 
-// standing is what a caller has to be for a request.
-type standing func(Caller) error
+// requirement is what a caller has to be for a request.
+type requirement func(Caller) error
 
 // current: the attempt that the Run is at, and that works for the engine. One that builds an image runs an untrusted Dockerfile, and gets
 // nothing of the Stack's: neither its state nor its plans.
@@ -102,7 +102,7 @@ func logging(c Caller) error {
 
 // orHolder lets the holder of the state's lock pass too when its Run is gone: no other process can have the lock, and to lose
 // its data would be worse. The rest is for the state's own rules.
-func orHolder(s standing) standing {
+func orHolder(s requirement) requirement {
 	return func(c Caller) error {
 		if c.Run == nil {
 			return nil
@@ -117,7 +117,7 @@ type sender func(*http.Request) (auth.Pod, error)
 // caller authenticates and authorizes the sender of a request. It reads the cache first; before it
 // rejects it reads past it, for a cache that is a moment behind must not fail an attempt that has just begun. That a request is not
 // from the runner of its pod is reported also where the attempt is not allowed to send it.
-func (s *API) caller(r *http.Request, from sender, has standing) (Caller, error) {
+func (s *API) caller(r *http.Request, from sender, meets requirement) (Caller, error) {
 	pod, err := s.pod(r, from)
 	if err != nil {
 		return Caller{}, err
@@ -136,14 +136,14 @@ func (s *API) caller(r *http.Request, from sender, has standing) (Caller, error)
 		if err := s.checkSession(r, c); err != nil {
 			return Caller{}, err
 		}
-		if has(c) == nil {
+		if meets(c) == nil {
 			return c, nil
 		}
 	}
-	if c, err = s.lookAgain(r.Context(), c); err != nil {
+	if c, err = s.readLive(r.Context(), c); err != nil {
 		return Caller{}, err
 	}
-	if err := has(c); err != nil {
+	if err := meets(c); err != nil {
 		return c, err
 	}
 	return c, s.checkSession(r, c)
@@ -163,9 +163,9 @@ func (c Caller) of(run *v1alpha1.Run) Caller {
 	return c
 }
 
-// lookAgain finds the caller's Run past the cache: under the name that the cache had, or that of the pod's owner. Then
+// readLive reads the caller's Run past the cache: under the name that the cache had, or that of the pod's owner. Then
 // the Run has to name the pod: who owns it proves nothing. Without a Run there may still be a lock.
-func (s *API) lookAgain(ctx context.Context, c Caller) (Caller, error) {
+func (s *API) readLive(ctx context.Context, c Caller) (Caller, error) {
 	name := c.RunName
 	if name == "" {
 		var err error

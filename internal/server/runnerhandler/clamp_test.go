@@ -38,7 +38,7 @@ func TestClampKeepsAValidReport(t *testing.T) {
 	}
 }
 
-// The steps of an attempt with every hook that a Stack may have are all told.
+// All steps of an attempt with every hook that a Stack may have are reported.
 func TestClampKeepsTheMostStepsOfAnAttempt(t *testing.T) {
 	const hooks, plain = 50, 7
 	if maxSteps < hooks+plain {

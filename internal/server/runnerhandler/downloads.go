@@ -19,13 +19,13 @@ type downloading struct {
 	context.Context //nolint:containedctx // it is the request's, which is over sooner
 	cancel          context.CancelFunc
 	request         *http.Request
-	tells           bool
+	reportsProgress bool
 }
 
 func startDownloading(r *http.Request, otherwise time.Duration) downloading {
 	wait, err := time.ParseDuration(r.URL.Query().Get("wait"))
-	d := downloading{request: r, tells: err == nil && wait > 0}
-	if !d.tells {
+	d := downloading{request: r, reportsProgress: err == nil && wait > 0}
+	if !d.reportsProgress {
 		wait = otherwise
 	}
 	d.Context, d.cancel = context.WithTimeout(r.Context(), min(wait, longestDownloadWait))
@@ -36,7 +36,7 @@ func startDownloading(r *http.Request, otherwise time.Duration) downloading {
 func (d downloading) later(w http.ResponseWriter, what string, how download.Transfer, err error, unreachable bool) (bool, error) {
 	answer := runnerapi.Download{What: what, From: how.From, Received: how.Received, Total: how.Total}
 	switch {
-	case !d.tells || err == nil || d.request.Context().Err() != nil:
+	case !d.reportsProgress || err == nil || d.request.Context().Err() != nil:
 		return false, nil
 	case unreachable:
 		answer.Unreachable = err.Error()

@@ -55,7 +55,7 @@ func (e engines) find(w http.ResponseWriter, r *http.Request, c Caller) error {
 		p, err = e.from.Get(ctx, product, version, platform.os, platform.arch)
 	}
 	how := e.from.Progress(product, version, platform.os, platform.arch)
-	if told, err := ctx.later(w, what, how, err, errors.Is(err, release.ErrUnreachable)); told || err != nil {
+	if answered, err := ctx.later(w, what, how, err, errors.Is(err, release.ErrUnreachable)); answered || err != nil {
 		return err
 	}
 	if err != nil {

@@ -124,7 +124,7 @@ func TestEngineDownloadErrors(t *testing.T) {
 		"the engine beneath Terragrunt":        {from, "Terragrunt", "OpenTofu", "1.8.0", "linux", "", 0, ""},
 		"another engine than the Run's":        {from, "OpenTofu", "Terragrunt", "1.8.0", "", "", 403, "not the engine of Run net-1"},
 		"Terragrunt for a Run of its engine":   {from, "Terraform", "Terragrunt", "0.99.0", "", "", 403, "not the engine"},
-		"an engine that nobody knows":          {from, "Pulumi", "Pulumi", "1.8.0", "", "", 422, "no such engine"},
+		"an engine that is unknown":            {from, "Pulumi", "Pulumi", "1.8.0", "", "", 422, "no such engine"},
 		"a version that there is not":          {from, "OpenTofu", "OpenTofu", "1.8.7", "", "", 422, "near it are 1.8.0, 1.7.0"},
 		"a version that leads elsewhere":       {from, "OpenTofu", "OpenTofu", "../1.8.0", "", "", 422, "there is no such version"},
 		"a platform without a release":         {from, "OpenTofu", "OpenTofu", "1.8.0", "darwin", "arm64", 422, "near it are"},
@@ -210,7 +210,7 @@ func TestRunnerReceivesDownloadProgress(t *testing.T) {
 	}
 }
 
-// TestRunnerReceivesUnreachableMirrorError at once, with what to do; one that does not ask how far a download is is told to try again.
+// TestRunnerReceivesUnreachableMirrorError at once, with what to do; one that does not ask for the progress has to try again.
 func TestRunnerReceivesUnreachableMirrorError(t *testing.T) {
 	gone := releases.New(t)
 	gone.Vanish()

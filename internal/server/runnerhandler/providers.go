@@ -40,7 +40,7 @@ func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) e
 		defer ctx.cancel()
 		later := func(what string, err error) error {
 			away := err != nil && ctx.Err() == nil && !errors.Is(err, providers.ErrNotFound) && !errors.Is(err, providers.ErrVerify)
-			if told, err := ctx.later(w, what, from.Progress(p), err, away); told || err != nil {
+			if answered, err := ctx.later(w, what, from.Progress(p), err, away); answered || err != nil {
 				return err
 			}
 			return providerError(err)

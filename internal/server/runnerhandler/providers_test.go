@@ -101,7 +101,7 @@ func TestProviderMirrorErrors(t *testing.T) {
 	}{
 		{fmt.Errorf("acme: %w", providers.ErrNotFound), 404},
 		{fmt.Errorf("acme: %w: bad", providers.ErrVerify), 424},
-		{errors.New("acme: nobody is there"), 503},
+		{errors.New("acme: the registry is unavailable"), 503},
 	} {
 		code, text := httpapi.StatusOf(providerError(test.err))
 		if code != test.code || text != test.err.Error() {
@@ -113,7 +113,7 @@ func TestProviderMirrorErrors(t *testing.T) {
 	}
 }
 
-// TestRunnerReceivesProviderDownloadProgress, and that its registry does not answer; an engine that asks by itself hears only errors.
+// TestRunnerReceivesProviderDownloadProgress, and that its registry does not answer; an engine that asks by itself receives only errors.
 func TestRunnerReceivesProviderDownloadProgress(t *testing.T) {
 	registry := registrytest.New(t)
 	archive := registrytest.Zip(t, map[string][]byte{"terraform-provider-cloud": []byte("program")})

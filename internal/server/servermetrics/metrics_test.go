@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// told are the values of a registry: of counters and gauges what they are, of histograms how many there were.
-func told(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+// valuesOf returns the values of a registry: of counters and gauges what they are, of histograms how many there were.
+func valuesOf(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
@@ -47,8 +47,8 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m, mux := New(registry), http.NewServeMux()
 	var during float64
-	mux.HandleFunc("PUT /v1/things/{name}", func(w http.ResponseWriter, r *http.Request) {
-		during = told(t, registry)["server_requests_in_flight"]
+	mux.HandleFunc("PUT /v1/objects/{name}", func(w http.ResponseWriter, r *http.Request) {
+		during = valuesOf(t, registry)["server_requests_in_flight"]
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusConflict)
 		_, _ = io.WriteString(w, "taken")
@@ -64,7 +64,7 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 	server := httptest.NewServer(m.Measure(mux))
 	defer server.Close()
 	for _, ask := range []struct{ method, path, body string }{
-		{"PUT", "/v1/things/canary", "four"}, {"PUT", "/v1/things/canary2", ""}, {"POST", "/v1/half", ""}, {"GET", "/v1/nothing", ""}, {"GET", "/canary", ""},
+		{"PUT", "/v1/objects/canary", "four"}, {"PUT", "/v1/objects/canary2", ""}, {"POST", "/v1/half", ""}, {"GET", "/v1/nothing", ""}, {"GET", "/canary", ""},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), ask.method, server.URL+ask.path, strings.NewReader(ask.body))
 		if err != nil {
@@ -77,14 +77,14 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 	}
 	server.Close() // waits for all
 	want := map[string]float64{
-		"server_requests_total 409 PUT /v1/things/{name}": 2, "server_requests_total aborted POST /v1/half": 1,
+		"server_requests_total 409 PUT /v1/objects/{name}": 2, "server_requests_total aborted POST /v1/half": 1,
 		"server_requests_total 200 GET /v1/nothing": 1, "server_requests_total 404 none": 1,
-		"server_request_duration_seconds PUT /v1/things/{name}": 2, "server_request_duration_seconds POST /v1/half": 1,
+		"server_request_duration_seconds PUT /v1/objects/{name}": 2, "server_request_duration_seconds POST /v1/half": 1,
 		"server_request_duration_seconds GET /v1/nothing": 1, "server_request_duration_seconds none": 1,
 		"server_requests_in_flight": 0, "server_bytes_total received": 4, "server_bytes_total sent": 2*5 + 2 + float64(len("404 page not found\n")),
 		"log_bytes_total": 0, "runner_token_misuses_total": 0,
 	}
-	if diff := cmp.Diff(want, told(t, registry)); diff != "" {
+	if diff := cmp.Diff(want, valuesOf(t, registry)); diff != "" {
 		t.Error(diff)
 	}
 	if during != 1 {
@@ -103,7 +103,7 @@ func TestPolicyResultsAndWebhooksAreCounted(t *testing.T) {
 	m.Webhook("", "rejected")
 	m.AddLogBytes(7)
 	m.CountTokenMisuse()
-	got := told(t, registry)
+	got := valuesOf(t, registry)
 	maps.DeleteFunc(got, func(_ string, n float64) bool { return n == 0 })
 	want := map[string]float64{
 		"policy_check_duration_seconds allowed": 1, "policy_check_duration_seconds approval_required": 1, "policy_check_duration_seconds denied": 1, "policy_check_duration_seconds failed": 1,

@@ -34,7 +34,7 @@ func NewSemaphore(all, most, small int64) *Semaphore {
 // of the share.
 func (r *Semaphore) Acquire(ctx context.Context, namespace string, size int64) (func(), error) {
 	size = min(size, r.most)
-	own := r.enter(namespace)
+	own := r.part(namespace)
 	if err := own.left.Acquire(ctx, size); err != nil {
 		r.leave(namespace, own)
 		return nil, err
@@ -56,7 +56,7 @@ func (r *Semaphore) Acquire(ctx context.Context, namespace string, size int64) (
 	}, nil
 }
 
-func (r *Semaphore) enter(namespace string) *part {
+func (r *Semaphore) part(namespace string) *part {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own := r.parts[namespace]

@@ -262,7 +262,7 @@ func distinct(actions map[string][]string) []string {
 	return slices.Compact(all)
 }
 
-// allowed returns whether a user may do something with an object.
+// allowed returns whether a user may use a verb on an object.
 func (s *API) allowed(ctx context.Context, a ask, resource, verb string) (bool, error) {
 	err := s.Authorizer.Authorize(ctx, a.User, auth.Right{Verb: verb, Resource: resource}.On(a.NamespacedName))
 	var no *httpapi.Error

@@ -80,7 +80,7 @@ func (s *API) AddRoutes(mux router) {
 	s.addRoutes(mux)
 	s.addSignIn(mux)
 	for _, path := range []string{"/api/", "/v1/", "/hooks/", "/signin/"} {
-		mux.Handle(path, s.answerNobody(func(_ http.ResponseWriter, r *http.Request) error {
+		mux.Handle(path, s.handleUnauthenticated(func(_ http.ResponseWriter, r *http.Request) error {
 			return httpapi.Errorf(http.StatusNotFound, "there is no %.200s", r.URL.Path)
 		}))
 	}

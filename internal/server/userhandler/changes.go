@@ -40,7 +40,7 @@ func (s *API) showChanges(w http.ResponseWriter, r *http.Request, p auth.User) e
 	if place == "" {
 		place = r.URL.Query().Get("after")
 	}
-	if place == "" { // or a change between this and the first look would be missed
+	if place == "" { // or a change between this and the first read would be missed
 		_, place, _ = s.Catalog.Changes.Since("")
 		if err := events.send(place, "hello", userapi.Me{Name: p.GetName(), Groups: p.GetGroups()}); err != nil {
 			return err

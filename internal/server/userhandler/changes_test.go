@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/server/auth"
 )
 
-// A page hears of no comment: what is to tell it that the connection lives has to be an event.
+// A browser passes on no comment of a stream, so the heartbeat has to be an event.
 func TestSilentChangeStreamSendsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*heartbeat+time.Second)

@@ -11,7 +11,7 @@ type recorded []string
 
 func (r *recorded) Handle(pattern string, _ http.Handler) { *r = append(*r, pattern) }
 
-// Patterns are all that people can ask.
+// Patterns are the routes of the user API.
 func Patterns() []string {
 	var all recorded
 	New(Options{Catalog: listing.NewCatalog()}).addRoutes(&all)

@@ -81,7 +81,7 @@ func showObject[O, R any](w http.ResponseWriter, kind listing.Kind[O, R], o *O) 
 func seenBy[R any](
 	ctx context.Context, s *API, p auth.User, resource string, shelf *listing.Shelf[R], namespace string,
 ) ([]*R, error) {
-	if err := s.Catalog.CheckFilled(); err != nil { // half a list must not look like a whole one
+	if err := s.Catalog.CheckFilled(); err != nil { // half a list must not pass for a whole one
 		return nil, err
 	}
 	namespaces := []string{namespace}

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// lookAgain is how often who follows a log looks for what another process took of it.
-	lookAgain = time.Second
+	// checkAgain is how often a follower checks for chunks that another process stored.
+	checkAgain = time.Second
 	// listAgain is how often it lists the log for that. A listing costs, and finds more only where two processes took
 	// the same bytes.
 	listAgain = 10 * time.Second
@@ -31,7 +31,7 @@ const (
 	mostFollowed = 20
 	// mostOfAccounts is how many the ServiceAccounts of one namespace follow: who may create one may create many.
 	mostOfAccounts = 100
-	// askAgain is how often it is asked whether who follows something still may.
+	// askAgain is how often the permission of a follower is checked.
 	askAgain = time.Minute
 	// longestSend is how long a reader may take for a piece of a log.
 	longestSend = time.Minute
@@ -135,7 +135,7 @@ type follower struct {
 	pieces *logPieces
 	// news that the log grew, or that the Run changed.
 	news <-chan struct{}
-	// listed is when the log was listed last, and sent when something was sent.
+	// listed is when the log was listed last, and sent when data or a heartbeat was sent.
 	listed, sent time.Time
 	// may returns whether the reader may still read it; asked is when it did last.
 	may   func(context.Context) error
@@ -157,7 +157,7 @@ func (f *follower) all(ctx context.Context) error {
 			if err := f.wait(ctx); err != nil {
 				return err
 			}
-			if err := f.look(ctx); err != nil {
+			if err := f.readRun(ctx); err != nil {
 				return err
 			}
 		}
@@ -170,7 +170,7 @@ func (f *follower) attempt(ctx context.Context, number int32) error {
 	at := f.offset
 	f.listed = time.Time{}
 	for {
-		// Looked at before the log: when it is over, all of the log is there.
+		// Checked before the log is read: when it is over, all of the log is there.
 		last := !f.follow || isOver(f.run, number)
 		if f.skip && f.offset > 0 && last {
 			length, err := f.server.Logs.Length(ctx, folder)
@@ -193,7 +193,7 @@ func (f *follower) attempt(ctx context.Context, number int32) error {
 		if err := f.wait(ctx); err != nil {
 			return err
 		}
-		if err := f.look(ctx); err != nil {
+		if err := f.readRun(ctx); err != nil {
 			return err
 		}
 	}
@@ -245,7 +245,7 @@ func (f *follower) still(ctx context.Context) error {
 	return f.may(ctx)
 }
 
-// wait for news, or for the time to look whether there is some. A Run may be silent for hours, as one whose plan waits:
+// wait for news, or for the time to check whether there is some. A Run may be silent for hours, as one whose plan waits:
 // who reads events gets heartbeats meanwhile.
 func (f *follower) wait(ctx context.Context) error {
 	if f.pieces != nil && time.Since(f.sent) >= heartbeat {
@@ -253,7 +253,7 @@ func (f *follower) wait(ctx context.Context) error {
 			return err
 		}
 	}
-	again := time.NewTimer(lookAgain)
+	again := time.NewTimer(checkAgain)
 	defer again.Stop()
 	select {
 	case <-ctx.Done():
@@ -264,8 +264,8 @@ func (f *follower) wait(ctx context.Context) error {
 	return nil
 }
 
-// look reads the Run again, from a cache. The log of a deleted one has ended.
-func (f *follower) look(ctx context.Context) error {
+// readRun reads the Run again, from a cache. The log of a deleted one has ended.
+func (f *follower) readRun(ctx context.Context) error {
 	if err := f.still(ctx); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// A proxy cuts what is silent for a minute, and a reader cannot tell a log that is silent from a connection that is dead.
+// A proxy cuts what is silent for a minute, and a reader cannot distinguish a silent log from a dead connection.
 func TestSilentLogSendsHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := httptest.NewRecorder()
@@ -67,7 +67,7 @@ func TestAttemptIsOver(t *testing.T) {
 	}
 }
 
-// Who has a namespace makes as many service accounts in it as they like.
+// A user of a namespace can create many ServiceAccounts in it.
 func TestServiceAccountsOfOneNamespaceCannotUseAllFollowers(t *testing.T) {
 	var f following
 	begun := 0
@@ -79,7 +79,7 @@ func TestServiceAccountsOfOneNamespaceCannotUseAllFollowers(t *testing.T) {
 		}
 	}
 	if begun > mostFollowers/5 {
-		t.Errorf("they follow %d things", begun)
+		t.Errorf("they follow %d logs", begun)
 	}
 	for _, name := range []string{"alice", "system:serviceaccount:shop:ci"} {
 		end, err := f.begin(name)
@@ -89,7 +89,7 @@ func TestServiceAccountsOfOneNamespaceCannotUseAllFollowers(t *testing.T) {
 		end()
 	}
 	if len(f.logs) > mostFollowers {
-		t.Errorf("%d are remembered who follow nothing", len(f.logs))
+		t.Errorf("%d users that follow nothing are stored", len(f.logs))
 	}
 }
 
@@ -99,12 +99,12 @@ type deadlines struct{ *httptest.ResponseRecorder }
 func (deadlines) SetReadDeadline(time.Time) error  { return nil }
 func (deadlines) SetWriteDeadline(time.Time) error { return nil }
 
-// A log may go on for hours, and say what somebody who has left must not read.
+// A log may go on for hours, and have contents that a user who lost access must not read.
 func TestFollowedLogEndsWhenPermissionIsLost(t *testing.T) {
 	for name, takeAway := range map[string]func(allowed, known, away *bool){
 		"the right is taken away": func(allowed, _, _ *bool) { *allowed = false },
 		"the token is no more":    func(_, known, _ *bool) { *known = false },
-		"nobody can be asked":     func(_, _, away *bool) { *away = true },
+		"the API server is away":  func(_, _, away *bool) { *away = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowed, known, away := true, true, false

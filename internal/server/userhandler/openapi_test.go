@@ -339,8 +339,8 @@ func (d describer) schema(t reflect.Type) *openapi3.SchemaRef {
 	}
 	name := nameOf.Replace(t.Name())
 	if other := d.types[name]; other != nil && other != t { // two packages have one of that name
-		room := path.Base(t.PkgPath())
-		name = strings.ToUpper(room[:1]) + room[1:] + name
+		pkg := path.Base(t.PkgPath())
+		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
 	if d.schemas[name] == nil {
 		s := openapi3.NewObjectSchema()

@@ -96,8 +96,8 @@ func (s *API) ask(r *http.Request, p auth.User, need auth.Right) (ask, error) {
 	return a, s.Authorizer.Authorize(r.Context(), p, need.On(a.NamespacedName))
 }
 
-// answerNobody answers also who is not known.
-func (s *API) answerNobody(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+// handleUnauthenticated runs a handler without authentication.
+func (s *API) handleUnauthenticated(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return s.handle(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
 		return auth.User{}, h(w, r)
 	})

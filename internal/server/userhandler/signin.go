@@ -28,9 +28,9 @@ const (
 
 // addSessions adds how users sign in and out, for programs.
 func (s *API) addSessions(mux router) {
-	mux.Handle("GET /api/v1/signin", s.answerNobody(s.showSignIn))
-	mux.Handle("POST /api/v1/session", s.answerNobody(s.beginSession))
-	mux.Handle("DELETE /api/v1/session", s.answerNobody(s.endSession))
+	mux.Handle("GET /api/v1/signin", s.handleUnauthenticated(s.showSignIn))
+	mux.Handle("POST /api/v1/session", s.handleUnauthenticated(s.beginSession))
+	mux.Handle("DELETE /api/v1/session", s.handleUnauthenticated(s.endSession))
 }
 
 // addSignIn adds what browsers are sent to.
@@ -63,15 +63,15 @@ func (s *API) beginSession(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sentJSON(w, r, &sent); err != nil {
 		return err
 	}
-	if err := s.enter(w, r, auth.MethodToken, auth.Session{Token: strings.TrimSpace(sent.Token)}); err != nil {
+	if err := s.startSession(w, r, auth.MethodToken, auth.Session{Token: strings.TrimSpace(sent.Token)}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// enter sets the session of the browser, if Kubernetes authenticates its user.
-func (s *API) enter(w http.ResponseWriter, r *http.Request, by string, in auth.Session) error {
+// startSession sets the session of the browser, if Kubernetes authenticates its user.
+func (s *API) startSession(w http.ResponseWriter, r *http.Request, by string, in auth.Session) error {
 	p, err := s.known(r.Context(), in)
 	var cookie *http.Cookie
 	if err == nil {
@@ -148,7 +148,7 @@ func (s *API) redirect(by string, h func(http.ResponseWriter, *http.Request) (st
 		to, err := h(w, r)
 		if err != nil {
 			var no *httpapi.Error
-			if !errors.As(err, &no) { // enter has noted those
+			if !errors.As(err, &no) { // startSession has noted those
 				s.noteSignIn(r, by, auth.User{}, err)
 			}
 			_, text := httpapi.StatusOf(err)
@@ -188,7 +188,7 @@ func (s *API) fromProvider(w http.ResponseWriter, r *http.Request) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return to, s.enter(w, r, auth.MethodOIDC, in)
+	return to, s.startSession(w, r, auth.MethodOIDC, in)
 }
 
 // fromLink signs in who has a link, once.
@@ -197,7 +197,7 @@ func (s *API) fromLink(w http.ResponseWriter, r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return localPath(r.URL.Query().Get("to")), s.enter(w, r, auth.MethodLink, auth.Session{Token: token})
+	return localPath(r.URL.Query().Get("to")), s.startSession(w, r, auth.MethodLink, auth.Session{Token: token})
 }
 
 // localPath is a path of this site; / for anything else, which may lead away from it.

@@ -324,15 +324,15 @@ func (s *API) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	defer free()
-	told, err := s.State.JournalResources(r.Context(), a.NamespacedName)
+	resources, err := s.State.JournalResources(r.Context(), a.NamespacedName)
 	if err != nil {
 		return err
 	}
-	journal := userapi.Journal{Resources: make([]userapi.JournalResource, len(told))}
-	for i, t := range told {
+	journal := userapi.Journal{Resources: make([]userapi.JournalResource, len(resources))}
+	for i, r := range resources {
 		journal.Resources[i] = userapi.JournalResource{
-			Address: t.Address, Type: t.Type, Action: t.Action, IDKey: t.IDKey, ID: t.ID,
-			Run: t.Run, Attempt: t.Attempt, Standing: string(t.How),
+			Address: r.Address, Type: r.Type, Action: r.Action, IDKey: r.IDKey, ID: r.ID,
+			Run: r.Run, Attempt: r.Attempt, Standing: string(r.How),
 		}
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, journal)

@@ -27,7 +27,7 @@ func TestLogPiecesAreWholeCharacters(t *testing.T) {
 	}
 }
 
-// What is no text does not hold anything up.
+// Invalid text delays nothing.
 func TestLogPiecesOfInvalidText(t *testing.T) {
 	w := httptest.NewRecorder()
 	p := &logPieces{events: newEventStream(w)}

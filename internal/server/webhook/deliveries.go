@@ -29,7 +29,7 @@ func newDeliveries(limit int, keep time.Duration, now func() time.Time) *deliver
 }
 
 // Again returns whether this delivery, with this body, was seen before, and remembers it. One without an id is always new:
-// the same push there and back and there again may well look the same.
+// the same push there and back and there again may well have the same contents.
 func (s *deliveries) Again(push gitprovider.Push, body []byte) bool {
 	if push.Delivery == "" {
 		return false

@@ -59,7 +59,7 @@ type Options struct {
 	Log *slog.Logger
 	// Record is called for each webhook: with the Git provider, empty when it is not signed by one, and the result, one of the Result
 	// constants. Nil records nothing.
-	Record func(forge, result string)
+	Record func(provider, result string)
 	// Now is the clock that signatures are checked by; nil means the real one.
 	Now func() time.Time
 	// Timeout of a request; 0 means 8 s, since Git providers wait for 10.
@@ -89,10 +89,10 @@ const (
 //
 //	202  a push: the Repository is woken
 //	200  a ping, an event that is no push, or a delivery that was taken before
-//	401  not signed with a secret of the Repository, or there is no such Repository: nobody can tell which
+//	401  not signed with a secret of the Repository, or there is no such Repository: the response is the same
 //	400  validly signed, and not what a Git provider sends; 405, 413, 415 as usual
 //	429  too many requests at once
-//	503  Secrets or RequestFetch failed: the forge should try again
+//	503  Secrets or RequestFetch failed: the Git provider should try again
 type Handler struct {
 	Options
 	mux  *http.ServeMux
@@ -138,11 +138,11 @@ func (h *Handler) limited(w http.ResponseWriter, r *http.Request) {
 // errBusy means that there are too many concurrent requests.
 var errBusy = errors.New("too many webhooks at once")
 
-// enter takes a place if one is free. The returned function releases it.
-func enter(places chan struct{}) (leave func(), err error) {
+// tryAcquire takes a slot if one is free. The returned function releases it.
+func tryAcquire(slots chan struct{}) (leave func(), err error) {
 	select {
-	case places <- struct{}{}:
-		return func() { <-places }, nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	default:
 		return nil, errBusy
 	}
@@ -154,7 +154,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, lea
 	outside := func() {}
 	var read bytes.Buffer
 	if _, err = io.CopyN(&read, from, small); err == nil {
-		if outside, err = enter(h.large); err != nil {
+		if outside, err = tryAcquire(h.large); err != nil {
 			return nil, nil, err
 		}
 		_, err = read.ReadFrom(from)
@@ -163,7 +163,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, lea
 		outside()
 		return nil, nil, err
 	}
-	inside, err := enter(h.slots)
+	inside, err := tryAcquire(h.slots)
 	if err != nil {
 		outside()
 		return nil, nil, err
@@ -255,7 +255,7 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger,
 		return ResultRepeated
 	}
 	if err := h.RequestFetch(r.Context(), namespace, repository, push); err != nil {
-		h.seen.Forget(delivery, body) // or it would not be listened to when it is sent again
+		h.seen.Forget(delivery, body) // or it would count as repeated when it is sent again
 		log.Warn("repository not woken", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
 		return ResultFailed

@@ -116,7 +116,7 @@ func TestHandler(t *testing.T) {
 		{"a ping has to be signed too", "POST", "/hooks/team-a/infra", gitHub("wrong", "ping", "1", push), push, 401, refused, nil},
 		{"a wrong signature is refused", "POST", "/hooks/team-a/infra", gitHub("wrong", "push", "1", push), push, 401, refused, nil},
 		{"no signature is refused", "POST", "/hooks/team-a/infra", hookHeaders("X-GitHub-Event", "push"), push, 401, refused, nil},
-		{"no forge is refused", "POST", "/hooks/team-a/infra", hookHeaders(), push, 401, refused, nil},
+		{"a request of no Git provider is rejected", "POST", "/hooks/team-a/infra", hookHeaders(), push, 401, refused, nil},
 		{"a Repository that is unknown is refused with the same words", "POST", "/hooks/team-a/other", gitHub(hookSecret, "push", "1", push), push, 401, refused, nil},
 		{"a Repository without secrets is refused with the same words", "POST", "/hooks/team-a/open", gitHub("", "push", "1", push), push, 401, refused, nil},
 		{"a Repository with an empty secret is refused with the same words", "POST", "/hooks/team-a/empty", gitHub("", "push", "1", push), push, 401, refused, nil},
@@ -172,7 +172,7 @@ func TestDeliveryRequestsOneFetch(t *testing.T) {
 		code                 int
 		text                 string
 	}{
-		{"when it cannot wake, the forge is told to try again", "/hooks/team-a/infra", "1", errors.New("busy"), 503, "try again"},
+		{"when the fetch cannot be requested, the response is to try again", "/hooks/team-a/infra", "1", errors.New("busy"), 503, "try again"},
 		{"and that is not taken for a replay", "/hooks/team-a/infra", "1", nil, 202, "accepted"},
 		{"a replay wakes nothing", "/hooks/team-a/infra", "1", nil, 200, "seen already"},
 		{"the same webhook at another Repository does", "/hooks/team-b/infra", "1", nil, 202, "accepted"},
@@ -231,7 +231,7 @@ func TestBodyOf25MiBIsAccepted(t *testing.T) {
 	for _, c := range []struct{ size, code int }{{largest, http.StatusAccepted}, {largest + 1, http.StatusRequestEntityTooLarge}} {
 		body := `{"ref":"refs/heads/main","pad":"`
 		body += strings.Repeat("x", c.size-len(body)-2) + `"}`
-		// a reader of no known length is sent in chunks, so that no length tells it beforehand
+		// a reader of no known length is sent in chunks, so that no header has its size
 		code, _, text := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", body), io.MultiReader(strings.NewReader(body)))
 		if code != c.code {
 			t.Errorf("%d bytes: %d %q, want %d", c.size, code, text, c.code)
@@ -240,9 +240,9 @@ func TestBodyOf25MiBIsAccepted(t *testing.T) {
 }
 
 func TestTooManyConcurrentWebhooksAreRejected(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{})
+	started, leave := make(chan struct{}), make(chan struct{})
 	in := newInstall(t, Options{Concurrent: 2, RequestFetch: func(context.Context, string, string, gitprovider.Push) error {
-		entered <- struct{}{}
+		started <- struct{}{}
 		<-leave
 		return nil
 	}})
@@ -255,8 +255,8 @@ func TestTooManyConcurrentWebhooksAreRejected(t *testing.T) {
 			}
 		})
 	}
-	<-entered
-	<-entered
+	<-started
+	<-started
 	code, h, _ := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "3", push), strings.NewReader(push))
 	if code != http.StatusTooManyRequests || h.Get("Retry-After") == "" {
 		t.Errorf("%d, Retry-After %q", code, h.Get("Retry-After"))

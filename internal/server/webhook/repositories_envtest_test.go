@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../../charts/cairn/files/crds") }
 
-// hooks is a server for forges, in a namespace with a Repository.
+// hooks is a server for webhooks, in a namespace with a Repository.
 type hooks struct {
 	apiserver.Env
 	repo   *v1alpha1.Repository
@@ -82,7 +82,7 @@ func (h *hooks) repository(name, secret string) *v1alpha1.Repository {
 	return repo
 }
 
-// unsigned stands for no signature.
+// unsigned means no signature.
 const unsigned = "-"
 
 // push sends what GitHub would after a push, signed unless the secret is unsigned. A delivery is sent once.
@@ -105,7 +105,7 @@ func (h *hooks) push(path, secret, event, delivery string) int {
 	return res.StatusCode
 }
 
-// A push asks for a fetch by the one annotation, and changes nothing else, whatever it says of URLs.
+// A push requests a fetch by the one annotation, and changes nothing else, whatever it says of URLs.
 func TestPushRequestsFetch(t *testing.T) {
 	h := newHooks(t)
 	before := h.repo.DeepCopy()
@@ -175,13 +175,13 @@ func TestWebhooksThatRequestNoFetch(t *testing.T) {
 			before := h.repo.ResourceVersion
 			h.Seen(h.repo)
 			if h.writes.Load() != 0 || h.repo.ResourceVersion != before {
-				t.Error("something was written")
+				t.Error("an object was written")
 			}
 		})
 	}
 }
 
-// A forge whose push cannot be taken now is told so: it sends it again, and that is no repetition.
+// After a response of 503 the Git provider sends a push again, and that is no repetition.
 func TestFailedPushIsAcceptedAgain(t *testing.T) {
 	h := newHooks(t)
 	path := "/hooks/" + h.Namespace + "/infra"

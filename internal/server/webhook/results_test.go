@@ -16,12 +16,12 @@ import (
 )
 
 func TestResultOfEachWebhookIsRecorded(t *testing.T) {
-	var told []string
+	var recorded []string
 	var at time.Time
 	var fails error
 	h := New(Options{
 		Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
-		Record:       func(forge, result string) { told = append(told, strings.TrimSpace(forge+" "+result)) },
+		Record:       func(provider, result string) { recorded = append(recorded, strings.TrimSpace(provider+" "+result)) },
 		RequestFetch: func(_ context.Context, _, _ string, p gitprovider.Push) error { at = p.At; return fails },
 	})
 	push := example(t, "github-push")
@@ -38,7 +38,7 @@ func TestResultOfEachWebhookIsRecorded(t *testing.T) {
 	fails = errors.New("conflict")
 	send("infra", hookSecret, "push", "5")
 	want := []string{"GitHub accepted", "GitHub repeated", "GitHub ignored", "rejected", "failed", "GitHub failed"}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, recorded); diff != "" {
 		t.Error(diff)
 	}
 	if !at.Equal(hookTime) {
