@@ -87,7 +87,7 @@ func TestBuildDownloadsItsSource(t *testing.T) {
 	plans.expect(http.StatusForbidden, "is not the source of Run net-1", "GET", "/v1/sources/"+context, nil)
 }
 
-// What is over is handed in by who did it, and by nobody for them.
+// The results of an attempt are accepted from its own pod, and from no other.
 func TestOnlyThePodOfAnAttemptSavesForIt(t *testing.T) {
 	e := newEnv(t)
 	_, run := e.applying()
@@ -111,7 +111,7 @@ func TestLockHolderSavesAlthoughAnotherPodHasItsName(t *testing.T) {
 	r.expect(http.StatusNoContent, "", "PUT", "/v1/rescue", stateFile(1, "L", "rescued"))
 }
 
-// A pod of something else has no Run, though its owner has the name of one.
+// A pod of another owner has no Run, though its owner has the name of one.
 func TestPodBelongsToTheRunThatOwnsIt(t *testing.T) {
 	e := newEnv(t)
 	e.newRun(e.stack, "net-1")

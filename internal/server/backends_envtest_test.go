@@ -58,7 +58,8 @@ func TestApplyWithABackendHoldsBothLocks(t *testing.T) {
 	second.lock("b", 200, "")
 }
 
-// TestVersionIsPushedToTheBackend when a person said so, or when it is newer for a reason that Cairn knows; and what the engine counted up meanwhile is the same.
+// A version is pushed to the backend when a user requests it, or when Cairn knows why it is newer. A serial that only the engine
+// increased meanwhile is no difference.
 func TestVersionIsPushedToTheBackend(t *testing.T) {
 	e := newEnv(t)
 	r, run := e.applying()

@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// serveSite serves people with a catalog, and lets them write.
+// serveSite serves users with a catalog, and allows them to write.
 func (e *env) serveSite(change ...func(*server.Options)) *userServer {
 	e.Helper()
 	return e.serveLists(append([]func(*server.Options){func(o *server.Options) { o.Kubernetes = apiserver.Config }}, change...)...)
@@ -77,7 +77,7 @@ func (b *browser) do(method, path string, sent any) answer {
 	return answer{got, string(text)}
 }
 
-// want is do, with an answer of that code that says something.
+// want is do, with a response of that code that contains a text.
 func (b *browser) want(code int, says, method, path string, sent any) answer {
 	b.Helper()
 	got := b.do(method, path, sent)

@@ -35,7 +35,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// cairn is the access of Cairn's server when it is installed for the env's namespace alone.
+// cairn is the access of Cairn's server when it is installed for the namespace of the env alone.
 func (e *env) cairn() (*rest.Config, client.Client) {
 	e.Helper()
 	access := chart.Access{Account: "cairn-server", Namespace: e.system, Halves: []string{"server"}, Watched: []string{e.namespace}}
@@ -82,7 +82,7 @@ func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 		"a token that is bound to nothing":    {issuer, e.token(runnerapi.Audience, nil), 403, "bound to a pod"},
 		"a token that has expired":            {later, pod.token, 401, "expired"},
 		"what is no token":                    {issuer, "x", 401, "not valid"},
-		"a signature of something else":       {issuer, header + "." + others + "." + signature, 401, "this cluster's"},
+		"a signature of another token":        {issuer, header + "." + others + "." + signature, 401, "this cluster's"},
 		"no signature":                        {issuer, "eyJhbGciOiJub25lIn0." + payload + ".", 401, "not valid"},
 		"a key that the cluster does not say": {issuer, foreign(t, header) + "." + payload + "." + signature, 401, "not valid"},
 	} {
@@ -110,7 +110,7 @@ func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 	}
 }
 
-// When the keys cannot be had that is said of nobody's token: the runner tries again.
+// While the keys are unavailable no token is rejected: the runner retries.
 func TestRunnerTokensAreAcceptedWhileTheClustersKeysAreUnavailable(t *testing.T) {
 	e := newEnv(t)
 	pod := e.newPod("net-1-plan-1", nil)
@@ -177,7 +177,7 @@ func foreign(t *testing.T, header string) string {
 
 func second[A any](_ A, err error) error { return err }
 
-// With Roles alone a server knows people by their certificates, and says so to those who show a token.
+// With Roles alone a server authenticates users by their certificates, and responds so to a token.
 func TestServerWithRolesInOneNamespaceReportsMissingPermissions(t *testing.T) {
 	e := newEnv(t)
 	config, c := e.cairn()
@@ -249,7 +249,7 @@ func TestKeysAreFilledIntoAnEmptySecret(t *testing.T) {
 		t.Errorf("the labels are %v", secret.Labels)
 	}
 
-	// Emptied, it is filled by whoever knows the keys, and is no loss of the identity.
+	// Emptied, it is filled by a process that has the keys, and is no loss of the identity.
 	secret.Data = nil
 	must(t, apiserver.Kube.Update(t.Context(), secret))
 	must(t, one.Renew(t.Context()))

@@ -22,7 +22,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// forced deletes a runner's pod by force, as people do who do not wait for a node, and waits until the API server refuses
+// forced deletes a runner's pod by force, as users do who do not wait for a node, and waits until the API server refuses
 // its token.
 func (r *runner) forced() {
 	r.Helper()
@@ -41,7 +41,7 @@ func lost(e *env, run *v1alpha1.Run) {
 	finish(e, run)
 }
 
-// A pod that is deleted by force may run on: what it saves goes to the store until its token expires, and nothing else does.
+// A pod that is deleted by force may run on: the server accepts what it saves until its token expires, and nothing else.
 // The server has never seen the token, as after a restart.
 func TestRunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
 	e := newEnv(t)
@@ -72,7 +72,7 @@ func TestRunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
 	}
 }
 
-// Who may go on to hand in is fenced as ever: once others went on, it changes nothing.
+// A runner that may still save is fenced as before: after a later attempt started, it changes nothing.
 func TestRunnerWhosePodIsDeletedCanOnlySave(t *testing.T) {
 	e := newEnv(t)
 	first, run := e.applying()
@@ -94,7 +94,7 @@ func TestRunnerWhosePodIsDeletedCanOnlySave(t *testing.T) {
 	second.unlock("b", 200, "")
 	second.reads(stateFile(6, "L", "second"))
 
-	// Another's number, or another attempt's pod, is nobody here.
+	// The number of another attempt, or the pod of another attempt, is rejected.
 	first.attempt = 2
 	first.expect(403, "names no attempt 2 of this pod", "PUT", "/v1/rescue", stateFile(7, "L", "late"))
 	stranger := e.newPod("stranger", run)
@@ -145,15 +145,15 @@ func TestTokenOfADeletedPodIsValidUntilItExpires(t *testing.T) {
 	}
 }
 
-// Where no account may ask how tokens are made, a review's word stands. Where it cannot be told just now, nothing is said.
+// Where no ServiceAccount may read the issuer, the result of the review counts. While the issuer is unavailable, no token is rejected.
 func TestClusterWithoutIssuerDiscovery(t *testing.T) {
 	e := newEnv(t)
 	r := e.newPod("net-1-apply-1", nil)
-	nobody := rest.CopyConfig(apiserver.Config)
-	nobody.Impersonate = rest.ImpersonationConfig{UserName: "nobody", Groups: []string{"system:authenticated"}}
+	unprivileged := rest.CopyConfig(apiserver.Config)
+	unprivileged.Impersonate = rest.ImpersonationConfig{UserName: "nobody", Groups: []string{"system:authenticated"}}
 	away := rest.CopyConfig(apiserver.Config)
 	away.Host = "https://127.0.0.1:1"
-	for want, config := range map[int]*rest.Config{401: nobody, 503: away} {
+	for want, config := range map[int]*rest.Config{401: unprivileged, 503: away} {
 		now := time.Now()
 		gone := auth.NewDeletedPods(config, func() time.Time { return now })
 		for range 2 {

@@ -83,7 +83,7 @@ func TestEndpointIsPublished(t *testing.T) {
 	}
 }
 
-// So it does with the ConfigMap by which people find the server; what was filled before is filled again.
+// The same holds for the ConfigMap by which users find the server; one that was filled before is filled again.
 func TestEndpointIsPublishedInAnEmptyConfigMap(t *testing.T) {
 	e := newEnv(t)
 	_, c := e.cairn()

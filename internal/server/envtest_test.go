@@ -63,7 +63,7 @@ func evaluate(ctx context.Context, modules []policy.Module, plan []byte) (runner
 	return set.Check(ctx, plan, func(string) {})
 }
 
-// env is a namespace with a Stack and a store that serves it over TLS.
+// env is a namespace with a Stack and a server that serves it over TLS.
 type env struct {
 	*testing.T
 	namespace string
@@ -134,7 +134,7 @@ func (f *fakes) Report(_ context.Context, _ types.NamespacedName, _ types.UID, _
 	return nil
 }
 
-// keysOptions are those of an install for the env's namespace alone, whose keys are there too.
+// keysOptions are those of an installation for the namespace of the env alone, which has the keys too.
 func (e *env) keysOptions(bucketURL string) pki.KeysOptions {
 	return pki.KeysOptions{
 		Client: apiserver.Kube, Secret: types.NamespacedName{Namespace: e.namespace, Name: "cairn-keys"},

@@ -30,24 +30,24 @@ func entry(action, address, id string) runnerapi.JournalEntry {
 	return runnerapi.JournalEntry{Address: address, Type: "aws_vpc", Action: action, IDKey: "id", ID: id}
 }
 
-// did tells the journal of what was done, in a batch.
+// did appends a batch to the journal.
 func (r *runner) did(batch int, entries ...runnerapi.JournalEntry) {
 	r.Helper()
 	must(r.T, r.client().AppendJournal(r.Context(), batch, runnerapi.JournalEntries{Entries: entries}))
 }
 
-// journal is what the next one to plan is told.
+// journal checks the entries that the next plan receives.
 func (r *runner) journal(want ...runnerapi.JournalEntry) {
 	r.Helper()
 	got, err := r.client().Journal(r.Context())
 	must(r.T, err)
-	var told []runnerapi.JournalEntry // without what the state had
+	var received []runnerapi.JournalEntry // without what the state had
 	for _, e := range got.Entries {
 		if e.Action != "held" && e.Action != "instead" {
-			told = append(told, e)
+			received = append(received, e)
 		}
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, received); diff != "" {
 		r.Fatal(diff)
 	}
 }
@@ -286,7 +286,7 @@ func TestPlanSettlesAJournal(t *testing.T) {
 	r.journal(vpc("late"))
 }
 
-// TestUnreadableJournal names what it is about and what to do; and does not hold up a person who puts the state right.
+// The error of an unreadable journal names the object and what to do, and does not block a user who corrects the state.
 func TestUnreadableJournal(t *testing.T) {
 	spoil := map[string]func(e *env, key string){
 		"no JSON": func(e *env, key string) { must(e.T, e.bucket.Put(e.Context(), key, []byte("x"))) },
@@ -319,7 +319,7 @@ func TestUnreadableJournal(t *testing.T) {
 			must(t, err)
 			must(t, e.bucket.Delete(t.Context(), key))
 			r = e.newPod("net-2-plan-2", next).begin(next, v1alpha1.AttemptPlan)
-			r.missing("aws_vpc.a") // nobody could tell then
+			r.missing("aws_vpc.a") // it could not be checked then
 		})
 	}
 }
@@ -336,9 +336,9 @@ func TestUsersReadAJournal(t *testing.T) {
 	must(t, err)
 	got, err := alice.Journal(t.Context(), e.namespace, "net")
 	must(t, err)
-	is := func(name, standing string) userapi.JournalResource {
+	is := func(name, status string) userapi.JournalResource {
 		return userapi.JournalResource{
-			Address: "aws_vpc." + name, Type: "aws_vpc", Action: "create", IDKey: "id", ID: name, Run: "net-1", Attempt: 1, Standing: standing,
+			Address: "aws_vpc." + name, Type: "aws_vpc", Action: "create", IDKey: "id", ID: name, Run: "net-1", Attempt: 1, Standing: status,
 		}
 	}
 	if diff := cmp.Diff([]userapi.JournalResource{is("a", "TakenOut"), is("b", "InState"), is("c", "Missing")}, got.Resources); diff != "" {
@@ -456,7 +456,7 @@ func TestOnlyARunningApplyWritesAJournal(t *testing.T) {
 	other.journal(entry("create", "aws_vpc.a", "x"))
 }
 
-// TestLostApplyReportsItsJournal as long as nothing came after it: its runner may be left, and the next plan comes later.
+// A lost apply reports its journal until a later attempt starts: its runner may still work, and the next plan comes later.
 func TestLostApplyReportsItsJournal(t *testing.T) {
 	e := newEnv(t)
 	r, run := e.applying()
@@ -469,7 +469,7 @@ func TestLostApplyReportsItsJournal(t *testing.T) {
 	}
 	const batch = `{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"x"}]}`
 	ends(v1alpha1.FailureTransient, v1alpha1.PhaseApplying)
-	r.expect(403, "is finished", "POST", "/v1/journal?batch=0", []byte(batch)) // it reported, and has nothing more to tell
+	r.expect(403, "is finished", "POST", "/v1/journal?batch=0", []byte(batch)) // it reported, and has nothing more to append
 	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseApplying)
 	r.expect(204, "", "POST", "/v1/journal?batch=0", []byte(batch))
 	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseFailed)
@@ -492,7 +492,7 @@ func TestTooLargeJournalIsRejected(t *testing.T) {
 	r.expect(409, "larger than 64 MiB", "GET", "/v1/journal", nil)
 }
 
-// TestJournalWriteDuration tells from asking to durable. It is a measure, with a bound that only a broken one is over.
+// TestJournalWriteDuration measures the time from a request until its entry is durable. Only a defect exceeds its bound.
 func TestJournalWriteDuration(t *testing.T) {
 	e := newEnv(t)
 	r, _ := e.applying()

@@ -100,10 +100,10 @@ func TestKeysAreNotCreatedForAUsedInstallation(t *testing.T) {
 			must(s.T, s.lost.Renew(s.Context()))
 			s.wipe("fingerprint.key", "ca.crt", "ca.key", "next.crt", "next.key")
 		}, "sources/sha256:1"},
-		"states in Secrets":          {func(s *secondHand) { s.state("net", keptIn(inSecret, inSecret)) }, ""},
-		"a state in the bucket":      {func(s *secondHand) { s.state("net", keptIn(inSecret, inBucket)) }, "/net, which is in a bucket"},
-		"an older one in the bucket": {func(s *secondHand) { s.state("net", keptIn(inBucket, inSecret)) }, "/net, which is in a bucket"},
-		"a state that nobody wrote":  {func(s *secondHand) { s.state("net", v1alpha1.StateStatus{}) }, ""},
+		"states in Secrets":            {func(s *secondHand) { s.state("net", keptIn(inSecret, inSecret)) }, ""},
+		"a state in the bucket":        {func(s *secondHand) { s.state("net", keptIn(inSecret, inBucket)) }, "/net, which is in a bucket"},
+		"an older one in the bucket":   {func(s *secondHand) { s.state("net", keptIn(inBucket, inSecret)) }, "/net, which is in a bucket"},
+		"a state that was not written": {func(s *secondHand) { s.state("net", v1alpha1.StateStatus{}) }, ""},
 		"a state that was rescued": {func(s *secondHand) {
 			s.state("net", v1alpha1.StateStatus{Rescued: &v1alpha1.RescuedState{At: metav1.Now()}})
 		}, "/net"},
@@ -134,7 +134,7 @@ func TestKeysAreNotCreatedForAUsedInstallation(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), s.Secret.String()) {
 				t.Fatalf("got %v, want it to say %q", err, tt.says)
 			}
-			// Whoever knows the keys puts them back, and then it starts.
+			// A process that has the keys restores them, and then another one starts.
 			s.wipe()
 			must(t, s.lost.Renew(t.Context()))
 			again, err := pki.LoadKeys(t.Context(), s.KeysOptions)

@@ -36,7 +36,7 @@ func TestTwoProcessesCreateTheSameKeys(t *testing.T) {
 		}
 	}
 
-	// A deleted Secret is put back by whoever knows it, and a lost identity is not replaced.
+	// A deleted Secret is restored by a process that has it, and a lost identity is not replaced.
 	kept := &corev1.Secret{}
 	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
 	must(t, apiserver.Kube.Delete(t.Context(), kept))
@@ -63,7 +63,7 @@ func TestTwoProcessesCreateTheSameKeys(t *testing.T) {
 	}
 }
 
-// As after an upgrade that replaces all objects: the Secret is empty and the process told to end, and the next one finds its keys.
+// As after an upgrade that replaces all objects: the Secret is empty and the process is stopped, and the next one reads its keys.
 func TestStoppingProcessRestoresTheKeys(t *testing.T) {
 	s := newSecondHand(t)
 	s.put("sources/sha256:1")

@@ -66,7 +66,7 @@ func newIdentity(t *testing.T) *identity {
 	return i
 }
 
-// visit is what somebody's browser does there: it comes with what Cairn asks for, and goes back with a code.
+// visit does what a browser does there: it sends the parameters that Cairn set, and returns with a code.
 func (i *identity) visit(asked *url.URL) url.Values {
 	i.t.Helper()
 	query := asked.Query()
@@ -116,7 +116,7 @@ func (i *identity) token(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// signsIn has people sign in with the provider, as NAME with the groups of their claims.
+// signsIn lets users sign in with the provider, as NAME with the groups of their claims.
 func (i *identity) signsIn(o *server.Options) {
 	dir := i.t.TempDir()
 	ca, secret := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "secret")
@@ -183,8 +183,8 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		claims map[string]any
 		says   string
 	}{
-		"for somebody else":        {map[string]any{"aud": "other"}, "not good"},
-		"of somebody else":         {map[string]any{"iss": "https://evil.example"}, "not good"},
+		"for another audience":     {map[string]any{"aud": "other"}, "not good"},
+		"of another issuer":        {map[string]any{"iss": "https://evil.example"}, "not good"},
 		"of another sign-in":       {map[string]any{"nonce": "another"}, "of another sign-in"},
 		"of no sign-in":            {map[string]any{"nonce": ""}, "of another sign-in"},
 		"that is over":             {map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}, "not good"},
@@ -206,7 +206,7 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		b := bare.browser()
 		refused(t, b, b.through(i, "/"), "Kubernetes' own")
 	})
-	t.Run("signed by somebody else", func(t *testing.T) {
+	t.Run("signed with another key", func(t *testing.T) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		must(t, err)
 		own := i.key
@@ -236,7 +236,7 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		kept := b.http.Jar.Cookies(at)
 		b.goes("/signin/oidc/callback?" + back.Encode())
 		again := p.browser()
-		again.http.Jar.SetCookies(at, kept) // as somebody who has stolen them
+		again.http.Jar.SetCookies(at, kept) // as a thief who has stolen them
 		again.sends = http.Header{"Cookie": {kept[0].Name + "=" + kept[0].Value}}
 		refused(t, again, again.goes("/signin/oidc/callback?"+back.Encode()), `"invalid_grant"`)
 		if left := b.http.Jar.Cookies(at); len(left) != 1 || left[0].Name != "__Host-cairn" {

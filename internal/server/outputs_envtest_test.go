@@ -25,10 +25,10 @@ import (
 
 func TestInputsAreStoredForTheDestroy(t *testing.T) {
 	e := newEnv(t)
-	look := e.newRunTo(v1alpha1.OperationPlan, e.stack, "net-0")
-	looking := e.newPod("net-0-plan-1", look).begin(look, v1alpha1.AttemptPlan)
-	if err := looking.client().PutInputs(t.Context(), runnerapi.InputsKept{}); runnerapi.Code(err) != 409 {
-		t.Fatalf("the inputs of a Run that only looks: %v", err)
+	plan := e.newRunTo(v1alpha1.OperationPlan, e.stack, "net-0")
+	planning := e.newPod("net-0-plan-1", plan).begin(plan, v1alpha1.AttemptPlan)
+	if err := planning.client().PutInputs(t.Context(), runnerapi.InputsKept{}); runnerapi.Code(err) != 409 {
+		t.Fatalf("the inputs of a Run that only plans: %v", err)
 	}
 	run := e.newRun(e.stack, "net-1")
 	e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
@@ -106,7 +106,7 @@ func TestOutputsMatchTheCode(t *testing.T) {
 	if read(); len(cm.Data) != 0 || len(secret.Data) != 2 {
 		t.Fatalf("left %v, %d", cm.Data, len(secret.Data))
 	}
-	// A Secret of another type is for something else, whoever owns it.
+	// A Secret of another type has another purpose, whatever its owner is.
 	typed := secret.DeepCopy()
 	typed.ObjectMeta = metav1.ObjectMeta{Namespace: e.namespace, Name: "typed", Labels: secret.Labels, OwnerReferences: secret.OwnerReferences}
 	typed.Type = "example.com/other"

@@ -142,7 +142,7 @@ func TestPoliciesEvaluateTheStoredPlan(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "base", Labels: map[string]string{"cairn.dev/policy": "required"}, Annotations: map[string]string{"cairn.dev/namespaces": "other, " + e.namespace}},
 		Data:       map[string]string{"b.yaml": "validations: [{expression: 'false', message: take care, action: Warn}]"},
 	}))
-	must(t, apiserver.Kube.Create(t.Context(), &corev1.ConfigMap{ // required of nobody
+	must(t, apiserver.Kube.Create(t.Context(), &corev1.ConfigMap{ // required in no namespace
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "draft", Labels: map[string]string{"cairn.dev/policy": "draft"}},
 		Data:       map[string]string{"b.yaml": "validations: [{expression: 'false', message: draft}]"},
 	}))

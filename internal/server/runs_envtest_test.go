@@ -58,7 +58,7 @@ func TestConcurrentOrderRequestsOfAPodAreLimited(t *testing.T) {
 	e.newPod("net-1-plan-1", nil).waits(4, "/v1/order", func() { e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderExit} })
 }
 
-// waits asks for what is answered when there is something to say, more often at a time than it may.
+// waits sends more concurrent long polls than a pod may.
 func (r *runner) waits(most int, path string, say func()) {
 	r.Helper()
 	const more = 2
@@ -250,7 +250,7 @@ func TestStoppingServerReleasesRunnersAndLosesNoReport(t *testing.T) {
 		t.Errorf("stopped after %s", took)
 	}
 	if text := <-answers; !strings.Contains(text, `"kind":"Wait"`) {
-		t.Errorf("a runner that waited was told %s", text)
+		t.Errorf("a runner that waited received %s", text)
 	}
 	if got := <-e.fakes.reports; len(got.Steps) != 1 {
 		t.Errorf("reported %+v", got)

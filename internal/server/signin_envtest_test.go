@@ -184,7 +184,7 @@ func TestLinkSignsInOnce(t *testing.T) {
 	files, err := os.ReadDir(folder)
 	must(t, err)
 	if strings.Contains(path, files[0].Name()) {
-		t.Error("the file's name tells the code")
+		t.Error("the name of the file contains the code")
 	}
 	about, err := files[0].Info()
 	must(t, err)

@@ -143,7 +143,7 @@ func TestOutputIsSentAfterTheFingerprintKeyWasLost(t *testing.T) {
 	user := e.user("net-1", map[string]string{"vpc#id": first["id"]})
 	user.expect(200, `"value":1`, "GET", "/v1/outputs/vpc/id", nil)
 
-	// The same value in another version is another one, as nobody can tell that it is the same.
+	// The same value in another version is another one, as it cannot be compared.
 	now := vpc.has(`"id":{"value":1},"other":{"value":1}`)
 	if now["id"] == first["id"] {
 		t.Fatal("the key is the old one")
@@ -152,7 +152,7 @@ func TestOutputIsSentAfterTheFingerprintKeyWasLost(t *testing.T) {
 	e.user("net-2", map[string]string{"vpc#id": now["id"]}).expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
 }
 
-// A state from before there were fingerprints gets them soon: until then nothing is given, and the runner asks again.
+// A state from before there were fingerprints gets them soon: until then none is sent, and the runner retries.
 func TestOutputWithoutAFingerprintIsRetried(t *testing.T) {
 	e := newEnv(t)
 	vpc := e.newProducer("vpc")

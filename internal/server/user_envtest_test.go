@@ -37,7 +37,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// userServer is a process that serves people, beside the one of its env that serves runners.
+// userServer is a process that serves users, beside the one of its env that serves runners.
 type userServer struct {
 	*env
 	*server.Server
@@ -112,7 +112,7 @@ func (e *env) serveUsers(change ...func(*server.Options)) *userServer {
 	return p
 }
 
-// shown is what a person shows to a server.
+// shown is what a user authenticates with.
 type shown struct {
 	token       string
 	certificate *tls.Certificate
@@ -291,7 +291,7 @@ func closing(r io.ReadCloser, err error) error {
 	return r.Close()
 }
 
-// certificate is one of an authority that nobody trusts.
+// certificate is one of a certificate authority that is not trusted.
 func certificate(t *testing.T, name string, groups ...string) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -340,10 +340,10 @@ func TestRunnerAndUserTokensAreSeparate(t *testing.T) {
 	e.allow("system:serviceaccount:"+e.namespace+":default", mayAll)
 	p.authorized(p.as(who))
 	r, _ := e.applying()
-	// A runner's token, even of an account that may all: it is for the store.
+	// A runner's token, even of an account that may all: it is for the runner API.
 	_, err := p.as(shown{token: r.token}).State(t.Context(), e.namespace, "net", 0)
 	Result(t, err, http.StatusUnauthorized, "is for something else")
-	// The pod's other token, for the API server, is a person's here and nobody's at the store.
+	// The pod's other token, for the API server, is a user's here and invalid for the runner API.
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: r.pod.Name, UID: r.pod.UID},
 	}}
@@ -356,7 +356,7 @@ func TestRunnerAndUserTokensAreSeparate(t *testing.T) {
 
 	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
 	must(t, err)
-	for name, other := range map[string]shown{"a person": who, "a pod": {token: bound}, "an administrator": {certificate: &admin}} {
+	for name, other := range map[string]shown{"a user": who, "a pod": {token: bound}, "an administrator": {certificate: &admin}} {
 		for _, route := range []string{"GET /v1/order", "GET /v1/state", "POST /v1/state?ID=a", "PUT /v1/rescue", "GET /v1/interrupt", "POST /v1/logs?offset=0"} {
 			method, path, _ := strings.Cut(route, " ")
 			request, err := http.NewRequestWithContext(t.Context(), method, p.base+path, nil)

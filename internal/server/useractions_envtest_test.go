@@ -29,12 +29,12 @@ import (
 
 const planDigest = "sha256:1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c"
 
-// judgedLabel is on namespaces in which the chart's policies for people hold.
+// judgedLabel is on namespaces in which the chart's policies for users apply.
 const judgedLabel = "cairn.dev/judged"
 
 var judge sync.Once
 
-// judged has the chart's policies for people hold in the env's namespace. They are there from the first such env on.
+// judged applies the chart's policies for users to the namespace of the env. The first such env installs them.
 func (e *env) judged() {
 	e.Helper()
 	judge.Do(e.installPolicies)

@@ -105,7 +105,7 @@ func (l *laptop) write(id string, data []byte, code int, says string) {
 	l.expect(code, says, "POST", "?ID="+id, data)
 }
 
-// stateOf is the State of the env's Stack.
+// stateStatus is the status of the State of the env's Stack.
 func (e *env) stateStatus() v1alpha1.StateStatus {
 	e.Helper()
 	st := &v1alpha1.State{}
@@ -158,7 +158,7 @@ func TestEngineOfAUserWorksWithAState(t *testing.T) {
 	alice.expect(423, "locked under ID a", "POST", "", stateFile(3, "L", "three")) // tofu apply -lock=false
 	bob.expect(200, `"two"`, "GET", "", nil)
 
-	// While alice has the lock nobody else has it, or writes.
+	// While alice has the lock no other user has it, or writes.
 	var held struct{ ID, Who, Info, Path string }
 	code, text, err := bob.send(t.Context(), "LOCK", "net", "", lockBody("b"))
 	must(t, err)
@@ -269,7 +269,7 @@ func TestEngineOfAUserSendsATokenAsItsPassword(t *testing.T) {
 	}
 	stranger := *alice
 	if stranger.token = ""; code(stranger, "GET") != 401 {
-		t.Error("nobody is let in")
+		t.Error("a request without a token is accepted")
 	}
 	if stranger.token = "eyJhbGciOiJub25lIn0.e30."; code(stranger, "LOCK") != 401 {
 		t.Error("a token that is none is taken")

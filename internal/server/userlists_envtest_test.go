@@ -26,7 +26,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// serveLists serves people with a catalog that the API server fills.
+// serveLists serves users with a catalog that the API server fills.
 func (e *env) serveLists(change ...func(*server.Options)) *userServer {
 	e.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -39,7 +39,7 @@ func (e *env) serveLists(change ...func(*server.Options)) *userServer {
 	return p
 }
 
-// described looks at each answer with the eyes of a program that has read the description.
+// described checks that each response matches the OpenAPI description.
 func described(t *testing.T, r *http.Request, answer *http.Response, body []byte) {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(userhandler.OpenAPI)
@@ -107,7 +107,7 @@ func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
 	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/namespaces/"+e.namespace+"/stacks?q=WE"); names(page) != "web" {
 		t.Errorf("a search finds %s", names(page))
 	}
-	p.eventually(func() bool { // of Runs the catalog hears by another watch than of Stacks
+	p.eventually(func() bool { // the catalog has one watch for Runs and another for Stacks
 		page, _ := get[userapi.Page[userapi.Run]](p, who, "/api/v1/runs?stack=net&phase=Queued&phase=")
 		return page.Total == 1
 	})
@@ -140,7 +140,7 @@ func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
 		t.Errorf("who may list nothing gets %d", code)
 	}
 	if _, code := get[struct{}](p, shown{}, "/api/v1/stacks"); code != http.StatusUnauthorized {
-		t.Errorf("nobody gets %d", code)
+		t.Errorf("a request without a user gets %d", code)
 	}
 	if _, code := get[struct{}](p, shown{}, "/api/v1/openapi.json"); code != http.StatusOK {
 		t.Errorf("the description: %d", code)
@@ -229,7 +229,7 @@ func TestUsersWatchObjectsThatTheirRolesAllow(t *testing.T) {
 	want("web", false)
 	s.close()
 
-	// What happens while the browser is away is told when it comes back.
+	// Changes while the browser is disconnected are sent when it reconnects.
 	web := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "web"}}
 	must(t, apiserver.Kube.Delete(t.Context(), web))
 	s = p.stream(who, "/api/v1/changes", s.id)

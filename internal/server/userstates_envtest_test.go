@@ -52,7 +52,7 @@ func swapped(text string) string {
 	}
 }
 
-// someone is a person who may all.
+// someone is a user with all permissions.
 func (p *userServer) someone(name string) *userapi.Client {
 	p.Helper()
 	user, who := p.account(name)
@@ -106,7 +106,7 @@ func TestUserWorksWithAState(t *testing.T) {
 	}
 	event("pushed what is version 2 (serial 2) already: nothing was written")
 	if p.log.line("audit: done", "verb=push", "version=2 serial=2 unchanged=true") == "" {
-		t.Error("the audit tells of a push that changed nothing as of any other")
+		t.Error("the audit does not distinguish a push that changed nothing")
 	}
 	pulls(0, two)
 	pulls(1, one)
@@ -122,7 +122,7 @@ func TestUserWorksWithAState(t *testing.T) {
 	must(t, err)
 	event("pushed version 3 (serial 3) by force")
 	if p.log.line("audit: done", "verb=push", "force=true", "version=3 serial=3") == "" {
-		t.Error("the audit does not tell what was pushed, and that it was by force")
+		t.Error("the audit does not name the version that was pushed, and that it was by force")
 	}
 	_, err = alice.Rollback(ctx, ns, "net", 2)
 	Result(t, err, http.StatusConflict, "version 2 has lineage L")
@@ -139,7 +139,7 @@ func TestUserWorksWithAState(t *testing.T) {
 	}
 	event("went back to version 1: it is version 5 now (serial 5)")
 	if p.log.line("audit: done", "verb=rollback", "to=1 version=5 serial=5") == "" {
-		t.Error("the audit does not tell what came of a rollback")
+		t.Error("the audit does not name the result of a rollback")
 	}
 	pulls(0, stateFile(5, "L", "one"))
 	_, err = alice.PushState(ctx, ns, "net", []byte("not a state"), true)
@@ -167,7 +167,7 @@ func TestUserWorksWithAState(t *testing.T) {
 	event("ended the lock a")
 	pulls(0, stateFile(6, "L", "six"))
 	if line := p.log.line("audit: done", "verb=unlock", "by=system:serviceaccount:"+ns+":alice", "name=net", `impersonatedBy=""`, "lock=a"); line == "" {
-		t.Error("the audit does not tell who unlocked")
+		t.Error("the audit does not name who unlocked")
 	}
 }
 
