@@ -50,7 +50,7 @@ func TestMirrorTakesNoEarlierEvent(t *testing.T) {
 		do   func(any) error
 		run  *v1alpha1.Run
 		want map[string]string
-		// changes that subscribers hear of
+		// changes that subscribers receive
 		changes int
 	}{
 		{"added", m.Add, versionOf("a", "net-1", 5, "Planning"), map[string]string{"a/net-1": "Planning"}, 1},

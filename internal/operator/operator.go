@@ -48,7 +48,7 @@ type Options struct {
 	Policies *policy.Apart
 	// StateStorage is where states are kept.
 	StateStorage v1alpha1.StateStorage
-	// StoreAddress is what the store listens on. Example: :8443.
+	// StoreAddress is what the runner API listens on. Example: :8443.
 	StoreAddress string
 	// WebAddress is what the server for Git providers and browsers listens on, plain HTTP; "0" for none.
 	WebAddress string

@@ -40,7 +40,7 @@ func TestStateFollowsItsStacksBackend(t *testing.T) {
 	}
 }
 
-// TestApplyWithABackendHoldsBothLocks: Cairn's own keeps a second apply out, whatever the backend's does, and a Stack whose backend was taken away gets none.
+// Cairn's own lock rejects a second apply, whatever the lock of the backend does. A Stack whose backend was removed gets no lock.
 func TestApplyWithABackendHoldsBothLocks(t *testing.T) {
 	e := newEnv(t)
 	e.fakes.backend = bucketOf("states")

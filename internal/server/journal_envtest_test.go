@@ -102,7 +102,7 @@ func (e *env) killedApply() *v1alpha1.Run {
 	return run
 }
 
-// TestUserRemovesResourcesFromAState is theirs from then on: a plan does not take it back, whatever way it went out.
+// A resource that a user removes belongs to the user: a plan does not import it again, whatever way it was removed.
 func TestUserRemovesResourcesFromAState(t *testing.T) {
 	ways := map[string]func(*env, *userapi.Client){
 		"by a push": func(e *env, alice *userapi.Client) {
@@ -157,8 +157,8 @@ func TestUserRemovesResourcesFromAState(t *testing.T) {
 	}
 }
 
-// TestEngineOfAUserRemovesResourcesFromAState is the user's from then on too. What a killed apply created is imported before that engine begins: it would
-// create it again.
+// A resource that the engine of a user removes belongs to the user too. The engine starts after the resources of a killed apply are
+// imported: it would create them again.
 func TestEngineOfAUserRemovesResourcesFromAState(t *testing.T) {
 	e := newEnv(t)
 	e.killedApply()
@@ -177,7 +177,7 @@ func TestEngineOfAUserRemovesResourcesFromAState(t *testing.T) {
 	e.newPod("net-3-plan-1", last).begin(last, v1alpha1.AttemptPlan).missing()
 }
 
-// TestUserReplacesResourcesOfAState is not what an apply replaced that was killed, which the next plan would destroy.
+// A resource that a user replaces is not one that a killed apply replaced, which the next plan would destroy.
 func TestUserReplacesResourcesOfAState(t *testing.T) {
 	theirs := func(serial int, names ...string) []byte {
 		return bytes.Replace(vpcState(serial, names...), []byte(`"id":"c"`), []byte(`"id":"theirs"`), 1)
@@ -231,7 +231,7 @@ func TestUserReplacesResourcesOfAState(t *testing.T) {
 	}
 }
 
-// TestJournalOfManyResources do not go into one batch.
+// The entries of many resources do not fit into one batch.
 func TestJournalOfManyResources(t *testing.T) {
 	e := newEnv(t)
 	alice := e.serveUsers().someone("alice")
@@ -255,7 +255,7 @@ func TestJournalOfManyResources(t *testing.T) {
 	e.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).missing()
 }
 
-// TestPlanSettlesAJournal that it read, and nothing that came after that.
+// A plan settles the journal entries that it read, and no later ones.
 func TestPlanSettlesAJournal(t *testing.T) {
 	e := newEnv(t)
 	run := e.killedApply()
@@ -324,7 +324,7 @@ func TestUnreadableJournal(t *testing.T) {
 	}
 }
 
-// TestUsersReadAJournal as they read the state.
+// Users need the same permission to read a journal as to read the state.
 func TestUsersReadAJournal(t *testing.T) {
 	e := newEnv(t)
 	p := e.serveUsers()
@@ -480,7 +480,7 @@ func TestLostApplyReportsItsJournal(t *testing.T) {
 	next.journal(entry("create", "aws_vpc.a", "x"))
 }
 
-// TestTooLargeJournalIsRejected is refused, and not read into memory.
+// A journal that is too large is rejected, and not read into memory.
 func TestTooLargeJournalIsRejected(t *testing.T) {
 	e := newEnv(t)
 	r, run := e.applying()

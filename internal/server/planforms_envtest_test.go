@@ -76,7 +76,7 @@ func TestPlanJSONIsStoredUnchanged(t *testing.T) {
 	r.expect(403, "not the current one", "GET", "/v1/plan/"+digest+"/json", nil)
 }
 
-// TestReportedPlanMatchesThePlanFile, also when a hook reports it before the runner.
+// A reported plan matches the plan file, also when a hook reports it before the runner.
 func TestReportedPlanMatchesThePlanFile(t *testing.T) {
 	e := newEnv(t)
 	r, _, digest := e.planning("net-1")

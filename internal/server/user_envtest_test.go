@@ -197,7 +197,7 @@ func may(verb, resource string, names ...string) rbacv1.PolicyRule {
 
 var mayAll = rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"*"}}
 
-// authorized waits until the API server has heard of a role: it watches them.
+// authorized waits until the API server has read a role: it watches them.
 func (p *userServer) authorized(c *userapi.Client) {
 	p.Helper()
 	p.eventually(func() bool {

@@ -210,7 +210,7 @@ func TestUsersWatchObjectsThatTheirRolesAllow(t *testing.T) {
 	if event, data := s.next(); event != "hello" || !strings.Contains(data, "alice") {
 		t.Fatalf("%s %s", event, data)
 	}
-	other.newStack("hidden") // alice does not hear of it
+	other.newStack("hidden") // alice receives no event of it
 	e.newStack("web")
 	want := func(name string, deleted bool) {
 		t.Helper()

@@ -81,7 +81,7 @@ func readLog(r io.ReadCloser, err error) (string, error) {
 	return string(data), err
 }
 
-// TestOneUserCannotUseAllLogStreams: what one has more than enough of is left for others.
+// The streams of one user are limited, so that other users can open some.
 func TestOneUserCannotUseAllLogStreams(t *testing.T) {
 	e := newEnv(t)
 	p := e.serveUsers()

@@ -55,12 +55,12 @@ func (r *runner) run(ctx context.Context) error {
 func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 	c := r.client.For(order.Attempt, order.Patience)
 	ctx, stop := context.WithCancel(ctx)
-	heard := make(chan struct{})
-	go func() { // until the end of the attempt; it is never interrupted here
-		defer close(heard)
+	ended := make(chan struct{})
+	go func() { // until the end of the attempt; it is never ended here
+		defer close(ended)
 		_, _ = c.Interrupt(ctx)
 	}()
-	defer func() { stop(); <-heard }()
+	defer func() { stop(); <-ended }()
 	began := time.Now()
 	done := runnerapi.Done{}
 	names := []string{"fetch", "init", "plan", "outputs"}

@@ -28,8 +28,8 @@ import (
 	"cairn.dev/cairn/internal/server/artifact"
 )
 
-// court is a namespace's policies, and a plan that they are asked about.
-type court struct {
+// fixture is a namespace's policies, and a plan that they are asked about.
+type fixture struct {
 	*testing.T
 	*Evaluator
 	live   *fewObjects
@@ -54,11 +54,11 @@ func (f *fewObjects) List(_ context.Context, list client.ObjectList, _ ...client
 	return f.err
 }
 
-func newCourt(t *testing.T) *court {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	b := buckettest.Open(t, "file://"+dir)
-	c := &court{
+	c := &fixture{
 		T: t, dir: dir, live: &fewObjects{}, digest: inputs.Digest([]byte("the plan")), now: time.Now(),
 		run: &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "net-1", UID: "uid-1"}},
 	}
@@ -80,7 +80,7 @@ func evaluate(ctx context.Context, modules []policy.Module, plan []byte) (runner
 }
 
 // own gives the Stack a policy, by "file=text".
-func (c *court) own(name string, files ...string) {
+func (c *fixture) own(name string, files ...string) {
 	p := inputs.Policy{Name: name, Files: map[string]string{}}
 	for _, f := range files {
 		file, text, _ := strings.Cut(f, "=")
@@ -90,7 +90,7 @@ func (c *court) own(name string, files ...string) {
 }
 
 // require makes the install require a policy.
-func (c *court) require(name, namespaces string, files ...string) {
+func (c *fixture) require(name, namespaces string, files ...string) {
 	cm := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "cairn-system", Name: name}, Data: map[string]string{}}
 	if namespaces != "" {
 		cm.Annotations = map[string]string{namespacesAnnotation: namespaces}
@@ -102,13 +102,13 @@ func (c *court) require(name, namespaces string, files ...string) {
 	c.live.maps = append(c.live.maps, cm)
 }
 
-func (c *court) planIs(json string) {
+func (c *fixture) planIs(json string) {
 	c.Helper()
 	c.store(c.run, json)
 }
 
 // store stores a plan file and its JSON.
-func (c *court) store(run *v1alpha1.Run, json string) {
+func (c *fixture) store(run *v1alpha1.Run, json string) {
 	c.Helper()
 	key := artifact.PlanFolder(run) + "/" + c.digest
 	if err := errors.Join(c.Bucket.Put(c.Context(), key, planfiletest.Plan{}.File(c.T)), c.Bucket.Put(c.Context(), key+".json", []byte(json))); err != nil {
@@ -116,15 +116,15 @@ func (c *court) store(run *v1alpha1.Run, json string) {
 	}
 }
 
-// expect asks for the verdict and compares its findings, "policy: message" each.
-func (c *court) expect(asked bool, checked int32, findings ...string) {
+// expect asks for the result and compares its findings, "policy: message" each.
+func (c *fixture) expect(asked bool, checked int32, findings ...string) {
 	c.Helper()
 	v, was, err := c.Result(c.Context(), c.run, c.digest)
 	if err != nil {
 		c.Fatal(err)
 	}
 	if before, err := c.Asked(c.Context(), c.run); err != nil || before != was {
-		c.Errorf("the order says %v, %v; the verdict %v", before, err, was)
+		c.Errorf("the order says %v, %v; the result %v", before, err, was)
 	}
 	if was != asked || (v == nil) != (checked == 0) {
 		c.Fatalf("asked %v, and got %v", was, v)
@@ -150,14 +150,14 @@ const (
 )
 
 func TestNoEvaluationWithoutPolicies(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.require("theirs", "other", refuses)
 	c.expect(false, 0)
 }
 
 func TestMissingPlanHasNoResult(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.own("rules", fine)
 	c.expect(true, 0)
 	c.digest = "../../sha256:" // nor has what is none
@@ -165,7 +165,7 @@ func TestMissingPlanHasNoResult(t *testing.T) {
 }
 
 func TestAllPoliciesAreEvaluatedAndDenialsComeFirst(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.own("rules", refuses, warns)
 	c.own("more", fine)
@@ -178,7 +178,7 @@ func TestAllPoliciesAreEvaluatedAndDenialsComeFirst(t *testing.T) {
 
 // A plan is evaluated once: a later request gets the stored result, even when the policies are other ones.
 func TestResultIsStored(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.own("rules", warns)
 	c.expect(true, 1, "Warn rules/b.yaml")
@@ -190,26 +190,26 @@ func TestResultIsStored(t *testing.T) {
 
 // A result in the bucket is used as one of the plan for which Cairn wrote it. Otherwise the plan is evaluated again.
 func TestStoredResultOfAnotherPlanIsNotUsed(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.own("rules", refuses)
 	c.expect(true, 1, "Deny rules/a.yaml: never")
 	if err := c.Bucket.Put(t.Context(), "plans/infra/uid-2/allowed", []byte(`{"checked":1}`)); err != nil {
 		t.Fatal(err)
 	}
-	verdict := artifact.PlanVerdictKey(artifact.PlanFolder(c.run) + "/" + c.digest)
-	if err := errors.Join(os.Remove(filepath.Join(c.dir, verdict)),
-		os.Rename(filepath.Join(c.dir, "plans", "infra", "uid-2", "allowed"), filepath.Join(c.dir, verdict))); err != nil {
+	result := artifact.PlanVerdictKey(artifact.PlanFolder(c.run) + "/" + c.digest)
+	if err := errors.Join(os.Remove(filepath.Join(c.dir, result)),
+		os.Rename(filepath.Join(c.dir, "plans", "infra", "uid-2", "allowed"), filepath.Join(c.dir, result))); err != nil {
 		t.Fatal(err)
 	}
 	c.expect(true, 1, "Deny rules/a.yaml: never")
-	if _, err := c.Bucket.Get(t.Context(), verdict, 1<<20); err != nil {
+	if _, err := c.Bucket.Get(t.Context(), result, 1<<20); err != nil {
 		t.Errorf("the new result is not stored: %v", err)
 	}
 }
 
 func TestDriftCheckIsNotEvaluated(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.own("rules", refuses)
 	c.run.Spec = v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}
@@ -232,7 +232,7 @@ func TestUnavailableRequiredPolicyDenies(t *testing.T) {
 		"one beside another file": {"", []string{fine, "b.yaml=validations: {"}, "cairn-system/base/b.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCourt(t)
+			c := newFixture(t)
 			c.planIs(aPlan)
 			c.own("rules", fine)
 			c.require("base", tt.namespaces, tt.files...)
@@ -242,7 +242,7 @@ func TestUnavailableRequiredPolicyDenies(t *testing.T) {
 			}
 		})
 	}
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.require("base", "other", "a.rego=package main\ndeny contains msg if {")
 	c.expect(false, 0)
@@ -250,7 +250,7 @@ func TestUnavailableRequiredPolicyDenies(t *testing.T) {
 
 // A Stack's policies define what they like; those of the install do not see it.
 func TestStackPoliciesCannotWeakenRequiredPolicies(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	const lib = "lib.rego=package lib\nallowed contains x if some x in "
 	c.require("base", "", lib+`["b"]`, "main.rego=package main\ndeny contains msg if { some c in input.resource_changes; not c.name in data.lib.allowed; msg := c.name }")
@@ -263,9 +263,9 @@ func TestStackPoliciesCannotWeakenRequiredPolicies(t *testing.T) {
 	}
 }
 
-// What was cut off is not a verdict: it is asked again.
+// What was cut off is not a result: it is asked again.
 func TestCanceledEvaluationIsNotStored(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
 	cut, cancel := context.WithCancel(t.Context())
@@ -298,7 +298,7 @@ func TestPoliciesOfOneNamespaceDoNotDelayOthers(t *testing.T) {
 }
 
 func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	slow, over := context.WithCancel(t.Context())
 	c.Evaluate = func(ctx context.Context, modules []policy.Module, plan []byte) (runnerapi.PolicyResult, error) {
 		if strings.HasPrefix(modules[0].Name, "slow") {
@@ -336,7 +336,7 @@ func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 
 // It may be others that keep the machine busy, and then a good plan must not be denied for good.
 func TestInterruptedPoliciesDenyAfterThreeEvaluations(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
 	over := func(context.Context, []policy.Module, []byte) (runnerapi.PolicyResult, error) {
@@ -366,7 +366,7 @@ func TestInterruptedPoliciesDenyAfterThreeEvaluations(t *testing.T) {
 
 // Asked again they would take it again.
 func TestPoliciesOverTheirLimitDenyAtOnce(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
 	c.Evaluate = func(context.Context, []policy.Module, []byte) (runnerapi.PolicyResult, error) {
@@ -377,7 +377,7 @@ func TestPoliciesOverTheirLimitDenyAtOnce(t *testing.T) {
 
 // A runner waits for so long, however many policies there are.
 func TestPoliciesShareOneDeadline(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
 	c.own("more", fine)
@@ -395,7 +395,7 @@ func TestPoliciesShareOneDeadline(t *testing.T) {
 }
 
 func TestRequiredPoliciesAreReadOnceInAWhile(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	for range 3 {
 		c.expect(false, 0)
@@ -422,7 +422,7 @@ func TestRequiredPoliciesAreReadOnceInAWhile(t *testing.T) {
 }
 
 func TestFindingsAreLimited(t *testing.T) {
-	c := newCourt(t)
+	c := newFixture(t)
 	c.planIs(aPlan)
 	for i := range 3 {
 		c.own(fmt.Sprint("rules-", i), "a.rego=package main\nwarn contains msg if { some i in numbers.range(1, 150); msg := sprintf(\"%d\", [i]) }")

@@ -168,7 +168,7 @@ func giveUp(d runnerapi.Download) error {
 	return nil
 }
 
-// TestRunnerReceivesDownloadProgress, and gets the engine once it is there.
+// A runner receives the progress of a download, and the engine after it is downloaded.
 func TestRunnerReceivesDownloadProgress(t *testing.T) {
 	program := bytes.Repeat([]byte("x"), 100_000)
 	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64", Program: program})
@@ -194,23 +194,23 @@ func TestRunnerReceivesDownloadProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = from.Close() })
-	var heard []runnerapi.Download
+	var received []runnerapi.Download
 	got, err := newEngines(t, from, v1alpha1.EngineOpenTofu).Engine(t.Context(), "OpenTofu", "", "linux", "amd64", func(d runnerapi.Download) error {
-		if heard = append(heard, d); d.Received == 40_000 {
+		if received = append(received, d); d.Received == 40_000 {
 			close(goesOn)
 		}
 		return nil
 	})
-	if err != nil || got.Version != "1.8.0" || len(heard) == 0 {
-		t.Fatalf("%+v, %v, %+v", got, err, heard)
+	if err != nil || got.Version != "1.8.0" || len(received) == 0 {
+		t.Fatalf("%+v, %v, %+v", got, err, received)
 	}
 	want := runnerapi.Download{What: "OpenTofu 1.8.0", From: slow.URL + archive, Received: 40_000, Total: int64(size)}
-	if diff := cmp.Diff(want, heard[0]); diff != "" {
+	if diff := cmp.Diff(want, received[0]); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestRunnerReceivesUnreachableMirrorError at once, with what to do; one that does not ask for the progress has to try again.
+// A runner receives the error at once, with what to do. One that does not request the progress has to try again.
 func TestRunnerReceivesUnreachableMirrorError(t *testing.T) {
 	gone := releases.New(t)
 	gone.Vanish()

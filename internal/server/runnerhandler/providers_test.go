@@ -113,7 +113,7 @@ func TestProviderMirrorErrors(t *testing.T) {
 	}
 }
 
-// TestRunnerReceivesProviderDownloadProgress, and that its registry does not answer; an engine that asks by itself receives only errors.
+// A runner receives the progress, and an error while the registry is unavailable. An engine receives only errors.
 func TestRunnerReceivesProviderDownloadProgress(t *testing.T) {
 	registry := registrytest.New(t)
 	archive := registrytest.Zip(t, map[string][]byte{"terraform-provider-cloud": []byte("program")})
@@ -131,7 +131,7 @@ func TestRunnerReceivesProviderDownloadProgress(t *testing.T) {
 	}
 	t.Cleanup(mirror.Close)
 	base := mirrorServer(t, mirror) + registrytest.Host + "/acme/cloud/"
-	heard := func(file string) runnerapi.Download {
+	progress := func(file string) runnerapi.Download {
 		t.Helper()
 		code, _, body := get(t, base+file+"?wait=200ms")
 		var d runnerapi.Download
@@ -144,7 +144,7 @@ func TestRunnerReceivesProviderDownloadProgress(t *testing.T) {
 	if code, _, body := get(t, base+"1.1.0.json?wait=1m"); code != 200 {
 		t.Fatal(code, body)
 	}
-	d := heard(file)
+	d := progress(file)
 	if d.What != registrytest.Host+"/acme/cloud 1.1.0" || !strings.HasPrefix(d.From, "https://"+registrytest.Host) || d.Unreachable != "" {
 		t.Errorf("%+v", d)
 	}
@@ -153,7 +153,7 @@ func TestRunnerReceivesProviderDownloadProgress(t *testing.T) {
 		t.Error(code, len(body))
 	}
 	registry.Answer(func(string, int, []byte) (int, []byte) { return http.StatusBadGateway, nil })
-	if d := heard("../other/index.json"); !strings.Contains(d.Unreachable, registrytest.Host) || !strings.Contains(d.Unreachable, "answers 502") {
+	if d := progress("../other/index.json"); !strings.Contains(d.Unreachable, registrytest.Host) || !strings.Contains(d.Unreachable, "answers 502") {
 		t.Errorf("%+v", d)
 	}
 	if code, _, body := get(t, base+"../other/index.json"); code != 503 || !strings.Contains(body, "answers 502") {

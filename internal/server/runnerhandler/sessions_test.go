@@ -103,7 +103,7 @@ func TestPodIsBoundToTheFirstKey(t *testing.T) {
 	}
 }
 
-// TestFirstRequestIsRepeatedAtOtherServers whose response was lost.
+// A runner repeats its first request at another server when the response was lost.
 func TestFirstRequestIsRepeatedAtOtherServers(t *testing.T) {
 	b, pod := buckettest.New(t), callerIn("net-1-plan-1")
 	for range 3 {
@@ -111,7 +111,7 @@ func TestFirstRequestIsRepeatedAtOtherServers(t *testing.T) {
 	}
 }
 
-// TestMisuseIsRecorded once a minute, however many requests are sent.
+// A misuse is recorded once a minute, however many requests are sent.
 func TestMisuseIsRecorded(t *testing.T) {
 	b := buckettest.New(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -138,14 +138,14 @@ func TestMisuseIsRecorded(t *testing.T) {
 	})
 }
 
-// TestRunnerOfAnEarlierVersion has no key: it was started before the server was replaced, and its state must not be lost.
+// A runner of an earlier version has no key: it was started before the server was replaced, and its state must not be lost.
 func TestRunnerOfAnEarlierVersion(t *testing.T) {
 	s, pod := newSessionServer(t, buckettest.New(t)), callerIn("net-1-apply-1")
 	s.expect(0, pod, "", stepsRoute)
 	s.expect(0, pod, "", "POST /v1/state")
 }
 
-// TestSessionOfADeletedRun: its binding is deleted with it, and is valid as long as the process has it.
+// The binding of a pod is deleted with its Run, and is valid as long as the process caches it.
 func TestSessionOfADeletedRun(t *testing.T) {
 	s, pod := newSessionServer(t, buckettest.New(t)), callerIn("net-1-apply-1")
 	s.expect(0, pod, "key of the runner", stepsRoute)
@@ -155,7 +155,7 @@ func TestSessionOfADeletedRun(t *testing.T) {
 	s.expect(http.StatusForbidden, pod, "", "PUT /v1/rescue")
 }
 
-// TestUnreadableSession after a restart: a state is stored all the same.
+// A session may be unreadable after a restart. A state is stored all the same.
 func TestUnreadableSession(t *testing.T) {
 	folder, pod := "file://"+t.TempDir(), callerIn("net-1-apply-1")
 	newSessionServer(t, buckettest.Open(t, folder)).expect(0, pod, "key of the runner", stepsRoute)
@@ -222,8 +222,8 @@ func newBoundPods(t *testing.T) (boundPods, func(key, method, path string) int) 
 	}
 }
 
-// TestPodIsBoundBeforeItGetsAnOrder, whether its Run names it before the runner asks or while it waits: what runs in the pod
-// afterwards is too late.
+// A pod is bound before it gets an order, whether its Run names it before the request of the runner or during it. So a later process
+// of the pod cannot bind it.
 func TestPodIsBoundBeforeItGetsAnOrder(t *testing.T) {
 	for name, waits := range map[string]bool{"the Run names the pod": false, "the Run names the pod later": true} {
 		t.Run(name, func(t *testing.T) {

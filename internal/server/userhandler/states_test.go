@@ -12,8 +12,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// TestUploadedStateWaitsForMemory, before a byte of it is read. A recovery does so however small it is when it comes: it
-// may be large when it is unpacked.
+// A request waits for memory before its body is read. A recovery waits whatever the size of its body is, which may be compressed.
 func TestUploadedStateWaitsForMemory(t *testing.T) {
 	s := New(Options{})
 	for name, test := range map[string]struct {
@@ -35,7 +34,7 @@ func TestUploadedStateWaitsForMemory(t *testing.T) {
 			body := strings.NewReader(test.body)
 			err = test.ask(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body), ask{})
 			if !errors.Is(err, context.DeadlineExceeded) || body.Len() != len(test.body) {
-				t.Errorf("it does not wait: %v", err)
+				t.Errorf("it does not wait for memory: %v", err)
 			}
 		})
 	}
