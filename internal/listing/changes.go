@@ -73,8 +73,8 @@ func (c *Changes) Since(place string) (changes []userapi.Change, now string, ok 
 	return changes, now, true
 }
 
-// Subscribe returns a channel that has an element after each change since the last receive. Call cancel when the subscriber
-// is done.
+// Subscribe returns a channel that has an element when rows changed since the last receive. Call cancel when the
+// subscriber is done.
 func (c *Changes) Subscribe() (changed <-chan struct{}, cancel func()) {
 	return c.subscribers.Subscribe(struct{}{})
 }

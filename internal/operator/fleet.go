@@ -170,8 +170,8 @@ func (f *fleet) repositories(ctx context.Context, g *gauges) error {
 	})
 }
 
-// each visits all objects of a kind in the cache. Of ten thousand a list, even of no copies, is ten megabytes, and there
-// is a scrape every half minute.
+// each visits all objects of a kind in the cache. Of ten thousand a list, even of no copies, is ten megabytes, and
+// there is a scrape every half minute.
 func each[T client.Object](ctx context.Context, from client.Reader, kind T, list client.ObjectList, do func(T)) error {
 	if informers, ok := from.(cache.Informers); ok {
 		informer, err := informers.GetInformer(ctx, kind)

@@ -103,8 +103,8 @@ func (w *watch) stuck(now time.Time) error {
 }
 
 const (
-	// checkInterval is the interval of the checks of the bucket, and checkTimeout how long one may take: more than a probe
-	// has.
+	// checkInterval is the interval of the checks of the bucket, and checkTimeout how long one may take: more than a
+	// probe has.
 	checkInterval = 5 * time.Second
 	checkTimeout  = 4 * time.Second
 )

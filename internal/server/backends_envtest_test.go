@@ -40,7 +40,8 @@ func TestStateFollowsItsStacksBackend(t *testing.T) {
 	}
 }
 
-// Cairn's own lock rejects a second apply, whatever the lock of the backend does. A Stack whose backend was removed gets no lock.
+// Cairn's own lock rejects a second apply, whatever the lock of the backend does. A Stack whose backend was removed
+// gets no lock.
 func TestApplyWithABackendHoldsBothLocks(t *testing.T) {
 	e := newEnv(t)
 	e.fakes.backend = bucketOf("states")
@@ -58,8 +59,8 @@ func TestApplyWithABackendHoldsBothLocks(t *testing.T) {
 	second.lock("b", 200, "")
 }
 
-// A version is pushed to the backend when a user requests it, or when Cairn knows why it is newer. A serial that only the engine
-// increased meanwhile is no difference.
+// A version is pushed to the backend when a user requests it, or when Cairn knows why it is newer. A serial that only
+// the engine increased meanwhile is no difference.
 func TestVersionIsPushedToTheBackend(t *testing.T) {
 	e := newEnv(t)
 	r, run := e.applying()

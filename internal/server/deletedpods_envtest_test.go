@@ -22,8 +22,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// forced deletes a runner's pod by force, as users do who do not wait for a node, and waits until the API server refuses
-// its token.
+// forced deletes a runner's pod by force, as users do who do not wait for a node, and waits until the API server
+// refuses its token.
 func (r *runner) forced() {
 	r.Helper()
 	r.kill()
@@ -41,8 +41,8 @@ func lost(e *env, run *v1alpha1.Run) {
 	finish(e, run)
 }
 
-// A pod that is deleted by force may run on: the server accepts what it saves until its token expires, and nothing else.
-// The server has never seen the token, as after a restart.
+// A pod that is deleted by force may run on: the server accepts what it saves until its token expires, and nothing
+// else. The server has never seen the token, as after a restart.
 func TestRunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
 	e := newEnv(t)
 	r, run := e.applying()
@@ -145,7 +145,8 @@ func TestTokenOfADeletedPodIsValidUntilItExpires(t *testing.T) {
 	}
 }
 
-// Where no ServiceAccount may read the issuer, the result of the review counts. While the issuer is unavailable, no token is rejected.
+// Where no ServiceAccount may read the issuer, the result of the review counts. While the issuer is unavailable, no
+// token is rejected.
 func TestClusterWithoutIssuerDiscovery(t *testing.T) {
 	e := newEnv(t)
 	r := e.newPod("net-1-apply-1", nil)

@@ -157,8 +157,8 @@ func TestUserRemovesResourcesFromAState(t *testing.T) {
 	}
 }
 
-// A resource that the engine of a user removes belongs to the user too. The engine starts after the resources of a killed apply are
-// imported: it would create them again.
+// A resource that the engine of a user removes belongs to the user too. The engine starts after the resources of a
+// killed apply are imported: it would create them again.
 func TestEngineOfAUserRemovesResourcesFromAState(t *testing.T) {
 	e := newEnv(t)
 	e.killedApply()
@@ -456,7 +456,8 @@ func TestOnlyARunningApplyWritesAJournal(t *testing.T) {
 	other.journal(entry("create", "aws_vpc.a", "x"))
 }
 
-// A lost apply reports its journal until a later attempt starts: its runner may still work, and the next plan comes later.
+// A lost apply reports its journal until a later attempt starts: its runner may still work, and the next plan comes
+// later.
 func TestLostApplyReportsItsJournal(t *testing.T) {
 	e := newEnv(t)
 	r, run := e.applying()
@@ -492,7 +493,8 @@ func TestTooLargeJournalIsRejected(t *testing.T) {
 	r.expect(409, "larger than 64 MiB", "GET", "/v1/journal", nil)
 }
 
-// TestJournalWriteDuration measures the time from a request until its entry is durable. Only a defect exceeds its bound.
+// TestJournalWriteDuration measures the time from a request until its entry is durable. Only a defect exceeds its
+// bound.
 func TestJournalWriteDuration(t *testing.T) {
 	e := newEnv(t)
 	r, _ := e.applying()

@@ -63,7 +63,8 @@ func TestTwoProcessesCreateTheSameKeys(t *testing.T) {
 	}
 }
 
-// As after an upgrade that replaces all objects: the Secret is empty and the process is stopped, and the next one reads its keys.
+// As after an upgrade that replaces all objects: the Secret is empty and the process is stopped, and the next one reads
+// its keys.
 func TestStoppingProcessRestoresTheKeys(t *testing.T) {
 	s := newSecondHand(t)
 	s.put("sources/sha256:1")

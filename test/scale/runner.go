@@ -56,7 +56,7 @@ func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 	c := r.client.For(order.Attempt, order.Patience)
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	go func() { // until the end of the attempt; it is never ended here
+	go func() { // until the end of the attempt; the server never interrupts it here
 		defer close(ended)
 		_, _ = c.Interrupt(ctx)
 	}()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A folder is a certificate authority that users trust and runners do not, and a folder that its certificates are put into.
+// A folder is a certificate authority that users trust and runners do not, and a folder that its certificates are put
+// into.
 type folder struct {
 	*testing.T
 	*install
@@ -73,7 +74,8 @@ func (w *folder) put(host, version string) {
 	}
 }
 
-// sees returns the certificate that a client receives which asks for a host and trusts one side: the folder's authority, or the server's own.
+// sees returns the certificate that a client receives which asks for a host and trusts one side: the folder's
+// authority, or the server's own.
 func (w *folder) sees(host string, bundle []byte) *x509.Certificate {
 	w.T.Helper()
 	cert, err := w.dial(bundle, host, &tls.Config{MinVersion: tls.VersionTLS12})

@@ -46,9 +46,9 @@ func (s *API) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
 	return httpapi.WriteJSON(w, http.StatusOK, journal)
 }
 
-// endsJournal returns true if the journal is not needed after a report: an apply got to its end, and all is in the state; or a plan
-// found nothing in it that is not. It takes effect before the report does, on which a deletion may follow that checks what is in
-// no state.
+// endsJournal returns true if the journal is not needed after a report: an apply got to its end, and all is in the
+// state; or a plan found nothing in it that is not. It takes effect before the report does, on which a deletion may
+// follow that checks what is in no state.
 func (s *API) endsJournal(r *http.Request, c Caller, done *runnerapi.Done) (bool, error) {
 	attempt, refused := decision.NamedAttempt(c.Run, c.Holder())
 	if refused != nil {

@@ -138,7 +138,8 @@ func TestMisuseIsRecorded(t *testing.T) {
 	})
 }
 
-// A runner of an earlier version has no key: it was started before the server was replaced, and its state must not be lost.
+// A runner of an earlier version has no key: it was started before the server was replaced, and its state must not be
+// lost.
 func TestRunnerOfAnEarlierVersion(t *testing.T) {
 	s, pod := newSessionServer(t, buckettest.New(t)), callerIn("net-1-apply-1")
 	s.expect(0, pod, "", stepsRoute)
@@ -222,8 +223,8 @@ func newBoundPods(t *testing.T) (boundPods, func(key, method, path string) int) 
 	}
 }
 
-// A pod is bound before it gets an order, whether its Run names it before the request of the runner or during it. So a later process
-// of the pod cannot bind it.
+// A pod is bound before it gets an order, whether its Run names it before the request of the runner or during it. So a
+// later process of the pod cannot bind it.
 func TestPodIsBoundBeforeItGetsAnOrder(t *testing.T) {
 	for name, waits := range map[string]bool{"the Run names the pod": false, "the Run names the pod later": true} {
 		t.Run(name, func(t *testing.T) {

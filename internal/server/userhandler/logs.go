@@ -245,8 +245,8 @@ func (f *follower) still(ctx context.Context) error {
 	return f.may(ctx)
 }
 
-// wait for news, or for the time to check whether there is some. A Run may be silent for hours, as one whose plan waits:
-// who reads events gets heartbeats meanwhile.
+// wait for news, or for the time to check whether there is some. A Run may be silent for hours, as one whose plan
+// waits: who reads events gets heartbeats meanwhile.
 func (f *follower) wait(ctx context.Context) error {
 	if f.pieces != nil && time.Since(f.sent) >= heartbeat {
 		if err := f.send(nil); err != nil {

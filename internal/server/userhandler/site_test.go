@@ -9,7 +9,8 @@ import (
 	"cairn.dev/cairn/internal/server/auth"
 )
 
-// TestWebUIIsServedOnAllOtherPaths checks which paths return the web UI. A browser loads /signin whole when a sign-in went wrong.
+// TestWebUIIsServedOnAllOtherPaths checks which paths return the web UI. A browser loads /signin whole when a sign-in
+// went wrong.
 func TestWebUIIsServedOnAllOtherPaths(t *testing.T) {
 	mux := http.NewServeMux()
 	New(Options{Catalog: listing.NewCatalog(), Users: &auth.UserAuthenticator{}}).AddRoutes(mux)

@@ -12,7 +12,8 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// A request waits for memory before its body is read. A recovery waits whatever the size of its body is, which may be compressed.
+// A request waits for memory before its body is read. A recovery waits whatever the size of its body is, which may be
+// compressed.
 func TestUploadedStateWaitsForMemory(t *testing.T) {
 	s := New(Options{})
 	for name, test := range map[string]struct {
