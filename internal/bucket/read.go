@@ -19,7 +19,7 @@ func (b *Bucket) Get(ctx context.Context, key string, limit int64) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer r.Close() //nolint:errcheck // only read
 	var data bytes.Buffer
 	data.Grow(int(min(r.size, limit)) + bytes.MinRead) // one piece of memory: encrypted bytes are a few more
 	if _, err := data.ReadFrom(&capped{r: r, left: limit}); err != nil {

@@ -30,7 +30,7 @@ var (
 	errSteps = errors.New("a function would be at lists or texts of this length for too long")
 )
 
-// guards check the operands of functions before the call. An error says that the call would need too much memory or time.
+// guards check the operands of functions before the call. An error means that the call would need too much memory or time.
 var guards = map[string]func(operands []*ast.Term) error{
 	"concat":                   guardConcat,
 	"sprintf":                  guardSprintf,

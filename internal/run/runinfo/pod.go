@@ -18,7 +18,7 @@ func RunOfPod(pod string) string {
 	for _, phase := range []v1alpha1.AttemptPhase{
 		v1alpha1.AttemptPlan, v1alpha1.AttemptApply, v1alpha1.AttemptBuild, v1alpha1.AttemptShell,
 	} {
-		if run, ok := strings.CutSuffix(pod, PodName("", phase, int32(Number(pod)))); ok { //nolint:gosec // of another number it is no suffix
+		if run, ok := strings.CutSuffix(pod, PodName("", phase, int32(Number(pod)))); ok {
 			return run
 		}
 	}
