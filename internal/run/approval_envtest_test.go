@@ -15,13 +15,13 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// What a plan that destroys something is reported as, by digest.
+// The report of a plan that destroys a resource, by digest.
 var destroying = &runnerapi.Plan{Digest: "sha256:" + strings.Repeat("d", 64), Changes: true, Add: 1, Destroy: 2, Replace: 1}
 
 // plansToDestroy is a Run whose first plan is reported, of a Stack with these rules.
-func plansToDestroy(t *testing.T, verdict dispatch.PolicyEvaluation, rules func(*v1alpha1.StackSpec)) *room {
+func plansToDestroy(t *testing.T, verdict dispatch.PolicyEvaluation, rules func(*v1alpha1.StackSpec)) *testEnv {
 	t.Helper()
-	r := enter(t)
+	r := newTestEnv(t)
 	r.change(rules)
 	r.reconcile()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: verdict}
@@ -31,7 +31,7 @@ func plansToDestroy(t *testing.T, verdict dispatch.PolicyEvaluation, rules func(
 }
 
 // change is a change of the Stack's spec by a user.
-func (r *room) change(rules func(*v1alpha1.StackSpec)) {
+func (r *testEnv) change(rules func(*v1alpha1.StackSpec)) {
 	r.Helper()
 	before := r.stack.DeepCopy()
 	rules(&r.stack.Spec)
@@ -40,7 +40,7 @@ func (r *room) change(rules func(*v1alpha1.StackSpec)) {
 }
 
 // approve is what cairn approve writes.
-func (r *room) approve(digest string) {
+func (r *testEnv) approve(digest string) {
 	r.Helper()
 	before := r.run.DeepCopy()
 	r.run.Spec.Approval = &v1alpha1.Approval{PlanDigest: digest, By: "alice"}
@@ -48,7 +48,7 @@ func (r *room) approve(digest string) {
 	r.Seen(r.run)
 }
 
-func (r *room) expectMessage(want string) {
+func (r *testEnv) expectMessage(want string) {
 	r.Helper()
 	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Message != want {
 		r.Errorf("conditions are %+v, want the message %q", c, want)
@@ -59,8 +59,9 @@ func asksFor(kinds ...v1alpha1.ChangeKind) func(*v1alpha1.StackSpec) {
 	return func(s *v1alpha1.StackSpec) { s.RequireApprovalFor = kinds }
 }
 
-// The report of a plan with a listed kind of change lets the Run wait, and its approval lets it go on, in the pod that waits.
-func TestAListedChangeWaitsForItsApproval(t *testing.T) {
+// The report of a plan with a listed kind of change makes the Run wait. After the approval, the pod that waits
+// continues.
+func TestListedChangeWaitsForApproval(t *testing.T) {
 	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeDelete, v1alpha1.ChangeStackDeletion))
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Delete; approve with cairn approve net")
@@ -72,13 +73,14 @@ func TestAListedChangeWaitsForItsApproval(t *testing.T) {
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 }
 
-func TestAChangeThatIsNotListedIsAppliedByItself(t *testing.T) {
+func TestUnlistedChangeIsAppliedAutomatically(t *testing.T) {
 	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeUpdate))
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 }
 
-// A user who takes the kind from the list while the Run waits lets it go on, as one does who sets Manual to Automatic.
-func TestTheListIsThatOfNow(t *testing.T) {
+// A user who removes the kind from the list while the Run waits lets it continue, as does one who sets Manual to
+// Automatic.
+func TestCurrentApprovalRulesApplyToAWaitingRun(t *testing.T) {
 	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeDelete))
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.change(asksFor(v1alpha1.ChangeReplace))
@@ -90,8 +92,8 @@ func TestTheListIsThatOfNow(t *testing.T) {
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 }
 
-// The verdict that is kept of the plan lets the Run wait, whatever the Stack says.
-func TestAPolicyLetsTheRunWait(t *testing.T) {
+// The stored verdict on the plan makes the Run wait, whatever the Stack requires.
+func TestPolicyMakesTheRunWait(t *testing.T) {
 	dear := runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Policy: "rules/cost.rego", Action: runnerapi.RequireApproval, Message: "it is dear"}}}
 	r := plansToDestroy(t, func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
 		return &dear, true, nil

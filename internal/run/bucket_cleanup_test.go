@@ -12,8 +12,9 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 )
 
-// With a Run go its plans, their forms for people, the verdicts on them and the logs; what is another's stays.
-func TestForgetTakesAllThatIsKeptOfARun(t *testing.T) {
+// The plans of a deleted Run, their readable forms, their policy results and its logs are deleted; objects of other
+// Runs stay.
+func TestForgetDeletesAllObjectsOfARun(t *testing.T) {
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ import (
 )
 
 // buildsAn makes the Run one that runs in an image which is built.
-func (r *room) buildsAn() {
+func (r *testEnv) buildsAn() {
 	r.Helper()
 	doc := inputs.Document{Source: "sha256:code", Build: inputs.NewBuild(&v1alpha1.Build{Image: "registry.example.com/a"})}
 	doc.Build.Source = "sha256:context"
@@ -38,7 +38,7 @@ func (r *room) buildsAn() {
 }
 
 // reports has the pod of the current attempt report.
-func (r *room) reports(done runnerapi.Done) {
+func (r *testEnv) reports(done runnerapi.Done) {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live}
 	a := runinfo.Current(&r.run.Status)
@@ -46,8 +46,8 @@ func (r *room) reports(done runnerapi.Done) {
 	r.Seen(r.run)
 }
 
-func TestAnImageIsBuiltAndThenRunIn(t *testing.T) {
-	r := enter(t)
+func TestPlanRunsInTheBuiltImage(t *testing.T) {
+	r := newTestEnv(t)
 	r.buildsAn()
 	r.reconcile()
 	r.expectAttempts("Build")
@@ -71,8 +71,8 @@ func TestAnImageIsBuiltAndThenRunIn(t *testing.T) {
 	}
 }
 
-func TestAnImageThatIsKnownIsRunIn(t *testing.T) {
-	r := enter(t)
+func TestKnownImageIsNotBuiltAgain(t *testing.T) {
+	r := newTestEnv(t)
 	r.buildsAn()
 	doc, err := r.Inputs.Get(r.Context(), r.run.Spec.InputsDigest)
 	apiserver.Must(t, err)
@@ -88,9 +88,9 @@ func TestAnImageThatIsKnownIsRunIn(t *testing.T) {
 	}
 }
 
-// A namespace that enforces what a builder does not fit keeps the Run waiting, and it says what is needed.
-func TestANamespaceThatIsTooStrictForABuild(t *testing.T) {
-	r := enter(t)
+// A namespace whose Pod Security level rejects a builder makes the Run wait, with a message that names what is needed.
+func TestBuildWaitsInARestrictedNamespace(t *testing.T) {
+	r := newTestEnv(t)
 	r.buildsAn()
 	enforces := func(level, reason string) {
 		t.Helper()
@@ -115,9 +115,9 @@ func TestANamespaceThatIsTooStrictForABuild(t *testing.T) {
 	r.expectAttempts("Build")
 }
 
-// An install that builds no images any more ends the Run.
-func TestABuildThatIsNotAllowedAnyMore(t *testing.T) {
-	r := enter(t)
+// An installation in which builds were disabled ends the Run.
+func TestBuildFailsWhenBuildsAreDisabled(t *testing.T) {
+	r := newTestEnv(t)
 	r.buildsAn()
 	r.Pods.Builds.Allowed = false
 	r.reconcile()
@@ -126,9 +126,9 @@ func TestABuildThatIsNotAllowedAnyMore(t *testing.T) {
 	}
 }
 
-// A build that is lost and tried again at once is a build again: there is no image that anything else could run in.
-func TestALostBuildIsTriedAgainWithoutAWait(t *testing.T) {
-	r := enter(t)
+// The retry of a lost build is another build, because no image exists yet for any other attempt.
+func TestLostBuildIsRetriedImmediately(t *testing.T) {
+	r := newTestEnv(t)
 	r.buildsAn()
 	r.stack.Spec.Retry.Backoff.Duration = 0
 	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
@@ -147,9 +147,9 @@ func (unread) Get(context.Context, string, int64) ([]byte, error) {
 	return nil, errors.New("connection refused")
 }
 
-// An attempt under way is followed also while the bucket cannot be read.
-func TestABuildIsFollowedWithoutTheBucket(t *testing.T) {
-	r := enter(t)
+// A running attempt is tracked also while the bucket cannot be read.
+func TestBuildIsTrackedWhileTheBucketIsUnavailable(t *testing.T) {
+	r := newTestEnv(t)
 	r.buildsAn()
 	r.reconcile()
 	r.expectAttempts("Build")
@@ -159,9 +159,10 @@ func TestABuildIsFollowedWithoutTheBucket(t *testing.T) {
 	r.expectAttempts("Build PodLost")
 }
 
-// What is destroyed was applied in an image that was built, and its Stack was made anew since: it knows of none, and its spec has none.
-func TestADestroyBuildsTheImageThatNobodyRemembers(t *testing.T) {
-	r := enter(t)
+// The resources were applied in a built image, and the Stack was recreated since: neither its status nor its spec has
+// an image.
+func TestDestroyBuildsAnImageThatIsNotRecorded(t *testing.T) {
+	r := newTestEnv(t)
 	r.buildsAn()
 	r.stack.Spec.Runner.Build = nil
 	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))

@@ -39,8 +39,8 @@ func whole(phase v1alpha1.RunPhase) *v1alpha1.Run {
 	}
 }
 
-// What an unfinished Run loses would be lost from the API server too, with the next write of its status.
-func TestARunThatIsNotFinishedStaysWhole(t *testing.T) {
+// Fields dropped from an unfinished Run would be deleted from the API server with the next write of its status.
+func TestLeanKeepsAnUnfinishedRunComplete(t *testing.T) {
 	for _, phase := range []v1alpha1.RunPhase{"", v1alpha1.PhaseQueued, v1alpha1.PhasePlanning, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseApplying, v1alpha1.PhaseShell} {
 		got := whole(phase)
 		TrimRun(got)
@@ -71,7 +71,7 @@ func TestLean(t *testing.T) {
 	}
 }
 
-// Of an apply that was not skipped it has to be known that it may have changed something.
+// An apply that was not skipped may have changed resources, so the cache has to keep that it began.
 func TestLeanKeepsThatAnApplyBegan(t *testing.T) {
 	for _, state := range []v1alpha1.StepState{v1alpha1.StepSkipped, v1alpha1.StepSucceeded, v1alpha1.StepFailed, v1alpha1.StepWaiting} {
 		r := whole(v1alpha1.PhaseFailed)

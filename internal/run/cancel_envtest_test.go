@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// isCanceled is what somebody writes who cancels the Run.
-func (r *room) isCanceled() {
+// isCanceled writes the cancellation of the Run as a user does.
+func (r *testEnv) isCanceled() {
 	r.Helper()
 	r.Seen(r.run)
 	before := r.run.DeepCopy()
@@ -26,7 +26,7 @@ func (r *room) isCanceled() {
 	r.Seen(r.run)
 }
 
-func (r *room) expectPhase(want v1alpha1.RunPhase, reason string) {
+func (r *testEnv) expectPhase(want v1alpha1.RunPhase, reason string) {
 	r.Helper()
 	c := r.run.Status.Conditions
 	if r.run.Status.Phase != want || len(c) == 0 || c[0].Reason != reason {
@@ -35,7 +35,7 @@ func (r *room) expectPhase(want v1alpha1.RunPhase, reason string) {
 }
 
 // gone waits until nothing is left of the Run's pods, as a kubelet would see to it.
-func (r *room) gone(pods ...corev1.Pod) {
+func (r *testEnv) gone(pods ...corev1.Pod) {
 	r.Helper()
 	for i := range pods {
 		apiserver.Must(r.T, client.IgnoreNotFound(r.Env.Client.Delete(r.Context(), &pods[i], client.GracePeriodSeconds(0))))
@@ -44,7 +44,7 @@ func (r *room) gone(pods ...corev1.Pod) {
 }
 
 func TestReconcileCancelsAPlanWhosePodWaits(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.isCanceled()
 	r.reconcile()
@@ -57,7 +57,7 @@ func TestReconcileCancelsAPlanWhosePodWaits(t *testing.T) {
 
 // An apply is over when its pod is gone, and no sooner.
 func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.stack.Spec.Runner.IdleTimeout = &metav1.Duration{}
 	r.reconcile()
 	first := r.pods()
@@ -91,9 +91,9 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
 }
 
-// Somebody canceled the Run after its pod was made and before that was written down: the pod does not stay.
+// A user canceled the Run after its pod was created and before the attempt was recorded: the pod is deleted.
 func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	_, err := r.pod(t.Context(), r.run, r.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	other := r.another("web", "")
@@ -113,9 +113,9 @@ func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
 	}
 }
 
-// What is canceled makes room for those that wait.
-func TestACanceledRunLeavesItsPlace(t *testing.T) {
-	r := enter(t)
+// A canceled Run frees its place for Runs that wait.
+func TestCanceledRunReleasesItsPlace(t *testing.T) {
+	r := newTestEnv(t)
 	r.limit(scheduler.Limits{Namespace: 1})
 	next, last := r.another("web", ""), r.another("zoo", "")
 	r.reconcile()

@@ -13,7 +13,7 @@ import (
 )
 
 // isDeleted deletes the Stack, which its finalizer keeps.
-func (r *room) isDeleted() {
+func (r *testEnv) isDeleted() {
 	r.Helper()
 	before := r.stack.DeepCopy()
 	r.stack.Finalizers = []string{v1alpha1.Finalizer}
@@ -24,7 +24,7 @@ func (r *room) isDeleted() {
 
 // A plan whose pod runs, and may hang, ends when its Stack is deleted: the Run is over at once, so that the destroy can begin.
 func TestReconcileEndsThePlanOfADeletedStack(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.expectAttempts("Plan")
 	r.podRuns()
@@ -40,7 +40,7 @@ func TestReconcileEndsThePlanOfADeletedStack(t *testing.T) {
 
 // An apply does not.
 func TestReconcileLeavesTheApplyOfADeletedStack(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.podRuns()
 	r.is(func(s *v1alpha1.RunStatus) {
@@ -61,7 +61,7 @@ func TestReconcileLeavesTheApplyOfADeletedStack(t *testing.T) {
 }
 
 // podRuns has the kubelet say that the pod of the attempt runs.
-func (r *room) podRuns() {
+func (r *testEnv) podRuns() {
 	r.Helper()
 	pods := r.pods()
 	if len(pods) != 1 {

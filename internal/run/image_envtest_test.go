@@ -17,7 +17,7 @@ import (
 )
 
 // runsIn has the node of the Run's pod report the digest of its image.
-func (r *room) runsIn(digest string) {
+func (r *testEnv) runsIn(digest string) {
 	r.Helper()
 	pod := &r.pods()[0]
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
@@ -28,14 +28,14 @@ func (r *room) runsIn(digest string) {
 }
 
 // plans is a report of a plan that waits for an approval.
-func (r *room) plans() error {
+func (r *testEnv) plans() error {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	return reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}})
 }
 
 // appliesInAnotherPod deletes the pod of the plan and approves the plan, and gives the image of the pod that applies it.
-func (r *room) appliesInAnotherPod() string {
+func (r *testEnv) appliesInAnotherPod() string {
 	r.Helper()
 	pod := &r.pods()[0]
 	apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), pod, client.GracePeriodSeconds(0)))
@@ -53,8 +53,8 @@ func (r *room) appliesInAnotherPod() string {
 const pinned = "cairn-tools:1@" + runtest.ImageDigest
 
 // The digest of the image that planned is written with the plan, and the pod that applies it has that image.
-func TestAPlanIsAppliedInItsImage(t *testing.T) {
-	r := enter(t)
+func TestPlanIsAppliedInItsImage(t *testing.T) {
+	r := newTestEnv(t)
 	r.change(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
 	r.runsIn(runtest.ImageDigest)
@@ -68,9 +68,9 @@ func TestAPlanIsAppliedInItsImage(t *testing.T) {
 	}
 }
 
-// A node that reports the image after the plan is not too late.
-func TestANodeReportsTheImageAfterThePlan(t *testing.T) {
-	r := enter(t)
+// A node may report the digest of the image after the plan is reported.
+func TestImageReportedAfterThePlanIsRecorded(t *testing.T) {
+	r := newTestEnv(t)
 	r.change(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
 	apiserver.Must(t, r.plans())
@@ -83,8 +83,8 @@ func TestANodeReportsTheImageAfterThePlan(t *testing.T) {
 }
 
 // An image without a digest, such as one that was imported into the node, is named as it was.
-func TestAnImageWithoutADigestIsNotPinned(t *testing.T) {
-	r := enter(t)
+func TestImageWithoutADigestIsNotPinned(t *testing.T) {
+	r := newTestEnv(t)
 	r.change(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
 	apiserver.Must(t, r.plans())
@@ -94,9 +94,9 @@ func TestAnImageWithoutADigestIsNotPinned(t *testing.T) {
 	}
 }
 
-// Of a pod that is gone it is not known what it ran.
-func TestAPlanOfAPodThatIsGoneIsRejected(t *testing.T) {
-	r := enter(t)
+// The image of a deleted pod is not known.
+func TestPlanOfADeletedPodIsRejected(t *testing.T) {
+	r := newTestEnv(t)
 	r.change(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
 	pod := &r.pods()[0]

@@ -18,14 +18,15 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// The bucket was emptied, or restored from before: the Run waits and says what is gone, and goes on once that is back.
-func TestARunWhoseInputsAreGoneSaysSo(t *testing.T) {
+// The bucket was emptied or restored from an older backup: the Run waits and names what is not found, and continues
+// when it is back.
+func TestRunReportsMissingInputs(t *testing.T) {
 	for operation, advice := range map[v1alpha1.Operation]string{
 		v1alpha1.OperationApply:   "cancel this Run (cairn cancel net-1)",
 		v1alpha1.OperationDestroy: "set spec.deletionPolicy of the Stack to Orphan",
 	} {
 		t.Run(string(operation), func(t *testing.T) {
-			r := enterFor(t, operation)
+			r := newTestEnvFor(t, operation)
 			full, empty := r.Inputs, memory{}
 			r.Inputs = inputs.NewStore(empty)
 			again, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.run)})
@@ -49,8 +50,8 @@ func TestARunWhoseInputsAreGoneSaysSo(t *testing.T) {
 	}
 }
 
-// What passes is tried again, and told to nobody.
-func TestInputsThatCannotBeReadNowAreNotGone(t *testing.T) {
+// A transient failure is retried and is not reported in the status.
+func TestUnreadableInputsAreRetried(t *testing.T) {
 	for err, gone := range map[error]bool{
 		bucket.ErrNotFound: true, bucket.ErrDamaged: true, bucket.ErrWrongKey: true,
 		bucket.ErrNoBucket: false, bucket.ErrDenied: false, errors.New("connection refused"): false,

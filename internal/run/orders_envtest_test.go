@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *dispatch.Orders {
+func (r *testEnv) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *dispatch.Orders {
 	return &dispatch.Orders{
 		Runs: dispatch.NewRunsByPod(r.Env.Client, r.Env.Live), Client: r.Env.Client, Live: r.Env.Live,
 		Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1",
@@ -25,13 +25,13 @@ func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error))
 }
 
 // podKey names the pod of the Run's first attempt.
-func (r *room) podKey() client.ObjectKey {
+func (r *testEnv) podKey() client.ObjectKey {
 	return client.ObjectKey{Namespace: r.run.Namespace, Name: r.run.Status.Attempts[0].Pod}
 }
 
-// An order to plan says whether there will be policies to ask, and one that cannot tell is none.
-func TestAnOrderToPlanTellsOfPolicies(t *testing.T) {
-	r := enter(t)
+// An order to plan says whether policies will be evaluated. Without that fact there is no order.
+func TestPlanOrderSaysWhetherPoliciesApply(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
 	away := errors.New("the API server is away")
@@ -63,8 +63,8 @@ func (f former) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return err
 }
 
-func TestARunnerIsNotSentAwayForAnOldViewOfItsStack(t *testing.T) {
-	r := enter(t)
+func TestRunnerIsNotDismissedForAStaleStack(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	orders := r.orders(func(context.Context, *v1alpha1.Run) (bool, error) { return false, nil })
 	orders.Client = former{r.Env.Client}
@@ -74,8 +74,8 @@ func TestARunnerIsNotSentAwayForAnOldViewOfItsStack(t *testing.T) {
 	}
 }
 
-func TestAReportEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
-	r := enter(t)
+func TestReportDoesNotEndARunForAStaleStack(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	reports := dispatch.Reports{Client: former{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
@@ -97,9 +97,9 @@ func (b before) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return b.Client.Get(ctx, key, o, opts...)
 }
 
-// Another server began the attempt, and this one has not heard of it yet: what the attempt reports counts all the same.
-func TestAReportOnAnAttemptThatAnotherServerBegan(t *testing.T) {
-	r := enter(t)
+// Another server began the attempt, and the cache of this one does not have it yet: the report is accepted.
+func TestReportOfAnAttemptOfAnotherServerIsAccepted(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	old, uid := r.run.DeepCopy(), r.run.Status.Attempts[0].PodUID
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
@@ -121,9 +121,9 @@ func (u unheard) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return u.Client.Get(ctx, key, o, opts...)
 }
 
-// So does what the first attempt of a Run reports of which this server has not heard at all; and nothing of one that is gone.
-func TestAReportOnARunThatThisServerHasNotHeardOf(t *testing.T) {
-	r := enter(t)
+// A report of the first attempt of a Run that is not in the cache is accepted; one of a deleted Run is not.
+func TestReportOfAnUncachedRunIsAccepted(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	key, uid := client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID
 	reports := dispatch.Reports{Client: unheard{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
@@ -136,16 +136,16 @@ func TestAReportOnARunThatThisServerHasNotHeardOf(t *testing.T) {
 	}
 }
 
-func TestAnOperatorEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
-	r := enter(t)
+func TestReconcileDoesNotEndARunForAStaleStack(t *testing.T) {
+	r := newTestEnv(t)
 	r.Reconciler.Client = former{r.Env.Client}
 	r.reconcile()
 	r.expectAttempts("Plan")
 }
 
-// The last report of a plan is written with the verdict that is kept, and the Run does what follows from that.
-func TestADeniedPlanFailsItsRunWhateverTheRunnerSays(t *testing.T) {
-	r := enter(t)
+// The last report of a plan is written with the stored verdict, and the Run continues according to it.
+func TestDeniedPlanFailsItsRunWhateverTheRunnerReports(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
 	asked := ""
@@ -168,9 +168,9 @@ func TestADeniedPlanFailsItsRunWhateverTheRunnerSays(t *testing.T) {
 	r.expectAttempts("Plan PolicyDenied")
 }
 
-// What cannot be judged is not written: the runner tells it again.
-func TestAReportWithoutAVerdictIsNotWritten(t *testing.T) {
-	r := enter(t)
+// A report whose verdict cannot be read is not written: the runner sends it again.
+func TestReportWithoutAVerdictIsNotWritten(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	before, away := r.run.ResourceVersion, errors.New("the bucket is away")
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
@@ -183,9 +183,9 @@ func TestAReportWithoutAVerdictIsNotWritten(t *testing.T) {
 	}
 }
 
-// A runner that says somebody canceled its Run is tried again as after any failure that may pass.
-func TestARunnerCannotCancelItsRun(t *testing.T) {
-	r := enter(t)
+// A Run whose runner reports a cancellation that is not recorded is retried as after a transient failure.
+func TestRunnerCannotCancelItsRun(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}}

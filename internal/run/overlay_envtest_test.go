@@ -28,7 +28,7 @@ import (
 )
 
 // reads makes the Run one with other inputs.
-func (r *room) reads(doc inputs.Document) {
+func (r *testEnv) reads(doc inputs.Document) {
 	r.Helper()
 	digest, err := r.Inputs.Put(r.Context(), doc)
 	apiserver.Must(r.T, err)
@@ -45,7 +45,7 @@ func (r *room) reads(doc inputs.Document) {
 
 // A pod with all that Cairn and a template can put into one is taken where Pod Security is enforced, and others are not.
 func TestPodsFitANamespaceThatIsRestricted(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	namespace := &corev1.Namespace{}
 	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, namespace))
 	namespace.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
@@ -76,9 +76,9 @@ func ignoreForbidden(err error) error {
 	return err
 }
 
-// A Run whose pod may not be ends, and says what to change.
-func TestARunWhosePodMayNotBeFails(t *testing.T) {
-	r := enter(t)
+// The message of the failed Run says what to change.
+func TestRunFailsWhenItsPodIsNotPermitted(t *testing.T) {
+	r := newTestEnv(t)
 	r.reads(runtest.WithTemplate(t, `{spec: {hostNetwork: true}}`))
 	r.reconcile()
 	r.expectAttempts()
@@ -91,10 +91,10 @@ func TestARunWhosePodMayNotBeFails(t *testing.T) {
 	}
 }
 
-// Clouds give a pod its identity by changing it on its way in, by its account or its labels: a token for the cloud, and
-// variables that say where it is. Cairn lets it be.
-func TestAPodThatAWebhookChangedStaysThePodOfItsAttempt(t *testing.T) {
-	r := enter(t)
+// Clouds give a pod its identity with a webhook that reads its ServiceAccount or labels and adds a token and variables.
+// Cairn keeps them.
+func TestPodChangedByAWebhookStaysThePodOfItsAttempt(t *testing.T) {
+	r := newTestEnv(t)
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "identity-" + r.Namespace},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{

@@ -43,7 +43,7 @@ var podRejections = []podRejection{
 }
 
 // IsRejection reports whether an error is the API server's answer to this pod, or Run, and not a failure on the way: it stays the same until a user
-// changes something, so the Run, or the Stack, reports it.
+// changes a setting, so the Run, or the Stack, reports it.
 func IsRejection(err error) bool {
 	var status apierrors.APIStatus
 	switch {

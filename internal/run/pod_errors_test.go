@@ -26,8 +26,8 @@ func forbidden(why string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "net-7-plan-1", errors.New(why))
 }
 
-// What API servers say, word for word.
-func TestRefused(t *testing.T) {
+// The messages are copied from API servers.
+func TestRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
 		says string
@@ -87,7 +87,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestAPodThatWasRefusedIsTriedMoreAndMoreRarely(t *testing.T) {
+func TestRejectedPodIsRetriedWithBackoff(t *testing.T) {
 	for waited, want := range map[time.Duration]time.Duration{0: minRetry, 20 * time.Second: minRetry, 2 * time.Minute: 30 * time.Second, time.Hour: maxRetry} {
 		w := snapshot()
 		w.Now = w.Now.Add(waited)
@@ -103,8 +103,9 @@ func TestAPodThatWasRefusedIsTriedMoreAndMoreRarely(t *testing.T) {
 	}
 }
 
-// What a webhook answers may be another text each time. Told each time it would be a write, by which the pod would be tried again at once.
-func TestWhatAWebhookSaysAnewIsToldOnce(t *testing.T) {
+// A webhook may answer with another text each time. Each write of it would start another attempt to create the pod at
+// once.
+func TestChangingWebhookMessageIsWrittenOnce(t *testing.T) {
 	says := func(s v1alpha1.RunStatus, format string, args ...any) v1alpha1.RunStatus {
 		s, _ = rejectedPod(snapshot(), *s.DeepCopy(), apierrors.NewInternalError(fmt.Errorf(format, args...)))
 		return s
@@ -125,7 +126,7 @@ func TestWhatAWebhookSaysAnewIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestARefusedBuildSaysWhatItNeeds(t *testing.T) {
+func TestRejectedBuildReportsWhatItNeeds(t *testing.T) {
 	err := explainBuildRejection(errors.New(`pods "a" is forbidden: violates PodSecurity "restricted:latest": x`))
 	if !strings.Contains(err.Error(), `fits Pod Security "baseline"`) {
 		t.Error(err)

@@ -41,18 +41,18 @@ func endedAs(terminated string) string {
 }
 
 // onNode gives the Run's pod to node-a, where it runs.
-func (r *room) onNode() *corev1.Pod {
+func (r *testEnv) onNode() *corev1.Pod {
 	r.Helper()
 	r.reconcile()
 	pod := &r.pods()[0]
 	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-a"}}
 	apiserver.Must(r.T, r.Env.Client.SubResource("binding").Create(r.Context(), pod, binding))
-	r.tells(pod, `{phase: Running, conditions: [`+ready+`], `+atWork+`}`)
+	r.setPodStatus(pod, `{phase: Running, conditions: [`+ready+`], `+atWork+`}`)
 	return pod
 }
 
-// tells is what a node, or Kubernetes, writes of a pod.
-func (r *room) tells(pod *corev1.Pod, status string) {
+// setPodStatus writes the status of a pod as a kubelet or controller does.
+func (r *testEnv) setPodStatus(pod *corev1.Pod, status string) {
 	r.Helper()
 	r.Seen(pod)
 	said := corev1.PodStatus{}
@@ -72,7 +72,7 @@ func (r *room) tells(pod *corev1.Pod, status string) {
 	r.Seen(pod)
 }
 
-func (r *room) expectSays(reason string, texts ...string) {
+func (r *testEnv) expectSays(reason string, texts ...string) {
 	r.Helper()
 	c := r.run.Status.Conditions
 	if len(c) == 0 || c[0].Reason != reason {
@@ -86,7 +86,7 @@ func (r *room) expectSays(reason string, texts ...string) {
 }
 
 // applies moves the Run on to an apply in the pod that there is.
-func (r *room) applies() {
+func (r *testEnv) applies() {
 	r.is(func(s *v1alpha1.RunStatus) {
 		now := metav1.NowMicro()
 		s.Attempts[0].FinishedAt, s.Plan = &now, &v1alpha1.Plan{Digest: "sha256:plan", Changes: true}
@@ -95,12 +95,13 @@ func (r *room) applies() {
 	r.expectAttempts("Plan", "Apply")
 }
 
-// A node that is gone tells nothing, so nothing is begun until somebody else says that the pod is gone.
-func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
-	r := enter(t)
+// A node that does not respond reports nothing, so no attempt begins until another component reports that the pod is
+// gone.
+func TestReconcileWaitsForAnUnresponsiveNode(t *testing.T) {
+	r := newTestEnv(t)
 	pod := r.onNode()
 	r.applies()
-	r.tells(pod, `{phase: Running, conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-20T12:03:00Z"}, {type: ContainersReady, status: "True"}], `+atWork+`}`)
+	r.setPodStatus(pod, `{phase: Running, conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-20T12:03:00Z"}, {type: ContainersReady, status: "True"}], `+atWork+`}`)
 	r.reconcile()
 	r.expectSays(v1alpha1.ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z", "the state stays locked", "kubectl delete pod net-1-plan-1 --force")
 
@@ -121,7 +122,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 	}
 
 	// The node is taken for gone, and its pods with it, without a word of it.
-	r.tells(pod, `{phase: Failed, conditions: [{type: Ready, status: "False"}, {type: ContainersReady, status: "True"}, {type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}], `+atWork+`}`)
+	r.setPodStatus(pod, `{phase: Failed, conditions: [{type: Ready, status: "False"}, {type: ContainersReady, status: "True"}, {type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}], `+atWork+`}`)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply")
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
@@ -135,7 +136,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 
 // A drain interrupts the runner, which reports that much; the pod says that it was a drain.
 func TestReportOfADrain(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	pod := r.onNode()
 	apiserver.Must(t, r.Env.Client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}))
 	r.Seen(pod)
@@ -150,8 +151,8 @@ func TestReportOfADrain(t *testing.T) {
 	r.expectSays(v1alpha1.ReasonRetrying, want)
 }
 
-// interrupted is the last report of a runner that was told to end.
-func (r *room) interrupted() {
+// interrupted is the last report of an interrupted runner.
+func (r *testEnv) interrupted() {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: runnerapi.Interrupted}}}
@@ -162,11 +163,11 @@ func (r *room) interrupted() {
 
 // A kubelet that evicts says so only once all has ended, which is after the runner's report.
 func TestReconcileExplainsAnEviction(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	pod := r.onNode()
 	r.interrupted()
 	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was terminated by its node")
-	r.tells(pod, `{reason: Evicted, message: "The node was low on resource: memory. ", `+endedAs(`{exitCode: 0, reason: Completed}`)+`}`)
+	r.setPodStatus(pod, `{reason: Evicted, message: "The node was low on resource: memory. ", `+endedAs(`{exitCode: 0, reason: Completed}`)+`}`)
 	r.reconcile()
 	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node was low on resource: memory.")
 	before := r.run.ResourceVersion
@@ -176,16 +177,16 @@ func TestReconcileExplainsAnEviction(t *testing.T) {
 	}
 }
 
-// An image that cannot be had keeps its place for a while, and not for ever.
-func TestReconcileGivesUpAPodThatDoesNotStart(t *testing.T) {
-	r := enter(t)
+// A pod whose image cannot be pulled keeps its place for a limited time.
+func TestReconcileEndsAPodThatDoesNotStart(t *testing.T) {
+	r := newTestEnv(t)
 	r.limit(scheduler.Limits{Namespace: 1})
 	next := r.another("web", "")
 	r.reconcile()
 	next.reconcile()
 	next.expectSays(v1alpha1.ReasonQueued)
 	pod := &r.pods()[0]
-	r.tells(pod, `{phase: Pending, containerStatuses: [{name: engine, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "registry/tools:1"'}}}]}`)
+	r.setPodStatus(pod, `{phase: Pending, containerStatuses: [{name: engine, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "registry/tools:1"'}}}]}`)
 	r.reconcile()
 	r.expectSays(v1alpha1.ReasonPodPending, `pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
 	r.is(func(s *v1alpha1.RunStatus) {
@@ -202,22 +203,22 @@ func TestReconcileGivesUpAPodThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// What the API server does not let be made is told, asked for again, and keeps no place.
-func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
+// A pod that the API server rejects is reported, requested again, and keeps no place.
+func TestReconcileReportsWhyAPodIsRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
-		guard func(*room)
+		guard func(*testEnv)
 		says  []string
 	}{
 		"a LimitRange that asks for more": {
-			func(r *room) { r.limitRange(corev1.LimitRangeItem{Min: memoryOf("1Gi")}) },
+			func(r *testEnv) { r.limitRange(corev1.LimitRangeItem{Min: memoryOf("1Gi")}) },
 			[]string{"minimum memory usage per Container is 1Gi", "; the LimitRange asks for it: set spec.runner.resources"},
 		},
 		"a LimitRange that lets less": {
-			func(r *room) { r.limitRange(corev1.LimitRangeItem{Max: memoryOf("1Mi")}) },
+			func(r *testEnv) { r.limitRange(corev1.LimitRangeItem{Max: memoryOf("1Mi")}) },
 			[]string{"must be less than or equal to memory limit of 1Mi", "; a limit, which a LimitRange may have set, is below what is asked for: set spec.runner.resources"},
 		},
 		"a webhook that is away": {
-			func(r *room) {
+			func(r *testEnv) {
 				fail, none := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
 				hook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 					Name: "pods.example.com", FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
@@ -233,13 +234,13 @@ func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
 			}, []string{`failed calling webhook "pods.example.com"`, "that webhook has to answer again"},
 		},
 		"a namespace that is deleted": {
-			func(r *room) {
+			func(r *testEnv) {
 				apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}))
 			}, []string{"is being deleted"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := enter(t)
+			r := newTestEnv(t)
 			r.limit(scheduler.Limits{Namespace: 1})
 			tt.guard(r)
 			r.expectGuard()
@@ -269,7 +270,7 @@ func memoryOf(amount string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(amount)}
 }
 
-func (r *room) limitRange(item corev1.LimitRangeItem) {
+func (r *testEnv) limitRange(item corev1.LimitRangeItem) {
 	r.Helper()
 	item.Type = corev1.LimitTypeContainer
 	apiserver.Must(r.T, r.Env.Client.Create(r.Context(), &corev1.LimitRange{
@@ -278,7 +279,7 @@ func (r *room) limitRange(item corev1.LimitRangeItem) {
 }
 
 // expectGuard waits until the API server has heard of what keeps the pod from being made.
-func (r *room) expectGuard() {
+func (r *testEnv) expectGuard() {
 	r.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		pod := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)

@@ -11,9 +11,9 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// Between the look at a pod and its deletion another one may have got its name.
-func TestAPodIsDeletedOnlyIfItIsTheAttempts(t *testing.T) {
-	r := enter(t)
+// Between the check of a pod and its deletion, another pod may have got its name.
+func TestPodIsDeletedOnlyWithTheUIDOfItsAttempt(t *testing.T) {
+	r := newTestEnv(t)
 	pod := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), pod))
 	r.run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: pod.Name, PodUID: "another"}}

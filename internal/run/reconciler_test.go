@@ -40,8 +40,8 @@ func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
 	return data, nil
 }
 
-// A room is a Run's reconciler on a real API server; nothing calls it but the test.
-type room struct {
+// testEnv is a Run reconciler connected to an API server. Only the test calls it.
+type testEnv struct {
 	apiserver.Env
 	*Reconciler
 	run   *v1alpha1.Run
@@ -55,16 +55,16 @@ var settings = podspec.Settings{
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
-// enter makes a Stack with its first Run.
-func enter(t *testing.T) *room {
+// newTestEnv creates a Stack with its first Run.
+func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
-	return enterFor(t, v1alpha1.OperationApply)
+	return newTestEnvFor(t, v1alpha1.OperationApply)
 }
 
-// enterFor is enter for a Run that does something else than to apply.
-func enterFor(t *testing.T, operation v1alpha1.Operation) *room {
+// newTestEnvFor is newTestEnv for a Run of another operation than an apply.
+func newTestEnvFor(t *testing.T, operation v1alpha1.Operation) *testEnv {
 	t.Helper()
-	r := &room{Env: apiserver.New(t,
+	r := &testEnv{Env: apiserver.New(t,
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.StackField, Values: index.StackNames},
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.PodField, Values: index.PodUIDs},
 	)}
@@ -97,7 +97,7 @@ func enterFor(t *testing.T, operation v1alpha1.Operation) *room {
 }
 
 // reconcile runs one pass and gives the Run after it.
-func (r *room) reconcile() *v1alpha1.Run {
+func (r *testEnv) reconcile() *v1alpha1.Run {
 	r.Helper()
 	_, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.run)})
 	apiserver.Must(r.T, err)
@@ -105,14 +105,14 @@ func (r *room) reconcile() *v1alpha1.Run {
 	return r.run
 }
 
-func (r *room) pods() []corev1.Pod {
+func (r *testEnv) pods() []corev1.Pod {
 	r.Helper()
 	var pods corev1.PodList
 	apiserver.Must(r.T, r.Env.Live.List(r.Context(), &pods, client.InNamespace(r.run.Namespace)))
 	return pods.Items
 }
 
-func (r *room) expectAttempts(want ...string) {
+func (r *testEnv) expectAttempts(want ...string) {
 	r.Helper()
 	var got []string
 	for _, a := range r.run.Status.Attempts {
@@ -127,8 +127,8 @@ func (r *room) expectAttempts(want ...string) {
 	}
 }
 
-func TestReconcileMakesOnePod(t *testing.T) {
-	r := enter(t)
+func TestReconcileCreatesOnePod(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	r.reconcile()
 	r.expectAttempts("Plan")
@@ -137,9 +137,10 @@ func TestReconcileMakesOnePod(t *testing.T) {
 	}
 }
 
-// A Stack was deleted and made again while a Run of the first one is there still: that Run is not the second one's.
-func TestARunIsOfTheStackThatMadeIt(t *testing.T) {
-	r := enter(t)
+// A Stack was deleted and recreated while a Run of the first one still exists: that Run does not belong to the second
+// one.
+func TestRunBelongsToTheStackThatCreatedIt(t *testing.T) {
+	r := newTestEnv(t)
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
 	r.stack.ObjectMeta = metav1.ObjectMeta{Namespace: r.run.Namespace, Name: r.stack.Name}
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), r.stack))
@@ -149,9 +150,9 @@ func TestARunIsOfTheStackThatMadeIt(t *testing.T) {
 	}
 }
 
-// The pod was made and the operator died before it could write that: the next one takes that pod.
-func TestReconcileAdoptsThePodOfACrash(t *testing.T) {
-	r := enter(t)
+// The operator crashed after it created the pod and before it recorded that: the next one adopts the pod.
+func TestReconcileAdoptsAPodCreatedBeforeACrash(t *testing.T) {
+	r := newTestEnv(t)
 	pod, err := r.pod(t.Context(), r.run, r.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	r.reconcile()
@@ -164,9 +165,9 @@ func TestReconcileAdoptsThePodOfACrash(t *testing.T) {
 	}
 }
 
-// Two operators act on the same view: one pod, and one of them is refused.
-func TestTwoOperatorsMakeOneAttempt(t *testing.T) {
-	r := enter(t)
+// Two operators act on the same view: one pod is created, and the write of one operator is rejected.
+func TestConcurrentOperatorsBeginOneAttempt(t *testing.T) {
+	r := newTestEnv(t)
 	stale := r.run.DeepCopy()
 	r.reconcile()
 	pod, err := r.pod(t.Context(), stale, r.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
@@ -182,8 +183,8 @@ func TestTwoOperatorsMakeOneAttempt(t *testing.T) {
 	}
 }
 
-func TestReconcileRefusesThePodOfAnother(t *testing.T) {
-	r := enter(t)
+func TestReconcileRejectsThePodOfAnotherOwner(t *testing.T) {
+	r := newTestEnv(t)
 	other := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 	other.OwnerReferences = nil
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), other))
@@ -194,9 +195,9 @@ func TestReconcileRefusesThePodOfAnother(t *testing.T) {
 	}
 }
 
-// Only the API server says that a pod is gone; a cache that has not heard of it does not.
+// Only the API server decides whether a pod is gone, not a cache.
 func TestReconcileCountsAPodAsLostOnlyWhenItIsGone(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.reconcile()
 	r.expectAttempts("Plan")
@@ -210,10 +211,10 @@ func TestReconcileCountsAPodAsLostOnlyWhenItIsGone(t *testing.T) {
 	}
 }
 
-// A last report moves the Run on in one write; sent again it is accepted and changes nothing; of an attempt that is over
-// it is refused.
+// A last report moves the Run to its next phase in one write. Sent again, it is accepted and changes nothing. A report
+// of an attempt that has ended is rejected.
 func TestReports(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}

@@ -23,12 +23,12 @@ import (
 )
 
 // limit begins a process with these limits. Limits of the whole install would count the Runs of other tests too.
-func (r *room) limit(l scheduler.Limits) {
+func (r *testEnv) limit(l scheduler.Limits) {
 	r.Scheduler = scheduler.New(scheduler.NewQueue(l, time.Now), r.Env.Client)
 }
 
-// another is the same room with another Stack and its first Run, whose code is from a Repository if one is named.
-func (r *room) another(name, repository string) *room {
+// another is the same environment with another Stack and its first Run, whose code is from a Repository if one is named.
+func (r *testEnv) another(name, repository string) *testEnv {
 	r.Helper()
 	other := *r
 	other.stack = r.stack.DeepCopy()
@@ -52,7 +52,7 @@ func (r *room) another(name, repository string) *room {
 }
 
 // is sets the Run's status, as a report of its runner would.
-func (r *room) is(change func(*v1alpha1.RunStatus)) {
+func (r *testEnv) is(change func(*v1alpha1.RunStatus)) {
 	r.Helper()
 	r.Seen(r.run)
 	change(&r.run.Status)
@@ -65,7 +65,7 @@ func succeeds(s *v1alpha1.RunStatus) {
 }
 
 // expectWaits wants a Run that waits for a place, and says so.
-func (r *room) expectWaits(message string) {
+func (r *testEnv) expectWaits(message string) {
 	r.Helper()
 	r.expectAttempts()
 	c := r.run.Status.Conditions
@@ -75,7 +75,7 @@ func (r *room) expectWaits(message string) {
 }
 
 // expectWoken wants that these Runs are woken, and no others.
-func (r *room) expectWoken(want ...*room) {
+func (r *testEnv) expectWoken(want ...*testEnv) {
 	r.Helper()
 	for _, next := range want {
 		select {
@@ -94,8 +94,8 @@ func (r *room) expectWoken(want ...*room) {
 	}
 }
 
-func TestARunWaitsForItsTurn(t *testing.T) {
-	r := enter(t)
+func TestRunWaitsForAPlace(t *testing.T) {
+	r := newTestEnv(t)
 	r.limit(scheduler.Limits{Namespace: 1})
 	next, last := r.another("web", ""), r.another("zoo", "")
 	r.reconcile()
@@ -134,8 +134,8 @@ func TestARunWaitsForItsTurn(t *testing.T) {
 }
 
 // Between its plan and its apply a Run has no pod, and so no place.
-func TestARunThatAwaitsApprovalHasNoPlace(t *testing.T) {
-	r := enter(t)
+func TestRunThatAwaitsApprovalHasNoPlace(t *testing.T) {
+	r := newTestEnv(t)
 	r.limit(scheduler.Limits{Namespace: 1})
 	next := r.another("web", "")
 	r.reconcile()
@@ -151,9 +151,9 @@ func TestARunThatAwaitsApprovalHasNoPlace(t *testing.T) {
 	r.expectWoken(next)
 }
 
-// What ran before the process started goes on to count.
-func TestARestartCountsWhatRuns(t *testing.T) {
-	r := enter(t)
+// A Run that ran before the process started is still counted.
+func TestRestartCountsRunningRuns(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	next := r.another("web", "")
 	next.limit(scheduler.Limits{Namespace: 1})
@@ -164,9 +164,9 @@ func TestARestartCountsWhatRuns(t *testing.T) {
 	}
 }
 
-// A process that cannot tell what runs gives away nothing, and finds out later.
-func TestNoPlaceIsGivenBeforeItIsKnownWhatRuns(t *testing.T) {
-	r := enter(t)
+// A process that does not know which Runs are running grants no place, and lists them later.
+func TestNoPlaceIsGrantedBeforeRunningRunsAreListed(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	next := r.another("web", "")
 	reader := &unsure{Reader: r.Env.Client, err: errors.New("not now")}
@@ -179,9 +179,9 @@ func TestNoPlaceIsGivenBeforeItIsKnownWhatRuns(t *testing.T) {
 	next.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); next")
 }
 
-// A Run that ends while it is read what runs does not keep its place for ever.
-func TestARunThatEndsDuringTheStart(t *testing.T) {
-	r := enter(t)
+// A Run that ends while the running Runs are listed does not keep its place.
+func TestRunThatEndsDuringTheStartReleasesItsPlace(t *testing.T) {
+	r := newTestEnv(t)
 	r.reconcile()
 	next := r.another("web", "")
 	reader, left := &unsure{Reader: r.Env.Client}, make(chan struct{})
@@ -221,11 +221,11 @@ func (u *unsure) List(ctx context.Context, list client.ObjectList, opts ...clien
 }
 
 func TestLimitsHoldOverPassesAtTheSameTime(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.limit(scheduler.Limits{Namespace: 3, Repository: func(key string) int {
 		return map[string]int{r.Namespace + "/infra": 1}[key]
 	}})
-	all := []*room{r}
+	all := []*testEnv{r}
 	for i := range 5 {
 		all = append(all, r.another(fmt.Sprintf("inline%d", i), ""), r.another(fmt.Sprintf("infra%d", i), "infra"))
 	}
@@ -257,9 +257,9 @@ func TestLimitsHoldOverPassesAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A pod that the API server does not let be made takes no place from those that could be.
-func TestARefusedPodGivesItsPlaceBack(t *testing.T) {
-	r := enter(t)
+// A pod that the API server rejects keeps no place from those that it accepts.
+func TestRejectedPodReleasesItsPlace(t *testing.T) {
+	r := newTestEnv(t)
 	r.limit(scheduler.Limits{Namespace: 1})
 	next := r.another("web", "")
 	foreign := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)

@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestAnEventReconcilesTheRunsThatItIsRelevantTo(t *testing.T) {
+func TestEventReconcilesOnlyRelevantRuns(t *testing.T) {
 	in := func() apiserver.Env {
 		return apiserver.New(t,
 			apiserver.Index{Of: &v1alpha1.Run{}, Field: index.UnfinishedField, Values: index.UnfinishedStackNames},

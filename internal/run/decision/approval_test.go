@@ -44,7 +44,7 @@ var (
 	}}
 )
 
-// Each kind of change against each kind of plan: what a list of that kind alone lets wait.
+// Each kind of change is listed alone and compared with each kind of plan.
 func TestRequireApprovalForOneKind(t *testing.T) {
 	all := []v1alpha1.ChangeKind{
 		v1alpha1.ChangeCreate, v1alpha1.ChangeUpdate, v1alpha1.ChangeReplace, v1alpha1.ChangeDelete, v1alpha1.ChangeStackDeletion,
@@ -138,7 +138,7 @@ func TestRequireApprovalFor(t *testing.T) {
 		"a plan without changes is the end": {
 			snapshot: snapshot(destroy, deleting, planned, noChanges, asking("StackDeletion")), phase: "Succeeded", reason: "NoChanges",
 		},
-		"a plan that may create something twice says both": {
+		"a plan that may create a resource twice names both": {
 			snapshot: snapshot(planned, counting(deletes), leftOut, asking("Delete")), phase: "AwaitingApproval", reason: waitsFor,
 			message: "lists Delete; an apply that was killed created aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may create it a second time: import or delete it first, or approve with",
 		},
@@ -154,7 +154,7 @@ func TestPoliciesThatRequireApproval(t *testing.T) {
 		"a Stack that applies by itself waits, and the message names the policy": {
 			snapshot: snapshot(planned, policySays(costs)), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 1 warning" + says,
 		},
-		"who approves is told also where the Stack waits anyway": {
+		"a Stack that waits anyway reports it too": {
 			snapshot: snapshot(waiting, policySays(costs)), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 1 warning" + says,
 		},
 		"both rules are named": {
@@ -180,7 +180,7 @@ func TestPoliciesThatRequireApproval(t *testing.T) {
 	})
 }
 
-// Every rule is a fact of its own, and all that hold are told.
+// Rules are independent, and the message names all that match.
 func TestApprovalRules(t *testing.T) {
 	preventSelfApproval := func(w *Snapshot) { w.Run.Spec.PreventSelfApproval = true }
 	takesOver := func(w *Snapshot) { w.Run.Spec.TakesOverState = true }

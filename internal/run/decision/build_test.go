@@ -44,7 +44,7 @@ func cannotPull(w *Snapshot) {
 	due(w)
 }
 
-func TestSettleABuild(t *testing.T) {
+func TestSettleBuild(t *testing.T) {
 	settle(t, map[string]settled{
 		"a Run without an image builds it first": {
 			snapshot: snapshot(builds), phase: "Planning", begin: "Build 1", reason: "Building", message: "in pod net-7-build-1",
@@ -70,7 +70,7 @@ func TestSettleABuild(t *testing.T) {
 		"one that was not pushed is none": {
 			snapshot: snapshot(builds, func(w *Snapshot) { w.Stack.Status.Image = &v1alpha1.BuiltImage{Key: "sha256:key"} }), phase: "Planning", begin: "Build 1", reason: "Building",
 		},
-		"a view of the Stack from before the Run does not tell": {
+		"a stale view of the Stack is not used": {
 			snapshot: snapshot(builds, func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" }), requeue: time.Second,
 		},
 		"a suspended Stack builds nothing": {
@@ -82,7 +82,7 @@ func TestSettleABuild(t *testing.T) {
 		"a build under way goes on although the inputs changed": {
 			snapshot: snapshot(building, changed), phase: "Planning", reason: "Building", message: "in pod net-7-build-1", requeue: time.Hour + overdue,
 		},
-		"a build that never started makes room for newer inputs": {
+		"a build that never started is superseded by newer inputs": {
 			snapshot: snapshot(building, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"a build that is done is followed by the plan, in a pod of its own": {
@@ -146,8 +146,8 @@ func TestSettleABuild(t *testing.T) {
 	})
 }
 
-// The image that a Run begins with is in its status, whatever becomes of the Stack's.
-func TestTheImageIsTheRuns(t *testing.T) {
+// The image that a Run begins with is in its status, whatever the Stack records later.
+func TestRunKeepsTheImageThatItBeganWith(t *testing.T) {
 	w := snapshot(builds, func(w *Snapshot) { w.Stack.Status.Image = built("sha256:key") })
 	s, d := Settle(w)
 	s = Begin(s, d, 1, "new", "uid-new", now)

@@ -139,7 +139,7 @@ func operationName(run *v1alpha1.Run) string {
 	return "apply"
 }
 
-// lastApply is the newest attempt that may have changed something; there is one.
+// lastApply is the newest attempt that may have changed resources; there is one.
 func lastApply(run *v1alpha1.Run) *v1alpha1.Attempt {
 	i := len(run.Status.Attempts) - 1
 	for !runinfo.Changes(run.Status.Attempts[i]) {

@@ -39,7 +39,7 @@ func reported(w *Snapshot) {
 	runinfo.Current(&w.Run.Status).Steps = []v1alpha1.Step{{Name: "apply", State: v1alpha1.StepRunning}}
 }
 
-// applyStep is how the engine's turn stands, after a hook that is before it.
+// applyStep is the state of the engine's step, after a hook before it.
 func applyStep(state v1alpha1.StepState) func(*Snapshot) {
 	return func(w *Snapshot) {
 		runinfo.Current(&w.Run.Status).Steps = []v1alpha1.Step{{Name: "before-apply", State: v1alpha1.StepFailed}, {Name: "apply", State: state}}
@@ -58,7 +58,7 @@ func TestCancel(t *testing.T) {
 		"a queued Run ends at once": {
 			snapshot: snapshot(cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
-		"one that nobody says who canceled does too": {
+		"one canceled by an unknown user does too": {
 			snapshot: snapshot(cancel, func(w *Snapshot) { w.Run.Spec.CanceledBy = "" }), phase: "Canceled", reason: "Canceled", message: "canceled",
 		},
 		"one that waits for an older one does too": {
@@ -94,7 +94,7 @@ func TestCancel(t *testing.T) {
 		"a plan that found nothing to do is no less true": {
 			snapshot: snapshot(planned, noChanges, cancel), phase: "Succeeded", reason: "NoChanges",
 		},
-		"a plan that was only to look has looked": {
+		"a finished plan-only Run stays succeeded": {
 			snapshot: snapshot(planned, planOnly, cancel), phase: "Succeeded", reason: "Planned",
 		},
 
@@ -125,10 +125,10 @@ func TestCancel(t *testing.T) {
 		"a plan that failed for a passing reason meanwhile is not tried again": {
 			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), cancel), phase: "Canceled", reason: "Canceled",
 		},
-		"a mistake in the code is told all the same": {
+		"a mistake in the code is reported all the same": {
 			snapshot: snapshot(planning, failed(v1alpha1.FailureConfigurationError), cancel), phase: "Failed", reason: "ConfigurationError", message: "boom",
 		},
-		"and so is a policy's no": {
+		"and so is a denial of a policy": {
 			snapshot: snapshot(planned, failed(v1alpha1.FailurePolicyDenied), cancel), phase: "Failed", reason: "PolicyDenied",
 		},
 
@@ -159,7 +159,7 @@ func TestCancel(t *testing.T) {
 		"an apply that does not end although it was canceled has an end": {
 			snapshot: snapshot(applying, reported, cancel, later(2*time.Hour)), phase: "Applying", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
 		},
-		"an apply whose pod is gone in the middle is over, and nobody says what it did": {
+		"an apply whose pod is gone in the middle is over, with an unknown result": {
 			snapshot: snapshot(applying, reported, pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: pod net-7-plan-1 so it is before it reported; cairn apply net continues",
 		},
 		"an apply that was interrupted says what is half done": {
@@ -182,7 +182,7 @@ func TestCancel(t *testing.T) {
 		"nor has one whose hook failed there": {
 			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepSkipped), between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began after before-apply: boom",
 		},
-		"what one did that was lost there nobody knows": {
+		"the result of one that was lost there is unknown": {
 			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepWaiting), pod(PodEnded), cancel), phase: "Canceled", reason: "Canceled", message: "before it reported; cairn apply net continues",
 		},
 		"an apply that had failed is not tried again": {
@@ -191,7 +191,7 @@ func TestCancel(t *testing.T) {
 		"an apply that succeeded all the same has succeeded": {
 			snapshot: snapshot(applyEnded, cancel), phase: "Succeeded", reason: "Applied",
 		},
-		"a state that is nowhere but in a log is told all the same": {
+		"a state that is only in a log is reported all the same": {
 			snapshot: snapshot(applying, failed(v1alpha1.FailureStateNotSaved), cancel), phase: "Failed", reason: "StateNotSaved",
 		},
 		"also when the pod could not report it": {
@@ -204,7 +204,7 @@ func TestCancel(t *testing.T) {
 		"a plan that is rejected ends the Run": {
 			snapshot: snapshot(waiting, rejectedFor("sha256:plan")), phase: "Canceled", reason: "Rejected", message: "rejected by bob: not on a Friday",
 		},
-		"whoever approved it": {
+		"whichever user approved it": {
 			snapshot: snapshot(waiting, rejectedFor("sha256:plan"), approvedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
 		},
 		"and whatever changed since": {
@@ -236,7 +236,7 @@ func TestPreventSelfApproval(t *testing.T) {
 	const underWay = time.Hour + overdue
 	approved := approvedFor("sha256:plan") // by alice
 	settle(t, map[string]settled{
-		"whoever caused the Run does not approve it": {
+		"the user who caused the Run does not approve it": {
 			snapshot: snapshot(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "the approval by alice, who caused this Run, does not count (spec.preventSelfApproval): another user has to approve; approve with cairn approve net",
 		},
@@ -249,10 +249,10 @@ func TestPreventSelfApproval(t *testing.T) {
 		"a Run that asks for it goes on to, whatever became of the Stack": {
 			snapshot: snapshot(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
-		"somebody else does": {
+		"another user does": {
 			snapshot: snapshot(waiting, inRun, inStack, caused("bob"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
-		"where nobody is known to have caused it anybody does": {
+		"where the cause is unknown any user does": {
 			snapshot: snapshot(waiting, inRun, inStack, approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"without the field the user who caused it may": {
@@ -264,7 +264,7 @@ func TestPreventSelfApproval(t *testing.T) {
 		"nor by approving it": {
 			snapshot: snapshot(waiting, automatic, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
-		"somebody else has it applied, also there": {
+		"another user approves it, also there": {
 			snapshot: snapshot(waiting, automatic, inRun, caused("bob"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"nor does the user who removed the rule from the Stack": {
@@ -295,7 +295,7 @@ func TestInterruptReason(t *testing.T) {
 	}{
 		"a Run that goes on":         {snapshot(applying), ""},
 		"one that is canceled":       {snapshot(applying, cancel), "canceled by bob"},
-		"by nobody knows whom":       {snapshot(applying, cancel, func(w *Snapshot) { w.Run.Spec.CanceledBy = "" }), "canceled"},
+		"by an unknown user":         {snapshot(applying, cancel, func(w *Snapshot) { w.Run.Spec.CanceledBy = "" }), "canceled"},
 		"one that has ended already": {snapshot(cancel, func(w *Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseCanceled }), ""},
 	}
 	for name, tt := range tests {
@@ -307,9 +307,8 @@ func TestInterruptReason(t *testing.T) {
 	}
 }
 
-// Whatever is known of its pod, an apply that was canceled goes on to be the current attempt until that pod is known to be
-// gone or to have ended.
-func TestACanceledApplyIsOverWhenItsPodIs(t *testing.T) {
+// A canceled apply stays the current attempt until its pod is known to be gone or to have ended.
+func TestCanceledApplyEndsWithItsPod(t *testing.T) {
 	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodTerminating, PodEnded, PodGone} {
 		for _, never := range []bool{false, true} {
 			for _, since := range []time.Duration{0, startPatience, 100 * time.Hour} {
@@ -334,8 +333,8 @@ func TestACanceledApplyIsOverWhenItsPodIs(t *testing.T) {
 	}
 }
 
-// A Run that ends takes the steps with it that will not be done any more, and says so to kubectl wait.
-func TestACanceledRunIsClosed(t *testing.T) {
+// A Run that ends closes its remaining steps and sets the condition that kubectl wait reads.
+func TestCanceledRunClosesItsSteps(t *testing.T) {
 	w := snapshot(planning, pod(PodPending), cancel, func(w *Snapshot) {
 		w.Run.Status.Attempts[0].Steps = []v1alpha1.Step{{Name: "fetch", State: v1alpha1.StepSucceeded}, {Name: "init", State: v1alpha1.StepRunning}, {Name: "plan", State: v1alpha1.StepWaiting}}
 	})

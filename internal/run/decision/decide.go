@@ -46,7 +46,7 @@ func (d Decision) settled() bool {
 // A rule decides, or leaves it to the next one.
 type rule func(Snapshot) (Decision, bool)
 
-// Settle decides until something has to be done or waited for, and returns the status so far and that last decision. A
+// Settle decides until an action or a wait is due, and returns the status so far and that last decision. A
 // pod that it asks for is not in the status yet: Begin puts it there.
 func Settle(w Snapshot) (v1alpha1.RunStatus, Decision) {
 	w.Run = w.Run.DeepCopy()
@@ -121,7 +121,7 @@ func applied(w Snapshot) bool {
 	return a != nil && a.Phase == v1alpha1.AttemptApply && a.FinishedAt != nil && a.Failure == nil
 }
 
-// planIsFinal reports whether the last attempt was a plan after which nothing is to be done: it found no changes, or was only to look.
+// planIsFinal reports whether the last attempt was a plan after which nothing is to be done: it found no changes, or the Run only plans.
 func planIsFinal(w Snapshot) bool {
 	a, plan := runinfo.Current(&w.Run.Status), w.Run.Status.Plan
 	return a != nil && a.Phase == v1alpha1.AttemptPlan && a.FinishedAt != nil && a.Failure == nil && plan != nil &&

@@ -178,10 +178,10 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(planned, leftOut), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "3 to add; an apply that was killed created aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may create it a second time: import or delete it first, or approve with cairn approve net",
 		},
-		"and a person who knows may let it": {
+		"and a user may approve that": {
 			snapshot: snapshot(planned, leftOut, approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
 		},
-		"a pod that never started makes room for newer inputs": {
+		"a pod that never started is superseded by newer inputs": {
 			snapshot: snapshot(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"a plan at work ends when its Stack is deleted, and the destroy does not wait for it": {
@@ -216,7 +216,7 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), plansAgain, deleting), phase: "Failed", reason: "Transient",
 			message: "not tried again since the Stack is being deleted", delete: true,
 		},
-		"a drift check makes room for a change in the middle: it only looks": {
+		"a drift check is superseded by a change in the middle: it only plans": {
 			snapshot: snapshot(planning, drift, changed), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"a drift check whose pod is not known does not": {
@@ -287,10 +287,10 @@ func TestSettle(t *testing.T) {
 		"a plan of old inputs is not applied": {
 			snapshot: snapshot(planned, changed), phase: "Superseded", reason: "Superseded",
 		},
-		"a manual apply waits for a person": {
+		"a manual apply waits for an approval": {
 			snapshot: snapshot(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net",
 		},
-		"a destroy of a manual Stack waits for a person too": {
+		"a destroy of a manual Stack waits for one too": {
 			snapshot: snapshot(planned, manual, destroy, deleting), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"an approved plan is applied in the pod that waits": {
@@ -329,7 +329,7 @@ func TestSettle(t *testing.T) {
 		"what policies warn of is counted": {
 			snapshot: snapshot(waiting, func(w *Snapshot) { w.Run.Status.Plan.Policy = &v1alpha1.PolicyResult{Warned: 2} }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 2 warnings; approve with cairn approve net",
 		},
-		"who reviews is told of a script": {
+		"a script is reported to the reviewer": {
 			snapshot: snapshot(waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "3 to add; a script runs in place of the engine (spec.commands.apply); approve with cairn approve net",
 		},
@@ -380,13 +380,13 @@ func TestSettle(t *testing.T) {
 		"a limit of zero never tries again": {
 			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) { w.Stack.Spec.Retry.Limit = ptr.To(int32(0)) }), phase: "Failed", reason: "Transient",
 		},
-		"a failed plan of old inputs makes room": {
+		"a failed plan of old inputs is superseded": {
 			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), changed), phase: "Superseded", reason: "Superseded",
 		},
 		"a failed apply of old inputs is not said to have done nothing": {
 			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient", message: "the inputs changed",
 		},
-		"a Run that applied something before its last plan failed is not said to have done nothing": {
+		"a Run that applied before its last plan failed is not reported as unchanged": {
 			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), func(w *Snapshot) {
 				w.Run.Status.Attempts = append(w.Run.Status.Attempts, v1alpha1.Attempt{Number: 3, Phase: v1alpha1.AttemptPlan, PodUID: "uid-3"})
 			}, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient",
@@ -428,7 +428,7 @@ func settle(t *testing.T, tests map[string]settled) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if !strings.Contains(d.Message, tt.message) {
-				t.Errorf("message %q does not tell %q", d.Message, tt.message)
+				t.Errorf("message %q does not contain %q", d.Message, tt.message)
 			}
 			if diff := cmp.Diff(before, tt.snapshot.Run); diff != "" {
 				t.Errorf("the snapshot was changed:\n%s", diff)
@@ -440,9 +440,9 @@ func settle(t *testing.T, tests map[string]settled) {
 	}
 }
 
-// Whatever is known of its pod, an apply of a Stack that is being deleted stays the current attempt, and its pod stays, until that pod
-// is known to be gone or to have ended.
-func TestADeletedStackEndsNoApply(t *testing.T) {
+// An apply of a Stack that is being deleted stays the current attempt, and its pod stays, until that pod is known to be
+// gone or to have ended.
+func TestDeletedStackDoesNotEndAnApply(t *testing.T) {
 	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodTerminating, PodEnded, PodGone} {
 		for _, more := range [][]func(*Snapshot){nil, {ownPod}, {ownPod, reported}, {reported}, {destroy}} {
 			w := snapshot(append([]func(*Snapshot){applying, deleting}, more...)...)

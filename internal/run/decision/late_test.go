@@ -6,9 +6,9 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// A Run that was named and not created, and given up for a later one, may be created late: by a former leader that froze in between. It ends
-// before it has a pod, or at the next point where nothing of it is under way.
-func TestARunThatIsCreatedLateIsSuperseded(t *testing.T) {
+// A Run that was named, not created, and abandoned for a later one may still be created by a former leader that was
+// frozen. It ends before it has a pod, or as soon as none of its attempts is running.
+func TestLateRunIsSuperseded(t *testing.T) {
 	const superseded = v1alpha1.PhaseSuperseded
 	named := func(run string) func(*Snapshot) {
 		return func(w *Snapshot) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = run, run }

@@ -7,8 +7,8 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// What a message says decides nothing: the class and the reason of a failure do.
-func TestFailuresAreKnownByTheirReason(t *testing.T) {
+// The text of a message decides nothing.
+func TestFailuresAreClassifiedByClassAndReason(t *testing.T) {
 	lost := func(reason v1alpha1.FailureReason, message string) func(*Snapshot) {
 		return func(w *Snapshot) {
 			failed(v1alpha1.FailurePodLost)(w)

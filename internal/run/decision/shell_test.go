@@ -29,11 +29,11 @@ func canceledByBob(w *Snapshot) { w.Run.Spec.Cancel, w.Run.Spec.CanceledBy = tru
 func TestShells(t *testing.T) {
 	const underWay = time.Hour + overdue
 	settle(t, map[string]settled{
-		"a shell is opened":                                 {snapshot: snapshot(shell), phase: "Shell", begin: "Shell 1", reason: "Shell", message: "in pod net-7-shell-1"},
-		"it waits for the Run before it":                    {snapshot: snapshot(shell, func(w *Snapshot) { w.Older = "net-6" }), phase: "Queued", reason: "Queued", message: "net-6"},
-		"it waits while the Stack is suspended":             {snapshot: snapshot(shell, suspended), phase: "Queued", reason: "Suspended"},
-		"a window for plans holds it as any Run":            {snapshot: snapshot(shell, closed("Plan")), phase: "Queued", reason: "WindowClosed", requeue: time.Hour},
-		"one that nobody is in yet is not opened on others": {snapshot: snapshot(shell, changed), phase: "Superseded", reason: "Superseded", message: "the inputs changed"},
+		"a shell is opened":                                {snapshot: snapshot(shell), phase: "Shell", begin: "Shell 1", reason: "Shell", message: "in pod net-7-shell-1"},
+		"it waits for the Run before it":                   {snapshot: snapshot(shell, func(w *Snapshot) { w.Older = "net-6" }), phase: "Queued", reason: "Queued", message: "net-6"},
+		"it waits while the Stack is suspended":            {snapshot: snapshot(shell, suspended), phase: "Queued", reason: "Suspended"},
+		"a window for plans holds it as any Run":           {snapshot: snapshot(shell, closed("Plan")), phase: "Queued", reason: "WindowClosed", requeue: time.Hour},
+		"one that is not open yet is not opened on others": {snapshot: snapshot(shell, changed), phase: "Superseded", reason: "Superseded", message: "the inputs changed"},
 
 		"a change does not end it":                          {snapshot: snapshot(inShell, changed), phase: "Shell", reason: "Shell", requeue: underWay},
 		"nor while its pod starts":                          {snapshot: snapshot(inShell, changed, pod(PodPending)), phase: "Shell", reason: "PodPending", requeue: underWay},
@@ -41,7 +41,7 @@ func TestShells(t *testing.T) {
 		"that its Stack is deleted does":                    {snapshot: snapshot(inShell, deleting), phase: "Shell", reason: "Canceling", message: "the Stack is being deleted; the shell in pod net-7-shell-1 is ended", delete: true},
 		"once":                                              {snapshot: snapshot(inShell, deleting, pod(PodTerminating)), phase: "Shell", reason: "Canceling"},
 		"and that it is gone":                               {snapshot: snapshot(inShell, stackGone), phase: "Shell", reason: "Canceling", delete: true},
-		"who cancels it is told what is waited for":         {snapshot: snapshot(inShell, canceledByBob), phase: "Shell", reason: "Canceling", message: "canceled by bob; the shell in pod net-7-shell-1 is ended", requeue: underWay},
+		"a canceled one reports what it waits for":          {snapshot: snapshot(inShell, canceledByBob), phase: "Shell", reason: "Canceling", message: "canceled by bob; the shell in pod net-7-shell-1 is ended", requeue: underWay},
 		"a pod that has not started may hold the lock soon": {snapshot: snapshot(inShell, canceledByBob, pod(PodPending)), phase: "Shell", reason: "Canceling", message: "is deleted and has not ended yet", delete: true},
 
 		"who leaves ends it":                             {snapshot: snapshot(left), phase: "Succeeded", reason: "ShellEnded", message: "left with exit code 0 after 3m"},
@@ -51,9 +51,9 @@ func TestShells(t *testing.T) {
 		"one whose Stack was deleted is Canceled":        {snapshot: snapshot(inShell, deleting, failed(v1alpha1.FailureTransient)), phase: "Canceled", reason: "Canceled", message: "the Stack is being deleted"},
 		"one that was not made ready is not tried again": {snapshot: snapshot(inShell, failed(v1alpha1.FailureTransient)), phase: "Failed", reason: "Transient", message: "shell: boom"},
 		"nor one whose pod was lost":                     {snapshot: snapshot(inShell, pod(PodGone)), phase: "Failed", reason: "PodLost"},
-		"a state that is lost is told, whoever canceled": {snapshot: snapshot(inShell, canceledByBob, failed(v1alpha1.FailureStateNotSaved)), phase: "Failed", reason: "StateNotSaved", message: "boom"},
+		"a lost state is reported, even when canceled":   {snapshot: snapshot(inShell, canceledByBob, failed(v1alpha1.FailureStateNotSaved)), phase: "Failed", reason: "StateNotSaved", message: "boom"},
 
-		"a shell takes the place of nobody who waits":  {snapshot: snapshot(waiting, asked("Shell")), phase: "AwaitingApproval", reason: "AwaitingApproval"},
-		"who only looks does not take that of a shell": {snapshot: snapshot(shell, asked("Plan")), phase: "Shell", begin: "Shell 1", reason: "Shell"},
+		"a shell does not replace a Run that waits": {snapshot: snapshot(waiting, asked("Shell")), phase: "AwaitingApproval", reason: "AwaitingApproval"},
+		"a plan does not replace a shell":           {snapshot: snapshot(shell, asked("Plan")), phase: "Shell", begin: "Shell 1", reason: "Shell"},
 	})
 }

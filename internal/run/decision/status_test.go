@@ -9,8 +9,8 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// However often a Run tries again, it does not forget that it began to apply.
-func TestThatAnApplyBeganIsKept(t *testing.T) {
+// However often a Run is retried, its status keeps that an apply began.
+func TestTrimKeepsTheApplyThatBegan(t *testing.T) {
 	w := snapshot(applying, failed(v1alpha1.FailureTransient))
 	s := w.Run.Status
 	applies := 0
@@ -44,7 +44,7 @@ func TestThatAnApplyBeganIsKept(t *testing.T) {
 }
 
 // The image of a plan is written once, while another pod may apply it.
-func TestTheImageOfAPlan(t *testing.T) {
+func TestImageOfAPlanIsWrittenOnce(t *testing.T) {
 	waits := func(w *Snapshot) { w.Stack.Spec.Apply = v1alpha1.ApplyManual }
 	for name, tt := range map[string]struct {
 		options []func(*Snapshot)

@@ -45,7 +45,7 @@ func inputsAreStale(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	a := runinfo.Current(&w.Run.Status)
-	if a != nil && a.Failure != nil && runinfo.Began(w.Run) { // something may have been applied
+	if a != nil && a.Failure != nil && runinfo.Began(w.Run) { // resources may have been changed
 		return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class),
 			Message: fmt.Sprintf("%s: %s; not tried again since %s", failedStep(a), a.Failure.Message, why)}, true
 	}

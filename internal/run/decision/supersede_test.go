@@ -33,7 +33,7 @@ func protected(w *Snapshot) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionPro
 
 func orphaned(w *Snapshot) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
 
-func TestARequestReplacesWhatWaits(t *testing.T) {
+func TestRequestReplacesAWaitingRun(t *testing.T) {
 	const underWay = time.Hour + overdue
 	settle(t, map[string]settled{
 		"a queued Run makes way": {
@@ -63,7 +63,7 @@ func TestARequestReplacesWhatWaits(t *testing.T) {
 		"a drift check is ended in the middle": {
 			snapshot: snapshot(planning, drift, asked("Apply")), phase: "Superseded", reason: "Superseded", delete: true,
 		},
-		"a look that somebody asked for is not": {
+		"a plan that a user requested is not": {
 			snapshot: snapshot(planning, planOnly, byHand, asked("Apply")), phase: "Planning", reason: "Planning", requeue: underWay,
 		},
 		"what has been seen stays seen": {
@@ -78,7 +78,7 @@ func TestARequestReplacesWhatWaits(t *testing.T) {
 		"the Run that was made for the request goes on": {
 			snapshot: snapshot(waiting, byHand, asked("Apply"), taken), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
-		"a view of the Stack from before the Run tells nothing": {
+		"a stale view of the Stack has no request": {
 			snapshot: snapshot(waiting, asked("Apply"), func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"a request that was there before the Stack is none": {
@@ -91,19 +91,19 @@ func TestARequestReplacesWhatWaits(t *testing.T) {
 			snapshot: snapshot(waiting, asked("Apply"), suspended), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 
-		"for one who only looks a Run makes way that comes back by itself": {
+		"a plan replaces a Run that is created again automatically": {
 			snapshot: snapshot(waiting, asked("Plan")), phase: "Superseded", reason: "Superseded",
 		},
-		"one that was approved does not": {
+		"one that was approved is not replaced": {
 			snapshot: snapshot(waiting, approvedFor("sha256:plan"), closed("Apply"), asked("Plan")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
 		},
-		"one that somebody asked for does not": {
+		"one that a user requested is not replaced": {
 			snapshot: snapshot(waiting, byHand, asked("Plan")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
-		"one that has begun to apply does not": {
+		"one that has begun to apply is not replaced": {
 			snapshot: snapshot(applying, between, asked("Plan")), phase: "Applying", reason: "Retrying", requeue: time.Minute,
 		},
-		"another look does": {
+		"another plan is": {
 			snapshot: snapshot(planOnly, byHand, asked("Plan")), phase: "Superseded", reason: "Superseded",
 		},
 
@@ -113,7 +113,7 @@ func TestARequestReplacesWhatWaits(t *testing.T) {
 		"not before, since the destroy may wait for others, or be of nothing": {
 			snapshot: snapshot(waiting, asked("Destroy")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
-		"a look makes way at once": {
+		"a plan makes way at once": {
 			snapshot: snapshot(planOnly, byHand, asked("Destroy")), phase: "Superseded", reason: "Superseded",
 		},
 		"while the Stack is suspended a destroy is refused, and nothing makes way": {
@@ -122,7 +122,7 @@ func TestARequestReplacesWhatWaits(t *testing.T) {
 		"but not where nothing is to be destroyed": {
 			snapshot: snapshot(waiting, protected, asked("Destroy")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
-		"nor for what nobody knows": {
+		"nor for an unknown operation": {
 			snapshot: snapshot(waiting, asked("Explode")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"a destroy makes way for an apply": {

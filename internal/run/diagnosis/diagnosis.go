@@ -12,7 +12,7 @@ import (
 )
 
 // Observe reads the state of a pod from its object; gone: the API server has none of that UID; heard: its runner
-// has reported something.
+// has sent a report.
 func Observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
 	p := observe(pod, gone, heard)
 	if !gone && pod != nil {

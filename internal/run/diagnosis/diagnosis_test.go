@@ -55,9 +55,9 @@ func endedAs(terminated string) string {
 	return `phase: Failed, initContainerStatuses: [{name: runner, state: {terminated: {exitCode: 0, reason: Completed}}}], containerStatuses: [{name: engine, state: {terminated: ` + terminated + `}}]`
 }
 
-// A fault is a pod as Kubernetes tells of it, and what the Run is to say.
+// A fault is a pod as Kubernetes reports it, and the message that the Run should have.
 type fault struct {
-	// pod's own words, and how the attempt stands otherwise.
+	// pod's own words, and the other facts of the attempt.
 	pod      string
 	snapshot func(*decision.Snapshot)
 	after    time.Duration
@@ -100,7 +100,7 @@ func TestFaultsOfPods(t *testing.T) {
 			pod: strings.Replace(creating, `{type: PodReadyToStartContainers, status: "False"}`, `{type: PodReadyToStartContainers, status: "True"}`, 1), after: quiet, reason: "PodPending", requeue: startFor - quiet,
 			message: "node node-a has not started its containers yet, as with an image that takes long to pull",
 		},
-		"no scheduler looks at it": {
+		"no scheduler handles it": {
 			pod: `{spec: {nodeName: ""}, status: {phase: Pending}}`, after: quiet, reason: "PodPending", requeue: startFor - quiet,
 			message: "no scheduler has given it to a node yet",
 		},
@@ -108,14 +108,14 @@ func TestFaultsOfPods(t *testing.T) {
 			pod: `{status: {phase: Pending, initContainerStatuses: [{name: fill, state: {running: {}}}], containerStatuses: [{name: engine, state: {waiting: {reason: PodInitializing}}}]}}`, after: time.Hour,
 			reason: "Planning", message: "in pod net-7-plan-1", requeue: reportTime,
 		},
-		"no node has room": {
+		"no node has free capacity": {
 			pod: unscheduled, reason: "PodPending", message: "pod net-7-plan-1: Unschedulable: 0/3 nodes are available: 3 Insufficient memory.", requeue: startFor,
 		},
-		"no node ever has room": {
+		"no node ever has the capacity": {
 			pod: unscheduled, after: startFor, class: "Transient", reason: "Retrying", delete: true, requeue: retry,
 			message: "cannot start: Unschedulable: 0/3 nodes are available: 3 Insufficient memory.; given up after 15m; retry 1 of 2",
 		},
-		"no node has room for the apply": {
+		"no node has free capacity for the apply": {
 			pod: unscheduled, snapshot: func(w *decision.Snapshot) { applying(w); ownPod(w) }, after: startFor, class: "Transient", reason: "Retrying", delete: true, requeue: retry,
 			message: "pod net-7-apply-2 cannot start: Unschedulable",
 		},
@@ -193,7 +193,7 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 
 		// At work.
-		"the node is short of something": {
+		"the node is short of a resource": {
 			pod:      `{status: {reason: Evicted, message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. ", ` + endedAs(`{exitCode: 137, reason: Error}`) + disrupted("TerminationByKubelet", "The node was low on resource: memory. ") + `}}`,
 			snapshot: applying, class: "PodLost", reason: "Retrying", requeue: retry,
 			message: "apply: pod net-7-plan-1 was evicted by node node-a before it reported: The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi.; retry 1 of 2",
@@ -262,7 +262,7 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 
 		// On its way out.
-		"somebody deletes it": {
+		"a user deletes it": {
 			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `], ` + atWork + `}}`, reason: "PodTerminating",
 			message: "pod net-7-plan-1 was deleted and has until 12:10:00Z to end", requeue: 11 * time.Minute,
 		},
@@ -279,7 +279,7 @@ func TestFaultsOfPods(t *testing.T) {
 			pod:    `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: PreemptionByScheduler, message: "default-scheduler: preempting to accommodate a higher priority pod"}], ` + atWork + `}}`,
 			reason: "PodTerminating", requeue: 11 * time.Minute, message: "was preempted on node node-a by the scheduler (default-scheduler: preempting to accommodate a higher priority pod)",
 		},
-		"a disruption that nobody knows yet": {
+		"a disruption of an unknown reason": {
 			pod:    `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: Novel, message: "so it is"}], ` + atWork + `}}`,
 			reason: "PodTerminating", requeue: 11 * time.Minute, message: "was disrupted (Novel) (so it is)",
 		},
@@ -319,7 +319,7 @@ func TestFaultsOfPods(t *testing.T) {
 		"it is deleted once, not every minute": {
 			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, snapshot: applying, after: late, reason: "NodeUnreachable", requeue: time.Minute,
 		},
-		"its node does not answer, and somebody cancels": {
+		"its node does not answer, and a user cancels": {
 			pod: `{status: {phase: Running, conditions: [` + away + `], ` + atWork + `}}`, snapshot: func(w *decision.Snapshot) { applying(w); cancel(w) }, after: 4 * time.Minute, reason: "Canceling", requeue: late - 4*time.Minute,
 			message: "canceled by bob; node node-a does not answer since",
 		},
@@ -340,7 +340,7 @@ func TestFaultsOfPods(t *testing.T) {
 			pod:      `{status: {phase: Failed}}`,
 			snapshot: func(w *decision.Snapshot) { planning(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was given up by node node-a, and node node-a does not report",
 		},
-		"the garbage collector says that it failed, of which nobody has said that it started": {
+		"the garbage collector says that it failed, without a report that it started": {
 			pod:    `{status: {phase: Failed, conditions: [{type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}]}}`,
 			reason: "PodTerminating", requeue: late, message: "was removed since its node node-a is gone (PodGC: node no longer exists), and node node-a does not report",
 		},
@@ -365,7 +365,7 @@ func TestFaultsOfPods(t *testing.T) {
 				t.Errorf("class %q, reason %s, delete %v, again after %s; want %q, %s, %v, %s", class, d.Reason, d.DeletePod, d.RequeueAfter, tt.class, tt.reason, tt.delete, tt.requeue)
 			}
 			if !strings.Contains(d.Message, tt.message) {
-				t.Errorf("message\n%s\ndoes not tell\n%s", d.Message, tt.message)
+				t.Errorf("message\n%s\ndoes not contain\n%s", d.Message, tt.message)
 			}
 			if d.NeedsPod() || len(s.Attempts) != len(w.Run.Status.Attempts) {
 				t.Error("another attempt is begun")
@@ -374,14 +374,14 @@ func TestFaultsOfPods(t *testing.T) {
 	}
 }
 
-// said is a Run that said something last.
+// said is a Run whose last message is the given one.
 func said(reason, message string) func(*decision.Snapshot) {
 	return func(w *decision.Snapshot) {
 		w.Run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, Message: message}}
 	}
 }
 
-func TestAPodThatIsGone(t *testing.T) {
+func TestDeletedPod(t *testing.T) {
 	gone := func(w *decision.Snapshot) { w.Pod = Observe(nil, true, false) }
 	tests := map[string]struct {
 		snapshot decision.Snapshot
@@ -399,11 +399,11 @@ func TestAPodThatIsGone(t *testing.T) {
 				w.Stack.Spec.Retry.Backoff.Duration, w.Stack.Spec.Retry.MaxBackoff.Duration = time.Hour, time.Hour
 			}), "pod net-7-plan-1 is gone before it reported", time.Hour,
 		},
-		"why it had to go is told": {
+		"the reason of its deletion is reported": {
 			snapshot(applying, gone, said("PodTerminating", "pod net-7-plan-1 was evicted from node a and has until 12:10:00Z to end")),
 			"pod net-7-plan-1 is gone before it reported: pod net-7-plan-1 was evicted from node a and has until 12:10:00Z to end", leftFor,
 		},
-		"that its node was silent is told, and no more what to do": {
+		"the unresponsive node is reported without advice": {
 			snapshot(applying, gone, said("NodeUnreachable", "node a does not answer since 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun. When the machine is off, delete it")),
 			"pod net-7-plan-1 is gone before it reported: node a does not answer since 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun", leftFor,
 		},
@@ -442,8 +442,8 @@ func TestAPodThatIsGone(t *testing.T) {
 	}
 }
 
-// A runner that is told to end reports that, before its node says why it ended it.
-func TestAnInterruptIsExplained(t *testing.T) {
+// An interrupted runner reports the interrupt before its node reports the cause.
+func TestInterruptIsExplained(t *testing.T) {
 	interrupted := func(why string) func(*decision.Snapshot) {
 		return func(w *decision.Snapshot) {
 			failed(v1alpha1.FailureTransient)(w)
@@ -461,7 +461,7 @@ func TestAnInterruptIsExplained(t *testing.T) {
 		"by its node":                      {snapshot(applying, interrupted(""), evicted), "interrupted: pod net-7-plan-1 was evicted by node node-a: The node was low on resource: memory."},
 		"by its node, which has not said":  {snapshot(applying, interrupted("")), "interrupted: pod net-7-plan-1 was terminated by its node"},
 		"by its node, which does not say":  {snapshot(applying, interrupted(""), pod(decision.PodEnded)), "interrupted: pod net-7-plan-1 was terminated by its node"},
-		"by somebody who was known before": {snapshot(applying, interrupted("was deleted"), evicted), "interrupted: pod net-7-plan-1 was deleted"},
+		"by a cause that was known before": {snapshot(applying, interrupted("was deleted"), evicted), "interrupted: pod net-7-plan-1 was deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, d := decision.Settle(tt.snapshot)
@@ -477,12 +477,12 @@ func TestAnInterruptIsExplained(t *testing.T) {
 		t.Errorf("of a deletion it says %q", got)
 	}
 	if got := WhyTerminating(podFrom(t, `{status: {phase: Running}}`)); got != "" {
-		t.Errorf("of a pod that nobody deleted it says %q", got)
+		t.Errorf("of a pod that was not deleted it says %q", got)
 	}
 }
 
-// What is not known is not taken for anything.
-func TestAPodThatIsNotKnown(t *testing.T) {
+// A pod that is not known has no diagnosis.
+func TestUnknownPod(t *testing.T) {
 	if got := Observe(nil, false, false); got != (decision.Pod{State: decision.PodUnknown}) {
 		t.Errorf("got %+v", got)
 	}
@@ -491,8 +491,8 @@ func TestAPodThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// An apply whose pod vanished keeps its Run from its end, and so whatever would follow, for as long as its runner may be left.
-func TestARunnerThatMayBeLeft(t *testing.T) {
+// A Run whose apply lost its pod does not end, and so delays later Runs, as long as its runner may still be running.
+func TestAbandonedRunnerDelaysTheEndOfARun(t *testing.T) {
 	const lost = "apply: pod net-7-plan-1 is gone before it reported"
 	gone := func(w *decision.Snapshot) {
 		reported(w)
@@ -531,7 +531,7 @@ func TestARunnerThatMayBeLeft(t *testing.T) {
 			}
 		})
 	}
-	// A pod that was seen to end is gone later as well, and has left nobody.
+	// A pod that was seen to end is gone later as well, and has left no runner.
 	w := snapshot(applying, pod(decision.PodEnded), noRetry)
 	if s, _ := decision.Settle(w); s.Phase != v1alpha1.PhaseFailed {
 		t.Errorf("%s", s.Phase)

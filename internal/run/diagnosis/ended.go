@@ -25,10 +25,10 @@ type ending struct {
 
 // observeEnd returns how a pod ended, by the first of these functions that applies.
 func observeEnd(pod *corev1.Pod) decision.Pod {
-	for _, tells := range []func(*corev1.Pod) (ending, bool){
+	for _, check := range []func(*corev1.Pod) (ending, bool){
 		couldNotStart, wasEnded, wasDisrupted, ranOutOfMemory, wasForgotten, wasKilled, containerFailed,
 	} {
-		if e, ok := tells(pod); ok {
+		if e, ok := check(pod); ok {
 			return decision.Pod{
 				State: decision.PodEnded, Message: e.how, Detail: strings.TrimSpace(e.detail), Class: e.class, Node: pod.Spec.NodeName,
 				Stranded: exitedWith(pod, runnerapi.ExitStranded),

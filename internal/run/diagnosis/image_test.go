@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/run/runtest"
 )
 
-func TestTheImageThatAPodRunsIn(t *testing.T) {
+func TestImageOfAPod(t *testing.T) {
 	const digest = runtest.ImageDigest
 	for name, tt := range map[string]struct{ spec, reported, want string }{
 		"a tag, on containerd or CRI-O":       {"registry.example.com:5000/a:1", "registry.example.com:5000/a@" + digest, "registry.example.com:5000/a:1@" + digest},

@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/internal/run/decision"
 )
 
-func TestTheReasonOfAPodThatCannotStart(t *testing.T) {
+func TestReasonOfAPodThatCannotStart(t *testing.T) {
 	waits := func(container, reason string) string {
 		other := `initContainerStatuses: [{name: runner, state: {terminated: {exitCode: 0}}}], containerStatuses`
 		if container == "runner" {

@@ -55,7 +55,7 @@ func ended() *v1alpha1.Run {
 	return run
 }
 
-func TestRunOfAPod(t *testing.T) {
+func TestRunIsFoundByItsPod(t *testing.T) {
 	planning, done := runtest.Run(runtest.Committed, runtest.Planning), ended()
 	uid := planning.Status.Attempts[0].PodUID
 	pod := types.NamespacedName{Namespace: planning.Namespace, Name: planning.Status.Attempts[0].Pod}

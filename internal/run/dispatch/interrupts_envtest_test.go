@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../../charts/cairn/files/crds") }
 
-func TestAnInterruptComesWithTheCancel(t *testing.T) {
+func TestCancelInterruptsTheAttempt(t *testing.T) {
 	r := apiserver.New(t, apiserver.Index{Of: &v1alpha1.Run{}, Field: index.PodField, Values: index.PodUIDs})
 	run := runtest.Run(runtest.Planning, func(run *v1alpha1.Run) {
 		run.Spec.Cause.Type, run.Spec.InputsDigest = v1alpha1.CauseSpec, "sha256:"+strings.Repeat("0", 64)

@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func TestOutputsAreWrittenWhereTheyAreReadFrom(t *testing.T) {
+func TestOutputsAreWrittenWhereTheyAreRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		snapshot decision.Snapshot
 		want     bool
@@ -33,7 +33,7 @@ func TestOutputsAreWrittenWhereTheyAreReadFrom(t *testing.T) {
 	}
 }
 
-func TestACommandIsForItsOperation(t *testing.T) {
+func TestCommandIsForItsOperation(t *testing.T) {
 	doc := inputs.Document{Commands: inputs.Commands{Apply: "mine", Destroy: "end"}}
 	for _, tt := range []struct {
 		snapshot decision.Snapshot
@@ -48,7 +48,7 @@ func TestACommandIsForItsOperation(t *testing.T) {
 	}
 }
 
-func TestACauseBeginsWithItsType(t *testing.T) {
+func TestCauseBeginsWithItsType(t *testing.T) {
 	for want, cause := range map[string]v1alpha1.Cause{
 		"Drift":                         {Type: v1alpha1.CauseDrift},
 		"Commit: 1f3c Widen the subnet": {Type: v1alpha1.CauseCommit, Message: "1f3c Widen the subnet", By: "alice"},
@@ -96,8 +96,8 @@ func manyHooks() inputs.Document {
 	return doc
 }
 
-// An order shares the text of its hooks with the document, which is at hand for all Runs of the same inputs.
-func TestAnOrderDoesNotCopyItsHooks(t *testing.T) {
+// An order shares the text of its hooks with the document, which is cached for all Runs of the same inputs.
+func TestOrderDoesNotCopyItsHooks(t *testing.T) {
 	w := podSnapshot()
 	planned(&w)
 	none, many := runtest.Everything, manyHooks()
@@ -134,7 +134,7 @@ func BenchmarkOrderOf(b *testing.B) {
 	}
 }
 
-func TestAPlanIsAppliedWithTheEngineThatMadeIt(t *testing.T) {
+func TestPlanIsAppliedWithItsEngine(t *testing.T) {
 	doc := inputs.Document{Engine: v1alpha1.Engine{Version: "~> 1.12"}}
 	made := func(w *decision.Snapshot) { w.Run.Status.Plan.EngineVersion = "1.12.3" }
 	for _, tt := range []struct {
@@ -152,7 +152,7 @@ func TestAPlanIsAppliedWithTheEngineThatMadeIt(t *testing.T) {
 	}
 }
 
-func TestAPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
+func TestPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
 	asked := []runnerapi.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}
 	doc := inputs.Document{Wrapped: []v1alpha1.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}}
 	made := func(w *decision.Snapshot) {
@@ -222,24 +222,24 @@ func TestBuildOrder(t *testing.T) {
 	runtest.Golden(t, "order-build", buildOrder(w.Run, w.Stack, runtest.ToBuild()))
 }
 
-func TestABuildIsOrderedOnce(t *testing.T) {
+func TestBuildIsOrderedOnce(t *testing.T) {
 	w := snapshot(building)
 	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 0, now); kind != runnerapi.OrderBuild {
-		t.Errorf("a pod that builds is told to %s", kind)
+		t.Errorf("a pod that builds gets order %s", kind)
 	}
 	w = snapshot(building, finished)
 	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 1, now); kind != runnerapi.OrderExit {
-		t.Errorf("a pod that has built is told to %s", kind)
+		t.Errorf("a pod that has built gets order %s", kind)
 	}
 }
 
-func TestTheOrderOfAShell(t *testing.T) {
+func TestOrderOfAShell(t *testing.T) {
 	w := snapshot(inShell)
 	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 0, now); kind != runnerapi.OrderShell {
-		t.Errorf("the pod is told %s", kind)
+		t.Errorf("the pod gets order %s", kind)
 	}
 	w = snapshot(inShell, finished)
 	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 1, now); kind != runnerapi.OrderExit {
-		t.Errorf("afterwards it is told %s", kind)
+		t.Errorf("afterwards it gets order %s", kind)
 	}
 }

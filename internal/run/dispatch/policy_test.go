@@ -24,8 +24,8 @@ var (
 	}
 )
 
-// What counts is the verdict that the server keeps of the very plan that is reported, and never what the runner says.
-func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
+// Only the verdict counts that the server stores for the reported plan.
+func TestPolicyResultsOfTheRunnerAreIgnored(t *testing.T) {
 	kept := func(verdicts map[string]runnerapi.PolicyResult) PolicyEvaluation {
 		return func(_ context.Context, _ *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
 			if v, ok := verdicts[digest]; ok {
@@ -91,7 +91,7 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 	}
 }
 
-func TestAnApplyIsNotJudgedAgain(t *testing.T) {
+func TestApplyIsNotEvaluatedAgain(t *testing.T) {
 	w := snapshot(applying)
 	done := &runnerapi.Done{Plan: planOne}
 	applyReport(&w.Run.Status, runnerapi.Report{Done: done}, now)
@@ -105,8 +105,8 @@ func TestAnApplyIsNotJudgedAgain(t *testing.T) {
 	}
 }
 
-// Where the verdict cannot be read nothing is reported: the runner tells it again.
-func TestAVerdictThatCannotBeReadIsNoVerdict(t *testing.T) {
+// A report whose verdict cannot be read is not written: the runner sends it again.
+func TestUnreadableVerdictRejectsTheReport(t *testing.T) {
 	w, away := snapshot(planning), errors.New("the bucket is away")
 	done := &runnerapi.Done{Plan: planOne}
 	applyReport(&w.Run.Status, runnerapi.Report{Done: done}, now)
@@ -118,7 +118,7 @@ func TestAVerdictThatCannotBeReadIsNoVerdict(t *testing.T) {
 	}
 }
 
-func TestAVerdictFitsIntoARun(t *testing.T) {
+func TestVerdictFitsIntoARun(t *testing.T) {
 	v := runnerapi.PolicyResult{Checked: 1}
 	for range 200 {
 		v.Findings = append(v.Findings, runnerapi.Finding{Policy: strings.Repeat("p", 10_000), Action: runnerapi.Deny, Message: strings.Repeat("ä", 10_000)})

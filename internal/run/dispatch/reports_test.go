@@ -26,7 +26,7 @@ func steps(names ...string) runnerapi.Report {
 	return r
 }
 
-func TestStepsAreToldFromTheFirstToTheLast(t *testing.T) {
+func TestStepsAreReportedInOrder(t *testing.T) {
 	done := func(r runnerapi.Report, d runnerapi.Done) runnerapi.Report { r.Done = &d; return r }
 	transient := &runnerapi.Failure{Class: "Transient", Message: "so it is"}
 	for name, tt := range map[string]struct {
@@ -34,7 +34,7 @@ func TestStepsAreToldFromTheFirstToTheLast(t *testing.T) {
 		want   string
 	}{
 		"those that wait are shown": {steps("fetch=Succeeded", "init=Running", "plan=Waiting"), "fetch=Succeeded init=Running plan=Waiting"},
-		"at the end all are as they were told": {
+		"at the end all are as they were reported": {
 			done(steps("fetch=Succeeded", "after-plan=Failed", "outputs=Skipped"), runnerapi.Done{Plan: planOne}),
 			"fetch=Succeeded after-plan=Failed outputs=Skipped",
 		},
@@ -60,7 +60,7 @@ func TestStepsAreToldFromTheFirstToTheLast(t *testing.T) {
 	}
 }
 
-// A pod that goes away leaves no step that seems to be at work, or to come.
+// A pod that is gone leaves no step running or waiting.
 func TestStepsOfALostAttemptAreClosed(t *testing.T) {
 	w := snapshot(planning)
 	w.Pod = decision.Pod{State: decision.PodGone, Message: "is gone"}
@@ -75,7 +75,7 @@ func TestStepsOfALostAttemptAreClosed(t *testing.T) {
 	}
 }
 
-func TestOnlyAnApplyThatFailedHasChangedAPart(t *testing.T) {
+func TestOnlyAFailedApplyChangesAPart(t *testing.T) {
 	seven, failure := ptr.To(int32(7)), &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}
 	for name, tt := range map[string]struct {
 		snapshot decision.Snapshot
@@ -94,7 +94,7 @@ func TestOnlyAnApplyThatFailedHasChangedAPart(t *testing.T) {
 }
 
 // A runner cannot cancel its own Run.
-func TestCanceledIsOnlyBelievedOfARunThatWas(t *testing.T) {
+func TestCanceledIsAcceptedOnlyForACanceledRun(t *testing.T) {
 	for canceled, want := range map[bool]v1alpha1.FailureClass{true: v1alpha1.FailureCanceled, false: v1alpha1.FailureTransient} {
 		w := snapshot(applying)
 		w.Run.Spec.Cancel = canceled
@@ -106,8 +106,9 @@ func TestCanceledIsOnlyBelievedOfARunThatWas(t *testing.T) {
 	}
 }
 
-// The answer to a last report was lost, and it comes again: it is there, unless the attempt was given up before.
-func TestALastReportThatComesAgain(t *testing.T) {
+// The answer to a last report was lost, and the runner sends it again: it is accepted, unless the attempt was abandoned
+// before.
+func TestLastReportIsAcceptedAgain(t *testing.T) {
 	last := runnerapi.Report{Done: &runnerapi.Done{}}
 	for name, tt := range map[string]struct {
 		attempt v1alpha1.Attempt
@@ -131,7 +132,7 @@ func TestALastReportThatComesAgain(t *testing.T) {
 	}
 }
 
-func TestAWrappedEngineThatTheStatusDoesNotTake(t *testing.T) {
+func TestInvalidWrappedEngineIsNotRecorded(t *testing.T) {
 	for name, w := range map[string]*runnerapi.WrappedEngine{
 		"none":                  nil,
 		"one without a version": {Name: "OpenTofu"},
@@ -144,8 +145,8 @@ func TestAWrappedEngineThatTheStatusDoesNotTake(t *testing.T) {
 	}
 }
 
-// A runner in whose pod a person works is not believed to have planned, nor to have outputs.
-func TestAShellReportsNeitherPlanNorOutputs(t *testing.T) {
+// A plan or outputs reported by the pod of a shell are ignored, because a user works in it.
+func TestShellReportsNeitherPlanNorOutputs(t *testing.T) {
 	w := snapshot(inShell)
 	applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:x", Changes: true}, Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}}}, now)
 	if s := w.Run.Status; s.Plan != nil || s.Outputs != nil || s.Attempts[0].FinishedAt == nil {
@@ -153,7 +154,7 @@ func TestAShellReportsNeitherPlanNorOutputs(t *testing.T) {
 	}
 }
 
-func TestWhatABuildReports(t *testing.T) {
+func TestBuildReportsItsImage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		done runnerapi.Done
 		want string // digest, or the failure
@@ -181,8 +182,8 @@ func TestWhatABuildReports(t *testing.T) {
 	}
 }
 
-// What a Dockerfile runs is anybody's: outputs are not its to tell.
-func TestABuildHasNoOutputs(t *testing.T) {
+// A Dockerfile runs arbitrary code, so outputs reported by a build are ignored.
+func TestBuildHasNoOutputs(t *testing.T) {
 	w := snapshot(building)
 	applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Image: imageDigest, Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"evil"`)}}}, now)
 	if w.Run.Status.Outputs != nil {

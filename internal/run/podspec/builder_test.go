@@ -84,7 +84,7 @@ func expectNothingOfTheStack(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-func TestBuildsThatCannotBe(t *testing.T) {
+func TestInvalidBuildsAreRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  Settings
 		want string
@@ -101,8 +101,8 @@ func TestBuildsThatCannotBe(t *testing.T) {
 	}
 }
 
-// The engine runs in what was built, by its digest, and in nothing else.
-func TestTheEngineRunsInItsImage(t *testing.T) {
+// The engine runs only in the built image, pinned by its digest.
+func TestEngineRunsInTheBuiltImage(t *testing.T) {
 	doc := toBuild()
 	key, err := doc.Build.Key()
 	if err != nil {
@@ -139,8 +139,9 @@ func TestTheEngineRunsInItsImage(t *testing.T) {
 	}
 }
 
-// What a template may not have for the engine it may not have for a build: the install says how confined that is.
-func TestATemplateGivesABuildNoMoreRights(t *testing.T) {
+// What a template may not set for the engine it may not set for a build: the installation decides how confined a build
+// is.
+func TestTemplateGivesABuildNoMoreRights(t *testing.T) {
 	doc := toBuild()
 	doc.Template = template(t, `{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/engine: unconfined, team: net}}}`)
 	w := podSnapshot()

@@ -165,7 +165,7 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 	return pod
 }
 
-// providerVolumes are the images of providers, and where the runner looks for them.
+// providerVolumes are the images of providers, and where the runner reads them.
 func providerVolumes(images []string) (volumes []corev1.Volume, mounts []corev1.VolumeMount) {
 	for i, image := range images {
 		name := fmt.Sprintf(inputsVolume+"providers-%d", i)

@@ -63,8 +63,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestTheRunnerIsInTheDefaultImage: its pods start without a copy, and so the kubelet's second; no others do.
-func TestTheRunnerIsInTheDefaultImage(t *testing.T) {
+// Pods of the default image start without an init container that copies the runner. All others have one.
+func TestDefaultImageNeedsNoCopyOfTheRunner(t *testing.T) {
 	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:1", RunnerImage: "cairn:1", EngineHasRunner: true}
 	template := &apiextensionsv1.JSON{Raw: []byte(`{"metadata": {"labels": {"a": "b"}}}`)}
 	for name, test := range map[string]struct {
@@ -124,8 +124,8 @@ func TestProviderImagesAreMounted(t *testing.T) {
 	}
 }
 
-// TestAnApplyRunsInTheImageOfItsPlan: no other attempt does, and with the runner of this version.
-func TestAnApplyRunsInTheImageOfItsPlan(t *testing.T) {
+// An apply runs in the image of its plan with the runner of this version. No other attempt does.
+func TestApplyRunsInTheImageOfItsPlan(t *testing.T) {
 	const image = "tools:1@" + runtest.ImageDigest
 	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:2", RunnerImage: "cairn:2", EngineHasRunner: true, EnginePullPolicy: "Never"}
 	for phase, want := range map[v1alpha1.AttemptPhase]string{v1alpha1.AttemptApply: image, v1alpha1.AttemptPlan: "tools:2"} {

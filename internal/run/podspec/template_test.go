@@ -49,8 +49,8 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// A template that changes nothing makes the pod that there is without one.
-func TestATemplateOfNothing(t *testing.T) {
+// A template that changes nothing results in the same pod as no template.
+func TestEmptyTemplateDoesNotChangeThePod(t *testing.T) {
 	w := podSnapshot()
 	want, err := New(w.Run, w.Stack, everything, v1alpha1.AttemptPlan, 1, settings)
 	if err != nil {
@@ -67,8 +67,8 @@ func TestATemplateOfNothing(t *testing.T) {
 	}
 }
 
-// The examples of the documentation make pods.
-func TestTheTemplatesOfTheDocumentation(t *testing.T) {
+// The examples of the documentation result in pods.
+func TestDocumentedTemplatesAreValid(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/tenancy.md")
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +94,8 @@ func TestTheTemplatesOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// Where a cluster chooses the user, as OpenShift does.
-func TestAPodWithoutAUser(t *testing.T) {
+// Some clusters choose the user, as OpenShift does.
+func TestPodWithoutAUser(t *testing.T) {
 	pod, err := podWith(t, `{spec: {securityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}}}`, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -105,13 +105,13 @@ func TestAPodWithoutAUser(t *testing.T) {
 	}
 }
 
-// What is refused, and what is said. Nothing of it depends on what the install allows.
-func TestWhatIsCairnsOwn(t *testing.T) {
+// These fields are rejected whatever the installation allows.
+func TestTemplateCannotChangeFieldsOfCairn(t *testing.T) {
 	engine := func(text string) string {
 		return fmt.Sprintf(`{spec: {volumes: [{name: mine, emptyDir: {}}], containers: [{name: engine, %s}]}}`, text)
 	}
 	for name, tt := range map[string]struct{ template, want string }{
-		"a field nobody knows":              {`{spec: {nodeSelektor: {a: b}}}`, `unknown field "spec.nodeSelektor"`},
+		"an unknown field":                  {`{spec: {nodeSelektor: {a: b}}}`, `unknown field "spec.nodeSelektor"`},
 		"a field in another case":           {`{spec: {NodeSelector: {a: b}}}`, `unknown field "spec.NodeSelector"`},
 		"a whole PodTemplate":               {`{template: {spec: {}}}`, `unknown field "template"`},
 		"a patch that deletes":              {`{spec: {volumes: [{name: token, $patch: delete}]}}`, `unknown field "spec.volumes[0].$patch"`},
@@ -119,7 +119,7 @@ func TestWhatIsCairnsOwn(t *testing.T) {
 		"a wrong type":                      {`{spec: {tolerations: none}}`, "spec.tolerations"},
 		"a wrong type deep down":            {`{spec: {priority: high}}`, "spec.priority"},
 		"a quantity that is none":           {`{spec: {volumes: [{name: a, emptyDir: {sizeLimit: much}}]}}`, "quantities must match"},
-		"something too large":               {`{metadata: {annotations: {a: ` + strings.Repeat("x", largestTemplate) + `}}}`, "at most 65536 are taken"},
+		"a template that is too large":      {`{metadata: {annotations: {a: ` + strings.Repeat("x", largestTemplate) + `}}}`, "at most 65536 are taken"},
 		"the priority of the cluster":       {`{spec: {priorityClassName: system-node-critical}}`, "system-node-critical is for components of the cluster"},
 		"a container without a name":        {`{spec: {containers: [{env: []}]}}`, "name"},
 		"the pod's name":                    {`{metadata: {name: other}}`, "metadata.name is Cairn's own"},
@@ -165,11 +165,11 @@ func TestWhatIsCairnsOwn(t *testing.T) {
 		"inputs that may come":              {`{spec: {volumes: [{name: inputs-99, emptyDir: {}}]}}`, "spec.volumes[inputs-99] is Cairn's own"},
 		"no volumes":                        {`{spec: {volumes: null}}`, "spec.volumes may not be null"},
 		"no mounts":                         {`{spec: {containers: [{name: engine, volumeMounts: null}]}}`, "volumeMounts of container engine may not be null"},
-		"something over the runner":         {engine(`volumeMounts: [{name: mine, mountPath: /cairn/bin}]`), "volume mine cannot be mounted at /cairn/bin"},
-		"something over it, by another way": {engine(`volumeMounts: [{name: mine, mountPath: cairn//x/../bin/}]`), "cannot be mounted"},
-		"something over all of it":          {engine(`volumeMounts: [{name: mine, mountPath: /cairn}]`), "cannot be mounted"},
-		"something over everything":         {engine(`volumeMounts: [{name: mine, mountPath: /}]`), "cannot be mounted"},
-		"something in the work":             {engine(`volumeMounts: [{name: mine, mountPath: /cairn/work/home}]`), "cannot be mounted"},
+		"a mount over the runner":           {engine(`volumeMounts: [{name: mine, mountPath: /cairn/bin}]`), "volume mine cannot be mounted at /cairn/bin"},
+		"a mount over it by another path":   {engine(`volumeMounts: [{name: mine, mountPath: cairn//x/../bin/}]`), "cannot be mounted"},
+		"a mount over its parent folder":    {engine(`volumeMounts: [{name: mine, mountPath: /cairn}]`), "cannot be mounted"},
+		"a mount over the root":             {engine(`volumeMounts: [{name: mine, mountPath: /}]`), "cannot be mounted"},
+		"a mount in the working folder":     {engine(`volumeMounts: [{name: mine, mountPath: /cairn/work/home}]`), "cannot be mounted"},
 		"the token twice":                   {engine(`volumeMounts: [{name: token, mountPath: /token}]`), "volume token is Cairn's own"},
 		"a token to write to":               {engine(`volumeMounts: [{name: token, mountPath: /cairn/token, readOnly: false}]`), "volume token is Cairn's own"},
 		"the token in another container":    {`{spec: {initContainers: [{name: a, image: b, volumeMounts: [{name: token, mountPath: /t}]}]}}`, "volume token is Cairn's own, and container a may not mount it"},
@@ -196,7 +196,7 @@ func expectUnfit(t *testing.T, err error, want ...string) {
 	}
 }
 
-// What no pod may have unless the install allows it.
+// No pod may have these fields unless the installation allows them.
 func TestUnrestrictedPods(t *testing.T) {
 	own := func(text string) string { return fmt.Sprintf(`{spec: {containers: [{name: engine, %s}]}}`, text) }
 	sidecar := func(text string) string {
@@ -257,15 +257,15 @@ func TestTokensForAudiences(t *testing.T) {
 }
 
 // A container that starts before the runner would use it first.
-func TestATemplateCannotHaveATokenForTheServer(t *testing.T) {
+func TestTemplateCannotHaveATokenForTheServer(t *testing.T) {
 	text := `{spec: {volumes: [{name: v, projected: {sources: [{configMap: {name: a}}, {serviceAccountToken: {path: a, audience: cairn}}]}}]}}`
 	_, err := podWith(t, text, func(s *Settings) { s.AllowUnrestricted, s.TokenAudiences = true, []string{"cairn"} })
 	expectUnfit(t, err, `spec.volumes[v] asks for a token for the audience "cairn", which is Cairn's own`)
 	expectUnfit(t, CheckTemplate(withTemplate(t, text)), `spec.volumes[v] asks for a token`)
 }
 
-// What the engine may print and nobody may read is told to the runner, wherever it comes from.
-func TestTheRunnerKnowsTheSecretsOfATemplate(t *testing.T) {
+// The runner redacts the values of all Secrets in the pod, wherever they come from.
+func TestRunnerReceivesTheSecretsOfATemplate(t *testing.T) {
 	w := podSnapshot()
 	runtest.Planned(w.Run)
 	doc := inputs.Document{Template: template(t, fullTemplate)}
@@ -278,16 +278,16 @@ func TestTheRunnerKnowsTheSecretsOfATemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var names []string
 	for _, dir := range order.SecretDirs {
 		for _, m := range pod.Spec.Containers[0].VolumeMounts {
 			i := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
 			if m.MountPath == dirInputs+"/"+dir && pod.Spec.Volumes[i].Secret != nil {
-				told = append(told, pod.Spec.Volumes[i].Secret.SecretName)
+				names = append(names, pod.Spec.Volumes[i].Secret.SecretName)
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"extra", "signing"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"extra", "signing"}, names); diff != "" {
 		t.Errorf("Secrets: -want +got:\n%s", diff)
 	}
 }
@@ -322,7 +322,7 @@ func TestTemplateReads(t *testing.T) {
 	}
 }
 
-func TestImagesArePulledAsTheInstallSays(t *testing.T) {
+func TestImagesArePulledAsTheInstallationConfigures(t *testing.T) {
 	w, set := podSnapshot(), settings
 	set.RunnerPullPolicy, set.EnginePullPolicy, set.ImagePullSecrets = corev1.PullNever, corev1.PullAlways, []string{"registry", "other"}
 	doc := inputs.Document{Template: template(t, `{spec: {imagePullSecrets: [{name: mine}]}}`)}

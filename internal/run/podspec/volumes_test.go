@@ -12,8 +12,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// TestABackendIsInTheOrderAndItsSecretsInThePod: of a destroy too, which has no other way to the state.
-func TestABackendIsInTheOrderAndItsSecretsInThePod(t *testing.T) {
+// A destroy has them too, because it has no other way to the state.
+func TestBackendIsInTheOrderAndItsSecretsInThePod(t *testing.T) {
 	doc := inputs.Document{Backend: &v1alpha1.Backend{
 		Type: "s3", Create: true, Config: map[string]apiextensionsv1.JSON{"bucket": {Raw: []byte(`"b"`)}},
 		ConfigFrom: []v1alpha1.BackendConfig{{Secret: v1alpha1.ObjectRef{Name: "one"}}, {Secret: v1alpha1.ObjectRef{Name: "two"}}},

@@ -30,7 +30,7 @@ func NamesPod(run *v1alpha1.Run, pod types.UID) bool {
 	return slices.ContainsFunc(run.Status.Attempts, func(a v1alpha1.Attempt) bool { return a.PodUID == pod })
 }
 
-// HasReported reports whether a runner in the pod of an attempt has reported something.
+// HasReported reports whether a runner in the pod of an attempt has sent a report.
 func HasReported(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
 	return slices.ContainsFunc(run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.PodUID == a.PodUID && len(b.Steps) > 0 })
 }

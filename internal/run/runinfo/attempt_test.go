@@ -9,7 +9,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-func TestOnlyTheCurrentAttemptsPodIsAtWork(t *testing.T) {
+func TestOnlyThePodOfTheCurrentAttemptIsWorking(t *testing.T) {
 	run := &v1alpha1.Run{}
 	if Active(run, "first") != nil {
 		t.Error("a Run without attempts has one at work")

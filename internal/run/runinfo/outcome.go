@@ -6,7 +6,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// IsDriftCheck reports whether a Run only looks for drift.
+// IsDriftCheck reports whether a Run only checks for drift.
 func IsDriftCheck(run *v1alpha1.Run) bool {
 	return run.Spec.Cause.Type == v1alpha1.CauseDrift && run.Spec.Operation == v1alpha1.OperationPlan
 }
@@ -14,10 +14,10 @@ func IsDriftCheck(run *v1alpha1.Run) bool {
 // IsApply reports whether an attempt applies a plan.
 func IsApply(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }
 
-// Began reports whether an apply began, so that something may have been changed.
+// Began reports whether an apply began, so that resources may have been changed.
 func Began(r *v1alpha1.Run) bool { return slices.ContainsFunc(r.Status.Attempts, Changes) }
 
-// Changes reports whether an attempt may have changed something: it is an apply, and did not report that it ended before the
+// Changes reports whether an attempt may have changed resources: it is an apply, and did not report that it ended before the
 // engine started. What a lost pod did after its last report is not known.
 func Changes(a v1alpha1.Attempt) bool {
 	if !IsApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailurePodLost {
@@ -26,7 +26,7 @@ func Changes(a v1alpha1.Attempt) bool {
 	return !slices.ContainsFunc(a.Steps, func(s v1alpha1.Step) bool { return s.Name == "apply" && s.State == v1alpha1.StepSkipped })
 }
 
-// FinalSteps are the steps of a finished Run's last attempt that something is decided on afterwards.
+// FinalSteps are the steps of a finished Run's last attempt that later decisions depend on.
 func FinalSteps(run *v1alpha1.Run) []v1alpha1.Step {
 	n := len(run.Status.Attempts)
 	if n == 0 {

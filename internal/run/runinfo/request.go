@@ -79,7 +79,7 @@ func timeOf(last *v1alpha1.HandledRequest) time.Time {
 }
 
 // isOlder reports whether a request is from before the last one, where both are times: a user applied a manifest, or restored
-// annotations, that asked for something long ago.
+// annotations, with an old request.
 func isOlder(at string, last *v1alpha1.HandledRequest) bool {
 	t, err := time.Parse(time.RFC3339, at)
 	then := timeOf(last)
@@ -100,7 +100,7 @@ func LastRequested(stack *v1alpha1.Stack) Request {
 	return q
 }
 
-// rejection returns why nothing comes of a request. It would be dangerous to keep it for a time when something would.
+// rejection returns why a request is rejected. To keep it until it could be accepted would be dangerous.
 func rejection(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 	switch operation {
 	case v1alpha1.OperationPlan, v1alpha1.OperationApply:
@@ -130,7 +130,7 @@ func rejection(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 // Who names the user, as in "asked for by alice".
 func (q Request) Who() string { return DoneBy("asked for", q.By) }
 
-// DoneBy words who did something, if that is known.
+// DoneBy formats the name of the user who did it, if known.
 func DoneBy(done, who string) string {
 	if who == "" {
 		return done

@@ -45,12 +45,12 @@ func protected(w *scene) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtec
 func orphaned(w *scene)  { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
 func deleting(w *scene)  { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
 
-// at says when something is asked for, and when the last time was.
+// at sets the time of the request and that of the last handled one.
 func at(this, last string) func(*scene) {
 	return atAfter(this, Handled(nil, last, false, now))
 }
 
-// afterRejected says when something is asked for, and that the last request was rejected at eleven.
+// afterRejected sets the time of the request, and that the last one was rejected at eleven.
 func afterRejected(this, last string) func(*scene) {
 	return atAfter(this, &v1alpha1.HandledRequest{Value: last, Time: metav1.Time{Time: now.Add(-time.Hour)}, Rejected: true})
 }
@@ -76,7 +76,7 @@ func TestRequested(t *testing.T) {
 		"one of a Stack not seen yet":  {snapshot: snapshot(asked("Apply"), func(w *scene) { w.Stack.Status.ObservedGeneration = -1 })},
 		"an apply":                     {snapshot: snapshot(asked("Apply")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
 		"nothing more said":            {snapshot: snapshot(asked("")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
-		"a look":                       {snapshot: snapshot(asked("Plan")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
+		"a plan":                       {snapshot: snapshot(asked("Plan")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
 		"a destroy":                    {snapshot: snapshot(asked("Destroy")), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
 		"a destroy of what would stay": {snapshot: snapshot(asked("Destroy"), orphaned), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
 		"a destroy of what is protected": {
@@ -105,8 +105,8 @@ func TestRequested(t *testing.T) {
 				Rejected: "cairn.dev/requested-at is 2126-11-20T12:00:01Z, and it is 2026-11-20T12:00:00Z: check the clock of the client, and ask again",
 			},
 		},
-		"one that was refused for that":            {snapshot: snapshot(asked("Plan"), afterRejected("2126-11-20T12:00:00Z", "2126-11-20T12:00:00Z"))},
-		"one that was refused when it was ahead":   {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2026-11-20T11:30:00Z"))},
+		"one that was rejected for that":           {snapshot: snapshot(asked("Plan"), afterRejected("2126-11-20T12:00:00Z", "2126-11-20T12:00:00Z"))},
+		"one that was rejected when it was ahead":  {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2026-11-20T11:30:00Z"))},
 		"one after one that was ahead of its time": {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2126-11-20T12:00:00Z")), want: Request{At: "2026-11-20T11:30:00Z", Operation: "Plan", By: "alice"}},
 		"one after one that was rejected for else": {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2026-11-20T10:00:00Z")), want: Request{At: "2026-11-20T10:30:00Z", Operation: "Plan", By: "alice"}},
 		"one from before such a one":               {snapshot: snapshot(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2126-11-20T12:00:00Z"))},
@@ -114,7 +114,7 @@ func TestRequested(t *testing.T) {
 		"a destroy of what is deleted is the deletion's matter": {
 			snapshot: snapshot(asked("Destroy"), protected, deleting), want: Request{At: "now", Operation: "Destroy", By: "alice"},
 		},
-		"what nobody knows": {
+		"an unknown operation": {
 			snapshot: snapshot(asked("destroy")),
 			want:     Request{At: "now", Operation: "destroy", By: "alice", Rejected: `cairn.dev/requested-operation is "destroy": it can be Plan, Apply, Destroy or Shell`},
 		},
@@ -129,8 +129,8 @@ func TestRequested(t *testing.T) {
 	}
 }
 
-// What is done with is so for good, and hides no later request, whatever it said.
-func TestWhatTheStatusSaysOfARequest(t *testing.T) {
+// A handled request stays handled, and does not hide a later one, whatever its result.
+func TestRejectionOfARequest(t *testing.T) {
 	for _, tt := range []struct {
 		at             string
 		refused, wants bool
@@ -159,7 +159,7 @@ func TestWhatTheStatusSaysOfARequest(t *testing.T) {
 	}
 }
 
-func TestNoShellIsAskedForOfAStackThatIsDeleted(t *testing.T) {
+func TestShellIsNotRequestedForADeletedStack(t *testing.T) {
 	q, ok := Requested(snapshot(asked("Shell")).Stack, now)
 	if !ok || q.Rejected != "" {
 		t.Errorf("%+v", q)

@@ -8,10 +8,10 @@ func TestSteady(t *testing.T) {
 		now  string
 		same bool
 	}{
-		"another request":  {"delete plans/a/2: https response error StatusCode: 403, RequestID: 7YY0AAAA, HostID: 99+/0=, AccessDenied", true},
-		"another reason":   {"delete plans/a/1: https response error StatusCode: 403, RequestID: 4QX9ZT7V, HostID: b/3+x=, InvalidObjectState", false},
-		"something longer": {before + " for somebody else", false},
-		"nothing":          {"", false},
+		"another request": {"delete plans/a/2: https response error StatusCode: 403, RequestID: 7YY0AAAA, HostID: 99+/0=, AccessDenied", true},
+		"another reason":  {"delete plans/a/1: https response error StatusCode: 403, RequestID: 4QX9ZT7V, HostID: b/3+x=, InvalidObjectState", false},
+		"a longer text":   {before + " for another user", false},
+		"nothing":         {"", false},
 	} {
 		want := tt.now
 		if tt.same {

@@ -65,7 +65,7 @@ type Entry struct {
 // How to use it:
 //
 //   - Call Set with what is true of a Run whenever it is reconciled while it runs or waits to, Remove when it is finished,
-//     gone, or waits for something else such as an approval. After a restart call Set for all that run before anything that
+//     gone, or waits for another reason such as an approval. After a restart call Set for all that run before anything that
 //     waits; the Queue knows nothing else of the time before.
 //   - Call Admit right before an attempt is begun in a new pod, from the Run's own reconcile: that is one at a time for a
 //     Run, and reads its own writes. Admit's yes is good for a minute. If nothing is begun after all, call Remove.
@@ -87,7 +87,7 @@ type Queue struct {
 	installation *group
 	namespaces   map[string]*group
 	repositories map[string]*group
-	unlimited    *group // stands for the Repository of Runs that have none
+	unlimited    *group // counts Runs without a Repository
 	lines        [ranks]map[*group]*line
 }
 

@@ -171,7 +171,7 @@ func TestQueue(t *testing.T) {
 			run a/1 plan 59 a/infra ->
 			admit a/2 apply 60 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); next
 			admit a/3 drift 61 a/other -> yes`},
-		{"the Repository's limit is told before the namespace's and that before the install's", Limits{Installation: 2, Namespace: 2, Repository: ofInfra(2)}, `
+		{"the Repository's limit is reported before the namespace's and that before the installation's", Limits{Installation: 2, Namespace: 2, Repository: ofInfra(2)}, `
 			run a/1 plan 0 a/infra ->
 			run a/2 plan 0 a/infra ->
 			admit a/3 plan 1 a/infra -> concurrency limit of Repository a/infra reached (2 of 2); next
@@ -277,7 +277,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-func TestARepositorysLimitThatIsRaisedLetsMoreStart(t *testing.T) {
+func TestRaisedRepositoryLimitStartsMoreRuns(t *testing.T) {
 	limit := 1
 	q := NewQueue(Limits{Repository: func(string) int { return limit }}, func() time.Time { return now })
 	for _, s := range []string{"a/1 plan 1 a/r", "a/2 plan 2 a/r", "a/3 plan 3 a/r"} {
@@ -307,7 +307,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-func TestTheMessageSaysWhatIsWaitedFor(t *testing.T) {
+func TestMessageNamesTheLimitThatARunWaitsFor(t *testing.T) {
 	q := NewQueue(Limits{Installation: 1}, func() time.Time { return now.Add(time.Hour) })
 	q.Admit(asks("a/1 plan 1"))
 	got := q.Admit(asks("a/2 drift 2")).Message()
@@ -504,7 +504,7 @@ func TestQueueInAnyHistory(t *testing.T) {
 				q.Remove(e.Key)
 			}
 			if n := len(q.runs) + len(q.grants) + len(q.namespaces) + len(q.repositories) + q.installation.running; n != 0 {
-				t.Errorf("%d things are left when all Runs are gone", n)
+				t.Errorf("%d entries are left when all Runs are gone", n)
 			}
 			for rank, lines := range q.lines {
 				if len(lines) > 0 || q.installation.waiting[rank] != 0 {

@@ -19,7 +19,7 @@ func TestRankOfAnAttempt(t *testing.T) {
 		phase v1alpha1.AttemptPhase
 		want  Rank
 	}{
-		"a plan that somebody waits for":     {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, v1alpha1.AttemptPlan, RankPlan},
+		"a plan that a user waits for":       {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, v1alpha1.AttemptPlan, RankPlan},
 		"an apply":                           {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, v1alpha1.AttemptApply, RankApply},
 		"the plan of a destroy":              {v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy}, v1alpha1.AttemptPlan, RankApply},
 		"a drift check":                      {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, v1alpha1.AttemptPlan, RankDrift},
@@ -42,7 +42,7 @@ func TestEntryNamesTheRepository(t *testing.T) {
 	}
 }
 
-func TestPlacesThatAreNotTakenAreGivenToOthers(t *testing.T) {
+func TestUnusedPlacesAreGrantedToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := NewQueue(Limits{Namespace: 1}, time.Now)
 		turns := New(queue, nil)

@@ -94,8 +94,8 @@ func witness() (*Recorder, *prometheus.Registry, *tracetest.InMemoryExporter, *b
 	}, registry, seen, text
 }
 
-// tellAll tells a witness what each write was, but for the Repository, which is not in a cache here.
-func tellAll(w *Recorder, all []*v1alpha1.Run) {
+// recordAll records each write except for the Repository, which is not in a cache here.
+func recordAll(w *Recorder, all []*v1alpha1.Run) {
 	for i := 1; i < len(all); i++ {
 		run := all[i].DeepCopy()
 		run.Spec.Cause.Type = v1alpha1.CauseSpec
@@ -129,9 +129,9 @@ func samples(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return all
 }
 
-func TestEveryAttemptStepAndEndIsCountedOnce(t *testing.T) {
+func TestAttemptsStepsAndEndsAreCountedOnce(t *testing.T) {
 	w, registry, _, _ := witness()
-	tellAll(w, witnessed())
+	recordAll(w, witnessed())
 	want := map[string]float64{
 		"cairn_runs_finished_total{cause=Spec,class=,operation=Apply,result=Succeeded}": 1,
 		"cairn_run_duration_seconds{operation=Apply,result=Succeeded} sum":              61,
@@ -162,9 +162,9 @@ func TestEveryAttemptStepAndEndIsCountedOnce(t *testing.T) {
 	}
 }
 
-func TestAFinishedRunIsToldAsOneTree(t *testing.T) {
+func TestFinishedRunIsRecordedAsOneTrace(t *testing.T) {
 	w, _, seen, _ := witness()
-	tellAll(w, witnessed())
+	recordAll(w, witnessed())
 	got := seen.GetSpans()
 	names, parents := map[string]string{}, map[string]int{}
 	for _, s := range got {
@@ -191,7 +191,7 @@ func TestAFinishedRunIsToldAsOneTree(t *testing.T) {
 	}
 }
 
-func TestWhatACommitCausedIsInTheTraceOfTheCommit(t *testing.T) {
+func TestRunOfACommitIsInTheTraceOfTheCommit(t *testing.T) {
 	r := witnessed()[0]
 	for name, tt := range map[string]struct {
 		change     func(*v1alpha1.Run)
@@ -216,9 +216,9 @@ func TestWhatACommitCausedIsInTheTraceOfTheCommit(t *testing.T) {
 	}
 }
 
-func TestEachChangeOfPhaseIsOneLine(t *testing.T) {
+func TestPhaseChangeIsLoggedAsOneLine(t *testing.T) {
 	w, _, _, text := witness()
-	tellAll(w, witnessed())
+	recordAll(w, witnessed())
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	if len(lines) != 4 {
 		t.Fatalf("%d lines:\n%s", len(lines), text)
@@ -232,10 +232,10 @@ func TestEachChangeOfPhaseIsOneLine(t *testing.T) {
 	}
 }
 
-// What people or engines wrote is in none of them: messages, who approved, digests of plans, names that a runner invented.
-func TestNothingThatPeopleWroteIsToldInMetricsTracesOrLogs(t *testing.T) {
+// Text from users or engines is in none of them: messages, approvers, digests of plans, names that a runner invented.
+func TestTextOfUsersIsNotInMetricsTracesOrLogs(t *testing.T) {
 	w, registry, seen, text := witness()
-	tellAll(w, witnessed())
+	recordAll(w, witnessed())
 	for name := range samples(t, registry) {
 		if strings.Contains(name, "canary") {
 			t.Error(name)
@@ -255,8 +255,8 @@ func TestNothingThatPeopleWroteIsToldInMetricsTracesOrLogs(t *testing.T) {
 	}
 }
 
-// What was counted stays counted when another process, or this one after a restart, sees the same Run again.
-func TestARunThatIsFinishedAlreadyIsNotCountedAgain(t *testing.T) {
+// What was counted stays counted when another process, or this one after a restart, reads the same Run.
+func TestFinishedRunIsNotCountedAgain(t *testing.T) {
 	w, registry, seen, text := witness()
 	all := witnessed()
 	last := all[len(all)-1]

@@ -35,7 +35,7 @@ type window struct {
 
 const (
 	day = 24 * 60
-	// ahead is how many minutes Closed looks ahead for an opening: a year.
+	// ahead is how many minutes Closed searches ahead for an opening: a year.
 	ahead = 366 * day
 	// longest duration of a window.
 	longest = 8760 * time.Hour
@@ -105,7 +105,7 @@ func parseSchedule(s string) (*cron.SpecSchedule, error) {
 // Closed reports whether an operation may not begin now, why, and when it may: at until, which is zero if that is not within
 // a year. Deny wins over Allow; where there is an Allow for the operation, it may begin only inside one.
 //
-// Its work is bounded whatever the schedules are: where nothing is closed it looks at a day or two of each window, and
+// Its work is bounded whatever the schedules are: where nothing is closed it checks a day or two of each window, and
 // otherwise once at the year to come, a bit for each minute.
 func (w Windows) Closed(op v1alpha1.Operation, now time.Time) (closed bool, why string, until time.Time) {
 	at := now.Unix() / 60

@@ -131,18 +131,18 @@ func TestClosed(t *testing.T) {
 				t.Fatal(err)
 			}
 			closed, why, until := w.Closed(c.op, at)
-			told := ""
+			gotUntil := ""
 			if !until.IsZero() {
-				told = until.Format(time.RFC3339)
+				gotUntil = until.Format(time.RFC3339)
 			}
-			if closed != (c.why != "") || why != c.why || told != c.until {
-				t.Errorf("closed %v\n got %q, until %q\nwant %q, until %q", closed, why, told, c.why, c.until)
+			if closed != (c.why != "") || why != c.why || gotUntil != c.until {
+				t.Errorf("closed %v\n got %q, until %q\nwant %q, until %q", closed, why, gotUntil, c.why, c.until)
 			}
 		})
 	}
 }
 
-func TestParseWindowsSaysWhatIsWrong(t *testing.T) {
+func TestParseWindowsReportsErrors(t *testing.T) {
 	for _, c := range []struct{ name, window, want string }{
 		{"a schedule with too few fields", `Deny "0 18 * *" 1h`, `spec.windows[1]: schedule "0 18 * *": `},
 		{"a schedule with seconds", `Deny "0 0 18 * * *" 1h`, `spec.windows[1]: schedule "0 0 18 * * *": `},
@@ -209,7 +209,7 @@ func plainly(w Windows, op v1alpha1.Operation, now time.Time, minutes int) (bool
 	return true, time.Time{}
 }
 
-func TestClosedIsWhatIsFoundMinuteByMinute(t *testing.T) {
+func TestClosedMatchesASearchMinuteByMinute(t *testing.T) {
 	const horizon = 3 * day
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -233,7 +233,7 @@ func TestClosedIsWhatIsFoundMinuteByMinute(t *testing.T) {
 		if !wantClosed {
 			want = time.Time{}
 		}
-		if !until.IsZero() && until.Sub(at) > horizon*time.Minute && want.IsZero() { // past what plainly looks at
+		if !until.IsZero() && until.Sub(at) > horizon*time.Minute && want.IsZero() { // past the horizon of plainly
 			continue
 		}
 		if closed != wantClosed || !until.Equal(want) {
@@ -271,10 +271,10 @@ func FuzzWindows(f *testing.F) {
 			t.Fatalf("opens at %s, which is not after %s", until, now)
 		}
 		if again, _, _ := w.Closed(v1alpha1.OperationApply, until); again {
-			t.Fatalf("told to be open at %s, and is not", until)
+			t.Fatalf("reported as open at %s, and is not", until)
 		}
 		if before, _, _ := w.Closed(v1alpha1.OperationApply, until.Add(-time.Second)); !before {
-			t.Fatalf("told to open at %s, and is open before", until)
+			t.Fatalf("reported to open at %s, and is open before", until)
 		}
 	})
 }
@@ -284,7 +284,7 @@ func BenchmarkClosed(b *testing.B) {
 		name    string
 		windows []string
 	}{
-		{"as people write it", []string{`Deny "0 18 * * 5" 62h Europe/Berlin`, `Allow "0 2 * * 1-5" 2h Europe/Berlin`}},
+		{"as users write it", []string{`Deny "0 18 * * 5" 62h Europe/Berlin`, `Allow "0 2 * * 1-5" 2h Europe/Berlin`}},
 		{"a year of every minute", []string{`Deny "* * * * *" 8760h`}},
 		{"twenty that never open", slices.Repeat([]string{`Allow "1-59/2 * * * *" 1m Europe/Berlin`, `Deny "1-59/2 * * * *" 1m Europe/Berlin`}, 10)},
 	} {
