@@ -7,7 +7,7 @@ import (
 // action is one possible next step.
 type action struct {
 	weight int
-	do     func(w *world, a, b int)
+	do     func(sim *simulation, a, b int)
 	a, b   int
 }
 
@@ -21,62 +21,62 @@ type machine struct {
 	killAt int64
 	code   int32
 	// silent: the node is unreachable, and its processes have ended.
-	silent bool
-	told   bool
+	silent      bool
+	endReported bool
 }
 
-func (w *world) can(weight int, do func(*world, int, int), a, b int) {
-	w.actions = append(w.actions, action{weight, do, a, b})
+func (sim *simulation) can(weight int, do func(*simulation, int, int), a, b int) {
+	sim.actions = append(sim.actions, action{weight, do, a, b})
 }
 
 // enabled returns the possible next steps. Without faults, the first one is taken.
-func (w *world) enabled() []action {
-	w.actions = w.actions[:0]
-	for i, m := range w.managers {
-		w.ofManager(i, m)
+func (sim *simulation) enabled() []action {
+	sim.actions = sim.actions[:0]
+	for i, m := range sim.managers {
+		sim.ofManager(i, m)
 	}
-	for i, s := range w.servers {
+	for i, s := range sim.servers {
 		for k := range kinds {
 			if s.view.behind(k) > 0 {
-				w.can(8, hearServer, i, int(k))
+				sim.can(8, deliverToServer, i, int(k))
 			}
 		}
 	}
-	w.ofRequests()
-	for i, m := range w.machines {
-		w.ofMachine(i, m)
+	sim.ofRequests()
+	for i, m := range sim.machines {
+		sim.ofMachine(i, m)
 	}
-	if w.api.garbage().kind >= 0 {
-		w.can(3, collect, 0, 0)
+	if sim.api.garbage().kind >= 0 {
+		sim.can(3, collect, 0, 0)
 	}
-	if !w.quiet {
-		w.can(2, passTime, 0, 0)
-		w.ofPeople()
-		w.ofFaults()
+	if !sim.quiet {
+		sim.can(2, passTime, 0, 0)
+		sim.ofUsers()
+		sim.ofFaults()
 	}
-	return w.actions
+	return sim.actions
 }
 
-func (w *world) ofManager(i int, m *manager) {
+func (sim *simulation) ofManager(i int, m *manager) {
 	if !m.alive {
-		w.can(3, startManager, i, 0)
+		sim.can(3, startManager, i, 0)
 		return
 	}
 	if m.frozen {
-		w.can(1, thawManager, i, 0)
+		sim.can(1, thawManager, i, 0)
 		return
 	}
 	for k := range kinds {
 		if m.view.behind(k) > 0 {
-			w.can(6, hearManager, i, int(k))
+			sim.can(6, deliverToManager, i, int(k))
 		}
 	}
-	holder := w.lease >= 0 && w.managers[w.lease].alive && !w.managers[w.lease].frozen
-	if m.leads && w.lease != i {
-		w.can(2, stepDown, i, 0)
+	holder := sim.lease >= 0 && sim.managers[sim.lease].alive && !sim.managers[sim.lease].frozen
+	if m.leads && sim.lease != i {
+		sim.can(2, stepDown, i, 0)
 	}
 	if !m.leads && !holder {
-		w.can(3, elect, i, 0)
+		sim.can(3, elect, i, 0)
 	}
 	if !m.leads {
 		return
@@ -84,108 +84,108 @@ func (w *world) ofManager(i int, m *manager) {
 	for c := range controllers {
 		switch {
 		case m.busy[c] != nil:
-			w.can(8, goOn, i, c)
+			sim.can(8, goOn, i, c)
 		case len(m.queue[c]) > 0:
-			w.can(8, reconcile, i, c)
+			sim.can(8, reconcile, i, c)
 		}
 	}
 }
 
-func (w *world) all() bool { return w.script == nil && (w.quiet || w.chance(2)) }
+func (sim *simulation) all() bool { return sim.script == nil && (sim.quiet || sim.chance(2)) }
 
 // A watch delivers one event, or all that are pending.
-func hearServer(w *world, i, k int) {
-	v := w.servers[i].view
-	for all := w.all(); v.behind(kind(k)) > 0; {
-		if v.hear(kind(k)); !all {
+func deliverToServer(sim *simulation, i, k int) {
+	v := sim.servers[i].view
+	for all := sim.all(); v.behind(kind(k)) > 0; {
+		if v.receive(kind(k)); !all {
 			return
 		}
 	}
 }
 
-func hearManager(w *world, i, k int) {
-	m := w.managers[i]
-	for all := w.all(); m.view.behind(kind(k)) > 0; {
-		if m.hear(kind(k)); !all {
+func deliverToManager(sim *simulation, i, k int) {
+	m := sim.managers[i]
+	for all := sim.all(); m.view.behind(kind(k)) > 0; {
+		if m.receive(kind(k)); !all {
 			return
 		}
 	}
 }
 
-func reconcile(w *world, i, c int) { w.stats.Reconciles++; w.managers[i].reconcile(c) }
-func goOn(w *world, i, c int) {
-	if w.Trace {
-		w.tracef("manager %d goes on with %s", i, w.managers[i].busy[c].name)
+func reconcile(sim *simulation, i, c int) { sim.stats.Reconciles++; sim.managers[i].reconcile(c) }
+func goOn(sim *simulation, i, c int) {
+	if sim.Trace {
+		sim.tracef("manager %d goes on with %s", i, sim.managers[i].busy[c].name)
 	}
-	w.managers[i].resume(c)
+	sim.managers[i].resume(c)
 }
 
-func startManager(w *world, i, _ int) {
-	w.tracef("manager %d starts", i)
-	w.managers[i].start()
+func startManager(sim *simulation, i, _ int) {
+	sim.tracef("manager %d starts", i)
+	sim.managers[i].start()
 }
 
-func thawManager(w *world, i, _ int) {
-	w.tracef("manager %d goes on after it was frozen", i)
-	w.managers[i].frozen = false
-	w.managers[i].ring()
+func thawManager(sim *simulation, i, _ int) {
+	sim.tracef("manager %d goes on after it was frozen", i)
+	sim.managers[i].frozen = false
+	sim.managers[i].enqueueDue()
 }
 
-func stepDown(w *world, i, _ int) {
-	w.tracef("manager %d finds that it leads no more, and ends", i)
-	w.managers[i].end()
+func stepDown(sim *simulation, i, _ int) {
+	sim.tracef("manager %d finds that it leads no more, and ends", i)
+	sim.managers[i].end()
 }
 
-func elect(w *world, i, _ int) {
-	w.tracef("manager %d leads", i)
-	w.lease = i
-	w.managers[i].lead()
+func elect(sim *simulation, i, _ int) {
+	sim.tracef("manager %d leads", i)
+	sim.lease = i
+	sim.managers[i].lead()
 }
 
-func collect(w *world, _, _ int) {
-	g := w.api.garbage()
-	w.tracef("garbage: %s %s", kindNames[g.kind], g.name)
-	_ = w.api.remove(g.kind, g.name, nil, nil, false)
+func collect(sim *simulation, _, _ int) {
+	g := sim.api.garbage()
+	sim.tracef("garbage: %s %s", kindNames[g.kind], g.name)
+	_ = sim.api.remove(g.kind, g.name, nil, nil, false)
 }
 
 // passTime advances the clock to the next requeue, or a little, but not past the deadline of an abandoned runner.
-func passTime(w *world, _, _ int) {
-	to := w.time + int64(1+w.rand(20))
-	if next := w.nextTime(); next > w.time && w.chance(2) && (next < w.time+90 || w.chance(6)) {
+func passTime(sim *simulation, _, _ int) {
+	to := sim.time + int64(1+sim.rand(20))
+	if next := sim.nextTime(); next > sim.time && sim.chance(2) && (next < sim.time+90 || sim.chance(6)) {
 		to = next
 	}
-	for _, m := range w.machines {
-		if r := m.runner; r != nil && r.alive() && r.detached && !r.frozen && !w.skewed {
+	for _, m := range sim.machines {
+		if r := m.runner; r != nil && r.alive() && r.detached && !r.frozen && !sim.skewed {
 			to = min(to, r.by)
 		}
 	}
-	if to > w.time {
-		w.time = to
-		w.ring()
+	if to > sim.time {
+		sim.time = to
+		sim.enqueueDue()
 	}
 }
 
 // nextTime returns the time of the next requeue; -1 for none.
-func (w *world) nextTime() int64 {
+func (sim *simulation) nextTime() int64 {
 	next := int64(-1)
 	at := func(t int64) {
-		if t > w.time && (next < 0 || t < next) {
+		if t > sim.time && (next < 0 || t < next) {
 			next = t
 		}
 	}
-	for _, m := range w.managers {
+	for _, m := range sim.managers {
 		if m.alive && m.leads {
 			for _, t := range m.timers {
 				at(t.at)
 			}
 		}
 	}
-	for _, m := range w.machines {
+	for _, m := range sim.machines {
 		if r := m.runner; r != nil && r.alive() {
 			if r.waits {
 				at(r.wakeAt)
 			}
-			if r.told {
+			if r.terminating {
 				at(m.killAt)
 			}
 		}

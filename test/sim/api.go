@@ -43,7 +43,7 @@ type change struct {
 
 // api is the API server. It never changes stored objects in place, so that caches can share them.
 type api struct {
-	w       *world
+	sim     *simulation
 	version int
 	uids    int
 	objects [kinds][]client.Object
@@ -52,9 +52,9 @@ type api struct {
 	kept []pristine
 	// leaned are objects as caches store them.
 	leaned map[client.Object]client.Object
-	// looked is the resource version of the last garbage collection, and found its result.
-	looked int
-	found  garbage
+	// collectedAt is the resource version of the last garbage collection, and found its result.
+	collectedAt int
+	found       garbage
 }
 
 // garbage is an object whose owner is deleted.
@@ -102,7 +102,7 @@ func metaOf(o client.Object) *metav1.ObjectMeta {
 	return &o.(*metav1.PartialObjectMetadata).ObjectMeta
 }
 
-func resource(k kind) schema.GroupResource { return schema.GroupResource{Resource: kindNames[k]} }
+func groupResource(k kind) schema.GroupResource { return schema.GroupResource{Resource: kindNames[k]} }
 
 func (a *api) get(k kind, name string) client.Object { return find(a.objects[k], name) }
 
@@ -142,7 +142,7 @@ func (a *api) put(k kind, o client.Object) {
 	}
 	a.log[k] = append(a.log[k], change{o: o})
 	a.keep(o)
-	a.w.wrote(k, old, o)
+	a.sim.wrote(k, old, o)
 }
 
 // drop removes an object.
@@ -152,20 +152,20 @@ func (a *api) drop(k kind, name string) {
 	a.objects[k] = slices.Delete(slices.Clone(a.objects[k]), at, at+1)
 	a.version++
 	a.log[k] = append(a.log[k], change{o: o, gone: true})
-	a.w.wrote(k, o, nil)
+	a.sim.wrote(k, o, nil)
 }
 
 func (a *api) create(o client.Object) error {
 	k := kindOf(o)
 	if a.get(k, o.GetName()) != nil {
-		return apierrors.NewAlreadyExists(resource(k), o.GetName())
+		return apierrors.NewAlreadyExists(groupResource(k), o.GetName())
 	}
 	n := dup(o)
 	a.uids++
 	n.SetUID(types.UID("u" + strconv.Itoa(a.uids)))
 	n.SetNamespace(namespace)
 	n.SetGeneration(1)
-	n.SetCreationTimestamp(metav1.Time{Time: a.w.now()})
+	n.SetCreationTimestamp(metav1.Time{Time: a.sim.now()})
 	switch n := n.(type) {
 	case *v1alpha1.Stack:
 		n.Status = v1alpha1.StackStatus{}
@@ -184,10 +184,10 @@ func (a *api) check(o client.Object, locked bool) (kind, client.Object, error) {
 	k := kindOf(o)
 	there := a.get(k, o.GetName())
 	if there == nil || (o.GetUID() != "" && there.GetUID() != o.GetUID()) {
-		return k, nil, apierrors.NewNotFound(resource(k), o.GetName())
+		return k, nil, apierrors.NewNotFound(groupResource(k), o.GetName())
 	}
 	if locked && there.GetResourceVersion() != o.GetResourceVersion() {
-		return k, nil, apierrors.NewConflict(resource(k), o.GetName(), errOld)
+		return k, nil, apierrors.NewConflict(groupResource(k), o.GetName(), errOld)
 	}
 	return k, there, nil
 }
@@ -262,13 +262,13 @@ func (a *api) remove(k kind, name string, uid *types.UID, version *string, force
 	there := a.get(k, name)
 	switch {
 	case there == nil:
-		return apierrors.NewNotFound(resource(k), name)
+		return apierrors.NewNotFound(groupResource(k), name)
 	case uid != nil && *uid != there.GetUID(), version != nil && *version != there.GetResourceVersion():
-		return apierrors.NewConflict(resource(k), name, errOld)
+		return apierrors.NewConflict(groupResource(k), name, errOld)
 	case k == pods && !force:
 		if there.GetDeletionTimestamp() == nil {
 			n := dup(there)
-			until := metav1.Time{Time: a.w.now().Add(podGrace)}
+			until := metav1.Time{Time: a.sim.now().Add(podGrace)}
 			n.SetDeletionTimestamp(&until)
 			a.put(k, n)
 		}
@@ -276,7 +276,7 @@ func (a *api) remove(k kind, name string, uid *types.UID, version *string, force
 	case len(there.GetFinalizers()) > 0:
 		if there.GetDeletionTimestamp() == nil {
 			n := dup(there)
-			at := metav1.Time{Time: a.w.now()}
+			at := metav1.Time{Time: a.sim.now()}
 			n.SetDeletionTimestamp(&at)
 			n.SetGeneration(n.GetGeneration() + 1)
 			a.put(k, n)
@@ -289,8 +289,8 @@ func (a *api) remove(k kind, name string, uid *types.UID, version *string, force
 
 // garbage returns an object whose owner is deleted, for the garbage collector; kind -1 means none.
 func (a *api) garbage() garbage {
-	if a.looked != a.version {
-		a.looked, a.found = a.version, a.findGarbage()
+	if a.collectedAt != a.version {
+		a.collectedAt, a.found = a.version, a.findGarbage()
 	}
 	return a.found
 }

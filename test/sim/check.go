@@ -19,91 +19,91 @@ func noPolicies(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult
 }
 
 // wrote checks the invariants at each write to the API server.
-func (w *world) wrote(k kind, old, now client.Object) {
-	if w.writer != nil {
-		w.stats.Writes++
+func (sim *simulation) wrote(k kind, old, now client.Object) {
+	if sim.writer != nil {
+		sim.stats.Writes++
 	}
 	switch k {
 	case stacks:
 		if now == nil {
-			w.stackGoes(old.(*v1alpha1.Stack))
+			sim.stackGoes(old.(*v1alpha1.Stack))
 			break
 		}
 		s := now.(*v1alpha1.Stack)
 		if s.Spec.Apply == v1alpha1.ApplyAutomatic {
-			w.automatic[s.Name] = true
+			sim.automatic[s.Name] = true
 		}
 		if old != nil {
-			w.stackWritten(old.(*v1alpha1.Stack), s)
+			sim.stackWritten(old.(*v1alpha1.Stack), s)
 		}
 	case runs:
 		if now == nil {
-			w.runGoes(old.GetName())
+			sim.runGoes(old.GetName())
 			return
 		}
 		if old == nil {
-			w.stats.Runs++
-			w.runCreated(now.(*v1alpha1.Run))
+			sim.stats.Runs++
+			sim.runCreated(now.(*v1alpha1.Run))
 			break
 		}
-		w.runWritten(old.(*v1alpha1.Run), now.(*v1alpha1.Run))
+		sim.runWritten(old.(*v1alpha1.Run), now.(*v1alpha1.Run))
 	case states:
-		w.dirty = true
+		sim.dirty = true
 		if now != nil && old != nil {
-			w.stateWritten(old.(*v1alpha1.State), now.(*v1alpha1.State))
+			sim.stateWritten(old.(*v1alpha1.State), now.(*v1alpha1.State))
 		}
 	case pods:
 		if old == nil {
 			pod := now.(*corev1.Pod)
 			owner := metav1.GetControllerOfNoCopy(pod)
 			m := &machine{pod: pod.Name, run: owner.Name, stack: pod.Labels[runinfo.LabelStack], uid: pod.UID}
-			if r := w.api.run(owner.Name); r != nil && r.UID == owner.UID {
+			if r := sim.api.run(owner.Name); r != nil && r.UID == owner.UID {
 				m.of = metav1.GetControllerOfNoCopy(r).UID
 			}
-			w.machines = append(w.machines, m)
+			sim.machines = append(sim.machines, m)
 		}
 	}
-	if w.Trace && now != nil {
-		w.tracef("      = %s", describe(now))
+	if sim.Trace && now != nil {
+		sim.tracef("      = %s", describe(now))
 	}
 }
 
 // runCreated: the name of a Run is never reused within its Stack.
-func (w *world) runCreated(r *v1alpha1.Run) {
+func (sim *simulation) runCreated(r *v1alpha1.Run) {
 	name := nameOf{metav1.GetControllerOfNoCopy(r).UID, r.Name}
-	if w.names[name] {
-		w.violate("I1", "a second Run of the Stack is named %s", r.Name)
+	if sim.names[name] {
+		sim.violate("I1", "a second Run of the Stack is named %s", r.Name)
 	}
-	w.names[name] = true
+	sim.names[name] = true
 }
 
 // runBegins: at most one Run of a Stack is active, and no pod of a deleted Run. A Run that a former leader creates
 // late gets no pod.
-func (w *world) runBegins(r *v1alpha1.Run) {
-	for _, m := range w.machines {
+func (sim *simulation) runBegins(r *v1alpha1.Run) {
+	for _, m := range sim.machines {
 		o := m.runner
-		if o == nil || !o.alive() || !o.applying || o.stack != r.Spec.Stack.Name || w.api.run(o.run) != nil {
+		if o == nil || !o.alive() || !o.applying || o.stack != r.Spec.Stack.Name || sim.api.run(o.run) != nil {
 			continue
 		}
-		if pod := w.api.pod(o.pod); pod != nil && pod.UID == o.uid { // a recreated pod of the same name is another one
-			w.violate("I1", "Run %s begins while pod %s applies, whose Run was deleted", r.Name, o.pod)
+		if pod := sim.api.pod(o.pod); pod != nil && pod.UID == o.uid { // a recreated pod of the same name is another one
+			sim.violate("I1", "Run %s begins while pod %s applies, whose Run was deleted", r.Name, o.pod)
 		}
 	}
-	for _, o := range w.api.objects[runs] {
+	for _, o := range sim.api.objects[runs] {
 		other := o.(*v1alpha1.Run)
 		if other.Name != r.Name && sameOwner(other, r) && !other.Status.Phase.Finished() && begun(other) && runinfo.Number(other.Name) > runinfo.Number(r.Name) {
-			w.violate("I1", "Run %s begins after Run %s", r.Name, other.Name)
+			sim.violate("I1", "Run %s begins after Run %s", r.Name, other.Name)
 		}
 	}
 }
 
 // stackWritten: the number of the last Run increases, and the active Run is the last one.
-func (w *world) stackWritten(old, now *v1alpha1.Stack) {
+func (sim *simulation) stackWritten(old, now *v1alpha1.Stack) {
 	if s := now.Status; s.CurrentRun != "" && s.CurrentRun != s.LastRun {
-		w.violate("I1", "the Run of Stack %s is %s, and the last one that was named is %q", now.Name, s.CurrentRun, s.LastRun)
+		sim.violate("I1", "the Run of Stack %s is %s, and the last one that was named is %q", now.Name, s.CurrentRun, s.LastRun)
 	}
 	if was, is := runinfo.Number(old.Status.LastRun), runinfo.Number(now.Status.LastRun); is < was && old.Status.LastRun != "" {
-		w.violate("I10", "the last Run of Stack %s is %q after it was %q", now.Name, now.Status.LastRun, old.Status.LastRun)
+		sim.violate("I10", "the last Run of Stack %s is %q after it was %q", now.Name, now.Status.LastRun, old.Status.LastRun)
 	}
 }
 
@@ -119,49 +119,49 @@ var rank = map[v1alpha1.RunPhase]int{
 	"": 0, v1alpha1.PhaseQueued: 1, v1alpha1.PhasePlanning: 2, v1alpha1.PhaseAwaitingApproval: 3, v1alpha1.PhaseApplying: 4,
 }
 
-func (w *world) runWritten(old, now *v1alpha1.Run) {
-	if w.writer != nil {
-		if w.writesOf[string(now.UID)]++; w.writesOf[string(now.UID)] > 30+12*lastNumber(now) {
-			w.violate("I9", "Run %s was written %d times for %d attempts", now.Name, w.writesOf[string(now.UID)], lastNumber(now))
+func (sim *simulation) runWritten(old, now *v1alpha1.Run) {
+	if sim.writer != nil {
+		if sim.writesOf[string(now.UID)]++; sim.writesOf[string(now.UID)] > 30+12*lastNumber(now) {
+			sim.violate("I9", "Run %s was written %d times for %d attempts", now.Name, sim.writesOf[string(now.UID)], lastNumber(now))
 		}
 	}
 	before, after := lastNumber(old), lastNumber(now)
 	if before == 0 && after > 0 {
-		w.runBegins(now)
+		sim.runBegins(now)
 	}
 	switch {
 	case old.Status.Phase.Finished() && now.Status.Phase != old.Status.Phase:
-		w.violate("I10", "Run %s is %s after it was %s", now.Name, now.Status.Phase, old.Status.Phase)
+		sim.violate("I10", "Run %s is %s after it was %s", now.Name, now.Status.Phase, old.Status.Phase)
 	case after < before || after > before+1:
-		w.violate("I10", "Run %s is at attempt %d after attempt %d", now.Name, after, before)
+		sim.violate("I10", "Run %s is at attempt %d after attempt %d", now.Name, after, before)
 	case after == before && !now.Status.Phase.Finished() && rank[now.Status.Phase] < rank[old.Status.Phase]:
-		w.violate("I10", "Run %s goes back from %s to %s", now.Name, old.Status.Phase, now.Status.Phase)
+		sim.violate("I10", "Run %s goes back from %s to %s", now.Name, old.Status.Phase, now.Status.Phase)
 	}
 	for _, a := range now.Status.Attempts {
 		of := attemptOf{now.UID, a.Number}
-		if _, known := w.finished[of]; a.FinishedAt != nil && !known {
-			w.finished[of] = w.step
+		if _, known := sim.finished[of]; a.FinishedAt != nil && !known {
+			sim.finished[of] = sim.step
 		}
 	}
 	for _, a := range old.Status.Attempts {
 		for _, b := range now.Status.Attempts {
 			if a.Number == b.Number && (a.PodUID != b.PodUID || a.Phase != b.Phase || (a.FinishedAt != nil && b.FinishedAt == nil)) {
-				w.violate("I10", "attempt %d of Run %s became another one", a.Number, now.Name)
+				sim.violate("I10", "attempt %d of Run %s became another one", a.Number, now.Name)
 			}
 		}
 	}
 	if after == before {
 		return
 	}
-	for _, o := range w.api.objects[runs] {
+	for _, o := range sim.api.objects[runs] {
 		other := o.(*v1alpha1.Run)
 		if n := len(other.Status.Attempts); other.Name != now.Name && other.Spec.Stack.Name == now.Spec.Stack.Name && n > 0 && other.Status.Attempts[n-1].FinishedAt == nil && !other.Status.Phase.Finished() && sameOwner(other, now) {
-			w.violate("I1", "Run %s begins attempt %d while Run %s is at attempt %d", now.Name, after, other.Name, lastNumber(other))
+			sim.violate("I1", "Run %s begins attempt %d while Run %s is at attempt %d", now.Name, after, other.Name, lastNumber(other))
 		}
 	}
 	if a := now.Status.Attempts[len(now.Status.Attempts)-1]; a.Phase == v1alpha1.AttemptApply {
-		w.stats.Applies++
-		w.applyBegins(now)
+		sim.stats.Applies++
+		sim.applyBegins(now)
 	}
 }
 
@@ -173,82 +173,82 @@ func lastNumber(r *v1alpha1.Run) int {
 }
 
 // applyBegins: the applied plan is the approved one, or needs no approval.
-func (w *world) applyBegins(r *v1alpha1.Run) {
+func (sim *simulation) applyBegins(r *v1alpha1.Run) {
 	p := r.Status.Plan
 	if p == nil {
-		w.violate("I4", "Run %s applies without a plan", r.Name)
+		sim.violate("I4", "Run %s applies without a plan", r.Name)
 		return
 	}
-	if kept := w.plans[p.Digest]; kept == nil || kept.inputs != r.Spec.InputsDigest {
-		w.violate("I4", "Run %s applies plan %s, which is not of its inputs", r.Name, short(p.Digest))
+	if kept := sim.plans[p.Digest]; kept == nil || kept.inputs != r.Spec.InputsDigest {
+		sim.violate("I4", "Run %s applies plan %s, which is not of its inputs", r.Name, short(p.Digest))
 	}
 	if n := r.Spec.Rejection; n != nil && n.PlanDigest == p.Digest {
-		w.violate("I4", "Run %s applies plan %s, which was rejected", r.Name, short(p.Digest))
+		sim.violate("I4", "Run %s applies plan %s, which was rejected", r.Name, short(p.Digest))
 	}
-	if w.automatic[r.Spec.Stack.Name] { // at any time, since the age of the input of a decision is not bounded
+	if sim.automatic[r.Spec.Stack.Name] { // at any time, since the age of the input of a decision is not bounded
 		return
 	}
 	if a := r.Spec.Approval; a == nil || a.PlanDigest != p.Digest {
-		w.violate("I4", "Run %s applies plan %s, which nobody approved", r.Name, short(p.Digest))
+		sim.violate("I4", "Run %s applies plan %s, which is not approved", r.Name, short(p.Digest))
 	}
 }
 
 // stateWritten: the holder of the lock writes each version, in its current attempt; serials increase.
-func (w *world) stateWritten(old, now *v1alpha1.State) {
+func (sim *simulation) stateWritten(old, now *v1alpha1.State) {
 	a, b := old.Status, now.Status
 	if l, m := a.Lock, b.Lock; l != nil && m != nil && l.ID != m.ID {
-		if x := w.runnerOf(string(l.PodUID)); x != nil && x.alive() && !w.excusesTwo(x) {
-			w.violate("I1", "the lock of State %s goes from %s to %s, while pod %s is alive", now.Name, l.ID, m.ID, x.pod)
+		if x := sim.runnerOf(string(l.PodUID)); x != nil && x.alive() && !sim.excusesTwo(x) {
+			sim.violate("I1", "the lock of State %s goes from %s to %s, while pod %s is alive", now.Name, l.ID, m.ID, x.pod)
 		}
 	}
 	if b.Version == a.Version {
 		return
 	}
 	if b.Version != a.Version+1 || (b.Serial < a.Serial && a.Lineage == b.Lineage) {
-		w.violate("I1", "State %s goes from version %d, serial %d to version %d, serial %d", now.Name, a.Version, a.Serial, b.Version, b.Serial)
+		sim.violate("I1", "State %s goes from version %d, serial %d to version %d, serial %d", now.Name, a.Version, a.Serial, b.Version, b.Serial)
 	}
 	if a.Lineage != "" && a.Lineage != b.Lineage {
-		w.violate("I1", "State %s gets another lineage", now.Name)
+		sim.violate("I1", "State %s gets another lineage", now.Name)
 	}
 	v := b.Versions[len(b.Versions)-1]
-	if w.rescuing(v) {
-		w.follows(a, v)
+	if sim.rescuing(v) {
+		sim.follows(a, v)
 		return
 	}
 	if l := a.Lock; l == nil || l.Run != v.Run || l.Attempt != v.Attempt {
-		w.violate("I1", "attempt %d of Run %s writes State %s, and does not hold its lock", v.Attempt, v.Run, now.Name)
+		sim.violate("I1", "attempt %d of Run %s writes State %s, and does not hold its lock", v.Attempt, v.Run, now.Name)
 	}
-	r := w.api.run(v.Run)
+	r := sim.api.run(v.Run)
 	if r == nil {
 		return
 	}
-	began := w.step
-	if w.task != nil {
-		began = w.task.began
+	began := sim.step
+	if sim.task != nil {
+		began = sim.task.began
 	}
-	if at, over := w.finished[attemptOf{r.UID, v.Attempt}]; over && at < began {
-		w.violate("I1", "attempt %d of Run %s writes State %s, and is over since step %d", v.Attempt, v.Run, now.Name, at)
+	if at, over := sim.finished[attemptOf{r.UID, v.Attempt}]; over && at < began {
+		sim.violate("I1", "attempt %d of Run %s writes State %s, and is over since step %d", v.Attempt, v.Run, now.Name, at)
 	}
 }
 
 // follows: a rescued state is written onto the version that it is based on, or onto one of the same attempt.
-func (w *world) follows(before v1alpha1.StateStatus, v v1alpha1.StateVersion) {
-	base, known := w.bases[v.SHA256]
+func (sim *simulation) follows(before v1alpha1.StateStatus, v v1alpha1.StateVersion) {
+	base, known := sim.bases[v.SHA256]
 	if n := len(before.Versions); n > 0 && known && base != before.SHA256 {
 		if last := before.Versions[n-1]; last.Run != v.Run || last.Attempt != v.Attempt {
-			w.violate("I2", "the state that attempt %d of Run %s rescued is written over version %d, which it did not start from", v.Attempt, v.Run, last.Version)
+			sim.violate("I2", "the state that attempt %d of Run %s rescued is written over version %d, which it did not start from", v.Attempt, v.Run, last.Version)
 		}
 	}
 }
 
 // rescuing records that a version was rescued, which a finished attempt may do.
-func (w *world) rescuing(v v1alpha1.StateVersion) bool {
-	_, err := w.bucket.Get(ctx, "rescue/"+namespace+"/"+strings.TrimSuffix(v.Run, v.Run[strings.LastIndexByte(v.Run, '-'):])+"/"+v.SHA256, 1)
+func (sim *simulation) rescuing(v v1alpha1.StateVersion) bool {
+	_, err := sim.bucket.Get(ctx, "rescue/"+namespace+"/"+strings.TrimSuffix(v.Run, v.Run[strings.LastIndexByte(v.Run, '-'):])+"/"+v.SHA256, 1)
 	return err == nil
 }
 
-func (w *world) runnerOf(uid string) *runner {
-	for _, m := range w.machines {
+func (sim *simulation) runnerOf(uid string) *runner {
+	for _, m := range sim.machines {
 		if string(m.uid) == uid {
 			return m.runner
 		}
@@ -257,61 +257,61 @@ func (w *world) runnerOf(uid string) *runner {
 }
 
 // runGoes: once a Run is deleted, it is no longer recorded that the runner of a removed pod may be abandoned.
-func (w *world) runGoes(name string) {
-	for _, m := range w.machines {
+func (sim *simulation) runGoes(name string) {
+	for _, m := range sim.machines {
 		if r := m.runner; r != nil && r.alive() && r.detached && r.run == name {
-			w.beyond(r)
+			sim.beyond(r)
 		}
 	}
 }
 
 // beyond marks a runner that nothing can reach: its pod was removed while it was frozen, or its Run too, which asserts that it
 // has ended.
-func (w *world) beyond(r *runner) {
-	w.tracef("   pod %s is beyond reach", r.pod)
+func (sim *simulation) beyond(r *runner) {
+	sim.tracef("   pod %s is beyond reach", r.pod)
 	r.beyond = true
 	for _, e := range r.pending {
-		w.excuse(e.ID, "its runner was given up for dead and was not")
+		sim.excuse(e.ID, "its runner was given up for dead and was not")
 	}
 }
 
 // excusesTwo reports whether a second runner is allowed: a user asserted that the first one's pod has ended, and it has not.
-func (w *world) excusesTwo(r *runner) bool {
-	return r.beyond || r.detached && (w.skewed || r.by < w.time || r.frozen)
+func (sim *simulation) excusesTwo(r *runner) bool {
+	return r.beyond || r.detached && (sim.skewed || r.by < sim.time || r.frozen)
 }
 
 // applies checks the start of an apply by an engine.
-func (w *world) applies(r *runner, p *plan) {
-	if w.applied[p.digest] {
-		w.violate("I3", "plan %s is applied a second time, by pod %s", short(p.digest), r.pod)
+func (sim *simulation) applies(r *runner, p *plan) {
+	if sim.applied[p.digest] {
+		sim.violate("I3", "plan %s is applied a second time, by pod %s", short(p.digest), r.pod)
 	}
-	w.applied[p.digest] = true
-	now := w.api.run(r.run)
+	sim.applied[p.digest] = true
+	now := sim.api.run(r.run)
 	if now != nil && now.Spec.InputsDigest != p.inputs {
-		w.violate("I4", "pod %s applies a plan of other inputs", r.pod)
+		sim.violate("I4", "pod %s applies a plan of other inputs", r.pod)
 	}
-	for _, m := range w.machines {
-		if o := m.runner; o != nil && o != r && o.alive() && o.stack == r.stack && o.applying && !w.excusesTwo(o) {
-			w.violate("I1", "pods %s and %s apply at the same time", r.pod, o.pod)
+	for _, m := range sim.machines {
+		if o := m.runner; o != nil && o != r && o.alive() && o.stack == r.stack && o.applying && !sim.excusesTwo(o) {
+			sim.violate("I1", "pods %s and %s apply at the same time", r.pod, o.pod)
 		}
 	}
 }
 
 // changes checks a change of the cloud by an engine.
-func (w *world) changes(r *runner) {
-	st := w.api.state(r.stack)
-	if (st == nil || st.Status.Lock == nil || st.Status.Lock.PodUID != r.uid) && !w.excusesTwo(r) {
-		w.violate("I1", "pod %s changes the cloud and does not hold the lock", r.pod)
+func (sim *simulation) changes(r *runner) {
+	st := sim.api.state(r.stack)
+	if (st == nil || st.Status.Lock == nil || st.Status.Lock.PodUID != r.uid) && !sim.excusesTwo(r) {
+		sim.violate("I1", "pod %s changes the cloud and does not hold the lock", r.pod)
 	}
 }
 
 // stackGoes: a deleted Stack leaves no resources, or reported them.
-func (w *world) stackGoes(s *v1alpha1.Stack) {
+func (sim *simulation) stackGoes(s *v1alpha1.Stack) {
 	if !slices.Contains(s.Finalizers, v1alpha1.Finalizer) && !s.Status.Observed() {
 		return
 	}
-	w.orphans[s.UID] = s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan
-	for _, t := range w.things {
+	sim.orphans[s.UID] = s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan
+	for _, t := range sim.resources {
 		if t.stack != s.Name || !t.alive || t.excused != "" {
 			continue
 		}
@@ -319,22 +319,22 @@ func (w *world) stackGoes(s *v1alpha1.Stack) {
 		case s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan:
 			t.excused = "left on purpose"
 			continue
-		case w.untold(t):
-			t.excused = "its runner was left, and did not tell in the time that it had"
+		case sim.unreported(t):
+			t.excused = "its runner was abandoned and did not report it before its deadline"
 			continue
 		}
-		w.violate("I5", "Stack %s goes, and %s (%s) is left", s.Name, t.id, t.address)
+		sim.violate("I5", "Stack %s goes, and %s (%s) is left", s.Name, t.id, t.address)
 	}
 }
 
-// untold reports whether an abandoned runner created the resource and did not report it before its deadline: no state has it, or
+// unreported reports whether an abandoned runner created the resource and did not report it before its deadline: no state has it, or
 // only one that was submitted after another attempt started.
-func (w *world) untold(t *thing) bool {
-	if st := w.api.state(t.stack); st != nil && w.contents[st.Status.SHA256].has(t.id) {
+func (sim *simulation) unreported(t *resource) bool {
+	if st := sim.api.state(t.stack); st != nil && sim.contents[st.Status.SHA256].has(t.id) {
 		return false
 	}
-	return slices.ContainsFunc(w.machines, func(m *machine) bool {
+	return slices.ContainsFunc(sim.machines, func(m *machine) bool {
 		r := m.runner
-		return r != nil && w.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e runnerapi.JournalEntry) bool { return e.ID == t.id })
+		return r != nil && sim.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e runnerapi.JournalEntry) bool { return e.ID == t.id })
 	})
 }

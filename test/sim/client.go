@@ -20,7 +20,7 @@ import (
 type kube struct {
 	client.Client
 
-	w    *world
+	sim  *simulation
 	view *view
 	// of is the process, -1 for the server.
 	of int
@@ -33,12 +33,12 @@ func (c *kube) objects(k kind) []client.Object {
 	if c.view != nil {
 		return c.view.objects[k]
 	}
-	return c.w.api.objects[k]
+	return c.sim.api.objects[k]
 }
 
 func (c *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	if c.view == nil {
-		if err := c.w.crossing(c.of, "get"); err != nil {
+		if err := c.sim.crossing(c.of, "get"); err != nil {
 			return err
 		}
 	}
@@ -48,7 +48,7 @@ func (c *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 	}
 	there := find(c.objects(k), key.Name)
 	if there == nil {
-		return apierrors.NewNotFound(resource(k), key.Name)
+		return apierrors.NewNotFound(groupResource(k), key.Name)
 	}
 	copyInto(o, there)
 	return nil
@@ -57,7 +57,7 @@ func (c *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 // List supports the indexes of the product's caches.
 func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if c.view == nil {
-		if err := c.w.crossing(c.of, "list"); err != nil {
+		if err := c.sim.crossing(c.of, "list"); err != nil {
 			return err
 		}
 	}
@@ -119,34 +119,34 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 
 // write performs one write, of which the request, the response or the process may be lost.
 func (c *kube) write(what string, do func() error) error {
-	if err := c.w.crossing(c.of, what); err != nil {
+	if err := c.sim.crossing(c.of, what); err != nil {
 		return err
 	}
-	c.w.writer = c
+	c.sim.writer = c
 	err := do()
-	c.w.writer = nil
+	c.sim.writer = nil
 	if err != nil {
-		c.w.tracef("      %s: %v", what, err)
+		c.sim.tracef("      %s: %v", what, err)
 		return err
 	}
-	return c.w.crossed(c.of, what)
+	return c.sim.crossed(c.of, what)
 }
 
 func (c *kube) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
 	return c.write("create "+o.GetName(), func() error {
-		if kindOf(o) == pods && c.w.fault("pod is refused", 60) {
-			return apierrors.NewForbidden(resource(pods), o.GetName(), errors.New("exceeded quota"))
+		if kindOf(o) == pods && c.sim.fault("pod is refused", 60) {
+			return apierrors.NewForbidden(groupResource(pods), o.GetName(), errors.New("exceeded quota"))
 		}
-		return c.w.api.create(o)
+		return c.sim.api.create(o)
 	})
 }
 
 func (c *kube) Update(_ context.Context, o client.Object, _ ...client.UpdateOption) error {
-	return c.write("update "+o.GetName(), func() error { return c.w.api.update(o) })
+	return c.write("update "+o.GetName(), func() error { return c.sim.api.update(o) })
 }
 
 func (c *kube) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.PatchOption) error {
-	return c.write("patch "+o.GetName(), func() error { return c.w.api.setMeta(o, isLocked(p)) })
+	return c.write("patch "+o.GetName(), func() error { return c.sim.api.setMeta(o, isLocked(p)) })
 }
 
 func (c *kube) Delete(_ context.Context, o client.Object, opts ...client.DeleteOption) error {
@@ -154,9 +154,9 @@ func (c *kube) Delete(_ context.Context, o client.Object, opts ...client.DeleteO
 	all.ApplyOptions(opts)
 	return c.write("delete "+o.GetName(), func() error {
 		if p := all.Preconditions; p != nil {
-			return c.w.api.remove(kindOf(o), o.GetName(), p.UID, p.ResourceVersion, false)
+			return c.sim.api.remove(kindOf(o), o.GetName(), p.UID, p.ResourceVersion, false)
 		}
-		return c.w.api.remove(kindOf(o), o.GetName(), nil, nil, false)
+		return c.sim.api.remove(kindOf(o), o.GetName(), nil, nil, false)
 	})
 }
 
@@ -168,7 +168,7 @@ type statusWriter struct {
 }
 
 func (s statusWriter) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
-	return s.kube.write("report "+o.GetName(), func() error { return s.kube.w.api.setStatus(o, isLocked(p)) })
+	return s.kube.write("report "+o.GetName(), func() error { return s.kube.sim.api.setStatus(o, isLocked(p)) })
 }
 
 // isLocked reports whether a patch has an optimistic lock. Its content is ignored: the patched object is compared.

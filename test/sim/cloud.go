@@ -25,8 +25,8 @@ func (code) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...c
 	return nil
 }
 
-// thing is a resource in the cloud.
-type thing struct {
+// resource is a resource in the cloud.
+type resource struct {
 	id, stack, address string
 	value              int
 	alive              bool
@@ -79,7 +79,7 @@ func (c *content) drop(address string) {
 }
 
 // bytes encodes a state file like an engine, and records its content.
-func (w *world) bytesOf(c *content) []byte {
+func (sim *simulation) bytesOf(c *content) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"version":4,"serial":%d,"lineage":%q,"resources":[`, c.serial, c.lineage)
 	for n, i := range c.items {
@@ -91,17 +91,17 @@ func (w *world) bytesOf(c *content) []byte {
 	b.WriteString("]}")
 	data := []byte(b.String())
 	c = c.clone()
-	w.contents[inputs.Digest(data)] = c
+	sim.contents[inputs.Digest(data)] = c
 	return data
 }
 
 // read decodes the result of bytes, possibly with another serial of the server.
-func (w *world) read(data []byte) *content {
+func (sim *simulation) read(data []byte) *content {
 	if len(data) == 0 {
 		return &content{}
 	}
 	digest := inputs.Digest(data)
-	if c := w.contents[digest]; c != nil {
+	if c := sim.contents[digest]; c != nil {
 		return c.clone()
 	}
 	var f struct {
@@ -124,7 +124,7 @@ func (w *world) read(data []byte) *content {
 	for _, r := range f.Resources {
 		c.items = append(c.items, item{"t." + r.Name, r.Instances[0].Attributes.ID, r.Instances[0].Attributes.V})
 	}
-	w.contents[digest] = c
+	sim.contents[digest] = c
 	return c.clone()
 }
 
@@ -147,8 +147,8 @@ func valueOf(d inputs.Document) int {
 	return value
 }
 
-func (w *world) thing(id string) *thing {
-	for _, t := range w.things {
+func (sim *simulation) resource(id string) *resource {
+	for _, t := range sim.resources {
 		if t.id == id {
 			return t
 		}
@@ -156,36 +156,36 @@ func (w *world) thing(id string) *thing {
 	return nil
 }
 
-// make creates a resource.
-func (w *world) make(r *runner, address string, value int, plan string) *thing {
-	t := &thing{id: fmt.Sprintf("i%d", len(w.things)+1), stack: r.stack, address: address, value: value, alive: true, plan: plan}
-	for _, other := range w.things {
+// createResource creates a resource in the cloud.
+func (sim *simulation) createResource(r *runner, address string, value int, plan string) *resource {
+	t := &resource{id: fmt.Sprintf("i%d", len(sim.resources)+1), stack: r.stack, address: address, value: value, alive: true, plan: plan}
+	for _, other := range sim.resources {
 		switch {
 		case other.stack != t.stack || other.address != t.address:
 		case other.plan == plan:
-			w.violate("I3", "plan %s makes %s twice: %s and %s", short(plan), address, other.id, t.id)
-		case other.alive && other.excused == "" && w.untold(other):
-			other.excused = "its runner was left, and did not tell in the time that it had"
+			sim.violate("I3", "plan %s makes %s twice: %s and %s", short(plan), address, other.id, t.id)
+		case other.alive && other.excused == "" && sim.unreported(other):
+			other.excused = "its runner was abandoned and did not report it before its deadline"
 		case other.alive && other.excused == "" && !r.beyond:
-			w.violate("I3", "%s of Stack %s is made again (%s) while %s is there", address, t.stack, t.id, other.id)
+			sim.violate("I3", "%s of Stack %s is made again (%s) while %s is there", address, t.stack, t.id, other.id)
 		}
 	}
-	w.things = append(w.things, t)
+	sim.resources = append(sim.resources, t)
 	if r.beyond {
 		t.excused = "made by a runner that was given up for dead"
 	}
-	if s, of := w.api.stack(r.stack), r.machine.of; s == nil || s.UID != of {
+	if s, of := sim.api.stack(r.stack), r.machine.of; s == nil || s.UID != of {
 		switch {
-		case w.orphans[of]:
+		case sim.orphans[of]:
 			t.excused = "made while its Stack went, which leaves all"
-		case !w.excusesTwo(r):
-			w.violate("I5", "pod %s makes %s, and its Stack is gone", r.pod, t.id)
+		case !sim.excusesTwo(r):
+			sim.violate("I5", "pod %s makes %s, and its Stack is gone", r.pod, t.id)
 		}
 	}
 	return t
 }
 
-func entry(t *thing, action string) runnerapi.JournalEntry {
+func entry(t *resource, action string) runnerapi.JournalEntry {
 	return runnerapi.JournalEntry{Address: t.address, Type: "t", Action: action, IDKey: "id", ID: t.id}
 }
 

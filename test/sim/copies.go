@@ -60,7 +60,7 @@ type pristine struct{ o, was client.Object }
 
 // keep records the content of an object for Options.Checked.
 func (a *api) keep(o client.Object) {
-	if a.w.Checked {
+	if a.sim.Checked {
 		a.kept = append(a.kept, pristine{o, o.DeepCopyObject().(client.Object)})
 	}
 }

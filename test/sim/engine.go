@@ -14,7 +14,7 @@ import (
 
 // plan executes an order to plan.
 func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
-	w := r.w
+	sim := r.sim
 	var journal []runnerapi.JournalEntry
 	var upTo string
 	var data []byte
@@ -41,14 +41,14 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 	if class, why := r.stops(); why != "" {
 		return failed(class, "%s", why)
 	}
-	if w.fault("the plan fails", 60) {
+	if sim.fault("the plan fails", 60) {
 		return failed("Transient", "boom")
 	}
-	now := w.read(data)
-	p := &plan{digest: inputs.Digest(fmt.Appendf(nil, "%d", w.serial())), inputs: found.Spec.InputsDigest, serial: now.serial, lineage: now.lineage}
+	now := sim.read(data)
+	p := &plan{digest: inputs.Digest(fmt.Appendf(nil, "%d", sim.serial())), inputs: found.Spec.InputsDigest, serial: now.serial, lineage: now.lineage}
 	if len(journal) > 0 {
 		var none bool
-		p.imports, none = w.missing(journal, data)
+		p.imports, none = sim.missing(journal, data)
 		for _, i := range p.imports {
 			now.set(i)
 		}
@@ -56,7 +56,7 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 			upTo = ""
 		}
 	}
-	p.steps = w.diff(now, doc, found.Spec.Operation)
+	p.steps = sim.diff(now, doc, found.Spec.Operation)
 	count := runnerapi.Plan{Digest: p.digest, Import: int32(len(p.imports)), Changes: len(p.imports)+len(p.steps) > 0}
 	for _, s := range p.steps {
 		switch s.action {
@@ -74,7 +74,7 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 		if _, err := r.caller(r.current); err != nil {
 			return err
 		}
-		w.plans[p.digest] = p
+		sim.plans[p.digest] = p
 		return nil
 	})
 	if err != nil {
@@ -84,14 +84,14 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 }
 
 // missing returns, by the real rules, what the journal has and the state lacks. None means nothing.
-func (w *world) missing(journal []runnerapi.JournalEntry, data []byte) (all []item, none bool) {
+func (sim *simulation) missing(journal []runnerapi.JournalEntry, data []byte) (all []item, none bool) {
 	there, err := engine.ReadInstances(data)
 	if err != nil {
 		panic(err)
 	}
 	found := engine.FindMissing(journal, there)
 	for _, m := range found {
-		if t := w.thing(m.ID); t != nil && t.alive { // resources that do not exist are not imported
+		if t := sim.resource(m.ID); t != nil && t.alive { // resources that do not exist are not imported
 			all = append(all, item{m.Address, m.ID, t.value})
 		}
 	}
@@ -99,7 +99,7 @@ func (w *world) missing(journal []runnerapi.JournalEntry, data []byte) (all []it
 }
 
 // diff returns the plan of an engine, after a refresh.
-func (w *world) diff(now *content, doc inputs.Document, operation v1alpha1.Operation) []step {
+func (sim *simulation) diff(now *content, doc inputs.Document, operation v1alpha1.Operation) []step {
 	var steps []step
 	var want []item
 	if operation != v1alpha1.OperationDestroy {
@@ -107,9 +107,9 @@ func (w *world) diff(now *content, doc inputs.Document, operation v1alpha1.Opera
 	}
 	for _, i := range want {
 		has := now.at(i.Address)
-		t := (*thing)(nil)
+		t := (*resource)(nil)
 		if has != nil {
-			t = w.thing(has.ID)
+			t = sim.resource(has.ID)
 		}
 		switch {
 		case t == nil || !t.alive:
@@ -134,7 +134,7 @@ func (w *world) diff(now *content, doc inputs.Document, operation v1alpha1.Opera
 
 // apply executes an order to apply.
 func (r *runner) apply(found *v1alpha1.Run) runnerapi.Done {
-	w := r.w
+	sim := r.sim
 	_ = r.report(runnerapi.Report{Steps: []runnerapi.Step{{Name: "apply", State: "Running"}}})
 	var p *plan
 	err := r.call("get plan", func() error {
@@ -145,7 +145,7 @@ func (r *runner) apply(found *v1alpha1.Run) runnerapi.Done {
 		if now == nil || now.Status.Plan == nil || now.Status.Plan.Digest != found.Status.Plan.Digest {
 			return forbidden("not the plan of the Run")
 		}
-		p = w.plans[found.Status.Plan.Digest]
+		p = sim.plans[found.Status.Plan.Digest]
 		return nil
 	})
 	if err != nil {
@@ -168,8 +168,8 @@ func (r *runner) apply(found *v1alpha1.Run) runnerapi.Done {
 
 // engine applies a plan, followed by the runner's steps after it.
 func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
-	w := r.w
-	r.lockID = fmt.Sprintf("lock-%d", w.serial())
+	sim := r.sim
+	r.lockID = fmt.Sprintf("lock-%d", sim.serial())
 	err := r.lock()
 	var refused *decision.Rejection
 	if errors.As(err, &refused) && refused.Lock != nil && r.forces(refused.Lock.ID) {
@@ -188,7 +188,7 @@ func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
 	if errors.Is(err, state.ErrNone) {
 		err = nil
 	}
-	now := w.read(data)
+	now := sim.read(data)
 	if err == nil && (now.serial != p.serial || now.lineage != p.lineage) {
 		err = errors.New("the saved plan is stale")
 	}
@@ -196,10 +196,10 @@ func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
 		_ = r.unlock() // a rejected request leaves the lock, as in a pod that is killed here
 		return failed("Transient", "%v", err)
 	}
-	w.applies(r, p)
+	sim.applies(r, p)
 	r.applying = true
 	broken := r.changeAll(p, now, changed)
-	w.aimed(r)
+	sim.aimed(r)
 	r.applying = false
 	saved := r.save(now, data)
 	if saved == nil {
@@ -234,26 +234,26 @@ func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
 
 // changeAll changes the cloud step by step.
 func (r *runner) changeAll(p *plan, now *content, changed *int32) *runnerapi.Failure {
-	w := r.w
+	sim := r.sim
 	r.mind = now
 	for _, i := range p.imports {
-		if t := w.thing(i.ID); t != nil && t.alive {
+		if t := sim.resource(i.ID); t != nil && t.alive {
 			now.set(i)
 			r.pending = append(r.pending, entry(t, "import"))
 		}
 	}
 	for _, s := range p.steps {
-		w.pause()
-		w.aimed(r)
+		sim.pause()
+		sim.aimed(r)
 		if class, why := r.stops(); why != "" {
 			return &runnerapi.Failure{Class: class, Message: why}
 		}
-		if w.fault("the engine fails", 60) {
+		if sim.fault("the engine fails", 60) {
 			return &runnerapi.Failure{Class: "Transient", Message: "boom"}
 		}
-		t := w.thing(s.id)
-		w.changes(r)
-		w.tracef("   %s: %s %s %s", r.pod, s.action, s.address, s.id)
+		t := sim.resource(s.id)
+		sim.changes(r)
+		sim.tracef("   %s: %s %s %s", r.pod, s.action, s.address, s.id)
 		if s.action == "delete" || s.action == "replace" {
 			if t != nil {
 				t.alive = false
@@ -263,7 +263,7 @@ func (r *runner) changeAll(p *plan, now *content, changed *int32) *runnerapi.Fai
 		}
 		switch s.action {
 		case "create", "replace":
-			t = w.make(r, s.address, s.value, p.digest)
+			t = sim.createResource(r, s.address, s.value, p.digest)
 			r.pending = append(r.pending, entry(t, "create"))
 		case "update":
 			t.value = s.value
@@ -273,11 +273,11 @@ func (r *runner) changeAll(p *plan, now *content, changed *int32) *runnerapi.Fai
 			now.set(item{s.address, t.id, s.value})
 		}
 		*changed++
-		w.dirty = true
-		if w.chance(2) {
+		sim.dirty = true
+		if sim.chance(2) {
 			_ = r.send() // the next request has the rest
 		}
-		if w.chance(4) {
+		if sim.chance(4) {
 			_ = r.write(now)
 		}
 	}

@@ -25,27 +25,27 @@ func (r *runner) appendJournal(found *v1alpha1.Run, data []byte) error {
 func (r *runner) endJournal(found *v1alpha1.Run, attempt *v1alpha1.Attempt, done *runnerapi.Done) error {
 	switch {
 	case attempt.Phase == v1alpha1.AttemptApply && done.Saved:
-		r.w.dirty = true
+		r.sim.dirty = true
 		return r.server.states.EndJournal(ctx, r.key(), found, r.holder())
 	case attempt.Phase == v1alpha1.AttemptPlan && done.Settled != "":
-		r.w.dirty = true
+		r.sim.dirty = true
 		return r.server.states.SettleJournal(ctx, r.key(), done.Settled)
 	}
 	return nil
 }
 
 // journaled returns the resources in the journal, as the real server reads it.
-func (w *world) journaled(name string) map[string]bool {
-	was := w.quiet
-	w.quiet = true // no faults for reads of the checker
-	journal, err := w.states0.Journal(ctx, types.NamespacedName{Namespace: namespace, Name: name})
-	w.quiet = was
+func (sim *simulation) journaled(name string) map[string]bool {
+	was := sim.quiet
+	sim.quiet = true // no faults for reads of the checker
+	journal, err := sim.states0.Journal(ctx, types.NamespacedName{Namespace: namespace, Name: name})
+	sim.quiet = was
 	if err != nil {
 		panic(err)
 	}
-	told := map[string]bool{}
+	recorded := map[string]bool{}
 	for _, d := range engine.Living(journal.Entries) {
-		told[d.ID] = true
+		recorded[d.ID] = true
 	}
-	return told
+	return recorded
 }

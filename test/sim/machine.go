@@ -10,134 +10,134 @@ import (
 )
 
 // ofMachine returns the steps of a node: its pods start, continue, are killed or reported, and their runners thaw.
-func (w *world) ofMachine(i int, m *machine) {
+func (sim *simulation) ofMachine(i int, m *machine) {
 	if m.silent {
-		if w.quiet {
-			w.can(1, nodeIsOff, i, 0)
+		if sim.quiet {
+			sim.can(1, nodeIsOff, i, 0)
 		}
 		return
 	}
-	pod := w.api.pod(m.pod)
+	pod := sim.api.pod(m.pod)
 	if pod != nil && pod.UID != m.uid {
 		pod = nil
 	}
 	r := m.runner
 	switch {
 	case r == nil && pod != nil && pod.DeletionTimestamp == nil:
-		w.can(5, startPod, i, 0)
+		sim.can(5, startPod, i, 0)
 	case r == nil && pod != nil:
-		w.can(5, removePod, i, 0)
+		sim.can(5, removePod, i, 0)
 	case r == nil:
 	case !r.alive():
-		if pod != nil && !m.told {
-			w.can(5, tellEnd, i, 0)
+		if pod != nil && !m.endReported {
+			sim.can(5, reportEnd, i, 0)
 		} else if pod != nil && pod.DeletionTimestamp != nil {
-			w.can(5, removePod, i, 0)
+			sim.can(5, removePod, i, 0)
 		}
-	case !r.told && (pod == nil || pod.DeletionTimestamp != nil):
-		w.can(5, terminate, i, 0)
-	case r.told && w.time >= m.killAt:
-		w.can(8, killPod, i, 0)
+	case !r.terminating && (pod == nil || pod.DeletionTimestamp != nil):
+		sim.can(5, terminate, i, 0)
+	case r.terminating && sim.time >= m.killAt:
+		sim.can(8, killPod, i, 0)
 	}
 	if r == nil || !r.alive() {
 		return
 	}
 	switch {
 	case r.frozen:
-		w.can(1, thawRunner, i, 0)
-	case r.waits && !r.told && w.time < r.wakeAt && r.heard == r.server.view.at[runs]:
-	case r.slow && !w.quiet:
-		w.can(1, goOnRunner, i, 0)
+		sim.can(1, thawRunner, i, 0)
+	case r.waits && !r.terminating && sim.time < r.wakeAt && r.received == r.server.view.at[runs]:
+	case r.slow && !sim.quiet:
+		sim.can(1, goOnRunner, i, 0)
 	default:
-		w.can(8, goOnRunner, i, 0)
+		sim.can(8, goOnRunner, i, 0)
 	}
 }
 
-func startPod(w *world, i, _ int) {
-	m := w.machines[i]
-	w.tracef("pod %s starts", m.pod)
-	n := dup(w.api.pod(m.pod))
+func startPod(sim *simulation, i, _ int) {
+	m := sim.machines[i]
+	sim.tracef("pod %s starts", m.pod)
+	n := dup(sim.api.pod(m.pod))
 	n.Status.Phase = corev1.PodRunning
 	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: runinfo.ShellContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-	r := &runner{w: w, server: w.servers[0], machine: m, pod: m.pod, uid: m.uid, run: m.run, stack: m.stack, started: w.time, begun: map[string]bool{}}
+	r := &runner{sim: sim, server: sim.servers[0], machine: m, pod: m.pod, uid: m.uid, run: m.run, stack: m.stack, started: sim.time, begun: map[string]bool{}}
 	m.runner = r
-	r.task = w.begin(m.pod, r.work)
-	w.api.put(pods, n)
+	r.task = sim.begin(m.pod, r.work)
+	sim.api.put(pods, n)
 }
 
-func goOnRunner(w *world, i, _ int) {
-	if w.script != nil && w.script.kills() {
-		killPod(w, i, 0)
+func goOnRunner(sim *simulation, i, _ int) {
+	if sim.script != nil && sim.script.kills() {
+		killPod(sim, i, 0)
 		return
 	}
-	w.resume(w.machines[i].runner.task)
+	sim.resume(sim.machines[i].runner.task)
 }
 
-func terminate(w *world, i, _ int) {
-	m := w.machines[i]
-	w.tracef("pod %s is asked to stop", m.pod)
-	m.runner.told, m.killAt = true, w.time+int64(podGrace/time.Second)
+func terminate(sim *simulation, i, _ int) {
+	m := sim.machines[i]
+	sim.tracef("pod %s is asked to stop", m.pod)
+	m.runner.terminating, m.killAt = true, sim.time+int64(podGrace/time.Second)
 }
 
 // killPod kills the processes of a pod.
-func killPod(w *world, i, _ int) {
-	m := w.machines[i]
-	w.tracef("pod %s is killed", m.pod)
+func killPod(sim *simulation, i, _ int) {
+	m := sim.machines[i]
+	sim.tracef("pod %s is killed", m.pod)
 	m.code = 137
-	w.killRunner(m.runner)
+	sim.killRunner(m.runner)
 }
 
-func (w *world) killRunner(r *runner) {
+func (sim *simulation) killRunner(r *runner) {
 	if r == nil || !r.alive() {
 		return
 	}
 	for _, e := range r.pending {
-		w.excuse(e.ID, "killed before it told")
+		sim.excuse(e.ID, "killed before it told")
 	}
-	w.kill(r.task)
-	r.mind, r.applying, w.dirty = nil, false, true
+	sim.kill(r.task)
+	r.mind, r.applying, sim.dirty = nil, false, true
 }
 
-func (w *world) excuse(id, why string) {
-	if t := w.thing(id); t != nil && t.excused == "" {
-		w.tracef("   excused: %s, %s", id, why)
+func (sim *simulation) excuse(id, why string) {
+	if t := sim.resource(id); t != nil && t.excused == "" {
+		sim.tracef("   excused: %s, %s", id, why)
 		t.excused = why
 	}
 }
 
-func tellEnd(w *world, i, _ int) {
-	m := w.machines[i]
+func reportEnd(sim *simulation, i, _ int) {
+	m := sim.machines[i]
 	code := m.code
 	if m.runner.stranded {
 		code = runnerapi.ExitStranded
 	}
-	w.tracef("pod %s has ended with %d", m.pod, code)
-	m.told = true
-	n := dup(w.api.pod(m.pod))
+	sim.tracef("pod %s has ended with %d", m.pod, code)
+	m.endReported = true
+	n := dup(sim.api.pod(m.pod))
 	n.Status.Phase = corev1.PodSucceeded
 	if code != 0 {
 		n.Status.Phase = corev1.PodFailed
 	}
 	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: runinfo.ShellContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}}
-	w.api.put(pods, n)
+	sim.api.put(pods, n)
 }
 
-func removePod(w *world, i, _ int) {
-	w.tracef("pod %s goes", w.machines[i].pod)
-	w.api.drop(pods, w.machines[i].pod)
+func removePod(sim *simulation, i, _ int) {
+	sim.tracef("pod %s goes", sim.machines[i].pod)
+	sim.api.drop(pods, sim.machines[i].pod)
 }
 
-func thawRunner(w *world, i, _ int) {
-	w.tracef("pod %s goes on after it was frozen", w.machines[i].pod)
-	w.machines[i].runner.frozen = false
+func thawRunner(sim *simulation, i, _ int) {
+	sim.tracef("pod %s goes on after it was frozen", sim.machines[i].pod)
+	sim.machines[i].runner.frozen = false
 }
 
 // nodeIsOff: a user asserts that a node is off.
-func nodeIsOff(w *world, i, _ int) {
-	m := w.machines[i]
+func nodeIsOff(sim *simulation, i, _ int) {
+	m := sim.machines[i]
 	m.silent = false
-	if pod := w.api.pod(m.pod); pod != nil && pod.UID == m.uid {
-		w.tracef("the node of pod %s is deleted", m.pod)
-		w.api.drop(pods, m.pod)
+	if pod := sim.api.pod(m.pod); pod != nil && pod.UID == m.uid {
+		sim.tracef("the node of pod %s is deleted", m.pod)
+		sim.api.drop(pods, m.pod)
 	}
 }

@@ -46,7 +46,7 @@ type timer struct {
 
 // manager is an operator: the real reconcilers, with a cache and a queue of the model.
 type manager struct {
-	w     *world
+	sim   *simulation
 	id    int
 	view  *view
 	alive bool
@@ -78,8 +78,8 @@ type kept struct{}
 
 func (kept) Forget(context.Context, *v1alpha1.Run) error { return nil }
 
-func (w *world) newManager(id int) *manager {
-	m := &manager{w: w, id: id, view: &view{api: &w.api, lean: true}}
+func (sim *simulation) newManager(id int) *manager {
+	m := &manager{sim: sim, id: id, view: &view{api: &sim.api, lean: true}}
 	m.start()
 	return m
 }
@@ -94,29 +94,29 @@ func (m *manager) start() {
 
 // lead makes it the leader: its controllers start, and reconcile all objects.
 func (m *manager) lead() {
-	w := m.w
+	sim := m.sim
 	m.leads = true
-	cached, live := &kube{w: w, view: m.view, of: m.id}, &kube{w: w, of: m.id}
-	m.turns = scheduler.NewQueue(scheduler.Limits{Installation: w.places}, m.clock)
-	store := w.states(m.id, m.clock)
+	cached, live := &kube{sim: sim, view: m.view, of: m.id}, &kube{sim: sim, of: m.id}
+	m.turns = scheduler.NewQueue(scheduler.Limits{Installation: sim.places}, m.clock)
+	store := sim.states(m.id, m.clock)
 	m.stack = stack.Reconciler{
 		Gatherer: snapshot.Gatherer{
-			Client: cached, Live: live, Sources: w.shared.sources, Inputs: w.shared.inputs, StateReader: store,
+			Client: cached, Live: live, Sources: sim.shared.sources, Inputs: sim.shared.inputs, StateReader: store,
 			VerifiedHistory: snapshot.NewVerifiedHistory(), Clock: m.clock,
 		},
 		States: store, Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}},
 		ConflictBackoff: stack.NewConflictBackoff(), Reserved: stack.NewReserved(),
 	}
 	m.run = run.Reconciler{
-		Client: cached, Live: live, Inputs: w.shared.inputs, Scheduler: scheduler.New(m.turns, cached), Clock: m.clock,
+		Client: cached, Live: live, Inputs: sim.shared.inputs, Scheduler: scheduler.New(m.turns, cached), Clock: m.clock,
 		Pods: podspec.Settings{StoreURL: "https://store", CABundle: func() []byte { return nil }, RunnerImage: "cairn", EngineHasRunner: true, EngineImage: "tools"},
 	}
 	m.state = state.Reconciler{Client: cached, States: store}
-	m.lookAtAll()
+	m.enqueueAll()
 }
 
-// lookAtAll enqueues all objects, as controllers do when they start.
-func (m *manager) lookAtAll() {
+// enqueueAll enqueues all objects, as controllers do when they start.
+func (m *manager) enqueueAll() {
 	for _, o := range m.view.objects[stacks] {
 		m.add(ofStack, o.GetName())
 	}
@@ -129,21 +129,21 @@ func (m *manager) lookAtAll() {
 }
 
 // states returns a process's store of states.
-func (w *world) states(of int, clock func() time.Time) *state.Store {
-	live := &kube{w: w, of: of}
-	return state.New(live, live, w.bucket, state.Options{
+func (sim *simulation) states(of int, clock func() time.Time) *state.Store {
+	live := &kube{sim: sim, of: of}
+	return state.New(live, live, sim.bucket, state.Options{
 		Storage: v1alpha1.StateStorageBucket, Now: clock, Log: silent, Pause: func(context.Context, int) error { return nil },
 	})
 }
 
 var atOnce = wait.Backoff{Steps: 5}
 
-func (m *manager) clock() time.Time { return m.w.now().Add(time.Duration(m.skew) * time.Second) }
+func (m *manager) clock() time.Time { return m.sim.now().Add(time.Duration(m.skew) * time.Second) }
 
 // end kills its process at any point.
 func (m *manager) end() {
 	for i, t := range m.busy {
-		m.w.kill(t)
+		m.sim.kill(t)
 		m.busy[i] = nil
 		m.queue[i] = nil
 	}
@@ -156,15 +156,15 @@ func (m *manager) add(controller int, name string) {
 	}
 }
 
-// hear handles a watch event, and enqueues objects as the operator's watches do.
-func (m *manager) hear(k kind) {
-	c := m.view.hear(k)
+// receive handles a watch event, and enqueues objects as the operator's watches do.
+func (m *manager) receive(k kind) {
+	c := m.view.receive(k)
 	if m.leads {
-		m.tell(k, c)
+		m.enqueueFor(k, c)
 	}
 }
 
-func (m *manager) tell(k kind, c change) {
+func (m *manager) enqueueFor(k kind, c change) {
 	o := c.o
 	switch k {
 	case stacks:
@@ -229,20 +229,20 @@ func (m *manager) reconcile(controller int) {
 	name := m.queue[controller][0]
 	m.queue[controller] = m.queue[controller][1:]
 	do := func() { m.do(controller, name) }
-	if !m.w.split() {
-		m.w.tracef("manager %d reconciles %s %s", m.id, controllerNames[controller], name)
+	if !m.sim.split() {
+		m.sim.tracef("manager %d reconciles %s %s", m.id, controllerNames[controller], name)
 		shield(do)
 		return
 	}
-	m.w.tracef("manager %d begins to reconcile %s %s", m.id, controllerNames[controller], name)
-	m.busy[controller] = m.w.begin(controllerNames[controller]+" "+name, do)
+	m.sim.tracef("manager %d begins to reconcile %s %s", m.id, controllerNames[controller], name)
+	m.busy[controller] = m.sim.begin(controllerNames[controller]+" "+name, do)
 	m.resume(controller)
 }
 
 // resume continues a reconciliation.
 func (m *manager) resume(controller int) {
 	t := m.busy[controller]
-	m.w.resume(t)
+	m.sim.resume(t)
 	if t.over && m.busy[controller] == t {
 		m.busy[controller] = nil
 	}
@@ -271,7 +271,7 @@ func (m *manager) do(controller int, name string) {
 	}
 	switch {
 	case err != nil:
-		m.w.tracef("      failed: %v", err)
+		m.sim.tracef("      failed: %v", err)
 		m.later(controller, name, time.Second)
 	case result.RequeueAfter > 0:
 		m.later(controller, name, result.RequeueAfter)
@@ -280,7 +280,7 @@ func (m *manager) do(controller int, name string) {
 
 // later requeues an object; the earlier of two times applies.
 func (m *manager) later(controller int, name string, after time.Duration) {
-	at := m.w.time + int64((after+time.Second-1)/time.Second)
+	at := m.sim.time + int64((after+time.Second-1)/time.Second)
 	for i := range m.timers {
 		if t := &m.timers[i]; t.controller == controller && t.name == name {
 			t.at = min(t.at, at)
@@ -290,15 +290,15 @@ func (m *manager) later(controller int, name string, after time.Duration) {
 	m.timers = append(m.timers, timer{at, controller, name})
 }
 
-// ring enqueues what is due.
-func (m *manager) ring() {
+// enqueueDue enqueues the objects whose requeue time has passed.
+func (m *manager) enqueueDue() {
 	if m.turns != nil && m.leads {
 		for _, key := range m.turns.Reclaim() {
 			m.add(ofRun, key.Name)
 		}
 	}
 	m.timers = slices.DeleteFunc(m.timers, func(t timer) bool {
-		if t.at > m.w.time {
+		if t.at > m.sim.time {
 			return false
 		}
 		m.add(t.controller, t.name)

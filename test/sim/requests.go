@@ -14,10 +14,10 @@ type late struct {
 	task *task
 }
 
-// change sends a request to the server that changes something.
+// change sends a request that writes to the server.
 func (r *runner) change(what string, do func(*runner) error) error {
 	return r.call(what, func() error {
-		if r.w.fault("a request is late", 15) {
+		if r.sim.fault("a request is late", 15) {
 			r.delay(what, do)
 			return errAway
 		}
@@ -27,45 +27,45 @@ func (r *runner) change(what string, do func(*runner) error) error {
 
 // delay delays a request. In some cases the runner ends before it receives a response.
 func (r *runner) delay(what string, do func(*runner) error) {
-	w, as := r.w, *r
-	w.tracef("      %s: %s is on its way", r.pod, what)
+	sim, as := r.sim, *r
+	sim.tracef("      %s: %s is on its way", r.pod, what)
 	l := &late{of: r, what: what}
-	l.task = w.begin(what, func() {
-		l.task.began = w.step
+	l.task = sim.begin(what, func() {
+		l.task.began = sim.step
 		if err := do(&as); err != nil {
-			w.tracef("      %s: %s: %v", as.pod, what, err)
+			sim.tracef("      %s: %s: %v", as.pod, what, err)
 		}
 	})
-	w.late = append(w.late, l)
-	if w.chance(3) {
-		w.tracef("!  memory runs out in pod %s", r.pod)
-		w.dying = append(w.dying, r)
-		w.pause()
+	sim.late = append(sim.late, l)
+	if sim.chance(3) {
+		sim.tracef("!  memory runs out in pod %s", r.pod)
+		sim.dying = append(sim.dying, r)
+		sim.pause()
 	}
 }
 
 // ofRequests delivers a delayed request, more likely one of a runner that has ended.
-func (w *world) ofRequests() {
-	for i, l := range w.late {
+func (sim *simulation) ofRequests() {
+	for i, l := range sim.late {
 		switch {
 		case l.task.thread != nil:
-			w.can(8, arrive, i, 0)
+			sim.can(8, arrive, i, 0)
 		case l.of.alive():
-			w.can(1, arrive, i, 0)
+			sim.can(1, arrive, i, 0)
 		default:
-			w.can(2, arrive, i, 0)
+			sim.can(2, arrive, i, 0)
 		}
 	}
 }
 
-func arrive(w *world, i, _ int) {
-	l := w.late[i]
+func arrive(sim *simulation, i, _ int) {
+	l := sim.late[i]
 	if l.task.thread == nil {
-		w.tracef("%s of pod %s arrives late", l.what, l.of.pod)
+		sim.tracef("%s of pod %s arrives late", l.what, l.of.pod)
 	}
-	w.resume(l.task)
+	sim.resume(l.task)
 	if l.task.over {
-		w.late = slices.Delete(w.late, i, i+1)
+		sim.late = slices.Delete(sim.late, i, i+1)
 	}
 }
 
@@ -82,14 +82,14 @@ func (r *runner) lock() error {
 
 // forces reports whether a hook releases the lock by an ID that it read, or writes under it.
 func (r *runner) forces(id string) bool {
-	w := r.w
-	if w.quiet || !w.chance(2) {
+	sim := r.sim
+	if sim.quiet || !sim.chance(2) {
 		return false
 	}
-	if w.chance(2) {
-		now := w.read(w.stateOf(r.stack))
+	if sim.chance(2) {
+		now := sim.read(sim.stateOf(r.stack))
 		now.serial++
-		data := w.bytesOf(now)
+		data := sim.bytesOf(now)
 		_ = r.call("write", func() error {
 			if _, err := r.caller(r.current); err != nil {
 				return err
@@ -107,10 +107,10 @@ func (r *runner) forces(id string) bool {
 }
 
 // stateOf returns the current state of a Stack.
-func (w *world) stateOf(name string) []byte {
-	st := w.api.state(name)
-	if st == nil || w.contents[st.Status.SHA256] == nil {
+func (sim *simulation) stateOf(name string) []byte {
+	st := sim.api.state(name)
+	if st == nil || sim.contents[st.Status.SHA256] == nil {
 		return nil
 	}
-	return w.bytesOf(w.contents[st.Status.SHA256])
+	return sim.bytesOf(sim.contents[st.Status.SHA256])
 }

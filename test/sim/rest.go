@@ -14,39 +14,39 @@ import (
 )
 
 // nothingIsLost: every resource in the cloud is in a state, in a rescued one, in the journal, or in the memory of an engine.
-func (w *world) nothingIsLost() {
+func (sim *simulation) nothingIsLost() {
 	for _, name := range []string{"net", "app"} {
 		var st *v1alpha1.State
 		var inState, inRescued *content
 		var journal map[string]bool
-		for _, t := range w.things {
+		for _, t := range sim.resources {
 			if t.stack != name || !t.alive || t.excused != "" {
 				continue
 			}
 			if st == nil {
-				if st = w.api.state(name); st == nil {
+				if st = sim.api.state(name); st == nil {
 					st = &v1alpha1.State{}
 				}
-				inState = w.contents[st.Status.SHA256]
+				inState = sim.contents[st.Status.SHA256]
 				if st.Status.Rescued != nil {
-					inRescued = w.contents[st.Status.Rescued.SHA256]
+					inRescued = sim.contents[st.Status.Rescued.SHA256]
 				}
 			}
-			if inState.has(t.id) || inRescued.has(t.id) || w.inMind(t) {
+			if inState.has(t.id) || inRescued.has(t.id) || sim.inMind(t) {
 				continue
 			}
 			if journal == nil {
-				journal = w.journaled(name)
+				journal = sim.journaled(name)
 			}
 			if !journal[t.id] {
-				w.violate("I2", "%s (%s of Stack %s) is in the cloud and nowhere else", t.id, t.address, name)
+				sim.violate("I2", "%s (%s of Stack %s) is in the cloud and nowhere else", t.id, t.address, name)
 			}
 		}
 	}
 }
 
-func (w *world) inMind(t *thing) bool {
-	for _, m := range w.machines {
+func (sim *simulation) inMind(t *resource) bool {
+	for _, m := range sim.machines {
 		r := m.runner
 		if r == nil || !r.alive() || r.stack != t.stack {
 			continue
@@ -64,113 +64,113 @@ var restful = []string{
 	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed",
 }
 
-// stands: nothing changes any more, and every Stack has a reason for that.
-func (w *world) stands() {
-	for _, o := range w.api.objects[stacks] {
+// checkRest: nothing changes any more, and every Stack has a reason for that.
+func (sim *simulation) checkRest() {
+	for _, o := range sim.api.objects[stacks] {
 		s := o.(*v1alpha1.Stack)
 		ready := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
 		switch {
 		case ready == nil:
-			w.violate("I6", "Stack %s says nothing", s.Name)
+			sim.violate("I6", "Stack %s says nothing", s.Name)
 		case s.Status.ObservedGeneration != s.Generation:
-			w.violate("I6", "Stack %s speaks of generation %d, and is at %d", s.Name, s.Status.ObservedGeneration, s.Generation)
+			sim.violate("I6", "Stack %s speaks of generation %d, and is at %d", s.Name, s.Status.ObservedGeneration, s.Generation)
 		case !slices.Contains(restful, ready.Reason):
-			w.violate("I6", "Stack %s stays %s: %s", s.Name, ready.Reason, ready.Message)
+			sim.violate("I6", "Stack %s stays %s: %s", s.Name, ready.Reason, ready.Message)
 		case ready.Status == metav1.ConditionTrue:
-			w.isReady(s)
+			sim.isReady(s)
 		}
 	}
-	for _, o := range w.api.objects[runs] {
+	for _, o := range sim.api.objects[runs] {
 		r := o.(*v1alpha1.Run)
 		if r.Status.Phase.Finished() || r.Status.Phase == v1alpha1.PhaseAwaitingApproval {
 			continue
 		}
-		if s := w.api.stack(r.Spec.Stack.Name); s != nil && s.Spec.Suspend {
+		if s := sim.api.stack(r.Spec.Stack.Name); s != nil && s.Spec.Suspend {
 			continue
 		}
-		w.violate("I9", "Run %s stays %s", r.Name, r.Status.Phase)
+		sim.violate("I9", "Run %s stays %s", r.Name, r.Status.Phase)
 	}
-	w.waitsForWhatIs()
-	for _, m := range w.machines {
+	sim.waitsForWhatIs()
+	for _, m := range sim.machines {
 		if m.runner != nil && m.runner.alive() {
-			w.violate("I9", "pod %s stays", m.pod)
+			sim.violate("I9", "pod %s stays", m.pod)
 		}
 	}
-	if w.violation == nil {
-		w.looksAgain()
+	if sim.violation == nil {
+		sim.checkNoFurtherWrites()
 	}
 }
 
 // waitsForWhatIs: a plan that waits for its approval has the current inputs.
-func (w *world) waitsForWhatIs() {
-	for _, o := range w.api.objects[runs] {
+func (sim *simulation) waitsForWhatIs() {
+	for _, o := range sim.api.objects[runs] {
 		r := o.(*v1alpha1.Run)
-		s := w.api.stack(r.Spec.Stack.Name)
+		s := sim.api.stack(r.Spec.Stack.Name)
 		if r.Status.Phase != v1alpha1.PhaseAwaitingApproval || r.Spec.Operation == v1alpha1.OperationDestroy || s == nil || s.Spec.Suspend || s.DeletionTimestamp != nil {
 			continue
 		}
 		if s.Status.InputsDigest != "" && s.Status.InputsDigest != r.Spec.InputsDigest {
-			w.violate("I4", "Run %s waits for its approval, and is not of what is declared", r.Name)
+			sim.violate("I4", "Run %s waits for its approval, and is not of what is declared", r.Name)
 		}
 	}
 }
 
 // isReady: a Ready Stack is as declared.
-func (w *world) isReady(s *v1alpha1.Stack) {
+func (sim *simulation) isReady(s *v1alpha1.Stack) {
 	if s.Status.InputsDigest != s.Status.AppliedInputsDigest {
-		w.violate("I6", "Stack %s is Ready and its inputs are not applied", s.Name)
+		sim.violate("I6", "Stack %s is Ready and its inputs are not applied", s.Name)
 		return
 	}
-	doc, err := w.shared.inputs.Get(ctx, s.Status.AppliedInputsDigest)
+	doc, err := sim.shared.inputs.Get(ctx, s.Status.AppliedInputsDigest)
 	if err != nil {
-		w.violate("I6", "Stack %s: %v", s.Name, err)
+		sim.violate("I6", "Stack %s: %v", s.Name, err)
 		return
 	}
 	for _, i := range wanted(valueOf(doc)) {
 		n := 0
-		for _, t := range w.things {
+		for _, t := range sim.resources {
 			if t.stack == s.Name && t.alive && t.address == i.Address && t.excused == "" {
 				n++
 				if t.value != i.Value {
-					w.violate("I6", "Stack %s is Ready, and %s is %d and not %d", s.Name, t.address, t.value, i.Value)
+					sim.violate("I6", "Stack %s is Ready, and %s is %d and not %d", s.Name, t.address, t.value, i.Value)
 				}
 			}
 		}
-		excused := slices.ContainsFunc(w.things, func(t *thing) bool { return t.stack == s.Name && t.address == i.Address && t.excused != "" })
+		excused := slices.ContainsFunc(sim.resources, func(t *resource) bool { return t.stack == s.Name && t.address == i.Address && t.excused != "" })
 		if n != 1 && !excused {
-			w.violate("I6", "Stack %s is Ready, and there are %d of %s", s.Name, n, i.Address)
+			sim.violate("I6", "Stack %s is Ready, and there are %d of %s", s.Name, n, i.Address)
 		}
 	}
 }
 
-// looksAgain: a further reconciliation writes nothing. A time in the future, by a wrong clock, counts only once it may be correct: that is reported once.
-func (w *world) looksAgain() {
-	if w.hasTimesAhead() {
-		w.resync()
+// checkNoFurtherWrites: a further reconciliation writes nothing. A time in the future, by a wrong clock, counts only once it may be correct: that is reported once.
+func (sim *simulation) checkNoFurtherWrites() {
+	if sim.hasTimesAhead() {
+		sim.resync()
 	}
-	before := w.stats.Writes
-	w.resync()
-	if w.stats.Writes != before {
-		w.violate("I6", "all stands still, and looking again writes: %s", w.state())
+	before := sim.stats.Writes
+	sim.resync()
+	if sim.stats.Writes != before {
+		sim.violate("I6", "nothing changes any more, and another reconciliation writes: %s", sim.state())
 	}
 }
 
 // resync makes leaders reconcile all objects.
-func (w *world) resync() {
-	for _, m := range w.managers {
+func (sim *simulation) resync() {
+	for _, m := range sim.managers {
 		if m.leads {
-			m.lookAtAll()
+			m.enqueueAll()
 		}
 	}
-	w.settleDown()
+	sim.settleDown()
 }
 
 // hasTimesAhead reports whether an active Run has an attempt that ends in the future.
-func (w *world) hasTimesAhead() bool {
-	return slices.ContainsFunc(w.api.objects[runs], func(o client.Object) bool {
+func (sim *simulation) hasTimesAhead() bool {
+	return slices.ContainsFunc(sim.api.objects[runs], func(o client.Object) bool {
 		r := o.(*v1alpha1.Run)
 		return !r.Status.Phase.Finished() && slices.ContainsFunc(r.Status.Attempts, func(a v1alpha1.Attempt) bool {
-			return a.FinishedAt != nil && a.FinishedAt.After(w.now())
+			return a.FinishedAt != nil && a.FinishedAt.After(sim.now())
 		})
 	})
 }

@@ -37,7 +37,7 @@ type step struct {
 // runner is the process of a pod. It has the steps of internal/runner, and the real rules answer all of its requests
 // to the server.
 type runner struct {
-	w *world
+	sim *simulation
 	// server is the one that it reached last.
 	server   *server
 	machine  *machine
@@ -50,12 +50,12 @@ type runner struct {
 	started  int64
 	deadline int64
 	// waits until a change of its Run, or this time.
-	waits  bool
-	wakeAt int64
-	heard  int
-	// asked to stop: it received SIGTERM.
-	told   bool
-	frozen bool
+	waits    bool
+	wakeAt   int64
+	received int
+	// terminating: it received SIGTERM.
+	terminating bool
+	frozen      bool
 	// slow ones are seldom scheduled.
 	slow bool
 	// detached: its pod's object is deleted. It has to end by that time.
@@ -84,17 +84,17 @@ func (r *runner) alive() bool { return !r.task.over }
 // call sends a request to the server, and retries it when the response is lost.
 func (r *runner) call(what string, do func() error) error {
 	for try := 0; ; try++ {
-		r.w.pause()
-		if n := len(r.w.servers); n > 1 {
-			r.server = r.w.servers[r.w.rand(n)]
+		r.sim.pause()
+		if n := len(r.sim.servers); n > 1 {
+			r.server = r.sim.servers[r.sim.rand(n)]
 		}
-		r.task.began = r.w.step
+		r.task.began = r.sim.step
 		err := do()
-		if err == nil && r.w.fault("an answer is lost", 80) {
+		if err == nil && r.sim.fault("an answer is lost", 80) {
 			err = errAway
 		}
 		if err != nil {
-			r.w.tracef("      %s: %s: %v", r.pod, what, err)
+			r.sim.tracef("      %s: %s: %v", r.pod, what, err)
 		}
 		if err == nil || isFinal(err) || try == 8 {
 			return err
@@ -129,7 +129,7 @@ func (r *runner) byPod() (*v1alpha1.Run, error) {
 // caller returns the Run as the server reads it: from its cache and, before it rejects, from the API server. A nil Run was deleted
 // while its pod has the lock.
 func (r *runner) caller(has func(*v1alpha1.Run) *decision.Rejection) (*v1alpha1.Run, error) {
-	w := r.w
+	sim := r.sim
 	found, err := r.byPod()
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (r *runner) caller(has func(*v1alpha1.Run) *decision.Rejection) (*v1alpha1.
 		return found, nil
 	}
 	live := &v1alpha1.Run{}
-	err = w.direct.Get(ctx, types.NamespacedName{Namespace: namespace, Name: r.run}, live)
+	err = sim.direct.Get(ctx, types.NamespacedName{Namespace: namespace, Name: r.run}, live)
 	if err == nil {
 		if no := has(live); no != nil {
 			return nil, no
@@ -171,24 +171,24 @@ func (r *runner) named(x *v1alpha1.Run) *decision.Rejection {
 // work is everything that a runner does.
 func (r *runner) work() {
 	defer func() { r.waits = false }()
-	for after := int32(0); !r.told; {
+	for after := int32(0); !r.terminating; {
 		kind, found := runnerapi.OrderWait, (*v1alpha1.Run)(nil)
 		err := r.call("order", func() (err error) { kind, found, err = r.order(after); return err })
 		if err != nil || kind == runnerapi.OrderExit {
 			return
 		}
 		if kind == runnerapi.OrderWait {
-			if after == 0 && r.w.time >= r.started+600 {
+			if after == 0 && r.sim.time >= r.started+600 {
 				return
 			}
-			r.waits, r.heard = true, r.server.view.at[runs]
-			r.w.pause()
+			r.waits, r.received = true, r.server.view.at[runs]
+			r.sim.pause()
 			r.waits = false
 			continue
 		}
 		r.attempt = found.Status.Attempts[len(found.Status.Attempts)-1].Number
-		r.deadline = r.w.time + 3600
-		r.w.tracef("   %s is ordered to %s, attempt %d", r.pod, kind, r.attempt)
+		r.deadline = r.sim.time + 3600
+		r.sim.tracef("   %s is ordered to %s, attempt %d", r.pod, kind, r.attempt)
 		done := r.do(kind, found)
 		if r.report(runnerapi.Report{Steps: stepsOf(kind, &done), Done: &done}) != nil {
 			return
@@ -217,18 +217,18 @@ func stepsOf(kind runnerapi.OrderKind, done *runnerapi.Done) []runnerapi.Step {
 
 // order returns the response of the server.
 func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) {
-	w := r.w
+	sim := r.sim
 	found, err := r.byPod()
 	if err != nil || found == nil {
-		r.wakeAt = max(r.started+600, w.time+30)
+		r.wakeAt = max(r.started+600, sim.time+30)
 		return runnerapi.OrderWait, nil, err
 	}
-	of, err := index.StackOf(ctx, r.server.cached, w.direct, found)
+	of, err := index.StackOf(ctx, r.server.cached, sim.direct, found)
 	if err != nil {
 		return "", nil, err
 	}
-	kind, until := dispatch.NextKind(found, of, r.uid, after, w.now())
-	r.wakeAt = w.time + 1<<40
+	kind, until := dispatch.NextKind(found, of, r.uid, after, sim.now())
+	r.wakeAt = sim.time + 1<<40
 	if !until.IsZero() {
 		r.wakeAt = until.Unix() - epoch
 	}
@@ -284,9 +284,9 @@ func failed(class, format string, args ...any) runnerapi.Done {
 // stops returns why the engine has to end; empty when it continues.
 func (r *runner) stops() (class, why string) {
 	switch {
-	case r.told:
+	case r.terminating:
 		return "Transient", runnerapi.Interrupted
-	case r.w.time >= r.deadline:
+	case r.sim.time >= r.deadline:
 		return "Transient", "timed out"
 	}
 	found, _ := r.byPod()
@@ -297,7 +297,7 @@ func (r *runner) stops() (class, why string) {
 		return "Canceled", why
 	}
 	if r.current(found) != nil { // the heartbeat is rejected
-		live := r.w.api.run(r.run)
+		live := r.sim.api.run(r.run)
 		if live == nil || r.current(live) != nil {
 			return "Transient", "disowned"
 		}
@@ -307,7 +307,7 @@ func (r *runner) stops() (class, why string) {
 
 // do executes an order.
 func (r *runner) do(kind runnerapi.OrderKind, found *v1alpha1.Run) runnerapi.Done {
-	doc, err := r.w.shared.inputs.Get(ctx, found.Spec.InputsDigest)
+	doc, err := r.sim.shared.inputs.Get(ctx, found.Spec.InputsDigest)
 	if err != nil {
 		panic(err)
 	}

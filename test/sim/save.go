@@ -29,7 +29,7 @@ func (r *runner) send() error {
 	if err == nil {
 		r.pending = nil
 		r.batch++
-		r.w.dirty = true
+		r.sim.dirty = true
 	}
 	return err
 }
@@ -39,17 +39,17 @@ func (r *runner) flush() { _ = r.send() }
 // write writes the engine's current state.
 func (r *runner) write(now *content) error {
 	if now.lineage == "" {
-		now.lineage = fmt.Sprintf("lin-%d", r.w.serial())
+		now.lineage = fmt.Sprintf("lin-%d", r.sim.serial())
 	}
 	now.serial++
-	data := r.w.bytesOf(now)
+	data := r.sim.bytesOf(now)
 	err := r.change("write", func(r *runner) error {
 		if _, err := r.caller(r.current); err != nil {
 			return err
 		}
 		return r.server.states.Write(ctx, r.key(), r.holder(), r.lockID, data)
 	})
-	r.w.dirty = true
+	r.sim.dirty = true
 	if err == nil {
 		r.base = inputs.Digest(data)
 	}
@@ -58,7 +58,7 @@ func (r *runner) write(now *content) error {
 
 // save writes the last state, if anything changed.
 func (r *runner) save(now *content, was []byte) error {
-	before := r.w.read(was)
+	before := r.sim.read(was)
 	same := len(before.items) == len(now.items) && now.serial == before.serial
 	for i := range before.items {
 		same = same && before.items[i] == now.items[i]
@@ -85,8 +85,8 @@ func (r *runner) unlock() error {
 
 // rescue submits a state that could not be written; what the server rejects is only in the pod's log. A forked one is retained.
 func (r *runner) rescue(now *content) error {
-	data := r.w.bytesOf(now)
-	r.w.bases[inputs.Digest(data)] = r.base
+	data := r.sim.bytesOf(now)
+	r.sim.bases[inputs.Digest(data)] = r.base
 	err := r.change("rescue", func(r *runner) error {
 		if _, err := r.caller(r.named); err != nil {
 			return err
@@ -96,11 +96,11 @@ func (r *runner) rescue(now *content) error {
 	if err != nil && !forked(err) {
 		r.stranded = true
 		for _, i := range now.items {
-			r.w.excuse(i.ID, "its state is stranded, and the Run says so")
+			r.sim.excuse(i.ID, "its state is stranded, and the Run says so")
 		}
 	}
 	r.mind = nil
-	r.w.dirty = true
+	r.sim.dirty = true
 	return err
 }
 

@@ -43,22 +43,22 @@ func (s *script) kills() bool { s.goes++; return s.goes == s.Kill }
 
 // play runs a script.
 func (s *shared) play(c script) (*Violation, *script) {
-	w := newWorld(s, Options{Seed: 1, Limit: 0})
-	defer w.end()
-	w.script = &c
-	w.putCode()
-	w.declare(0)
-	w.declare(1)
+	sim := newSimulation(s, Options{Seed: 1, Limit: 0})
+	defer sim.end()
+	sim.script = &c
+	sim.putCode()
+	sim.declare(0)
+	sim.declare(1)
 	for _, name := range []string{"net", "app"} {
-		edit(w, w.api.stack(name), func(s *v1alpha1.Stack) {
+		edit(sim, sim.api.stack(name), func(s *v1alpha1.Stack) {
 			s.Spec.Apply, s.Spec.DependsOn, s.Spec.Variables, s.Spec.Retry.Limit = "Automatic", nil, variables(1), of(int32(1))
 		})
 	}
-	w.managers = []*manager{w.newManager(0), w.newManager(1)}
-	w.servers = []*server{w.newServer()}
-	w.quiet = true
-	w.rest()
-	return w.violation, &c
+	sim.managers = []*manager{sim.newManager(0), sim.newManager(1)}
+	sim.servers = []*server{sim.newServer()}
+	sim.quiet = true
+	sim.rest()
+	return sim.violation, &c
 }
 
 // Exhaust runs all scripts with at most one crash of a manager, or one kill of a runner, and at most one step in

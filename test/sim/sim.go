@@ -76,7 +76,7 @@ func Replay(o Options) (*Violation, []string, Stats) {
 	s := newShared()
 	defer s.end()
 	o.Trace = true
-	w := newWorld(s, o)
-	v, stats := w.live()
-	return v, w.trace, stats
+	sim := newSimulation(s, o)
+	v, stats := sim.live()
+	return v, sim.trace, stats
 }

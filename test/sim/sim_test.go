@@ -33,7 +33,7 @@ func TestRegressions(t *testing.T) {
 		"a Run that is created late begins beside the next":          {Seed: 2000066603, Often: true},
 		"the same, while the next one plans":                         {Seed: 2000128019, Often: true},
 		"a Stack goes before the pod of a deleted Run has ended":     {Seed: 4000004827, Often: true},
-		"a Run is deleted before a manager heard of it":              {Seed: 900385798},
+		"a Run is deleted before a manager receives it":              {Seed: 900385798},
 		"a suspended Stack's Run has a next try":                     {Seed: 900346928},
 		"a destroy Run is deleted while its pod destroys":            {Seed: 900864982},
 		"a Run that is created late gets no pod":                     {Seed: 1700502002},
@@ -101,32 +101,32 @@ func BenchmarkHistory(b *testing.B) {
 func TestRunIsDeletedBeforeWatchEvent(t *testing.T) {
 	s := newShared()
 	defer s.end()
-	w := newWorld(s, Options{Seed: 1, Limit: 0})
-	defer w.end()
-	w.putCode()
-	w.declare(0)
-	m := w.newManager(0)
-	w.managers, w.servers, w.quiet = []*manager{m}, []*server{w.newServer()}, true
-	elect(w, 0, 0)
+	sim := newSimulation(s, Options{Seed: 1, Limit: 0})
+	defer sim.end()
+	sim.putCode()
+	sim.declare(0)
+	m := sim.newManager(0)
+	sim.managers, sim.servers, sim.quiet = []*manager{m}, []*server{sim.newServer()}, true
+	elect(sim, 0, 0)
 	for range 100 { // all but the watch of Runs continues
 		for k := range kinds {
 			for k != runs && m.view.behind(k) > 0 {
-				m.hear(k)
+				m.receive(k)
 			}
 		}
 		if len(m.queue[ofStack]) > 0 {
 			m.reconcile(ofStack)
 		}
 	}
-	if w.api.run("net-1") == nil || w.api.stack("net").Status.CurrentRun != "net-1" {
-		t.Fatal(w.state())
+	if sim.api.run("net-1") == nil || sim.api.stack("net").Status.CurrentRun != "net-1" {
+		t.Fatal(sim.state())
 	}
-	if err := w.api.remove(runs, "net-1", nil, nil, false); err != nil {
+	if err := sim.api.remove(runs, "net-1", nil, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	m.relist(runs)
-	if w.rest(); w.violation != nil {
-		t.Error(w.violation)
+	if sim.rest(); sim.violation != nil {
+		t.Error(sim.violation)
 	}
 }
 
@@ -135,29 +135,29 @@ func TestRunIsDeletedBeforeWatchEvent(t *testing.T) {
 func TestRunIsDeletedDuringApply(t *testing.T) {
 	s := newShared()
 	defer s.end()
-	w := newWorld(s, Options{Seed: 1, Limit: 0})
-	defer w.end()
-	w.putCode()
-	w.declare(0)
-	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Variables = v1alpha1.ApplyAutomatic, variables(1) })
-	w.managers, w.servers, w.quiet = []*manager{w.newManager(0)}, []*server{w.newServer()}, true
+	sim := newSimulation(s, Options{Seed: 1, Limit: 0})
+	defer sim.end()
+	sim.putCode()
+	sim.declare(0)
+	edit(sim, sim.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Variables = v1alpha1.ApplyAutomatic, variables(1) })
+	sim.managers, sim.servers, sim.quiet = []*manager{sim.newManager(0)}, []*server{sim.newServer()}, true
 	var first *machine
-	until(t, w, "the pod is told to apply", func() bool {
-		if len(w.machines) > 0 {
-			first = w.machines[0]
+	until(t, sim, "the pod receives the order to apply", func() bool {
+		if len(sim.machines) > 0 {
+			first = sim.machines[0]
 		}
 		return first != nil && first.runner != nil && first.runner.attempt == 2
 	})
-	if err := w.api.remove(runs, "net-1", nil, nil, false); err != nil {
+	if err := sim.api.remove(runs, "net-1", nil, nil, false); err != nil {
 		t.Fatal(err)
 	}
-	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Variables = variables(2) })
-	until(t, w, "the next Run is created", func() bool { return len(w.api.objects[runs]) > 0 })
-	if name := w.api.objects[runs][0].GetName(); name != "net-2" || first.runner.alive() {
+	edit(sim, sim.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Variables = variables(2) })
+	until(t, sim, "the next Run is created", func() bool { return len(sim.api.objects[runs]) > 0 })
+	if name := sim.api.objects[runs][0].GetName(); name != "net-2" || first.runner.alive() {
 		t.Errorf("Run %s is created, and the pod of net-1 is alive: %v", name, first.runner.alive())
 	}
-	if w.rest(); w.violation != nil {
-		t.Error(w.violation)
+	if sim.rest(); sim.violation != nil {
+		t.Error(sim.violation)
 	}
 }
 
@@ -166,44 +166,44 @@ func TestRunIsDeletedDuringApply(t *testing.T) {
 func TestFutureTimeIsReportedOnce(t *testing.T) {
 	s := newShared()
 	defer s.end()
-	w := newWorld(s, Options{Seed: 1, Limit: 0})
-	defer w.end()
-	w.putCode()
-	w.declare(0)
-	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Retry.Limit = v1alpha1.ApplyAutomatic, of(int32(1)) })
-	m := w.newManager(0)
-	w.managers, w.servers, w.quiet = []*manager{m}, []*server{w.newServer()}, true
-	until(t, w, "the pod is told to apply", func() bool {
-		return len(w.machines) > 0 && w.machines[0].runner != nil && w.machines[0].runner.attempt == 2
+	sim := newSimulation(s, Options{Seed: 1, Limit: 0})
+	defer sim.end()
+	sim.putCode()
+	sim.declare(0)
+	edit(sim, sim.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Retry.Limit = v1alpha1.ApplyAutomatic, of(int32(1)) })
+	m := sim.newManager(0)
+	sim.managers, sim.servers, sim.quiet = []*manager{m}, []*server{sim.newServer()}, true
+	until(t, sim, "the pod receives the order to apply", func() bool {
+		return len(sim.machines) > 0 && sim.machines[0].runner != nil && sim.machines[0].runner.attempt == 2
 	})
-	m.skew, w.skewed = 600, true
-	w.takeAway(w.machines[0].pod)
-	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Suspend = true })
-	until(t, w, "the apply is lost", func() bool { return w.api.run("net-1").Status.Attempts[1].FinishedAt != nil })
+	m.skew, sim.skewed = 600, true
+	sim.takeAway(sim.machines[0].pod)
+	edit(sim, sim.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Suspend = true })
+	until(t, sim, "the apply is lost", func() bool { return sim.api.run("net-1").Status.Attempts[1].FinishedAt != nil })
 	m.skew = 0
-	w.resync()
-	w.time += 320
-	before := w.stats.Writes
-	w.looksAgain()
-	if w.violation != nil || w.stats.Writes == before {
-		t.Errorf("%d writes: %v", w.stats.Writes-before, w.violation)
+	sim.resync()
+	sim.time += 320
+	before := sim.stats.Writes
+	sim.checkNoFurtherWrites()
+	if sim.violation != nil || sim.stats.Writes == before {
+		t.Errorf("%d writes: %v", sim.stats.Writes-before, sim.violation)
 	}
 }
 
 // until takes steps and advances the clock until a condition holds.
-func until(t *testing.T, w *world, what string, is func() bool) {
+func until(t *testing.T, sim *simulation, what string, is func() bool) {
 	t.Helper()
 	for range 1000 {
 		if is() {
 			return
 		}
-		if all := w.enabled(); len(all) > 0 {
-			w.do(all[0])
-		} else if w.time = w.nextTime(); w.time < 0 {
+		if all := sim.enabled(); len(all) > 0 {
+			sim.do(all[0])
+		} else if sim.time = sim.nextTime(); sim.time < 0 {
 			break
 		} else {
-			w.ring()
+			sim.enqueueDue()
 		}
 	}
-	t.Fatalf("not until %s; %s", what, w.state())
+	t.Fatalf("not until %s; %s", what, sim.state())
 }

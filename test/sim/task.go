@@ -52,9 +52,9 @@ func newThread() *thread {
 }
 
 // begin creates a task, without running it.
-func (w *world) begin(name string, do func()) *task {
+func (sim *simulation) begin(name string, do func()) *task {
 	t := &task{name: name, do: do}
-	w.tasks = append(w.tasks, t)
+	sim.tasks = append(sim.tasks, t)
 	return t
 }
 
@@ -71,17 +71,17 @@ func shield(do func()) {
 }
 
 // resume runs a task until its next interruption.
-func (w *world) resume(t *task) {
+func (sim *simulation) resume(t *task) {
 	if t.thread == nil {
-		t.thread = w.shared.thread()
+		t.thread = sim.shared.thread()
 		t.thread.task = t
 	}
-	was := w.task
-	w.task = t
+	was := sim.task
+	sim.task = t
 	t.thread.next()
-	w.task = was
+	sim.task = was
 	if t.over {
-		w.shared.idle = append(w.shared.idle, t.thread)
+		sim.shared.idle = append(sim.shared.idle, t.thread)
 		t.thread, t.do = nil, nil
 	}
 }
@@ -105,7 +105,7 @@ func (s *shared) end() {
 }
 
 // kill ends a task at its current point.
-func (w *world) kill(t *task) {
+func (sim *simulation) kill(t *task) {
 	if t == nil || t.over {
 		return
 	}
@@ -114,12 +114,12 @@ func (w *world) kill(t *task) {
 		t.over = true
 		return
 	}
-	w.resume(t)
+	sim.resume(t)
 }
 
 // pause interrupts the current task, if there is one.
-func (w *world) pause() {
-	t := w.task
+func (sim *simulation) pause() {
+	t := sim.task
 	if t == nil {
 		return
 	}

@@ -67,8 +67,8 @@ func (v *view) leaves(o client.Object) bool {
 	return false
 }
 
-// hear handles the next event. For an object that leaves the view it has the object before that.
-func (v *view) hear(k kind) change {
+// receive handles the next event. For an object that leaves the view it has the object before that.
+func (v *view) receive(k kind) change {
 	c := v.api.log[k][v.at[k]]
 	v.at[k]++
 	at := slices.IndexFunc(v.objects[k], func(x client.Object) bool { return x.GetName() == c.o.GetName() })
@@ -112,11 +112,11 @@ type server struct {
 	states *state.Store
 }
 
-func (w *world) newServer() *server {
-	s := &server{view: &view{api: &w.api}, states: w.states(-1, w.now)}
-	s.cached = &kube{w: w, view: s.view, of: -1}
-	s.runs = dispatch.NewRunsByPod(s.cached, w.direct)
-	s.reports = dispatch.Reports{Client: s.cached, Live: w.direct, Clock: w.now, Policies: noPolicies, Retry: atOnce}
+func (sim *simulation) newServer() *server {
+	s := &server{view: &view{api: &sim.api}, states: sim.states(-1, sim.now)}
+	s.cached = &kube{sim: sim, view: s.view, of: -1}
+	s.runs = dispatch.NewRunsByPod(s.cached, sim.direct)
+	s.reports = dispatch.Reports{Client: s.cached, Live: sim.direct, Clock: sim.now, Policies: noPolicies, Retry: atOnce}
 	for k := range kinds {
 		s.view.relist(k)
 	}

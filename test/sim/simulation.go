@@ -72,8 +72,8 @@ type nameOf struct {
 	run   string
 }
 
-// world is one history.
-type world struct {
+// simulation is one history.
+type simulation struct {
 	Options
 	shared        *shared
 	random        *rand.PCG
@@ -90,7 +90,7 @@ type world struct {
 	task          *task
 	writer        *kube
 	doomed        []int
-	// dirty: something relevant to I2 changed.
+	// dirty: a fact relevant to I2 changed.
 	dirty bool
 	// script of a history of the small scope; nil for one of a seed.
 	script *script
@@ -113,11 +113,11 @@ type world struct {
 	names    map[nameOf]bool
 	orphans  map[types.UID]bool
 
-	machines []*machine
-	things   []*thing
-	plans    map[string]*plan
-	applied  map[string]bool
-	contents map[string]*content
+	machines  []*machine
+	resources []*resource
+	plans     map[string]*plan
+	applied   map[string]bool
+	contents  map[string]*content
 	// bases are the digests of the versions that rescued states are based on, by their own.
 	bases    map[string]string
 	writesOf map[string]int
@@ -130,113 +130,113 @@ type world struct {
 	trace     []string
 }
 
-func (w *world) now() time.Time { return time.Unix(epoch+w.time, 0).UTC() }
+func (sim *simulation) now() time.Time { return time.Unix(epoch+sim.time, 0).UTC() }
 
-func (w *world) serial() int { w.serials++; return w.serials }
+func (sim *simulation) serial() int { sim.serials++; return sim.serials }
 
 // rand returns a number below n.
-func (w *world) rand(n int) int {
-	return int((w.random.Uint64() >> 33) % uint64(n))
+func (sim *simulation) rand(n int) int {
+	return int((sim.random.Uint64() >> 33) % uint64(n))
 }
 
-func (w *world) chance(oneIn int) bool { return w.rand(oneIn) == 0 }
+func (sim *simulation) chance(oneIn int) bool { return sim.rand(oneIn) == 0 }
 
 // fault reports whether a fault occurs here.
-func (w *world) fault(what string, oneIn int) bool {
-	if w.quiet || w.budget <= 0 || !w.chance(oneIn) {
+func (sim *simulation) fault(what string, oneIn int) bool {
+	if sim.quiet || sim.budget <= 0 || !sim.chance(oneIn) {
 		return false
 	}
-	w.budget--
-	w.stats.Faults++
-	w.tracef("!  %s", what)
+	sim.budget--
+	sim.stats.Faults++
+	sim.tracef("!  %s", what)
 	return true
 }
 
 // split reports whether a reconciliation can be interrupted by others.
-func (w *world) split() bool { return w.script != nil || (!w.quiet && w.chance(3)) }
+func (sim *simulation) split() bool { return sim.script != nil || (!sim.quiet && sim.chance(3)) }
 
 // crossing is the point before a request to the API server: other tasks can run, and the process can end.
-func (w *world) crossing(of int, what string) error {
-	w.pause()
-	w.mayCrash(of)
-	if w.quiet {
+func (sim *simulation) crossing(of int, what string) error {
+	sim.pause()
+	sim.mayCrash(of)
+	if sim.quiet {
 		return nil
 	}
-	if w.fault("the API server is away", 150) {
+	if sim.fault("the API server is away", 150) {
 		return errAway
 	}
-	w.mayEnd(of, "before", what)
+	sim.mayEnd(of, "before", what)
 	return nil
 }
 
 // crossed is the point between a write and its response.
-func (w *world) crossed(of int, what string) error {
-	w.mayCrash(of)
-	if w.quiet {
+func (sim *simulation) crossed(of int, what string) error {
+	sim.mayCrash(of)
+	if sim.quiet {
 		return nil
 	}
-	w.mayEnd(of, "after", what)
-	if w.fault("the answer is lost", 100) {
+	sim.mayEnd(of, "after", what)
+	if sim.fault("the answer is lost", 100) {
 		return errAway
 	}
 	return nil
 }
 
 // mayCrash ends a manager where the script requires it.
-func (w *world) mayCrash(of int) {
-	if of >= 0 && w.script != nil && w.script.crashes() {
-		w.tracef("!  manager %d ends", of)
-		w.doomed = append(w.doomed, of)
+func (sim *simulation) mayCrash(of int) {
+	if of >= 0 && sim.script != nil && sim.script.crashes() {
+		sim.tracef("!  manager %d ends", of)
+		sim.doomed = append(sim.doomed, of)
 		panic(stopped{})
 	}
 }
 
-func (w *world) mayEnd(of int, when, what string) {
-	if of >= 0 && w.fault(when, 120) {
-		w.tracef("!  manager %d ends %s %s", of, when, what)
-		w.doomed = append(w.doomed, of)
+func (sim *simulation) mayEnd(of int, when, what string) {
+	if of >= 0 && sim.fault(when, 120) {
+		sim.tracef("!  manager %d ends %s %s", of, when, what)
+		sim.doomed = append(sim.doomed, of)
 		panic(stopped{})
 	}
 }
 
-func (w *world) tracef(format string, args ...any) {
-	if w.Trace {
-		w.trace = append(w.trace, fmt.Sprintf("%4d %s ", w.step, w.now().Format(time.TimeOnly))+fmt.Sprintf(format, args...))
+func (sim *simulation) tracef(format string, args ...any) {
+	if sim.Trace {
+		sim.trace = append(sim.trace, fmt.Sprintf("%4d %s ", sim.step, sim.now().Format(time.TimeOnly))+fmt.Sprintf(format, args...))
 	}
 }
 
 // violate ends the history.
-func (w *world) violate(invariant, format string, args ...any) {
-	if w.violation == nil {
-		w.violation = &Violation{Seed: w.Seed, Invariant: invariant, Text: fmt.Sprintf(format, args...), Step: w.step}
-		w.tracef("** %s: %s", invariant, w.violation.Text)
+func (sim *simulation) violate(invariant, format string, args ...any) {
+	if sim.violation == nil {
+		sim.violation = &Violation{Seed: sim.Seed, Invariant: invariant, Text: fmt.Sprintf(format, args...), Step: sim.step}
+		sim.tracef("** %s: %s", invariant, sim.violation.Text)
 	}
 }
 
-func newWorld(s *shared, o Options) *world {
-	w := &world{
+func newSimulation(s *shared, o Options) *simulation {
+	sim := &simulation{
 		Options: o, shared: s, random: rand.NewPCG(o.Seed, 0x5eed), bucket: newMemory(), lease: -1,
 		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, bases: map[string]string{},
 		writesOf: map[string]int{}, automatic: map[string]bool{}, finished: map[attemptOf]int{}, names: map[nameOf]bool{},
 		orphans: map[types.UID]bool{},
 	}
-	w.api.w, w.api.leaned = w, map[client.Object]client.Object{}
-	w.direct = &kube{w: w, of: -1}
-	w.states0 = w.states(-1, w.now)
-	return w
+	sim.api.sim, sim.api.leaned = sim, map[client.Object]client.Object{}
+	sim.direct = &kube{sim: sim, of: -1}
+	sim.states0 = sim.states(-1, sim.now)
+	return sim
 }
 
-func (w *world) ring() {
-	for _, m := range w.managers {
-		m.ring()
+func (sim *simulation) enqueueDue() {
+	for _, m := range sim.managers {
+		m.enqueueDue()
 	}
 }
 
 // state formats all Stacks and Runs in a line.
-func (w *world) state() string {
+func (sim *simulation) state() string {
 	var parts []string
 	for _, k := range []kind{stacks, runs} {
-		for _, o := range w.api.objects[k] {
+		for _, o := range sim.api.objects[k] {
 			parts = append(parts, describe(o))
 		}
 	}
