@@ -180,7 +180,7 @@ func plain(t *testing.T, server *s3.Server, code string) string {
 	return dir
 }
 
-func TestAStateInABucketOfTheStacksOwn(t *testing.T) {
+func TestStateInABucketOfTheStack(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	server, b, inputs := aBucket(t, true)
@@ -251,7 +251,7 @@ func (s *testStore) refusedPlan(order runnerapi.Order, inputs map[string]string)
 	return failure.Message
 }
 
-func TestABucketThatVanishedIsSaidAndFilledAgain(t *testing.T) {
+func TestDeletedBucketIsReportedAndRestored(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	server, b, inputs := aBucket(t, true)
@@ -294,7 +294,7 @@ func TestABucketThatVanishedIsSaidAndFilledAgain(t *testing.T) {
 	}
 }
 
-func TestABackendThatLetsNobodyIn(t *testing.T) {
+func TestBackendWithoutAccessFails(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	_, b, inputs := aBucket(t, true)
@@ -304,7 +304,7 @@ func TestABackendThatLetsNobodyIn(t *testing.T) {
 	}
 }
 
-func TestABucketIsMadeWhenItIsMissing(t *testing.T) {
+func TestMissingBucketIsCreated(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	server, b, inputs := aBucket(t, false)
@@ -322,7 +322,7 @@ func TestABucketIsMadeWhenItIsMissing(t *testing.T) {
 	}
 }
 
-func TestARescuedStateGoesIntoTheBackendBeforeThePlan(t *testing.T) {
+func TestRescuedStateIsWrittenToTheBackendBeforeThePlan(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	server, b, inputs := aBucket(t, true)
@@ -356,8 +356,8 @@ func TestARescuedStateGoesIntoTheBackendBeforeThePlan(t *testing.T) {
 	}
 }
 
-// TestTheProxysPasswordIsForNobodyElse: an http backend of somebody else would be sent it, were it in the environment; and what the Stack says of its own is.
-func TestTheProxysPasswordIsForNobodyElse(t *testing.T) {
+// An http backend of a third party would receive it. The configuration of the Stack for its own backend stays.
+func TestPasswordOfTheProxyIsNotInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	var sent []string
 	var state []byte
@@ -399,9 +399,8 @@ func TestTheProxysPasswordIsForNobodyElse(t *testing.T) {
 	}
 }
 
-// TestTheCodesOwnBackend is taken as it is, and what runs elsewhere or keeps nothing is refused.
-// TestACommandWithABackendOfTheStacksOwn writes there; whether it did is seen there too.
-func TestACommandWithABackendOfTheStacksOwn(t *testing.T) {
+// The command writes to the backend, and the runner reads there whether it did.
+func TestCommandWithAnOwnBackend(t *testing.T) {
 	for script, want := range map[string]string{
 		`tofu apply -no-color "$CAIRN_PLAN_FILE"`: "",
 		"tofu apply -no-color -auto-approve":      "",
@@ -426,7 +425,8 @@ func TestACommandWithABackendOfTheStacksOwn(t *testing.T) {
 	}
 }
 
-func TestTheCodesOwnBackend(t *testing.T) {
+// A backend that runs elsewhere or stores nothing is rejected.
+func TestBackendOfTheCodeIsUsed(t *testing.T) {
 	t.Parallel()
 	server, _, _ := aBucket(t, true)
 	dir := plain(t, server, two)
@@ -451,9 +451,9 @@ func TestTheCodesOwnBackend(t *testing.T) {
 	}
 }
 
-// TestTheJournalOfAStateInABackend: what a killed apply made is imported by the plan. What would take another state to plan on is named, since there is one that the
-// engine reads, and it is not Cairn's to prepare.
-func TestTheJournalOfAStateInABackend(t *testing.T) {
+// The plan imports the resources of a killed apply. A resource that needs another base state is reported, because Cairn
+// does not prepare the state of a backend.
+func TestJournalOfAStateInABackend(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	_, b, inputs := aBucket(t, true)
@@ -477,8 +477,8 @@ func TestTheJournalOfAStateInABackend(t *testing.T) {
 	}
 }
 
-// TestTheBackendOfTheCodeIsNotReplaced while Cairn has no state: what exists would be created again.
-func TestTheBackendOfTheCodeIsNotReplaced(t *testing.T) {
+// This holds while Cairn has no state: existing resources would be created again.
+func TestBackendOfTheCodeIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	server, _, _ := aBucket(t, true)
@@ -513,8 +513,8 @@ func TestTheBackendOfTheCodeIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestABackendBlockThatNamesNoOtherPlace is like none.
-func TestABackendBlockThatNamesNoOtherPlace(t *testing.T) {
+// A backend block that names no other location is the same as none.
+func TestEmptyBackendBlockIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	run(t, s, nil, s.plan(1, s.put(file("main.tf", "terraform {\n  backend \"local\" {}\n}\n"+two))))

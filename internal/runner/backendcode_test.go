@@ -31,7 +31,7 @@ func ownBlock(server *s3.Server, bucket string) string {
 `, bucket, s3.Region, server.AccessKey, server.SecretKey, server.Endpoint)
 }
 
-func TestABackendBesideThatOfTheCode(t *testing.T) {
+func TestBackendOfTheStackReplacesThatOfTheCode(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		code func(*s3.Server) string
@@ -88,8 +88,8 @@ func TestABackendBesideThatOfTheCode(t *testing.T) {
 	}
 }
 
-// TestNothingIsCreatedForABlockThatIsNotKnown here, since its bucket may be another one.
-func TestNothingIsCreatedForABlockThatIsNotKnown(t *testing.T) {
+// The bucket of the block may be another one.
+func TestNothingIsCreatedForAnUnknownBackendBlock(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	server, b, inputs := aBucket(t, false)

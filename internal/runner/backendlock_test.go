@@ -8,7 +8,7 @@ import (
 	buckets "github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-func TestALockOfSomebodyElseIsNamed(t *testing.T) {
+func TestLockOfAnotherUserIsNamed(t *testing.T) {
 	t.Parallel()
 	const lock = `{"ID":"f00","Operation":"OperationTypeApply","Info":"","Who":"bob@laptop","Version":"1.12.6","Created":"2026-01-01T00:00:00Z","Path":"states/net.tfstate"}`
 	const named = "Error acquiring the state lock: bob@laptop has it since 2026-01-01 00:00:00 +0000 UTC (OperationTypeApply, ID f00). " +

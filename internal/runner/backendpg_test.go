@@ -14,8 +14,9 @@ import (
 	"cairn.dev/cairn/test/postgres"
 )
 
-// TestAStateInPostgreSQL: adopted, moved there from another place, and nobody let in with a wrong password; with each engine, and beside somebody who has the lock.
-func TestAStateInPostgreSQL(t *testing.T) {
+// The state is adopted, moved there from another backend, and not accessible with a wrong password, with each engine,
+// and while another user holds the lock.
+func TestStateInPostgreSQL(t *testing.T) {
 	t.Parallel()
 	server, err := postgres.New(t.Context())
 	if errors.Is(err, postgres.ErrNone) && os.Getenv("CI") == "" {

@@ -37,8 +37,9 @@ func shellIn(t *testing.T, s *testStore, order runnerapi.Order, inputs map[strin
 	return out.String(), done
 }
 
-// TestAShellOfAStackWithABackendOfItsOwn works on the state where it is, and Cairn's follows; a lock that a killed engine left there is taken away in it.
-func TestAShellOfAStackWithABackendOfItsOwn(t *testing.T) {
+// The shell works on the state in its backend, and the copy of Cairn follows. A user can remove a lock there that a
+// killed engine left.
+func TestShellOfAStackWithAnOwnBackend(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	server, b, inputs := aBucket(t, true)

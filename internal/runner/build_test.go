@@ -62,7 +62,7 @@ case " $* " in
 esac
 `
 
-func TestAnImageIsBuilt(t *testing.T) {
+func TestImageIsBuilt(t *testing.T) {
 	t.Parallel()
 	report, log := building(t, pushes+`cat "$DOCKER_CONFIG/config.json"; echo; env | grep -c '^CAIRN_'; true`, dockerConfig("a-password-to-push"))
 	if allSteps(report) != "fetch= build=" || report.Done.Failure != nil || report.Done.Image != pushed {
@@ -77,7 +77,7 @@ func TestAnImageIsBuilt(t *testing.T) {
 	}
 }
 
-// TestCredentialsToPushAreSecret in whichever form a builder prints them.
+// They are redacted in whichever form a builder prints them.
 func TestCredentialsToPushAreSecret(t *testing.T) {
 	t.Parallel()
 	const password = "a-password-to-push"
@@ -93,7 +93,7 @@ func TestCredentialsToPushAreSecret(t *testing.T) {
 	}
 }
 
-func TestABuildFails(t *testing.T) {
+func TestFailedBuild(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		script  string

@@ -47,8 +47,8 @@ func (s *testStore) made() (n int32) {
 	return n
 }
 
-// TestCancelAnApplyOfSlowResources: the engine ends what it has in flight, the state is saved, the lock given back, and
-// what is half done is told.
+// The engine finishes the operations in flight, the state is saved, the lock released, and the partial change is
+// reported.
 func TestCancelAnApplyOfSlowResources(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"OpenTofu", "Terraform"} {
@@ -93,8 +93,8 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 	}
 }
 
-// TestCancelWhileTheStoreIsAway is heard of as soon as it is back, and not before.
-func TestCancelWhileTheStoreIsAway(t *testing.T) {
+// The cancellation is received as soon as the server is available again, and not before.
+func TestCancelWhileTheServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	s.held = time.Millisecond // and answers too soon
@@ -122,8 +122,8 @@ func TestCancelWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// TestCancelInAPauseBetweenTries of something else that the store is asked for.
-func TestCancelInAPauseBetweenTries(t *testing.T) {
+// The runner waits to retry another request.
+func TestCancelDuringARetryPause(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	var once atomic.Bool
@@ -146,8 +146,8 @@ func TestCancelInAPauseBetweenTries(t *testing.T) {
 	}
 }
 
-// TestCancelInAHook ends it, whatever it does about that, and what it started.
-func TestCancelInAHook(t *testing.T) {
+// The hook ends with all processes that it started, even if it ignores the interrupt.
+func TestCancelEndsAHook(t *testing.T) {
 	t.Parallel()
 	const enough = time.Minute // where it says itself what it does about a signal, however late it gets to that
 	for name, test := range map[string]struct {
@@ -194,8 +194,8 @@ func TestCancelInAHook(t *testing.T) {
 	}
 }
 
-// TestAHookHasNoMoreTimeThanItsAttempt, nor than its pod.
-func TestAHookHasNoMoreTimeThanItsAttempt(t *testing.T) {
+// A hook has no more time than its attempt, nor than its pod.
+func TestHookEndsWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	var s *testStore
 	var order runnerapi.Order
@@ -227,8 +227,8 @@ func TestAHookHasNoMoreTimeThanItsAttempt(t *testing.T) {
 	}
 }
 
-// TestAnAttemptThatEndsIsNoLongerAskedAbout: nobody is left who waits for the store.
-func TestAnAttemptThatEndsIsNoLongerAskedAbout(t *testing.T) {
+// No goroutine waits for the server after the attempt has ended.
+func TestEndedAttemptIsNotPolled(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	s.held = time.Hour
@@ -242,7 +242,7 @@ func TestAnAttemptThatEndsIsNoLongerAskedAbout(t *testing.T) {
 	}
 }
 
-// TestCancelAfterTheApply leaves what comes after it out, but for the outputs of what was applied.
+// The remaining steps are skipped, except for writing the outputs.
 func TestCancelAfterTheApply(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
@@ -264,8 +264,8 @@ func TestCancelAfterTheApply(t *testing.T) {
 	}
 }
 
-// TestAnApplyThatSucceedsAllTheSame is no canceled one: its outputs are written.
-func TestAnApplyThatSucceedsAllTheSame(t *testing.T) {
+// The outputs of such an apply are written.
+func TestCanceledApplyThatSucceedsIsSuccessful(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))

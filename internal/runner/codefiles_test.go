@@ -6,7 +6,7 @@ import (
 )
 
 // A root module may share a file of code with others by a symlink.
-func TestASymlinkToCodeElsewhereInTheRepository(t *testing.T) {
+func TestSymlinkToCodeElsewhereInTheRepository(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("net/main.tf", two), link("net/shared.tf", "../common/shared.tf"), file("common/shared.tf", `output "shared" { value = 1 }`)))
 	order.Path = "net"
@@ -16,8 +16,8 @@ func TestASymlinkToCodeElsewhereInTheRepository(t *testing.T) {
 	}
 }
 
-// A user cannot tell from an engine's error that git has something else in place of a file.
-func TestFailuresNameFilesThatGitHasNot(t *testing.T) {
+// The error of an engine does not show that git has a placeholder instead of a file.
+func TestFailuresNameFilesThatAreNotInGit(t *testing.T) {
 	pointer := "version https://git-lfs.github.com/spec/v1\n" + "oid sha256:" + strings.Repeat("0", 64) + "\nsize 12\n"
 	for name, test := range map[string]struct {
 		code  []entry

@@ -40,8 +40,8 @@ func lastLog(s *testStore, attempt int32) string {
 	return string(s.logs[attempt])
 }
 
-// TestACommandAppliesThePlan in place of the engine: with the plan's file, or with a plan of its own that gets the same variables.
-func TestACommandAppliesThePlan(t *testing.T) {
+// The command replaces the engine: it applies the file of the plan, or a plan of its own that gets the same variables.
+func TestCommandAppliesThePlan(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		engine, script, log string
@@ -76,8 +76,8 @@ func TestACommandAppliesThePlan(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentOfACommand is that of hooks.
-func TestTheEnvironmentOfACommand(t *testing.T) {
+// It is the environment of hooks.
+func TestEnvironmentOfACommand(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := commanded(t, s, `echo $CAIRN_STEP ${CAIRN_WHEN-no side} $CAIRN_OPERATION $CAIRN_PLAN_ADD ${PWD##*/} $CAIRN_PLAN_DIGEST; grep -c 'will be created' $CAIRN_PLAN_TEXT
@@ -86,8 +86,8 @@ test -s $CAIRN_PLAN_JSON && tofu apply -no-color "$CAIRN_PLAN_FILE"`, func(o *ru
 	inOrder(t, lastLog(s, 2), "apply no side Apply 1 code "+apply.PlanDigest+"\n1\n", "Apply complete!")
 }
 
-// TestACommandRunsForTheApprovedPlanAlone: the digest is compared before, and a plan is not applied twice.
-func TestACommandRunsForTheApprovedPlanAlone(t *testing.T) {
+// The digest is compared before, and a plan is not applied twice.
+func TestCommandRunsOnlyForTheApprovedPlan(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := commanded(t, s, "echo never; exit 1")
@@ -117,7 +117,7 @@ func TestACommandRunsForTheApprovedPlanAlone(t *testing.T) {
 	}
 }
 
-func TestCommandsThatFail(t *testing.T) {
+func TestFailedCommands(t *testing.T) {
 	t.Parallel()
 	const broken = `resource "terraform_data" "a" {
   provisioner "local-exec" { command = "exit 3" }
@@ -162,9 +162,8 @@ output "n" { value = 1 }`
 	}
 }
 
-// TestACommandWhoseStateCannotBeWritten does not go on without it: what it made would be made twice. The state is rescued, whatever the
-// script says of that.
-func TestACommandWhoseStateCannotBeWritten(t *testing.T) {
+// A command that continued would create resources twice. The state is rescued, whatever exit code the script returns.
+func TestCommandStopsWhenItsStateCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := commanded(t, s, "tofu apply -no-color -auto-approve; tofu apply -no-color -auto-approve; exit 0")
@@ -193,7 +192,8 @@ resource "terraform_data" "slow" {
   provisioner "local-exec" { command = "echo slow${count.index}; sleep 300" }
 }`
 
-// TestCancelACommand: the engine that it runs ends what it has in flight and saves the state, whatever its shell does about an interrupt.
+// The engine of the command finishes the operations in flight and saves the state, even if its shell ignores the
+// interrupt.
 func TestCancelACommand(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -246,9 +246,8 @@ func TestCancelACommand(t *testing.T) {
 	}
 }
 
-// TestACommandThatLeavesItsEngine at work ends without it: it is interrupted and waited for, and the script is to blame. What else it
-// leaves goes on.
-func TestACommandThatLeavesItsEngine(t *testing.T) {
+// The runner interrupts the engine and waits for it, and the command fails. Other processes that it leaves continue.
+func TestEngineLeftByACommandIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := commanded(t, s, "sleep 600 & echo $! >other\ntofu apply -no-color -parallelism=1 -auto-approve & while ! [ -e begun ]; do sleep 0.05; done; exit 0", func(o *runnerapi.Order) {
@@ -273,8 +272,8 @@ func TestACommandThatLeavesItsEngine(t *testing.T) {
 	}
 }
 
-// TestACommandThatLeavesTheLock since its engine was killed: it says so, the lock tells of a lost apply, and the journal of what was made.
-func TestACommandThatLeavesTheLock(t *testing.T) {
+// The engine of the command was killed: the failure, the lock and the journal of the created resources show it.
+func TestLockLeftByACommandIsReported(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ end, message string }{
 		"and says that all is well": {"exit 0", "ended well, but left the state's lock"},
@@ -312,8 +311,8 @@ func TestACommandThatLeavesTheLock(t *testing.T) {
 	}
 }
 
-// TestADestroyByACommand is asked for what is left: what the script says does not empty a state.
-func TestADestroyByACommand(t *testing.T) {
+// The runner checks which resources are left: the exit code of the script does not empty a state.
+func TestDestroyByACommandChecksTheState(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ script, resources, outputs string }{
 		"that destroys":     {"tofu destroy -no-color -auto-approve", "", ""},
@@ -340,8 +339,8 @@ func TestADestroyByACommand(t *testing.T) {
 	}
 }
 
-// TestASealedStateIsLookedInto by the engine, since nobody else can: a script's word does not empty it.
-func TestASealedStateIsLookedInto(t *testing.T) {
+// Only the engine can read it: the exit code of a script does not empty it.
+func TestEncryptedStateIsReadByTheEngine(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
 		"true": "the script of spec.commands.destroy ended well, but the state holds 1 resources still", "tofu destroy -no-color -auto-approve": "",
@@ -373,7 +372,7 @@ resource "terraform_data" "a" {}`)))
 	}
 }
 
-func TestWhatACommandPrintsHasNoSecrets(t *testing.T) {
+func TestSecretsInTheOutputOfACommandAreRedacted(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := commanded(t, s, `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a; exit 3`, func(o *runnerapi.Order) { o.SecretEnv = []string{"TOKEN"} })
@@ -391,7 +390,7 @@ func TestWhatACommandPrintsHasNoSecrets(t *testing.T) {
 	inOrder(t, lastLog(s, 2), "it is "+redact.Mask)
 }
 
-// TestTerragruntInACommand finds what was prepared, and does nothing twice.
+// Terragrunt uses the prepared files, and does nothing twice.
 func TestTerragruntInACommand(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(engine.Terragrunt{Engine: engine.OpenTofu{}, Path: "/bin/tofu", Cache: "/work/cache"}.Environment(), " ")

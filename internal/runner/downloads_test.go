@@ -29,8 +29,8 @@ func (s *testStore) says(step, message string) {
 	s.t.Errorf("step %s does not say %q", step, message)
 }
 
-// TestADownloadOfAnEngineIsFollowed in the message of the step and in the log.
-func TestADownloadOfAnEngineIsFollowed(t *testing.T) {
+// The message of the step and the log report the progress.
+func TestDownloadOfAnEngineIsReported(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
@@ -71,8 +71,8 @@ func TestADownloadOfAnEngineIsFollowed(t *testing.T) {
 	}
 }
 
-// TestAPlaceOfEnginesThatDoesNotAnswer is named at once, and given up soon: it may pass.
-func TestAPlaceOfEnginesThatDoesNotAnswer(t *testing.T) {
+// The source is named at once, and the attempt fails soon: the failure may be transient.
+func TestUnreachableEngineSourceIsReported(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
@@ -99,8 +99,8 @@ func TestAPlaceOfEnginesThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestADownloadOfAProviderIsFollowed while the engine waits for it, and a registry that does not answer is named.
-func TestADownloadOfAProviderIsFollowed(t *testing.T) {
+// The progress is reported while the engine waits, and a registry that does not answer is named.
+func TestDownloadOfAProviderIsReported(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		suffix string

@@ -70,7 +70,7 @@ output "size" { value = terraform_data.a.output }`)))
 	}
 }
 
-func TestMistakesThatTerraformFinds(t *testing.T) {
+func TestErrorsOfTerraformAreReported(t *testing.T) {
 	for name, test := range map[string]struct{ code, steps, message string }{
 		"a syntax error":     {"resource {\n", "fetch= init!", "(main.tf:1)"},
 		"a missing variable": {`variable "need" {}`, "fetch= init= plan!", `No value for required variable: The root module input variable "need" is not set`},
@@ -89,7 +89,7 @@ func TestMistakesThatTerraformFinds(t *testing.T) {
 	}
 }
 
-// TestSecretsInEvents: what is escaped in an event is a secret all the same.
+// A secret that is escaped in an event is redacted too.
 func TestSecretsInEvents(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", `
@@ -139,7 +139,7 @@ func (s *testStore) asked(request string) int {
 	return n
 }
 
-func TestAnEngineOfTheStore(t *testing.T) {
+func TestEngineOfTheServer(t *testing.T) {
 	s := newTestStore(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	source := s.put(file("main.tf", two))
@@ -172,8 +172,8 @@ func TestAnEngineOfTheStore(t *testing.T) {
 	}
 }
 
-// TestAnEngineWithoutASignatureIsReported in the message of its step.
-func TestAnEngineWithoutASignatureIsReported(t *testing.T) {
+// The message of its step reports it.
+func TestEngineWithoutASignatureIsReported(t *testing.T) {
 	s := newTestStore(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	kept := s.engines["OpenTofu"]
@@ -191,8 +191,8 @@ func TestAnEngineWithoutASignatureIsReported(t *testing.T) {
 	}
 }
 
-// TestTheEngineThatTheStackAsksFor is the store's when the image's is another, and the image's is left alone.
-func TestTheEngineThatTheStackAsksFor(t *testing.T) {
+// The engine of the server is used if the version in the image is another one. The image is not changed.
+func TestRequestedEngineIsUsed(t *testing.T) {
 	s := newTestStore(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	fake := t.TempDir()
@@ -210,7 +210,7 @@ func TestTheEngineThatTheStackAsksFor(t *testing.T) {
 	}
 }
 
-func TestEnginesThatTheStoreCannotGive(t *testing.T) {
+func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 	for name, test := range map[string]struct {
 		change         func(s *testStore, kept *engineKept)
 		class, message string
@@ -262,7 +262,7 @@ func TestEnginesThatTheStoreCannotGive(t *testing.T) {
 	}
 }
 
-func TestTheRootModuleIsAFolderOfTheCode(t *testing.T) {
+func TestRootModuleIsAFolderOfTheCode(t *testing.T) {
 	s := newTestStore(t)
 	source := s.put(
 		file("main.tf", "terraform {\n cloud {}\n}"), // not the root module
@@ -299,8 +299,8 @@ func TestTheRootModuleIsAFolderOfTheCode(t *testing.T) {
 	}
 }
 
-// TestAStateIsRescuedFromTheRootModule wherever in the code that is.
-func TestAStateIsRescuedFromTheRootModule(t *testing.T) {
+// The root module can be any folder of the code.
+func TestStateIsRescuedFromTheRootModule(t *testing.T) {
 	for _, name := range []string{"OpenTofu", "Terraform", "Terragrunt"} {
 		s := newTestStore(t)
 		order := s.plan(1, s.put(file("a/b/main.tf", two), file("a/b/terragrunt.hcl", "")))

@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func TestWhatTheEngineGets(t *testing.T) {
+func TestEnvironmentOfTheEngine(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", `
 variable "m" {}
@@ -55,7 +55,7 @@ resource "terraform_data" "a" {
 	}
 }
 
-// TestEncryption: a state and a plan that the engine itself encrypts, with a key that is a variable.
+// The engine itself encrypts the state and the plan, with a key from a variable.
 func TestEncryption(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", `
@@ -99,7 +99,7 @@ output "secret" {
 	}
 }
 
-func TestAChangedInputIsNotApplied(t *testing.T) {
+func TestChangedInputIsNotApplied(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "v"}}

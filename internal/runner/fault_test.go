@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// TestAnEngineThatIsKilled: what it sent last counts, even when the store was away just then.
-func TestAnEngineThatIsKilled(t *testing.T) {
+// The last state that the engine sent counts, even if the server was unavailable at that time.
+func TestKilledEngineReportsTheLastState(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", `
 resource "terraform_data" "a" { input = 1 }
@@ -29,8 +29,8 @@ resource "terraform_data" "b" {
 	}
 }
 
-// TestAStoreThatGoesAway: every kind of request fails now and then, and nothing is lost.
-func TestAStoreThatGoesAway(t *testing.T) {
+// Every kind of request fails occasionally, and nothing is lost.
+func TestUnavailableServerLosesNothing(t *testing.T) {
 	s := newTestStore(t)
 	var n atomic.Int32
 	s.refuse = func(*http.Request) int {
@@ -50,7 +50,7 @@ func TestAStoreThatGoesAway(t *testing.T) {
 	}
 }
 
-func TestARunnerThatCannotReportFails(t *testing.T) {
+func TestRunnerThatCannotReportFails(t *testing.T) {
 	s := newTestStore(t)
 	s.refuse = func(r *http.Request) int {
 		if r.URL.Path == "/v1/steps" {
@@ -71,7 +71,7 @@ func TestARunnerThatCannotReportFails(t *testing.T) {
 	}
 }
 
-// TestHostileOutput has an engine that floods its output and its events with what nobody should write.
+// The engine floods its output and its events with invalid data.
 func TestHostileOutput(t *testing.T) {
 	s := newTestStore(t)
 	fake := t.TempDir()
@@ -101,8 +101,8 @@ printf 'nul \000 bad \377\376\n'; exit 1
 	}
 }
 
-// TestEnginesThatSayNothing have a failure that the events do not explain.
-func TestEnginesThatSayNothing(t *testing.T) {
+// The failure is one that no event explains.
+func TestEngineFailureWithoutEvents(t *testing.T) {
 	for script, want := range map[string]string{
 		"exit 7":                     "OpenTofu ended with exit code 7 and printed nothing",
 		"echo one; echo two; exit 7": "OpenTofu ended with exit code 7: two",

@@ -155,7 +155,7 @@ func TestModulesAreFetchedWithTheCredentialsOfTheirHostOnly(t *testing.T) {
 	}
 }
 
-func TestWithoutCredentialsGitDoesNotAsk(t *testing.T) {
+func TestGitDoesNotPromptWithoutCredentials(t *testing.T) {
 	private := newForge(t, aliceHeader)
 	report, p := initialized(t, newTestStore(t), nil, nil, trusting(t, private), private.URL+"/mods.git//x")
 	if got := steps(report); got != "fetch= init!" || !strings.Contains(report.Done.Failure.Message, "terminal prompts disabled") {
@@ -163,7 +163,7 @@ func TestWithoutCredentialsGitDoesNotAsk(t *testing.T) {
 	}
 }
 
-func TestARedirectShowsTheCredentialsToNobodyElse(t *testing.T) {
+func TestRedirectDoesNotForwardCredentials(t *testing.T) {
 	private, other := newForge(t, aliceHeader), newForge(t, "")
 	private.elsewhere = other.URL
 	s := newTestStore(t)

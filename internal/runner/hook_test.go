@@ -33,8 +33,7 @@ func inOrder(t *testing.T, log string, marks ...string) {
 	}
 }
 
-// TestHooksRunAroundTheirSteps in one pod, in the order in which they are listed, in the root module's folder, with the
-// engine's own program.
+// Hooks run in one pod, in the order of the list, in the folder of the root module, with the engine's own program.
 func TestHooksRunAroundTheirSteps(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
@@ -78,8 +77,8 @@ func TestHooksRunAroundTheirSteps(t *testing.T) {
 	inOrder(t, string(s.logs[2]), "── before-apply ──\nabout to apply\n── apply ──\n", "Apply complete!", "── after-apply ──\n1\n── outputs ──\n── after-outputs ──\ntold\n")
 }
 
-// TestHooksInAnotherPodThanThePlans are told of the plan just as well: its forms come from the store.
-func TestHooksInAnotherPodThanThePlans(t *testing.T) {
+// The forms of the plan come from the server.
+func TestHooksInAnotherPodReceiveThePlan(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
@@ -108,7 +107,7 @@ func TestHooksInAnotherPodThanThePlans(t *testing.T) {
 	inOrder(t, string(s.logs[4]), "── before-apply ──\nCAIRN_PLAN_CHANGES\nCAIRN_PLAN_DIGEST\nCAIRN_PLAN_FILE\n── apply ──")
 }
 
-func TestTheEnvironmentOfAHook(t *testing.T) {
+func TestEnvironmentOfAHook(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
@@ -143,8 +142,8 @@ func TestTheEnvironmentOfAHook(t *testing.T) {
 	}
 }
 
-// TestAPlanWithoutChangesIsShownToHooks as text; there is no JSON of it, which would take another launch.
-func TestAPlanWithoutChangesIsShownToHooks(t *testing.T) {
+// It is available as text. There is no JSON of it, which would take another launch.
+func TestPlanWithoutChangesIsAvailableToHooks(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	source := s.put(file("main.tf", two))
@@ -159,7 +158,7 @@ func TestAPlanWithoutChangesIsShownToHooks(t *testing.T) {
 	}
 }
 
-func TestHooksThatFail(t *testing.T) {
+func TestFailedHooks(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		hook    runnerapi.Hook
@@ -205,7 +204,7 @@ func TestHooksThatFail(t *testing.T) {
 	}
 }
 
-func TestAHookThatMayFail(t *testing.T) {
+func TestHookThatMayFail(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
@@ -221,9 +220,8 @@ func TestAHookThatMayFail(t *testing.T) {
 	inOrder(t, string(s.logs[1]), "sorry\nbefore-init failed; the attempt continues, as its onFailure is set\n── init ──")
 }
 
-// TestAHookAfterAnApplyThatFails tells how much was done all the same, and does not keep the outputs from those who wait for
-// them.
-func TestAHookAfterAnApplyThatFails(t *testing.T) {
+// The report has the number of changes nevertheless, and the outputs are written for the Stacks that wait for them.
+func TestHookAfterAFailedApply(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		hook  runnerapi.Hook
@@ -251,8 +249,8 @@ func TestAHookAfterAnApplyThatFails(t *testing.T) {
 	}
 }
 
-// TestAnEngineInAHookDoesNotWriteTheState: nobody would rescue a state that it could not write.
-func TestAnEngineInAHookDoesNotWriteTheState(t *testing.T) {
+// A state that it failed to write could not be rescued.
+func TestEngineInAHookDoesNotWriteTheState(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"OpenTofu", "Terraform"} {
 		t.Run(engine, func(t *testing.T) {
@@ -277,7 +275,7 @@ func TestAnEngineInAHookDoesNotWriteTheState(t *testing.T) {
 	}
 }
 
-func TestWhatAHookPrintsHasNoSecrets(t *testing.T) {
+func TestSecretsInTheOutputOfAHookAreRedacted(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
@@ -298,8 +296,8 @@ func TestWhatAHookPrintsHasNoSecrets(t *testing.T) {
 	inOrder(t, string(s.logs[1]), "it is "+redact.Mask)
 }
 
-// TestAHookThatLeavesSomethingBehind is over when it ends itself, even when what it left still has its output.
-func TestAHookThatLeavesSomethingBehind(t *testing.T) {
+// A hook has ended when its process ends, even if a background process still has its output open.
+func TestHookEndsDespiteBackgroundProcesses(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
@@ -324,8 +322,8 @@ func readPID(t *testing.T, path string) int {
 	return pid
 }
 
-// TestAFormThatTheStoreRefuses is left out: what was approved is applied.
-func TestAFormThatTheStoreRefuses(t *testing.T) {
+// The approved plan is applied nevertheless.
+func TestRejectedPlanFormIsLeftOut(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
@@ -343,8 +341,8 @@ func TestAFormThatTheStoreRefuses(t *testing.T) {
 	inOrder(t, string(s.logs[2]), "the plan's JSON is left out: the store answered 403: refused by the test\n", "── before-apply ──\njson none text none\n")
 }
 
-// TestAFormThatCannotBeFetchedNow fails the fetch, not the hook.
-func TestAFormThatCannotBeFetchedNow(t *testing.T) {
+// It does not fail the hook.
+func TestPlanFormThatCannotBeFetchedFailsTheFetch(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)

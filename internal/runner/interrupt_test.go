@@ -17,7 +17,7 @@ resource "terraform_data" "b" {
 }
 `
 
-// TestInterruptWhileApplying: the state is saved, the lock given back and the attempt reported long before its resources would be there.
+// The state is saved, the lock released and the attempt reported long before its resources would be created.
 func TestInterruptWhileApplying(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", slow))), nil)
@@ -44,7 +44,7 @@ func TestInterruptWhileApplying(t *testing.T) {
 	}
 }
 
-func TestAnAttemptHasOnlySoMuchTime(t *testing.T) {
+func TestAttemptEndsAtItsTimeout(t *testing.T) {
 	for timeout := 3 * time.Second; ; timeout *= 2 {
 		s := newTestStore(t)
 		apply := s.planned(s.plan(1, s.put(file("main.tf", slow))), nil)
@@ -64,7 +64,7 @@ func TestAnAttemptHasOnlySoMuchTime(t *testing.T) {
 	}
 }
 
-func TestInterruptWhileNothingIsDone(t *testing.T) {
+func TestInterruptWhileIdle(t *testing.T) {
 	s := newTestStore(t)
 	p := startPod(t, s, nil)
 	wait(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.requests) > 0 })

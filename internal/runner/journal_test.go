@@ -114,8 +114,8 @@ func (s *testStore) told() map[string]string {
 	return ids
 }
 
-// TestWhatAKilledEngineMadeIsImported, and nothing is made twice.
-func TestWhatAKilledEngineMadeIsImported(t *testing.T) {
+// No resource is created twice.
+func TestResourcesOfAKilledEngineAreImported(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -154,8 +154,8 @@ func TestWhatAKilledEngineMadeIsImported(t *testing.T) {
 	}
 }
 
-// TestADestroyTakesAlongWhatAKilledEngineMade, though there is no state at all.
-func TestADestroyTakesAlongWhatAKilledEngineMade(t *testing.T) {
+// This holds even without any state.
+func TestDestroyDeletesResourcesOfAKilledEngine(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -188,8 +188,8 @@ func TestADestroyTakesAlongWhatAKilledEngineMade(t *testing.T) {
 	}
 }
 
-// TestAReplacementThatWasKilled is in the state as what it was before: that is gone, or is to go, and the new one is taken in.
-func TestAReplacementThatWasKilled(t *testing.T) {
+// The state has the old resource, which is deleted or will be. The new one is imported.
+func TestKilledReplacementIsImported(t *testing.T) {
 	for _, engine := range bothEngines {
 		for order, lifecycle := range map[string]string{
 			"destroyed first": "", "created first": "lifecycle { create_before_destroy = true }", "and the state knows that it is to go": "",
@@ -248,8 +248,8 @@ resource "terraform_data" "b" {
 	}
 }
 
-// TestWhatCannotBeImported is left out, told, and does not stop the plan.
-func TestWhatCannotBeImported(t *testing.T) {
+// They are left out, and the plan continues.
+func TestResourcesThatCannotBeImportedAreReported(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -291,9 +291,9 @@ resource "terraform_data" "c" { for_each = toset(["there"]) }`)))
 	}
 }
 
-// TestWhatSomebodyPutInItsPlace is not taken for what was replaced: a plan leaves it, and tells of the other one. To destroy all is to
-// destroy both.
-func TestWhatSomebodyPutInItsPlace(t *testing.T) {
+// A resource that another user created at the address is not taken for the replaced one: a plan keeps it and reports
+// the other one. A destroy deletes both.
+func TestReplacedResourceOfAnotherCreatorIsKept(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -324,8 +324,8 @@ func TestWhatSomebodyPutInItsPlace(t *testing.T) {
 	}
 }
 
-// TestAPlanThatFailsWithoutImportsToo fails as it would without a journal, and nothing is left out.
-func TestAPlanThatFailsWithoutImportsToo(t *testing.T) {
+// The plan fails as it would without a journal.
+func TestPlanThatFailsWithoutImportsLeavesNothingOut(t *testing.T) {
 	s := newTestStore(t)
 	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
 	run(t, s, nil, s.plan(1, s.put(file("main.tf", `variable "day" { default = "Friday" }
@@ -343,8 +343,8 @@ resource "terraform_data" "a" {
 	}
 }
 
-// TestAnImportOfTheirOwn for the same resource is not in the way of the plan: both cannot be planned, and theirs stays.
-func TestAnImportOfTheirOwn(t *testing.T) {
+// Two imports of the same resource cannot be planned together, so only that of the code is.
+func TestImportBlockOfTheCodeIsKept(t *testing.T) {
 	for _, engine := range bothEngines {
 		s := newTestStore(t)
 		s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
@@ -361,8 +361,8 @@ import {
 	}
 }
 
-// TestAJournalWhileTheStoreIsAway does not keep the engine, and arrives before the report when the state does not.
-func TestAJournalWhileTheStoreIsAway(t *testing.T) {
+// The journal does not delay the engine, and is sent before the report if the state is not.
+func TestJournalWhileTheServerIsUnavailable(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	apply.Patience = time.Minute
@@ -381,8 +381,8 @@ func TestAJournalWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// TestAJournalThatTheStoreDoesNotWant does not matter while the state is written.
-func TestAJournalThatTheStoreDoesNotWant(t *testing.T) {
+// The journal does not matter while the state is written.
+func TestRejectedJournalIsNoFailure(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	s.refuse = func(r *http.Request) int {
@@ -397,8 +397,8 @@ func TestAJournalThatTheStoreDoesNotWant(t *testing.T) {
 	}
 }
 
-// TestAnApplyThatWritesNoState ends no journal: this one's plan is stale.
-func TestAnApplyThatWritesNoState(t *testing.T) {
+// The plan of this apply is stale.
+func TestApplyWithoutAStateKeepsTheJournal(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -426,9 +426,9 @@ func TestAnApplyThatWritesNoState(t *testing.T) {
 	}
 }
 
-// TestAPlanEndsAJournal of which the state has all, whether there is something else to change or not. It does not while something is
-// still to be taken in, or could not be.
-func TestAPlanEndsAJournal(t *testing.T) {
+// A plan ends a journal whose resources are all in the state, with other changes or without. It does not if a resource
+// remains to be imported, or could not be.
+func TestPlanEndsAJournal(t *testing.T) {
 	const a = `resource "terraform_data" "a" {}`
 	for name, tt := range map[string]struct {
 		code  string
@@ -465,8 +465,8 @@ func TestAPlanEndsAJournal(t *testing.T) {
 	}
 }
 
-// TestAJournalThatCannotBeRead is for a person to see, and not tried again.
-func TestAJournalThatCannotBeRead(t *testing.T) {
+// A user has to decide about such a journal.
+func TestUnreadableJournalIsNotRetried(t *testing.T) {
 	for code, class := range map[int]string{http.StatusConflict: "ConfigurationError", http.StatusBadRequest: "ConfigurationError", http.StatusServiceUnavailable: "Transient"} {
 		s := newTestStore(t)
 		s.refuse = func(r *http.Request) int {
@@ -484,8 +484,8 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftOutOfAPlanIsTold by name, also when it is more than a plan takes in.
-func TestWhatIsLeftOutOfAPlanIsTold(t *testing.T) {
+// They are reported by name, even if there are more than a plan imports.
+func TestResourcesLeftOutOfAPlanAreReported(t *testing.T) {
 	s := newTestStore(t)
 	const fit = 101 // with IDs of 10 KiB
 	for i := range fit + 2 {

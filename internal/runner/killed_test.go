@@ -28,9 +28,8 @@ func enginePID(t testing.TB, work string) int {
 	return pid
 }
 
-// TestAStateOnItsWayWhenTheEngineIsKilled is refused by the store only after the engine is gone: it is rescued all the
-// same.
-func TestAStateOnItsWayWhenTheEngineIsKilled(t *testing.T) {
+// The server rejects the state only after the engine has ended: it is rescued nevertheless.
+func TestLateStateOfAKilledEngineIsRescued(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", `
 resource "terraform_data" "a" {
@@ -98,8 +97,8 @@ func runnerProgram(t *testing.T, s *testStore) *exec.Cmd {
 	return program
 }
 
-// TestARunnerThatIsKilledTakesTheEngineWithIt, as in a pod: an engine without its runner has no way to the state.
-func TestARunnerThatIsKilledTakesTheEngineWithIt(t *testing.T) {
+// An engine without its runner cannot write the state.
+func TestKilledRunnerKillsTheEngine(t *testing.T) {
 	s := newTestStore(t)
 	program, engine := startProgram(t, s)
 	if group, err := syscall.Getpgid(engine); err != nil || group != engine {
@@ -115,8 +114,9 @@ func TestARunnerThatIsKilledTakesTheEngineWithIt(t *testing.T) {
 	}
 }
 
-// TestARunnerThatIsTerminated more than once interrupts the engine once, and all is saved and told long before its resources would be there.
-func TestARunnerThatIsTerminated(t *testing.T) {
+// Several signals interrupt the engine once. The state is saved and reported long before its resources would be
+// created.
+func TestTerminatedRunnerInterruptsTheEngineOnce(t *testing.T) {
 	s := newTestStore(t)
 	program, engine := startProgram(t, s)
 	begin := time.Now()
@@ -136,8 +136,8 @@ func TestARunnerThatIsTerminated(t *testing.T) {
 	}
 }
 
-// TestARunnerWhoseOutputNobodyReads any more, as of a container runtime that is gone, goes on: the store gets the log too.
-func TestARunnerWhoseOutputNobodyReads(t *testing.T) {
+// The container runtime may be gone: the runner continues, because the server receives the log too.
+func TestRunnerContinuesWhenOutputIsNotRead(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	read, write, err := os.Pipe()

@@ -27,8 +27,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// TestTooLittleMemory is told by the runner when the kernel takes the engine, or what the engine started, and leaves the runner.
-func TestTooLittleMemory(t *testing.T) {
+// The runner reports that the kernel killed the engine, or a process that the engine started, and the runner survived.
+func TestOutOfMemoryIsReported(t *testing.T) {
 	const starve = `printf 'oom 1\noom_kill 1\n' >$CGROUP/memory.events; `
 	for name, tt := range map[string]struct {
 		files   map[string]string
@@ -75,8 +75,8 @@ resource "terraform_data" "a" {
 	}
 }
 
-// TestTooLittleMemoryForAHook does not say that the hook is wrong.
-func TestTooLittleMemoryForAHook(t *testing.T) {
+// The failure does not blame the hook.
+func TestOutOfMemoryInAHookIsReported(t *testing.T) {
 	s := newTestStore(t)
 	write(t, s.cgroup, map[string]string{"memory.events": "oom_kill 0\n"})
 	order := s.plan(1, s.put(file("main.tf", "")))
@@ -89,9 +89,9 @@ func TestTooLittleMemoryForAHook(t *testing.T) {
 	}
 }
 
-// TestAnAttemptThatIsDisowned, as when its pod was deleted by force and its process is left: the engine is interrupted, since
-// another one may begin, and what it made is handed in.
-func TestAnAttemptThatIsDisowned(t *testing.T) {
+// A pod may be deleted by force while its process remains: the engine is interrupted because another one may begin, and
+// its state is sent.
+func TestAttemptThatIsNotCurrentInterruptsTheEngine(t *testing.T) {
 	for name, code := range map[string]int{"the pod's token is worth nothing": http.StatusUnauthorized, "the Run names another": http.StatusForbidden} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,8 +124,8 @@ func TestAnAttemptThatIsDisowned(t *testing.T) {
 	}
 }
 
-// TestAServerThatKnowsNothingYet of an attempt refuses it for a moment, and nothing comes of that.
-func TestAServerThatKnowsNothingYet(t *testing.T) {
+// A server whose cache does not have the attempt yet rejects a request for a moment, without consequences.
+func TestUnknownAttemptIsRetried(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", "")))
 	s.held = 0

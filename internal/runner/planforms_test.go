@@ -29,8 +29,8 @@ output "o" {
 }
 `
 
-// TestTheFormsOfAPlanAreKeptWithoutSecrets, whatever the engine prints, and are what the plan is.
-func TestTheFormsOfAPlanAreKeptWithoutSecrets(t *testing.T) {
+// The forms match the plan and have no secrets, whatever the engine prints.
+func TestPlanFormsAreStoredWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"OpenTofu", "Terraform"} {
 		t.Run(engine, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestTheFormsOfAPlanAreKeptWithoutSecrets(t *testing.T) {
 	}
 }
 
-func TestAPlanWithoutChangesHasNoForms(t *testing.T) {
+func TestPlanWithoutChangesHasNoForms(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	source := s.put(file("main.tf", two))
@@ -106,8 +106,8 @@ esac
 	return p, s.done(order.Attempt)
 }
 
-// TestAPlanThatCannotBeShown can be read in the log and approved, but not where policies have to see it.
-func TestAPlanThatCannotBeShown(t *testing.T) {
+// A user can read such a plan in the log and approve it, but policies cannot evaluate it.
+func TestPlanWithoutForms(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		show, log string
@@ -145,8 +145,8 @@ func TestAPlanThatCannotBeShown(t *testing.T) {
 	}
 }
 
-// TestAJSONThatTheServerDoesNotTake is no failure either.
-func TestAJSONThatTheServerDoesNotTake(t *testing.T) {
+// A server that rejects the JSON of a plan does not fail the attempt.
+func TestRejectedPlanJSONIsNoFailure(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	s.refuse = func(r *http.Request) int {
@@ -162,8 +162,8 @@ func TestAJSONThatTheServerDoesNotTake(t *testing.T) {
 	inOrder(t, string(s.logs[1]), "the plan's JSON is not kept: the store answered 413")
 }
 
-// TestWhatTheServerFindsDifferentFailsTheAttempt, with policies or without.
-func TestWhatTheServerFindsDifferentFailsTheAttempt(t *testing.T) {
+// This holds with policies and without.
+func TestPlanJSONThatDiffersFailsTheAttempt(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]int{
 		"JSON that does not describe the plan file":   http.StatusUnprocessableEntity,

@@ -61,7 +61,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-func TestNoPolicyIsAskedAboutAPlanWithoutChanges(t *testing.T) {
+func TestPoliciesAreNotEvaluatedForAPlanWithoutChanges(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	source := s.put(file("main.tf", two))
@@ -75,7 +75,7 @@ func TestNoPolicyIsAskedAboutAPlanWithoutChanges(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatCannotBeAskedMayBeLater(t *testing.T) {
+func TestUnavailablePoliciesAreRetried(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	s.refuse = func(r *http.Request) int {

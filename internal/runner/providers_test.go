@@ -132,7 +132,7 @@ func (s *testStore) planProviders(attempt int32, files ...entry) runnerapi.Order
 	return order
 }
 
-func TestProvidersComeThroughTheStoreOnce(t *testing.T) {
+func TestProvidersAreFetchedFromTheServerOnce(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	mirror := newMirror(t, registry, providers.Options{})
@@ -165,7 +165,7 @@ func TestProvidersComeThroughTheStoreOnce(t *testing.T) {
 	}
 }
 
-func TestTwoInitsAtTheSameTimePullOnce(t *testing.T) {
+func TestConcurrentInitsPullOnce(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	mirror := newMirror(t, registry, providers.Options{})
@@ -191,7 +191,7 @@ func TestTwoInitsAtTheSameTimePullOnce(t *testing.T) {
 	}
 }
 
-func TestAProviderWhoseBytesChangedSinceThePlanIsRefused(t *testing.T) {
+func TestProviderThatChangedSinceThePlanIsRejected(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	s := newTestStore(t)
@@ -210,7 +210,7 @@ func TestAProviderWhoseBytesChangedSinceThePlanIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheLockFileOfTheCodeIsHonoured(t *testing.T) {
+func TestLockFileOfTheCodeIsUsed(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	registry.Add("hashicorp", "time", "0.15.0", timeProvider(t, "newer"))
@@ -233,7 +233,7 @@ func TestTheLockFileOfTheCodeIsHonoured(t *testing.T) {
 	}
 }
 
-func TestWhyThereIsNoProviderIsTold(t *testing.T) {
+func TestMissingProviderIsExplained(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	answer := func(suffix string, code int, body string) func(string, int, []byte) (int, []byte) {
@@ -296,7 +296,7 @@ func writeArchive(t *testing.T, dir, version string, archives map[string][]byte)
 	}
 }
 
-func TestWhatTheImageBringsStays(t *testing.T) {
+func TestProvidersOfTheImageAreKept(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	registry.Add("hashicorp", "time", "0.15.0", timeProvider(t, "newer"))
@@ -344,7 +344,7 @@ func TestWhatTheImageBringsStays(t *testing.T) {
 	}
 }
 
-func TestAStoreWithoutAMirrorLeavesTheEngineAsItIs(t *testing.T) {
+func TestServerWithoutAMirrorDoesNotConfigureTheEngine(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	p := run(t, s, nil, order)

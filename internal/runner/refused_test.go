@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func TestMistakesOfPeople(t *testing.T) {
+func TestErrorsOfUsersAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		code, engine string
 		files        map[string]string
@@ -50,7 +50,7 @@ func TestMistakesOfPeople(t *testing.T) {
 	}
 }
 
-func TestTheBytesMustBeThoseOfTheOrder(t *testing.T) {
+func TestBytesMustMatchTheOrder(t *testing.T) {
 	s := newTestStore(t)
 	source := s.put(file("main.tf", two))
 	apply := s.planned(s.plan(1, source), nil)
@@ -67,8 +67,8 @@ func TestTheBytesMustBeThoseOfTheOrder(t *testing.T) {
 	}
 }
 
-// TestThePlanInTheWorkspaceMustBeTheApprovedOne too, in the pod that made it.
-func TestThePlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
+// This holds in the pod that planned too.
+func TestPlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	p := startPod(t, s, nil)
@@ -96,7 +96,7 @@ func TestThePlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
 
 func (s *testStore) put2(files ...entry) []byte { return s.sources[s.put(files...)] }
 
-func TestAPlanIsAppliedOnlyOnce(t *testing.T) {
+func TestPlanIsAppliedOnlyOnce(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	again := apply
@@ -113,7 +113,7 @@ func TestAPlanIsAppliedOnlyOnce(t *testing.T) {
 	}
 }
 
-func TestOutputsInTheWayAreNoFailure(t *testing.T) {
+func TestOutputsThatCannotBeWrittenAreNoFailure(t *testing.T) {
 	for _, code := range []int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
 		s := newTestStore(t)
 		order := s.plan(1, s.put(file("main.tf", two)))
@@ -136,8 +136,8 @@ func TestOutputsInTheWayAreNoFailure(t *testing.T) {
 	}
 }
 
-// What the store says of it is all that is told: an older engine shows what it asked for, as if that were held.
-func TestAHeldLockIsToldInTheWordsOfTheStore(t *testing.T) {
+// An older engine shows the lock that it requested instead of the one that is held.
+func TestHeldLockIsReportedWithTheMessageOfTheServer(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	s.lock = []byte(`{"ID":"other","Who":"alice","Info":"the state is locked by user alice (dev@laptop)"}`)
@@ -148,7 +148,7 @@ func TestAHeldLockIsToldInTheWordsOfTheStore(t *testing.T) {
 	}
 }
 
-func TestAHeldLockIsTold(t *testing.T) {
+func TestHeldLockIsReported(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	s.lock = []byte(`{"ID":"other","Operation":"OperationTypeApply","Who":"somebody@else","Created":"2026-01-02T03:04:05Z"}`)

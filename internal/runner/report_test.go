@@ -8,8 +8,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// TestTheWholeListIsToldFromTheFirstReportOn, and each step changes as it is done.
-func TestTheWholeListIsToldFromTheFirstReportOn(t *testing.T) {
+// Each step changes as it is done.
+func TestFirstReportHasAllSteps(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))

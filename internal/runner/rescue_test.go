@@ -28,7 +28,7 @@ func refuseStates(code int) func(*http.Request) int {
 	}
 }
 
-func TestAStateThatCannotBeWrittenIsRescued(t *testing.T) {
+func TestStateThatCannotBeWrittenIsRescued(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two), file("errored.tfstate", "old"))), nil)
 	s.refuse = refuseStates(http.StatusConflict)
@@ -49,8 +49,8 @@ func TestAStateThatCannotBeWrittenIsRescued(t *testing.T) {
 	}
 }
 
-// TestARescuedStateNamesTheVersionThatItGoesOnFrom: the one that was current when the engine took the lock.
-func TestARescuedStateNamesTheVersionThatItGoesOnFrom(t *testing.T) {
+// The base is the version that was current when the engine acquired the lock.
+func TestRescuedStateNamesItsBaseVersion(t *testing.T) {
 	s := newTestStore(t)
 	s.applied(s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}`))), nil)
 	was, err := workspace.Digest(bytes.NewReader(s.state))
@@ -65,9 +65,9 @@ func TestARescuedStateNamesTheVersionThatItGoesOnFrom(t *testing.T) {
 	}
 }
 
-// The first state of a Stack, and the store is away by the time it is to be written: the engine could not even ask whether
-// there is another one, and leaves the lineage out.
-func TestAFirstStateIsRescuedWithALineage(t *testing.T) {
+// The server is unavailable when the first state of a Stack is written: the engine could not check for an existing one,
+// and leaves the lineage out.
+func TestFirstStateIsRescuedWithALineage(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Patience = 200 * time.Millisecond
@@ -104,7 +104,7 @@ func TestAFirstStateIsRescuedWithALineage(t *testing.T) {
 	}
 }
 
-func TestAStateThatCanBeSentNowhereIsInThePodsLog(t *testing.T) {
+func TestStateThatCannotBeSentIsInTheLogOfThePod(t *testing.T) {
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -149,8 +149,8 @@ func TestAStateThatCanBeSentNowhereIsInThePodsLog(t *testing.T) {
 	}
 }
 
-// TestAStrandedStateThatCannotBeReported is told by the program's exit code.
-func TestAStrandedStateThatCannotBeReported(t *testing.T) {
+// The exit code of the program reports a stranded state if no report can be sent.
+func TestStrandedStateSetsTheExitCode(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	apply.Patience = 100 * time.Millisecond // and no recipient: it cannot even be printed

@@ -81,9 +81,8 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 	}
 }
 
-// TestAnApplyReadsThePlannedStateOnce checks that the engine gets the state that was planned with from the runner, and
-// another one from the server.
-func TestAnApplyReadsThePlannedStateOnce(t *testing.T) {
+// The engine gets the planned state from the runner, and another state from the server.
+func TestApplyReadsThePlannedStateOnce(t *testing.T) {
 	t.Parallel()
 	const state = `{"version":4,"terraform_version":"1.5.7","serial":%d,"lineage":"l","outputs":{},"resources":[]}`
 	for name, changed := range map[string]bool{"the planned state": false, "another one": true} {
@@ -111,9 +110,9 @@ func TestAnApplyReadsThePlannedStateOnce(t *testing.T) {
 	}
 }
 
-// TestAFirstPlanIsStaleOnceThereIsAState: of a state that came to be since the plan, an engine compares the serial alone with
-// the 0 of none. That is why the first one that is kept never has serial 0, whoever hands it in.
-func TestAFirstPlanIsStaleOnceThereIsAState(t *testing.T) {
+// An engine compares only the serial of a new state with the 0 of none. That is why the server never stores a first
+// state with serial 0.
+func TestFirstPlanIsStaleOnceAStateExists(t *testing.T) {
 	t.Parallel()
 	const pushed = `{"version":4,"terraform_version":"1.5.7","serial":%d,"lineage":"pushed","outputs":{},"resources":[{"mode":"managed","type":"terraform_data",` +
 		`"name":"old","provider":"provider[\"terraform.io/builtin/terraform\"]","instances":[{"schema_version":0,"attributes":{"id":"x"}}]}]}`
@@ -152,7 +151,7 @@ func TestApplyInANewPod(t *testing.T) {
 	}
 }
 
-func TestAPlanWithoutChangesWritesTheOutputs(t *testing.T) {
+func TestPlanWithoutChangesWritesTheOutputs(t *testing.T) {
 	s := newTestStore(t)
 	source := s.put(file("main.tf", two))
 	run(t, s, nil, s.planned(s.plan(1, source), nil))
@@ -169,7 +168,7 @@ func TestAPlanWithoutChangesWritesTheOutputs(t *testing.T) {
 	}
 }
 
-func TestAPlanThatOnlyChangesOutputs(t *testing.T) {
+func TestPlanThatOnlyChangesOutputs(t *testing.T) {
 	s := newTestStore(t)
 	run(t, s, nil, s.planned(s.plan(1, s.put(file("main.tf", two))), nil))
 	run(t, s, nil, s.plan(3, s.put(file("main.tf", two+`output "more" { value = 1 }`))))
@@ -226,7 +225,7 @@ output "x" { value = terraform_data.x.output }`))
 	}
 }
 
-// TestCodeIsASymlink plans a folder whose code is elsewhere in the archive, as when many folders share one versions.tf.
+// The code of the planned folder is elsewhere in the archive, as when many folders share one versions.tf.
 func TestCodeIsASymlink(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"OpenTofu", "Terragrunt"} {

@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// TestSecretsStayInThePod: one of each kind, and code that prints them all.
+// The code prints one secret of each kind.
 func TestSecretsStayInThePod(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", `

@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// TestEnterHelper is the process that the tests below come in with.
+// The tests below run it as the process of a user in the shell.
 func TestEnterHelper(t *testing.T) {
 	work := os.Getenv("TEST_ENTER")
 	if work == "" {
@@ -62,8 +62,9 @@ func shellOf(t *testing.T, s *testStore, more ...func(*runnerapi.Order)) *pod {
 	return p
 }
 
-// TestAShell has the engine with its way to the state, ends with the one who is in it, and puts nothing into the log.
-func TestAShell(t *testing.T) {
+// The engine in the shell can reach the state. The shell ends with the process of its user, and writes nothing to the
+// log.
+func TestShell(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	p := shellOf(t, s)
@@ -93,8 +94,9 @@ func TestAShell(t *testing.T) {
 	}
 }
 
-// TestAShellIsOverWhenItsProcessIs, and not when it has said so: the container's end would kill it before its exit code is out.
-func TestAShellIsOverWhenItsProcessIs(t *testing.T) {
+// The shell does not end at the message of its process: the end of the container would kill the process before its exit
+// code is sent.
+func TestShellEndsWithItsProcess(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	p := shellOf(t, s)
@@ -127,8 +129,8 @@ func TestAShellIsOverWhenItsProcessIs(t *testing.T) {
 	p.wait()
 }
 
-// TestAShellIsEnded by a cancel, by its time and by the end of the pod; what ignores an interrupt is not waited for.
-func TestAShellIsEnded(t *testing.T) {
+// A cancellation, the timeout or the end of the pod ends the shell. A process that ignores an interrupt is killed.
+func TestShellIsEnded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		end     func(*testStore, *pod)
@@ -170,8 +172,8 @@ func TestAShellIsEnded(t *testing.T) {
 	}
 }
 
-// TestAnEngineInAShellSavesItsState: it is interrupted once and waited for, longer than anything else.
-func TestAnEngineInAShellSavesItsState(t *testing.T) {
+// The engine is interrupted once, and the runner waits for it longer than for other processes.
+func TestEngineInAShellSavesItsState(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "slow" {
@@ -198,8 +200,8 @@ func TestAnEngineInAShellSavesItsState(t *testing.T) {
 	p.wait()
 }
 
-// TestAShellWhoseDoorIsLeftByForce ends too: the kernel tells it.
-func TestAShellWhoseDoorIsLeftByForce(t *testing.T) {
+// The kernel reports the end of the process.
+func TestShellEndsWhenItsProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	p := shellOf(t, s)
@@ -224,9 +226,9 @@ func TestAShellWhoseDoorIsLeftByForce(t *testing.T) {
 	p.wait()
 }
 
-// TestAShellThatLostAState applies nothing more before that is put back: it would be made twice, and one of the two states would be
-// written over the other when the shell ends.
-func TestAShellThatLostAState(t *testing.T) {
+// Until the state is restored, another apply would create the resources twice, and one of the two states would be
+// overwritten when the shell ends.
+func TestShellWithALostStateAppliesNothing(t *testing.T) {
 	t.Parallel()
 	const apply = "tofu apply -auto-approve -no-color"
 	for name, test := range map[string]struct {

@@ -75,8 +75,8 @@ func TestTerragrunt(t *testing.T) {
 	}
 }
 
-// TestTheEngineThatTerragruntRuns is the image's when that is the one which is asked for, and otherwise the store's.
-func TestTheEngineThatTerragruntRuns(t *testing.T) {
+// The engine is that of the image if its version is the requested one, and otherwise that of the server.
+func TestTerragruntRunsTheRequestedEngine(t *testing.T) {
 	asked := func(name, version string) runnerapi.WrappedEngine {
 		return runnerapi.WrappedEngine{Name: name, Version: version}
 	}
@@ -138,8 +138,8 @@ func TestTheEngineThatTerragruntRuns(t *testing.T) {
 	}
 }
 
-// TestTheRootOfTheRepository is what Terragrunt asks git for, and git takes no folder of somebody else's.
-func TestTheRootOfTheRepository(t *testing.T) {
+// Terragrunt asks git for the root, and git rejects the folder of another user.
+func TestTerragruntFindsTheRootOfTheRepository(t *testing.T) {
 	const unit = "terraform {\n  source = \"${get_repo_root()}/modules/m\"\n}\n"
 	for name, test := range map[string]struct{ path, prefix string }{
 		"a unit below it":          {"live/net", "live/net/"},
@@ -168,8 +168,8 @@ func TestTheRootOfTheRepository(t *testing.T) {
 	}
 }
 
-// TestNothingOfAnEarlierAttemptIsInTerragruntsCache, whose folders have the same names.
-func TestNothingOfAnEarlierAttemptIsInTerragruntsCache(t *testing.T) {
+// The folders of the cache have the same names in each attempt.
+func TestTerragruntCacheIsEmptyInEachAttempt(t *testing.T) {
 	s := newTestStore(t)
 	grunt := file("live/terragrunt.hcl", "terraform {\n  source = \"../m\"\n}\n")
 	first := s.plan(1, s.put(grunt, file("m/main.tf", two)))
@@ -188,7 +188,7 @@ func TestNothingOfAnEarlierAttemptIsInTerragruntsCache(t *testing.T) {
 	}
 }
 
-func TestWhatTerragruntMustNotDo(t *testing.T) {
+func TestForbiddenTerragruntSettingsAreRejected(t *testing.T) {
 	const fails = "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" { command = \"echo once >>${path.module}/tries; exit 3\" }\n}\n"
 	for name, test := range map[string]struct {
 		grunt, code, override string
@@ -245,8 +245,8 @@ func TestWhatTerragruntMustNotDo(t *testing.T) {
 	}
 }
 
-// TestTerragruntWithABackendOfTheStacksOwn, which the Stack names or which the code does.
-func TestTerragruntWithABackendOfTheStacksOwn(t *testing.T) {
+// The backend is set in the Stack or in the code.
+func TestTerragruntWithAnOwnBackend(t *testing.T) {
 	t.Parallel()
 	for name, fromCode := range map[string]bool{"of the Stack": false, "of the code": true} {
 		t.Run(name, func(t *testing.T) {
@@ -290,8 +290,9 @@ func TestTerragruntWithABackendOfTheStacksOwn(t *testing.T) {
 	}
 }
 
-// TestTerragruntThatIsKilled leaves an engine that is at work: it is waited for, and what it made is in the state before another attempt can begin.
-func TestTerragruntThatIsKilled(t *testing.T) {
+// A killed Terragrunt leaves a running engine: the runner waits for it, and its resources are in the state before
+// another attempt can begin.
+func TestKilledTerragruntWaitsForItsEngine(t *testing.T) {
 	for _, program := range []string{"tofu", "terraform"} {
 		t.Run(program, func(t *testing.T) {
 			s := newTestStore(t)
@@ -328,8 +329,8 @@ resource "terraform_data" "a" {
 	}
 }
 
-// TestTheBackendOfAUnitIsNotReplaced while Cairn has no state, wherever Terragrunt has it from.
-func TestTheBackendOfAUnitIsNotReplaced(t *testing.T) {
+// This holds while Cairn has no state, from whatever file Terragrunt reads the backend.
+func TestBackendOfAUnitIsNotReplaced(t *testing.T) {
 	const (
 		unit     = "terraform {\n  source = \"../../m\"\n}\n"
 		included = "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n" + unit
@@ -366,8 +367,8 @@ func TestTheBackendOfAUnitIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestAnOldTerragruntIsNotPassedOffAsANewOne: its maker signed it, and the signed list of checksums names no version.
-func TestAnOldTerragruntIsNotPassedOffAsANewOne(t *testing.T) {
+// An old release has a valid signature too, and the signed list of checksums names no version.
+func TestOldTerragruntIsNotAcceptedAsANewOne(t *testing.T) {
 	program := []byte(releases.Terragrunt) // 1.0.0
 	sum, err := workspace.Digest(bytes.NewReader(program))
 	if err != nil {

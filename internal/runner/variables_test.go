@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func TestOutputsOfOtherStacksAreValuesOfTheirOwnType(t *testing.T) {
+func TestOutputsOfOtherStacksKeepTheirType(t *testing.T) {
 	s := newTestStore(t)
 	s.others = map[string]runnerapi.Output{
 		"vpc/subnets": {Value: json.RawMessage(`{"a":["x",2.50],"b":null}`)},
@@ -69,7 +69,7 @@ output "shown" { value = nonsensitive("${var.password}-${var.again}") }
 	}
 }
 
-func TestAMisspeltVariableIsRefused(t *testing.T) {
+func TestMisspelledVariableIsRejected(t *testing.T) {
 	value := json.RawMessage(`3`)
 	for name, tt := range map[string]struct {
 		file, variable string
@@ -100,7 +100,7 @@ func TestAMisspeltVariableIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnOutputThatIsNotGiven(t *testing.T) {
+func TestMissingOutputFailsTheAttempt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code int
 		want runnerapi.Failure
@@ -127,7 +127,7 @@ func TestAnOutputThatIsNotGiven(t *testing.T) {
 	}
 }
 
-func TestOutputsAreFetchedAtOnceButNotAll(t *testing.T) {
+func TestOutputsAreFetchedInParallelWithALimit(t *testing.T) {
 	const outputsAtOnce = 8
 	s := newTestStore(t)
 	s.others = map[string]runnerapi.Output{}
@@ -173,7 +173,7 @@ func TestOutputsAreFetchedAtOnceButNotAll(t *testing.T) {
 	}
 }
 
-func TestVariableFilesOfTheCodeHaveTheirPlaceAmongTheOthers(t *testing.T) {
+func TestVariableFilesOfTheCodeKeepTheirOrder(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("net/main.tf", `
 variable "a" {}
@@ -205,8 +205,9 @@ output "all" { value = "${var.a} ${var.b} ${var.c}" }
 	}
 }
 
-// A value that is no text would reach the code as another one, with marks in place of its bytes, and that one is known to nobody as a secret.
-func TestAValueThatIsNoText(t *testing.T) {
+// A value that is not valid text would reach the code as another value with replacement characters, which is not known
+// as a secret.
+func TestValueThatIsNotTextIsRejected(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", `
 variable "password" {}

@@ -48,7 +48,7 @@ func TestReleaseWithoutASignatureIsRejected(t *testing.T) {
 }
 
 // A mirror serves the files of an old release, signed by its publisher, for a new version. For Terragrunt, whose list of
-// checksums names no version, the runner detects it: TestAnOldTerragruntIsNotPassedOffAsANewOne.
+// checksums names no version, the runner detects it: TestOldTerragruntIsNotAcceptedAsANewOne.
 func TestOldReleaseUnderANewVersionIsRejected(t *testing.T) {
 	for product, files := range map[release.Product]string{
 		release.OpenTofu:  "opentofu/%s/tofu_%[1]s",

@@ -20,7 +20,7 @@ func TestPasswordsInAnArgument(t *testing.T) {
 	}
 }
 
-func TestTheStateThatAnEnginePrinted(t *testing.T) {
+func TestStateThatAnEnginePrinted(t *testing.T) {
 	const state = `{"version":4,"serial":1,"lineage":"a","resources":[]}`
 	for said, want := range map[string]string{
 		state + "\n": state,
@@ -37,7 +37,7 @@ func TestTheStateThatAnEnginePrinted(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidOfALock(t *testing.T) {
+func TestMessageOfALock(t *testing.T) {
 	const first, unlock = "Terraform locks the whole database", "cairn shell net, and there terraform force-unlock f00. "
 	for name, test := range map[string]struct {
 		backend string

@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// What is mounted as a secret is one before any program has seen it, and so is what a state marks as sensitive.
-func TestWhatAnAttemptLearns(t *testing.T) {
+// A mounted secret is one before any program has read it, and so is a value that a state marks as sensitive.
+func TestAttemptRedactsMountedAndSensitiveValues(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"secret/password": "mounted-canary", "plain/zone": "eu-west-one"} {
 		at := filepath.Join(dir, name)
@@ -79,8 +79,8 @@ func TestDroppedVariables(t *testing.T) {
 	}
 }
 
-// TestTheProgramOfAHookIsTheEnginesWhereverThatIs: also one that came from the store.
-func TestTheProgramOfAHookIsTheEnginesWhereverThatIs(t *testing.T) {
+// This holds for an engine of the server too.
+func TestHookRunsTheProgramOfTheEngine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	work, err := workspace.Open(dir)

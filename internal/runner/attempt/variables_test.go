@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// TestVariableFilesKeepTheirOrder however many there are and whatever they are called.
+// The order holds for any number of files with any names.
 func TestVariableFilesKeepTheirOrder(t *testing.T) {
 	inputs := t.TempDir()
 	work, err := workspace.Open(t.TempDir())
@@ -87,7 +87,7 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestAVariableFileOfTheCodeIsWithinIt(t *testing.T) {
+func TestVariableFileOfTheCodeIsWithinIt(t *testing.T) {
 	work, err := workspace.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

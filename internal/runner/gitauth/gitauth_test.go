@@ -97,7 +97,7 @@ func TestSSHUsesTheIdentityForItsHostOnly(t *testing.T) {
 	}
 }
 
-func TestWhatTheUserSetForGitStays(t *testing.T) {
+func TestGitConfigurationOfTheUserStays(t *testing.T) {
 	both := map[string]string{"git/0/bearerToken": "token"}
 	for name, text := range sshKey {
 		both[name] = text
@@ -149,7 +149,7 @@ func TestWhatTheUserSetForGitStays(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBeUsedAreRefused(t *testing.T) {
+func TestUnusableCredentialsAreRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		host, dir, want string
 	}{

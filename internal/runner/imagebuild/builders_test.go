@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestTheCommandsOfBuilders: what each is started with, of an order that says the least, and of one that says all.
-func TestTheCommandsOfBuilders(t *testing.T) {
+// The commands are those of an order with the fewest fields and of one with all fields.
+func TestCommandsOfBuilders(t *testing.T) {
 	var got strings.Builder
 	for _, name := range []string{"Buildah", "BuildKit", "Kaniko"} {
 		most := buildOf(name)

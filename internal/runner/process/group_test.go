@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhatAnEngineHasStartedIsNotInterrupted: that is for the engine to do.
-func TestWhatAnEngineHasStartedIsNotInterrupted(t *testing.T) {
+// The engine interrupts its own child processes.
+func TestChildProcessesOfAnEngineAreNotInterrupted(t *testing.T) {
 	t.Parallel()
 	all := []Process{
 		{10, "sh", 1}, {11, "tofu", 10}, {12, "terraform-provi", 11}, {13, "sh", 11}, {14, "sleep", 13}, // a script, an engine, what that started

@@ -22,7 +22,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func TestTheMirrorIsForTheEngineOnly(t *testing.T) {
+func TestMirrorIsOnlyForTheEngine(t *testing.T) {
 	s, client := newServer(t, 0)
 	m, err := Start(t.Context(), Options{
 		Client: client, OnDownload: func() func(runnerapi.Download) error { return nil },
@@ -101,7 +101,7 @@ func TestTheMirrorIsForTheEngineOnly(t *testing.T) {
 	}
 }
 
-func TestAFailedVerificationIsNotAskedForAgain(t *testing.T) {
+func TestFailedVerificationIsNotRepeated(t *testing.T) {
 	s, client := newServer(t, time.Minute)
 	codes := []int{503, 429, 424, 503}
 	s.answer = func(*http.Request) int {
@@ -138,7 +138,7 @@ func FuzzMirrored(f *testing.F) {
 	})
 }
 
-func TestCLIConfigurationsThatAnImageMayBring(t *testing.T) {
+func TestCLIConfigurationsInAnImage(t *testing.T) {
 	for name, test := range map[string]struct {
 		file string
 		env  []string
@@ -246,7 +246,7 @@ func TestProvidersInAFolder(t *testing.T) {
 	}
 }
 
-func TestWhatWasTrustedBeforeStillIs(t *testing.T) {
+func TestTrustedProvidersStayTrusted(t *testing.T) {
 	got := environment(nil, "/t")
 	if diff := cmp.Diff([]string{"SSL_CERT_DIR=/etc/ssl/certs:/etc/pki/tls/certs:/t", "TF_REGISTRY_CLIENT_TIMEOUT=120"}, got); diff != "" {
 		t.Error(diff)

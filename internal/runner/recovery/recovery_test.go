@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func TestAReasonHasNoIDs(t *testing.T) {
+func TestReasonHasNoIDs(t *testing.T) {
 	r := &Recovery{Options: Options{Journal: []engine.Done{{ID: "vpc-1"}, {ID: "vpc-23"}, {ID: "1"}, {}}}}
 	if got := r.withoutIDs("read vpc-23: not like vpc-1, on line 1"); got != "read …: not like …, on line 1" {
 		t.Error(got)
@@ -61,8 +61,8 @@ func plan(t *testing.T, rejects map[string]int, message string, addresses ...str
 	return r, e.plans
 }
 
-// TestAnErrorThatPasses makes no orphan: each import is tried once more before it is left out.
-func TestAnErrorThatPasses(t *testing.T) {
+// A transient error leaves no orphan: each import is retried once before it is left out.
+func TestTransientImportErrorIsRetried(t *testing.T) {
 	const always = 1000
 	for name, tt := range map[string]struct {
 		against   map[string]int
@@ -96,7 +96,7 @@ func TestAnErrorThatPasses(t *testing.T) {
 	}
 }
 
-func TestWhatSettlesAJournal(t *testing.T) {
+func TestJournalIsSettled(t *testing.T) {
 	one := []engine.Missing{{Address: "a"}}
 	for name, tt := range map[string]struct {
 		r       Recovery
@@ -119,8 +119,8 @@ func TestWhatSettlesAJournal(t *testing.T) {
 	}
 }
 
-// TestWhatAPlanTakesInIsBounded in number and in bytes.
-func TestWhatAPlanTakesInIsBounded(t *testing.T) {
+// They are limited in number and in bytes.
+func TestImportsOfAPlanAreLimited(t *testing.T) {
 	for name, tt := range map[string]struct{ missing, idBytes, want int }{
 		"none":           {0, 0, 0},
 		"as many as may": {maxImports, 10, maxImports},
@@ -134,7 +134,7 @@ func TestWhatAPlanTakesInIsBounded(t *testing.T) {
 	}
 }
 
-// TestBisectionEnds after so many plans, and what it did not get to is left out and told.
+// The bisection ends after a limited number of plans. Resources that it did not check are left out and reported.
 func TestBisectionEnds(t *testing.T) {
 	against := map[string]int{}
 	var addresses []string

@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// TestBatchesOfAJournal are not larger than the store takes, and in order.
+// Batches are ordered, and not larger than the server accepts.
 func TestBatchesOfAJournal(t *testing.T) {
 	j := &Journal{}
 	long := strings.Repeat("x", 1000)
@@ -39,8 +39,8 @@ func TestBatchesOfAJournal(t *testing.T) {
 	}
 }
 
-// TestALongEntry is measured as it is sent, where a character may take six.
-func TestALongEntry(t *testing.T) {
+// A character may take six bytes in the request.
+func TestLongEntryIsMeasuredAsSent(t *testing.T) {
 	j := &Journal{wake: make(chan struct{}, 1)}
 	j.Add(engine.Done{Address: "a", ID: strings.Repeat("<", longestEntry/2)})
 	j.Add(engine.Done{Address: "b", ID: strings.Repeat("x", longestEntry/2)})
@@ -79,8 +79,8 @@ func answered(t *testing.T, code int) (arrived []string) {
 	return arrived
 }
 
-// TestABatchThatIsTriedAgain is the one that it was: the first try may land after the second, whatever its sender was told.
-func TestABatchThatIsTriedAgain(t *testing.T) {
+// The first request may arrive after the retry, whatever response the runner received.
+func TestRetriedBatchIsUnchanged(t *testing.T) {
 	var tries []string
 	j := &Journal{log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
 	j.send = func(_ context.Context, batch int, done runnerapi.JournalEntries) error {
@@ -103,9 +103,8 @@ func TestABatchThatIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatTheStoreDoesNotTake of a journal: a batch that is wrong is left out, and the rest goes on; who is not known for a moment
-// asks again.
-func TestWhatTheStoreDoesNotTake(t *testing.T) {
+// An invalid batch is left out, and the rest is sent. A runner that the server does not know for a moment retries.
+func TestRejectedBatchIsLeftOut(t *testing.T) {
 	for code, want := range map[int][]string{400: {"b"}, 413: {"b"}, 401: {"a", "b"}, 403: {"a", "b"}, 503: {"a", "b"}, 409: nil} {
 		if got := answered(t, code); !slices.Equal(got, want) {
 			t.Errorf("%d: %v arrived", code, got)
@@ -113,8 +112,8 @@ func TestWhatTheStoreDoesNotTake(t *testing.T) {
 	}
 }
 
-// TestAJournalOfADisownedAttempt is given up once the store has refused it for long, and not before.
-func TestAJournalOfADisownedAttempt(t *testing.T) {
+// The journal is abandoned once the server has rejected it for a long time, and not before.
+func TestJournalOfAnAttemptThatIsNotCurrentIsAbandoned(t *testing.T) {
 	j := &Journal{
 		log: quiet, cancel: func() {}, disownedAfter: 300 * time.Millisecond, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
 		send: func(context.Context, int, runnerapi.JournalEntries) error {
@@ -130,8 +129,8 @@ func TestAJournalOfADisownedAttempt(t *testing.T) {
 	}
 }
 
-// TestAJournalIsNotGivenUpForOneRefusal that was long in coming, as after the store was away: there is none before it.
-func TestAJournalIsNotGivenUpForOneRefusal(t *testing.T) {
+// One rejection may follow a long time in which the server was unavailable.
+func TestJournalIsNotAbandonedForOneRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		j := &Journal{

@@ -59,7 +59,7 @@ func (s *logStore) sent() string {
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-func TestALogGoesOutAtOnceAfterAQuietTimeAndThenInBatches(t *testing.T) {
+func TestLogIsSentImmediatelyAndThenInBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s logStore
 		l := StartLog(s.append, quiet)
@@ -97,7 +97,7 @@ func TestALogGoesOutAtOnceAfterAQuietTimeAndThenInBatches(t *testing.T) {
 	})
 }
 
-func TestALogSurvivesAStoreThatIsAway(t *testing.T) {
+func TestLogSurvivesAnUnavailableServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := logStore{refuse: []error{errors.New("away"), &runnerapi.Error{Code: 503}}}
 		l := StartLog(s.append, quiet)
@@ -119,7 +119,7 @@ func TestALogSurvivesAStoreThatIsAway(t *testing.T) {
 	})
 }
 
-func TestALogThatIsNotWantedIsGivenUp(t *testing.T) {
+func TestRejectedLogIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := logStore{refuse: []error{&runnerapi.Error{Code: 403}}}
 		l := StartLog(s.append, quiet)
@@ -135,7 +135,7 @@ func TestALogThatIsNotWantedIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestALogTakesBoundedMemory(t *testing.T) {
+func TestLogUsesBoundedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := logStore{slow: time.Minute}
 		l := StartLog(s.append, quiet)
@@ -158,7 +158,7 @@ func TestALogTakesBoundedMemory(t *testing.T) {
 	})
 }
 
-func TestALogIsOnlySoLong(t *testing.T) {
+func TestLogHasALimitedSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s logStore
 		l := StartLog(s.append, quiet)
@@ -176,8 +176,8 @@ func TestALogIsOnlySoLong(t *testing.T) {
 	})
 }
 
-// What comes last is last, also when it would have had room where a longer text before it had none.
-func TestTheEndOfALongLogIsInOrder(t *testing.T) {
+// The last text stays last, even if it would have fit where a longer text before it did not.
+func TestEndOfALongLogIsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s logStore
 		l := StartLog(s.append, quiet)
@@ -197,7 +197,7 @@ func TestTheEndOfALongLogIsInOrder(t *testing.T) {
 	})
 }
 
-func TestALogThatHangsIsAbandoned(t *testing.T) {
+func TestHangingLogIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := logStore{slow: 24 * time.Hour}
 		l := StartLog(s.append, quiet)

@@ -7,8 +7,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// TestAStepThatNobodyExpected is told after the one that made it necessary.
-func TestAStepThatNobodyExpected(t *testing.T) {
+// An unexpected step is reported after the step that required it.
+func TestUnexpectedStepFollowsItsCause(t *testing.T) {
 	t.Parallel()
 	r := &Reporter{last: -1, news: make(chan struct{}, 1)}
 	r.Expect([]string{"apply", "after-apply", "outputs"})

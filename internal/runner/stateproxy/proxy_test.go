@@ -39,7 +39,7 @@ func newProxy(t *testing.T) (*stateServer, *Proxy, func(method, query, body stri
 	}
 }
 
-func TestTheProxyIsOnlyForItsEngine(t *testing.T) {
+func TestProxyIsOnlyForItsEngine(t *testing.T) {
 	s, _, ask := newProxy(t)
 	if code, _ := ask("GET", "", "", "guess"); code != 401 {
 		t.Errorf("%d", code)
@@ -52,7 +52,7 @@ func TestTheProxyIsOnlyForItsEngine(t *testing.T) {
 	}
 }
 
-// TestOnlyTheApplyWritesTheState: what another engine could not write nobody would rescue.
+// A state that another engine could not write would not be rescued.
 func TestOnlyTheApplyWritesTheState(t *testing.T) {
 	s, p, ask := newProxy(t)
 	refused := func() {
@@ -84,8 +84,8 @@ func TestOnlyTheApplyWritesTheState(t *testing.T) {
 	}
 }
 
-// TestTheProxyKnowsWhatIsFinished: an engine that wrote the state under the lock that it gave back.
-func TestTheProxyKnowsWhatIsFinished(t *testing.T) {
+// An engine has saved the state when it wrote it under the lock that it released.
+func TestProxyRecordsWhetherTheStateIsSaved(t *testing.T) {
 	_, p, ask := newProxy(t)
 	p.AllowWrites(true)
 	const lock = `{"ID":"mine"}`
@@ -105,7 +105,7 @@ func TestTheProxyKnowsWhatIsFinished(t *testing.T) {
 	}
 }
 
-func TestTheProxyRemembersStates(t *testing.T) {
+func TestProxyRemembersStates(t *testing.T) {
 	const first, second, third = `{"serial":1,"lineage":"l","outputs":{"a":{"value":"canary-one","sensitive":true}}}`, `{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
 	s, p, ask := newProxy(t)
 	p.AllowWrites(true)
@@ -146,7 +146,7 @@ func TestTheProxyRemembersStates(t *testing.T) {
 	}
 }
 
-// TestReadsUnderTheLock checks which states the engine reads without the server.
+// The engine reads some states without the server.
 func TestReadsUnderTheLock(t *testing.T) {
 	const planned, other, next = `{"serial":1,"lineage":"l"}`, `{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
 	for name, test := range map[string]struct {
@@ -189,7 +189,7 @@ func TestReadsUnderTheLock(t *testing.T) {
 	}
 }
 
-func TestTheProxyLearnsTheSecretsOfAState(t *testing.T) {
+func TestProxyRecordsTheSecretsOfAState(t *testing.T) {
 	secrets := redact.New()
 	(&Proxy{secrets: secrets}).learn([]byte(`{"serial":1,"lineage":"x",
 		"outputs":{"a":{"value":"output-canary","sensitive":true},"b":{"value":"eu-west-six"}},

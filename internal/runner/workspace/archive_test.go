@@ -49,7 +49,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-func TestHostileArchivesAreRefused(t *testing.T) {
+func TestHostileArchivesAreRejected(t *testing.T) {
 	large := targz.File("large", "")
 	large.Size = mostBytes + 1
 	many := make([]targz.Entry, mostFiles+1)

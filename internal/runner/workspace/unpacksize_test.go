@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A small archive may say that it holds much. It is refused before any of that is written.
-func TestAnArchiveThatUnpacksToTooMuch(t *testing.T) {
+// A small archive may declare a large content. It is rejected before any of that is written.
+func TestArchiveThatUnpacksToTooMuchIsRejected(t *testing.T) {
 	var archive bytes.Buffer
 	zipped := gzip.NewWriter(&archive)
 	entries := tar.NewWriter(zipped)
