@@ -27,8 +27,8 @@ import (
 	"cairn.dev/cairn/test/s3"
 )
 
-// followBackend decides as the real store does.
-func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body []byte) {
+// followBackend decides as the real server does.
+func (s *testServer) followBackend(w http.ResponseWriter, r *http.Request, body []byte) {
 	summary := func(data []byte) *decision.Summary {
 		if len(data) == 0 {
 			return nil
@@ -120,7 +120,7 @@ func remove(t *testing.T, server *s3.Server, key string) {
 }
 
 // inBackend is a plan of a Stack with that backend.
-func (s *testStore) inBackend(attempt int32, code string, b *runnerapi.Backend) runnerapi.Order {
+func (s *testServer) inBackend(attempt int32, code string, b *runnerapi.Backend) runnerapi.Order {
 	order := s.plan(attempt, s.put(file("main.tf", code)))
 	order.Backend, order.SecretDirs, order.Outputs = b, b.ConfigDirs, true
 	return order
@@ -153,7 +153,7 @@ func plainCommand(t *testing.T, engine, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// plain is a folder where somebody works without Cairn, on the same state.
+// plain is a folder where a user works without Cairn, on the same state.
 func plain(t *testing.T, server *s3.Server, code string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func plain(t *testing.T, server *s3.Server, code string) string {
 
 func TestStateInABucketOfTheStack(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	server, b, inputs := aBucket(t, true)
 	order := s.inBackend(1, two, b)
 	p := startPod(t, s, inputs)
@@ -207,7 +207,7 @@ func TestStateInABucketOfTheStack(t *testing.T) {
 	}
 	dir := plain(t, server, two)
 	if there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n"); there != string(s.state) || s.lock != nil {
-		t.Errorf("the store has\n%s\nand the bucket\n%s", s.state, there)
+		t.Errorf("the server has\n%s\nand the bucket\n%s", s.state, there)
 	}
 	if strings.Join(s.resources(), " ") != "a b" || string(s.outputs["size"].Value) != "1" {
 		t.Errorf("%v %v", s.resources(), s.outputs)
@@ -220,7 +220,7 @@ func TestStateInABucketOfTheStack(t *testing.T) {
 		t.Error("a secret of the backend is in a log, a report or a form of the plan")
 	}
 
-	// What somebody applies elsewhere is adopted, and no drift: the plan is made on it.
+	// What a user applies elsewhere is adopted, and no drift: the plan is made on it.
 	tofu(t, plain(t, server, two+`resource "terraform_data" "c" {}`), "apply", "-auto-approve")
 	order.Attempt = 3
 	order.Source = s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
@@ -231,7 +231,7 @@ func TestStateInABucketOfTheStack(t *testing.T) {
 }
 
 // applied plans and applies in pods of their own.
-func (s *testStore) applied(order runnerapi.Order, inputs map[string]string) {
+func (s *testServer) applied(order runnerapi.Order, inputs map[string]string) {
 	s.t.Helper()
 	apply := s.planned(order, inputs)
 	p := run(s.t, s, inputs, apply)
@@ -240,8 +240,8 @@ func (s *testStore) applied(order runnerapi.Order, inputs map[string]string) {
 	}
 }
 
-// refusedPlan is why a plan fails that nobody but a person can help.
-func (s *testStore) refusedPlan(order runnerapi.Order, inputs map[string]string) string {
+// rejectedPlan returns why a plan fails that only a user can fix.
+func (s *testServer) rejectedPlan(order runnerapi.Order, inputs map[string]string) string {
 	s.t.Helper()
 	p := run(s.t, s, inputs, order)
 	failure := s.done(order.Attempt).Done.Failure
@@ -253,7 +253,7 @@ func (s *testStore) refusedPlan(order runnerapi.Order, inputs map[string]string)
 
 func TestDeletedBucketIsReportedAndRestored(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	server, b, inputs := aBucket(t, true)
 	order := s.inBackend(1, two, b)
 	s.applied(order, inputs)
@@ -263,14 +263,14 @@ func TestDeletedBucketIsReportedAndRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	order.Attempt = 3
-	if got := s.refusedPlan(order, inputs); !strings.Contains(got, "bucket does not exist") {
+	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "bucket does not exist") {
 		t.Error(got)
 	}
 	if err := server.MakeBucket("states"); err != nil {
 		t.Fatal(err)
 	}
 	order.Attempt = 4
-	if got := s.refusedPlan(order, inputs); !strings.Contains(got, "backend s3 has no state there, and Cairn has one: serial 1") || !strings.Contains(got, "cairn state migrate net") {
+	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "backend s3 has no state there, and Cairn has one: serial 1") || !strings.Contains(got, "cairn state migrate net") {
 		t.Error(got)
 	}
 	order.Attempt, s.move = 5, true
@@ -280,7 +280,7 @@ func TestDeletedBucketIsReportedAndRestored(t *testing.T) {
 	}
 	was = strings.Replace(was, `"serial":1`, `"serial":2`, 1) // which engines count up
 	if there := strings.TrimSuffix(tofu(t, plain(t, server, two), "state", "pull"), "\n"); there != was || string(s.state) != was {
-		t.Errorf("what was\n%s\nis\n%s\nand in the store\n%s", was, there, s.state)
+		t.Errorf("what was\n%s\nis\n%s\nand in the server\n%s", was, there, s.state)
 	}
 
 	// Nor is what is there written over when it is another one.
@@ -289,24 +289,24 @@ func TestDeletedBucketIsReportedAndRestored(t *testing.T) {
 	tofu(t, dir, "apply", "-auto-approve")
 	order.Attempt, s.move = 6, true
 	order.Source = s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
-	if got := s.refusedPlan(order, inputs); !strings.Contains(got, "backend s3 has a state of lineage ") {
+	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "backend s3 has a state of lineage ") {
 		t.Error(got)
 	}
 }
 
 func TestBackendWithoutAccessFails(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	_, b, inputs := aBucket(t, true)
 	inputs["backend/00/secret_key"] = "not-the-one-that-it-should-be"
-	if got := s.refusedPlan(s.inBackend(1, two, b), inputs); !strings.Contains(got, "SignatureDoesNotMatch") && !strings.Contains(got, "Forbidden") {
+	if got := s.rejectedPlan(s.inBackend(1, two, b), inputs); !strings.Contains(got, "SignatureDoesNotMatch") && !strings.Contains(got, "Forbidden") {
 		t.Error(got)
 	}
 }
 
 func TestMissingBucketIsCreated(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	server, b, inputs := aBucket(t, false)
 	b.Create = true
 	p := run(t, s, inputs, s.inBackend(1, two, b))
@@ -324,7 +324,7 @@ func TestMissingBucketIsCreated(t *testing.T) {
 
 func TestRescuedStateIsWrittenToTheBackendBeforeThePlan(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	server, b, inputs := aBucket(t, true)
 	order := s.inBackend(1, two, b)
 	s.applied(order, inputs)
@@ -340,7 +340,7 @@ func TestRescuedStateIsWrittenToTheBackendBeforeThePlan(t *testing.T) {
 	if failure := s.done(4).Done.Failure; failure == nil || s.rescued == nil || s.done(4).Done.Saved {
 		t.Fatalf("%+v\n%s", failure, p.output)
 	}
-	s.state, s.rescued = s.rescued, nil // as the store does before the next plan
+	s.state, s.rescued = s.rescued, nil // as the server does before the next plan
 	s.versions++
 	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -373,7 +373,7 @@ func TestPasswordOfTheProxyIsNotInTheEnvironment(t *testing.T) {
 		w.Write(state)
 	}))
 	t.Cleanup(server.Close)
-	s := newTestStore(t)
+	s := newTestServer(t)
 	b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
 	order := s.inBackend(1, two, b)
 	p := startPod(t, s, nil, "TF_HTTP_USERNAME=me", "TF_HTTP_PASSWORD=mine")
@@ -407,7 +407,7 @@ func TestCommandWithAnOwnBackend(t *testing.T) {
 		"true":                                    "wrote no state, so that nothing of the plan is applied",
 	} {
 		t.Run(script, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			_, b, inputs := aBucket(t, true)
 			order := s.inBackend(1, two, b)
 			order.Command = script
@@ -434,7 +434,7 @@ func TestBackendOfTheCodeIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.inBackend(1, string(code), &runnerapi.Backend{})
 	s.applied(order, nil)
 	if there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n"); there != string(s.state) || s.backend.Type != "s3" {
@@ -444,8 +444,8 @@ func TestBackendOfTheCodeIsUsed(t *testing.T) {
 		"none":       {two, "the code has no backend that can keep the state"},
 		"encryption": {string(code) + "terraform {\n  encryption {}\n}\n", "the engine encrypts the state"},
 	} {
-		s := newTestStore(t)
-		if got := s.refusedPlan(s.inBackend(1, test.code, &runnerapi.Backend{}), nil); !strings.Contains(got, test.want) {
+		s := newTestServer(t)
+		if got := s.rejectedPlan(s.inBackend(1, test.code, &runnerapi.Backend{}), nil); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -455,7 +455,7 @@ func TestBackendOfTheCodeIsUsed(t *testing.T) {
 // does not prepare the state of a backend.
 func TestJournalOfAStateInABackend(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	_, b, inputs := aBucket(t, true)
 	order := s.inBackend(1, two, b)
 	s.applied(order, inputs)
@@ -480,7 +480,7 @@ func TestJournalOfAStateInABackend(t *testing.T) {
 // This holds while Cairn has no state: existing resources would be created again.
 func TestBackendOfTheCodeIsNotReplaced(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	server, _, _ := aBucket(t, true)
 	dir := plain(t, server, two)
 	tofu(t, dir, "apply", "-auto-approve")
@@ -516,7 +516,7 @@ func TestBackendOfTheCodeIsNotReplaced(t *testing.T) {
 // A backend block that names no other location is the same as none.
 func TestEmptyBackendBlockIsIgnored(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	run(t, s, nil, s.plan(1, s.put(file("main.tf", "terraform {\n  backend \"local\" {}\n}\n"+two))))
 	if report := s.done(1); report.Done.Failure != nil || report.Done.Plan.Add != 2 {
 		t.Errorf("%s %+v", steps(report), report.Done)

@@ -61,7 +61,7 @@ func TestBackendOfTheStackReplacesThatOfTheCode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			server, b, inputs := aBucket(t, false)
 			b.FromCode, b.Create = true, true
 			if test.kind != "" {
@@ -91,7 +91,7 @@ func TestBackendOfTheStackReplacesThatOfTheCode(t *testing.T) {
 // The bucket of the block may be another one.
 func TestNothingIsCreatedForAnUnknownBackendBlock(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	server, b, inputs := aBucket(t, false)
 	b.FromCode, b.Create = true, true
 	code := `variable "bucket" { default = "states" }

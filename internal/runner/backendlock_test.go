@@ -23,7 +23,7 @@ func TestLockOfAnotherUserIsNamed(t *testing.T) {
 		"to who puts a state into the bucket": {move: true, want: "put the state into backend s3: " + named},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			server, b, inputs := aBucket(t, true)
 			order := s.inBackend(1, two, b)
 			order.Command = test.script

@@ -42,7 +42,7 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 	plainly(t, program, dir, "init", "-input=false")
 	plainly(t, program, dir, "apply", "-auto-approve")
 
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.inBackend(1, two, b)
 	order.Engine = name
 	p := run(t, s, inputs, order)
@@ -58,7 +58,7 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 		t.Error("the password is in a log or a report")
 	}
 
-	// Somebody who applies without Cairn has the lock.
+	// A user who applies without Cairn has the lock.
 	hold := filepath.Join(dir, "hold")
 	held := text + "resource \"terraform_data\" \"c\" {}\nresource \"terraform_data\" \"d\" {\n  provisioner \"local-exec\" { command = \"echo >begun; cat hold\" }\n}\n"
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "main.tf"), []byte(held), 0o600), syscall.Mkfifo(hold, 0o600)); err != nil {
@@ -100,7 +100,7 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 	// Into another schema, which is empty: first it is said, then it is put there.
 	b.Config = schema(program + "_other")
 	order.Attempt = 10
-	if got := s.refusedPlan(order, inputs); !strings.Contains(got, "backend pg has no state there, and Cairn has one") {
+	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "backend pg has no state there, and Cairn has one") {
 		t.Error(got)
 	}
 	order.Attempt, s.move = 11, true
@@ -112,7 +112,7 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 
 	inputs["backend/00/conn_str"] = strings.Replace(server.URL(), server.Password, "wrong-canary-password", 1)
 	order.Attempt = 12
-	if got := s.refusedPlan(order, inputs); !strings.Contains(got, "password authentication failed") || strings.Contains(got, "wrong-canary-password") {
+	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "password authentication failed") || strings.Contains(got, "wrong-canary-password") {
 		t.Error(got)
 	}
 }

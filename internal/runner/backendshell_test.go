@@ -12,7 +12,7 @@ import (
 )
 
 // shellIn runs a script in a shell of an order's Stack, and gives what it printed and the shell's last report.
-func shellIn(t *testing.T, s *testStore, order runnerapi.Order, inputs map[string]string, script string) (string, runnerapi.Report) {
+func shellIn(t *testing.T, s *testServer, order runnerapi.Order, inputs map[string]string, script string) (string, runnerapi.Report) {
 	t.Helper()
 	order.Kind, order.Operation = runnerapi.OrderShell, "Shell"
 	p := startPod(t, s, inputs)
@@ -41,7 +41,7 @@ func shellIn(t *testing.T, s *testStore, order runnerapi.Order, inputs map[strin
 // killed engine left.
 func TestShellOfAStackWithAnOwnBackend(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	server, b, inputs := aBucket(t, true)
 	order := s.inBackend(1, two, b)
 	s.applied(order, inputs)

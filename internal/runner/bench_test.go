@@ -29,7 +29,7 @@ func BenchmarkBare(b *testing.B) {
 
 // BenchmarkPod is a plan and its apply in a new pod, from the first request for an order to the last report.
 func BenchmarkPod(b *testing.B) {
-	s := newTestStore(b)
+	s := newTestServer(b)
 	source := s.put(file("main.tf", two))
 	for b.Loop() {
 		s.state = nil

@@ -23,9 +23,9 @@ func dockerConfig(password string) map[string]string {
 }
 
 // building runs an order to build with a script in the place of buildah, and gives its last report and its log.
-func building(t *testing.T, script string, inputs map[string]string, change ...func(*testStore, *runnerapi.Order)) (runnerapi.Report, string) {
+func building(t *testing.T, script string, inputs map[string]string, change ...func(*testServer, *runnerapi.Order)) (runnerapi.Report, string) {
 	t.Helper()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	programs := t.TempDir()
 	executable(t, filepath.Join(programs, "buildah"), "#!/bin/sh\n"+script)
 	build := buildOf("Buildah")
@@ -88,7 +88,7 @@ func TestCredentialsToPushAreSecret(t *testing.T) {
 	}
 	for _, secret := range []string{password, auth} {
 		if strings.Contains(log, secret) || strings.Contains(report.Done.Failure.Message, secret) {
-			t.Errorf("%s is told:\n%s\n%s", secret, log, report.Done.Failure.Message)
+			t.Errorf("%s is in the log or the report:\n%s\n%s", secret, log, report.Done.Failure.Message)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestFailedBuild(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script  string
 		inputs  map[string]string
-		change  func(*testStore, *runnerapi.Order)
+		change  func(*testServer, *runnerapi.Order)
 		class   string
 		message string
 		steps   string
@@ -130,17 +130,17 @@ echo 'Error: building at STEP "RUN no-such-program": exit status 127' >&2; exit 
 			script: `exit 0`, inputs: map[string]string{"push/config.json": "x"}, class: "ConfigurationError", steps: "fetch= build!", message: "Secret registry-push: .dockerconfigjson is not what docker login writes",
 		},
 		"no Dockerfile": {
-			script: `exit 0`, change: func(_ *testStore, o *runnerapi.Order) { o.Build.Dockerfile = "images/Other" }, class: "ConfigurationError", steps: "fetch! build-", message: "images/Other is not in the code",
+			script: `exit 0`, change: func(_ *testServer, o *runnerapi.Order) { o.Build.Dockerfile = "images/Other" }, class: "ConfigurationError", steps: "fetch! build-", message: "images/Other is not in the code",
 		},
 		"no such builder": {
-			script: `exit 0`, change: func(_ *testStore, o *runnerapi.Order) { o.Build.Builder = "BuildKit" }, class: "ConfigurationError", steps: "fetch= build!",
+			script: `exit 0`, change: func(_ *testServer, o *runnerapi.Order) { o.Build.Builder = "BuildKit" }, class: "ConfigurationError", steps: "fetch= build!",
 			message: "the builder's image has no buildctl-daemonless.sh: name one that has BuildKit in spec.runner.build.builderImage",
 		},
 		"canceled": {
-			script: `echo begun; sleep 60 & wait`, change: func(s *testStore, _ *runnerapi.Order) { s.cancels <- "canceled by alice" }, class: "Canceled", message: "canceled by alice",
+			script: `echo begun; sleep 60 & wait`, change: func(s *testServer, _ *runnerapi.Order) { s.cancels <- "canceled by alice" }, class: "Canceled", message: "canceled by alice",
 		},
 		"no time left": {
-			script: `sleep 60 & wait`, change: func(_ *testStore, o *runnerapi.Order) { o.Timeout = time.Second }, class: "Transient", message: "timed out after 1s",
+			script: `sleep 60 & wait`, change: func(_ *testServer, o *runnerapi.Order) { o.Timeout = time.Second }, class: "Transient", message: "timed out after 1s",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ echo 'Error: building at STEP "RUN no-such-program": exit status 127' >&2; exit 
 				tt.inputs = dockerConfig("a-password-to-push")
 			}
 			if tt.change == nil {
-				tt.change = func(*testStore, *runnerapi.Order) {}
+				tt.change = func(*testServer, *runnerapi.Order) {}
 			}
 			report, log := building(t, tt.script, tt.inputs, tt.change)
 			failure := report.Done.Failure

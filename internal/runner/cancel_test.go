@@ -32,7 +32,7 @@ func twenty() string {
 }
 
 // made counts the resources that are whole in the state.
-func (s *testStore) made() (n int32) {
+func (s *testServer) made() (n int32) {
 	var state struct {
 		Resources []struct{ Instances []struct{ Status string } }
 	}
@@ -54,7 +54,7 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 	for _, engine := range []string{"OpenTofu", "Terraform"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", twenty())))
 			order.Engine, order.Outputs = engine, true
 			apply := s.planned(order, nil)
@@ -96,7 +96,7 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 // The cancellation is received as soon as the server is available again, and not before.
 func TestCancelWhileTheServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.held = time.Millisecond // and answers too soon
 	var asked atomic.Int32
 	s.refuse = func(r *http.Request) int {
@@ -125,7 +125,7 @@ func TestCancelWhileTheServerIsUnavailable(t *testing.T) {
 // The runner waits to retry another request.
 func TestCancelDuringARetryPause(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	var once atomic.Bool
 	s.refuse = func(r *http.Request) int {
 		if !strings.HasPrefix(r.URL.Path, "/v1/sources/") {
@@ -155,15 +155,15 @@ func TestCancelEndsAHook(t *testing.T) {
 		code   int32
 		grace  time.Duration
 	}{
-		"that ends":                        {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do sleep 0.05; done", 4, enough},
-		"that does nothing about it":       {"sh -c 'echo $PPID >pid; exec sleep 600'; echo never", 130, enough},
-		"that ignores the first signal":    {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 5, 5 * time.Second},
-		"that ignores all that it can":     {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137, 200 * time.Millisecond},
-		"that leaves somebody who ignores": {"(trap '' INT TERM; echo $$ >other; exec sleep 600) &\ntrap 'exit 6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6, enough},
+		"that ends":                          {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do sleep 0.05; done", 4, enough},
+		"that does nothing about it":         {"sh -c 'echo $PPID >pid; exec sleep 600'; echo never", 130, enough},
+		"that ignores the first signal":      {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 5, 5 * time.Second},
+		"that ignores all that it can":       {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137, 200 * time.Millisecond},
+		"that leaves a process that ignores": {"(trap '' INT TERM; echo $$ >other; exec sleep 600) &\ntrap 'exit 6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6, enough},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.grace = test.grace
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Hooks = []runnerapi.Hook{{Step: "init", When: "Before", Script: test.script, Continue: true}}
@@ -197,10 +197,10 @@ func TestCancelEndsAHook(t *testing.T) {
 // A hook has no more time than its attempt, nor than its pod.
 func TestHookEndsWithItsAttempt(t *testing.T) {
 	t.Parallel()
-	var s *testStore
+	var s *testServer
 	var order runnerapi.Order
 	for timeout := time.Second; ; timeout *= 2 {
-		s = newTestStore(t)
+		s = newTestServer(t)
 		order = s.plan(1, s.put(file("main.tf", two)))
 		order.Timeout = timeout
 		order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "sleep 600")}
@@ -230,7 +230,7 @@ func TestHookEndsWithItsAttempt(t *testing.T) {
 // No goroutine waits for the server after the attempt has ended.
 func TestEndedAttemptIsNotPolled(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.held = time.Hour
 	begin := time.Now()
 	run(t, s, nil, s.plan(1, s.put(file("main.tf", two))), s.plan(2, s.put(file("main.tf", two))))
@@ -245,7 +245,7 @@ func TestEndedAttemptIsNotPolled(t *testing.T) {
 // The remaining steps are skipped, except for writing the outputs.
 func TestCancelAfterTheApply(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs = true
 	apply := s.planned(order, nil)
@@ -267,7 +267,7 @@ func TestCancelAfterTheApply(t *testing.T) {
 // The outputs of such an apply are written.
 func TestCanceledApplyThatSucceedsIsSuccessful(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs = true
 	apply := s.planned(order, nil)

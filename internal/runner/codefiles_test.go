@@ -7,7 +7,7 @@ import (
 
 // A root module may share a file of code with others by a symlink.
 func TestSymlinkToCodeElsewhereInTheRepository(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("net/main.tf", two), link("net/shared.tf", "../common/shared.tf"), file("common/shared.tf", `output "shared" { value = 1 }`)))
 	order.Path = "net"
 	run(t, s, nil, order)
@@ -45,7 +45,7 @@ func TestFailuresNameFilesThatAreNotInGit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(test.code...))
 			order.Path = "net"
 			run(t, s, nil, order)

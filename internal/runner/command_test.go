@@ -19,7 +19,7 @@ resource "terraform_data" "a" { input = var.n }
 output "n" { value = terraform_data.a.output }`
 
 // commanded plans with a script in place of the engine's apply, and gives the order to apply.
-func commanded(t *testing.T, s *testStore, script string, change ...func(*runnerapi.Order)) runnerapi.Order {
+func commanded(t *testing.T, s *testServer, script string, change ...func(*runnerapi.Order)) runnerapi.Order {
 	t.Helper()
 	order := s.plan(1, s.put(file("main.tf", withVariable)))
 	order.Variables = []runnerapi.Variable{{Name: "n", Value: []byte(`"seven"`)}}
@@ -34,7 +34,7 @@ func commanded(t *testing.T, s *testStore, script string, change ...func(*runner
 	return apply
 }
 
-func lastLog(s *testStore, attempt int32) string {
+func lastLog(s *testServer, attempt int32) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.logs[attempt])
@@ -55,7 +55,7 @@ func TestCommandAppliesThePlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			apply := commanded(t, s, test.script, func(o *runnerapi.Order) { o.Engine = test.engine })
 			run(t, s, nil, apply)
 			report := s.done(2)
@@ -79,7 +79,7 @@ func TestCommandAppliesThePlan(t *testing.T) {
 // It is the environment of hooks.
 func TestEnvironmentOfACommand(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := commanded(t, s, `echo $CAIRN_STEP ${CAIRN_WHEN-no side} $CAIRN_OPERATION $CAIRN_PLAN_ADD ${PWD##*/} $CAIRN_PLAN_DIGEST; grep -c 'will be created' $CAIRN_PLAN_TEXT
 test -s $CAIRN_PLAN_JSON && tofu apply -no-color "$CAIRN_PLAN_FILE"`, func(o *runnerapi.Order) { o.Operation = "Apply" })
 	run(t, s, nil, apply)
@@ -89,7 +89,7 @@ test -s $CAIRN_PLAN_JSON && tofu apply -no-color "$CAIRN_PLAN_FILE"`, func(o *ru
 // The digest is compared before, and a plan is not applied twice.
 func TestCommandRunsOnlyForTheApprovedPlan(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := commanded(t, s, "echo never; exit 1")
 	s.mu.Lock()
 	s.plans[apply.PlanDigest] = append(s.plans[apply.PlanDigest], 'x')
@@ -98,7 +98,7 @@ func TestCommandRunsOnlyForTheApprovedPlan(t *testing.T) {
 	if report := s.done(2); report.Done.Failure == nil || strings.Contains(lastLog(s, 2), "never") {
 		t.Errorf("%s %+v\n%s", allSteps(report), report.Done.Failure, lastLog(s, 2))
 	}
-	s = newTestStore(t)
+	s = newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Command = "echo once; exit 75"
 	p := startPod(t, s, nil)
@@ -139,7 +139,7 @@ output "n" { value = 1 }`
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			apply := commanded(t, s, test.script, func(o *runnerapi.Order) {
 				o.Source = s.put(file("main.tf", test.code))
 				if test.code == broken {
@@ -156,7 +156,7 @@ output "n" { value = 1 }`
 				t.Errorf("lock %s, outputs %v, log\n%s", s.lock, s.outputs, lastLog(s, 2))
 			}
 			if changed := report.Done.Changed; changed != nil && (*changed != 0 || name != "what its engine says") {
-				t.Errorf("%d changed, it says, and nobody knows", *changed)
+				t.Errorf("%d changes are reported, and the number is not known", *changed)
 			}
 		})
 	}
@@ -165,7 +165,7 @@ output "n" { value = 1 }`
 // A command that continued would create resources twice. The state is rescued, whatever exit code the script returns.
 func TestCommandStopsWhenItsStateCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := commanded(t, s, "tofu apply -no-color -auto-approve; tofu apply -no-color -auto-approve; exit 0")
 	s.refuse = refuseStates(http.StatusConflict)
 	run(t, s, nil, apply)
@@ -205,10 +205,10 @@ func TestCancelACommand(t *testing.T) {
 		for _, how := range []string{"canceled", "timed out"} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
-				var s *testStore
+				var s *testServer
 				var want runnerapi.Failure
 				for timeout := 3 * time.Second; ; timeout *= 2 {
-					s = newTestStore(t)
+					s = newTestServer(t)
 					apply := commanded(t, s, script, func(o *runnerapi.Order) { o.Source, o.Variables = s.put(file("main.tf", slowTen)), nil })
 					if how == "timed out" {
 						apply.Timeout, want = timeout, runnerapi.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}
@@ -249,7 +249,7 @@ func TestCancelACommand(t *testing.T) {
 // The runner interrupts the engine and waits for it, and the command fails. Other processes that it leaves continue.
 func TestEngineLeftByACommandIsInterrupted(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := commanded(t, s, "sleep 600 & echo $! >other\ntofu apply -no-color -parallelism=1 -auto-approve & while ! [ -e begun ]; do sleep 0.05; done; exit 0", func(o *runnerapi.Order) {
 		o.Source, o.Variables = s.put(file("main.tf", strings.ReplaceAll(slowTen, "echo slow", "touch begun; echo slow"))), nil
 	})
@@ -281,7 +281,7 @@ func TestLockLeftByACommandIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			apply := commanded(t, s, "tofu apply -no-color -parallelism=1 -auto-approve; "+test.end, func(o *runnerapi.Order) {
 				o.Source, o.Variables = s.put(file("main.tf", strings.ReplaceAll(slowTen, "echo slow${count.index}; sleep 300", "kill -9 $PPID; sleep 1"))), nil
 			})
@@ -293,7 +293,7 @@ func TestLockLeftByACommandIsReported(t *testing.T) {
 			if s.lock == nil || len(s.journal) != 1 || s.journal[0].Address != "terraform_data.first" || s.journal[0].ID == "" {
 				t.Errorf("lock %s, journal %+v", s.lock, s.journal)
 			}
-			// The next plan takes in what was made; and tells people, as long as nobody knows that it is this plan which is applied.
+			// The next plan imports the created resources, and reports them unless the command is known to apply this plan.
 			for attempt, script := range map[int32]string{5: "tofu apply -auto-approve", 7: `tofu apply "$CAIRN_PLAN_FILE"`} {
 				again := apply
 				again.Kind, again.Attempt, again.Command = runnerapi.OrderPlan, attempt, script
@@ -321,7 +321,7 @@ func TestDestroyByACommandChecksTheState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			apply := commanded(t, s, "tofu apply -auto-approve")
 			run(t, s, nil, apply)
 			order := apply
@@ -345,7 +345,7 @@ func TestEncryptedStateIsReadByTheEngine(t *testing.T) {
 	for script, want := range map[string]string{
 		"true": "the script of spec.commands.destroy ended well, but the state holds 1 resources still", "tofu destroy -no-color -auto-approve": "",
 	} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		order := s.plan(1, s.put(file("main.tf", `terraform {
   encryption {
     key_provider "pbkdf2" "k" {
@@ -374,7 +374,7 @@ resource "terraform_data" "a" {}`)))
 
 func TestSecretsInTheOutputOfACommandAreRedacted(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := commanded(t, s, `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a; exit 3`, func(o *runnerapi.Order) { o.SecretEnv = []string{"TOKEN"} })
 	p := startPod(t, s, nil, "TOKEN=canary-value-7f3a")
 	s.orders <- apply
@@ -384,7 +384,7 @@ func TestSecretsInTheOutputOfACommandAreRedacted(t *testing.T) {
 	}
 	for name, text := range map[string]string{"log": lastLog(s, 2), "pod's log": p.output.String(), "message": s.done(2).Done.Failure.Message} {
 		if strings.Contains(text, "value-7f3a") || strings.Contains(text, "TF_HTTP_PASSWORD=") && !strings.Contains(text, "TF_HTTP_PASSWORD="+redact.Mask) {
-			t.Errorf("the %s tells:\n%s", name, text)
+			t.Errorf("the %s contains:\n%s", name, text)
 		}
 	}
 	inOrder(t, lastLog(s, 2), "it is "+redact.Mask)

@@ -34,7 +34,7 @@ func BenchmarkDelivery(b *testing.B) {
 			var archived int64
 			var pack, unpacked time.Duration
 			for b.Loop() {
-				// A new memory each time, as for a Stack that nobody saw before.
+				// A new memory each time, as for a new Stack.
 				found := closure.Closure{Files: tenth(tree)}
 				began := time.Now()
 				if bench.path != "" {

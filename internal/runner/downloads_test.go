@@ -12,7 +12,7 @@ import (
 )
 
 // says waits until a report on the way has a message for a step.
-func (s *testStore) says(step, message string) {
+func (s *testServer) says(step, message string) {
 	s.t.Helper()
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		s.mu.Lock()
@@ -32,7 +32,7 @@ func (s *testStore) says(step, message string) {
 // The message of the step and the log report the progress.
 func TestDownloadOfAnEngineIsReported(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	s.downloads = []runnerapi.Download{
 		{What: "the list of versions of OpenTofu", From: "https://get.example.com/api.json"},
@@ -74,7 +74,7 @@ func TestDownloadOfAnEngineIsReported(t *testing.T) {
 // The source is named at once, and the attempt fails soon: the failure may be transient.
 func TestUnreachableEngineSourceIsReported(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	const away = "the releases cannot be reached: https://get.example.com: i/o timeout; name a mirror"
 	s.downloads = []runnerapi.Download{{What: "OpenTofu", Unreachable: away}}
@@ -118,7 +118,7 @@ func TestDownloadOfAProviderIsReported(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.mirror(newMirror(t, newTimeRegistry(t), providers.Options{}))
 			next, asked := s.server.Config.Handler, 0
 			s.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ import (
 const empty = "PATH=/usr/bin:/bin"
 
 func TestTerraformInOnePodAndInAnother(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(
 		file("envs/prod/main.tf", `
 variable "size" {}
@@ -75,7 +75,7 @@ func TestErrorsOfTerraformAreReported(t *testing.T) {
 		"a syntax error":     {"resource {\n", "fetch= init!", "(main.tf:1)"},
 		"a missing variable": {`variable "need" {}`, "fetch= init= plan!", `No value for required variable: The root module input variable "need" is not set`},
 	} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		order := s.plan(1, s.put(file("main.tf", test.code)))
 		order.Engine = "Terraform"
 		run(t, s, nil, order)
@@ -91,7 +91,7 @@ func TestErrorsOfTerraformAreReported(t *testing.T) {
 
 // A secret that is escaped in an event is redacted too.
 func TestSecretsInEvents(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `
 variable "secret" {}
 resource "terraform_data" "a" {
@@ -116,8 +116,8 @@ resource "terraform_data" "a" {
 	}
 }
 
-// keep has the store keep an engine of the tests under a version. What is downloaded only starts it: it is large.
-func (s *testStore) keep(name, program, version string) {
+// keep stores an engine of the tests under a version. What is downloaded only starts it: it is large.
+func (s *testServer) keep(name, program, version string) {
 	s.t.Helper()
 	data := []byte("#!/bin/sh\nexec '" + filepath.Join(bin(s.t), program) + "' \"$@\"\n")
 	sum, err := workspace.Digest(bytes.NewReader(data))
@@ -127,7 +127,7 @@ func (s *testStore) keep(name, program, version string) {
 	s.engines = map[string]engineKept{name: {runnerapi.EngineRelease{Version: version, Digest: sum, Size: int64(len(data))}, data}}
 }
 
-func (s *testStore) asked(request string) int {
+func (s *testServer) asked(request string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -140,7 +140,7 @@ func (s *testStore) asked(request string) int {
 }
 
 func TestEngineOfTheServer(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	source := s.put(file("main.tf", two))
 	order := s.plan(1, source)
@@ -174,7 +174,7 @@ func TestEngineOfTheServer(t *testing.T) {
 
 // The message of its step reports it.
 func TestEngineWithoutASignatureIsReported(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	kept := s.engines["OpenTofu"]
 	kept.release.Unsigned = true
@@ -193,7 +193,7 @@ func TestEngineWithoutASignatureIsReported(t *testing.T) {
 
 // The engine of the server is used if the version in the image is another one. The image is not changed.
 func TestRequestedEngineIsUsed(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	fake := t.TempDir()
 	executable(t, filepath.Join(fake, "tofu"), "#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.11.0\"}'")
@@ -212,14 +212,14 @@ func TestRequestedEngineIsUsed(t *testing.T) {
 
 func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 	for name, test := range map[string]struct {
-		change         func(s *testStore, kept *engineKept)
+		change         func(s *testServer, kept *engineKept)
 		class, message string
 	}{
-		"not the promised bytes": {func(_ *testStore, kept *engineKept) { kept.program[0] ^= 1 }, "Transient", "fetch OpenTofu 1.12.6: its digest is"},
-		"another version":        {func(_ *testStore, kept *engineKept) { kept.release.Version = "1.11.0" }, "Transient", `the server returned OpenTofu "1.11.0" for "~> 1.12"`},
-		"no version":             {func(_ *testStore, kept *engineKept) { kept.release.Version = "../../x" }, "Transient", `the server returned OpenTofu "../../x"`},
-		"none at all":            {func(s *testStore, _ *engineKept) { s.engines = nil }, "ConfigurationError", "there is no program tofu in this image; the store answered 422: there is no OpenTofu ~> 1.12"},
-		"away": {func(s *testStore, _ *engineKept) {
+		"not the promised bytes": {func(_ *testServer, kept *engineKept) { kept.program[0] ^= 1 }, "Transient", "fetch OpenTofu 1.12.6: its digest is"},
+		"another version":        {func(_ *testServer, kept *engineKept) { kept.release.Version = "1.11.0" }, "Transient", `the server returned OpenTofu "1.11.0" for "~> 1.12"`},
+		"no version":             {func(_ *testServer, kept *engineKept) { kept.release.Version = "../../x" }, "Transient", `the server returned OpenTofu "../../x"`},
+		"none at all":            {func(s *testServer, _ *engineKept) { s.engines = nil }, "ConfigurationError", "there is no program tofu in this image; the store answered 422: there is no OpenTofu ~> 1.12"},
+		"away": {func(s *testServer, _ *engineKept) {
 			s.refuse = func(r *http.Request) int {
 				if strings.HasPrefix(r.URL.Path, "/v1/engines/") {
 					return http.StatusForbidden
@@ -229,7 +229,7 @@ func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 		}, "Transient", "there is no program tofu in this image; ask the store for it: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.keep("OpenTofu", "tofu", "1.12.6")
 			kept := s.engines["OpenTofu"]
 			test.change(s, &kept)
@@ -253,7 +253,7 @@ func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 			}
 		})
 	}
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Engine = "Pulumi"
 	run(t, s, nil, order)
@@ -263,7 +263,7 @@ func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 }
 
 func TestRootModuleIsAFolderOfTheCode(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	source := s.put(
 		file("main.tf", "terraform {\n cloud {}\n}"), // not the root module
 		file("a/b/main.tf", two), file("a/b/errored.tfstate", "{}"),
@@ -302,7 +302,7 @@ func TestRootModuleIsAFolderOfTheCode(t *testing.T) {
 // The root module can be any folder of the code.
 func TestStateIsRescuedFromTheRootModule(t *testing.T) {
 	for _, name := range []string{"OpenTofu", "Terraform", "Terragrunt"} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		order := s.plan(1, s.put(file("a/b/main.tf", two), file("a/b/terragrunt.hcl", "")))
 		order.Path, order.Engine, order.Patience = "a/b", name, 1
 		apply := s.plannedIn(t, order)
@@ -336,7 +336,7 @@ func TestStateIsRescuedFromTheRootModule(t *testing.T) {
 }
 
 // plannedIn is planned in a pod that has a Terragrunt.
-func (s *testStore) plannedIn(t *testing.T, order runnerapi.Order) runnerapi.Order {
+func (s *testServer) plannedIn(t *testing.T, order runnerapi.Order) runnerapi.Order {
 	t.Helper()
 	p := startPod(t, s, nil, withTerragrunt(t))
 	s.orders <- order

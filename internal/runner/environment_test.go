@@ -11,7 +11,7 @@ import (
 )
 
 func TestEnvironmentOfTheEngine(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `
 variable "m" {}
 module "m" { source = "./${var.m}" }
@@ -57,7 +57,7 @@ resource "terraform_data" "a" {
 
 // The engine itself encrypts the state and the plan, with a key from a variable.
 func TestEncryption(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `
 variable "passphrase" {
   sensitive = true
@@ -100,7 +100,7 @@ output "secret" {
 }
 
 func TestChangedInputIsNotApplied(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "v"}}
 	apply := s.planned(order, map[string]string{"v/a.tfvars": "size = 1"})

@@ -15,7 +15,7 @@ import (
 
 // The last state that the engine sent counts, even if the server was unavailable at that time.
 func TestKilledEngineReportsTheLastState(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `
 resource "terraform_data" "a" { input = 1 }
 resource "terraform_data" "b" {
@@ -31,7 +31,7 @@ resource "terraform_data" "b" {
 
 // Every kind of request fails occasionally, and nothing is lost.
 func TestUnavailableServerLosesNothing(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	var n atomic.Int32
 	s.refuse = func(*http.Request) int {
 		if n.Add(1)%3 == 0 {
@@ -51,7 +51,7 @@ func TestUnavailableServerLosesNothing(t *testing.T) {
 }
 
 func TestRunnerThatCannotReportFails(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.refuse = func(r *http.Request) int {
 		if r.URL.Path == "/v1/steps" {
 			return http.StatusForbidden
@@ -73,7 +73,7 @@ func TestRunnerThatCannotReportFails(t *testing.T) {
 
 // The engine floods its output and its events with invalid data.
 func TestHostileOutput(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	fake := t.TempDir()
 	script := `#!/bin/sh
 [ "$1" = init ] && exit 0
@@ -111,7 +111,7 @@ func TestEngineFailureWithoutEvents(t *testing.T) {
 		`printf 'Error: Failed to parse\n\nflag provided but not defined: -json-into\n'; exit 1`: "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",
 		"kill -15 $$": "OpenTofu was ended by a signal: terminated",
 	} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		fake := t.TempDir()
 		executable(t, filepath.Join(fake, "tofu"), "#!/bin/sh\n"+script)
 		p := startPod(t, s, nil, "PATH="+fake)
@@ -124,7 +124,7 @@ func TestEngineFailureWithoutEvents(t *testing.T) {
 			t.Errorf("%s: %+v", script, failure)
 		}
 	}
-	s := newTestStore(t)
+	s := newTestServer(t)
 	p := startPod(t, s, nil, "PATH=/nowhere")
 	s.orders <- s.plan(1, s.put(file("main.tf", two)))
 	close(s.orders)

@@ -103,7 +103,7 @@ func trusting(t *testing.T, f *forge) []string {
 }
 
 // initialized makes a plan of code that has modules from these URLs.
-func initialized(t *testing.T, s *testStore, credentials []runnerapi.ModuleCredentials, inputs map[string]string, env []string, urls ...string) (runnerapi.Report, *pod) {
+func initialized(t *testing.T, s *testServer, credentials []runnerapi.ModuleCredentials, inputs map[string]string, env []string, urls ...string) (runnerapi.Report, *pod) {
 	t.Helper()
 	var code strings.Builder
 	for i, url := range urls {
@@ -136,7 +136,7 @@ func TestModulesAreFetchedWithTheCredentialsOfTheirHostOnly(t *testing.T) {
 	}
 	credentials := []runnerapi.ModuleCredentials{{Host: private.host(), Dir: "git/0"}, {Host: token.host(), Dir: "git/1"}}
 	env := append(trusting(t, private), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.userAgent", "GIT_CONFIG_VALUE_0=mine")
-	report, p := initialized(t, newTestStore(t), credentials, inputs, env,
+	report, p := initialized(t, newTestServer(t), credentials, inputs, env,
 		private.URL+"/mods.git//x", token.URL+"/mods.git//x", public.URL+"/mods.git//x")
 	if got := steps(report); got != "fetch= init= plan=" {
 		t.Fatalf("%s %+v\n%s", got, report.Done.Failure, p.output)
@@ -157,7 +157,7 @@ func TestModulesAreFetchedWithTheCredentialsOfTheirHostOnly(t *testing.T) {
 
 func TestGitDoesNotPromptWithoutCredentials(t *testing.T) {
 	private := newForge(t, aliceHeader)
-	report, p := initialized(t, newTestStore(t), nil, nil, trusting(t, private), private.URL+"/mods.git//x")
+	report, p := initialized(t, newTestServer(t), nil, nil, trusting(t, private), private.URL+"/mods.git//x")
 	if got := steps(report); got != "fetch= init!" || !strings.Contains(report.Done.Failure.Message, "terminal prompts disabled") {
 		t.Errorf("%s %+v\n%s", got, report.Done.Failure, p.output)
 	}
@@ -166,7 +166,7 @@ func TestGitDoesNotPromptWithoutCredentials(t *testing.T) {
 func TestRedirectDoesNotForwardCredentials(t *testing.T) {
 	private, other := newForge(t, aliceHeader), newForge(t, "")
 	private.elsewhere = other.URL
-	s := newTestStore(t)
+	s := newTestServer(t)
 	report, p := initialized(t, s, []runnerapi.ModuleCredentials{{Host: private.host(), Dir: "git/0"}}, alice,
 		append(trusting(t, private), "GIT_TRACE_CURL=1", "GIT_TRACE_REDACT=0"), private.URL+"/moved/mods.git//x")
 	if got := steps(report); got != "fetch= init!" || !strings.Contains(string(s.logs[1]), "returned error: 302") {
@@ -178,7 +178,7 @@ func TestRedirectDoesNotForwardCredentials(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{aliceHeader: true}, private.headers()); diff != "" {
 		t.Error(diff)
 	}
-	// Git told all that it sent, and the engine told what git told.
+	// Git printed all that it sent, and the engine printed the output of git.
 	reports, _ := json.Marshal(s.reports)
 	for _, text := range []string{p.output.String(), string(s.logs[1]), string(reports)} {
 		if strings.Contains(text, "canary") || strings.Contains(text, "Y2FuYXJ5") || strings.Contains(text, "YWxpY2") {

@@ -36,7 +36,7 @@ func inOrder(t *testing.T, log string, marks ...string) {
 // Hooks run in one pod, in the order of the list, in the folder of the root module, with the engine's own program.
 func TestHooksRunAroundTheirSteps(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("envs/prod/main.tf", two)))
 	order.Path, order.Outputs = "envs/prod", true
 	order.Hooks = []runnerapi.Hook{
@@ -48,7 +48,7 @@ func TestHooksRunAroundTheirSteps(t *testing.T) {
 		hookAt("After", "plan", "echo second"),
 		hookAt("Before", "apply", "echo about to apply"),
 		hookAt("After", "apply", "tofu output -json size"),
-		hookAt("After", "outputs", "echo told"),
+		hookAt("After", "outputs", "echo written"),
 	}
 	p := startPod(t, s, nil)
 	s.orders <- order
@@ -74,13 +74,13 @@ func TestHooksRunAroundTheirSteps(t *testing.T) {
 	}
 	inOrder(t, string(s.logs[1]), "── before-fetch ──\nno code in "+p.work+"\n── fetch ──\n── after-fetch ──\ncode in prod\n",
 		"── before-engine ──\nengine comes\n", "── before-init ──\nabout to init\n── init ──\n", "── plan ──\n", "Plan: 2 to add", "── after-plan ──\nOpenTofu v1.12.6\n2\n── after-plan-2 ──\nsecond\n")
-	inOrder(t, string(s.logs[2]), "── before-apply ──\nabout to apply\n── apply ──\n", "Apply complete!", "── after-apply ──\n1\n── outputs ──\n── after-outputs ──\ntold\n")
+	inOrder(t, string(s.logs[2]), "── before-apply ──\nabout to apply\n── apply ──\n", "Apply complete!", "── after-apply ──\n1\n── outputs ──\n── after-outputs ──\nwritten\n")
 }
 
 // The forms of the plan come from the server.
 func TestHooksInAnotherPodReceiveThePlan(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	apply := s.planned(order, nil)
 	report := `env | grep ^CAIRN_PLAN | sed "s,=$HOME/\.\.,=," | sort; cat $CAIRN_PLAN_TEXT; grep -o '"format_version"' $CAIRN_PLAN_JSON | head -n1; test -s $CAIRN_PLAN_FILE`
@@ -109,7 +109,7 @@ func TestHooksInAnotherPodReceiveThePlan(t *testing.T) {
 
 func TestEnvironmentOfAHook(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Operation, order.Cause, order.Revision = "Apply", "commit 1f3c by alice\nWiden it", "main@sha1:1f3c"
 	order.Hooks = []runnerapi.Hook{hookAt("After", "plan", `env -0 | sort -z | grep -z '^CAIRN\|^TF_\|^PATH\|^MINE\|^PWD' | tr '\0' '\n'`)}
@@ -145,7 +145,7 @@ func TestEnvironmentOfAHook(t *testing.T) {
 // It is available as text. There is no JSON of it, which would take another launch.
 func TestPlanWithoutChangesIsAvailableToHooks(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	source := s.put(file("main.tf", two))
 	run(t, s, nil, s.planned(s.plan(1, source), nil))
 	clear(s.forms)
@@ -188,7 +188,7 @@ func TestFailedHooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Hooks = []runnerapi.Hook{test.hook}
 			run(t, s, nil, order)
@@ -206,7 +206,7 @@ func TestFailedHooks(t *testing.T) {
 
 func TestHookThatMayFail(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Hooks = []runnerapi.Hook{{Step: "init", When: "Before", Script: "echo sorry; exit 3", Continue: true}}
 	run(t, s, nil, order)
@@ -232,7 +232,7 @@ func TestHookAfterAFailedApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Outputs = true
 			apply := s.planned(order, nil)
@@ -255,7 +255,7 @@ func TestEngineInAHookDoesNotWriteTheState(t *testing.T) {
 	for _, engine := range []string{"OpenTofu", "Terraform"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Engine = engine
 			apply := s.planned(order, nil)
@@ -277,7 +277,7 @@ func TestEngineInAHookDoesNotWriteTheState(t *testing.T) {
 
 func TestSecretsInTheOutputOfAHookAreRedacted(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.SecretEnv = []string{"TOKEN"}
 	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a | cut -c1-100; exit 3`)}
@@ -290,7 +290,7 @@ func TestSecretsInTheOutputOfAHookAreRedacted(t *testing.T) {
 	report := s.done(1)
 	for name, text := range map[string]string{"log": string(s.logs[1]), "pod's log": p.output.String(), "message": report.Done.Failure.Message} {
 		if strings.Contains(text, "value-7f3a") || strings.Contains(text, "TF_HTTP_PASSWORD=") && !strings.Contains(text, "TF_HTTP_PASSWORD="+redact.Mask) {
-			t.Errorf("the %s tells:\n%s", name, text)
+			t.Errorf("the %s contains:\n%s", name, text)
 		}
 	}
 	inOrder(t, string(s.logs[1]), "it is "+redact.Mask)
@@ -299,7 +299,7 @@ func TestSecretsInTheOutputOfAHookAreRedacted(t *testing.T) {
 // A hook has ended when its process ends, even if a background process still has its output open.
 func TestHookEndsDespiteBackgroundProcesses(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "sleep 600 & echo $! >pid; echo left")}
 	begin := time.Now()
@@ -325,7 +325,7 @@ func readPID(t *testing.T, path string) int {
 // The approved plan is applied nevertheless.
 func TestRejectedPlanFormIsLeftOut(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "echo json ${CAIRN_PLAN_JSON:-none} text ${CAIRN_PLAN_TEXT:-none}")}
 	s.refuse = func(r *http.Request) int {
@@ -344,7 +344,7 @@ func TestRejectedPlanFormIsLeftOut(t *testing.T) {
 // It does not fail the hook.
 func TestPlanFormThatCannotBeFetchedFailsTheFetch(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "true")}
 	apply.Patience = 100 * time.Millisecond

@@ -19,7 +19,7 @@ resource "terraform_data" "b" {
 
 // The state is saved, the lock released and the attempt reported long before its resources would be created.
 func TestInterruptWhileApplying(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", slow))), nil)
 	p := startPod(t, s, nil)
 	s.orders <- apply
@@ -46,7 +46,7 @@ func TestInterruptWhileApplying(t *testing.T) {
 
 func TestAttemptEndsAtItsTimeout(t *testing.T) {
 	for timeout := 3 * time.Second; ; timeout *= 2 {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		apply := s.planned(s.plan(1, s.put(file("main.tf", slow))), nil)
 		apply.Timeout = timeout
 		p := run(t, s, nil, apply)
@@ -65,7 +65,7 @@ func TestAttemptEndsAtItsTimeout(t *testing.T) {
 }
 
 func TestInterruptWhileIdle(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	p := startPod(t, s, nil)
 	wait(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.requests) > 0 })
 	p.interrupt()

@@ -18,11 +18,11 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// bothEngines are those that tell events: one into a file, one among what it prints.
+// bothEngines are those that write events: one into a file, one to its output.
 var bothEngines = []string{"OpenTofu", "Terraform"}
 
-// killable is code whose second resource waits, and tells the engine's process id, so that the engine is killed in the middle.
-// What is made is told in a file, once for each time.
+// killable is code whose second resource waits, and writes the engine's process id, so that the engine is killed in the middle.
+// Each creation adds a line to a file.
 func killable(log string) string {
 	return `
 resource "terraform_data" "a" {
@@ -31,12 +31,12 @@ resource "terraform_data" "a" {
 }
 resource "terraform_data" "b" {
   depends_on = [terraform_data.a]
-  ` + strings.ReplaceAll(tellPID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 60") + `
+  ` + strings.ReplaceAll(writePID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 60") + `
 }`
 }
 
-// killed plans and applies code of two resources and one that waits, and kills the engine once the store has heard of the two.
-func (s *testStore) killed(engine, log string) (source string) {
+// killed plans and applies code of two resources and one that waits, and kills the engine once the server has received the two.
+func (s *testServer) killed(engine, log string) (source string) {
 	s.t.Helper()
 	source = s.put(file("main.tf", killable(log)))
 	order := s.plan(1, source)
@@ -48,8 +48,8 @@ func (s *testStore) killed(engine, log string) (source string) {
 	return source
 }
 
-// killApply applies, and kills the engine once the store has heard of so many things that were done.
-func (s *testStore) killApply(apply runnerapi.Order, after int) {
+// killApply applies, and kills the engine once the server has received that many journal entries.
+func (s *testServer) killApply(apply runnerapi.Order, after int) {
 	s.t.Helper()
 	p := startPod(s.t, s, nil)
 	s.orders <- apply
@@ -74,7 +74,7 @@ func (s *testStore) killApply(apply runnerapi.Order, after int) {
 }
 
 // addresses are what the state has, and ids what identifies it.
-func (s *testStore) ids() map[string]string {
+func (s *testServer) ids() map[string]string {
 	var state struct {
 		Resources []struct {
 			Name      string
@@ -103,8 +103,8 @@ func (s *testStore) ids() map[string]string {
 	return ids
 }
 
-// told are the IDs of the last creations in the journal.
-func (s *testStore) told() map[string]string {
+// created returns the IDs of the last creations in the journal.
+func (s *testServer) created() map[string]string {
 	ids := map[string]string{}
 	for _, e := range s.journal {
 		if e.Action == "create" {
@@ -119,10 +119,10 @@ func TestResourcesOfAKilledEngineAreImported(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			log := filepath.Join(t.TempDir(), "made")
 			source := s.killed(engine, log)
-			made := s.told()
+			made := s.created()
 			if s.state != nil || len(made) != 2 || s.journal[0].Type != "terraform_data" || s.journal[0].IDKey != "id" {
 				t.Fatalf("state %s, journal %+v", s.state, s.journal)
 			}
@@ -134,7 +134,7 @@ func TestResourcesOfAKilledEngineAreImported(t *testing.T) {
 				t.Fatalf("%+v\n%s", plan, s.logs[3])
 			}
 			if log := string(s.logs[3]); !strings.Contains(log, "journal: an apply that was killed created terraform_data.a[\"x\"] ("+made["a[x]"]+"), and the state does not have it: it is imported") {
-				t.Errorf("the log does not tell:\n%s", log)
+				t.Errorf("the log does not contain the import:\n%s", log)
 			}
 			run(t, s, nil, apply)
 			done := s.done(4).Done
@@ -159,9 +159,9 @@ func TestDestroyDeletesResourcesOfAKilledEngine(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			source := s.killed(engine, filepath.Join(t.TempDir(), "made"))
-			made := s.told()
+			made := s.created()
 			order := s.plan(3, source)
 			order.Engine, order.Destroy = engine, true
 			apply := s.planned(order, nil)
@@ -196,7 +196,7 @@ func TestKilledReplacementIsImported(t *testing.T) {
 		} {
 			t.Run(engine+", "+order, func(t *testing.T) {
 				t.Parallel()
-				s := newTestStore(t)
+				s := newTestServer(t)
 				log := filepath.Join(t.TempDir(), "made")
 				code := func(v, more string) string {
 					return s.put(file("main.tf", `
@@ -216,7 +216,7 @@ resource "terraform_data" "a" {
 				source := code("2", `
 resource "terraform_data" "b" {
   input = terraform_data.a.id
-  `+strings.ReplaceAll(tellPID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 60")+`
+  `+strings.ReplaceAll(writePID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 60")+`
 }`)
 				second := s.plan(3, source)
 				second.Engine = engine
@@ -224,7 +224,7 @@ resource "terraform_data" "b" {
 				if err := os.WriteFile(log+".again", nil, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				made := s.told()["a"]
+				made := s.created()["a"]
 				if made == "" || s.ids()["a"] != old {
 					t.Fatalf("state %v, journal %+v", s.ids(), s.journal)
 				}
@@ -253,7 +253,7 @@ func TestResourcesThatCannotBeImportedAreReported(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.journal = []runnerapi.JournalEntry{
 				{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"},
 				{Address: "terraform_data.gone", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-gone"},
@@ -297,7 +297,7 @@ func TestReplacedResourceOfAnotherCreatorIsKept(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			source := s.put(file("main.tf", `resource "terraform_data" "a" {}`))
 			first := s.plan(1, source)
 			first.Engine = engine
@@ -326,7 +326,7 @@ func TestReplacedResourceOfAnotherCreatorIsKept(t *testing.T) {
 
 // The plan fails as it would without a journal.
 func TestPlanThatFailsWithoutImportsLeavesNothingOut(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
 	run(t, s, nil, s.plan(1, s.put(file("main.tf", `variable "day" { default = "Friday" }
 resource "terraform_data" "a" {
@@ -346,7 +346,7 @@ resource "terraform_data" "a" {
 // Two imports of the same resource cannot be planned together, so only that of the code is.
 func TestImportBlockOfTheCodeIsKept(t *testing.T) {
 	for _, engine := range bothEngines {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
 		order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}
 import {
@@ -363,7 +363,7 @@ import {
 
 // The journal does not delay the engine, and is sent before the report if the state is not.
 func TestJournalWhileTheServerIsUnavailable(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	apply.Patience = time.Minute
 	refused := 0
@@ -376,14 +376,14 @@ func TestJournalWhileTheServerIsUnavailable(t *testing.T) {
 		return refuseStates(http.StatusConflict)(r) // so that it is rescued, and the journal is of use still
 	}
 	run(t, s, nil, apply)
-	if len(s.told()) != 2 || s.done(2).Done.Saved || s.requests[len(s.requests)-1] == "POST /v1/journal" {
+	if len(s.created()) != 2 || s.done(2).Done.Saved || s.requests[len(s.requests)-1] == "POST /v1/journal" {
 		t.Errorf("%+v\n%v", s.journal, s.requests)
 	}
 }
 
 // The journal does not matter while the state is written.
 func TestRejectedJournalIsNoFailure(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	s.refuse = func(r *http.Request) int {
 		if r.URL.Path == "/v1/journal" {
@@ -402,7 +402,7 @@ func TestApplyWithoutAStateKeepsTheJournal(t *testing.T) {
 	for _, engine := range bothEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Engine = engine
 			run(t, s, nil, s.planned(order, nil))
@@ -432,27 +432,27 @@ func TestPlanEndsAJournal(t *testing.T) {
 	const a = `resource "terraform_data" "a" {}`
 	for name, tt := range map[string]struct {
 		code  string
-		lost  string // another thing that was made, of that address
+		lost  string // the address of another resource that was created
 		ended bool
 	}{
-		"without changes":                {a, "", true},
-		"with changes":                   {a + "\n" + `resource "terraform_data" "b" {}`, "", true},
-		"something is to be imported":    {a + "\n" + `resource "terraform_data" "b" {}`, "terraform_data.b", false},
-		"something could not be, and so": {a, "terraform_data.b", false},
+		"without changes":               {a, "", true},
+		"with changes":                  {a + "\n" + `resource "terraform_data" "b" {}`, "", true},
+		"a resource is to be imported":  {a + "\n" + `resource "terraform_data" "b" {}`, "terraform_data.b", false},
+		"a resource is not in the code": {a, "terraform_data.b", false},
 	} {
 		for _, engine := range bothEngines {
 			t.Run(engine+", "+name, func(t *testing.T) {
 				t.Parallel()
-				s := newTestStore(t)
+				s := newTestServer(t)
 				order := s.plan(1, s.put(file("main.tf", a)))
 				order.Engine = engine
 				run(t, s, nil, s.planned(order, nil))
-				told := func(address, id string) runnerapi.JournalEntry {
+				creation := func(address, id string) runnerapi.JournalEntry {
 					return runnerapi.JournalEntry{Address: address, Type: "terraform_data", Action: "create", IDKey: "id", ID: id}
 				}
-				s.journal = []runnerapi.JournalEntry{told("terraform_data.a", s.ids()["a"])}
+				s.journal = []runnerapi.JournalEntry{creation("terraform_data.a", s.ids()["a"])}
 				if tt.lost != "" {
-					s.journal = append(s.journal, told(tt.lost, "id-of-it"))
+					s.journal = append(s.journal, creation(tt.lost, "id-of-it"))
 				}
 				order = s.plan(3, s.put(file("main.tf", tt.code)))
 				order.Engine = engine
@@ -468,7 +468,7 @@ func TestPlanEndsAJournal(t *testing.T) {
 // A user has to decide about such a journal.
 func TestUnreadableJournalIsNotRetried(t *testing.T) {
 	for code, class := range map[int]string{http.StatusConflict: "ConfigurationError", http.StatusBadRequest: "ConfigurationError", http.StatusServiceUnavailable: "Transient"} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		s.refuse = func(r *http.Request) int {
 			if r.URL.Path == "/v1/journal" {
 				return code
@@ -486,7 +486,7 @@ func TestUnreadableJournalIsNotRetried(t *testing.T) {
 
 // They are reported by name, even if there are more than a plan imports.
 func TestResourcesLeftOutOfAPlanAreReported(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	const fit = 101 // with IDs of 10 KiB
 	for i := range fit + 2 {
 		s.journal = append(s.journal, runnerapi.JournalEntry{

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// tellPID is a provisioner that writes the engine's process id into the root module and then waits.
-const tellPID = `provisioner "local-exec" { command = "echo $PPID >pid.new; mv pid.new pid; sleep %SLEEP%" }`
+// writePID is a provisioner that writes the engine's process id into the root module and then waits.
+const writePID = `provisioner "local-exec" { command = "echo $PPID >pid.new; mv pid.new pid; sleep %SLEEP%" }`
 
 // enginePID waits for a file with a process id.
 func enginePID(t testing.TB, work string) int {
@@ -30,10 +30,10 @@ func enginePID(t testing.TB, work string) int {
 
 // The server rejects the state only after the engine has ended: it is rescued nevertheless.
 func TestLateStateOfAKilledEngineIsRescued(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", `
 resource "terraform_data" "a" {
-  `+strings.ReplaceAll(tellPID, "%SLEEP%", "0")+`
+  `+strings.ReplaceAll(writePID, "%SLEEP%", "0")+`
 }`))), nil)
 	p := startPod(t, s, nil)
 	s.mu.Lock()
@@ -64,12 +64,12 @@ resource "terraform_data" "a" {
 	}
 }
 
-// startProgram starts cairn-runner itself, and applies code that tells the engine's process id and then waits.
-func startProgram(t *testing.T, s *testStore) (program *exec.Cmd, engine int) {
+// startProgram starts cairn-runner itself, and applies code that writes the engine's process id and then waits.
+func startProgram(t *testing.T, s *testServer) (program *exec.Cmd, engine int) {
 	t.Helper()
 	apply := s.planned(s.plan(1, s.put(file("main.tf", `
 resource "terraform_data" "a" {
-  `+strings.ReplaceAll(tellPID, "%SLEEP%", "60")+`
+  `+strings.ReplaceAll(writePID, "%SLEEP%", "60")+`
 }`))), nil)
 	program = runnerProgram(t, s)
 	if err := program.Start(); err != nil {
@@ -80,7 +80,7 @@ resource "terraform_data" "a" {
 }
 
 // runnerProgram is cairn-runner itself; it works in the folder that it is in.
-func runnerProgram(t *testing.T, s *testStore) *exec.Cmd {
+func runnerProgram(t *testing.T, s *testServer) *exec.Cmd {
 	t.Helper()
 	work := t.TempDir()
 	token, path := filepath.Join(work, "token"), filepath.Join(work, "cairn-runner")
@@ -99,7 +99,7 @@ func runnerProgram(t *testing.T, s *testStore) *exec.Cmd {
 
 // An engine without its runner cannot write the state.
 func TestKilledRunnerKillsTheEngine(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	program, engine := startProgram(t, s)
 	if group, err := syscall.Getpgid(engine); err != nil || group != engine {
 		t.Errorf("the engine %d is in the process group %d: %v", engine, group, err)
@@ -117,7 +117,7 @@ func TestKilledRunnerKillsTheEngine(t *testing.T) {
 // Several signals interrupt the engine once. The state is saved and reported long before its resources would be
 // created.
 func TestTerminatedRunnerInterruptsTheEngineOnce(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	program, engine := startProgram(t, s)
 	begin := time.Now()
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGTERM} {
@@ -138,7 +138,7 @@ func TestTerminatedRunnerInterruptsTheEngineOnce(t *testing.T) {
 
 // The container runtime may be gone: the runner continues, because the server receives the log too.
 func TestRunnerContinuesWhenOutputIsNotRead(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -160,7 +160,7 @@ func TestRunnerContinuesWhenOutputIsNotRead(t *testing.T) {
 	}
 }
 
-// alive says whether a process runs; one that nobody waited for does not.
+// alive reports whether a process runs. A zombie does not.
 func alive(pid int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(data), ") Z ")

@@ -48,18 +48,18 @@ func TestOutOfMemoryIsReported(t *testing.T) {
 			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "268435456\n"}, starve + "kill -9 $$", 1,
 			"; a process was killed: the container ran out of memory (its limit is 256Mi): raise spec.runner.resources.limits.memory",
 		},
-		"the engine is killed for something else": {
+		"the engine is killed for another reason": {
 			map[string]string{"memory.events": "oom_kill 4\n"}, "kill -9 $PPID; sleep 1", 137,
 			"OpenTofu was killed (SIGKILL), and not for the container's memory",
 		},
-		"the engine is killed, and nobody knows what for": {
+		"the engine is killed for an unknown reason": {
 			map[string]string{"memory.max": "268435456\n"}, "kill -9 $PPID; sleep 1", 137,
 			"OpenTofu was killed (SIGKILL): most likely the container ran out of memory (its limit is 256Mi): raise spec.runner.resources.limits.memory",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			write(t, s.cgroup, tt.files)
 			command := strings.ReplaceAll(tt.command, "$CGROUP", s.cgroup)
 			command = strings.ReplaceAll(command, `\n`, `\\n`)
@@ -77,7 +77,7 @@ resource "terraform_data" "a" {
 
 // The failure does not blame the hook.
 func TestOutOfMemoryInAHookIsReported(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	write(t, s.cgroup, map[string]string{"memory.events": "oom_kill 0\n"})
 	order := s.plan(1, s.put(file("main.tf", "")))
 	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "echo oom_kill 1 >"+s.cgroup+"/memory.events; exit 1")}
@@ -95,7 +95,7 @@ func TestAttemptThatIsNotCurrentInterruptsTheEngine(t *testing.T) {
 	for name, code := range map[string]int{"the pod's token is worth nothing": http.StatusUnauthorized, "the Run names another": http.StatusForbidden} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.held = 100 * time.Millisecond
 			apply := s.planned(s.plan(1, s.put(file("main.tf", twenty()))), nil)
 			p := startPod(t, s, nil)
@@ -126,7 +126,7 @@ func TestAttemptThatIsNotCurrentInterruptsTheEngine(t *testing.T) {
 
 // A server whose cache does not have the attempt yet rejects a request for a moment, without consequences.
 func TestUnknownAttemptIsRetried(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", "")))
 	s.held = 0
 	var asked atomic.Int32

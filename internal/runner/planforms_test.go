@@ -35,8 +35,8 @@ func TestPlanFormsAreStoredWithoutSecrets(t *testing.T) {
 	for _, engine := range []string{"OpenTofu", "Terraform"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
-			// Nobody told the runner that it is a secret: it learns it from what the engine shows.
+			s := newTestServer(t)
+			// The runner finds out only from the output of the engine that it is a secret.
 			order := s.plan(1, s.put(file("main.tf", secretive), file("terraform.tfvars", fmt.Sprintf("password = %q\n", canary))))
 			order.Engine = engine
 			order.Hooks = []runnerapi.Hook{hookAt("After", "plan", "true")} // which may read the text
@@ -76,7 +76,7 @@ func TestPlanFormsAreStoredWithoutSecrets(t *testing.T) {
 
 func TestPlanWithoutChangesHasNoForms(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	source := s.put(file("main.tf", two))
 	run(t, s, nil, s.planned(s.plan(1, source), nil))
 	clear(s.forms)
@@ -87,7 +87,7 @@ func TestPlanWithoutChangesHasNoForms(t *testing.T) {
 }
 
 // fake is an engine that plans changes and shows them as a script says.
-func fake(t *testing.T, s *testStore, order runnerapi.Order, show string) (*pod, runnerapi.Report) {
+func fake(t *testing.T, s *testServer, order runnerapi.Order, show string) (*pod, runnerapi.Report) {
 	t.Helper()
 	dir := t.TempDir()
 	script := `#!/bin/sh
@@ -123,7 +123,7 @@ func TestPlanWithoutForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", two)))
 			_, report := fake(t, s, order, test.show)
 			if report.Done.Failure != nil || report.Done.Plan == nil || !strings.Contains(string(s.logs[1]), test.log) {
@@ -134,7 +134,7 @@ func TestPlanWithoutForms(t *testing.T) {
 				t.Errorf("%q", s.forms[digest+"/json"])
 			}
 
-			s = newTestStore(t)
+			s = newTestServer(t)
 			order = s.plan(1, s.put(file("main.tf", two)))
 			order.Policy = true
 			_, report = fake(t, s, order, test.show)
@@ -148,7 +148,7 @@ func TestPlanWithoutForms(t *testing.T) {
 // A server that rejects the JSON of a plan does not fail the attempt.
 func TestRejectedPlanJSONIsNoFailure(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.refuse = func(r *http.Request) int {
 		if strings.HasSuffix(r.URL.Path, "/json") {
 			return http.StatusRequestEntityTooLarge
@@ -171,7 +171,7 @@ func TestPlanJSONThatDiffersFailsTheAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.refuse = func(r *http.Request) int {
 				if strings.HasSuffix(r.URL.Path, "/json") {
 					return code

@@ -41,7 +41,7 @@ func bin(t testing.TB) string {
 }
 
 // startPod starts a runner with files in its inputs folder.
-func startPod(t testing.TB, s *testStore, inputs map[string]string, env ...string) *pod {
+func startPod(t testing.TB, s *testServer, inputs map[string]string, env ...string) *pod {
 	t.Helper()
 	p := &pod{t: t, work: t.TempDir(), inputs: t.TempDir(), output: &lockedBuffer{}, ended: make(chan error, 1)}
 	for name, text := range inputs {
@@ -87,7 +87,7 @@ func (p *pod) wait() error {
 }
 
 // run gives orders to one pod and waits for its end.
-func run(t testing.TB, s *testStore, inputs map[string]string, orders ...runnerapi.Order) *pod {
+func run(t testing.TB, s *testServer, inputs map[string]string, orders ...runnerapi.Order) *pod {
 	t.Helper()
 	p := startPod(t, s, inputs)
 	for _, order := range orders {
@@ -101,7 +101,7 @@ func run(t testing.TB, s *testStore, inputs map[string]string, orders ...runnera
 }
 
 // plan makes an order to plan.
-func (s *testStore) plan(attempt int32, source string) runnerapi.Order {
+func (s *testServer) plan(attempt int32, source string) runnerapi.Order {
 	return runnerapi.Order{
 		Kind: runnerapi.OrderPlan, Attempt: attempt, Namespace: "prod", Stack: "net", Run: "net-1", Source: source,
 		Patience: 5 * time.Second, Timeout: 10 * time.Minute,
@@ -109,7 +109,7 @@ func (s *testStore) plan(attempt int32, source string) runnerapi.Order {
 }
 
 // planned runs a plan in a pod of its own and gives the order to apply it.
-func (s *testStore) planned(order runnerapi.Order, inputs map[string]string) runnerapi.Order {
+func (s *testServer) planned(order runnerapi.Order, inputs map[string]string) runnerapi.Order {
 	s.t.Helper()
 	p := run(s.t, s, inputs, order)
 	done := s.done(order.Attempt).Done
@@ -121,7 +121,7 @@ func (s *testStore) planned(order runnerapi.Order, inputs map[string]string) run
 	return order
 }
 
-// steps tells in short which of a report's steps were done: name, then = or ! for succeeded or failed.
+// steps formats the steps of a report that were done: name, then = or ! for succeeded or failed.
 func steps(report runnerapi.Report) string {
 	var words []string
 	for _, word := range strings.Fields(allSteps(report)) {
@@ -132,7 +132,7 @@ func steps(report runnerapi.Report) string {
 	return strings.Join(words, " ")
 }
 
-// allSteps tells the others too: - for skipped, . for waiting.
+// allSteps formats the others too: - for skipped, . for waiting.
 func allSteps(report runnerapi.Report) string {
 	var words []string
 	for _, step := range report.Steps {
@@ -153,7 +153,7 @@ func step(t testing.TB, report runnerapi.Report, name string) runnerapi.Step {
 	return runnerapi.Step{}
 }
 
-func (s *testStore) resources() []string {
+func (s *testServer) resources() []string {
 	var state struct{ Resources []struct{ Name string } }
 	json.Unmarshal(s.state, &state)
 	var names []string
@@ -163,8 +163,8 @@ func (s *testStore) resources() []string {
 	return names
 }
 
-// executable writes a program for a test to start. Nothing is started meanwhile: it would have the file open for writing, and what somebody
-// may still write to cannot be run.
+// executable writes a program for a test to start. No process starts meanwhile: it would inherit the open file, and a
+// file that is open for writing cannot be executed.
 func executable(t testing.TB, path, script string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -192,7 +192,7 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// wait waits until something is so.
+// wait waits until a condition holds.
 func wait(t testing.TB, so func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !so(); time.Sleep(2 * time.Millisecond) {
@@ -203,7 +203,7 @@ func wait(t testing.TB, so func() bool) {
 }
 
 // waitDone waits for the last report of an attempt.
-func waitDone(t testing.TB, s *testStore, attempt int32) runnerapi.Report {
+func waitDone(t testing.TB, s *testServer, attempt int32) runnerapi.Report {
 	t.Helper()
 	wait(t, func() bool {
 		s.mu.Lock()

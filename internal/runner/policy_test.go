@@ -28,14 +28,14 @@ func TestPolicies(t *testing.T) {
 			"2 checked, approval required, 1 warning", nil, "── policy ──\nRequireApproval  rules/c.yaml: it is dear\nWarn  rules/a.rego: tags would be nice\nand 1 more\n"},
 		"that deny": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny, warn}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets",
 			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets"}, "Deny  rules/b.rego: no public buckets\nWarn  rules/a.rego: "},
-		"that deny more often than is told": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",
+		"that deny more often than reported": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",
 			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 4 more)"}, "Deny  rules/b.rego: no public buckets\nand 7 more\n"},
 		"that deny thrice": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny, deny, deny}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 2 more)",
 			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 2 more)"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.verdict = test.verdict
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Policy, order.Outputs = true, true
@@ -63,7 +63,7 @@ func TestPolicies(t *testing.T) {
 
 func TestPoliciesAreNotEvaluatedForAPlanWithoutChanges(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	source := s.put(file("main.tf", two))
 	run(t, s, nil, s.planned(s.plan(1, source), nil))
 	order := s.plan(3, source)
@@ -77,7 +77,7 @@ func TestPoliciesAreNotEvaluatedForAPlanWithoutChanges(t *testing.T) {
 
 func TestUnavailablePoliciesAreRetried(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.refuse = func(r *http.Request) int {
 		if strings.HasPrefix(r.URL.Path, "/v1/policy/") {
 			return http.StatusConflict

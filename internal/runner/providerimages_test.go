@@ -57,7 +57,7 @@ func TestProvidersOfImages(t *testing.T) {
 		// linked: the engine used the image; requests: it sent some to the server's mirror.
 		linked, requests bool
 		version          string
-		// advised: the log tells how to use the image.
+		// advised: the log says how to use the image.
 		advised bool
 	}{
 		"pinned":                     {image: "0.14.2", lock: func(h1 string) []string { return []string{elsewhere, h1} }, mirror: true, linked: true, version: "0.14.2"},
@@ -69,7 +69,7 @@ func TestProvidersOfImages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.mirror(newMirror(t, registry, providers.Options{}))
 			p := startPod(t, s, nil)
 			h1 := p.mountImage(t, test.image)
@@ -99,7 +99,7 @@ func TestProvidersOfImages(t *testing.T) {
 }
 
 // sent is how many requests were sent for paths with a text.
-func (s *testStore) sent(path string) (n int) {
+func (s *testServer) sent(path string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.requests {

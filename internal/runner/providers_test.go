@@ -66,8 +66,8 @@ func newMirror(t *testing.T, registry *registrytest.Registry, o providers.Option
 	return m
 }
 
-// mirror makes the store one that has a mirror of providers.
-func (s *testStore) mirror(m *providers.Mirror) {
+// mirror gives the server a mirror of providers.
+func (s *testServer) mirror(m *providers.Mirror) {
 	s.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, ok := strings.CutPrefix(r.URL.Path, "/v1/providers/")
 		if !ok {
@@ -125,8 +125,8 @@ func serveMirror(w http.ResponseWriter, r *http.Request, m *providers.Mirror, pa
 	return json.NewEncoder(w).Encode(map[string]any{"versions": index})
 }
 
-// planProviders makes an order to plan with the store's mirror.
-func (s *testStore) planProviders(attempt int32, files ...entry) runnerapi.Order {
+// planProviders makes an order to plan with the server's mirror.
+func (s *testServer) planProviders(attempt int32, files ...entry) runnerapi.Order {
 	order := s.plan(attempt, s.put(files...))
 	order.Providers, order.Patience = true, 500*time.Millisecond
 	return order
@@ -136,7 +136,7 @@ func TestProvidersAreFetchedFromTheServerOnce(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	mirror := newMirror(t, registry, providers.Options{})
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.mirror(mirror)
 	apply := s.planned(s.planProviders(1, file("main.tf", clock())), nil)
 
@@ -170,19 +170,19 @@ func TestConcurrentInitsPullOnce(t *testing.T) {
 	registry := newTimeRegistry(t)
 	mirror := newMirror(t, registry, providers.Options{})
 	var pods []*pod
-	var stores []*testStore
+	var servers []*testServer
 	for range 2 {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		s.mirror(mirror)
 		s.orders <- s.planProviders(1, file("main.tf", clock()))
 		close(s.orders)
-		stores, pods = append(stores, s), append(pods, startPod(t, s, nil))
+		servers, pods = append(servers, s), append(pods, startPod(t, s, nil))
 	}
 	for i, p := range pods {
 		if err := p.wait(); err != nil {
 			t.Fatal(err)
 		}
-		if report := stores[i].done(1); steps(report) != "fetch= init= plan=" {
+		if report := servers[i].done(1); steps(report) != "fetch= init= plan=" {
 			t.Errorf("%s %+v\n%s", steps(report), report.Done.Failure, p.output)
 		}
 	}
@@ -194,7 +194,7 @@ func TestConcurrentInitsPullOnce(t *testing.T) {
 func TestProviderThatChangedSinceThePlanIsRejected(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.mirror(newMirror(t, registry, providers.Options{}))
 	apply := s.planned(s.planProviders(1, file("main.tf", clock())), nil)
 
@@ -206,7 +206,7 @@ func TestProviderThatChangedSinceThePlanIsRejected(t *testing.T) {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 	if s.state != nil || s.lock != nil {
-		t.Error("something was applied")
+		t.Error("an apply ran")
 	}
 }
 
@@ -214,7 +214,7 @@ func TestLockFileOfTheCodeIsUsed(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	registry.Add("hashicorp", "time", "0.15.0", timeProvider(t, "newer"))
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.mirror(newMirror(t, registry, providers.Options{}))
 	lock := func(hash string) entry {
 		return file(".terraform.lock.hcl", fmt.Sprintf("provider %q {\n  version = \"0.14.2\"\n  hashes = [%q]\n}\n", timeHost+"/hashicorp/time", hash))
@@ -257,7 +257,7 @@ func TestMissingProviderIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry.Answer(test.answer)
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.mirror(newMirror(t, registry, test.options))
 			run(t, s, nil, s.planProviders(1, file("main.tf", clock())))
 			report := s.done(1)
@@ -276,7 +276,7 @@ func TestAirGappedProviders(t *testing.T) {
 	registry, folder := newTimeRegistry(t), t.TempDir()
 	dir := filepath.Join(folder, timeHost, "hashicorp", "time")
 	writeArchive(t, dir, "0.14.2", timeProvider(t, "carried over"))
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.mirror(newMirror(t, registry, providers.Options{Folder: folder, Offline: true}))
 	run(t, s, nil, s.planned(s.planProviders(1, file("main.tf", clock())), nil))
 	if report := s.done(2); steps(report) != "fetch= init= apply=" || registry.Asked("") != 0 {
@@ -323,7 +323,7 @@ func TestProvidersOfTheImageAreKept(t *testing.T) {
 		}, "v0.14.2", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, home := newTestStore(t), t.TempDir()
+			s, home := newTestServer(t), t.TempDir()
 			s.mirror(newMirror(t, registry, providers.Options{}))
 			env := append([]string{"HOME=" + home}, test.brings(t, home)...)
 			p := startPod(t, s, nil, env...)
@@ -345,7 +345,7 @@ func TestProvidersOfTheImageAreKept(t *testing.T) {
 }
 
 func TestServerWithoutAMirrorDoesNotConfigureTheEngine(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	p := run(t, s, nil, order)
 	if report := s.done(1); steps(report) != "fetch= init= plan=" {

@@ -29,7 +29,7 @@ func refuseStates(code int) func(*http.Request) int {
 }
 
 func TestStateThatCannotBeWrittenIsRescued(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two), file("errored.tfstate", "old"))), nil)
 	s.refuse = refuseStates(http.StatusConflict)
 	run(t, s, nil, apply)
@@ -51,7 +51,7 @@ func TestStateThatCannotBeWrittenIsRescued(t *testing.T) {
 
 // The base is the version that was current when the engine acquired the lock.
 func TestRescuedStateNamesItsBaseVersion(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.applied(s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}`))), nil)
 	was, err := workspace.Digest(bytes.NewReader(s.state))
 	if err != nil {
@@ -68,7 +68,7 @@ func TestRescuedStateNamesItsBaseVersion(t *testing.T) {
 // The server is unavailable when the first state of a Stack is written: the engine could not check for an existing one,
 // and leaves the lineage out.
 func TestFirstStateIsRescuedWithALineage(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Patience = 200 * time.Millisecond
 	apply := s.planned(order, nil)
@@ -109,7 +109,7 @@ func TestStateThatCannotBeSentIsInTheLogOfThePod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" { input = "canary-in-state" }`)))
 	order.Recipient, order.Patience = identity.Recipient().String(), 200*time.Millisecond
 	apply := s.planned(order, nil)
@@ -151,7 +151,7 @@ func TestStateThatCannotBeSentIsInTheLogOfThePod(t *testing.T) {
 
 // The exit code of the program reports a stranded state if no report can be sent.
 func TestStrandedStateSetsTheExitCode(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	apply.Patience = 100 * time.Millisecond // and no recipient: it cannot even be printed
 	s.refuse = func(r *http.Request) int {

@@ -20,7 +20,7 @@ output "size" { value = terraform_data.a.output }
 `
 
 func TestPlanAndApplyInOnePod(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs, order.EngineVersion = true, "~> 1.12"
 	order.Variables = []runnerapi.Variable{{Name: "size", Value: json.RawMessage("7")}}
@@ -41,7 +41,7 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	if s.lock != nil || s.state != nil || s.inputs.Files != nil {
-		t.Error("a plan left something behind")
+		t.Error("a plan left files behind")
 	}
 
 	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, plan.Digest
@@ -86,7 +86,7 @@ func TestApplyReadsThePlannedStateOnce(t *testing.T) {
 	t.Parallel()
 	const state = `{"version":4,"terraform_version":"1.5.7","serial":%d,"lineage":"l","outputs":{},"resources":[]}`
 	for name, changed := range map[string]bool{"the planned state": false, "another one": true} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		s.state = fmt.Appendf(nil, state, 1)
 		order := s.plan(1, s.put(file("main.tf", two)))
 		p := startPod(t, s, nil)
@@ -118,7 +118,7 @@ func TestFirstPlanIsStaleOnceAStateExists(t *testing.T) {
 		`"name":"old","provider":"provider[\"terraform.io/builtin/terraform\"]","instances":[{"schema_version":0,"attributes":{"id":"x"}}]}]}`
 	for _, engine := range []string{"OpenTofu", "Terraform"} {
 		for serial, want := range map[int]string{0: "a b", 1: "old"} {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Engine = engine
 			apply := s.planned(order, nil)
@@ -132,9 +132,9 @@ func TestFirstPlanIsStaleOnceAStateExists(t *testing.T) {
 }
 
 func TestApplyInANewPod(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two), file("terraform.tfvars", "size = 3"),
-		// what somebody's engine left in the folder that the code is from
+		// what the engine of a user left in the folder that the code is from
 		file("errored.tfstate", "{}"), file(".terraform/terraform.tfstate", `{"version":3,"backend":{"type":"local","config":{},"hash":1}}`)))
 	order.Outputs = true
 	apply := s.planned(order, nil)
@@ -152,7 +152,7 @@ func TestApplyInANewPod(t *testing.T) {
 }
 
 func TestPlanWithoutChangesWritesTheOutputs(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	source := s.put(file("main.tf", two))
 	run(t, s, nil, s.planned(s.plan(1, source), nil))
 	versions := s.versions
@@ -169,7 +169,7 @@ func TestPlanWithoutChangesWritesTheOutputs(t *testing.T) {
 }
 
 func TestPlanThatOnlyChangesOutputs(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	run(t, s, nil, s.planned(s.plan(1, s.put(file("main.tf", two))), nil))
 	run(t, s, nil, s.plan(3, s.put(file("main.tf", two+`output "more" { value = 1 }`))))
 	report := s.done(3)
@@ -179,7 +179,7 @@ func TestPlanThatOnlyChangesOutputs(t *testing.T) {
 }
 
 func TestDestroyWithTheKeptInputs(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	code := s.put(file("main.tf", `variable "a" {}
 variable "b" {}
 variable "c" {}
@@ -229,7 +229,7 @@ output "x" { value = terraform_data.x.output }`))
 func TestCodeIsASymlink(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"OpenTofu", "Terragrunt"} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		order := s.plan(1, s.put(
 			file("envs/prod/terragrunt.hcl", ""), link("envs/prod/main.tf", "../../common/main.tf"), file("common/main.tf", two),
 		))

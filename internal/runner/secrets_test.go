@@ -10,7 +10,7 @@ import (
 
 // The code prints one secret of each kind.
 func TestSecretsStayInThePod(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `
 variable "by_file" {}
 variable "by_value" {}
@@ -78,7 +78,7 @@ output "fine" { value = "fine" }
 }
 
 func TestOutputsThatHoldSecretsAreSensitive(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `
 variable "password" {}
 variable "marked" {

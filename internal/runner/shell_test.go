@@ -43,7 +43,7 @@ func enter(work string, command ...string) *exec.Cmd {
 }
 
 // shellOf opens a shell in a pod of its own, over a state with two resources.
-func shellOf(t *testing.T, s *testStore, more ...func(*runnerapi.Order)) *pod {
+func shellOf(t *testing.T, s *testServer, more ...func(*runnerapi.Order)) *pod {
 	t.Helper()
 	order := s.plan(1, s.put(file("main.tf", two)))
 	run(t, s, nil, s.planned(order, nil))
@@ -66,7 +66,7 @@ func shellOf(t *testing.T, s *testStore, more ...func(*runnerapi.Order)) *pod {
 // log.
 func TestShell(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	p := shellOf(t, s)
 	versions := s.versions
 	cmd := enter(p.work, "sh", "-c", "tofu state list && tofu state mv terraform_data.a terraform_data.c && echo $CAIRN_OPERATION not-in-the-log; exit 7")
@@ -98,7 +98,7 @@ func TestShell(t *testing.T) {
 // code is sent.
 func TestShellEndsWithItsProcess(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	p := shellOf(t, s)
 	cmd := enter(p.work, "sh", "-c", "echo in; exit 7")
 	cmd.Env = append(cmd.Env, "TEST_ENTER_LINGERS=yes")
@@ -133,18 +133,18 @@ func TestShellEndsWithItsProcess(t *testing.T) {
 func TestShellIsEnded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		end     func(*testStore, *pod)
+		end     func(*testServer, *pod)
 		timeout time.Duration
 		class   string
 		message string
 	}{
-		"canceled":    {end: func(s *testStore, _ *pod) { s.cancels <- "canceled by bob" }, class: "Canceled", message: "canceled by bob"},
-		"timed out":   {end: func(*testStore, *pod) {}, timeout: 20 * time.Second, message: "timed out after 20s"},
-		"interrupted": {end: func(_ *testStore, p *pod) { p.interrupt() }, class: "Transient", message: "interrupted"},
+		"canceled":    {end: func(s *testServer, _ *pod) { s.cancels <- "canceled by bob" }, class: "Canceled", message: "canceled by bob"},
+		"timed out":   {end: func(*testServer, *pod) {}, timeout: 20 * time.Second, message: "timed out after 20s"},
+		"interrupted": {end: func(_ *testServer, p *pod) { p.interrupt() }, class: "Transient", message: "interrupted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			p := shellOf(t, s, func(o *runnerapi.Order) { o.Timeout = tt.timeout })
 			cmd := enter(p.work, "sh", "-c", "trap '' INT; echo in; sleep 600 & wait")
 			out, err := cmd.StdoutPipe()
@@ -175,7 +175,7 @@ func TestShellIsEnded(t *testing.T) {
 // The engine is interrupted once, and the runner waits for it longer than for other processes.
 func TestEngineInAShellSavesItsState(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "slow" {
   provisioner "local-exec" { command = "trap '' INT HUP; echo begun; sleep 5" }
 }`)))
@@ -203,7 +203,7 @@ func TestEngineInAShellSavesItsState(t *testing.T) {
 // The kernel reports the end of the process.
 func TestShellEndsWhenItsProcessIsKilled(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
+	s := newTestServer(t)
 	p := shellOf(t, s)
 	cmd := enter(p.work, "sh", "-c", "echo in; sleep 1000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -236,15 +236,15 @@ func TestShellWithALostStateAppliesNothing(t *testing.T) {
 		rescued  bool
 		versions int
 	}{
-		"and leaves":                  {then: "true", rescued: true},
-		"applies again":               {then: apply, rescued: true},
-		"puts it back":                {then: "tofu state push errored.tfstate", versions: 1},
-		"puts it back and goes on":    {then: "tofu state push errored.tfstate && tofu state rm terraform_data.a", versions: 2},
-		"does something else instead": {then: "tofu import terraform_data.c x", rescued: true},
+		"and leaves":               {then: "true", rescued: true},
+		"applies again":            {then: apply, rescued: true},
+		"puts it back":             {then: "tofu state push errored.tfstate", versions: 1},
+		"puts it back and goes on": {then: "tofu state push errored.tfstate && tofu state rm terraform_data.a", versions: 2},
+		"imports it instead":       {then: "tofu import terraform_data.c x", rescued: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			p := shellOf(t, s, func(o *runnerapi.Order) {
 				o.Source = s.put(file("main.tf", two+"\nresource \"terraform_data\" \"c\" {}"))
 			})

@@ -40,7 +40,7 @@ func only(t *testing.T, program string) string {
 func TestTerragrunt(t *testing.T) {
 	for _, program := range []string{"tofu", "terraform"} {
 		t.Run(program, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"), file("modules/m/main.tf", two)))
 			order.Engine, order.Path, order.Outputs = "Terragrunt", "live/net", true
 			order.Variables = []runnerapi.Variable{{Name: "size", Value: []byte("4")}}
@@ -81,27 +81,27 @@ func TestTerragruntRunsTheRequestedEngine(t *testing.T) {
 		return runnerapi.WrappedEngine{Name: name, Version: version}
 	}
 	for name, test := range map[string]struct {
-		// image has these programs beside Terragrunt, and the store the rest.
+		// image has these programs beside Terragrunt, and the server the rest.
 		image   []string
 		wrapped []runnerapi.WrappedEngine
-		// ran is the engine, and fetched that it came from the store.
+		// ran is the engine, and fetched that it came from the server.
 		ran     string
 		fetched bool
 		message string
 	}{
 		"the image's OpenTofu when nothing is asked for":          {[]string{"tofu", "terraform"}, nil, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu"},
 		"the image's Terraform when there is no OpenTofu":         {[]string{"terraform"}, nil, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform"},
-		"the store's OpenTofu in an image without an engine":      {nil, nil, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"the server's OpenTofu in an image without an engine":     {nil, nil, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
 		"the image's OpenTofu when it meets what is asked for":    {[]string{"tofu"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
 		"the image's Terraform in the version that is for it":     {[]string{"terraform"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
-		"the store's Terraform beside the image's OpenTofu":       {[]string{"tofu"}, []runnerapi.WrappedEngine{asked("Terraform", "")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
-		"the store's OpenTofu beside an older one of the image":   {[]string{"old"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"the server's Terraform beside the image's OpenTofu":      {[]string{"tofu"}, []runnerapi.WrappedEngine{asked("Terraform", "")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the server's OpenTofu beside an older one of the image":  {[]string{"old"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
 		"no other engine because the image's has another version": {[]string{"old", "terraform"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
 		"an exact version, as an order to apply names the plan's": {nil, []runnerapi.WrappedEngine{asked("Terraform", "= 1.5.7")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.keep("OpenTofu", "tofu", "1.12.6")
 			kept := s.engines["OpenTofu"]
 			s.keep("Terraform", "terraform", "1.5.7")
@@ -148,7 +148,7 @@ func TestTerragruntFindsTheRootOfTheRepository(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			files := []entry{file(test.prefix+"terragrunt.hcl", unit), file("modules/m/main.tf", two)}
 			if test.path == "linked" {
 				files = append(files, link("linked", "live/net"))
@@ -170,7 +170,7 @@ func TestTerragruntFindsTheRootOfTheRepository(t *testing.T) {
 
 // The folders of the cache have the same names in each attempt.
 func TestTerragruntCacheIsEmptyInEachAttempt(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	grunt := file("live/terragrunt.hcl", "terraform {\n  source = \"../m\"\n}\n")
 	first := s.plan(1, s.put(grunt, file("m/main.tf", two)))
 	first.Engine, first.Path = "Terragrunt", "live"
@@ -208,7 +208,7 @@ func TestForbiddenTerragruntSettingsAreRejected(t *testing.T) {
 			message: "there is no program tofu in this image; the store answered 422: there is no OpenTofu"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			files := []entry{file("m/main.tf", test.code), file("live/README", "")}
 			if test.override != "" {
 				files = append(files, file("m/zzz_override.tf", test.override))
@@ -250,7 +250,7 @@ func TestTerragruntWithAnOwnBackend(t *testing.T) {
 	t.Parallel()
 	for name, fromCode := range map[string]bool{"of the Stack": false, "of the code": true} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			server, b, inputs := aBucket(t, true)
 			dir := plain(t, server, two)
 			code, err := os.ReadFile(filepath.Join(dir, "main.tf"))
@@ -295,7 +295,7 @@ func TestTerragruntWithAnOwnBackend(t *testing.T) {
 func TestKilledTerragruntWaitsForItsEngine(t *testing.T) {
 	for _, program := range []string{"tofu", "terraform"} {
 		t.Run(program, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			dir := t.TempDir()
 			executable(t, filepath.Join(dir, "terragrunt"), releases.Terragrunt)
 			if err := os.Symlink(filepath.Join(bin(t), program), filepath.Join(dir, program)); err != nil {
@@ -303,7 +303,7 @@ func TestKilledTerragruntWaitsForItsEngine(t *testing.T) {
 			}
 			order := s.plan(1, s.put(file("terragrunt.hcl", "dies = true\n"), file("main.tf", `
 resource "terraform_data" "a" {
-  `+strings.ReplaceAll(tellPID, "%SLEEP%", "5")+`
+  `+strings.ReplaceAll(writePID, "%SLEEP%", "5")+`
 }`)))
 			order.Engine = "Terragrunt"
 			p := startPod(t, s, nil, "PATH="+dir+":/usr/bin:/bin")
@@ -348,7 +348,7 @@ func TestBackendOfAUnitIsNotReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(files...))
 			order.Engine, order.Path, order.Stack = "Terragrunt", "live/net", "net"
 			p := startPod(t, s, nil, withTerragrunt(t))
@@ -378,7 +378,7 @@ func TestOldTerragruntIsNotAcceptedAsANewOne(t *testing.T) {
 		"1.1.3": "the program that was downloaded as Terragrunt 1.1.3 reports version 1.0.0",
 		"1.0.0": "there is no program tofu in this image",
 	} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		s.engines = map[string]engineKept{"Terragrunt": {runnerapi.EngineRelease{Version: announced, Digest: sum, Size: int64(len(program))}, program}}
 		order := s.plan(1, s.put(file("terragrunt.hcl", ""), file("main.tf", two)))
 		order.Engine, order.EngineVersion = "Terragrunt", "~> 1.0"

@@ -16,7 +16,7 @@ import (
 )
 
 func TestOutputsOfOtherStacksKeepTheirType(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.others = map[string]runnerapi.Output{
 		"vpc/subnets": {Value: json.RawMessage(`{"a":["x",2.50],"b":null}`)},
 		"db/password": {Value: json.RawMessage(`"canary-password"`), Sensitive: true},
@@ -81,7 +81,7 @@ func TestMisspelledVariableIsRejected(t *testing.T) {
 		"of an apply, in a destroy": {variable: "servrs", destroy: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", `variable "servers" { default = 1 }`)))
 			order.VariableFiles = []runnerapi.VariableFiles{{Dir: "own"}}
 			order.Variables = []runnerapi.Variable{{Name: tt.variable, Value: value}}
@@ -110,7 +110,7 @@ func TestMissingOutputFailsTheAttempt(t *testing.T) {
 		"to this Run":      {403, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the store answered 403: refused by the test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestStore(t)
+			s := newTestServer(t)
 			s.refuse = func(r *http.Request) int {
 				if strings.HasPrefix(r.URL.Path, "/v1/outputs/") {
 					return tt.code
@@ -129,7 +129,7 @@ func TestMissingOutputFailsTheAttempt(t *testing.T) {
 
 func TestOutputsAreFetchedInParallelWithALimit(t *testing.T) {
 	const outputsAtOnce = 8
-	s := newTestStore(t)
+	s := newTestServer(t)
 	s.others = map[string]runnerapi.Output{}
 	order := s.plan(1, s.put(file("main.tf", "")))
 	for i := range 3 * outputsAtOnce {
@@ -174,7 +174,7 @@ func TestOutputsAreFetchedInParallelWithALimit(t *testing.T) {
 }
 
 func TestVariableFilesOfTheCodeKeepTheirOrder(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("net/main.tf", `
 variable "a" {}
 variable "b" {}
@@ -208,7 +208,7 @@ output "all" { value = "${var.a} ${var.b} ${var.c}" }
 // A value that is not valid text would reach the code as another value with replacement characters, which is not known
 // as a secret.
 func TestValueThatIsNotTextIsRejected(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", `
 variable "password" {}
 resource "terraform_data" "a" { input = var.password }

@@ -206,15 +206,15 @@ func (a *attempt) finishedElsewhere() bool {
 
 // explainLocks replaces an engine's error about a lock by who holds it and what to do: the engine's own words are
 // long, and with some backends, and older engines, name this pod. The server itself explains Cairn's lock.
-func (a *attempt) explainLocks(told []engine.Diagnostic) {
+func (a *attempt) explainLocks(diagnostics []engine.Diagnostic) {
 	denied := a.proxy.History().DeniedLock
-	for i := range told {
+	for i := range diagnostics {
 		if !a.backend().Own() {
-			if denied != "" && told[i].Summary == engine.LockFailed {
-				told[i].Detail = denied
+			if denied != "" && diagnostics[i].Summary == engine.LockFailed {
+				diagnostics[i].Detail = denied
 			}
-		} else if held, ok := engine.LockedBy(a.backendType, told[i]); ok {
-			told[i].Detail = lockedBy(held, a.backendType, a.order.Stack, a.engine.Program())
+		} else if held, ok := engine.LockedBy(a.backendType, diagnostics[i]); ok {
+			diagnostics[i].Detail = lockedBy(held, a.backendType, a.order.Stack, a.engine.Program())
 		}
 	}
 }

@@ -45,11 +45,11 @@ func TestMessageOfALock(t *testing.T) {
 		has     []string
 		hasNot  string
 	}{
-		"PostgreSQL":                       {"pg", engine.HeldLock{Message: "Workspace is already locked: default"}, []string{"does not show which", "locked: default"}, first},
-		"PostgreSQL, of a first state":     {"pg", engine.HeldLock{Message: "Already locked for workspace creation: default"}, []string{first}, "force-unlock"},
-		"a bucket":                         {"s3", engine.HeldLock{Message: "no", ID: "f00", Who: "bob@laptop", Since: "noon", Operation: "Apply"}, []string{"bob@laptop has it since noon (Apply, ID f00). ", unlock}, "pg_locks"},
-		"a server that tells the ID alone": {"http", engine.HeldLock{Message: "no", ID: "f00"}, []string{"backend http does not show which. ", unlock}, "has it since"},
-		"a server that tells nothing":      {"http", engine.HeldLock{Message: "no"}, []string{"backend http does not show which. The backend reports: no"}, "force-unlock"},
+		"PostgreSQL":                         {"pg", engine.HeldLock{Message: "Workspace is already locked: default"}, []string{"does not show which", "locked: default"}, first},
+		"PostgreSQL, of a first state":       {"pg", engine.HeldLock{Message: "Already locked for workspace creation: default"}, []string{first}, "force-unlock"},
+		"a bucket":                           {"s3", engine.HeldLock{Message: "no", ID: "f00", Who: "bob@laptop", Since: "noon", Operation: "Apply"}, []string{"bob@laptop has it since noon (Apply, ID f00). ", unlock}, "pg_locks"},
+		"a server that returns the ID alone": {"http", engine.HeldLock{Message: "no", ID: "f00"}, []string{"backend http does not show which. ", unlock}, "has it since"},
+		"a server that returns nothing":      {"http", engine.HeldLock{Message: "no"}, []string{"backend http does not show which. The backend reports: no"}, "force-unlock"},
 	} {
 		got := lockedBy(test.held, test.backend, "net", "terraform")
 		for _, part := range test.has {

@@ -100,7 +100,7 @@ func (a *attempt) createBackend(ctx context.Context, config backend.Config) (bac
 	switch {
 	case kind == "": // with the block of the code, whatever it is
 		return config, nil
-	case a.inCode != nil && a.inCode.Type != kind: // spec.backend is about something else
+	case a.inCode != nil && a.inCode.Type != kind: // spec.backend has another type
 		return backend.Config{}, nil
 	}
 	plugin := backend.Of(kind)

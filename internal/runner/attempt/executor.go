@@ -1,7 +1,7 @@
 // Package attempt does one order of the server: it prepares the workspace, runs the engine step by step and reports.
 //
 //	Build:  fetch ─► build
-//	Plan:   fetch ─► [engine] ─► init ─► [state] ─► plan ─► policy, when something is to be done
+//	Plan:   fetch ─► [engine] ─► init ─► [state] ─► plan ─► policy, when there are changes
 //	                                                  └───► outputs, when nothing is
 //	Shell:  fetch ─► [engine] ─► init ─► shell ─► [state] ─► [rescue]
 //	Apply:  [fetch ─► engine ─► init, in another pod than the plan's] ─► apply ─► [state] ─► [rescue] ─► outputs

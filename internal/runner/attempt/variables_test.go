@@ -110,7 +110,7 @@ func TestVariableFileOfTheCodeIsWithinIt(t *testing.T) {
 		}
 		var refused *engine.Rejection
 		if path == "." && errors.As(err, &refused) {
-			t.Errorf("a folder is told to be missing: %v", err)
+			t.Errorf("a folder is reported as missing: %v", err)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func FuzzParseCredentials(f *testing.F) {
 			t.Errorf("more than one header: %q", known.authorization)
 		}
 		if refused == "" && known.authorization == "" && (known.identity == "" || known.knownHosts == "") {
-			t.Errorf("nothing is taken for something: %+v", known)
+			t.Errorf("empty credentials are accepted: %+v", known)
 		}
 	})
 }

@@ -29,7 +29,7 @@ type Options struct {
 
 // Configure returns the variables with which git gets the credentials for the hosts of modules, and the secrets
 // among them. Each host's are sent to it alone: git and ssh themselves choose them by the host that they connect
-// to, and not by what a URL looks like. What the user has configured for git stays as it is.
+// to, and not by the form of a URL. What the user has configured for git stays as it is.
 func Configure(o Options) (env, secrets []string, err error) {
 	var settings [][2]string
 	var hosts strings.Builder

@@ -50,7 +50,7 @@ func TestCommandsOfBuilders(t *testing.T) {
 		t.Errorf("%s is another one (run with -update if that is meant):\n%s", path, diff)
 	}
 	if _, err := New(buildOf("Docker"), Paths{}); err == nil {
-		t.Error("a builder that nobody knows is taken")
+		t.Error("an unknown builder is accepted")
 	}
 }
 

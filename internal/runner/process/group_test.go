@@ -13,11 +13,11 @@ func TestChildProcessesOfAnEngineAreNotInterrupted(t *testing.T) {
 		{20, "terragrunt", 1}, {21, "tofu", 20}, {22, "sleep", 21}, // whose script has ended
 		{30, "sleep", 10},
 	}
-	var told []int
+	var got []int
 	for _, d := range outsideEngines(all) {
-		told = append(told, d.PID)
+		got = append(got, d.PID)
 	}
-	if !slices.Equal(told, []int{10, 11, 20, 30}) {
-		t.Error(told)
+	if !slices.Equal(got, []int{10, 11, 20, 30}) {
+		t.Error(got)
 	}
 }

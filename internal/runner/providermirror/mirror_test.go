@@ -145,7 +145,7 @@ func TestCLIConfigurationsInAnImage(t *testing.T) {
 		want string
 	}{
 		"none":                         {},
-		"something else":               {file: ".terraform.d/checkpoint_cache"},
+		"another file":                 {file: ".terraform.d/checkpoint_cache"},
 		"named by the environment":     {env: []string{"TF_CLI_CONFIG_FILE=/x"}, want: "/x"},
 		"named as it was once":         {env: []string{"TERRAFORM_CONFIG=/x"}, want: "/x"},
 		"named by an empty variable":   {env: []string{"TF_CLI_CONFIG_FILE="}},

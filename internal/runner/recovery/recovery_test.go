@@ -77,7 +77,7 @@ func TestTransientImportErrorIsRetried(t *testing.T) {
 		"one that does not pass":     {map[string]int{"a": always}, "timeout", []string{"a"}, []string{"a"}, "a  a "},
 		"of two one does not pass":   {map[string]int{"a": always}, "timeout", []string{"a", "b"}, []string{"a"}, "ab  a a b"},
 		"what is gone is not tried":  {map[string]int{"a": always}, "Cannot import non-existent remote object", []string{"a"}, nil, "a "},
-		"nor what nobody declares":   {map[string]int{"a": always}, "Import block target does not exist", []string{"a"}, []string{"a"}, "a "},
+		"nor what is not declared":   {map[string]int{"a": always}, "Import block target does not exist", []string{"a"}, []string{"a"}, "a "},
 		"when both do not pass each": {map[string]int{"a": always, "b": always}, "timeout", []string{"a", "b"}, []string{"a", "b"}, "ab  a a b b "},
 	} {
 		t.Run(name, func(t *testing.T) {

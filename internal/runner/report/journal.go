@@ -26,7 +26,7 @@ type Journal struct {
 	cancel context.CancelFunc
 	// disownedAfter is how long the server may reject the runner before the journal stops.
 	disownedAfter time.Duration
-	// stopped is closed when nothing more is sent; wake holds one when there is something to send.
+	// stopped is closed when nothing more is sent; wake holds one when there are entries to send.
 	stopped, wake chan struct{}
 
 	mu      sync.Mutex
@@ -124,7 +124,7 @@ func (j *Journal) run(ctx context.Context) {
 		default:
 			j.log.Warn("journal not delivered", "error", err)
 			if 400 <= code && code < 500 && code != http.StatusTooManyRequests {
-				return // the store does not want it
+				return // the server does not want it
 			}
 		}
 	}

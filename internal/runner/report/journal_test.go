@@ -49,17 +49,17 @@ func TestLongEntryIsMeasuredAsSent(t *testing.T) {
 	}
 }
 
-// answered gives what arrives of two entries when the store answers the first batches so.
+// answered gives what arrives of two entries when the server answers the first batches so.
 func answered(t *testing.T, code int) (arrived []string) {
 	t.Helper()
 	tries := 0
-	asked, told := make(chan struct{}), make(chan struct{})
+	requested, respond := make(chan struct{}), make(chan struct{})
 	j := &Journal{
 		log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
 		send: func(_ context.Context, _ int, done runnerapi.JournalEntries) error {
 			if tries++; tries == 1 {
-				close(asked)
-				<-told // so that the second one is a batch of its own
+				close(requested)
+				<-respond // so that the second one is a batch of its own
 			}
 			if tries == 1 {
 				return &runnerapi.Error{Code: code}
@@ -72,9 +72,9 @@ func answered(t *testing.T, code int) (arrived []string) {
 	}
 	j.Add(engine.Done{Address: "a"})
 	go j.run(t.Context())
-	<-asked
+	<-requested
 	j.Add(engine.Done{Address: "b"})
-	close(told)
+	close(respond)
 	j.End(t.Context())
 	return arrived
 }

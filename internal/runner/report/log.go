@@ -12,17 +12,17 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// Limits of an attempt's log in the store.
+// Limits of an attempt's log in the server.
 const (
 	// logBatch is sent at once; less than that waits for logPace after the last batch.
 	logBatch = 256 << 10
 	logPace  = 500 * time.Millisecond
 	// logMost is the most that is sent at once, when much is pending.
 	logMost = 1 << 20
-	// logPending is how much may wait while the store is away.
+	// logPending is how much may wait while the server is away.
 	logPending = 8 << 20
 	// logTotal is how long a log may be; of what is over it only the last logTail bytes are kept. With those and all
-	// notes it is at most the 64 MiB that the store takes.
+	// notes it is at most the 64 MiB that the server takes.
 	logTotal = 63 << 20
 	logTail  = 64 << 10
 )
@@ -34,7 +34,7 @@ type Log struct {
 	log     *slog.Logger
 	cancel  context.CancelFunc
 	stopped chan struct{} // closed when nothing more is sent
-	wake    chan struct{} // there is something to send
+	wake    chan struct{} // there is text to send
 
 	mu      sync.Mutex
 	pending []byte
@@ -114,7 +114,7 @@ func (l *Log) run(ctx context.Context) {
 		if err != nil {
 			l.log.Warn("log not delivered", "error", err)
 			if code := runnerapi.Code(err); 400 <= code && code < 500 {
-				return // the store does not want it
+				return // the server does not want it
 			}
 			next = offset
 		}

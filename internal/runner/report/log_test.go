@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// logStore is the store's end of a log.
-type logStore struct {
+// logServer is the server's end of a log.
+type logServer struct {
 	mu      sync.Mutex
 	data    []byte
 	batches []string
@@ -26,7 +26,7 @@ type logStore struct {
 	slow   time.Duration
 }
 
-func (s *logStore) append(ctx context.Context, offset int64, data []byte) (int64, error) {
+func (s *logServer) append(ctx context.Context, offset int64, data []byte) (int64, error) {
 	select {
 	case <-time.After(s.slow):
 	case <-ctx.Done():
@@ -51,7 +51,7 @@ func (s *logStore) append(ctx context.Context, offset int64, data []byte) (int64
 	return int64(len(s.data)), nil
 }
 
-func (s *logStore) sent() string {
+func (s *logServer) sent() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.batches, "|")
@@ -61,7 +61,7 @@ var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 func TestLogIsSentImmediatelyAndThenInBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s logStore
+		var s logServer
 		l := StartLog(s.append, quiet)
 		defer l.Abandon()
 		io.WriteString(l, "one ")
@@ -99,7 +99,7 @@ func TestLogIsSentImmediatelyAndThenInBatches(t *testing.T) {
 
 func TestLogSurvivesAnUnavailableServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := logStore{refuse: []error{errors.New("away"), &runnerapi.Error{Code: 503}}}
+		s := logServer{refuse: []error{errors.New("away"), &runnerapi.Error{Code: 503}}}
 		l := StartLog(s.append, quiet)
 		defer l.Abandon()
 		io.WriteString(l, "one ")
@@ -121,7 +121,7 @@ func TestLogSurvivesAnUnavailableServer(t *testing.T) {
 
 func TestRejectedLogIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := logStore{refuse: []error{&runnerapi.Error{Code: 403}}}
+		s := logServer{refuse: []error{&runnerapi.Error{Code: 403}}}
 		l := StartLog(s.append, quiet)
 		defer l.Abandon()
 		io.WriteString(l, "one")
@@ -137,7 +137,7 @@ func TestRejectedLogIsAbandoned(t *testing.T) {
 
 func TestLogUsesBoundedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := logStore{slow: time.Minute}
+		s := logServer{slow: time.Minute}
 		l := StartLog(s.append, quiet)
 		defer l.Abandon()
 		line := strings.Repeat("x", 1<<20-1) + "\n"
@@ -160,7 +160,7 @@ func TestLogUsesBoundedMemory(t *testing.T) {
 
 func TestLogHasALimitedSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s logStore
+		var s logServer
 		l := StartLog(s.append, quiet)
 		defer l.Abandon()
 		for range logTotal>>20 + 10 {
@@ -179,7 +179,7 @@ func TestLogHasALimitedSize(t *testing.T) {
 // The last text stays last, even if it would have fit where a longer text before it did not.
 func TestEndOfALongLogIsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s logStore
+		var s logServer
 		l := StartLog(s.append, quiet)
 		defer l.Abandon()
 		for range logTotal>>20 - 1 {
@@ -199,7 +199,7 @@ func TestEndOfALongLogIsInOrder(t *testing.T) {
 
 func TestHangingLogIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := logStore{slow: 24 * time.Hour}
+		s := logServer{slow: 24 * time.Hour}
 		l := StartLog(s.append, quiet)
 		io.WriteString(l, "one")
 		begin := time.Now()

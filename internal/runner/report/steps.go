@@ -29,7 +29,7 @@ type Reporter struct {
 	mu     sync.Mutex
 	steps  []runnerapi.Step
 	last   int           // the step that was begun last
-	news   chan struct{} // holds one while there is something to report; closed before the last report
+	news   chan struct{} // holds one while there is a change to report; closed before the last report
 	done   chan struct{} // closed when nothing more is being sent
 	cancel context.CancelFunc
 }

@@ -48,7 +48,7 @@ func TestProxyIsOnlyForItsEngine(t *testing.T) {
 		t.Errorf("%d", code)
 	}
 	if len(s.requests) != 0 {
-		t.Errorf("the store was asked: %v", s.requests)
+		t.Errorf("the server was asked: %v", s.requests)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestOnlyTheApplyWritesTheState(t *testing.T) {
 	}
 	refused()
 	if len(s.requests) != 0 {
-		t.Errorf("the store was asked: %v", s.requests)
+		t.Errorf("the server was asked: %v", s.requests)
 	}
 	p.AllowWrites(true)
 	if code, _ := ask("LOCK", "", `{"ID":"mine"}`); code != 200 {

@@ -84,7 +84,7 @@ func TestHostileArchivesAreRejected(t *testing.T) {
 				t.Error("taken")
 			}
 			if entries, _ := os.ReadDir(outer); len(entries) != 1 {
-				t.Errorf("something is outside: %v", entries)
+				t.Errorf("a file is outside: %v", entries)
 			}
 		})
 	}
@@ -117,7 +117,7 @@ func FuzzUnpack(f *testing.F) {
 		}
 		taken := unpackInto(t, dir, data) == nil
 		if entries, _ := os.ReadDir(outer); len(entries) != 1 {
-			t.Fatalf("something is outside: %v", entries)
+			t.Fatalf("a file is outside: %v", entries)
 		}
 		if !taken {
 			return

@@ -21,8 +21,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// testStore is a store that speaks what internal/runnerapi says, with real checks of lock, serial and digest, for one Stack.
-type testStore struct {
+// testServer is a server that implements internal/runnerapi, with real checks of lock, serial and digest, for one Stack.
+type testServer struct {
 	t      testing.TB
 	server *httptest.Server
 	orders chan runnerapi.Order // closed: exit
@@ -49,17 +49,17 @@ type testStore struct {
 	forms     map[string][]byte // forms of plans, by digest/form
 	verdict   runnerapi.PolicyResult
 	checked   []string // plans that the policies were asked about
-	// cancels are told to who asks whether to stop; held is how long they are waited for.
+	// cancels are the responses to requests for interrupts; held is how long a request waits for one.
 	cancels chan string
 	held    time.Duration
 	// grace is what a hook has that is to end; short when zero, for those that do not use it.
 	grace time.Duration
 	// cgroup is the control group of the pod's container.
 	cgroup string
-	// journal is what was told of applies, until one was saved; batches are what came, by attempt and number.
+	// journal has the entries of applies until one was saved; batches are the received ones, by attempt and number.
 	journal []runnerapi.JournalEntry
 	batches map[string][]runnerapi.JournalEntry
-	// backend is what is known of the engine's own, and move says that somebody wants the state there.
+	// backend is what is known of the engine's own, and move says that the state has to move there.
 	backend *v1alpha1.StateBackend
 	move    bool
 	// seen is what it was seen to have last.
@@ -71,9 +71,9 @@ type testStore struct {
 // journalEnd names the end of every journal.
 const journalEnd = "the-end"
 
-func newTestStore(t testing.TB) *testStore {
+func newTestServer(t testing.TB) *testServer {
 	t.Helper()
-	s := &testStore{
+	s := &testServer{
 		t: t, orders: make(chan runnerapi.Order, 10), sources: map[string][]byte{}, plans: map[string][]byte{},
 		reports: map[int32][]runnerapi.Report{}, logs: map[int32][]byte{}, forms: map[string][]byte{},
 		cancels: make(chan string, 1), held: 30 * time.Second, cgroup: t.TempDir(),
@@ -85,12 +85,12 @@ func newTestStore(t testing.TB) *testStore {
 	return s
 }
 
-func (s *testStore) ca() []byte {
+func (s *testServer) ca() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})
 }
 
 // put keeps code and gives its digest.
-func (s *testStore) put(files ...entry) string {
+func (s *testServer) put(files ...entry) string {
 	data := archive(s.t, files...)
 	sum, err := workspace.Digest(bytes.NewReader(data))
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *testStore) put(files ...entry) string {
 }
 
 // done gives the last report of an attempt.
-func (s *testStore) done(attempt int32) runnerapi.Report {
+func (s *testServer) done(attempt int32) runnerapi.Report {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *testStore) done(attempt int32) runnerapi.Report {
 	return all[len(all)-1]
 }
 
-func (s *testStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *testServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -153,7 +153,7 @@ func (s *testStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, body)
 }
 
-func (s *testStore) order(w http.ResponseWriter, r *http.Request) {
+func (s *testServer) order(w http.ResponseWriter, r *http.Request) {
 	order := runnerapi.Order{Kind: runnerapi.OrderExit}
 	select {
 	case next, ok := <-s.orders:
@@ -169,7 +169,7 @@ func (s *testStore) order(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(order)
 }
 
-func (s *testStore) interrupt(w http.ResponseWriter, r *http.Request) {
+func (s *testServer) interrupt(w http.ResponseWriter, r *http.Request) {
 	select {
 	case reason := <-s.cancels: // which counts also when it was held for long enough by now
 		json.NewEncoder(w).Encode(runnerapi.Interrupt{Reason: reason})
@@ -185,7 +185,7 @@ func (s *testStore) interrupt(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
+func (s *testServer) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	path, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
 	read := func(v any) {
 		if err := json.Unmarshal(body, v); err != nil {
@@ -275,7 +275,7 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 }
 
 // takeBatch keeps a batch of a journal, once.
-func (s *testStore) takeBatch(r *http.Request, read func(any)) {
+func (s *testServer) takeBatch(r *http.Request, read func(any)) {
 	var batch runnerapi.JournalEntries
 	read(&batch)
 	name := fmt.Sprintf("%d/%s", s.attempt, r.URL.Query().Get("batch"))
@@ -289,7 +289,7 @@ func (s *testStore) takeBatch(r *http.Request, read func(any)) {
 	s.journal = append(s.journal, batch.Entries...)
 }
 
-func (s *testStore) serveForm(w http.ResponseWriter, r *http.Request, digest, form string, body []byte) {
+func (s *testServer) serveForm(w http.ResponseWriter, r *http.Request, digest, form string, body []byte) {
 	name := digest + "/" + form
 	switch {
 	case s.plans[digest] == nil, form != "json", r.Method == http.MethodGet && s.forms[name] == nil:
@@ -306,13 +306,13 @@ func (s *testStore) serveForm(w http.ResponseWriter, r *http.Request, digest, fo
 	}
 }
 
-// engineKept is an engine that the store has.
+// engineKept is an engine that the server has.
 type engineKept struct {
 	release runnerapi.EngineRelease
 	program []byte
 }
 
-func (s *testStore) serveEngine(w http.ResponseWriter, r *http.Request, path string) {
+func (s *testServer) serveEngine(w http.ResponseWriter, r *http.Request, path string) {
 	name, version, program := strings.Cut(path, "/")
 	kept, ok := s.engines[name]
 	if !ok || r.URL.Query().Get("os") != runtime.GOOS || r.URL.Query().Get("arch") != runtime.GOARCH {
@@ -338,7 +338,7 @@ func (s *testStore) serveEngine(w http.ResponseWriter, r *http.Request, path str
 	json.NewEncoder(w).Encode(kept.release)
 }
 
-func (s *testStore) writeState(w http.ResponseWriter, r *http.Request, body []byte) {
+func (s *testServer) writeState(w http.ResponseWriter, r *http.Request, body []byte) {
 	id := func(lock []byte) string {
 		var info struct{ ID string }
 		json.Unmarshal(lock, &info)

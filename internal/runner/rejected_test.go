@@ -26,7 +26,7 @@ func TestErrorsOfUsersAreReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestStore(t)
+			s := newTestServer(t)
 			order := s.plan(1, s.put(file("main.tf", test.code)))
 			order.EngineVersion = test.engine
 			run(t, s, nil, order)
@@ -51,7 +51,7 @@ func TestErrorsOfUsersAreReported(t *testing.T) {
 }
 
 func TestBytesMustMatchTheOrder(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	source := s.put(file("main.tf", two))
 	apply := s.planned(s.plan(1, source), nil)
 	s.plans[apply.PlanDigest] = append([]byte{}, s.plans[apply.PlanDigest]...)
@@ -69,7 +69,7 @@ func TestBytesMustMatchTheOrder(t *testing.T) {
 
 // This holds in the pod that planned too.
 func TestPlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	p := startPod(t, s, nil)
 	s.orders <- order
@@ -94,10 +94,10 @@ func TestPlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
 	}
 }
 
-func (s *testStore) put2(files ...entry) []byte { return s.sources[s.put(files...)] }
+func (s *testServer) put2(files ...entry) []byte { return s.sources[s.put(files...)] }
 
 func TestPlanIsAppliedOnlyOnce(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	again := apply
 	again.Attempt++
@@ -115,7 +115,7 @@ func TestPlanIsAppliedOnlyOnce(t *testing.T) {
 
 func TestOutputsThatCannotBeWrittenAreNoFailure(t *testing.T) {
 	for _, code := range []int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
-		s := newTestStore(t)
+		s := newTestServer(t)
 		order := s.plan(1, s.put(file("main.tf", two)))
 		order.Outputs = true
 		apply := s.planned(order, nil)
@@ -138,7 +138,7 @@ func TestOutputsThatCannotBeWrittenAreNoFailure(t *testing.T) {
 
 // An older engine shows the lock that it requested instead of the one that is held.
 func TestHeldLockIsReportedWithTheMessageOfTheServer(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	s.lock = []byte(`{"ID":"other","Who":"alice","Info":"the state is locked by user alice (dev@laptop)"}`)
 	run(t, s, nil, apply)
@@ -149,7 +149,7 @@ func TestHeldLockIsReportedWithTheMessageOfTheServer(t *testing.T) {
 }
 
 func TestHeldLockIsReported(t *testing.T) {
-	s := newTestStore(t)
+	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
 	s.lock = []byte(`{"ID":"other","Operation":"OperationTypeApply","Who":"somebody@else","Created":"2026-01-02T03:04:05Z"}`)
 	run(t, s, nil, apply)
