@@ -54,7 +54,7 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 	switch first := c.now.Version == 0; {
 	case first && c.backup == nil:
 		c.Relation = decision.Same
-	case first: // whose it was is asked for no State that has something
+	case first: // the owner of the backup matters only for an empty State
 		if c.stack, err = s.stackUID(ctx, key); err != nil {
 			return c, errors.Join(err, c.body.Close())
 		}

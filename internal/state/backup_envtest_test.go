@@ -23,69 +23,69 @@ import (
 )
 
 // stack creates the State's Stack, or creates it again.
-func (w *testEnv) stack() {
-	w.Helper()
+func (env *testEnv) stack() {
+	env.Helper()
 	s := &v1alpha1.Stack{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.key.Name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: env.key.Name},
 		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, Suspend: true},
 	}
-	must(w.T, client.IgnoreNotFound(apiserver.Kube.Delete(w.Context(), s)))
+	must(env.T, client.IgnoreNotFound(apiserver.Kube.Delete(env.Context(), s)))
 	s.ResourceVersion, s.UID = "", ""
-	must(w.T, apiserver.Kube.Create(w.Context(), s))
+	must(env.T, apiserver.Kube.Create(env.Context(), s))
 }
 
 // restoreStatus sets an earlier status of the State, as when etcd is restored. Without one the State and its Secrets are
 // deleted.
-func (w *testEnv) restoreStatus(to *v1alpha1.StateStatus) {
-	w.Helper()
+func (env *testEnv) restoreStatus(to *v1alpha1.StateStatus) {
+	env.Helper()
 	st := &v1alpha1.State{}
-	must(w.T, apiserver.Kube.Get(w.Context(), w.key, st))
+	must(env.T, apiserver.Kube.Get(env.Context(), env.key, st))
 	if to != nil {
 		st.Status = *to
-		must(w.T, apiserver.Kube.Update(w.Context(), st))
+		must(env.T, apiserver.Kube.Update(env.Context(), st))
 		return
 	}
 	st.Finalizers = nil
-	must(w.T, apiserver.Kube.Update(w.Context(), st))
-	must(w.T, apiserver.Kube.Delete(w.Context(), st))
-	must(w.T, apiserver.Kube.DeleteAllOf(w.Context(), &corev1.Secret{}, client.InNamespace(w.namespace), client.HasLabels{storage.Label}))
+	must(env.T, apiserver.Kube.Update(env.Context(), st))
+	must(env.T, apiserver.Kube.Delete(env.Context(), st))
+	must(env.T, apiserver.Kube.DeleteAllOf(env.Context(), &corev1.Secret{}, client.InNamespace(env.namespace), client.HasLabels{storage.Label}))
 }
 
 // applied writes states of an apply up to a serial.
-func applied(t *testing.T, w *testEnv, serials int) decision.Holder {
+func applied(t *testing.T, env *testEnv, serials int) decision.Holder {
 	t.Helper()
-	me := w.attempt()
-	w.lock(me, "a")
+	me := env.attempt()
+	env.lock(me, "a")
 	for serial := 1; serial <= serials; serial++ {
-		must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(serial, "L", "", serial)))
+		must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(serial, "L", "", serial)))
 	}
-	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+	must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
 	return me
 }
 
 func TestStateIsRestoredFromTheBackup(t *testing.T) {
 	for _, home := range []v1alpha1.StateStorage{v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newTestEnv(t, state.Options{Storage: home})
-			w.stack()
-			me := w.attempt()
-			w.lock(me, "a")
-			must(t, w.store.KeepInputs(t.Context(), w.key, "sha256:1", []byte("{}")))
-			must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
-			first := w.status()
-			must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "", 2)))
-			must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-			inputs := w.status().InputsDigest
+			env := newTestEnv(t, state.Options{Storage: home})
+			env.stack()
+			me := env.attempt()
+			env.lock(me, "a")
+			must(t, env.store.KeepInputs(t.Context(), env.key, "sha256:1", []byte("{}")))
+			must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
+			first := env.status()
+			must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(2, "L", "", 2)))
+			must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+			inputs := env.status().InputsDigest
 
 			first.Lock = nil
-			w.restoreStatus(&first)
-			must(t, w.store.Promote(t.Context(), w.key))
-			w.reads(stateFile(2, "L", "", 2))
+			env.restoreStatus(&first)
+			must(t, env.store.Promote(t.Context(), env.key))
+			env.reads(stateFile(2, "L", "", 2))
 
-			w.restoreStatus(nil)
-			must(t, w.store.Promote(t.Context(), w.key))
-			w.reads(stateFile(2, "L", "", 2))
-			if now := w.status(); now.Serial != 2 || now.Resources != 2 || now.InputsDigest != inputs || now.Lock != nil {
+			env.restoreStatus(nil)
+			must(t, env.store.Promote(t.Context(), env.key))
+			env.reads(stateFile(2, "L", "", 2))
+			if now := env.status(); now.Serial != 2 || now.Resources != 2 || now.InputsDigest != inputs || now.Lock != nil {
 				t.Errorf("%+v", now)
 			}
 		})
@@ -93,68 +93,68 @@ func TestStateIsRestoredFromTheBackup(t *testing.T) {
 }
 
 func TestBackupIsWrittenBeforeTheJournalEnds(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	away := &noBackups{Bucket: w.bucket, away: true}
-	w.store = state.New(apiserver.Kube, apiserver.Kube, away, state.Options{})
-	me := applied(t, w, 2)
-	must(t, w.store.AppendJournal(t.Context(), w.key, w.run, me, 0, []byte(`{"entries":[{"address":"terraform_data.a","action":"create"}]}`)))
-	if err := w.store.EndJournal(t.Context(), w.key, w.run, me); err == nil {
+	env := newTestEnv(t, state.Options{})
+	away := &noBackups{Bucket: env.bucket, away: true}
+	env.store = state.New(apiserver.Kube, apiserver.Kube, away, state.Options{})
+	me := applied(t, env, 2)
+	must(t, env.store.AppendJournal(t.Context(), env.key, env.run, me, 0, []byte(`{"entries":[{"address":"terraform_data.a","action":"create"}]}`)))
+	if err := env.store.EndJournal(t.Context(), env.key, env.run, me); err == nil {
 		t.Fatal("the journal ended without a backup of its state")
 	}
-	if journal, err := w.store.Journal(t.Context(), w.key); err != nil || len(journal.Entries) != 1 {
+	if journal, err := env.store.Journal(t.Context(), env.key); err != nil || len(journal.Entries) != 1 {
 		t.Fatalf("%+v, %v", journal, err)
 	}
 	away.away = false
-	must(t, w.store.EndJournal(t.Context(), w.key, w.run, me))
-	w.restoreStatus(nil)
-	must(t, w.store.Promote(t.Context(), w.key))
-	w.reads(stateFile(2, "L", "", 2))
+	must(t, env.store.EndJournal(t.Context(), env.key, env.run, me))
+	env.restoreStatus(nil)
+	must(t, env.store.Promote(t.Context(), env.key))
+	env.reads(stateFile(2, "L", "", 2))
 }
 
 func TestPlanWritesAMissingBackup(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	applied(t, w, 1)
-	must(t, w.bucket.Delete(t.Context(), "states/"+w.namespace+"/net/backup"))
-	must(t, w.store.Promote(t.Context(), w.key))
-	w.restoreStatus(nil)
-	must(t, w.store.Promote(t.Context(), w.key))
-	w.reads(stateFile(1, "L", "", 1))
+	env := newTestEnv(t, state.Options{})
+	applied(t, env, 1)
+	must(t, env.bucket.Delete(t.Context(), "states/"+env.namespace+"/net/backup"))
+	must(t, env.store.Promote(t.Context(), env.key))
+	env.restoreStatus(nil)
+	must(t, env.store.Promote(t.Context(), env.key))
+	env.reads(stateFile(1, "L", "", 1))
 }
 
 func TestEndOfAJournalKeepsANewerBackup(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
-	before := w.status()
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "", 2)))
-	w.restoreStatus(&before)
-	must(t, w.store.EndJournal(t.Context(), w.key, w.run, me))
-	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-	must(t, w.store.Promote(t.Context(), w.key))
-	w.reads(stateFile(2, "L", "", 2))
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
+	before := env.status()
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(2, "L", "", 2)))
+	env.restoreStatus(&before)
+	must(t, env.store.EndJournal(t.Context(), env.key, env.run, me))
+	must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+	must(t, env.store.Promote(t.Context(), env.key))
+	env.reads(stateFile(2, "L", "", 2))
 }
 
 func TestBackupOfAnotherStackNeedsAUser(t *testing.T) {
 	for name, forget := range map[string]bool{"taken": false, "forgotten": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t, state.Options{})
-			w.stack()
-			w.rest(applied(t, w, 1), "")
-			w.restoreStatus(nil)
-			w.stack()
-			wantRejected(t, w.store.Promote(t.Context(), w.key), decision.Stale)
-			_, err := w.store.Restore(t.Context(), w.key, "root", forget)
+			env := newTestEnv(t, state.Options{})
+			env.stack()
+			env.rest(applied(t, env, 1), "")
+			env.restoreStatus(nil)
+			env.stack()
+			wantRejected(t, env.store.Promote(t.Context(), env.key), decision.Stale)
+			_, err := env.store.Restore(t.Context(), env.key, "root", forget)
 			must(t, err)
-			must(t, w.store.Promote(t.Context(), w.key))
+			must(t, env.store.Promote(t.Context(), env.key))
 			if forget {
-				if _, err := w.store.Read(t.Context(), w.key); !errors.Is(err, state.ErrNone) {
+				if _, err := env.store.Read(t.Context(), env.key); !errors.Is(err, state.ErrNone) {
 					t.Errorf("the lost state exists: %v", err)
 				}
 				return
 			}
-			w.reads(stateFile(1, "L", "", 1))
-			if last := w.status().Versions[0]; last.By != "root" {
+			env.reads(stateFile(1, "L", "", 1))
+			if last := env.status().Versions[0]; last.By != "root" {
 				t.Errorf("%+v", last)
 			}
 		})
@@ -162,37 +162,37 @@ func TestBackupOfAnotherStackNeedsAUser(t *testing.T) {
 }
 
 func TestPushDoesNotReplaceABackup(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	w.stack()
-	me := w.attempt()
-	w.lock(me, "a")
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
-	before := w.status()
+	env := newTestEnv(t, state.Options{})
+	env.stack()
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
+	before := env.status()
 	before.Lock = nil
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(3, "L", "", 3)))
-	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-	w.rest(me, "")
-	w.restoreStatus(&before)
-	_, err := w.store.Push(t.Context(), w.key, "ann", stateFile(2, "L", "mine", 1), false, 0)
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(3, "L", "", 3)))
+	must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+	env.rest(me, "")
+	env.restoreStatus(&before)
+	_, err := env.store.Push(t.Context(), env.key, "ann", stateFile(2, "L", "mine", 1), false, 0)
 	wantRejected(t, err, decision.Stale)
-	w.reads(stateFile(3, "L", "", 3))
-	w.restoreStatus(&before)
-	_, err = w.store.Rollback(t.Context(), w.key, "ann", 1, 1)
+	env.reads(stateFile(3, "L", "", 3))
+	env.restoreStatus(&before)
+	_, err = env.store.Rollback(t.Context(), env.key, "ann", 1, 1)
 	wantRejected(t, err, decision.Stale)
-	w.reads(stateFile(3, "L", "", 3))
+	env.reads(stateFile(3, "L", "", 3))
 
-	w.restoreStatus(&before)
-	_, err = w.store.Push(t.Context(), w.key, "ann", stateFile(2, "L", "mine", 1), true, 0)
+	env.restoreStatus(&before)
+	_, err = env.store.Push(t.Context(), env.key, "ann", stateFile(2, "L", "mine", 1), true, 0)
 	must(t, err)
-	must(t, w.store.Promote(t.Context(), w.key))
-	w.reads(stateFile(2, "L", "mine", 1))
+	must(t, env.store.Promote(t.Context(), env.key))
+	env.reads(stateFile(2, "L", "mine", 1))
 }
 
 func TestBackupIsDeletedWithItsState(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	applied(t, w, 1)
-	must(t, w.store.Purge(t.Context(), w.key))
-	if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
+	env := newTestEnv(t, state.Options{})
+	applied(t, env, 1)
+	must(t, env.store.Purge(t.Context(), env.key))
+	if keys, err := env.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
 		t.Errorf("%v, %v", keys, err)
 	}
 }
@@ -200,12 +200,12 @@ func TestBackupIsDeletedWithItsState(t *testing.T) {
 // TestInterruptedDeletionIsFinished checks that a Stack checks its resources again before it deletes its State, also if
 // the deletion was started before and only the State remains.
 func TestInterruptedDeletionIsFinished(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	applied(t, w, 1)
-	me := w.attempt()
-	w.lock(me, "b")
-	must(t, w.store.Write(t.Context(), w.key, me, "b", stateFile(2, "L", "", 0)))
-	must(t, w.store.Unlock(t.Context(), w.key, me, "b"))
+	env := newTestEnv(t, state.Options{})
+	applied(t, env, 1)
+	me := env.attempt()
+	env.lock(me, "b")
+	must(t, env.store.Write(t.Context(), env.key, me, "b", stateFile(2, "L", "", 0)))
+	must(t, env.store.Unlock(t.Context(), env.key, me, "b"))
 
 	cut := errors.New("interrupted")
 	dying := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
@@ -215,22 +215,22 @@ func TestInterruptedDeletionIsFinished(t *testing.T) {
 			}
 			return c.Update(ctx, o, opts...)
 		},
-	}), apiserver.Kube, w.bucket, state.Options{})
-	if err := dying.Delete(t.Context(), w.key); !errors.Is(err, cut) {
+	}), apiserver.Kube, env.bucket, state.Options{})
+	if err := dying.Delete(t.Context(), env.key); !errors.Is(err, cut) {
 		t.Fatal(err)
 	}
-	if n := len(w.secrets()); n != 0 {
+	if n := len(env.secrets()); n != 0 {
 		t.Fatalf("%d Secrets: it was interrupted too early", n)
 	}
-	must(t, w.store.Promote(t.Context(), w.key))
-	if unsaved, err := w.store.Unsaved(t.Context(), w.key); err != nil || unsaved != nil {
+	must(t, env.store.Promote(t.Context(), env.key))
+	if unsaved, err := env.store.Unsaved(t.Context(), env.key); err != nil || unsaved != nil {
 		t.Errorf("%q, %v", unsaved, err)
 	}
-	must(t, w.store.Delete(t.Context(), w.key))
-	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
+	must(t, env.store.Delete(t.Context(), env.key))
+	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the State exists: %v", err)
 	}
-	if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
+	if keys, err := env.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
 		t.Errorf("%v, %v", keys, err)
 	}
 }

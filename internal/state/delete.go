@@ -17,7 +17,7 @@ import (
 // OrphanedLabel is on a State whose Stack is deleted and left it: the State may be deleted by hand.
 const OrphanedLabel = "cairn.dev/orphaned"
 
-// Delete removes a state for good, once all that it knew of is destroyed. One that still holds something is rejected.
+// Delete deletes a state permanently once its resources are destroyed. It rejects a state that still has resources.
 // What was cut off is finished by calling it again.
 func (s *Store) Delete(ctx context.Context, key types.NamespacedName) error {
 	return s.end(ctx, key, false)

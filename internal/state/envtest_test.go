@@ -43,9 +43,9 @@ func newTestEnv(t *testing.T, o state.Options) *testEnv {
 	must(t, apiserver.Kube.Create(t.Context(), ns))
 	b := buckettest.New(t)
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	w := &testEnv{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b}
-	w.store = state.New(apiserver.Kube, apiserver.Kube, b, o)
-	w.run = &v1alpha1.Run{
+	env := &testEnv{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b}
+	env.store = state.New(apiserver.Kube, apiserver.Kube, b, o)
+	env.run = &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "net-1"},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
@@ -53,8 +53,8 @@ func newTestEnv(t *testing.T, o state.Options) *testEnv {
 			InputsDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000001",
 		},
 	}
-	must(t, apiserver.Kube.Create(t.Context(), w.run))
-	return w
+	must(t, apiserver.Kube.Create(t.Context(), env.run))
+	return env
 }
 
 func must(t *testing.T, err error) {
@@ -65,60 +65,60 @@ func must(t *testing.T, err error) {
 }
 
 // attempt finishes the last attempt and starts another one in a new pod.
-func (w *testEnv) attempt() decision.Holder { return w.attemptTo(v1alpha1.AttemptApply) }
+func (env *testEnv) attempt() decision.Holder { return env.attemptTo(v1alpha1.AttemptApply) }
 
 // attemptTo is attempt for any phase.
-func (w *testEnv) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
-	w.Helper()
-	n := int32(len(w.run.Status.Attempts) + 1)
+func (env *testEnv) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
+	env.Helper()
+	n := int32(len(env.run.Status.Attempts) + 1)
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", n)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: fmt.Sprintf("net-1-apply-%d", n)},
 		Spec: corev1.PodSpec{
 			Containers:                   []corev1.Container{{Name: "runner", Image: "runner"}},
 			AutomountServiceAccountToken: new(bool),
 		},
 	}
 	// No controller creates the ServiceAccount.
-	_ = apiserver.Kube.Create(w.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}})
-	must(w.T, apiserver.Kube.Create(w.Context(), pod))
+	_ = apiserver.Kube.Create(env.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "default"}})
+	must(env.T, apiserver.Kube.Create(env.Context(), pod))
 	now := metav1.NewMicroTime(time.Now())
 	if n > 1 {
-		w.run.Status.Attempts[n-2].FinishedAt = &now
+		env.run.Status.Attempts[n-2].FinishedAt = &now
 	}
-	w.run.Status.Attempts = append(w.run.Status.Attempts, v1alpha1.Attempt{
+	env.run.Status.Attempts = append(env.run.Status.Attempts, v1alpha1.Attempt{
 		Number: n, Phase: phase, Pod: pod.Name, PodUID: pod.UID, StartedAt: now,
 	})
-	must(w.T, apiserver.Kube.Status().Update(w.Context(), w.run))
-	return decision.Holder{Run: w.run.Name, Attempt: n, PodUID: pod.UID}
+	must(env.T, apiserver.Kube.Status().Update(env.Context(), env.run))
+	return decision.Holder{Run: env.run.Name, Attempt: n, PodUID: pod.UID}
 }
 
 // killPod deletes the pod of an attempt.
-func (w *testEnv) killPod(by decision.Holder) {
-	w.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}}
-	must(w.T, apiserver.Kube.Delete(w.Context(), pod, client.GracePeriodSeconds(0)))
+func (env *testEnv) killPod(by decision.Holder) {
+	env.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}}
+	must(env.T, apiserver.Kube.Delete(env.Context(), pod, client.GracePeriodSeconds(0)))
 }
 
-func (w *testEnv) status() v1alpha1.StateStatus {
-	w.Helper()
+func (env *testEnv) status() v1alpha1.StateStatus {
+	env.Helper()
 	st := &v1alpha1.State{}
-	must(w.T, apiserver.Kube.Get(w.Context(), w.key, st))
+	must(env.T, apiserver.Kube.Get(env.Context(), env.key, st))
 	return st.Status
 }
 
 // secrets returns the Secrets that contain versions.
-func (w *testEnv) secrets() []corev1.Secret {
-	w.Helper()
+func (env *testEnv) secrets() []corev1.Secret {
+	env.Helper()
 	list := &corev1.SecretList{}
-	must(w.T, apiserver.Kube.List(w.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{storage.Label: w.key.Name}))
+	must(env.T, apiserver.Kube.List(env.Context(), list, client.InNamespace(env.namespace), client.MatchingLabels{storage.Label: env.key.Name}))
 	return list.Items
 }
 
 // inBucket returns the versions that are stored in the bucket.
-func (w *testEnv) inBucket() []string {
-	w.Helper()
-	keys, err := w.bucket.List(w.Context(), "states")
-	must(w.T, err)
+func (env *testEnv) inBucket() []string {
+	env.Helper()
+	keys, err := env.bucket.List(env.Context(), "states")
+	must(env.T, err)
 	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasSuffix(key, "/backup") })
 }
 

@@ -24,10 +24,10 @@ import (
 )
 
 func TestCrashBeforeTheStatusIsUpdated(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
 
 	crashing := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
@@ -36,28 +36,28 @@ func TestCrashBeforeTheStatusIsUpdated(t *testing.T) {
 			}
 			return c.Update(ctx, obj, opts...)
 		},
-	}), apiserver.Kube, w.bucket, state.Options{})
+	}), apiserver.Kube, env.bucket, state.Options{})
 	two, other := stateFile(2, "L", "two", 1), stateFile(2, "L", "other", 1)
 	for _, data := range [][]byte{two, other} {
-		if err := crashing.Write(t.Context(), w.key, me, "a", data); err == nil {
+		if err := crashing.Write(t.Context(), env.key, me, "a", data); err == nil {
 			t.Fatal("no crash")
 		}
 	}
-	w.reads(stateFile(1, "L", "", 1))
-	if n := len(w.secrets()); n != 3 {
+	env.reads(stateFile(1, "L", "", 1))
+	if n := len(env.secrets()); n != 3 {
 		t.Fatalf("%d Secrets, want one of the current version and two left over", n)
 	}
-	must(t, w.store.Write(t.Context(), w.key, me, "a", two))
-	w.reads(two)
-	if n := len(w.secrets()); n != 3 {
+	must(t, env.store.Write(t.Context(), env.key, me, "a", two))
+	env.reads(two)
+	if n := len(env.secrets()); n != 3 {
 		t.Fatalf("%d Secrets: the one left over was not used", n)
 	}
 }
 
 func TestExistingSecretDoesNotPreventAWrite(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
 	refuseSecrets := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if _, ok := obj.(*corev1.Secret); ok {
@@ -65,19 +65,19 @@ func TestExistingSecretDoesNotPreventAWrite(t *testing.T) {
 			}
 			return c.Create(ctx, obj, opts...)
 		},
-	}), apiserver.Kube, w.bucket, state.Options{})
-	must(t, refuseSecrets.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
-	w.reads(stateFile(1, "L", "", 1))
-	if v := w.status().Versions[0]; v.Storage != v1alpha1.StateStorageBucket {
+	}), apiserver.Kube, env.bucket, state.Options{})
+	must(t, refuseSecrets.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
+	env.reads(stateFile(1, "L", "", 1))
+	if v := env.status().Versions[0]; v.Storage != v1alpha1.StateStorageBucket {
 		t.Fatalf("home %s", v.Storage)
 	}
 }
 
 // TestForeignSecretIsNotUsedAsAState checks a Secret with the name of a version that a user created.
 func TestForeignSecretIsNotUsedAsAState(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
 	first := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if secret, ok := obj.(*corev1.Secret); ok {
@@ -89,21 +89,21 @@ func TestForeignSecretIsNotUsedAsAState(t *testing.T) {
 			}
 			return c.Create(ctx, obj, opts...)
 		},
-	}), apiserver.Kube, w.bucket, state.Options{})
-	must(t, first.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
-	w.reads(stateFile(1, "L", "", 1))
+	}), apiserver.Kube, env.bucket, state.Options{})
+	must(t, first.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
+	env.reads(stateFile(1, "L", "", 1))
 }
 
 func TestDamagedStateIsNotReturned(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
-	secret := w.secrets()[0]
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
+	secret := env.secrets()[0]
 	secret.Finalizers = nil
 	must(t, apiserver.Kube.Update(t.Context(), &secret))
 	must(t, apiserver.Kube.Delete(t.Context(), &secret))
-	_, err := w.store.Read(t.Context(), w.key)
+	_, err := env.store.Read(t.Context(), env.key)
 	wantRejected(t, err, decision.Damaged)
 	if !strings.Contains(err.Error(), secret.Name) {
 		t.Errorf("the error does not name the Secret: %v", err)
@@ -112,23 +112,23 @@ func TestDamagedStateIsNotReturned(t *testing.T) {
 	forged.ResourceVersion, forged.UID = "", ""
 	forged.Data = map[string][]byte{"chunk": []byte("x")}
 	must(t, apiserver.Kube.Create(t.Context(), forged))
-	_, err = w.store.Read(t.Context(), w.key)
+	_, err = env.store.Read(t.Context(), env.key)
 	wantRejected(t, err, decision.Damaged)
 }
 
 func TestFinalizerKeepsTheSecretOfTheCurrentVersion(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
-	must(t, apiserver.Kube.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(w.namespace)))
-	w.reads(stateFile(1, "L", "", 1))
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
+	must(t, apiserver.Kube.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(env.namespace)))
+	env.reads(stateFile(1, "L", "", 1))
 }
 
 func TestConcurrentWritesAreAcknowledgedCorrectly(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
 	const writers = 8
 	errs := make([]error, writers)
 	var g sync.WaitGroup
@@ -136,15 +136,15 @@ func TestConcurrentWritesAreAcknowledgedCorrectly(t *testing.T) {
 		g.Go(func() {
 			// Two of each serial, with other bytes.
 			text := string(rune('a' + i%2))
-			errs[i] = w.store.Write(t.Context(), w.key, me, "a", stateFile(1+i/2, "L", text, 1))
+			errs[i] = env.store.Write(t.Context(), env.key, me, "a", stateFile(1+i/2, "L", text, 1))
 		})
 	}
 	g.Wait()
-	st := w.status()
+	st := env.status()
 	counted := map[int64]int{}
 	for _, v := range st.Versions {
 		counted[v.Serial]++
-		if _, err := w.store.ReadVersion(t.Context(), w.key, v.Version); err != nil {
+		if _, err := env.store.ReadVersion(t.Context(), env.key, v.Version); err != nil {
 			t.Errorf("version %d: %v", v.Version, err)
 		}
 	}
@@ -171,31 +171,31 @@ func TestConcurrentWritesAreAcknowledgedCorrectly(t *testing.T) {
 }
 
 func TestConflictingWriteGetsTheNextVersion(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
 	raced := false
 	slow := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
 			if !raced {
 				raced = true
-				must(t, w.store.Write(ctx, w.key, me, "a", stateFile(1, "L", "fast", 1)))
+				must(t, env.store.Write(ctx, env.key, me, "a", stateFile(1, "L", "fast", 1)))
 			}
 			return c.Update(ctx, obj, opts...)
 		},
-	}), apiserver.Kube, w.bucket, state.Options{})
-	must(t, slow.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "slow", 1)))
-	w.reads(stateFile(2, "L", "slow", 1))
-	if st := w.status(); st.Version != 2 || len(st.Versions) != 2 || st.Versions[0].Serial != 1 {
+	}), apiserver.Kube, env.bucket, state.Options{})
+	must(t, slow.Write(t.Context(), env.key, me, "a", stateFile(2, "L", "slow", 1)))
+	env.reads(stateFile(2, "L", "slow", 1))
+	if st := env.status(); st.Version != 2 || len(st.Versions) != 2 || st.Versions[0].Serial != 1 {
 		t.Fatalf("status %+v", st)
 	}
-	if got, err := w.store.ReadVersion(t.Context(), w.key, 1); err != nil || !bytes.Equal(got, stateFile(1, "L", "fast", 1)) {
+	if got, err := env.store.ReadVersion(t.Context(), env.key, 1); err != nil || !bytes.Equal(got, stateFile(1, "L", "fast", 1)) {
 		t.Fatalf("version 1: %s, %v", got, err)
 	}
 }
 
 func TestDecisionsReadFromTheAPIServer(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
+	env := newTestEnv(t, state.Options{})
 	cached := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 			t.Errorf("%T %s is read from the cache", obj, key)
@@ -206,33 +206,33 @@ func TestDecisionsReadFromTheAPIServer(t *testing.T) {
 			return errors.New("old")
 		},
 	})
-	w.store = state.New(cached, apiserver.Kube, w.bucket, state.Options{Keep: 1})
-	first := w.attempt()
-	w.lock(first, "a")
+	env.store = state.New(cached, apiserver.Kube, env.bucket, state.Options{Keep: 1})
+	first := env.attempt()
+	env.lock(first, "a")
 	for serial := 1; serial <= 7; serial++ {
-		must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(serial, "L", "", 1)))
+		must(t, env.store.Write(t.Context(), env.key, first, "a", stateFile(serial, "L", "", 1)))
 	}
-	second := w.attempt()
-	w.killPod(first)
-	w.lock(second, "b")
-	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(8, "L", "", 1)))
-	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	must(t, w.store.Promote(t.Context(), w.key))
-	w.reads(stateFile(8, "L", "", 1))
-	if _, err := w.store.HeldBy(t.Context(), w.namespace, second.PodUID); err != nil {
+	second := env.attempt()
+	env.killPod(first)
+	env.lock(second, "b")
+	must(t, env.store.Rescue(t.Context(), env.key, first, "", stateFile(8, "L", "", 1)))
+	must(t, env.store.Unlock(t.Context(), env.key, second, "b"))
+	must(t, env.store.Promote(t.Context(), env.key))
+	env.reads(stateFile(8, "L", "", 1))
+	if _, err := env.store.HeldBy(t.Context(), env.namespace, second.PodUID); err != nil {
 		t.Fatal(err)
 	}
-	must(t, w.store.Purge(t.Context(), w.key))
+	must(t, env.store.Purge(t.Context(), env.key))
 }
 
 // setPodStatus sets the status of the pod of an attempt, as a kubelet or the garbage collector of pods does.
-func (w *testEnv) setPodStatus(by decision.Holder, phase corev1.PodPhase, engine corev1.ContainerState) {
-	w.Helper()
+func (env *testEnv) setPodStatus(by decision.Holder, phase corev1.PodPhase, engine corev1.ContainerState) {
+	env.Helper()
 	pod := &corev1.Pod{}
-	must(w.T, apiserver.Kube.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}, pod))
+	must(env.T, apiserver.Kube.Get(env.Context(), client.ObjectKey{Namespace: env.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}, pod))
 	pod.Status.Phase = phase
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "runner", Image: "runner", State: engine}}
-	must(w.T, apiserver.Kube.Status().Update(w.Context(), pod))
+	must(env.T, apiserver.Kube.Status().Update(env.Context(), pod))
 }
 
 // TestLockIsReleasedWhenThePodHasEnded checks that the lock of a lost attempt is only released when the kubelet reports
@@ -251,19 +251,19 @@ func TestLockIsReleasedWhenThePodHasEnded(t *testing.T) {
 		"ended":   {corev1.PodFailed, killed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestEnv(t, state.Options{})
-			first := w.attempt()
-			w.lock(first, "a")
-			w.setPodStatus(first, tt.phase, tt.engine)
-			second := w.attempt()
-			err := w.tryLock(second, "b")
+			env := newTestEnv(t, state.Options{})
+			first := env.attempt()
+			env.lock(first, "a")
+			env.setPodStatus(first, tt.phase, tt.engine)
+			second := env.attempt()
+			err := env.tryLock(second, "b")
 			if tt.free {
 				must(t, err)
 				return
 			}
 			wantRejected(t, err, decision.Locked)
-			w.killPod(first) // forced, or together with its node
-			must(t, w.tryLock(second, "b"))
+			env.killPod(first) // forced, or together with its node
+			must(t, env.tryLock(second, "b"))
 		})
 	}
 }

@@ -44,7 +44,7 @@ func (s *Store) podOf(ctx context.Context, namespace string, lock *v1alpha1.Lock
 			return a.Pod, nil
 		}
 	}
-	// Nothing names the pod any more: look at all of them. That is slow, and only for a Run that was deleted by hand.
+	// Nothing names the pod any more: list all pods. That is slow, and only for a Run that a user deleted.
 	pods := &metav1.PartialObjectMetadataList{}
 	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 	for {
@@ -96,11 +96,11 @@ func Ended(pod *corev1.Pod, heard bool) bool {
 	if slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool { return c.State.Running != nil }) {
 		return false
 	}
-	untold := len(pod.Status.ContainerStatuses) == 0 ||
+	incomplete := len(pod.Status.ContainerStatuses) == 0 ||
 		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 			return c.State.Terminated == nil
 		})
-	return !untold || !heard && !collected(pod)
+	return !incomplete || !heard && !collected(pod)
 }
 
 // collected reports whether Kubernetes' garbage collector deletes a pod, and so may have written its phase.

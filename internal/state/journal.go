@@ -91,7 +91,7 @@ func (s *Store) EndJournal(ctx context.Context, key types.NamespacedName, run *v
 }
 
 // SettleJournal takes note that a plan found nothing that is missing in the journal, which it read up to there.
-// What that is names something that counts still, or there is nothing to do.
+// It does nothing if that part of the journal is not in effect any more.
 func (s *Store) SettleJournal(ctx context.Context, key types.NamespacedName, upTo string) error {
 	_, open, err := s.journalBatches(ctx, key)
 	if err != nil {

@@ -22,47 +22,47 @@ import (
 )
 
 func TestFingerprintsOfEachWayToAVersion(t *testing.T) {
-	w := newTestEnv(t, state.Options{Fingerprint: func(message []byte) string { return string(message) }})
+	env := newTestEnv(t, state.Options{Fingerprint: func(message []byte) string { return string(message) }})
 	is := func(text string) {
 		t.Helper()
-		want := map[string]string{"x": `["` + w.namespace + `","net","x",false,"` + text + `"]`}
-		if diff := cmp.Diff(want, w.status().Outputs); diff != "" {
+		want := map[string]string{"x": `["` + env.namespace + `","net","x",false,"` + text + `"]`}
+		if diff := cmp.Diff(want, env.status().Outputs); diff != "" {
 			t.Error(diff)
 		}
-		o, fingerprint, err := w.store.Output(t.Context(), w.key, "x")
+		o, fingerprint, err := env.store.Output(t.Context(), env.key, "x")
 		if err != nil || string(o.Value) != `"`+text+`"` || fingerprint != want["x"] {
 			t.Errorf("%+v, %s, %v", o, fingerprint, err)
 		}
 	}
-	if _, _, err := w.store.Output(t.Context(), w.key, "x"); !errors.Is(err, state.ErrNone) {
+	if _, _, err := env.store.Output(t.Context(), env.key, "x"); !errors.Is(err, state.ErrNone) {
 		t.Errorf("without a state: %v", err)
 	}
-	first := w.attempt()
-	w.lock(first, "a")
-	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "written", 1)))
+	first := env.attempt()
+	env.lock(first, "a")
+	must(t, env.store.Write(t.Context(), env.key, first, "a", stateFile(1, "L", "written", 1)))
 	is("written")
-	must(t, w.store.Unlock(t.Context(), w.key, first, "a"))
-	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "rescued", 1)))
+	must(t, env.store.Unlock(t.Context(), env.key, first, "a"))
+	must(t, env.store.Rescue(t.Context(), env.key, first, "", stateFile(2, "L", "rescued", 1)))
 	is("rescued")
 
-	second := w.attempt()
-	w.lock(second, "b")
-	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(3, "L", "promoted", 1)))
+	second := env.attempt()
+	env.lock(second, "b")
+	must(t, env.store.Rescue(t.Context(), env.key, first, "", stateFile(3, "L", "promoted", 1)))
 	is("rescued")
-	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	must(t, w.store.Promote(t.Context(), w.key))
+	must(t, env.store.Unlock(t.Context(), env.key, second, "b"))
+	must(t, env.store.Promote(t.Context(), env.key))
 	is("promoted")
 
-	w.lock(second, "c")
-	must(t, w.store.Write(t.Context(), w.key, second, "c", []byte(`{"version":4,"serial":4,"lineage":"L","outputs":{},"resources":[]}`)))
-	if got := w.status().Outputs; got != nil {
+	env.lock(second, "c")
+	must(t, env.store.Write(t.Context(), env.key, second, "c", []byte(`{"version":4,"serial":4,"lineage":"L","outputs":{},"resources":[]}`)))
+	if got := env.status().Outputs; got != nil {
 		t.Errorf("after a destroy: %v", got)
 	}
-	if _, _, err := w.store.Output(t.Context(), w.key, "x"); !errors.Is(err, state.ErrNone) {
+	if _, _, err := env.store.Output(t.Context(), env.key, "x"); !errors.Is(err, state.ErrNone) {
 		t.Errorf("after a destroy: %v", err)
 	}
-	must(t, w.store.Write(t.Context(), w.key, second, "c", []byte(`{"serial":5,"lineage":"L","encryption_version":"v0"}`)))
-	_, _, err := w.store.Output(t.Context(), w.key, "x")
+	must(t, env.store.Write(t.Context(), env.key, second, "c", []byte(`{"serial":5,"lineage":"L","encryption_version":"v0"}`)))
+	_, _, err := env.store.Output(t.Context(), env.key, "x")
 	wantRejected(t, err, decision.Opaque)
 }
 
@@ -71,39 +71,39 @@ func plainText(message []byte) string { return string(message) }
 // earlier returns an environment with a state that a version of Cairn without fingerprints wrote.
 func earlier(t *testing.T, data []byte) *testEnv {
 	t.Helper()
-	w := newTestEnv(t, state.Options{Fingerprint: plainText})
-	me := w.attempt()
-	w.lock(me, "a")
-	must(t, w.store.Write(t.Context(), w.key, me, "a", data))
-	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-	w.forget()
-	return w
+	env := newTestEnv(t, state.Options{Fingerprint: plainText})
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", data))
+	must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+	env.forget()
+	return env
 }
 
 // forget removes the fields that an earlier version of Cairn does not write.
-func (w *testEnv) forget() {
-	w.Helper()
-	st := w.object()
+func (env *testEnv) forget() {
+	env.Helper()
+	st := env.object()
 	st.Status.Outputs, st.Status.OutputsVersion = nil, 0
-	must(w.T, apiserver.Kube.Update(w.Context(), st))
+	must(env.T, apiserver.Kube.Update(env.Context(), st))
 }
 
-func (w *testEnv) object() *v1alpha1.State {
-	w.Helper()
+func (env *testEnv) object() *v1alpha1.State {
+	env.Helper()
 	st := &v1alpha1.State{}
-	must(w.T, apiserver.Kube.Get(w.Context(), w.key, st))
+	must(env.T, apiserver.Kube.Get(env.Context(), env.key, st))
 	return st
 }
 
 // reconcile reconciles the State, and returns whether it was written.
-func (w *testEnv) reconcile() (ctrl.Result, bool) {
-	w.Helper()
-	return w.reconcileFrom(apiserver.Kube, func() {})
+func (env *testEnv) reconcile() (ctrl.Result, bool) {
+	env.Helper()
+	return env.reconcileFrom(apiserver.Kube, func() {})
 }
 
 // reconcileFrom is reconcile with another cache, and a function that runs right before the write.
-func (w *testEnv) reconcileFrom(cache client.Reader, meanwhile func()) (result ctrl.Result, written bool) {
-	w.Helper()
+func (env *testEnv) reconcileFrom(cache client.Reader, meanwhile func()) (result ctrl.Result, written bool) {
+	env.Helper()
 	kube := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if _, ok := o.(*v1alpha1.State); ok {
@@ -113,56 +113,56 @@ func (w *testEnv) reconcileFrom(cache client.Reader, meanwhile func()) (result c
 			return c.Patch(ctx, o, p, opts...)
 		},
 	})
-	r := &state.Reconciler{Client: cache, States: state.New(kube, apiserver.Kube, w.bucket, w.store.Options)}
-	result, err := r.Reconcile(w.Context(), ctrl.Request{NamespacedName: w.key})
-	must(w.T, err)
+	r := &state.Reconciler{Client: cache, States: state.New(kube, apiserver.Kube, env.bucket, env.store.Options)}
+	result, err := r.Reconcile(env.Context(), ctrl.Request{NamespacedName: env.key})
+	must(env.T, err)
 	return result, written
 }
 
-func (w *testEnv) wantOutputs(version int64, want map[string]string) {
-	w.Helper()
-	st := w.status()
+func (env *testEnv) wantOutputs(version int64, want map[string]string) {
+	env.Helper()
+	st := env.status()
 	if diff := cmp.Diff(want, st.Outputs); diff != "" || st.OutputsVersion != version {
-		w.Errorf("outputs of version %d, want %d: %s", st.OutputsVersion, version, diff)
+		env.Errorf("outputs of version %d, want %d: %s", st.OutputsVersion, version, diff)
 	}
 }
 
-func (w *testEnv) fingerprint(text string) map[string]string {
-	return map[string]string{"x": `["` + w.namespace + `","net","x",false,"` + text + `"]`}
+func (env *testEnv) fingerprint(text string) map[string]string {
+	return map[string]string{"x": `["` + env.namespace + `","net","x",false,"` + text + `"]`}
 }
 
 func TestFingerprintsAreAddedToAnOlderState(t *testing.T) {
-	w := earlier(t, stateFile(1, "L", "one", 1))
+	env := earlier(t, stateFile(1, "L", "one", 1))
 	var rejection *decision.Rejection
-	if _, _, err := w.store.Output(t.Context(), w.key, "x"); err == nil || errors.As(err, &rejection) || errors.Is(err, state.ErrNone) {
+	if _, _, err := env.store.Output(t.Context(), env.key, "x"); err == nil || errors.As(err, &rejection) || errors.Is(err, state.ErrNone) {
 		t.Errorf("before: %v, want a transient error", err)
 	}
-	must(t, w.store.Orphan(t.Context(), w.key))
-	before := w.object()
-	if _, written := w.reconcile(); !written {
+	must(t, env.store.Orphan(t.Context(), env.key))
+	before := env.object()
+	if _, written := env.reconcile(); !written {
 		t.Fatal("nothing was written")
 	}
-	w.wantOutputs(1, w.fingerprint("one"))
-	after := w.object()
+	env.wantOutputs(1, env.fingerprint("one"))
+	after := env.object()
 	before.Status.Outputs, before.Status.OutputsVersion = after.Status.Outputs, 1
 	if diff := cmp.Diff(before.Status, after.Status); diff != "" || !cmp.Equal(before.Labels, after.Labels) {
 		t.Errorf("more than the outputs changed: %s, labels %v", diff, after.Labels)
 	}
-	if _, written := w.reconcile(); written {
+	if _, written := env.reconcile(); written {
 		t.Error("written again")
 	}
-	if _, fingerprint, err := w.store.Output(t.Context(), w.key, "x"); err != nil || fingerprint != w.fingerprint("one")["x"] {
+	if _, fingerprint, err := env.store.Output(t.Context(), env.key, "x"); err != nil || fingerprint != env.fingerprint("one")["x"] {
 		t.Errorf("%s, %v", fingerprint, err)
 	}
 }
 
 func TestStateWithoutOutputsIsWrittenOnce(t *testing.T) {
-	w := earlier(t, []byte(`{"version":4,"serial":1,"lineage":"L","outputs":{},"resources":[]}`))
-	if _, written := w.reconcile(); !written {
+	env := earlier(t, []byte(`{"version":4,"serial":1,"lineage":"L","outputs":{},"resources":[]}`))
+	if _, written := env.reconcile(); !written {
 		t.Fatal("nothing was written")
 	}
-	w.wantOutputs(1, nil)
-	if _, written := w.reconcile(); written {
+	env.wantOutputs(1, nil)
+	if _, written := env.reconcile(); written {
 		t.Error("written again")
 	}
 }
@@ -173,40 +173,40 @@ func TestStatesWithoutFingerprintsAreNotWritten(t *testing.T) {
 		"a state of another format": `{"version":5,"serial":1,"lineage":"L"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := earlier(t, []byte(data))
-			if result, written := w.reconcile(); written || result.RequeueAfter != 0 {
+			env := earlier(t, []byte(data))
+			if result, written := env.reconcile(); written || result.RequeueAfter != 0 {
 				t.Errorf("written %v, %+v", written, result)
 			}
 		})
 	}
 	t.Run("a state before its first version", func(t *testing.T) {
-		w := newTestEnv(t, state.Options{Fingerprint: plainText})
-		w.lock(w.attempt(), "a")
-		if _, written := w.reconcile(); written {
+		env := newTestEnv(t, state.Options{Fingerprint: plainText})
+		env.lock(env.attempt(), "a")
+		if _, written := env.reconcile(); written {
 			t.Error("written")
 		}
 	})
 	t.Run("a state that was written just now", func(t *testing.T) {
-		w := newTestEnv(t, state.Options{Fingerprint: plainText})
-		me := w.attempt()
-		w.lock(me, "a")
+		env := newTestEnv(t, state.Options{Fingerprint: plainText})
+		me := env.attempt()
+		env.lock(me, "a")
 		for serial, text := range []string{"", `"x":{"value":1}`} {
 			data := `{"version":4,"serial":` + string(rune('1'+serial)) + `,"lineage":"L","outputs":{` + text + `}}`
-			must(t, w.store.Write(t.Context(), w.key, me, "a", []byte(data)))
-			if _, written := w.reconcile(); written {
+			must(t, env.store.Write(t.Context(), env.key, me, "a", []byte(data)))
+			if _, written := env.reconcile(); written {
 				t.Errorf("written with outputs {%s}", text)
 			}
 		}
 	})
 	t.Run("a state with fingerprints without a version", func(t *testing.T) {
-		w := earlier(t, stateFile(1, "L", "one", 1))
-		st := w.object()
+		env := earlier(t, stateFile(1, "L", "one", 1))
+		st := env.object()
 		st.Status.Outputs = map[string]string{"x": "under a key that is lost"}
 		must(t, apiserver.Kube.Update(t.Context(), st))
-		if _, written := w.reconcile(); written {
+		if _, written := env.reconcile(); written {
 			t.Error("written")
 		}
-		if _, fingerprint, err := w.store.Output(t.Context(), w.key, "x"); err != nil || fingerprint != "under a key that is lost" {
+		if _, fingerprint, err := env.store.Output(t.Context(), env.key, "x"); err != nil || fingerprint != "under a key that is lost" {
 			t.Errorf("%q, %v", fingerprint, err)
 		}
 	})
@@ -215,56 +215,56 @@ func TestStatesWithoutFingerprintsAreNotWritten(t *testing.T) {
 // TestStaleCacheAddsNoFingerprints checks a cache that is behind: the State has fingerprints already, has a newer
 // version, or is deleted.
 func TestStaleCacheAddsNoFingerprints(t *testing.T) {
-	w := earlier(t, stateFile(1, "L", "one", 1))
-	old := w.object()
+	env := earlier(t, stateFile(1, "L", "one", 1))
+	old := env.object()
 	cache := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 			old.DeepCopyInto(o.(*v1alpha1.State))
 			return nil
 		},
 	})
-	w.reconcile()
-	if _, written := w.reconcileFrom(cache, func() {}); written {
+	env.reconcile()
+	if _, written := env.reconcileFrom(cache, func() {}); written {
 		t.Error("written again")
 	}
-	must(t, w.store.Purge(t.Context(), w.key))
-	w.reconcileFrom(cache, func() {})
-	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
+	must(t, env.store.Purge(t.Context(), env.key))
+	env.reconcileFrom(cache, func() {})
+	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
 		t.Errorf("created again: %v", err)
 	}
 }
 
 // TestFingerprintsOfANewerVersionAreKept checks a version that is written while an older one is read.
 func TestFingerprintsOfANewerVersionAreKept(t *testing.T) {
-	w := earlier(t, stateFile(1, "L", "one", 1))
-	me := w.attempt()
-	w.lock(me, "b")
-	w.reconcileFrom(apiserver.Kube, func() {
-		must(t, w.store.Write(t.Context(), w.key, me, "b", stateFile(2, "L", "two", 1)))
+	env := earlier(t, stateFile(1, "L", "one", 1))
+	me := env.attempt()
+	env.lock(me, "b")
+	env.reconcileFrom(apiserver.Kube, func() {
+		must(t, env.store.Write(t.Context(), env.key, me, "b", stateFile(2, "L", "two", 1)))
 	})
-	w.wantOutputs(2, w.fingerprint("two"))
+	env.wantOutputs(2, env.fingerprint("two"))
 }
 
 func TestStateDeletedMeanwhileIsNotRecreated(t *testing.T) {
-	w := earlier(t, stateFile(1, "L", "one", 1))
-	w.reconcileFrom(apiserver.Kube, func() { must(t, w.store.Purge(t.Context(), w.key)) })
-	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
+	env := earlier(t, stateFile(1, "L", "one", 1))
+	env.reconcileFrom(apiserver.Kube, func() { must(t, env.store.Purge(t.Context(), env.key)) })
+	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
 		t.Errorf("created again: %v", err)
 	}
 }
 
 func TestDamagedStateIsRetriedAndCanBeDeleted(t *testing.T) {
-	w := earlier(t, stateFile(1, "L", "one", 1))
-	secret := w.secrets()[0]
+	env := earlier(t, stateFile(1, "L", "one", 1))
+	secret := env.secrets()[0]
 	secret.Finalizers = nil
 	must(t, apiserver.Kube.Update(t.Context(), &secret))
 	must(t, apiserver.Kube.Delete(t.Context(), &secret))
-	if result, written := w.reconcile(); written || result.RequeueAfter == 0 {
+	if result, written := env.reconcile(); written || result.RequeueAfter == 0 {
 		t.Errorf("written %v, %+v", written, result)
 	}
-	must(t, apiserver.Kube.Delete(t.Context(), w.object()))
-	w.reconcile()
-	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
+	must(t, apiserver.Kube.Delete(t.Context(), env.object()))
+	env.reconcile()
+	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
 		t.Errorf("a deleted State exists: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func isDue(st *v1alpha1.State) bool {
 	return lacksFingerprints(st.Status) || st.DeletionTimestamp != nil
 }
 
-// Reconcile looks whether a State lacks fingerprints, and whether it is to end.
+// Reconcile checks whether a State lacks fingerprints, and whether it is to be deleted.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	st := &v1alpha1.State{}
 	if err := r.Client.Get(ctx, req.NamespacedName, st); err != nil {
@@ -80,7 +80,7 @@ func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, er
 	return r.later(req, "a deleted State stays", r.States.Purge(ctx, req.NamespacedName), time.Minute)
 }
 
-// later logs why something is rejected, which only a user can change, and tries again after a time.
+// later logs why a change is rejected, which only a user can change, and tries again after a time.
 func (r *Reconciler) later(req ctrl.Request, what string, err error, after time.Duration) (ctrl.Result, error) {
 	rejected, ok := errors.AsType[*decision.Rejection](err)
 	if !ok {

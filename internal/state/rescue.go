@@ -48,8 +48,8 @@ func (s *Store) Rescue(
 	if err == nil || final && rejected.Reason != decision.Diverged {
 		return err
 	}
-	// It forked, another one holds the lock, or a version cannot be written right now, which may be why there is
-	// something to rescue.
+	// It forked, another one holds the lock, or a version cannot be written right now, which may be the reason
+	// for the rescue.
 	if kept := s.keepRescued(ctx, key, by, r); kept != nil {
 		return fmt.Errorf("%w (%s)", kept, err.Error())
 	}

@@ -33,59 +33,59 @@ func wantRejected(t *testing.T, err error, want decision.Reason) {
 	}
 }
 
-func (w *testEnv) lock(by decision.Holder, id string) {
-	w.Helper()
-	must(w.T, w.tryLock(by, id))
+func (env *testEnv) lock(by decision.Holder, id string) {
+	env.Helper()
+	must(env.T, env.tryLock(by, id))
 }
 
-func (w *testEnv) tryLock(by decision.Holder, id string) error {
-	_, err := w.store.Lock(w.Context(), w.key, by, decision.LockRequest{ID: id})
+func (env *testEnv) tryLock(by decision.Holder, id string) error {
+	_, err := env.store.Lock(env.Context(), env.key, by, decision.LockRequest{ID: id})
 	return err
 }
 
-func (w *testEnv) reads(want []byte) {
-	w.Helper()
-	got, err := w.store.Read(w.Context(), w.key)
+func (env *testEnv) reads(want []byte) {
+	env.Helper()
+	got, err := env.store.Read(env.Context(), env.key)
 	if err != nil || !bytes.Equal(got, want) {
-		w.Fatalf("read %d bytes of %d: %v", len(got), len(want), err)
+		env.Fatalf("read %d bytes of %d: %v", len(got), len(want), err)
 	}
 }
 
 func TestLifecycleOfAState(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	if _, err := w.store.Read(t.Context(), w.key); !errors.Is(err, state.ErrNone) {
+	env := newTestEnv(t, state.Options{})
+	if _, err := env.store.Read(t.Context(), env.key); !errors.Is(err, state.ErrNone) {
 		t.Fatalf("before the first version: %v", err)
 	}
-	me := w.attempt()
-	w.lock(me, "a")
-	if _, err := w.store.Read(t.Context(), w.key); !errors.Is(err, state.ErrNone) {
+	me := env.attempt()
+	env.lock(me, "a")
+	if _, err := env.store.Read(t.Context(), env.key); !errors.Is(err, state.ErrNone) {
 		t.Fatalf("with a lock only: %v", err)
 	}
 	one, two := stateFile(1, "L", "one", 2), stateFile(2, "L", "two", 0)
-	must(t, w.store.Write(t.Context(), w.key, me, "a", one))
-	w.reads(one)
-	wantRejected(t, w.store.Delete(t.Context(), w.key), decision.Locked)
-	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-	wantRejected(t, w.store.Delete(t.Context(), w.key), decision.NotEmpty)
-	w.lock(me, "b")
-	must(t, w.store.Write(t.Context(), w.key, me, "b", two))
-	must(t, w.store.Unlock(t.Context(), w.key, me, "b"))
-	w.reads(two)
-	if got, err := w.store.ReadVersion(t.Context(), w.key, 1); err != nil || !bytes.Equal(got, one) {
+	must(t, env.store.Write(t.Context(), env.key, me, "a", one))
+	env.reads(one)
+	wantRejected(t, env.store.Delete(t.Context(), env.key), decision.Locked)
+	must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+	wantRejected(t, env.store.Delete(t.Context(), env.key), decision.NotEmpty)
+	env.lock(me, "b")
+	must(t, env.store.Write(t.Context(), env.key, me, "b", two))
+	must(t, env.store.Unlock(t.Context(), env.key, me, "b"))
+	env.reads(two)
+	if got, err := env.store.ReadVersion(t.Context(), env.key, 1); err != nil || !bytes.Equal(got, one) {
 		t.Fatalf("version 1: %v", err)
 	}
-	if st := w.status(); st.Version != 2 || st.Serial != 2 || st.UpdatedBy != "net-1" || st.InputsDigest != w.run.Spec.InputsDigest || st.Lock != nil {
+	if st := env.status(); st.Version != 2 || st.Serial != 2 || st.UpdatedBy != "net-1" || st.InputsDigest != env.run.Spec.InputsDigest || st.Lock != nil {
 		t.Fatalf("status %+v", st)
 	}
-	for _, s := range w.secrets() {
+	for _, s := range env.secrets() {
 		if s.Type != storage.SecretType || s.Immutable == nil || !*s.Immutable || len(s.OwnerReferences) > 0 || len(s.Finalizers) == 0 {
 			t.Errorf("Secret %s: %+v", s.Name, s.ObjectMeta)
 		}
 	}
-	must(t, w.store.Delete(t.Context(), w.key))
-	must(t, w.store.Delete(t.Context(), w.key))
-	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) || len(w.secrets()) > 0 {
-		t.Fatalf("left: %v, %d Secrets", err, len(w.secrets()))
+	must(t, env.store.Delete(t.Context(), env.key))
+	must(t, env.store.Delete(t.Context(), env.key))
+	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) || len(env.secrets()) > 0 {
+		t.Fatalf("left: %v, %d Secrets", err, len(env.secrets()))
 	}
 }
 
@@ -94,18 +94,18 @@ func TestIncompressibleStateInSeveralSecrets(t *testing.T) {
 	rand.Read(random)
 	for home, secrets := range map[v1alpha1.StateStorage]int{v1alpha1.StateStorageSecret: 4, v1alpha1.StateStorageBucket: 0} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newTestEnv(t, state.Options{Storage: home})
-			me := w.attempt()
-			w.lock(me, "a")
+			env := newTestEnv(t, state.Options{Storage: home})
+			me := env.attempt()
+			env.lock(me, "a")
 			data := stateFile(1, "L", base64.StdEncoding.EncodeToString(random), 1)
-			must(t, w.store.Write(t.Context(), w.key, me, "a", data))
-			w.reads(data)
-			if got := len(w.secrets()); got < secrets || secrets == 0 && got > 0 {
+			must(t, env.store.Write(t.Context(), env.key, me, "a", data))
+			env.reads(data)
+			if got := len(env.secrets()); got < secrets || secrets == 0 && got > 0 {
 				t.Fatalf("%d Secrets", got)
 			}
-			must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-			must(t, w.store.Purge(t.Context(), w.key))
-			if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) > 0 {
+			must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+			must(t, env.store.Purge(t.Context(), env.key))
+			if keys, err := env.bucket.List(t.Context(), "states"); err != nil || len(keys) > 0 {
 				t.Fatalf("left in the bucket: %v %v", keys, err)
 			}
 		})
@@ -113,58 +113,58 @@ func TestIncompressibleStateInSeveralSecrets(t *testing.T) {
 }
 
 func TestLargeStateIsStoredInTheBucket(t *testing.T) {
-	w := newTestEnv(t, state.Options{SecretLimit: 100})
-	me := w.attempt()
-	w.lock(me, "a")
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "text", 1)))
-	w.reads(stateFile(1, "L", "text", 1))
-	if n := len(w.secrets()); n > 0 {
+	env := newTestEnv(t, state.Options{SecretLimit: 100})
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "text", 1)))
+	env.reads(stateFile(1, "L", "text", 1))
+	if n := len(env.secrets()); n > 0 {
 		t.Fatalf("%d Secrets", n)
 	}
 }
 
 // uncommitted stores the first version under another number too, as a writer does before it updates the status.
-func (w *testEnv) uncommitted(number int) {
-	w.Helper()
-	for _, secret := range w.secrets() {
+func (env *testEnv) uncommitted(number int) {
+	env.Helper()
+	for _, secret := range env.secrets() {
 		secret.Name, secret.ResourceVersion, secret.UID = strings.Replace(secret.Name, "-v1-", fmt.Sprintf("-v%d-", number), 1), "", ""
-		must(w.T, apiserver.Kube.Create(w.Context(), &secret))
+		must(env.T, apiserver.Kube.Create(env.Context(), &secret))
 	}
-	for _, key := range w.inBucket() {
-		must(w.T, w.bucket.Put(w.Context(), strings.Replace(key, "/1-", fmt.Sprintf("/%d-", number), 1), nil))
+	for _, key := range env.inBucket() {
+		must(env.T, env.bucket.Put(env.Context(), strings.Replace(key, "/1-", fmt.Sprintf("/%d-", number), 1), nil))
 	}
 }
 
 func TestOldVersionsArePruned(t *testing.T) {
 	for _, home := range []v1alpha1.StateStorage{v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newTestEnv(t, state.Options{Keep: 3, Storage: home})
-			me := w.attempt()
-			w.lock(me, "a")
+			env := newTestEnv(t, state.Options{Keep: 3, Storage: home})
+			me := env.attempt()
+			env.lock(me, "a")
 			for serial := 1; serial <= 13; serial++ {
-				must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(serial, "L", "", 1)))
+				must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(serial, "L", "", 1)))
 				if serial == 1 {
-					w.uncommitted(99)
+					env.uncommitted(99)
 				}
 			}
-			kept := len(w.status().Versions)
-			if keys := w.inBucket(); kept != 3 || len(w.secrets())+len(keys) != 4 {
-				t.Fatalf("%d versions, %d Secrets, bucket %v", kept, len(w.secrets()), keys)
+			kept := len(env.status().Versions)
+			if keys := env.inBucket(); kept != 3 || len(env.secrets())+len(keys) != 4 {
+				t.Fatalf("%d versions, %d Secrets, bucket %v", kept, len(env.secrets()), keys)
 			}
-			w.reads(stateFile(13, "L", "", 1))
+			env.reads(stateFile(13, "L", "", 1))
 		})
 	}
 }
 
 func TestLockIsAcquiredFromADeletedPod(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	first := w.attempt()
-	w.lock(first, "a")
-	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
-	second := w.attempt()
+	env := newTestEnv(t, state.Options{})
+	first := env.attempt()
+	env.lock(first, "a")
+	must(t, env.store.Write(t.Context(), env.key, first, "a", stateFile(1, "L", "", 1)))
+	second := env.attempt()
 	want := decision.LockRequest{ID: "b"}
-	wantRejected(t, w.tryLock(second, want.ID), decision.Locked)
-	wantRejected(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
+	wantRejected(t, env.tryLock(second, want.ID), decision.Locked)
+	wantRejected(t, env.store.Write(t.Context(), env.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
 
 	blind := state.New(apiserver.Kube, interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
@@ -173,81 +173,81 @@ func TestLockIsAcquiredFromADeletedPod(t *testing.T) {
 			}
 			return c.Get(ctx, key, obj, opts...)
 		},
-	}), w.bucket, state.Options{})
-	w.killPod(first)
-	if _, err := blind.Lock(t.Context(), w.key, second, want); err == nil || !apierrors.IsInternalError(err) {
+	}), env.bucket, state.Options{})
+	env.killPod(first)
+	if _, err := blind.Lock(t.Context(), env.key, second, want); err == nil || !apierrors.IsInternalError(err) {
 		t.Fatalf("an unknown pod counts as deleted: %v", err)
 	}
-	must(t, w.tryLock(second, want.ID))
-	wantRejected(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
-	wantRejected(t, w.store.Unlock(t.Context(), w.key, first, "a"), decision.NotHolder)
-	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(2, "L", "", 1)))
+	must(t, env.tryLock(second, want.ID))
+	wantRejected(t, env.store.Write(t.Context(), env.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
+	wantRejected(t, env.store.Unlock(t.Context(), env.key, first, "a"), decision.NotHolder)
+	must(t, env.store.Write(t.Context(), env.key, second, "b", stateFile(2, "L", "", 1)))
 }
 
 func TestLockOfADeletedRunIsAcquiredFromADeletedPod(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	first := w.attempt()
-	w.lock(first, "a")
-	must(t, apiserver.Kube.Delete(t.Context(), w.run))
-	held, err := w.store.HeldBy(t.Context(), w.namespace, first.PodUID)
+	env := newTestEnv(t, state.Options{})
+	first := env.attempt()
+	env.lock(first, "a")
+	must(t, apiserver.Kube.Delete(t.Context(), env.run))
+	held, err := env.store.HeldBy(t.Context(), env.namespace, first.PodUID)
 	if err != nil || held == nil || held.Name != "net" {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
+	must(t, env.store.Write(t.Context(), env.key, first, "a", stateFile(1, "L", "", 1)))
 
-	next := *w.run
+	next := *env.run
 	next.ObjectMeta.Name, next.ResourceVersion, next.UID, next.Status = "net-2", "", "", v1alpha1.RunStatus{}
 	must(t, apiserver.Kube.Create(t.Context(), &next))
-	next.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u", StartedAt: w.run.Status.Attempts[0].StartedAt}}
+	next.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u", StartedAt: env.run.Status.Attempts[0].StartedAt}}
 	must(t, apiserver.Kube.Status().Update(t.Context(), &next))
 	second := decision.Holder{Run: "net-2", Attempt: 1, PodUID: "u"}
-	wantRejected(t, w.tryLock(second, "b"), decision.Locked)
-	w.killPod(first)
-	w.lock(second, "b")
-	wantRejected(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotHolder)
+	wantRejected(t, env.tryLock(second, "b"), decision.Locked)
+	env.killPod(first)
+	env.lock(second, "b")
+	wantRejected(t, env.store.Write(t.Context(), env.key, first, "a", stateFile(2, "L", "", 1)), decision.NotHolder)
 }
 
 // TestDeletedStateIsKept checks that the finalizer keeps a deleted State, which is the only record of its current
 // version.
 func TestDeletedStateIsKept(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	me := w.attempt()
-	w.lock(me, "a")
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
-	must(t, apiserver.Kube.Delete(t.Context(), &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: w.key.Name}}))
-	w.reads(stateFile(1, "L", "", 1))
-	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "", 1)))
-	w.reads(stateFile(2, "L", "", 1))
+	env := newTestEnv(t, state.Options{})
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
+	must(t, apiserver.Kube.Delete(t.Context(), &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: env.key.Namespace, Name: env.key.Name}}))
+	env.reads(stateFile(1, "L", "", 1))
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(2, "L", "", 1)))
+	env.reads(stateFile(2, "L", "", 1))
 }
 
 // TestInputsOfTheLastApplyAreKept checks that a destroy has the variables of the last apply, whatever inputs were
 // stored since, until another apply takes the lock.
 func TestInputsOfTheLastApplyAreKept(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	for _, inputs := range []string{"sha256:first", "sha256:second", w.run.Spec.InputsDigest} {
-		must(t, w.store.KeepInputs(t.Context(), w.key, inputs, []byte(inputs)))
+	env := newTestEnv(t, state.Options{})
+	for _, inputs := range []string{"sha256:first", "sha256:second", env.run.Spec.InputsDigest} {
+		must(t, env.store.KeepInputs(t.Context(), env.key, inputs, []byte(inputs)))
 	}
-	w.lock(w.attempt(), "a")
-	must(t, w.store.KeepInputs(t.Context(), w.key, "sha256:later", []byte("later")))
-	if data, err := w.store.KeptInputs(t.Context(), w.key, w.run.Spec.InputsDigest); err != nil || string(data) != w.run.Spec.InputsDigest {
+	env.lock(env.attempt(), "a")
+	must(t, env.store.KeepInputs(t.Context(), env.key, "sha256:later", []byte("later")))
+	if data, err := env.store.KeptInputs(t.Context(), env.key, env.run.Spec.InputsDigest); err != nil || string(data) != env.run.Spec.InputsDigest {
 		t.Errorf("those of the apply: %q, %v", data, err)
 	}
-	_, err := w.store.KeptInputs(t.Context(), w.key, "sha256:first")
+	_, err := env.store.KeptInputs(t.Context(), env.key, "sha256:first")
 	wantRejected(t, err, decision.Missing)
 }
 
 // TestInputsOfEarlierAppliesAreCollected checks that a lock leaves the variables that the State names and those that it
 // named before.
 func TestInputsOfEarlierAppliesAreCollected(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
-	w.lock(w.attempt(), "a")
-	applied := w.run.Spec.InputsDigest
+	env := newTestEnv(t, state.Options{})
+	env.lock(env.attempt(), "a")
+	applied := env.run.Spec.InputsDigest
 	for _, inputs := range []string{"sha256:never", "sha256:later", applied} {
-		must(t, w.store.KeepInputs(t.Context(), w.key, inputs, []byte("variables")))
+		must(t, env.store.KeepInputs(t.Context(), env.key, inputs, []byte("variables")))
 	}
-	must(t, w.store.AdoptInputs(t.Context(), w.key, "sha256:later"))
+	must(t, env.store.AdoptInputs(t.Context(), env.key, "sha256:later"))
 	for inputs, kept := range map[string]bool{"sha256:never": false, applied: true, "sha256:later": true} {
-		if _, err := w.store.KeptInputs(t.Context(), w.key, inputs); (err == nil) != kept {
+		if _, err := env.store.KeptInputs(t.Context(), env.key, inputs); (err == nil) != kept {
 			t.Errorf("%s: %v", inputs, err)
 		}
 	}
@@ -255,7 +255,7 @@ func TestInputsOfEarlierAppliesAreCollected(t *testing.T) {
 
 // TestKeepSelfApproval checks that the rule is decided on the current State, and that no State is created for it.
 func TestKeepSelfApproval(t *testing.T) {
-	w := newTestEnv(t, state.Options{})
+	env := newTestEnv(t, state.Options{})
 	removed := func(kept *v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval {
 		if kept == nil {
 			return nil
@@ -263,18 +263,18 @@ func TestKeepSelfApproval(t *testing.T) {
 		return &v1alpha1.KeptSelfApproval{RemovedBy: "alice"}
 	}
 	set := func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval { return &v1alpha1.KeptSelfApproval{} }
-	must(t, w.store.KeepSelfApproval(t.Context(), w.key, set))
-	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
+	must(t, env.store.KeepSelfApproval(t.Context(), env.key, set))
+	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
 		t.Fatalf("a State was created: %v", err)
 	}
-	w.lock(w.attempt(), "a")
-	must(t, w.store.KeepSelfApproval(t.Context(), w.key, removed))
-	if kept := w.status().SelfApproval; kept != nil {
+	env.lock(env.attempt(), "a")
+	must(t, env.store.KeepSelfApproval(t.Context(), env.key, removed))
+	if kept := env.status().SelfApproval; kept != nil {
 		t.Errorf("%+v", kept)
 	}
-	must(t, w.store.KeepSelfApproval(t.Context(), w.key, set))
-	must(t, w.store.KeepSelfApproval(t.Context(), w.key, removed))
-	if kept := w.status().SelfApproval; kept == nil || kept.RemovedBy != "alice" || w.status().Lock == nil {
-		t.Errorf("%+v", w.status())
+	must(t, env.store.KeepSelfApproval(t.Context(), env.key, set))
+	must(t, env.store.KeepSelfApproval(t.Context(), env.key, removed))
+	if kept := env.status().SelfApproval; kept == nil || kept.RemovedBy != "alice" || env.status().Lock == nil {
+		t.Errorf("%+v", env.status())
 	}
 }

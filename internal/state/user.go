@@ -265,14 +265,14 @@ func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]by
 
 // unsaved are the addresses of what the journal has and the state does not, nor ever had.
 func (s *Store) unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
-	told, err := s.JournalResources(ctx, key)
+	resources, err := s.JournalResources(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	var addresses []string
-	for _, t := range told {
-		if t.How == engine.NotInState {
-			addresses = append(addresses, t.Address)
+	for _, r := range resources {
+		if r.How == engine.NotInState {
+			addresses = append(addresses, r.Address)
 		}
 	}
 	return addresses, nil

@@ -88,13 +88,13 @@ const (
 	Diverged Reason = "Diverged"
 	// Invalid: the request is malformed.
 	Invalid Reason = "Invalid"
-	// Opaque: what is asked for is in bytes that Cairn cannot look into.
+	// Opaque: the requested content is in bytes that Cairn cannot decode.
 	Opaque Reason = "Opaque"
 	// Damaged: the bytes that are kept are not the ones that count.
 	Damaged Reason = "Damaged"
 	// Missing: what is asked for is not kept.
 	Missing Reason = "Missing"
-	// NotEmpty: there is something that a deletion would lose.
+	// NotEmpty: a deletion would lose resources or a newer state.
 	NotEmpty Reason = "NotEmpty"
 )
 

@@ -11,7 +11,7 @@ import (
 // Relation is how a rescued state, or a backup, relates to the current version.
 type Relation string
 
-// How a rescued state stands to the current version.
+// The relations of a rescued state to the current version.
 const (
 	// Newer: it has to become the current version before the next plan.
 	Newer Relation = "Newer"
@@ -79,15 +79,15 @@ func AdmitRescue(w Snapshot, by Holder, r v1alpha1.RescuedState) (RescueOutcome,
 	if rejection := CheckRescuer(w, by); rejection != nil {
 		return "", rejection
 	}
-	stands := CompareRescued(w.Status, r)
-	if stands == Same || stands == Older {
+	relation := CompareRescued(w.Status, r)
+	if relation == Same || relation == Older {
 		return RescueDone, nil
 	}
 	if waiting := w.Status.Rescued; waiting != nil && waiting.SHA256 != r.SHA256 &&
 		(waiting.Lineage != r.Lineage || waiting.Serial > r.Serial) {
 		return "", RejectSecondRescue(*waiting, r)
 	}
-	if stands == Forked {
+	if relation == Forked {
 		return RescueFork, nil
 	}
 	if w.Status.Lock == nil || Holds(w.Status.Lock, by) {

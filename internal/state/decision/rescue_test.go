@@ -30,7 +30,7 @@ func followed(r v1alpha1.RescuedState, by Holder, at metav1.Time) v1alpha1.State
 	return st
 }
 
-func TestStanding(t *testing.T) {
+func TestCompareRescued(t *testing.T) {
 	other := Holder{Run: "net-6", Attempt: 1}
 	from := func(base string, r v1alpha1.RescuedState) v1alpha1.RescuedState {
 		r.Base = base

@@ -21,7 +21,7 @@ const MaxSize = 256 << 20
 // Unknown is the count of resources in a state that the engine has encrypted: it is never taken for none.
 const Unknown = -1
 
-// Document is what Cairn reads of an engine's state file. The rest is carried, never looked at.
+// Document is what Cairn reads of an engine's state file. The rest is preserved, and not decoded.
 type Document struct {
 	// Serial grows with every write of the engine.
 	Serial int64
