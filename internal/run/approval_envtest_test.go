@@ -22,7 +22,7 @@ var destroying = &runnerapi.Plan{Digest: "sha256:" + strings.Repeat("d", 64), Ch
 func plansToDestroy(t *testing.T, verdict dispatch.PolicyEvaluation, rules func(*v1alpha1.StackSpec)) *testEnv {
 	t.Helper()
 	r := newTestEnv(t)
-	r.change(rules)
+	r.changeStack(rules)
 	r.reconcile()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: verdict}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}}))
@@ -30,8 +30,8 @@ func plansToDestroy(t *testing.T, verdict dispatch.PolicyEvaluation, rules func(
 	return r
 }
 
-// change is a change of the Stack's spec by a user.
-func (r *testEnv) change(rules func(*v1alpha1.StackSpec)) {
+// changeStack patches the spec of the Stack.
+func (r *testEnv) changeStack(rules func(*v1alpha1.StackSpec)) {
 	r.Helper()
 	before := r.stack.DeepCopy()
 	rules(&r.stack.Spec)
@@ -83,11 +83,11 @@ func TestUnlistedChangeIsAppliedAutomatically(t *testing.T) {
 func TestCurrentApprovalRulesApplyToAWaitingRun(t *testing.T) {
 	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeDelete))
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
-	r.change(asksFor(v1alpha1.ChangeReplace))
+	r.changeStack(asksFor(v1alpha1.ChangeReplace))
 	r.reconcile()
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Replace; approve with cairn approve net")
-	r.change(asksFor())
+	r.changeStack(asksFor())
 	r.reconcile()
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 }

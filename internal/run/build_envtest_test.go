@@ -25,11 +25,11 @@ import (
 )
 
 // buildsAn makes the Run one that runs in an image which is built.
-func (r *testEnv) buildsAn() {
+func (r *testEnv) useBuild() {
 	r.Helper()
 	doc := inputs.Document{Source: "sha256:code", Build: inputs.NewBuild(&v1alpha1.Build{Image: "registry.example.com/a"})}
 	doc.Build.Source = "sha256:context"
-	r.reads(doc)
+	r.setInputs(doc)
 	r.stack.Spec.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a"}
 	apiserver.Must(r.T, r.Env.Client.Update(r.Context(), r.stack))
 	r.Seen(r.stack)
@@ -37,8 +37,8 @@ func (r *testEnv) buildsAn() {
 	r.Pods.Builds = podspec.BuildSettings{Allowed: true, Images: map[v1alpha1.Builder]string{"Buildah": "buildah:1"}}
 }
 
-// reports has the pod of the current attempt report.
-func (r *testEnv) reports(done runnerapi.Done) {
+// sendReport sends the last report of the current attempt.
+func (r *testEnv) sendReport(done runnerapi.Done) {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live}
 	a := runinfo.Current(&r.run.Status)
@@ -48,7 +48,7 @@ func (r *testEnv) reports(done runnerapi.Done) {
 
 func TestPlanRunsInTheBuiltImage(t *testing.T) {
 	r := newTestEnv(t)
-	r.buildsAn()
+	r.useBuild()
 	r.reconcile()
 	r.expectAttempts("Build")
 	if c := r.run.Status.Conditions[0]; c.Reason != v1alpha1.ReasonBuilding || r.run.Status.Phase != v1alpha1.PhasePlanning {
@@ -57,7 +57,7 @@ func TestPlanRunsInTheBuiltImage(t *testing.T) {
 	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-2-build-1" || pods[0].Spec.Containers[0].Image != "buildah:1" {
 		t.Fatalf("%+v", pods)
 	}
-	r.reports(runnerapi.Done{Image: runtest.ImageDigest})
+	r.sendReport(runnerapi.Done{Image: runtest.ImageDigest})
 	r.reconcile()
 	r.expectAttempts("Build", "Plan")
 	var image string
@@ -73,7 +73,7 @@ func TestPlanRunsInTheBuiltImage(t *testing.T) {
 
 func TestKnownImageIsNotBuiltAgain(t *testing.T) {
 	r := newTestEnv(t)
-	r.buildsAn()
+	r.useBuild()
 	doc, err := r.Inputs.Get(r.Context(), r.run.Spec.InputsDigest)
 	apiserver.Must(t, err)
 	key, err := doc.Build.Key()
@@ -91,7 +91,7 @@ func TestKnownImageIsNotBuiltAgain(t *testing.T) {
 // A namespace whose Pod Security level rejects a builder makes the Run wait, with a message that names what is needed.
 func TestBuildWaitsInARestrictedNamespace(t *testing.T) {
 	r := newTestEnv(t)
-	r.buildsAn()
+	r.useBuild()
 	enforces := func(level, reason string) {
 		t.Helper()
 		namespace := &corev1.Namespace{}
@@ -118,7 +118,7 @@ func TestBuildWaitsInARestrictedNamespace(t *testing.T) {
 // An installation in which builds were disabled ends the Run.
 func TestBuildFailsWhenBuildsAreDisabled(t *testing.T) {
 	r := newTestEnv(t)
-	r.buildsAn()
+	r.useBuild()
 	r.Pods.Builds.Allowed = false
 	r.reconcile()
 	if c := r.run.Status.Conditions[0]; r.run.Status.Phase != v1alpha1.PhaseFailed || !strings.Contains(c.Message, "this installation builds no images") {
@@ -129,7 +129,7 @@ func TestBuildFailsWhenBuildsAreDisabled(t *testing.T) {
 // The retry of a lost build is another build, because no image exists yet for any other attempt.
 func TestLostBuildIsRetriedImmediately(t *testing.T) {
 	r := newTestEnv(t)
-	r.buildsAn()
+	r.useBuild()
 	r.stack.Spec.Retry.Backoff.Duration = 0
 	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
@@ -150,7 +150,7 @@ func (unread) Get(context.Context, string, int64) ([]byte, error) {
 // A running attempt is tracked also while the bucket cannot be read.
 func TestBuildIsTrackedWhileTheBucketIsUnavailable(t *testing.T) {
 	r := newTestEnv(t)
-	r.buildsAn()
+	r.useBuild()
 	r.reconcile()
 	r.expectAttempts("Build")
 	r.Inputs = inputs.NewStore(unread{})
@@ -163,7 +163,7 @@ func TestBuildIsTrackedWhileTheBucketIsUnavailable(t *testing.T) {
 // an image.
 func TestDestroyBuildsAnImageThatIsNotRecorded(t *testing.T) {
 	r := newTestEnv(t)
-	r.buildsAn()
+	r.useBuild()
 	r.stack.Spec.Runner.Build = nil
 	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)

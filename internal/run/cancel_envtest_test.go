@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// isCanceled writes the cancellation of the Run as a user does.
-func (r *testEnv) isCanceled() {
+// cancelRun cancels the Run as a user does.
+func (r *testEnv) cancelRun() {
 	r.Helper()
 	r.Seen(r.run)
 	before := r.run.DeepCopy()
@@ -34,8 +34,8 @@ func (r *testEnv) expectPhase(want v1alpha1.RunPhase, reason string) {
 	}
 }
 
-// gone waits until nothing is left of the Run's pods, as a kubelet would see to it.
-func (r *testEnv) gone(pods ...corev1.Pod) {
+// deletePods deletes pods from the API server and waits for the cache.
+func (r *testEnv) deletePods(pods ...corev1.Pod) {
 	r.Helper()
 	for i := range pods {
 		apiserver.Must(r.T, client.IgnoreNotFound(r.Env.Client.Delete(r.Context(), &pods[i], client.GracePeriodSeconds(0))))
@@ -46,7 +46,7 @@ func (r *testEnv) gone(pods ...corev1.Pod) {
 func TestReconcileCancelsAPlanWhosePodWaits(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
-	r.isCanceled()
+	r.cancelRun()
 	r.reconcile()
 	r.expectAttempts("Plan Canceled")
 	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
@@ -61,10 +61,10 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	r.stack.Spec.Runner.IdleTimeout = &metav1.Duration{}
 	r.reconcile()
 	first := r.pods()
-	r.is(func(s *v1alpha1.RunStatus) {
+	r.updateStatus(func(s *v1alpha1.RunStatus) {
 		s.Attempts[0].FinishedAt, s.Plan = &metav1.MicroTime{Time: time.Now().Add(-time.Hour)}, &v1alpha1.Plan{Digest: "sha256:plan", Changes: true}
 	})
-	r.gone(first...)
+	r.deletePods(first...)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply")
 	second := r.pods()
@@ -73,7 +73,7 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	apiserver.Must(t, r.Env.Client.Update(t.Context(), &second[0]))
 	r.Seen(&second[0])
 
-	r.isCanceled()
+	r.cancelRun()
 	for range 2 {
 		r.reconcile()
 		r.expectAttempts("Plan", "Apply")
@@ -85,7 +85,7 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	}
 	second[0].Finalizers = nil
 	apiserver.Must(t, r.Env.Client.Update(t.Context(), &second[0]))
-	r.gone(second...)
+	r.deletePods(second...)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply Canceled")
 	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
@@ -96,10 +96,10 @@ func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
 	r := newTestEnv(t)
 	_, err := r.pod(t.Context(), r.run, r.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
-	other := r.another("web", "")
+	other := r.withStack("web", "")
 	foreign, err := r.pod(t.Context(), other.run, other.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
-	r.isCanceled()
+	r.cancelRun()
 	r.reconcile()
 	r.expectAttempts()
 	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
@@ -116,16 +116,16 @@ func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
 // A canceled Run frees its place for Runs that wait.
 func TestCanceledRunReleasesItsPlace(t *testing.T) {
 	r := newTestEnv(t)
-	r.limit(scheduler.Limits{Namespace: 1})
-	next, last := r.another("web", ""), r.another("zoo", "")
+	r.setLimits(scheduler.Limits{Namespace: 1})
+	next, last := r.withStack("web", ""), r.withStack("zoo", "")
 	r.reconcile()
 	next.reconcile()
 	last.reconcile()
-	next.isCanceled() // it waits in the line
+	next.cancelRun() // it waits in the line
 	next.reconcile()
 	next.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
 	r.expectWoken()
-	r.isCanceled() // it has a pod
+	r.cancelRun() // it has a pod
 	r.reconcile()
 	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
 	r.expectWoken(last)

@@ -12,8 +12,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// isDeleted deletes the Stack, which its finalizer keeps.
-func (r *testEnv) isDeleted() {
+// deleteStack deletes the Stack, which keeps its finalizer.
+func (r *testEnv) deleteStack() {
 	r.Helper()
 	before := r.stack.DeepCopy()
 	r.stack.Finalizers = []string{v1alpha1.Finalizer}
@@ -27,8 +27,8 @@ func TestReconcileEndsThePlanOfADeletedStack(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.expectAttempts("Plan")
-	r.podRuns()
-	r.isDeleted()
+	r.setPodRunning()
+	r.deleteStack()
 	r.reconcile()
 	r.expectPhase(v1alpha1.PhaseSuperseded, "Superseded")
 	for _, pod := range r.pods() {
@@ -42,12 +42,12 @@ func TestReconcileEndsThePlanOfADeletedStack(t *testing.T) {
 func TestReconcileLeavesTheApplyOfADeletedStack(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
-	r.podRuns()
-	r.is(func(s *v1alpha1.RunStatus) {
+	r.setPodRunning()
+	r.updateStatus(func(s *v1alpha1.RunStatus) {
 		s.Phase = v1alpha1.PhaseApplying
 		s.Attempts[0].Phase = v1alpha1.AttemptApply
 	})
-	r.isDeleted()
+	r.deleteStack()
 	for range 2 {
 		r.reconcile()
 		r.expectAttempts("Apply")
@@ -60,8 +60,8 @@ func TestReconcileLeavesTheApplyOfADeletedStack(t *testing.T) {
 	}
 }
 
-// podRuns has the kubelet say that the pod of the attempt runs.
-func (r *testEnv) podRuns() {
+// setPodRunning sets the status of the only pod to Running.
+func (r *testEnv) setPodRunning() {
 	r.Helper()
 	pods := r.pods()
 	if len(pods) != 1 {

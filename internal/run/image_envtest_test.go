@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// runsIn has the node of the Run's pod report the digest of its image.
-func (r *testEnv) runsIn(digest string) {
+// setImage sets the digest of the image that the first pod runs.
+func (r *testEnv) setImage(digest string) {
 	r.Helper()
 	pod := &r.pods()[0]
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
@@ -27,15 +27,15 @@ func (r *testEnv) runsIn(digest string) {
 	r.Seen(pod)
 }
 
-// plans is a report of a plan that waits for an approval.
-func (r *testEnv) plans() error {
+// reportPlan reports a plan of the first attempt.
+func (r *testEnv) reportPlan() error {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	return reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}})
 }
 
 // appliesInAnotherPod deletes the pod of the plan and approves the plan, and gives the image of the pod that applies it.
-func (r *testEnv) appliesInAnotherPod() string {
+func (r *testEnv) applyInAnotherPod() string {
 	r.Helper()
 	pod := &r.pods()[0]
 	apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), pod, client.GracePeriodSeconds(0)))
@@ -55,15 +55,15 @@ const pinned = "cairn-tools:1@" + runtest.ImageDigest
 // The digest of the image that planned is written with the plan, and the pod that applies it has that image.
 func TestPlanIsAppliedInItsImage(t *testing.T) {
 	r := newTestEnv(t)
-	r.change(asksFor(v1alpha1.ChangeDelete))
+	r.changeStack(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
-	r.runsIn(runtest.ImageDigest)
-	apiserver.Must(t, r.plans())
+	r.setImage(runtest.ImageDigest)
+	apiserver.Must(t, r.reportPlan())
 	r.Seen(r.run)
 	if got := r.run.Status.Plan.Image; got != pinned {
 		t.Errorf("the plan is of %q", got)
 	}
-	if got := r.appliesInAnotherPod(); got != pinned {
+	if got := r.applyInAnotherPod(); got != pinned {
 		t.Errorf("it is applied in %q", got)
 	}
 }
@@ -71,13 +71,13 @@ func TestPlanIsAppliedInItsImage(t *testing.T) {
 // A node may report the digest of the image after the plan is reported.
 func TestImageReportedAfterThePlanIsRecorded(t *testing.T) {
 	r := newTestEnv(t)
-	r.change(asksFor(v1alpha1.ChangeDelete))
+	r.changeStack(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
-	apiserver.Must(t, r.plans())
+	apiserver.Must(t, r.reportPlan())
 	r.Seen(r.run)
-	r.runsIn(runtest.ImageDigest)
+	r.setImage(runtest.ImageDigest)
 	r.reconcile()
-	if got := r.appliesInAnotherPod(); got != pinned {
+	if got := r.applyInAnotherPod(); got != pinned {
 		t.Errorf("it is applied in %q", got)
 	}
 }
@@ -85,11 +85,11 @@ func TestImageReportedAfterThePlanIsRecorded(t *testing.T) {
 // An image without a digest, such as one that was imported into the node, is named as it was.
 func TestImageWithoutADigestIsNotPinned(t *testing.T) {
 	r := newTestEnv(t)
-	r.change(asksFor(v1alpha1.ChangeDelete))
+	r.changeStack(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
-	apiserver.Must(t, r.plans())
+	apiserver.Must(t, r.reportPlan())
 	r.Seen(r.run)
-	if got := r.appliesInAnotherPod(); got != "cairn-tools:1" {
+	if got := r.applyInAnotherPod(); got != "cairn-tools:1" {
 		t.Errorf("it is applied in %q", got)
 	}
 }
@@ -97,11 +97,11 @@ func TestImageWithoutADigestIsNotPinned(t *testing.T) {
 // The image of a deleted pod is not known.
 func TestPlanOfADeletedPodIsRejected(t *testing.T) {
 	r := newTestEnv(t)
-	r.change(asksFor(v1alpha1.ChangeDelete))
+	r.changeStack(asksFor(v1alpha1.ChangeDelete))
 	r.reconcile()
 	pod := &r.pods()[0]
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
-	if err := r.plans(); !errors.Is(err, dispatch.ErrNotCurrent) {
+	if err := r.reportPlan(); !errors.Is(err, dispatch.ErrNotCurrent) {
 		t.Errorf("%v", err)
 	}
 }

@@ -111,10 +111,10 @@ func TestReportOfAnAttemptOfAnotherServerIsAccepted(t *testing.T) {
 	r.expectPhase(v1alpha1.PhaseSucceeded, "Applied")
 }
 
-// unheard has no Run at all.
-type unheard struct{ client.Client }
+// emptyCache has no Run.
+type emptyCache struct{ client.Client }
 
-func (u unheard) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (u emptyCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if _, ok := o.(*v1alpha1.Run); ok {
 		return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), key.Name)
 	}
@@ -126,7 +126,7 @@ func TestReportOfAnUncachedRunIsAccepted(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	key, uid := client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID
-	reports := dispatch.Reports{Client: unheard{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
+	reports := dispatch.Reports{Client: emptyCache{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), key, uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")

@@ -27,8 +27,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// reads makes the Run one with other inputs.
-func (r *testEnv) reads(doc inputs.Document) {
+// setInputs stores an inputs document for the Stack.
+func (r *testEnv) setInputs(doc inputs.Document) {
 	r.Helper()
 	digest, err := r.Inputs.Put(r.Context(), doc)
 	apiserver.Must(r.T, err)
@@ -61,7 +61,7 @@ func TestPodsFitANamespaceThatIsRestricted(t *testing.T) {
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "PodSecurity"), ignoreForbidden(err)
 	}))
 
-	r.reads(runtest.WithTemplate(t, runtest.FullTemplate))
+	r.setInputs(runtest.WithTemplate(t, runtest.FullTemplate))
 	r.reconcile()
 	r.expectAttempts("Plan")
 	if pods := r.pods(); len(pods) != 1 || pods[0].Spec.NodeSelector["pool"] != "runners" || pods[0].Labels["team"] != "net" {
@@ -79,7 +79,7 @@ func ignoreForbidden(err error) error {
 // The message of the failed Run says what to change.
 func TestRunFailsWhenItsPodIsNotPermitted(t *testing.T) {
 	r := newTestEnv(t)
-	r.reads(runtest.WithTemplate(t, `{spec: {hostNetwork: true}}`))
+	r.setInputs(runtest.WithTemplate(t, `{spec: {hostNetwork: true}}`))
 	r.reconcile()
 	r.expectAttempts()
 	c := r.run.Status.Conditions
@@ -134,7 +134,7 @@ func TestPodChangedByAWebhookStaysThePodOfItsAttempt(t *testing.T) {
 		return slices.ContainsFunc(probe.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "aws-iam-token" }), err
 	}))
 
-	r.reads(doc)
+	r.setInputs(doc)
 	r.reconcile()
 	r.reconcile()
 	r.expectAttempts("Plan")

@@ -40,8 +40,8 @@ func endedAs(terminated string) string {
 	return `phase: Failed, initContainerStatuses: [{name: runner, state: {terminated: {exitCode: 0, reason: Completed}}}], containerStatuses: [{name: engine, state: {terminated: ` + terminated + `}}]`
 }
 
-// onNode gives the Run's pod to node-a, where it runs.
-func (r *testEnv) onNode() *corev1.Pod {
+// podOnNode returns the first pod, bound to a node and running.
+func (r *testEnv) podOnNode() *corev1.Pod {
 	r.Helper()
 	r.reconcile()
 	pod := &r.pods()[0]
@@ -72,7 +72,8 @@ func (r *testEnv) setPodStatus(pod *corev1.Pod, status string) {
 	r.Seen(pod)
 }
 
-func (r *testEnv) expectSays(reason string, texts ...string) {
+// expectCondition checks the reason of the condition of the Run, and the texts in its message.
+func (r *testEnv) expectCondition(reason string, texts ...string) {
 	r.Helper()
 	c := r.run.Status.Conditions
 	if len(c) == 0 || c[0].Reason != reason {
@@ -85,9 +86,9 @@ func (r *testEnv) expectSays(reason string, texts ...string) {
 	}
 }
 
-// applies moves the Run on to an apply in the pod that there is.
-func (r *testEnv) applies() {
-	r.is(func(s *v1alpha1.RunStatus) {
+// beginApply finishes the plan and begins the apply.
+func (r *testEnv) beginApply() {
+	r.updateStatus(func(s *v1alpha1.RunStatus) {
 		now := metav1.NowMicro()
 		s.Attempts[0].FinishedAt, s.Plan = &now, &v1alpha1.Plan{Digest: "sha256:plan", Changes: true}
 	})
@@ -99,11 +100,11 @@ func (r *testEnv) applies() {
 // gone.
 func TestReconcileWaitsForAnUnresponsiveNode(t *testing.T) {
 	r := newTestEnv(t)
-	pod := r.onNode()
-	r.applies()
+	pod := r.podOnNode()
+	r.beginApply()
 	r.setPodStatus(pod, `{phase: Running, conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-20T12:03:00Z"}, {type: ContainersReady, status: "True"}], `+atWork+`}`)
 	r.reconcile()
-	r.expectSays(v1alpha1.ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z", "the state stays locked", "kubectl delete pod net-1-plan-1 --force")
+	r.expectCondition(v1alpha1.ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z", "the state stays locked", "kubectl delete pod net-1-plan-1 --force")
 
 	// The taint manager deletes it, and no kubelet ends it.
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), pod))
@@ -112,7 +113,7 @@ func TestReconcileWaitsForAnUnresponsiveNode(t *testing.T) {
 		before := r.run.ResourceVersion
 		r.reconcile()
 		r.expectAttempts("Plan", "Apply")
-		r.expectSays(v1alpha1.ReasonNodeUnreachable)
+		r.expectCondition(v1alpha1.ReasonNodeUnreachable)
 		if r.run.ResourceVersion != before {
 			t.Error("what does not change is written again")
 		}
@@ -137,22 +138,22 @@ func TestReconcileWaitsForAnUnresponsiveNode(t *testing.T) {
 // A drain interrupts the runner, which reports that much; the pod says that it was a drain.
 func TestReportOfADrain(t *testing.T) {
 	r := newTestEnv(t)
-	pod := r.onNode()
+	pod := r.podOnNode()
 	apiserver.Must(t, r.Env.Client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}))
 	r.Seen(pod)
 	r.reconcile()
-	r.expectSays(v1alpha1.ReasonPodTerminating, "pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until ")
-	r.interrupted()
+	r.expectCondition(v1alpha1.ReasonPodTerminating, "pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until ")
+	r.reportInterrupt()
 	r.expectAttempts("Plan Transient")
 	const want = "interrupted: pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does: Eviction API: evicting"
 	if got := runinfo.Current(&r.run.Status).Failure.Message; got != want {
 		t.Errorf("it says %q", got)
 	}
-	r.expectSays(v1alpha1.ReasonRetrying, want)
+	r.expectCondition(v1alpha1.ReasonRetrying, want)
 }
 
-// interrupted is the last report of an interrupted runner.
-func (r *testEnv) interrupted() {
+// reportInterrupt reports that the runner of the current attempt was interrupted.
+func (r *testEnv) reportInterrupt() {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: runnerapi.Interrupted}}}
@@ -164,12 +165,12 @@ func (r *testEnv) interrupted() {
 // A kubelet that evicts says so only once all has ended, which is after the runner's report.
 func TestReconcileExplainsAnEviction(t *testing.T) {
 	r := newTestEnv(t)
-	pod := r.onNode()
-	r.interrupted()
-	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was terminated by its node")
+	pod := r.podOnNode()
+	r.reportInterrupt()
+	r.expectCondition(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was terminated by its node")
 	r.setPodStatus(pod, `{reason: Evicted, message: "The node was low on resource: memory. ", `+endedAs(`{exitCode: 0, reason: Completed}`)+`}`)
 	r.reconcile()
-	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node was low on resource: memory.")
+	r.expectCondition(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node was low on resource: memory.")
 	before := r.run.ResourceVersion
 	r.reconcile()
 	if r.run.ResourceVersion != before {
@@ -180,21 +181,21 @@ func TestReconcileExplainsAnEviction(t *testing.T) {
 // A pod whose image cannot be pulled keeps its place for a limited time.
 func TestReconcileEndsAPodThatDoesNotStart(t *testing.T) {
 	r := newTestEnv(t)
-	r.limit(scheduler.Limits{Namespace: 1})
-	next := r.another("web", "")
+	r.setLimits(scheduler.Limits{Namespace: 1})
+	next := r.withStack("web", "")
 	r.reconcile()
 	next.reconcile()
-	next.expectSays(v1alpha1.ReasonQueued)
+	next.expectCondition(v1alpha1.ReasonQueued)
 	pod := &r.pods()[0]
 	r.setPodStatus(pod, `{phase: Pending, containerStatuses: [{name: engine, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "registry/tools:1"'}}}]}`)
 	r.reconcile()
-	r.expectSays(v1alpha1.ReasonPodPending, `pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
-	r.is(func(s *v1alpha1.RunStatus) {
+	r.expectCondition(v1alpha1.ReasonPodPending, `pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
+	r.updateStatus(func(s *v1alpha1.RunStatus) {
 		s.Attempts[0].StartedAt = metav1.NewMicroTime(s.Attempts[0].StartedAt.Add(-5 * time.Minute))
 	})
 	r.reconcile()
 	r.expectAttempts("Plan Transient")
-	r.expectSays(v1alpha1.ReasonRetrying, "cannot start: ImagePullBackOff", "given up after 5m")
+	r.expectCondition(v1alpha1.ReasonRetrying, "cannot start: ImagePullBackOff", "given up after 5m")
 	r.expectWoken(next)
 	for _, pod := range r.pods() {
 		if pod.Name == "net-1-plan-1" && pod.DeletionTimestamp == nil {
@@ -241,12 +242,12 @@ func TestReconcileReportsWhyAPodIsRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newTestEnv(t)
-			r.limit(scheduler.Limits{Namespace: 1})
+			r.setLimits(scheduler.Limits{Namespace: 1})
 			tt.guard(r)
 			r.expectGuard()
 			r.reconcile()
 			r.expectAttempts()
-			r.expectSays(v1alpha1.ReasonPodCreateFailed, append(tt.says, "the pod cannot be created")...)
+			r.expectCondition(v1alpha1.ReasonPodCreateFailed, append(tt.says, "the pod cannot be created")...)
 			if r.run.Status.Phase != v1alpha1.PhaseQueued {
 				t.Errorf("it is %s", r.run.Status.Phase)
 			}

@@ -22,13 +22,13 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// limit begins a process with these limits. Limits of the whole install would count the Runs of other tests too.
-func (r *testEnv) limit(l scheduler.Limits) {
+// setLimits replaces the scheduler by one with these limits.
+func (r *testEnv) setLimits(l scheduler.Limits) {
 	r.Scheduler = scheduler.New(scheduler.NewQueue(l, time.Now), r.Env.Client)
 }
 
-// another is the same environment with another Stack and its first Run, whose code is from a Repository if one is named.
-func (r *testEnv) another(name, repository string) *testEnv {
+// withStack returns the same environment with another Stack and its first Run, whose code is from a Repository if one is named.
+func (r *testEnv) withStack(name, repository string) *testEnv {
 	r.Helper()
 	other := *r
 	other.stack = r.stack.DeepCopy()
@@ -51,8 +51,8 @@ func (r *testEnv) another(name, repository string) *testEnv {
 	return &other
 }
 
-// is sets the Run's status, as a report of its runner would.
-func (r *testEnv) is(change func(*v1alpha1.RunStatus)) {
+// updateStatus changes the status of the Run in the API server.
+func (r *testEnv) updateStatus(change func(*v1alpha1.RunStatus)) {
 	r.Helper()
 	r.Seen(r.run)
 	change(&r.run.Status)
@@ -96,8 +96,8 @@ func (r *testEnv) expectWoken(want ...*testEnv) {
 
 func TestRunWaitsForAPlace(t *testing.T) {
 	r := newTestEnv(t)
-	r.limit(scheduler.Limits{Namespace: 1})
-	next, last := r.another("web", ""), r.another("zoo", "")
+	r.setLimits(scheduler.Limits{Namespace: 1})
+	next, last := r.withStack("web", ""), r.withStack("zoo", "")
 	r.reconcile()
 	r.expectAttempts("Plan")
 	next.reconcile()
@@ -117,7 +117,7 @@ func TestRunWaitsForAPlace(t *testing.T) {
 	}
 
 	r.reconcile()
-	r.is(succeeds)
+	r.updateStatus(succeeds)
 	r.reconcile()
 	r.expectWoken(next)
 	last.reconcile()
@@ -136,11 +136,11 @@ func TestRunWaitsForAPlace(t *testing.T) {
 // Between its plan and its apply a Run has no pod, and so no place.
 func TestRunThatAwaitsApprovalHasNoPlace(t *testing.T) {
 	r := newTestEnv(t)
-	r.limit(scheduler.Limits{Namespace: 1})
-	next := r.another("web", "")
+	r.setLimits(scheduler.Limits{Namespace: 1})
+	next := r.withStack("web", "")
 	r.reconcile()
 	next.reconcile()
-	r.is(func(s *v1alpha1.RunStatus) {
+	r.updateStatus(func(s *v1alpha1.RunStatus) {
 		s.Phase, s.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: "sha256:plan", Changes: true}
 		s.Attempts[0].FinishedAt = &metav1.MicroTime{Time: time.Now()}
 	})
@@ -155,8 +155,8 @@ func TestRunThatAwaitsApprovalHasNoPlace(t *testing.T) {
 func TestRestartCountsRunningRuns(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
-	next := r.another("web", "")
-	next.limit(scheduler.Limits{Namespace: 1})
+	next := r.withStack("web", "")
+	next.setLimits(scheduler.Limits{Namespace: 1})
 	next.reconcile()
 	next.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); next")
 	if n := len(r.pods()); n != 1 {
@@ -168,8 +168,8 @@ func TestRestartCountsRunningRuns(t *testing.T) {
 func TestNoPlaceIsGrantedBeforeRunningRunsAreListed(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
-	next := r.another("web", "")
-	reader := &unsure{Reader: r.Env.Client, err: errors.New("not now")}
+	next := r.withStack("web", "")
+	reader := &unreliableCache{Reader: r.Env.Client, err: errors.New("not now")}
 	next.Scheduler = scheduler.New(scheduler.NewQueue(scheduler.Limits{Namespace: 1}, time.Now), reader)
 	if _, err := next.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(next.run)}); !errors.Is(err, reader.err) {
 		t.Errorf("got %v", err)
@@ -183,8 +183,8 @@ func TestNoPlaceIsGrantedBeforeRunningRunsAreListed(t *testing.T) {
 func TestRunThatEndsDuringTheStartReleasesItsPlace(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
-	next := r.another("web", "")
-	reader, left := &unsure{Reader: r.Env.Client}, make(chan struct{})
+	next := r.withStack("web", "")
+	reader, left := &unreliableCache{Reader: r.Env.Client}, make(chan struct{})
 	next.Scheduler = scheduler.New(scheduler.NewQueue(scheduler.Limits{Namespace: 1}, time.Now), reader)
 	reader.listed = func() {
 		go func() {
@@ -202,14 +202,14 @@ func TestRunThatEndsDuringTheStartReleasesItsPlace(t *testing.T) {
 	next.expectAttempts("Plan")
 }
 
-// unsure is a cache that may fail to list, and that says when it has listed.
-type unsure struct {
+// unreliableCache is a cache that may fail to list, and that says when it has listed.
+type unreliableCache struct {
 	client.Reader
 	err    error
 	listed func()
 }
 
-func (u *unsure) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (u *unreliableCache) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if u.err != nil {
 		return u.err
 	}
@@ -222,12 +222,12 @@ func (u *unsure) List(ctx context.Context, list client.ObjectList, opts ...clien
 
 func TestLimitsHoldOverPassesAtTheSameTime(t *testing.T) {
 	r := newTestEnv(t)
-	r.limit(scheduler.Limits{Namespace: 3, Repository: func(key string) int {
+	r.setLimits(scheduler.Limits{Namespace: 3, Repository: func(key string) int {
 		return map[string]int{r.Namespace + "/infra": 1}[key]
 	}})
 	all := []*testEnv{r}
 	for i := range 5 {
-		all = append(all, r.another(fmt.Sprintf("inline%d", i), ""), r.another(fmt.Sprintf("infra%d", i), "infra"))
+		all = append(all, r.withStack(fmt.Sprintf("inline%d", i), ""), r.withStack(fmt.Sprintf("infra%d", i), "infra"))
 	}
 	var passes sync.WaitGroup
 	for _, one := range all {
@@ -260,8 +260,8 @@ func TestLimitsHoldOverPassesAtTheSameTime(t *testing.T) {
 // A pod that the API server rejects keeps no place from those that it accepts.
 func TestRejectedPodReleasesItsPlace(t *testing.T) {
 	r := newTestEnv(t)
-	r.limit(scheduler.Limits{Namespace: 1})
-	next := r.another("web", "")
+	r.setLimits(scheduler.Limits{Namespace: 1})
+	next := r.withStack("web", "")
 	foreign := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 	foreign.OwnerReferences = nil
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), foreign))

@@ -31,8 +31,8 @@ func twenty() string {
 	return code.String()
 }
 
-// made counts the resources that are whole in the state.
-func (s *testServer) made() (n int32) {
+// countCreated counts the resources that are completely created in the state.
+func (s *testServer) countCreated() (n int32) {
 	var state struct {
 		Resources []struct{ Instances []struct{ Status string } }
 	}
@@ -78,8 +78,8 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 			if step(t, report, "outputs").Message != "canceled by bob" {
 				t.Errorf("%+v", report.Steps)
 			}
-			if changed := report.Done.Changed; changed == nil || *changed != 8 || *changed != s.made() {
-				t.Errorf("%v changed, %d made", changed, s.made())
+			if changed := report.Done.Changed; changed == nil || *changed != 8 || *changed != s.countCreated() {
+				t.Errorf("%v changed, %d made", changed, s.countCreated())
 			}
 			if s.lock != nil || s.rescued != nil || s.outputs != nil {
 				t.Errorf("lock %s", s.lock)

@@ -238,7 +238,7 @@ func TestCancelACommand(t *testing.T) {
 				if s.lock != nil || s.rescued != nil || len(s.resources()) != 2 || strings.Contains(log, "Two interrupts") || strings.Contains(log, "never") {
 					t.Errorf("lock %s, state has %v\n%s", s.lock, s.resources(), log)
 				}
-				if changed := report.Done.Changed; changed == nil || *changed != 1 || *changed != s.made() {
+				if changed := report.Done.Changed; changed == nil || *changed != 1 || *changed != s.countCreated() {
 					t.Errorf("%d changed\n%s", *changed, log)
 				}
 			})

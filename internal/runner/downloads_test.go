@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// says waits until a report on the way has a message for a step.
-func (s *testServer) says(step, message string) {
+// waitForMessage waits until a report has a message for a step.
+func (s *testServer) waitForMessage(step, message string) {
 	s.t.Helper()
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		s.mu.Lock()
@@ -49,7 +49,7 @@ func TestDownloadOfAnEngineIsReported(t *testing.T) {
 				t.Errorf("the request is %s", r.URL)
 			}
 			if asked++; asked > 1 {
-				s.says("engine", want[asked-2])
+				s.waitForMessage("engine", want[asked-2])
 			}
 		}
 		return 0
@@ -128,7 +128,7 @@ func TestDownloadOfAProviderIsReported(t *testing.T) {
 						_ = json.NewEncoder(w).Encode(test.answer)
 						return
 					}
-					s.says("init", test.says)
+					s.waitForMessage("init", test.says)
 				}
 				next.ServeHTTP(w, r)
 			})

@@ -127,7 +127,8 @@ func (s *testServer) keep(name, program, version string) {
 	s.engines = map[string]engineKept{name: {runnerapi.EngineRelease{Version: version, Digest: sum, Size: int64(len(data))}, data}}
 }
 
-func (s *testServer) asked(request string) int {
+// countRequests counts the requests of this method and path.
+func (s *testServer) countRequests(request string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -152,7 +153,7 @@ func TestEngineOfTheServer(t *testing.T) {
 	}
 	order.Attempt, order.EngineVersion = 2, "~> 1.12"
 	s.orders <- order
-	if second := waitDone(t, s, 2); second.Done.Failure != nil || s.asked("GET /v1/engines/OpenTofu/1.12.6") != 1 {
+	if second := waitDone(t, s, 2); second.Done.Failure != nil || s.countRequests("GET /v1/engines/OpenTofu/1.12.6") != 1 {
 		t.Errorf("%+v, %v", second.Done.Failure, s.requests)
 	}
 	kept := filepath.Join(p.work, "engines", "opentofu-1.12.6", "tofu")
@@ -163,7 +164,7 @@ func TestEngineOfTheServer(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if third := s.done(3); third.Done.Failure != nil || s.asked("GET /v1/engines/OpenTofu/1.12.6") != 2 {
+	if third := s.done(3); third.Done.Failure != nil || s.countRequests("GET /v1/engines/OpenTofu/1.12.6") != 2 {
 		t.Errorf("%+v, %v", third.Done.Failure, s.requests)
 	}
 	info, err := os.Stat(kept)

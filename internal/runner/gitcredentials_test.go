@@ -18,9 +18,9 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// forge serves the repository mods.git with git's own server. It wants an Authorization header when it is given one, and
+// gitServer serves the repository mods.git with git's own server. It wants an Authorization header when it is given one, and
 // remembers those that it saw.
-type forge struct {
+type gitServer struct {
 	*httptest.Server
 	wants string
 	// elsewhere gets what is asked for below /moved/.
@@ -30,7 +30,7 @@ type forge struct {
 	seen map[string]int
 }
 
-func newForge(t *testing.T, wants string) *forge {
+func newGitServer(t *testing.T, wants string) *gitServer {
 	t.Helper()
 	root := t.TempDir()
 	git := func(args ...string) string {
@@ -53,7 +53,7 @@ func newForge(t *testing.T, wants string) *forge {
 	git("-C", "work", "add", ".")
 	git("-C", "work", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a module")
 	git("clone", "-q", "--bare", "work", "mods.git")
-	f := &forge{wants: wants, seen: map[string]int{}}
+	f := &gitServer{wants: wants, seen: map[string]int{}}
 	backend := &cgi.Handler{
 		Path: filepath.Join(git("--exec-path"), "git-http-backend"),
 		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=alice"},
@@ -78,10 +78,10 @@ func newForge(t *testing.T, wants string) *forge {
 	return f
 }
 
-func (f *forge) host() string { return strings.TrimPrefix(f.URL, "https://") }
+func (f *gitServer) host() string { return strings.TrimPrefix(f.URL, "https://") }
 
 // headers are the Authorization headers that were seen.
-func (f *forge) headers() map[string]bool {
+func (f *gitServer) headers() map[string]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	seen := map[string]bool{}
@@ -92,7 +92,7 @@ func (f *forge) headers() map[string]bool {
 }
 
 // trusting are what makes git trust the forges of this test.
-func trusting(t *testing.T, f *forge) []string {
+func trusting(t *testing.T, f *gitServer) []string {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.Certificate().Raw})
@@ -129,7 +129,7 @@ var alice = map[string]string{"git/0/username": "alice\n", "git/0/password": "ca
 const aliceHeader = "Basic YWxpY2U6Y2FuYXJ5LXBhc3N3b3Jk"
 
 func TestModulesAreFetchedWithTheCredentialsOfTheirHostOnly(t *testing.T) {
-	private, token, public := newForge(t, aliceHeader), newForge(t, "Bearer canary-token"), newForge(t, "")
+	private, token, public := newGitServer(t, aliceHeader), newGitServer(t, "Bearer canary-token"), newGitServer(t, "")
 	inputs := map[string]string{"git/1/bearerToken": "canary-token"}
 	for name, text := range alice {
 		inputs[name] = text
@@ -142,21 +142,21 @@ func TestModulesAreFetchedWithTheCredentialsOfTheirHostOnly(t *testing.T) {
 		t.Fatalf("%s %+v\n%s", got, report.Done.Failure, p.output)
 	}
 	for name, tt := range map[string]struct {
-		forge *forge
-		want  map[string]bool
+		server *gitServer
+		want   map[string]bool
 	}{
 		"one":          {private, map[string]bool{aliceHeader: true}},
 		"another":      {token, map[string]bool{"Bearer canary-token": true}},
 		"one for none": {public, map[string]bool{"": true}},
 	} {
-		if diff := cmp.Diff(tt.want, tt.forge.headers()); diff != "" {
+		if diff := cmp.Diff(tt.want, tt.server.headers()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
 
 func TestGitDoesNotPromptWithoutCredentials(t *testing.T) {
-	private := newForge(t, aliceHeader)
+	private := newGitServer(t, aliceHeader)
 	report, p := initialized(t, newTestServer(t), nil, nil, trusting(t, private), private.URL+"/mods.git//x")
 	if got := steps(report); got != "fetch= init!" || !strings.Contains(report.Done.Failure.Message, "terminal prompts disabled") {
 		t.Errorf("%s %+v\n%s", got, report.Done.Failure, p.output)
@@ -164,7 +164,7 @@ func TestGitDoesNotPromptWithoutCredentials(t *testing.T) {
 }
 
 func TestRedirectDoesNotForwardCredentials(t *testing.T) {
-	private, other := newForge(t, aliceHeader), newForge(t, "")
+	private, other := newGitServer(t, aliceHeader), newGitServer(t, "")
 	private.elsewhere = other.URL
 	s := newTestServer(t)
 	report, p := initialized(t, s, []runnerapi.ModuleCredentials{{Host: private.host(), Dir: "git/0"}}, alice,

@@ -36,7 +36,7 @@ resource "terraform_data" "b" {
 }
 
 // killed plans and applies code of two resources and one that waits, and kills the engine once the server has received the two.
-func (s *testServer) killed(engine, log string) (source string) {
+func (s *testServer) planAndKillApply(engine, log string) (source string) {
 	s.t.Helper()
 	source = s.put(file("main.tf", killable(log)))
 	order := s.plan(1, source)
@@ -121,7 +121,7 @@ func TestResourcesOfAKilledEngineAreImported(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
 			log := filepath.Join(t.TempDir(), "made")
-			source := s.killed(engine, log)
+			source := s.planAndKillApply(engine, log)
 			made := s.created()
 			if s.state != nil || len(made) != 2 || s.journal[0].Type != "terraform_data" || s.journal[0].IDKey != "id" {
 				t.Fatalf("state %s, journal %+v", s.state, s.journal)
@@ -160,7 +160,7 @@ func TestDestroyDeletesResourcesOfAKilledEngine(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
-			source := s.killed(engine, filepath.Join(t.TempDir(), "made"))
+			source := s.planAndKillApply(engine, filepath.Join(t.TempDir(), "made"))
 			made := s.created()
 			order := s.plan(3, source)
 			order.Engine, order.Destroy = engine, true

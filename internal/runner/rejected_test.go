@@ -60,7 +60,7 @@ func TestBytesMustMatchTheOrder(t *testing.T) {
 	if report := s.done(2); steps(report) != "fetch!" || report.Done.Failure.Class != "Transient" || !strings.Contains(report.Done.Failure.Message, "its digest is sha256:") {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
-	s.sources[source] = s.put2(file("main.tf", two+"\n"))
+	s.sources[source] = s.putArchive(file("main.tf", two+"\n"))
 	run(t, s, nil, s.plan(3, source))
 	if report := s.done(3); steps(report) != "fetch!" || !strings.Contains(report.Done.Failure.Message, "fetch the code: its digest is") {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
@@ -94,7 +94,7 @@ func TestPlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
 	}
 }
 
-func (s *testServer) put2(files ...entry) []byte { return s.sources[s.put(files...)] }
+func (s *testServer) putArchive(files ...entry) []byte { return s.sources[s.put(files...)] }
 
 func TestPlanIsAppliedOnlyOnce(t *testing.T) {
 	s := newTestServer(t)

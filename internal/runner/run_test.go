@@ -92,7 +92,7 @@ func TestApplyReadsThePlannedStateOnce(t *testing.T) {
 		p := startPod(t, s, nil)
 		s.orders <- order
 		plan := waitDone(t, s, 1).Done.Plan
-		read := s.asked("GET /v1/state")
+		read := s.countRequests("GET /v1/state")
 		if changed {
 			s.mu.Lock()
 			s.state = fmt.Appendf(nil, state, 2)
@@ -104,8 +104,8 @@ func TestApplyReadsThePlannedStateOnce(t *testing.T) {
 		if err := p.wait(); err != nil {
 			t.Fatal(err)
 		}
-		if failed := s.done(2).Done.Failure != nil; failed != changed || s.asked("GET /v1/state") > read != changed {
-			t.Errorf("%s: %+v; %d reads before, %d after", name, s.done(2).Done.Failure, read, s.asked("GET /v1/state"))
+		if failed := s.done(2).Done.Failure != nil; failed != changed || s.countRequests("GET /v1/state") > read != changed {
+			t.Errorf("%s: %+v; %d reads before, %d after", name, s.done(2).Done.Failure, read, s.countRequests("GET /v1/state"))
 		}
 	}
 }

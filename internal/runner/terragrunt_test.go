@@ -131,7 +131,7 @@ func TestTerragruntRunsTheRequestedEngine(t *testing.T) {
 			if plan := report.Done.Plan; plan.EngineVersion != "1.0.0" || plan.Wrapped == nil || *plan.Wrapped != asked(test.ran, version) {
 				t.Errorf("the plan is by %s and %+v", plan.EngineVersion, plan.Wrapped)
 			}
-			if fetched := s.asked("GET /v1/engines/"+test.ran+"/"+version) == 1; fetched != test.fetched {
+			if fetched := s.countRequests("GET /v1/engines/"+test.ran+"/"+version) == 1; fetched != test.fetched {
 				t.Errorf("fetched: %v, %v", fetched, s.requests)
 			}
 		})

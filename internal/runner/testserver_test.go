@@ -256,7 +256,7 @@ func (s *testServer) serve(w http.ResponseWriter, r *http.Request, body []byte) 
 	case "GET journal":
 		json.NewEncoder(w).Encode(runnerapi.JournalEntries{Entries: s.journal, UpTo: journalEnd})
 	case "POST journal":
-		s.takeBatch(r, read)
+		s.storeBatch(r, read)
 	case "POST logs":
 		if have := len(s.logs[s.attempt]); r.URL.Query().Get("offset") != strconv.Itoa(have) {
 			http.Error(w, strconv.Itoa(have), http.StatusConflict)
@@ -274,8 +274,8 @@ func (s *testServer) serve(w http.ResponseWriter, r *http.Request, body []byte) 
 	}
 }
 
-// takeBatch keeps a batch of a journal, once.
-func (s *testServer) takeBatch(r *http.Request, read func(any)) {
+// storeBatch stores a batch of a journal once.
+func (s *testServer) storeBatch(r *http.Request, read func(any)) {
 	var batch runnerapi.JournalEntries
 	read(&batch)
 	name := fmt.Sprintf("%d/%s", s.attempt, r.URL.Query().Get("batch"))

@@ -2,7 +2,7 @@ package runinfo
 
 import "testing"
 
-func TestSteady(t *testing.T) {
+func TestKeepIfEquivalent(t *testing.T) {
 	const before = "delete plans/a/1: https response error StatusCode: 403, RequestID: 4QX9ZT7V, HostID: b/3+x=, AccessDenied"
 	for name, tt := range map[string]struct {
 		now  string
