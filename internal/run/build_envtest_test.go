@@ -101,7 +101,7 @@ func TestBuildWaitsInARestrictedNamespace(t *testing.T) {
 		probe, err := podspec.New(r.run, r.stack, runtest.ToBuild(), v1alpha1.AttemptBuild, 99, r.Pods)
 		apiserver.Must(t, err)
 		apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			err := apiserver.Kube.Create(ctx, probe.DeepCopy(), client.DryRunAll) // the admission hears of it a moment later
+			err := apiserver.Kube.Create(ctx, probe.DeepCopy(), client.DryRunAll) // the admission reads it a moment later
 			return apierrors.IsForbidden(err) == (reason == v1alpha1.ReasonPodCreateFailed), ignoreForbidden(err)
 		}))
 		r.reconcile()

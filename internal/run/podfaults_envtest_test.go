@@ -279,7 +279,7 @@ func (r *testEnv) limitRange(item corev1.LimitRangeItem) {
 	}))
 }
 
-// expectGuard waits until the API server has heard of what keeps the pod from being made.
+// expectGuard waits until the API server rejects the pod.
 func (r *testEnv) expectGuard() {
 	r.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -170,7 +170,7 @@ func TestFailedHooks(t *testing.T) {
 			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-init ended with exit code 3: two"}, "── before-init ──\none\ntwo\n"},
 		"an exit code without a word": {hookAt("After", "plan", "exit 1"), "fetch= init= plan= after-plan!",
 			runnerapi.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and printed nothing"}, "── after-plan ──\n"},
-		"a passing reason": {hookAt("Before", "init", "echo later; exit 75"), "fetch= before-init! init- plan-",
+		"a transient failure": {hookAt("Before", "init", "echo later; exit 75"), "fetch= before-init! init- plan-",
 			runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 75: later"}, "later\n"},
 		"a signal": {hookAt("Before", "init", "kill -9 $$"), "fetch= before-init! init- plan-",
 			runnerapi.Failure{Class: "Transient", Message: "hook before-init was killed (SIGKILL): most likely the container ran out of memory: raise spec.runner.resources.limits.memory"}, ""},

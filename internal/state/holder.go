@@ -84,11 +84,11 @@ func (s *Store) podGone(ctx context.Context, namespace, name string, uid types.U
 // Ended reports whether all containers of a pod have ended, according to its node. The phase alone does not prove
 // it: Kubernetes' garbage collector writes Failed into a pod whose node it takes for gone, without asking it.
 //
-// heard: the runner reported at least once, as that of a lock's holder did. Then the node has to report of each
+// reported: the runner reported at least once, as that of a lock's holder did. Then the node has to report of each
 // container that it has ended. A kubelet that restarts and rejects a pod that it had accepted before writes Failed
-// over all that it reported, and ends what runs afterwards. Of a pod that was never heard of, a kubelet that never
+// over all that it reported, and ends what runs afterwards. Of a pod that never reported, a kubelet that never
 // accepted it reports the same.
-func Ended(pod *corev1.Pod, heard bool) bool {
+func Ended(pod *corev1.Pod, reported bool) bool {
 	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		return false
 	}
@@ -100,7 +100,7 @@ func Ended(pod *corev1.Pod, heard bool) bool {
 		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 			return c.State.Terminated == nil
 		})
-	return !incomplete || !heard && !collected(pod)
+	return !incomplete || !reported && !collected(pod)
 }
 
 // collected reports whether Kubernetes' garbage collector deletes a pod, and so may have written its phase.

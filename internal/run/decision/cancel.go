@@ -30,7 +30,7 @@ func cancelComesEarly(w Snapshot) (Decision, bool) {
 	return Decision{DeletePod: true, Reason: v1alpha1.ReasonCanceling, Message: cancelingMessage(w, a)}, true
 }
 
-// reports reports whether the pod of an apply has started, whatever the cache has heard of it: it has reported.
+// reports reports whether the pod of an apply has started, whatever the cache has: it has sent a report.
 func reports(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
 	return runinfo.IsApply(*a) && runinfo.HasReported(run, a)
 }

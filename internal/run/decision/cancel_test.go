@@ -122,7 +122,7 @@ func TestCancel(t *testing.T) {
 		"a plan that was interrupted is canceled": {
 			snapshot: snapshot(planning, failed(v1alpha1.FailureCanceled), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
-		"a plan that failed for a passing reason meanwhile is not tried again": {
+		"a plan with a transient failure meanwhile is not retried": {
 			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), cancel), phase: "Canceled", reason: "Canceled",
 		},
 		"a mistake in the code is reported all the same": {
@@ -135,7 +135,7 @@ func TestCancel(t *testing.T) {
 		"an apply whose pod has not started loses it, and is not over before that is gone": {
 			snapshot: snapshot(applying, ownPod, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "pod net-7-apply-2 is deleted and has not ended yet", delete: true,
 		},
-		"one that has reported is interrupted, although the cache has not heard that its pod has started": {
+		"one that has reported is interrupted, although the pod has not started in the cache": {
 			snapshot: snapshot(applying, ownPod, reported, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "the engine in pod net-7-apply-2 ends what it has in flight", requeue: underWay,
 		},
 		"so is one in the pod of its plan, which has": {

@@ -11,23 +11,23 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// Observe reads the state of a pod from its object; gone: the API server has none of that UID; heard: its runner
+// Observe reads the state of a pod from its object; gone: the API server has none of that UID; reported: its runner
 // has sent a report.
-func Observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
-	p := observe(pod, gone, heard)
+func Observe(pod *corev1.Pod, gone, reported bool) decision.Pod {
+	p := observe(pod, gone, reported)
 	if !gone && pod != nil {
 		p.Image = Image(pod)
 	}
 	return p
 }
 
-func observe(pod *corev1.Pod, gone, heard bool) decision.Pod {
+func observe(pod *corev1.Pod, gone, reported bool) decision.Pod {
 	switch {
 	case gone:
 		return decision.Pod{State: decision.PodGone, Message: "is gone"}
 	case pod == nil:
 		return decision.Pod{State: decision.PodUnknown}
-	case state.Ended(pod, heard):
+	case state.Ended(pod, reported):
 		return observeEnd(pod)
 	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
 		return observeTerminating(pod)

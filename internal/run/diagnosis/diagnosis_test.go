@@ -119,7 +119,7 @@ func TestFaultsOfPods(t *testing.T) {
 			pod: unscheduled, snapshot: func(w *decision.Snapshot) { applying(w); ownPod(w) }, after: startFor, class: "Transient", reason: "Retrying", delete: true, requeue: retry,
 			message: "pod net-7-apply-2 cannot start: Unschedulable",
 		},
-		"a pod that reports has started, whatever the cache has heard": {
+		"a pod that reports has started, whatever the cache has": {
 			pod: unscheduled, snapshot: func(w *decision.Snapshot) { applying(w); ownPod(w); reported(w) }, after: startFor, reason: "Applying", message: "in pod net-7-apply-2", requeue: late - startFor,
 		},
 		"a gate holds it, as long as an attempt may take": {
@@ -156,7 +156,7 @@ func TestFaultsOfPods(t *testing.T) {
 			pod:   waiting("engine", "CreateContainerConfigError", `couldn''t find key k in Secret infra/aws`),
 			after: brokenFor, class: "ConfigurationError", reason: "ConfigurationError", delete: true, message: "cannot start: CreateContainerConfigError: couldn't find key k in Secret infra/aws",
 		},
-		"a kubelet has not heard of a Secret yet": {
+		"a kubelet has not received a Secret yet": {
 			pod:   waiting("engine", "CreateContainerConfigError", `failed to sync secret cache: timed out waiting for the condition`),
 			after: brokenFor, reason: "PodPending", message: "failed to sync secret cache", requeue: pullFor - brokenFor,
 		},
@@ -388,7 +388,7 @@ func TestDeletedPod(t *testing.T) {
 		message  string
 		next     time.Duration
 	}{
-		"a plan's, of which nothing was heard": {
+		"a plan without a report": {
 			snapshot(planning, gone), "pod net-7-plan-1 is gone before it reported", 15 * time.Second,
 		},
 		"an apply's has some time to hand in its state": {

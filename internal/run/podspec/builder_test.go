@@ -152,7 +152,7 @@ func TestTemplateGivesABuildNoMoreRights(t *testing.T) {
 	} {
 		set.AllowUnrestricted, set.MetadataKeys = name == "more", []string{"container.apparmor.security.beta.kubernetes.io/"}
 		if _, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptBuild, 1, set); err != nil {
-			t.Errorf("where the install allows %s: %v", name, err)
+			t.Errorf("where the installation allows %s: %v", name, err)
 		}
 	}
 }

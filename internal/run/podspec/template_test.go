@@ -236,10 +236,10 @@ func TestUnrestrictedPods(t *testing.T) {
 			_, err := podWith(t, tt.template, nil)
 			expectUnfit(t, err, tt.want, "change spec.runner.template, or allow it in the installation (--allow-unrestricted-runners)")
 			if _, err := podWith(t, tt.template, func(s *Settings) { s.AllowUnrestricted = true }); err != nil {
-				t.Errorf("where the install allows it: %v", err)
+				t.Errorf("where the installation allows it: %v", err)
 			}
 			if err := CheckTemplate(withTemplate(t, tt.template)); err != nil {
-				t.Errorf("the Stack says it, and does not know what the install allows: %v", err)
+				t.Errorf("the Stack says it, and does not know what the installation allows: %v", err)
 			}
 		})
 	}
@@ -248,7 +248,7 @@ func TestUnrestrictedPods(t *testing.T) {
 func TestTokensForAudiences(t *testing.T) {
 	text := `{spec: {volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: a, audience: vault}}]}}]}}`
 	if _, err := podWith(t, text, func(s *Settings) { s.TokenAudiences = []string{"sts.amazonaws.com", "vault"} }); err != nil {
-		t.Errorf("one that the install lets templates have: %v", err)
+		t.Errorf("one that the installation lets templates have: %v", err)
 	}
 	_, err := podWith(t, text, func(s *Settings) { s.TokenAudiences = []string{"vaults"} })
 	expectUnfit(t, err, `volume v asks for a token for the audience "vault"`)

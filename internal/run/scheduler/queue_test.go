@@ -335,8 +335,8 @@ func (m *model) count(in map[types.NamespacedName]Entry, is func(Entry) bool) in
 	return n
 }
 
-// free is how many places are left of the install, the namespace and the Repository.
-func (m *model) free(e Entry) (install, namespace, repository int) {
+// free is how many places are left of the installation, the namespace and the Repository.
+func (m *model) free(e Entry) (installation, namespace, repository int) {
 	left := func(limit, running int) int {
 		if limit == 0 {
 			return 1 << 30
@@ -370,12 +370,12 @@ func (m *model) next() []types.NamespacedName {
 			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(running(a), running(b)), a.Since.Compare(b.Since), byName(a.Key, b.Key))
 		})
 		i := slices.IndexFunc(all, func(e Entry) bool {
-			install, namespace, repository := m.free(e)
+			installation, namespace, repository := m.free(e)
 			kept := slices.ContainsFunc(all, func(x Entry) bool {
 				_, _, free := m.free(x)
 				return x.Rank < e.Rank && x.Key.Namespace == e.Key.Namespace && free <= 0 && m.clock.at.Sub(x.Since) >= patience
 			})
-			return install > 0 && namespace > 0 && repository > 0 && (!kept || namespace > 1)
+			return installation > 0 && namespace > 0 && repository > 0 && (!kept || namespace > 1)
 		})
 		if i < 0 {
 			return append(wake, lost...)
@@ -523,12 +523,12 @@ func check(t *testing.T, q *Queue, m *model) {
 			len(m.running)+len(m.waiting), len(m.granted), len(m.running))
 	}
 	for _, e := range m.running {
-		if install, namespace, repository := m.free(e); install < 0 || namespace < 0 || repository < 0 {
-			t.Fatalf("more run than may: left are %d of the install, %d of namespace and %d of Repository of %v", install, namespace, repository, e)
+		if installation, namespace, repository := m.free(e); installation < 0 || namespace < 0 || repository < 0 {
+			t.Fatalf("more run than may: left are %d of the installation, %d of namespace and %d of Repository of %v", installation, namespace, repository, e)
 		}
 	}
 	for _, e := range m.waiting {
-		if install, namespace, repository := m.free(e); e.Rank == RankApply && install > 0 && namespace > 0 && repository > 0 {
+		if installation, namespace, repository := m.free(e); e.Rank == RankApply && installation > 0 && namespace > 0 && repository > 0 {
 			t.Fatalf("%v waits and could run", e)
 		}
 	}
