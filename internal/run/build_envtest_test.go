@@ -170,6 +170,6 @@ func TestDestroyBuildsAnImageThatIsNotRecorded(t *testing.T) {
 	run := r.run.DeepCopy()
 	run.Spec.Operation = v1alpha1.OperationDestroy
 	if key, err := r.imageKey(t.Context(), run, r.stack); err != nil || key == "" {
-		t.Errorf("the image is %q (%v), and the pod could never be made", key, err)
+		t.Errorf("the image is %q (%v), and the pod could never be created", key, err)
 	}
 }

@@ -193,7 +193,7 @@ func TestRunnerCannotCancelItsRun(t *testing.T) {
 	r.Seen(r.run)
 	r.expectAttempts("Plan Transient")
 	if r.run.Status.NextAttempt == nil {
-		t.Errorf("the Run is %s and will not be tried again", r.run.Status.Phase)
+		t.Errorf("the Run is %s and will not be retried", r.run.Status.Phase)
 	}
 }
 

@@ -67,7 +67,7 @@ func TestRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !IsRejection(tt.err) {
-				t.Fatal("it is taken for a mishap")
+				t.Fatal("it is not a rejection")
 			}
 			s, d := rejectedPod(snapshot(), v1alpha1.RunStatus{}, tt.err)
 			if !strings.HasPrefix(d.Message, "the pod cannot be created: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
@@ -82,7 +82,7 @@ func TestRejected(t *testing.T) {
 		"a server that fails":          apierrors.NewInternalError(errors.New("etcd")),
 	} {
 		if IsRejection(err) {
-			t.Errorf("%s is taken for a refusal", name)
+			t.Errorf("%s is a rejection", name)
 		}
 	}
 }
@@ -93,12 +93,12 @@ func TestRejectedPodIsRetriedWithBackoff(t *testing.T) {
 		w.Now = w.Now.Add(waited)
 		w.Run.CreationTimestamp = metav1.NewTime(runtest.Now)
 		if got := retryAfter(w); got != want {
-			t.Errorf("after %s it is tried again in %s", waited, got)
+			t.Errorf("after %s it is retried in %s", waited, got)
 		}
 		w.Run.CreationTimestamp = metav1.Time{}
 		runtest.Planned(w.Run)
 		if got := retryAfter(w); got != want {
-			t.Errorf("%s after its plan it is tried again in %s", waited, got)
+			t.Errorf("%s after its plan it is retried in %s", waited, got)
 		}
 	}
 }

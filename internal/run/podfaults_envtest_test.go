@@ -256,7 +256,7 @@ func TestReconcileReportsWhyAPodIsRejected(t *testing.T) {
 			apiserver.Must(t, err)
 			r.Seen(r.run)
 			if result.RequeueAfter < minRetry || result.RequeueAfter > maxRetry || r.run.ResourceVersion != before {
-				t.Errorf("it is tried again after %s, and written again: %v", result.RequeueAfter, r.run.ResourceVersion != before)
+				t.Errorf("it is retried after %s, and written again: %v", result.RequeueAfter, r.run.ResourceVersion != before)
 			}
 			other := r.run.DeepCopy()
 			other.Name, other.UID = "web-1", "other"

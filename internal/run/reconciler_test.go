@@ -146,7 +146,7 @@ func TestRunBelongsToTheStackThatCreatedIt(t *testing.T) {
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), r.stack))
 	stack, err := index.StackOf(t.Context(), r.Env.Live, r.Env.Live, r.run)
 	if err != nil || stack != nil {
-		t.Errorf("it is taken for a Run of %v, %v", stack, err)
+		t.Errorf("the Run belongs to %v, %v", stack, err)
 	}
 }
 

@@ -67,6 +67,6 @@ func TestShellOfAStackWithAnOwnBackend(t *testing.T) {
 	order.Attempt = 5
 	s.applied(order, inputs)
 	if got := strings.Join(s.resources(), " "); got != "a b" {
-		t.Errorf("after the lock was taken away: %s", got)
+		t.Errorf("after the lock was removed: %s", got)
 	}
 }

@@ -79,7 +79,7 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 				t.Errorf("%+v", report.Steps)
 			}
 			if changed := report.Done.Changed; changed == nil || *changed != 8 || *changed != s.countCreated() {
-				t.Errorf("%v changed, %d made", changed, s.countCreated())
+				t.Errorf("%v changed, %d created", changed, s.countCreated())
 			}
 			if s.lock != nil || s.rescued != nil || s.outputs != nil {
 				t.Errorf("lock %s", s.lock)

@@ -175,7 +175,7 @@ func TestCommandStopsWhenItsStateCannotBeWritten(t *testing.T) {
 		t.Errorf("%s %+v\n%s", allSteps(report), report.Done.Failure, lastLog(s, 2))
 	}
 	if n := strings.Count(lastLog(s, 2), "terraform_data.a: Creation complete"); n != 1 {
-		t.Errorf("it was made %d times\n%s", n, lastLog(s, 2))
+		t.Errorf("it was created %d times\n%s", n, lastLog(s, 2))
 	}
 	inOrder(t, lastLog(s, 2), "Creation complete", "ID=a state could not be")
 	s.state = s.rescued

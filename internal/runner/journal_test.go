@@ -143,12 +143,12 @@ func TestResourcesOfAKilledEngineAreImported(t *testing.T) {
 			}
 			ids := s.ids()
 			if ids["a[x]"] != made["a[x]"] || ids["a[y]"] != made["a[y]"] || len(ids) != 3 {
-				t.Errorf("state %v, made %v", ids, made)
+				t.Errorf("state %v, created %v", ids, made)
 			}
 			data, _ := os.ReadFile(log)
 			lines := strings.Fields(string(data))
 			if slices.Sort(lines); !slices.Equal(lines, []string{"x", "y"}) {
-				t.Errorf("made %q", lines)
+				t.Errorf("created %q", lines)
 			}
 		})
 	}
@@ -237,11 +237,11 @@ resource "terraform_data" "b" {
 				run(t, s, nil, apply)
 				done := s.done(6).Done
 				if ids := s.ids(); done.Failure != nil || ids["a"] != made || len(ids) != 2 {
-					t.Errorf("%+v, state %v, made %s\n%s", done.Failure, ids, made, s.logs[5])
+					t.Errorf("%+v, state %v, created %s\n%s", done.Failure, ids, made, s.logs[5])
 				}
 				data, _ := os.ReadFile(log)
 				if string(data) != "1\n2\n" {
-					t.Errorf("made %q", data)
+					t.Errorf("created %q", data)
 				}
 			})
 		}

@@ -197,7 +197,7 @@ func wait(t testing.TB, so func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !so(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatal("waited in vain")
+			t.Fatal("the condition does not hold after a minute")
 		}
 	}
 }

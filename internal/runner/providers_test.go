@@ -352,6 +352,6 @@ func TestServerWithoutAMirrorDoesNotConfigureTheEngine(t *testing.T) {
 		t.Errorf("%s\n%s", steps(report), p.output)
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.work, "tmp", "*")); len(left) != 0 {
-		t.Errorf("%v was made", left)
+		t.Errorf("%v was created", left)
 	}
 }

@@ -61,7 +61,7 @@ func TestRescuedStateNamesItsBaseVersion(t *testing.T) {
 	s.refuse, s.forked = refuseStates(http.StatusConflict), "merge the two"
 	run(t, s, nil, apply)
 	if report := s.done(4); s.base != was || report.Done.Failure.Class != "ConfigurationError" || report.Done.Failure.Message != "merge the two" {
-		t.Errorf("goes on from %q, want %q; %+v", s.base, was, report.Done.Failure)
+		t.Errorf("the base is %q, want %q; %+v", s.base, was, report.Done.Failure)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestEngineRunsInTheBuiltImage(t *testing.T) {
 	}
 	for name, image := range map[string]*v1alpha1.BuiltImage{"none": nil, "of another key": runtest.Built("sha256:other"), "not pushed": {Key: key}} {
 		if _, err := WithImage(doc, v1alpha1.AttemptApply, image); err == nil {
-			t.Errorf("an image %s is taken", name)
+			t.Errorf("an image %s is accepted", name)
 		}
 	}
 	if in, err := WithImage(everything, v1alpha1.AttemptPlan, nil); err != nil || in.Image != "" {

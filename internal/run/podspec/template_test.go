@@ -187,7 +187,7 @@ func expectUnfit(t *testing.T, err error, want ...string) {
 	t.Helper()
 	var unfit *InvalidError
 	if !errors.As(err, &unfit) {
-		t.Fatalf("got %v, want it to be refused", err)
+		t.Fatalf("got %v, want a rejection", err)
 	}
 	for _, part := range want {
 		if !strings.Contains(err.Error(), part) {
@@ -239,7 +239,7 @@ func TestUnrestrictedPods(t *testing.T) {
 				t.Errorf("where the installation allows it: %v", err)
 			}
 			if err := CheckTemplate(withTemplate(t, tt.template)); err != nil {
-				t.Errorf("the Stack says it, and does not know what the installation allows: %v", err)
+				t.Errorf("the check of the Stack depends on what the installation allows: %v", err)
 			}
 		})
 	}
@@ -248,7 +248,7 @@ func TestUnrestrictedPods(t *testing.T) {
 func TestTokensForAudiences(t *testing.T) {
 	text := `{spec: {volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: a, audience: vault}}]}}]}}`
 	if _, err := podWith(t, text, func(s *Settings) { s.TokenAudiences = []string{"sts.amazonaws.com", "vault"} }); err != nil {
-		t.Errorf("one that the installation lets templates have: %v", err)
+		t.Errorf("one that the installation allows in templates: %v", err)
 	}
 	_, err := podWith(t, text, func(s *Settings) { s.TokenAudiences = []string{"vaults"} })
 	expectUnfit(t, err, `volume v asks for a token for the audience "vault"`)

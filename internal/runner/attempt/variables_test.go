@@ -82,7 +82,7 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 	} {
 		a.order = order
 		if _, err := a.gather(t.Context()); err == nil {
-			t.Errorf("%+v is taken", order)
+			t.Errorf("%+v is accepted", order)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestParseCredentials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, refused := parse(tt.files)
 			if (refused == "") != (tt.refused == "") || !strings.Contains(refused, tt.refused) {
-				t.Fatalf("refused: %q", refused)
+				t.Fatalf("rejected: %q", refused)
 			}
 			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(credentials{})); diff != "" {
 				t.Error(diff)

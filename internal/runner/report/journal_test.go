@@ -125,7 +125,7 @@ func TestJournalOfAnAttemptThatIsNotCurrentIsAbandoned(t *testing.T) {
 	go j.run(t.Context())
 	j.End(t.Context())
 	if took := time.Since(began); took < 300*time.Millisecond {
-		t.Errorf("given up after %s", took)
+		t.Errorf("abandoned after %s", took)
 	}
 }
 

@@ -87,6 +87,6 @@ func TestSizeOfAnUnpackedStateIsLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Unpack(packed, v1alpha1.StateVersion{SHA256: document.Digest(nil), Size: 100}); err == nil {
-		t.Fatal("taken")
+		t.Fatal("accepted")
 	}
 }
