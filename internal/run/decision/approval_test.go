@@ -53,18 +53,18 @@ func TestRequireApprovalForOneKind(t *testing.T) {
 		snapshot Snapshot
 		waits    []v1alpha1.ChangeKind
 	}{
-		"a plan that creates waits for Create":                           {snapshot(planned, counting(creates)), all[:1]},
-		"a plan that updates waits for Update":                           {snapshot(planned, counting(updates)), all[1:2]},
-		"a plan that deletes waits for Delete":                           {snapshot(planned, counting(deletes)), all[3:4]},
-		"a replacement is a Replace, a Create and a Delete":              {snapshot(planned, counting(replaces)), []v1alpha1.ChangeKind{"Create", "Replace", "Delete"}},
-		"a plan of all four waits for each":                              {snapshot(planned, counting(v1alpha1.Plan{Add: 2, Change: 1, Destroy: 2, Replace: 1})), all[:4]},
-		"a plan that only the engine can read waits for each":            {snapshot(planned, counting(v1alpha1.Plan{Unverified: "it is encrypted"})), all},
-		"imports and what is only forgotten wait for none":               {snapshot(planned, counting(moves)), nil},
-		"outputs that change wait for none":                              {snapshot(planned, counting(v1alpha1.Plan{})), nil},
-		"a correction of drift waits like any other plan":                {snapshot(planned, counting(updates), func(w *Snapshot) { w.Run.Spec.Cause.Type = v1alpha1.CauseDrift }), all[1:2]},
-		"a destroy that a user requests is a Delete":                     {snapshot(destroy, planned, counting(deletes)), all[3:4]},
-		"the destroy of a deleted Stack is a Delete and a StackDeletion": {snapshot(destroy, deleting, planned, counting(deletes)), all[3:]},
-		"so is one where only outputs are left, but for the Delete":      {snapshot(destroy, deleting, planned, counting(v1alpha1.Plan{})), all[4:]},
+		"a plan that creates waits for Create":                              {snapshot(planned, counting(creates)), all[:1]},
+		"a plan that updates waits for Update":                              {snapshot(planned, counting(updates)), all[1:2]},
+		"a plan that deletes waits for Delete":                              {snapshot(planned, counting(deletes)), all[3:4]},
+		"a replacement is a Replace, a Create and a Delete":                 {snapshot(planned, counting(replaces)), []v1alpha1.ChangeKind{"Create", "Replace", "Delete"}},
+		"a plan of all four waits for each":                                 {snapshot(planned, counting(v1alpha1.Plan{Add: 2, Change: 1, Destroy: 2, Replace: 1})), all[:4]},
+		"a plan that only the engine can read waits for each":               {snapshot(planned, counting(v1alpha1.Plan{Unverified: "it is encrypted"})), all},
+		"imports and what is only forgotten wait for none":                  {snapshot(planned, counting(moves)), nil},
+		"outputs that change wait for none":                                 {snapshot(planned, counting(v1alpha1.Plan{})), nil},
+		"a correction of drift waits like any other plan":                   {snapshot(planned, counting(updates), func(w *Snapshot) { w.Run.Spec.Cause.Type = v1alpha1.CauseDrift }), all[1:2]},
+		"a destroy that a user requests is a Delete":                        {snapshot(destroy, planned, counting(deletes)), all[3:4]},
+		"the destroy of a deleted Stack is a Delete and a StackDeletion":    {snapshot(destroy, deleting, planned, counting(deletes)), all[3:]},
+		"a destroy of a deleted Stack with only outputs is a StackDeletion": {snapshot(destroy, deleting, planned, counting(v1alpha1.Plan{})), all[4:]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var waits []v1alpha1.ChangeKind
@@ -118,14 +118,14 @@ func TestRequireApprovalFor(t *testing.T) {
 		"with Manual the list changes nothing, not even the message": {
 			snapshot: snapshot(waiting, counting(creates), asking("Create")), phase: "AwaitingApproval", reason: waitsFor, message: "3 to add; approve with cairn approve net",
 		},
-		"nor does it let pass what is not on it": {
+		"with Manual a change that is not on the list waits too": {
 			snapshot: snapshot(waiting, counting(creates), asking("Delete")), phase: "AwaitingApproval", reason: waitsFor, message: "3 to add; approve with cairn approve net",
 		},
 		"with Never nothing is applied, whatever is on it": {
 			snapshot: snapshot(planned, counting(creates), never, asking("Delete"), yes), phase: "AwaitingApproval", reason: waitsFor, message: "spec.apply of the Stack is Never",
 		},
 		"an approval by who caused the Run counts where self-approval is not prevented": goesOn(snapshot(planned, counting(deletes), asking("Delete"), yes, func(w *Snapshot) { w.Run.Spec.Cause.By = "alice" })),
-		"and does not where they are": {
+		"an approval by the user who caused the Run is ignored where self-approval is prevented": {
 			snapshot: snapshot(planned, counting(deletes), asking("Delete"), yes, func(w *Snapshot) { w.Run.Spec.Cause.By, w.Stack.Spec.PreventSelfApproval = "alice", true }),
 			phase:    "AwaitingApproval", reason: waitsFor, message: "does not count (spec.preventSelfApproval)",
 		},

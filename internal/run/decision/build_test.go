@@ -49,16 +49,16 @@ func TestSettleBuild(t *testing.T) {
 		"a Run without an image builds it first": {
 			snapshot: snapshot(builds), phase: "Planning", begin: "Build 1", reason: "Building", message: "in pod net-7-build-1",
 		},
-		"also for a shell": {
+		"a shell without an image builds it first": {
 			snapshot: snapshot(builds, shellRun), phase: "Planning", begin: "Build 1", reason: "Building",
 		},
-		"also for a destroy": {
+		"a destroy without an image builds it first": {
 			snapshot: snapshot(builds, destroy, deleting), phase: "Planning", begin: "Build 1", reason: "Building",
 		},
 		"an image of the same key is not built again": {
 			snapshot: snapshot(builds, func(w *Snapshot) { w.Stack.Status.Image = built("sha256:key") }), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
-		"nor the one that was applied with": {
+		"the image of the last apply is not built again": {
 			snapshot: snapshot(builds, destroy, deleting, func(w *Snapshot) {
 				w.Stack.Status.Image, w.Stack.Status.AppliedImage = built("sha256:newer"), built("sha256:key")
 			}),
@@ -91,19 +91,19 @@ func TestSettleBuild(t *testing.T) {
 		"or by the shell": {
 			snapshot: snapshot(imageBuilt, shellRun), phase: "Shell", begin: "Shell 2", reason: "Shell",
 		},
-		"but not for old inputs": {
+		"a built image of old inputs is not used": {
 			snapshot: snapshot(imageBuilt, changed), phase: "Superseded", reason: "Superseded",
 		},
-		"nor for a Run that was canceled": {
+		"a canceled Run ends after its build": {
 			snapshot: snapshot(imageBuilt, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
-		"nor for a shell that was": {
+		"a canceled shell ends after its build": {
 			snapshot: snapshot(imageBuilt, shellRun, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
 		"a Dockerfile that fails is not tried again": {
 			snapshot: snapshot(building, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "build: boom",
 		},
-		"nor for a shell": {
+		"a Dockerfile that fails is not retried for a shell": {
 			snapshot: snapshot(building, shellRun, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "build: boom",
 		},
 		"a passing failure is tried again later": {
@@ -119,7 +119,7 @@ func TestSettleBuild(t *testing.T) {
 		"an image that its registry lost is built again": {
 			snapshot: snapshot(cannotPull), phase: "Planning", begin: "Build 2", reason: "Building",
 		},
-		"once": {
+		"an image that its registry lost is built again only once": {
 			snapshot: snapshot(cannotPull, func(w *Snapshot) {
 				w.Run.Status.Attempts = append([]v1alpha1.Attempt{{Phase: v1alpha1.AttemptBuild}}, w.Run.Status.Attempts...)
 			}), phase: "Planning", begin: "Plan 2", reason: "Planning",

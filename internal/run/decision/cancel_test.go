@@ -128,7 +128,7 @@ func TestCancel(t *testing.T) {
 		"a mistake in the code is reported all the same": {
 			snapshot: snapshot(planning, failed(v1alpha1.FailureConfigurationError), cancel), phase: "Failed", reason: "ConfigurationError", message: "boom",
 		},
-		"and so is a denial of a policy": {
+		"a denial of a policy is reported all the same": {
 			snapshot: snapshot(planned, failed(v1alpha1.FailurePolicyDenied), cancel), phase: "Failed", reason: "PolicyDenied",
 		},
 
@@ -138,10 +138,10 @@ func TestCancel(t *testing.T) {
 		"one that has reported is interrupted, although the pod has not started in the cache": {
 			snapshot: snapshot(applying, ownPod, reported, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "the engine in pod net-7-apply-2 ends what it has in flight", requeue: underWay,
 		},
-		"so is one in the pod of its plan, which has": {
+		"an apply in the pod of its plan is interrupted": {
 			snapshot: snapshot(applying, planReported, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "the engine in pod net-7-plan-1 ends", requeue: underWay,
 		},
-		"nor when it can never start": {
+		"an apply whose pod can never start is deleted": {
 			snapshot: snapshot(applying, ownPod, pod(PodPending), later(startPatience), broken, cancel), phase: "Applying", reason: "Canceling", delete: true,
 		},
 		"while its pod leaves it is waited for": {
@@ -166,7 +166,7 @@ func TestCancel(t *testing.T) {
 			snapshot: snapshot(changed20(7), cancel), phase: "Canceled", reason: "Canceled",
 			message: "canceled by bob in the middle of the apply: 7 of 20 changes were applied and are in the state; cairn apply net continues",
 		},
-		"also when the report is here before the news that it was canceled": {
+		"a canceled apply whose report arrives before the cancellation says what is half done": {
 			snapshot: snapshot(changed20(7)), phase: "Canceled", reason: "Canceled", message: "boom in the middle of the apply: 7 of 20 changes were applied",
 		},
 		"a destroy that was interrupted goes on as one": {
@@ -179,7 +179,7 @@ func TestCancel(t *testing.T) {
 		"one that was interrupted before the engine's turn has done nothing": {
 			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepSkipped), failed(v1alpha1.FailureCanceled), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began",
 		},
-		"nor has one whose hook failed there": {
+		"an apply whose hook failed before the engine has done nothing": {
 			snapshot: snapshot(applying, reported, applyStep(v1alpha1.StepSkipped), between, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob before the apply began after before-apply: boom",
 		},
 		"the result of one that was lost there is unknown": {
@@ -194,7 +194,7 @@ func TestCancel(t *testing.T) {
 		"a state that is only in a log is reported all the same": {
 			snapshot: snapshot(applying, failed(v1alpha1.FailureStateNotSaved), cancel), phase: "Failed", reason: "StateNotSaved",
 		},
-		"also when the pod could not report it": {
+		"a state that a pod could not report is reported by its exit code": {
 			snapshot: snapshot(applying, reported, pod(PodEnded), func(w *Snapshot) { w.Pod.Stranded = true }, cancel), phase: "Failed", reason: "StateNotSaved",
 		},
 		"a Run that is over is not canceled": {
@@ -207,10 +207,10 @@ func TestCancel(t *testing.T) {
 		"whichever user approved it": {
 			snapshot: snapshot(waiting, rejectedFor("sha256:plan"), approvedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
 		},
-		"and whatever changed since": {
+		"a rejected Run ends whatever changed since": {
 			snapshot: snapshot(waiting, rejectedFor("sha256:plan"), changed), phase: "Canceled", reason: "Rejected",
 		},
-		"also one that would be applied by itself and waits for a window": {
+		"a rejected Run that waits for a window ends": {
 			snapshot: snapshot(planned, closed("Apply"), rejectedFor("sha256:plan")), phase: "Canceled", reason: "Rejected",
 		},
 		"the rejection of another plan is none": {
@@ -240,10 +240,10 @@ func TestPreventSelfApproval(t *testing.T) {
 			snapshot: snapshot(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "the approval by alice, who caused this Run, does not count (spec.preventSelfApproval): another user has to approve; approve with cairn approve net",
 		},
-		"nor when the Stack asked for it after the Run was made": {
+		"the user who caused the Run does not approve it when the Stack prevents that later": {
 			snapshot: snapshot(waiting, inStack, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
-		"nor when it was approved before, and waits": {
+		"an earlier approval by the user who caused the Run does not count": {
 			snapshot: snapshot(waiting, inStack, caused("alice"), approved, suspended), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
 		"a Run that asks for it goes on to, whatever became of the Stack": {
@@ -261,13 +261,13 @@ func TestPreventSelfApproval(t *testing.T) {
 		"who may change the Stack cannot have a plan applied that waits for that": {
 			snapshot: snapshot(waiting, automatic, inRun, caused("alice")), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net",
 		},
-		"nor by approving it": {
+		"a change of the Stack does not let the user who caused the Run approve it": {
 			snapshot: snapshot(waiting, automatic, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
 		},
 		"another user approves it, also there": {
 			snapshot: snapshot(waiting, automatic, inRun, caused("bob"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
-		"nor does the user who removed the rule from the Stack": {
+		"the user who removed the rule from the Stack does not approve it": {
 			snapshot: snapshot(waiting, inRun, removedBy("alice"), caused("bob"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "the approval by alice, who removed spec.preventSelfApproval, does not count",
 		},

@@ -178,7 +178,7 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(planned, leftOut), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "3 to add; an apply that was killed created aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may create it a second time: import or delete it first, or approve with cairn approve net",
 		},
-		"and a user may approve that": {
+		"a plan with resources left out of the journal can be approved": {
 			snapshot: snapshot(planned, leftOut, approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"a pod that never started is superseded by newer inputs": {
@@ -187,13 +187,13 @@ func TestSettle(t *testing.T) {
 		"a plan at work ends when its Stack is deleted, and the destroy does not wait for it": {
 			snapshot: snapshot(planning, deleting), phase: "Superseded", reason: "Superseded", message: "the Stack is being deleted", delete: true,
 		},
-		"also one whose pod is not known": {
+		"a plan whose pod is not known ends when its Stack is deleted": {
 			snapshot: snapshot(planning, deleting, pod(PodUnknown)), phase: "Superseded", reason: "Superseded", delete: true,
 		},
-		"and one whose pod is leaving on a node that may be lost": {
+		"a plan whose pod is terminating ends when its Stack is deleted": {
 			snapshot: snapshot(planning, deleting, pod(PodTerminating)), phase: "Superseded", reason: "Superseded", delete: true,
 		},
-		"also of a suspended Stack": {
+		"a plan of a suspended Stack ends when its Stack is deleted": {
 			snapshot: snapshot(planning, deleting, suspended), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"an image that is built is not needed then either": {
@@ -202,13 +202,13 @@ func TestSettle(t *testing.T) {
 		"an apply at work goes on when its Stack is deleted": {
 			snapshot: snapshot(applying, deleting), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
 		},
-		"also one whose pod has not started, as far as is known": {
+		"an apply whose pod is pending continues when its Stack is deleted": {
 			snapshot: snapshot(applying, ownPod, deleting, pod(PodPending)), phase: "Applying", reason: "PodPending", requeue: time.Hour + overdue,
 		},
 		"the plan of a destroy goes on, since it is what the deletion asks for": {
 			snapshot: snapshot(planning, destroy, deleting), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
 		},
-		"but not when spec.deletionPolicy is Protect by then": {
+		"the plan of a destroy ends when spec.deletionPolicy is Protect by then": {
 			snapshot: snapshot(planning, destroy, deleting, func(w *Snapshot) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }),
 			phase:    "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Protect", delete: true,
 		},
@@ -231,7 +231,7 @@ func TestSettle(t *testing.T) {
 		"an apply waits for the window, in an idle pod too": {
 			snapshot: snapshot(planned, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", message: "spec.windows[0] denies Apply until", requeue: time.Hour,
 		},
-		"and in none": {
+		"an apply waits for the window without a pod": {
 			snapshot: snapshot(planned, pod(PodGone), closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
 		},
 		"a window for applies keeps no destroy": {
@@ -333,7 +333,7 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "3 to add; a script runs in place of the engine (spec.commands.apply); approve with cairn approve net",
 		},
-		"also where all is destroyed": {
+		"a script is reported to the reviewer of a destroy": {
 			snapshot: snapshot(destroy, waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "; a script runs in place of the engine (spec.commands.destroy); approve with",
 		},
@@ -343,7 +343,7 @@ func TestSettle(t *testing.T) {
 		"a suspended Stack has no next try": {
 			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Suspended",
 		},
-		"nor after a clock that was ahead": {
+		"a suspended Stack has no retry after a clock that was ahead": {
 			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureTransient), later(-time.Minute), nextTry(now)),
 			phase:    "Planning", reason: "Suspended",
 		},
@@ -358,11 +358,11 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)} }),
 			phase:    "Planning", begin: "Plan 3", reason: "Planning",
 		},
-		"not a year later, after a clock that was a year ahead": {
+		"a retry is not delayed by a year after a clock that was a year ahead": {
 			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(365 * 24 * time.Hour)} }),
 			phase:    "Planning", begin: "Plan 2", reason: "Planning",
 		},
-		"nor is a lost runner waited for so long": {
+		"a lost runner is not waited for by a clock that was a year ahead": {
 			snapshot: snapshot(applying, failed(v1alpha1.FailurePodLost), later(-365*24*time.Hour), func(w *Snapshot) {
 				runinfo.Current(&w.Run.Status).Failure.Reason = v1alpha1.FailurePodVanished
 			}),

@@ -42,10 +42,10 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 		"a Run that waits for approval makes way": {
 			snapshot: snapshot(waiting, asked("Apply")), phase: "Superseded", reason: "Superseded",
 		},
-		"so does one that was approved and waits for a window": {
+		"an approved Run that waits for a window makes way": {
 			snapshot: snapshot(waiting, approvedFor("sha256:plan"), closed("Apply"), asked("Apply")), phase: "Superseded", reason: "Superseded",
 		},
-		"so does one between two tries": {
+		"a Run that waits for a retry makes way": {
 			snapshot: snapshot(planning, between, asked("Apply")), phase: "Superseded", reason: "Superseded",
 		},
 		"one whose apply failed does not seem to have done nothing": {
@@ -84,7 +84,7 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 		"a request that was there before the Stack is none": {
 			snapshot: snapshot(waiting, asked("Apply"), func(w *Snapshot) { w.Stack.Status.ObservedGeneration = 0 }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
-		"nor is one of a Stack that no operator has seen": {
+		"a request of an unobserved Stack is none": {
 			snapshot: snapshot(waiting, asked("Apply"), func(w *Snapshot) { w.Stack.Status.ObservedGeneration = -1 }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"nothing makes way while nothing may start": {
@@ -110,7 +110,7 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 		"a Run makes way for a destroy when the Stack says that it is next": {
 			snapshot: snapshot(waiting, asked("Destroy"), destroyIsNext), phase: "Superseded", reason: "Superseded", message: "another Run was asked for by alice",
 		},
-		"not before, since the destroy may wait for others, or be of nothing": {
+		"a Run does not make way before the Stack names the destroy as next": {
 			snapshot: snapshot(waiting, asked("Destroy")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"a plan makes way at once": {
@@ -119,10 +119,10 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 		"while the Stack is suspended a destroy is refused, and nothing makes way": {
 			snapshot: snapshot(waiting, asked("Destroy"), destroyIsNext, suspended), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
-		"but not where nothing is to be destroyed": {
+		"a destroy of a protected Stack replaces no Run": {
 			snapshot: snapshot(waiting, protected, asked("Destroy")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
-		"nor for an unknown operation": {
+		"an unknown operation replaces no Run": {
 			snapshot: snapshot(waiting, asked("Explode")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"a destroy makes way for an apply": {
@@ -137,7 +137,7 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 		"a destroy that was asked for ends when the Stack is protected": {
 			snapshot: snapshot(waiting, destroy, byHand, protected), phase: "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Protect now",
 		},
-		"but not because a deletion would leave everything": {
+		"a requested destroy continues when a deletion would orphan all": {
 			snapshot: snapshot(waiting, destroy, byHand, orphaned), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"before there is such a deletion": {

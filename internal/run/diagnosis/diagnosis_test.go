@@ -92,7 +92,7 @@ func TestFaultsOfPods(t *testing.T) {
 			pod: creating, after: quiet, reason: "PodPending", requeue: startFor - quiet,
 			message: "pod net-7-plan-1: node node-a has not prepared its volumes and its network yet; kubectl describe pod shows more",
 		},
-		"and never comes": {
+		"a volume never appears": {
 			pod: creating, after: startFor, class: "Transient", reason: "Retrying", delete: true, requeue: retry,
 			message: "pod net-7-plan-1 cannot start: node node-a has not prepared its volumes and its network yet; kubectl describe pod shows more; given up after 15m",
 		},
@@ -130,11 +130,11 @@ func TestFaultsOfPods(t *testing.T) {
 			pod:    waiting("engine", "ErrImagePull", `failed to pull and unpack image "registry/tools:1": failed to resolve reference "registry/tools:1": registry/tools:1: not found`),
 			reason: "PodPending", message: `pod net-7-plan-1: ErrImagePull: failed to pull and unpack image "registry/tools:1": failed to resolve reference "registry/tools:1": registry/tools:1: not found`, requeue: pullFor,
 		},
-		"nor the next time": {
+		"the engine's image cannot be pulled again": {
 			pod:   waiting("engine", "ImagePullBackOff", `Back-off pulling image "registry/tools:1": ErrImagePull: registry/tools:1: not found`),
 			after: pullFor - time.Second, reason: "PodPending", message: `ImagePullBackOff: Back-off pulling image "registry/tools:1"`, requeue: time.Second,
 		},
-		"nor ever": {
+		"the engine's image cannot be pulled for too long": {
 			pod:   waiting("engine", "ImagePullBackOff", `Back-off pulling image "registry/tools:1": ErrImagePull: registry/tools:1: not found`),
 			after: pullFor, class: "Transient", reason: "Retrying", delete: true, requeue: retry,
 			message: `plan: pod net-7-plan-1 cannot start: ImagePullBackOff: Back-off pulling image "registry/tools:1": ErrImagePull: registry/tools:1: not found; given up after 5m; retry 1 of 2`,
@@ -301,7 +301,7 @@ func TestFaultsOfPods(t *testing.T) {
 			pod:    `{status: {phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-20T12:03:00Z"}, {type: ContainersReady, status: "False", reason: ContainersNotReady}], ` + atWork + `}}`,
 			reason: "Planning", requeue: late,
 		},
-		"nor is a pod whose author decides when it is ready": {
+		"a readiness gate is not a node that is silent": {
 			pod:    `{spec: {readinessGates: [{conditionType: a/b}]}, status: {phase: Running, conditions: [{type: Ready, status: "False", reason: ReadinessGatesNotReady, lastTransitionTime: "2026-11-20T12:03:00Z"}, {type: ContainersReady, status: "True"}], ` + atWork + `}}`,
 			reason: "Planning", requeue: late,
 		},
@@ -407,10 +407,10 @@ func TestDeletedPod(t *testing.T) {
 			snapshot(applying, gone, said("NodeUnreachable", "node a does not answer since 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun. When the machine is off, delete it")),
 			"pod net-7-plan-1 is gone before it reported: node a does not answer since 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun", leftFor,
 		},
-		"what was said of another pod is not": {
+		"a message about another pod is not kept": {
 			snapshot(applying, gone, said("PodTerminating", "pod net-7-plan-11 was evicted")), "pod net-7-plan-1 is gone before it reported", leftFor,
 		},
-		"nor anything else": {
+		"a message that is not a diagnosis is not kept": {
 			snapshot(applying, gone, said("Applying", "in pod net-7-plan-1")), "pod net-7-plan-1 is gone before it reported", leftFor,
 		},
 	}
