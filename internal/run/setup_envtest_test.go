@@ -54,7 +54,7 @@ func TestEventReconcilesOnlyRelevantRuns(t *testing.T) {
 	}{
 		"a Stack: its unfinished Runs":                            {find.runsOf(t.Context(), vpc), []string{"vpc-2", "vpc-3"}},
 		"a finished Run: those that may have waited for it":       {find.siblings(t.Context(), finished), []string{"vpc-2", "vpc-3"}},
-		"so does one that the cache does not have any more":       {find.siblings(t.Context(), deleted), []string{"vpc-2", "vpc-3"}},
+		"a deleted Run: those that may have waited for it":        {find.siblings(t.Context(), deleted), []string{"vpc-2", "vpc-3"}},
 		"an unfinished Run: none":                                 {find.siblings(t.Context(), planning), nil},
 		"a Secret: those that wait for an object":                 {find.withoutInputs(t.Context(), apiserver.Metadata("Secret", r.Namespace, "any")), []string{"vpc-3"}},
 		"a Secret of another namespace: none":                     {find.withoutInputs(t.Context(), apiserver.Metadata("Secret", elsewhere.Namespace, "any")), nil},

@@ -155,11 +155,11 @@ func TestCancelEndsAHook(t *testing.T) {
 		code   int32
 		grace  time.Duration
 	}{
-		"that ends":                          {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do sleep 0.05; done", 4, enough},
-		"that does nothing about it":         {"sh -c 'echo $PPID >pid; exec sleep 600'; echo never", 130, enough},
-		"that ignores the first signal":      {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 5, 5 * time.Second},
-		"that ignores all that it can":       {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137, 200 * time.Millisecond},
-		"that leaves a process that ignores": {"(trap '' INT TERM; echo $$ >other; exec sleep 600) &\ntrap 'exit 6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6, enough},
+		"ends on SIGINT":                        {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do sleep 0.05; done", 4, enough},
+		"does not handle SIGINT":                {"sh -c 'echo $PPID >pid; exec sleep 600'; echo never", 130, enough},
+		"ignores the first signal":              {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 5, 5 * time.Second},
+		"ignores all signals but SIGKILL":       {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137, 200 * time.Millisecond},
+		"leaves a process that ignores signals": {"(trap '' INT TERM; echo $$ >other; exec sleep 600) &\ntrap 'exit 6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6, enough},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -276,8 +276,8 @@ func TestEngineLeftByACommandIsInterrupted(t *testing.T) {
 func TestLockLeftByACommandIsReported(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ end, message string }{
-		"and says that all is well": {"exit 0", "ended well, but left the state's lock"},
-		"and fails":                 {"exit 3", "; it left the state's lock, which the next attempt takes"},
+		"leaves the lock and succeeds": {"exit 0", "ended well, but left the state's lock"},
+		"leaves the lock and fails":    {"exit 3", "; it left the state's lock, which the next attempt takes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -315,9 +315,9 @@ func TestLockLeftByACommandIsReported(t *testing.T) {
 func TestDestroyByACommandChecksTheState(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ script, resources, outputs string }{
-		"that destroys":     {"tofu destroy -no-color -auto-approve", "", ""},
-		"with the plan":     {`tofu apply -no-color "$CAIRN_PLAN_FILE"`, "", ""},
-		"that does nothing": {"true", "a", `"seven"`},
+		"destroys":      {"tofu destroy -no-color -auto-approve", "", ""},
+		"with the plan": {`tofu apply -no-color "$CAIRN_PLAN_FILE"`, "", ""},
+		"does nothing":  {"true", "a", `"seven"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

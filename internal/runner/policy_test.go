@@ -21,16 +21,16 @@ func TestPolicies(t *testing.T) {
 		failure *runnerapi.Failure
 		log     string
 	}{
-		"that have nothing to say": {runnerapi.PolicyResult{Checked: 3}, "fetch= init= plan= policy= after-policy= outputs-", "3 checked", nil, "── policy ──\n── after-policy ──\n"},
-		"that warn": {runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{warn, warn}}, "fetch= init= plan= policy= after-policy= outputs-", "1 checked, 2 warnings", nil,
+		"without findings": {runnerapi.PolicyResult{Checked: 3}, "fetch= init= plan= policy= after-policy= outputs-", "3 checked", nil, "── policy ──\n── after-policy ──\n"},
+		"with warnings": {runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{warn, warn}}, "fetch= init= plan= policy= after-policy= outputs-", "1 checked, 2 warnings", nil,
 			"── policy ──\nWarn  rules/a.rego: tags would be nice\nWarn  rules/a.rego: tags would be nice\n"},
-		"that require an approval": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{ask, warn}, MoreRequired: 1}, "fetch= init= plan= policy= after-policy= outputs-",
+		"with a required approval": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{ask, warn}, MoreRequired: 1}, "fetch= init= plan= policy= after-policy= outputs-",
 			"2 checked, approval required, 1 warning", nil, "── policy ──\nRequireApproval  rules/c.yaml: it is dear\nWarn  rules/a.rego: tags would be nice\nand 1 more\n"},
-		"that deny": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny, warn}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets",
+		"with a denial": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny, warn}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets",
 			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets"}, "Deny  rules/b.rego: no public buckets\nWarn  rules/a.rego: "},
-		"that deny more often than reported": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",
+		"with more denials than reported": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",
 			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 4 more)"}, "Deny  rules/b.rego: no public buckets\nand 7 more\n"},
-		"that deny thrice": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny, deny, deny}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 2 more)",
+		"with three denials": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny, deny, deny}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 2 more)",
 			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 2 more)"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,9 +105,9 @@ func TestMissingOutputFailsTheAttempt(t *testing.T) {
 		code int
 		want runnerapi.Failure
 	}{
-		"since it changed": {0, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc changed since Run net-1 was made"}},
-		"ever":             {422, runnerapi.Failure{Class: string(engine.ConfigurationError), Message: "refused by the test"}},
-		"to this Run":      {403, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the store answered 403: refused by the test"}},
+		"changed":   {0, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc changed since Run net-1 was made"}},
+		"rejected":  {422, runnerapi.Failure{Class: string(engine.ConfigurationError), Message: "refused by the test"}},
+		"forbidden": {403, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the store answered 403: refused by the test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestServer(t)

@@ -41,7 +41,7 @@ func TestFailuresAreClassifiedByClassAndReason(t *testing.T) {
 	}{
 		"of which the cause is not known": {v1alpha1.FailureInterrupted, true},
 		"of which the cause is known":     {v1alpha1.FailurePodTerminated, false},
-		"that is none":                    {"", false},
+		"an empty reason":                 {"", false},
 	} {
 		d, explained := interruptIsExplained(snapshot(planning, interrupted(tt.reason), ended))
 		if explained != tt.explained || explained && d.Explain.Reason != v1alpha1.FailurePodTerminated {

@@ -89,8 +89,8 @@ func TestInvalidBuildsAreRejected(t *testing.T) {
 		set  Settings
 		want string
 	}{
-		"not allowed": {settings, "this installation builds no images (--allow-image-builds)"},
-		"no image":    {buildSettings(func(b *BuildSettings) { b.Images = nil }), "the installation names no image of Buildah"},
+		"builds are not allowed": {settings, "this installation builds no images (--allow-image-builds)"},
+		"no image":               {buildSettings(func(b *BuildSettings) { b.Images = nil }), "the installation names no image of Buildah"},
 	} {
 		w := podSnapshot()
 		_, err := New(w.Run, w.Stack, toBuild(), v1alpha1.AttemptBuild, 1, tt.set)

@@ -71,14 +71,14 @@ func TestTransientImportErrorIsRetried(t *testing.T) {
 		orphans   []string
 		plans     string
 	}{
-		"of the only one":            {map[string]int{"a": 1}, "timeout", []string{"a"}, nil, "a  a"},
-		"of one of two":              {map[string]int{"a": 2}, "timeout", []string{"a", "b"}, nil, "ab  a a b ab"},
-		"of all together":            {map[string]int{"a": 1, "b": 2}, "timeout", []string{"a", "b"}, nil, "ab  a b b ab"},
-		"one that does not pass":     {map[string]int{"a": always}, "timeout", []string{"a"}, []string{"a"}, "a  a "},
-		"of two one does not pass":   {map[string]int{"a": always}, "timeout", []string{"a", "b"}, []string{"a"}, "ab  a a b"},
-		"what is gone is not tried":  {map[string]int{"a": always}, "Cannot import non-existent remote object", []string{"a"}, nil, "a "},
-		"nor what is not declared":   {map[string]int{"a": always}, "Import block target does not exist", []string{"a"}, []string{"a"}, "a "},
-		"when both do not pass each": {map[string]int{"a": always, "b": always}, "timeout", []string{"a", "b"}, []string{"a", "b"}, "ab  a a b b "},
+		"of the only one":                      {map[string]int{"a": 1}, "timeout", []string{"a"}, nil, "a  a"},
+		"of one of two":                        {map[string]int{"a": 2}, "timeout", []string{"a", "b"}, nil, "ab  a a b ab"},
+		"of all together":                      {map[string]int{"a": 1, "b": 2}, "timeout", []string{"a", "b"}, nil, "ab  a b b ab"},
+		"one that does not pass":               {map[string]int{"a": always}, "timeout", []string{"a"}, []string{"a"}, "a  a "},
+		"of two one does not pass":             {map[string]int{"a": always}, "timeout", []string{"a", "b"}, []string{"a"}, "ab  a a b"},
+		"what is gone is not tried":            {map[string]int{"a": always}, "Cannot import non-existent remote object", []string{"a"}, nil, "a "},
+		"what is not declared is not imported": {map[string]int{"a": always}, "Import block target does not exist", []string{"a"}, []string{"a"}, "a "},
+		"when both do not pass each":           {map[string]int{"a": always, "b": always}, "timeout", []string{"a", "b"}, []string{"a", "b"}, "ab  a a b b "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, plans := plan(t, tt.against, tt.says, tt.addresses...)
