@@ -27,7 +27,8 @@ func (r *testEnv) setLimits(l scheduler.Limits) {
 	r.Scheduler = scheduler.New(scheduler.NewQueue(l, time.Now), r.Env.Client)
 }
 
-// withStack returns the same environment with another Stack and its first Run, whose code is from a Repository if one is named.
+// withStack returns the same environment with another Stack and its first Run, whose code is from a Repository if one
+// is named.
 func (r *testEnv) withStack(name, repository string) *testEnv {
 	r.Helper()
 	other := *r

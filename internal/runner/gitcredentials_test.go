@@ -18,8 +18,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// gitServer serves the repository mods.git with git's own server. It wants an Authorization header when it is given one, and
-// remembers those that it saw.
+// gitServer serves the repository mods.git with git's own server. It wants an Authorization header when it is given
+// one, and remembers those that it saw.
 type gitServer struct {
 	*httptest.Server
 	wants string

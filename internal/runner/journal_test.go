@@ -21,8 +21,8 @@ import (
 // bothEngines are those that write events: one into a file, one to its output.
 var bothEngines = []string{"OpenTofu", "Terraform"}
 
-// killable is code whose second resource waits, and writes the engine's process id, so that the engine is killed in the middle.
-// Each creation adds a line to a file.
+// killable is code whose second resource waits, and writes the engine's process id, so that the engine is killed in the
+// middle. Each creation adds a line to a file.
 func killable(log string) string {
 	return `
 resource "terraform_data" "a" {
@@ -35,7 +35,8 @@ resource "terraform_data" "b" {
 }`
 }
 
-// killed plans and applies code of two resources and one that waits, and kills the engine once the server has received the two.
+// planAndKillApply plans and applies code of two resources and one that waits, and kills the engine once the server has
+// received the two.
 func (s *testServer) planAndKillApply(engine, log string) (source string) {
 	s.t.Helper()
 	source = s.put(file("main.tf", killable(log)))

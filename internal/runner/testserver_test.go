@@ -21,7 +21,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// testServer is a server that implements internal/runnerapi, with real checks of lock, serial and digest, for one Stack.
+// testServer is a server that implements internal/runnerapi, with real checks of lock, serial and digest, for one
+// Stack.
 type testServer struct {
 	t      testing.TB
 	server *httptest.Server

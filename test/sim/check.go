@@ -327,8 +327,8 @@ func (sim *simulation) stackGoes(s *v1alpha1.Stack) {
 	}
 }
 
-// unreported reports whether an abandoned runner created the resource and did not report it before its deadline: no state has it, or
-// only one that was submitted after another attempt started.
+// unreported reports whether an abandoned runner created the resource and did not report it before its deadline: no
+// state has it, or only one that was submitted after another attempt started.
 func (sim *simulation) unreported(t *resource) bool {
 	if st := sim.api.state(t.stack); st != nil && sim.contents[st.Status.SHA256].has(t.id) {
 		return false

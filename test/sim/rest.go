@@ -143,7 +143,8 @@ func (sim *simulation) isReady(s *v1alpha1.Stack) {
 	}
 }
 
-// checkNoFurtherWrites: a further reconciliation writes nothing. A time in the future, by a wrong clock, counts only once it may be correct: that is reported once.
+// checkNoFurtherWrites: a further reconciliation writes nothing. A time in the future, by a wrong clock, counts only
+// once it may be correct: that is reported once.
 func (sim *simulation) checkNoFurtherWrites() {
 	if sim.hasTimesAhead() {
 		sim.resync()

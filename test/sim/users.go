@@ -28,7 +28,8 @@ func (sim *simulation) ofUsers() {
 	}
 }
 
-// deletesOften reports whether objects are deleted ten times as often as in other histories, as in one of eight of them.
+// deletesOften reports whether objects are deleted ten times as often as in other histories, as in one of eight of
+// them.
 func (sim *simulation) deletesOften() bool {
 	return sim.script == nil && (sim.Often || sim.Seed%8 == 7)
 }

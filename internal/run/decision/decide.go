@@ -121,7 +121,8 @@ func applied(w Snapshot) bool {
 	return a != nil && a.Phase == v1alpha1.AttemptApply && a.FinishedAt != nil && a.Failure == nil
 }
 
-// planIsFinal reports whether the last attempt was a plan after which nothing is to be done: it found no changes, or the Run only plans.
+// planIsFinal reports whether the last attempt was a plan after which nothing is to be done: it found no changes, or
+// the Run only plans.
 func planIsFinal(w Snapshot) bool {
 	a, plan := runinfo.Current(&w.Run.Status), w.Run.Status.Plan
 	return a != nil && a.Phase == v1alpha1.AttemptPlan && a.FinishedAt != nil && a.Failure == nil && plan != nil &&

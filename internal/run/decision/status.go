@@ -114,8 +114,8 @@ func describe(s *v1alpha1.RunStatus, d Decision, generation int64, now time.Time
 	setWhile(v1alpha1.ConditionStalled, s.Phase == v1alpha1.PhaseFailed || s.Phase == v1alpha1.PhaseCanceled)
 }
 
-// trim drops the oldest attempts past those that are kept, but not the newest that may have changed resources: that the Run
-// began to apply is known from it alone.
+// trim drops the oldest attempts past those that are kept, but not the newest that may have changed resources: that the
+// Run began to apply is known from it alone.
 func trim(attempts []v1alpha1.Attempt) []v1alpha1.Attempt {
 	n := len(attempts) - maxAttempts
 	if n <= 0 {

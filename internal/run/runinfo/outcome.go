@@ -17,8 +17,8 @@ func IsApply(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply 
 // Began reports whether an apply began, so that resources may have been changed.
 func Began(r *v1alpha1.Run) bool { return slices.ContainsFunc(r.Status.Attempts, Changes) }
 
-// Changes reports whether an attempt may have changed resources: it is an apply, and did not report that it ended before the
-// engine started. What a lost pod did after its last report is not known.
+// Changes reports whether an attempt may have changed resources: it is an apply, and did not report that it ended
+// before the engine started. What a lost pod did after its last report is not known.
 func Changes(a v1alpha1.Attempt) bool {
 	if !IsApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailurePodLost {
 		return IsApply(a)
