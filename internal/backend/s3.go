@@ -68,7 +68,7 @@ func (s s3) Ensure(ctx context.Context, c Config, environ []string) (made []stri
 func makeBucket(ctx context.Context, c *buckets.Client, name, region string) (made []string, err error) {
 	_, err = c.HeadBucket(ctx, &buckets.HeadBucketInput{Bucket: &name})
 	if err == nil || status(err) != http.StatusNotFound {
-		return nil, describe(err, "look for bucket %s", name)
+		return nil, describe(err, "check that bucket %s exists", name)
 	}
 	ask := &buckets.CreateBucketInput{Bucket: &name}
 	if region != "us-east-1" { // which S3 takes no constraint for
@@ -124,7 +124,7 @@ func makeBucket(ctx context.Context, c *buckets.Client, name, region string) (ma
 func makeTable(ctx context.Context, c *dynamodb.Client, name string) (made []string, err error) {
 	_, err = c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if _, missing := errors.AsType[*tables.ResourceNotFoundException](err); !missing {
-		return nil, describe(err, "look for table %s", name)
+		return nil, describe(err, "check that table %s exists", name)
 	}
 	_, err = c.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: tables.BillingModePayPerRequest,

@@ -171,7 +171,7 @@ func TestCommandStopsWhenItsStateCannotBeWritten(t *testing.T) {
 	run(t, s, nil, apply)
 	report := s.done(2)
 	if allSteps(report) != "fetch= init= apply! rescue= outputs-" || report.Done.Failure.Class != "Transient" ||
-		!strings.Contains(report.Done.Failure.Message, "its engine could not write the state: state not written: the store answered 409") {
+		!strings.Contains(report.Done.Failure.Message, "its engine could not write the state: state not written: the server answered 409") {
 		t.Errorf("%s %+v\n%s", allSteps(report), report.Done.Failure, lastLog(s, 2))
 	}
 	if n := strings.Count(lastLog(s, 2), "terraform_data.a: Creation complete"); n != 1 {

@@ -219,7 +219,7 @@ func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 		"not the promised bytes": {func(_ *testServer, kept *engineKept) { kept.program[0] ^= 1 }, "Transient", "fetch OpenTofu 1.12.6: its digest is"},
 		"another version":        {func(_ *testServer, kept *engineKept) { kept.release.Version = "1.11.0" }, "Transient", `the server returned OpenTofu "1.11.0" for "~> 1.12"`},
 		"no version":             {func(_ *testServer, kept *engineKept) { kept.release.Version = "../../x" }, "Transient", `the server returned OpenTofu "../../x"`},
-		"none at all":            {func(s *testServer, _ *engineKept) { s.engines = nil }, "ConfigurationError", "there is no program tofu in this image; the store answered 422: there is no OpenTofu ~> 1.12"},
+		"none at all":            {func(s *testServer, _ *engineKept) { s.engines = nil }, "ConfigurationError", "there is no program tofu in this image; the server answered 422: there is no OpenTofu ~> 1.12"},
 		"away": {func(s *testServer, _ *engineKept) {
 			s.refuse = func(r *http.Request) int {
 				if strings.HasPrefix(r.URL.Path, "/v1/engines/") {
@@ -227,7 +227,7 @@ func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 				}
 				return 0
 			}
-		}, "Transient", "there is no program tofu in this image; ask the store for it: "},
+		}, "Transient", "there is no program tofu in this image; ask the server for it: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestServer(t)

@@ -131,7 +131,7 @@ func TestEngineFailureWithoutEvents(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.done(1).Done.Failure.Message; got != "there is no program tofu in this image; the store answered 422: there is no OpenTofu" {
+	if got := s.done(1).Done.Failure.Message; got != "there is no program tofu in this image; the server answered 422: there is no OpenTofu" {
 		t.Errorf("%q", got)
 	}
 }

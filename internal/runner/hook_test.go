@@ -338,7 +338,7 @@ func TestRejectedPlanFormIsLeftOut(t *testing.T) {
 	if report := s.done(2); allSteps(report) != "fetch= init= before-apply= apply=" {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
-	inOrder(t, string(s.logs[2]), "the plan's JSON is left out: the store answered 403: refused by the test\n", "── before-apply ──\njson none text none\n")
+	inOrder(t, string(s.logs[2]), "the plan's JSON is left out: the server answered 403: refused by the test\n", "── before-apply ──\njson none text none\n")
 }
 
 // It does not fail the hook.

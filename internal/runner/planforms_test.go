@@ -159,7 +159,7 @@ func TestRejectedPlanJSONIsNoFailure(t *testing.T) {
 	if s.done(1).Done.Failure != nil {
 		t.Errorf("%+v", s.done(1).Done)
 	}
-	inOrder(t, string(s.logs[1]), "the plan's JSON is not kept: the store answered 413")
+	inOrder(t, string(s.logs[1]), "the plan's JSON is not kept: the server answered 413")
 }
 
 // This holds with policies and without.

@@ -87,7 +87,7 @@ func TestUnavailablePoliciesAreRetried(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Policy = true
 	run(t, s, nil, order)
-	if report := s.done(1); allSteps(report) != "fetch= init= plan= policy!" || report.Done.Plan != nil || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "ask the policies: the store answered 409: refused by the test"}) {
+	if report := s.done(1); allSteps(report) != "fetch= init= plan= policy!" || report.Done.Plan != nil || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "ask the policies: the server answered 409: refused by the test"}) {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
 }

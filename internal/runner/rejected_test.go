@@ -130,7 +130,7 @@ func TestOutputsThatCannotBeWrittenAreNoFailure(t *testing.T) {
 		if steps(report) != "fetch= init= apply= outputs!" || report.Done.Failure != nil || len(report.Done.Outputs) != 1 {
 			t.Errorf("%d: %s %+v", code, steps(report), report.Done)
 		}
-		if got, want := report.Steps[3].Message, fmt.Sprintf("write the outputs: the store answered %d: refused by the test", code); got != want {
+		if got, want := report.Steps[3].Message, fmt.Sprintf("write the outputs: the server answered %d: refused by the test", code); got != want {
 			t.Errorf("%q", got)
 		}
 	}

@@ -37,7 +37,7 @@ func TestStateThatCannotBeWrittenIsRescued(t *testing.T) {
 	if steps(report) != "fetch= init= apply! rescue=" || report.Done.Failure.Class != "Transient" {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
-	if got := report.Done.Failure.Message; !strings.Contains(got, "Failed to save state") || !strings.HasSuffix(got, "; state not written: the store answered 409: refused by the test") {
+	if got := report.Done.Failure.Message; !strings.Contains(got, "Failed to save state") || !strings.HasSuffix(got, "; state not written: the server answered 409: refused by the test") {
 		t.Errorf("%q", got)
 	}
 	if got := report.Steps[3].Message; got != "the state with serial 2 could not be written and was rescued; it is written before the next plan" {

@@ -205,7 +205,7 @@ func TestForbiddenTerragruntSettingsAreRejected(t *testing.T) {
 		"have a mistake in its own code": {grunt: "foo {}\n", code: two, steps: "fetch= engine= init!", class: "ConfigurationError",
 			message: `Unsupported block type: Blocks of type "foo" are not expected here.`},
 		"be without an engine": {grunt: " ", code: two, path: "PATH=none", steps: "fetch= engine!", class: "ConfigurationError",
-			message: "there is no program tofu in this image; the store answered 422: there is no OpenTofu"},
+			message: "there is no program tofu in this image; the server answered 422: there is no OpenTofu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestServer(t)

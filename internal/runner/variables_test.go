@@ -107,7 +107,7 @@ func TestMissingOutputFailsTheAttempt(t *testing.T) {
 	}{
 		"changed":   {0, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc changed since Run net-1 was made"}},
 		"rejected":  {422, runnerapi.Failure{Class: string(engine.ConfigurationError), Message: "refused by the test"}},
-		"forbidden": {403, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the store answered 403: refused by the test"}},
+		"forbidden": {403, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the server answered 403: refused by the test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestServer(t)

@@ -21,7 +21,7 @@ const LargestState = 256 << 20
 const largestAnswer = 16 << 20
 
 // ErrTooLarge is an answer that is larger than it may be.
-var ErrTooLarge = errors.New("the store's answer is too large")
+var ErrTooLarge = errors.New("the server's answer is too large")
 
 // Order asks what to do next, after an attempt that is done.
 func (c *Client) Order(ctx context.Context, after int32) (Order, error) {
@@ -61,7 +61,7 @@ func fileCall(path string, file *os.File, limit int64) call {
 }
 
 // State passes a request of the engine's http backend on: GET, POST, DELETE, LOCK or UNLOCK, with the lock's ID if it
-// has one. An *Error is the store's answer to the engine.
+// has one. An *Error is the server's answer to the engine.
 func (c *Client) State(ctx context.Context, method, lockID string, body []byte) ([]byte, error) {
 	r := call{method: method, path: "/v1/state", data: body}
 	if lockID != "" {
@@ -108,7 +108,7 @@ func (c *Client) CheckPolicy(ctx context.Context, digest string) (PolicyResult, 
 	return ask[PolicyResult](ctx, c.do, call{method: http.MethodPost, path: "/v1/policy/" + url.PathEscape(digest)})
 }
 
-// Interrupt waits until the attempt is to stop, or until the store has held the request long enough: then it is nil.
+// Interrupt waits until the attempt is to stop, or until the server has held the request long enough: then it is nil.
 func (c *Client) Interrupt(ctx context.Context) (*Interrupt, error) {
 	return ask[*Interrupt](ctx, c.do, call{method: http.MethodGet, path: "/v1/interrupt", mayBeEmpty: true})
 }
@@ -153,7 +153,7 @@ func (c *Client) Report(ctx context.Context, report Report) error {
 }
 
 // AppendLog appends to the attempt's log and returns the offset at which it continues. That is not the end of data when
-// the store has more of the log already, or less, than offset.
+// the server has more of the log already, or less, than offset.
 func (c *Client) AppendLog(ctx context.Context, offset int64, data []byte) (next int64, err error) {
 	query := url.Values{"offset": {strconv.FormatInt(offset, 10)}}
 	err = c.do(ctx, call{method: http.MethodPost, path: "/v1/logs", query: query, data: data})
@@ -189,7 +189,7 @@ func ask[T any](ctx context.Context, send func(context.Context, call) error, r c
 
 func decode(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("read the store's answer: %w", err)
+		return fmt.Errorf("read the server's answer: %w", err)
 	}
 	return nil
 }

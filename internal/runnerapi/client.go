@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Error is the store's response to a request that failed.
+// Error is the server's response to a request that failed.
 type Error struct {
 	// Code is the HTTP status.
 	Code int
@@ -34,9 +34,9 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.Message == "" {
-		return fmt.Sprintf("the store answered %d %s", e.Code, http.StatusText(e.Code))
+		return fmt.Sprintf("the server answered %d %s", e.Code, http.StatusText(e.Code))
 	}
-	return fmt.Sprintf("the store answered %d: %s", e.Code, e.Message)
+	return fmt.Sprintf("the server answered %d: %s", e.Code, e.Message)
 }
 
 // Code returns the HTTP status of an answer that is an error, or 0 when there was no answer.
@@ -47,22 +47,22 @@ func Code(err error) int {
 	return 0
 }
 
-// ClientOptions configure how a runner reaches the store.
+// ClientOptions configure how a runner reaches the server.
 type ClientOptions struct {
-	// URL of the store, https.
+	// URL of the server, https.
 	URL string
-	// CA is the PEM of the only authorities that the store's certificate may be from.
+	// CA is the PEM of the only authorities that the server's certificate may be from.
 	CA []byte
 	// TokenFile holds the token. It is read for each request: the kubelet renews it.
 	TokenFile string
 	// Session is the key that the server binds the pod to; a random one when empty. It has to stay in memory.
 	Session string
-	// Patience is how long a request is tried again while the store does not answer, or answers 429 or 5xx, or 401 to a
+	// Patience is how long a request is tried again while the server does not answer, or answers 429 or 5xx, or 401 to a
 	// token that has expired. Zero tries once.
 	Patience time.Duration
 }
 
-// Client speaks to the store for one attempt.
+// Client speaks to the server for one attempt.
 type Client struct {
 	base     string
 	http     *http.Client
@@ -76,14 +76,14 @@ type Client struct {
 func NewClient(o ClientOptions) (*Client, error) {
 	base, err := url.Parse(o.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the store's URL: %w", err)
+		return nil, fmt.Errorf("the server's URL: %w", err)
 	}
 	if base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("the store's URL %q is not https", o.URL)
+		return nil, fmt.Errorf("the server's URL %q is not https", o.URL)
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(o.CA) {
-		return nil, errors.New("no certificate authority for the store")
+		return nil, errors.New("no certificate authority for the server")
 	}
 	return &Client{
 		base: strings.TrimSuffix(base.String(), "/"), token: o.TokenFile, patience: o.Patience,
@@ -143,7 +143,7 @@ type call struct {
 // longestMessage is how much is read of an answer that is an error.
 const longestMessage = 64 << 10
 
-// do sends a request, again and again while the store is away, until patience or ctx is over.
+// do sends a request, again and again while the server is away, until patience or ctx is over.
 func (c *Client) do(ctx context.Context, r call) error {
 	until := time.Now().Add(c.patience)
 	for try := 0; ; try++ {

@@ -292,10 +292,10 @@ func TestAnInterruptIsToldOrNot(t *testing.T) {
 		want *Interrupt
 		err  bool
 	}{
-		"not yet":       {http.StatusNoContent, "", nil, false},
-		"now":           {http.StatusOK, `{"reason":"canceled by bob"}`, &Interrupt{Reason: "canceled by bob"}, false},
-		"nonsense":      {http.StatusOK, "<html>", nil, true},
-		"not the store": {http.StatusNotFound, "no", nil, true},
+		"not yet":        {http.StatusNoContent, "", nil, false},
+		"now":            {http.StatusOK, `{"reason":"canceled by bob"}`, &Interrupt{Reason: "canceled by bob"}, false},
+		"nonsense":       {http.StatusOK, "<html>", nil, true},
+		"not the server": {http.StatusNotFound, "no", nil, true},
 	} {
 		c, _ := newClient(t, 0, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(test.code)

@@ -11,7 +11,7 @@
 //	                                  is still to be done; 409 when nobody but a person can tell which of the two is right
 //	PUT    /v1/plan                   keep a saved plan; answers PlanKept
 //	GET    /v1/plan/{digest}          the saved plan
-//	PUT    /v1/plan/{digest}/{form}   keep a form of it for people: "json", what the engine tells of it, or "text"; both
+//	PUT    /v1/plan/{digest}/{form}   keep a form of it for users: "json", as the engine shows it, or "text"; both
 //	                                  without secrets
 //	POST   /v1/policy/{digest}        ask the policies about a plan whose json is kept: Verdict
 //	GET    /v1/interrupt              held while the attempt is to go on: 204 after a while; Interrupt when it is to stop
@@ -22,7 +22,7 @@
 //	                                  an output of another Stack that a variable takes its value from: Output
 //	GET    /v1/engines/{name}?version=constraint
 //	                                  the newest engine that meets a constraint: EngineRelease. With &wait=2s a Download, and
-//	                                  code 202, when the store has it not within that time: ask again
+//	                                  code 202, when the server has it not within that time: ask again
 //	GET    /v1/engines/{name}/{version}
 //	                                  its program; both take ?os= and &arch=, and answer 422 when there is none and 424
 //	                                  when it is not what its maker signed
@@ -38,7 +38,7 @@
 //	                                  in the header Cairn-Log-Offset
 //
 // Every request carries the pod's token (audience "cairn"), in the header Cairn-Attempt the number of the attempt
-// it is sent for, and in the header Cairn-Session the key of the runner's session. The store answers 403 when the Run
+// it is sent for, and in the header Cairn-Session the key of the runner's session. The server answers 403 when the Run
 // does not name that pod as that attempt's. Errors are plain text. A request answered with 429 or 5xx may be sent again.
 //
 // The token alone is not enough, because all programs in the pod can read it. The runner generates the key before it
@@ -66,7 +66,7 @@ const ReasonHeader = "Cairn-Reason"
 // ReasonOtherSession is the reason of an error for a request without the key that its pod is bound to.
 const ReasonOtherSession = "OtherSession"
 
-// ExitStranded is the exit code of a runner whose engine could not write its state, which the store did not take as a
+// ExitStranded is the exit code of a runner whose engine could not write its state, which the server did not take as a
 // rescued one either, and who could not even report that. The state is in the pod's log.
 const ExitStranded = 73
 
@@ -85,9 +85,9 @@ type Rescued struct {
 	Forked string `json:"forked,omitempty"`
 }
 
-// Followed is what is still to be done after the store saw what a backend has.
+// Followed is what is still to be done after the server saw what a backend has.
 type Followed struct {
-	// Push: the store's state, GET /v1/state, is to be put into the backend, which has none or an older one.
+	// Push: the server's state, GET /v1/state, is to be put into the backend, which has none or an older one.
 	Push bool `json:"push,omitempty"`
 	// Force is true when what it has is a copy of that with another lineage, which the engine writes over only by force.
 	Force bool `json:"force,omitempty"`
@@ -108,7 +108,7 @@ type InputsKept struct {
 	Files map[string][]byte `json:"files"`
 }
 
-// EngineRelease is an engine that the store has, checked against its maker's signature or, if Unsigned, against a digest
+// EngineRelease is an engine that the server has, checked against its maker's signature or, if Unsigned, against a digest
 // in the configuration of the installation.
 type EngineRelease struct {
 	Version string `json:"version"`

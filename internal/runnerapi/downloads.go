@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Download is what the store fetches for a request that it answers once that is done: the answer with code 202. Who asks
+// Download is what the server fetches for a request that it answers once that is done: the answer with code 202. Who asks
 // again hears how far it is then.
 type Download struct {
 	// What is fetched. Example: Terraform 1.5.7.
@@ -19,7 +19,7 @@ type Download struct {
 	// Received is how many bytes of Total are there; Total is 0 while it is unknown.
 	Received int64 `json:"received,omitempty"`
 	Total    int64 `json:"total,omitempty"`
-	// Unreachable is why the last try came to nothing, when the address does not answer. A new request has the store try
+	// Unreachable is why the last try came to nothing, when the address does not answer. A new request has the server try
 	// again.
 	Unreachable string `json:"unreachable,omitempty"`
 }
@@ -44,7 +44,7 @@ func (d Download) String() string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// DownloadWait is how long the store holds a request that waits for a download before it responds with the progress.
+// DownloadWait is how long the server holds a request that waits for a download before it responds with the progress.
 const DownloadWait = 2 * time.Second
 
 // waitQuery is how long a request is to be held.

@@ -8,7 +8,7 @@ import (
 )
 
 // Engine asks for the newest version of an engine that meets a constraint, for an operating system and an architecture
-// as Go names them. The store has its program when it answers. An *Error with code 422 means that there is none, one
+// as Go names them. The server has its program when it answers. An *Error with code 422 means that there is none, one
 // with code 424 that the release is not what its maker signed. Until then progress gets the progress of the download,
 // and may cancel it.
 func (c *Client) Engine(

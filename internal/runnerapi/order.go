@@ -65,7 +65,7 @@ type Order struct {
 	SecretEnv []string `json:"secretEnv,omitempty"`
 	// SecretDirs are folders below the runner's inputs folder; every file in them holds a secret value.
 	SecretDirs []string `json:"secretDirs,omitempty"`
-	// Providers is true when the store has a mirror of providers, which the engine's init gets them from: GET /v1/providers/.
+	// Providers is true when the server has a mirror of providers, which the engine's init gets them from: GET /v1/providers/.
 	Providers bool `json:"providers,omitempty"`
 	// PlanDigest of the plan to apply.
 	PlanDigest string `json:"planDigest,omitempty"`
@@ -77,7 +77,7 @@ type Order struct {
 	Patience time.Duration `json:"patience,omitempty"`
 	// ModuleCredentials are for the hosts that the code fetches modules from with git.
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
-	// Backend is the engine's own that keeps the state; nil when the store does.
+	// Backend is the engine's own that keeps the state; nil when the server does.
 	Backend *Backend `json:"backend,omitempty"`
 	// Build is the image to build; the Source is its context's then.
 	Build *Build `json:"build,omitempty"`
@@ -127,7 +127,7 @@ type Hook struct {
 	Continue bool `json:"continue,omitempty"`
 }
 
-// Backend is where the engine keeps the state itself. The store's state follows it: PUT /v1/backend.
+// Backend is where the engine keeps the state itself. The server's state follows it: PUT /v1/backend.
 type Backend struct {
 	// Type of it; empty when the code sets it.
 	Type string `json:"type,omitempty"`
@@ -174,7 +174,7 @@ type Variable struct {
 	// File below the runner's inputs folder, and its name for users. Example: key password of Secret db.
 	File string `json:"file,omitempty"`
 	From string `json:"from,omitempty"`
-	// Stack and Output name an output to ask the store for: GET /v1/outputs/{stack}/{output}.
+	// Stack and Output name an output to ask the server for: GET /v1/outputs/{stack}/{output}.
 	Stack  string `json:"stack,omitempty"`
 	Output string `json:"output,omitempty"`
 	// Secret values are kept out of logs and reports.

@@ -196,7 +196,7 @@ func TestServerWithRolesInOneNamespaceReportsMissingPermissions(t *testing.T) {
 	p.eventually(func() bool { return !strings.Contains(pull(admin, e.namespace).Error(), "right now") })
 	Result(t, pull(admin, e.namespace), http.StatusNotFound, "has no state yet")
 	Result(t, pull(who, e.namespace), http.StatusNotImplemented, "tokenreviews")
-	Result(t, pull(admin, e.system), http.StatusForbidden, "does not look at namespace "+e.system)
+	Result(t, pull(admin, e.system), http.StatusForbidden, "does not serve namespace "+e.system)
 	as := admin
 	as.headers = http.Header{"Impersonate-User": {"bob"}}
 	Result(t, pull(as, e.namespace), http.StatusNotImplemented, "may impersonate users")
@@ -210,8 +210,8 @@ func TestServerWithRolesInOneNamespaceReportsMissingPermissions(t *testing.T) {
 	there.namespace = e.system
 	other := there.newPod("net-1-plan-1", nil)
 	other.url = p.base
-	other.expect(http.StatusForbidden, "does not look at namespace", "GET", "/v1/state", nil)
-	other.expect(http.StatusForbidden, "does not look at namespace", "GET", "/v1/order", nil)
+	other.expect(http.StatusForbidden, "does not serve namespace", "GET", "/v1/state", nil)
+	other.expect(http.StatusForbidden, "does not serve namespace", "GET", "/v1/order", nil)
 }
 
 func adminCertificate(t *testing.T) *tls.Certificate {

@@ -181,7 +181,7 @@ func TestStateIsRecoveredFromAPodsLog(t *testing.T) {
 	r.write("a", stateFile(1, "L", "one"), 200, "")
 	now := metav1.NowMicro()
 	run.Status.Attempts[0].FinishedAt = &now
-	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureStateNotSaved, Message: "the store was away"}
+	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureStateNotSaved, Message: "the server was away"}
 	must(t, apiserver.Kube.Status().Update(ctx, run))
 	r.kill()
 

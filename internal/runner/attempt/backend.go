@@ -52,7 +52,7 @@ func (a *attempt) followBackend(ctx context.Context) (result, error) {
 	for tries := 0; followed.Push; tries++ {
 		if tries == mostPuts {
 			return result{}, &engine.Rejection{Reason: fmt.Sprintf(
-				"backend %s took the state, and has another one all the same: look what it keeps", a.backendType)}
+				"backend %s took the state, and has another one all the same: check its content", a.backendType)}
 		}
 		if data, followed, err = a.putThere(ctx, followed.Force); err != nil {
 			return result{}, err
@@ -102,7 +102,7 @@ func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.F
 	}
 	defer os.Remove(a.work.PushedState()) //nolint:errcheck // the next attempt clears what is left
 	if !force {
-		fmt.Fprintf(a.text, "the store's state is newer than what backend %s has: it is put there\n", a.backendType)
+		fmt.Fprintf(a.text, "the server's state is newer than what backend %s has: it is put there\n", a.backendType)
 	}
 	push := engine.Push{VariableFiles: a.files.paths(), State: a.work.PushedState(), Force: force}
 	if _, err := a.askBackend(ctx, a.engine.Args(push)); err != nil {

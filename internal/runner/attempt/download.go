@@ -29,7 +29,7 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 		return &engine.Rejection{Reason: why + "; " + err.Error()}
 	}
 	if err != nil {
-		return fmt.Errorf("%s; ask the store for it: %w", why, err)
+		return fmt.Errorf("%s; ask the server for it: %w", why, err)
 	}
 	// The version becomes a path, and what is not a version meets no constraint.
 	if meets, err := engine.Meets(release.Version, cmp.Or(constraint, ">= 0")); err != nil || !meets {

@@ -148,7 +148,7 @@ func (a *attempt) keepPlan(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("keep the plan: %w", err)
 	}
 	if kept.Digest != ours {
-		return "", fmt.Errorf("keep the plan: the store has %s, the plan is %s", kept.Digest, ours)
+		return "", fmt.Errorf("keep the plan: the server has %s, the plan is %s", kept.Digest, ours)
 	}
 	return ours, nil
 }

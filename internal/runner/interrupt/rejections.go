@@ -12,7 +12,7 @@ import (
 // ErrDisowned is why an attempt ends that the server does not accept any more: its Run reports that it is over, or
 // its pod was deleted by force. What the engine would still create would not get into the state, and another attempt
 // may begin.
-var ErrDisowned = errors.New("the store takes nothing from this attempt any more: " +
+var ErrDisowned = errors.New("the server takes nothing from this attempt any more: " +
 	"its pod was deleted by force, or its Run took it for lost")
 
 // DisownedAfter is how long the server has to reject every request. A server that does not know of the attempt yet

@@ -117,7 +117,7 @@ func (j *Journal) run(ctx context.Context) {
 			}
 			fails++
 		case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge:
-			j.log.Warn("a batch of the journal is left out, since the store does not take "+
+			j.log.Warn("a batch of the journal is left out, since the server does not take "+
 				"it", "entries", len(batch), "error", err)
 			j.sent(len(batch))
 			batch = nil

@@ -77,7 +77,7 @@ func (l *Log) Write(p []byte) (int, error) {
 func (l *Log) put(p []byte) {
 	if len(l.pending)+len(p) > logPending {
 		drop := min(max(len(p), logPending/2), len(l.pending)-l.flight)
-		note := fmt.Appendf(nil, "\n[cairn: %d bytes were left out here: the store was away]\n", drop)
+		note := fmt.Appendf(nil, "\n[cairn: %d bytes were left out here: the server was away]\n", drop)
 		l.pending = append(l.pending[:l.flight:l.flight], append(note, l.pending[l.flight+drop:]...)...)
 	}
 	l.pending = append(l.pending, p...)

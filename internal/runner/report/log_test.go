@@ -152,7 +152,7 @@ func TestLogUsesBoundedMemory(t *testing.T) {
 		io.WriteString(l, "last\n")
 		l.End(24 * time.Hour)
 		got := string(s.data)
-		if !strings.HasPrefix(got, "first\n") || !strings.Contains(got, "bytes were left out here: the store was away") || !strings.HasSuffix(got, "last\n") {
+		if !strings.HasPrefix(got, "first\n") || !strings.Contains(got, "bytes were left out here: the server was away") || !strings.HasSuffix(got, "last\n") {
 			t.Errorf("%q", got[:100])
 		}
 	})

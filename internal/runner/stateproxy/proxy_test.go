@@ -126,7 +126,7 @@ func TestProxyRemembersStates(t *testing.T) {
 		t.Errorf("%+v, %v", state, err)
 	}
 	expect(423, `{"ID":"mine"}`, "POST", "?ID=yours", second)
-	if state, _ := p.History().State(); string(p.History().Undelivered) != second || state.Serial != 1 || !strings.Contains(p.History().Rejection, "state not written: the store answered 423") {
+	if state, _ := p.History().State(); string(p.History().Undelivered) != second || state.Serial != 1 || !strings.Contains(p.History().Rejection, "state not written: the server answered 423") {
 		t.Errorf("%s, %+v, %s", p.History().Undelivered, state, p.History().Rejection)
 	}
 	expect(409, "serial 1 of l is there", "POST", "?ID=mine", first)

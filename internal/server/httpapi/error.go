@@ -62,5 +62,5 @@ func StatusOf(err error) (code int, text string) {
 	case errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable, "the request was cut off"
 	}
-	return http.StatusServiceUnavailable, "the store cannot do this right now: try again"
+	return http.StatusServiceUnavailable, "the server cannot do this right now: try again"
 }

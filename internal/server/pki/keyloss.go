@@ -50,7 +50,7 @@ func (u used) check(ctx context.Context) error {
 	}
 	key, err := bucket.First(ctx, u.bucketURL)
 	if err != nil {
-		return fmt.Errorf("look whether the bucket was used before: %w", err)
+		return fmt.Errorf("check whether the bucket was used before: %w", err)
 	}
 	if key != "" {
 		return fmt.Errorf("they are gone, and without them the contents of the bucket cannot be read, such as %s: put the Secret back "+
@@ -63,11 +63,11 @@ func (u used) check(ctx context.Context) error {
 	for _, namespace := range namespaces {
 		st, err := u.encrypted(ctx, namespace)
 		if err != nil {
-			return fmt.Errorf("look whether states were encrypted before: %w", err)
+			return fmt.Errorf("check whether states were encrypted before: %w", err)
 		}
 		if st != nil {
 			return fmt.Errorf("they are gone, and without them the state cannot be read of Stack %s, which is in a bucket (this "+
-				"one is empty): put the Secret back from a backup, and look for the bucket; or, to start without the old data on purpose, remove "+
+				"one is empty): put the Secret back from a backup, and check the name of the bucket; or, to start without the old data on purpose, remove "+
 				"that State and all that is like it", client.ObjectKeyFromObject(st))
 		}
 	}

@@ -153,7 +153,7 @@ func (s *API) caller(r *http.Request, from sender, meets requirement) (Caller, e
 func (s *API) pod(r *http.Request, from sender) (auth.Pod, error) {
 	pod, err := from(r)
 	if err == nil && !s.Namespaces.Includes(pod.Namespace) {
-		return auth.Pod{}, httpapi.Errorf(http.StatusForbidden, "this Cairn does not look at namespace %s", pod.Namespace)
+		return auth.Pod{}, httpapi.Errorf(http.StatusForbidden, "this installation does not serve namespace %s", pod.Namespace)
 	}
 	return pod, err
 }

@@ -28,7 +28,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
 
-// endpoint is what the description says of a pattern beside what follows from it.
+// endpoint describes a pattern, beside what follows from it.
 type endpoint struct {
 	summary string
 	// query are its parameters, each with what it means.
@@ -61,27 +61,26 @@ func lists(parameters []string) map[string]string {
 
 func endpoints() map[string]endpoint {
 	all := map[string]endpoint{
-		"GET /api/v1/me":           {summary: "Who the server takes the caller for.", answer: userapi.Me{}},
-		"GET /api/v1/openapi.json": {summary: "This description. Anybody may read it.", mime: "application/json"},
+		"GET /api/v1/me":           {summary: "The caller, as the server authenticated it.", answer: userapi.Me{}},
+		"GET /api/v1/openapi.json": {summary: "This description, without authentication.", mime: "application/json"},
 		"GET /api/v1/activity": {
-			summary: "How many Runs ended in which way, in steps of time. Needs list on runs.", answer: userapi.Activity{},
+			summary: "The number of Runs by result, in steps of time. Needs list on runs.", answer: userapi.Activity{},
 			query: map[string]string{
 				"since": "How long ago it begins, as in 24h; a week by default.", "step": "How long a step is; a 56th of that by default.",
 				"namespace": "Only Runs of this one.",
 			},
 		},
 		"GET /api/v1/changes": {
-			summary: "Changes of what the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds, that the " +
-				"connection lives), and reset when it cannot be " +
-				"known what has changed since the place that the caller comes back with in Last-Event-ID: then all is to be read anew.",
-			query: map[string]string{"after": "The place to go on from, where no header can be set."}, mime: "text/event-stream", answer: userapi.Change{},
+			summary: "Changes of the objects that the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), " +
+				"beat (every 20 seconds), and reset if the changes since Last-Event-ID are not known: then read the lists again.",
+			query: map[string]string{"after": "The ID of the event to continue from, for a client that cannot set the header."}, mime: "text/event-stream", answer: userapi.Change{},
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/plan": {
 			summary: "What a Run would do, without secrets. Needs get on runs/plan.", answer: plan.View{},
 			query: map[string]string{"format": "view (by default), text, or json as the engine prints it, without secrets."},
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/logs": {
-			summary: "The log of a Run. With Accept: text/event-stream it comes as events, log (LogPiece) and at last end; their IDs are offsets. Needs get on runs/logs.",
+			summary: "The log of a Run. With Accept: text/event-stream it is a stream of events: log (LogPiece), and end as the last one; their IDs are offsets. Needs get on runs/logs.",
 			query: map[string]string{
 				"attempt": "The number of an attempt; all of them by default.", "offset": "The byte from which on.",
 				"follow": "true: also what comes, until the Run is over.",
@@ -89,37 +88,37 @@ func endpoints() map[string]endpoint {
 			mime: "text/plain",
 		},
 		"GET /api/v1/namespaces/{namespace}/states/{name}/versions/{version}": {
-			summary: "A version of a state; current is the newest, rescued the one that an apply could not save. It has secrets in clear. Needs pull on states.", mime: "application/json",
+			summary: "A version of a state; current is the newest, rescued the one that an apply could not save. It contains secrets in plain text. Needs pull on states.", mime: "application/json",
 		},
-		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {summary: "What the journal of a state has. Needs pull on states.", answer: userapi.Journal{}},
+		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {summary: "The journal of a state. Needs pull on states.", answer: userapi.Journal{}},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/versions": {
 			summary: "Push the next version of a state. Needs push on states.", answer: userapi.StateVersion{}, body: "application/json",
 			query: map[string]string{"force": "true: also with another lineage or serial.", "current": "The version that it follows; 409 when another one is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/rollback": {
-			summary: "Make a new version of a state with the content of an older one. Needs rollback on states.", answer: userapi.StateVersion{},
+			summary: "Create a new version of a state with the content of an older one. Needs rollback on states.", answer: userapi.StateVersion{},
 			body: "application/json", sent: userapi.Rollback{},
 			query: map[string]string{"current": "The version that it follows; 409 when another one is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/unlock": {
-			summary: "End the lock of that ID, whose holder is over. Needs unlock on states.", body: "application/json", sent: userapi.Unlock{},
+			summary: "Release the lock with that ID, whose holder has ended. Needs unlock on states.", body: "application/json", sent: userapi.Unlock{},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/restore": {
-			summary: "Take the backup of a state that Cairn does not take by itself, or forget it. Needs restore on states.", answer: userapi.StateVersion{},
+			summary: "Restore a state from a backup that needs a decision, or discard the backup. Needs restore on states.", answer: userapi.StateVersion{},
 			body: "application/json", sent: userapi.Restore{},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/migrate": {
-			summary: "Let a state move to where its Stack says now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: userapi.StateMove{},
+			summary: "Move a state to the storage that its Stack specifies now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: userapi.StateMove{},
 			query: map[string]string{"current": "The version that moves; 409 when another one is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/recover": {
-			summary: "Put the state back that a pod printed to its log, encrypted. Needs recover on states.", answer: userapi.StateVersion{}, body: "text/plain",
+			summary: "Restore the encrypted state that a pod printed to its log. Needs recover on states.", answer: userapi.StateVersion{}, body: "text/plain",
 		},
 	}
 	addBackend(all)
-	all["GET /api/v1/signin"] = endpoint{summary: "How people sign in with a browser. Anybody may ask.", answer: userapi.SignIn{}}
+	all["GET /api/v1/signin"] = endpoint{summary: "The ways to sign in with a browser, without authentication.", answer: userapi.SignIn{}}
 	all["POST /api/v1/session"] = endpoint{
-		summary: "Sign in with a token that Kubernetes takes: a cookie stands for it from then on. 401 when it is none.", body: "application/json", sent: userapi.Session{},
+		summary: "Sign in with a token that Kubernetes accepts. The response sets the cookie of the session. 401 if the token is not valid.", body: "application/json", sent: userapi.Session{},
 	}
 	all["DELETE /api/v1/session"] = endpoint{summary: "Sign out."}
 	addActions(all)
@@ -142,15 +141,15 @@ func addBackend(all map[string]endpoint) {
 		query:   map[string]string{"ID": "The ID of the lock."}, body: "application/json", answer: userapi.StateVersion{},
 	}
 	all["LOCK"+path] = endpoint{
-		summary: "Lock a state for a user's engine. The body, and the answer, is the lock's info as engines write it; 423 with the info of what is in the way. " +
+		summary: "Lock a state for a user's engine. The body and the response are the lock's info as engines write it; 423 with the info of the lock that is held. " +
 			"Needs push on states." + password,
 		body: "application/json", mime: "application/json",
 	}
 	all["UNLOCK"+path] = endpoint{
-		summary: "End the lock that the body names, or the one that is held when there is no body. Needs push on states for a lock of the caller, and unlock for any other." + password,
+		summary: "Release the lock that the body names; without a body, the one that is held. Needs push on states for a lock of the caller, and unlock for any other." + password,
 		body:    "application/json",
 	}
-	all["DELETE"+path] = endpoint{summary: "Always 405: a state ends with its Stack. Needs push on states."}
+	all["DELETE"+path] = endpoint{summary: "Always 405: a state is deleted with its Stack. Needs push on states."}
 }
 
 func addActions(all map[string]endpoint) {
@@ -158,21 +157,21 @@ func addActions(all map[string]endpoint) {
 	one := map[string]string{"stacks": "a Stack", "runs": "a Run", "repositories": "a Repository", "states": "a State"}
 	for resource, name := range one {
 		all["GET "+ns+resource+"/{name}/access"] = endpoint{
-			summary: "What the caller may do with " + name + " by roles, whether or not it makes sense now. Needs get on " + resource + ".", answer: userapi.Access{},
+			summary: "The actions on " + name + " that roles allow the caller, in whatever phase it is. Needs get on " + resource + ".", answer: userapi.Access{},
 		}
 		all["GET "+ns+resource+"/{name}/events"] = endpoint{
-			summary: "What Kubernetes tells of " + name + ", the newest first. Needs get on " + resource + ".", answer: userapi.Events{},
+			summary: "The events of " + name + ", the newest first. Needs get on " + resource + ".", answer: userapi.Events{},
 		}
 	}
 	run, stack := userapi.Detail[userapi.Run, object]{}, userapi.Detail[userapi.Stack, object]{}
 	const own = " It is written as the caller, who needs patch and "
 	all["POST "+ns+"runs/{name}/approve"] = endpoint{
-		summary: "Approve one plan of a Run, by its digest; 409 when it has another one now." + own + "approve on runs.", answer: run, body: "application/json", sent: userapi.Approval{},
+		summary: "Approve one plan of a Run, by its digest; 409 if the Run has another plan now." + own + "approve on runs.", answer: run, body: "application/json", sent: userapi.Approval{},
 	}
 	all["POST "+ns+"runs/{name}/reject"] = endpoint{
 		summary: "Reject the plan of a Run." + own + "reject on runs.", answer: run, body: "application/json", sent: userapi.Rejection{},
 	}
-	all["POST "+ns+"runs/{name}/cancel"] = endpoint{summary: "Tell a Run to end." + own + "cancel on runs.", answer: run}
+	all["POST "+ns+"runs/{name}/cancel"] = endpoint{summary: "Cancel a Run." + own + "cancel on runs.", answer: run}
 	for name, what := range map[string][2]string{
 		"plan": {"Ask for a Run that only plans.", "plan"}, "apply": {"Ask for a Run.", "apply"}, "destroy": {"Ask for a Run that destroys everything.", "destroy"},
 		"retry":   {"Ask for a Run that does what the last one did not get done; 409 when there is nothing.", "apply or destroy"},
@@ -181,7 +180,7 @@ func addActions(all map[string]endpoint) {
 		all["POST "+ns+"stacks/{name}/"+name] = endpoint{summary: what[0] + own + what[1] + " on stacks.", answer: stack}
 	}
 	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
-		summary: "Fetch a Repository now. It is written as the caller, who needs patch on repositories.", answer: userapi.Detail[userapi.Repository, object]{},
+		summary: "Fetch a Repository now. The request is written as the caller, who needs patch on repositories.", answer: userapi.Detail[userapi.Repository, object]{},
 	}
 }
 
@@ -196,7 +195,7 @@ func addKind(all map[string]endpoint, kind string, parameters []string, page, de
 	list.summary = "The " + kind + " of a namespace. Needs list on " + kind + "."
 	all["GET /api/v1/namespaces/{namespace}/"+kind] = list
 	all["GET /api/v1/namespaces/{namespace}/"+kind+"/{name}"] = endpoint{
-		summary: "One of the " + kind + ", with all that Kubernetes has of it. Needs get on " + kind + ".", answer: detail,
+		summary: "One of the " + kind + ", with the whole object. Needs get on " + kind + ".", answer: detail,
 	}
 }
 
@@ -206,7 +205,7 @@ func TestOpenAPI(t *testing.T) {
 	d := describer{comments: comments(t, "../../userapi", "../../plan"), schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
 	doc := &openapi3.T{
 		OpenAPI:    "3.0.3",
-		Info:       &openapi3.Info{Title: "Cairn", Version: "v1", Description: "What Cairn's server answers people. Who asks shows what Kubernetes takes, a bearer token or a client certificate, or the cookie of somebody who signed in. Kubernetes' roles say who may what."},
+		Info:       &openapi3.Info{Title: "Cairn", Version: "v1", Description: "The API of Cairn's server for users. A request is authenticated by a bearer token or a client certificate that Kubernetes accepts, or by the cookie of a session. Roles of Kubernetes authorize it."},
 		Paths:      openapi3.NewPaths(),
 		Components: &openapi3.Components{Schemas: d.schemas, SecuritySchemes: openapi3.SecuritySchemes{"token": {Value: openapi3.NewJWTSecurityScheme()}, "session": {Value: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("cookie").WithName("__Host-cairn")}}},
 		Security:   openapi3.SecurityRequirements{{"token": {}}, {"session": {}}},

@@ -91,7 +91,7 @@ func (s *API) ask(r *http.Request, p auth.User, need auth.Right) (ask, error) {
 			a.Name, a.Namespace)
 	}
 	if !s.Namespaces.Includes(a.Namespace) {
-		return a, httpapi.Errorf(http.StatusForbidden, "this Cairn does not look at namespace %s", a.Namespace)
+		return a, httpapi.Errorf(http.StatusForbidden, "this installation does not serve namespace %s", a.Namespace)
 	}
 	return a, s.Authorizer.Authorize(r.Context(), p, need.On(a.NamespacedName))
 }
@@ -144,7 +144,7 @@ func (s *API) handle(within time.Duration, h func(http.ResponseWriter, *http.Req
 }
 
 func (s *API) logRequest(r *http.Request, p auth.User, a httpapi.Result) {
-	log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", a.Code, "took", a.Took, "person", p.String())
+	log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", a.Code, "took", a.Took, "user", p.String())
 	// It needs no credentials, and can be repeated without end.
 	stranger := p.Info == nil && a.Code < http.StatusInternalServerError
 	if a.Err != nil && !stranger && r.Context().Err() == nil && !errors.Is(a.Err, errStopping) {

@@ -209,7 +209,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 		log.Warn("webhook not checked", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
 	default:
-		log.Debug("webhook", "forge", push.Provider, "event", push.Event, "ref", push.Ref, "delivery", push.Delivery)
+		log.Debug("webhook", "provider", push.Provider, "event", push.Event, "ref", push.Ref, "delivery", push.Delivery)
 		push.At = at
 		result = h.take(w, r, log, namespace, repository, push, body)
 	}

@@ -89,7 +89,7 @@ func AdmitRelease(w Snapshot, id string) (*v1alpha1.StateStatus, error) {
 	case lock.ID == DeletionLock:
 		return nil, Reject(Busy, "the state is being deleted; wait until that is complete")
 	case lock.ID != id:
-		return nil, Reject(NotHolder, "the state is locked under another ID, by %s since %s: look at it again with "+
+		return nil, Reject(NotHolder, "the state is locked under another ID, by %s since %s: read the lock again with "+
 			"kubectl get state -o yaml", holderName(lock), clock(lock.Since))
 	case !w.Over && lock.By == "":
 		return nil, RejectLocked(lock)

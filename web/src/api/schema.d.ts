@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How many Runs ended in which way, in steps of time. Needs list on runs. */
+        /** The number of Runs by result, in steps of time. Needs list on runs. */
         get: {
             parameters: {
                 query?: {
@@ -63,11 +63,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Changes of what the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds, that the connection lives), and reset when it cannot be known what has changed since the place that the caller comes back with in Last-Event-ID: then all is to be read anew. */
+        /** Changes of the objects that the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds), and reset if the changes since Last-Event-ID are not known: then read the lists again. */
         get: {
             parameters: {
                 query?: {
-                    /** @description The place to go on from, where no header can be set. */
+                    /** @description The ID of the event to continue from, for a client that cannot set the header. */
                     after?: string;
                 };
                 header?: never;
@@ -111,7 +111,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who the server takes the caller for. */
+        /** The caller, as the server authenticated it. */
         get: {
             parameters: {
                 query?: never;
@@ -218,7 +218,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the repositories, with all that Kubernetes has of it. Needs get on repositories. */
+        /** One of the repositories, with the whole object. Needs get on repositories. */
         get: {
             parameters: {
                 query?: never;
@@ -266,7 +266,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the caller may do with a Repository by roles, whether or not it makes sense now. Needs get on repositories. */
+        /** The actions on a Repository that roles allow the caller, in whatever phase it is. Needs get on repositories. */
         get: {
             parameters: {
                 query?: never;
@@ -314,7 +314,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What Kubernetes tells of a Repository, the newest first. Needs get on repositories. */
+        /** The events of a Repository, the newest first. Needs get on repositories. */
         get: {
             parameters: {
                 query?: never;
@@ -364,7 +364,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fetch a Repository now. It is written as the caller, who needs patch on repositories. */
+        /** Fetch a Repository now. The request is written as the caller, who needs patch on repositories. */
         post: {
             parameters: {
                 query?: never;
@@ -478,7 +478,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the runs, with all that Kubernetes has of it. Needs get on runs. */
+        /** One of the runs, with the whole object. Needs get on runs. */
         get: {
             parameters: {
                 query?: never;
@@ -526,7 +526,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the caller may do with a Run by roles, whether or not it makes sense now. Needs get on runs. */
+        /** The actions on a Run that roles allow the caller, in whatever phase it is. Needs get on runs. */
         get: {
             parameters: {
                 query?: never;
@@ -576,7 +576,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Approve one plan of a Run, by its digest; 409 when it has another one now. It is written as the caller, who needs patch and approve on runs. */
+        /** Approve one plan of a Run, by its digest; 409 if the Run has another plan now. It is written as the caller, who needs patch and approve on runs. */
         post: {
             parameters: {
                 query?: never;
@@ -628,7 +628,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell a Run to end. It is written as the caller, who needs patch and cancel on runs. */
+        /** Cancel a Run. It is written as the caller, who needs patch and cancel on runs. */
         post: {
             parameters: {
                 query?: never;
@@ -674,7 +674,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What Kubernetes tells of a Run, the newest first. Needs get on runs. */
+        /** The events of a Run, the newest first. Needs get on runs. */
         get: {
             parameters: {
                 query?: never;
@@ -722,7 +722,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The log of a Run. With Accept: text/event-stream it comes as events, log (LogPiece) and at last end; their IDs are offsets. Needs get on runs/logs. */
+        /** The log of a Run. With Accept: text/event-stream it is a stream of events: log (LogPiece), and end as the last one; their IDs are offsets. Needs get on runs/logs. */
         get: {
             parameters: {
                 query?: {
@@ -952,7 +952,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the stacks, with all that Kubernetes has of it. Needs get on stacks. */
+        /** One of the stacks, with the whole object. Needs get on stacks. */
         get: {
             parameters: {
                 query?: never;
@@ -1000,7 +1000,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the caller may do with a Stack by roles, whether or not it makes sense now. Needs get on stacks. */
+        /** The actions on a Stack that roles allow the caller, in whatever phase it is. Needs get on stacks. */
         get: {
             parameters: {
                 query?: never;
@@ -1144,7 +1144,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What Kubernetes tells of a Stack, the newest first. Needs get on stacks. */
+        /** The events of a Stack, the newest first. Needs get on stacks. */
         get: {
             parameters: {
                 query?: never;
@@ -1446,7 +1446,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the states, with all that Kubernetes has of it. Needs get on states. */
+        /** One of the states, with the whole object. Needs get on states. */
         get: {
             parameters: {
                 query?: never;
@@ -1494,7 +1494,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the caller may do with a State by roles, whether or not it makes sense now. Needs get on states. */
+        /** The actions on a State that roles allow the caller, in whatever phase it is. Needs get on states. */
         get: {
             parameters: {
                 query?: never;
@@ -1616,7 +1616,7 @@ export interface paths {
                 };
             };
         };
-        /** Always 405: a state ends with its Stack. Needs push on states. */
+        /** Always 405: a state is deleted with its Stack. Needs push on states. */
         delete: {
             parameters: {
                 query?: never;
@@ -1659,7 +1659,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What Kubernetes tells of a State, the newest first. Needs get on states. */
+        /** The events of a State, the newest first. Needs get on states. */
         get: {
             parameters: {
                 query?: never;
@@ -1707,7 +1707,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the journal of a state has. Needs pull on states. */
+        /** The journal of a state. Needs pull on states. */
         get: {
             parameters: {
                 query?: never;
@@ -1757,7 +1757,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a state move to where its Stack says now: into its backend with the next plan, or to Cairn. Needs push on states. */
+        /** Move a state to the storage that its Stack specifies now: into its backend with the next plan, or to Cairn. Needs push on states. */
         post: {
             parameters: {
                 query?: {
@@ -1808,7 +1808,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put the state back that a pod printed to its log, encrypted. Needs recover on states. */
+        /** Restore the encrypted state that a pod printed to its log. Needs recover on states. */
         post: {
             parameters: {
                 query?: never;
@@ -1860,7 +1860,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take the backup of a state that Cairn does not take by itself, or forget it. Needs restore on states. */
+        /** Restore a state from a backup that needs a decision, or discard the backup. Needs restore on states. */
         post: {
             parameters: {
                 query?: never;
@@ -1912,7 +1912,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a new version of a state with the content of an older one. Needs rollback on states. */
+        /** Create a new version of a state with the content of an older one. Needs rollback on states. */
         post: {
             parameters: {
                 query?: {
@@ -1967,7 +1967,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the lock of that ID, whose holder is over. Needs unlock on states. */
+        /** Release the lock with that ID, whose holder has ended. Needs unlock on states. */
         post: {
             parameters: {
                 query?: never;
@@ -2072,7 +2072,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A version of a state; current is the newest, rescued the one that an apply could not save. It has secrets in clear. Needs pull on states. */
+        /** A version of a state; current is the newest, rescued the one that an apply could not save. It contains secrets in plain text. Needs pull on states. */
         get: {
             parameters: {
                 query?: never;
@@ -2121,7 +2121,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This description. Anybody may read it. */
+        /** This description, without authentication. */
         get: {
             parameters: {
                 query?: never;
@@ -2294,7 +2294,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in with a token that Kubernetes takes: a cookie stands for it from then on. 401 when it is none. */
+        /** Sign in with a token that Kubernetes accepts. The response sets the cookie of the session. 401 if the token is not valid. */
         post: {
             parameters: {
                 query?: never;
@@ -2366,7 +2366,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How people sign in with a browser. Anybody may ask. */
+        /** The ways to sign in with a browser, without authentication. */
         get: {
             parameters: {
                 query?: never;
