@@ -328,14 +328,14 @@ func (m *meter) applied(b *testing.B) map[string]string {
 }
 
 // ready waits until Stacks are Ready with another inputs digest than before.
-func (m *meter) ready(b *testing.B, stacks []string, before map[string]string) {
+func (m *meter) ready(b *testing.B, names []string, before map[string]string) {
 	ctx, cancel := context.WithTimeout(b.Context(), 3*time.Minute)
 	defer cancel()
 	w, err := m.Watch(ctx, &v1alpha1.StackList{}, client.InNamespace(m.namespace))
 	must(b, err)
 	defer w.Stop()
 	waiting := map[string]bool{}
-	for _, name := range stacks {
+	for _, name := range names {
 		waiting[name] = true
 	}
 	for e := range w.ResultChan() {
@@ -345,6 +345,13 @@ func (m *meter) ready(b *testing.B, stacks []string, before map[string]string) {
 		}
 		if len(waiting) == 0 {
 			return
+		}
+	}
+	var stacks v1alpha1.StackList
+	must(b, m.List(b.Context(), &stacks, client.InNamespace(m.namespace)))
+	for _, s := range stacks.Items {
+		if c := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); waiting[s.Name] && c != nil {
+			b.Logf("%s: %s: %s", s.Name, c.Reason, c.Message)
 		}
 	}
 	b.Fatalf("%d Stacks were not Ready in time", len(waiting))

@@ -74,7 +74,9 @@ func (m *meter) packed(b *testing.B, files map[string]string) {
 	must(b, err)
 	w := zip.NewWriter(file)
 	for name, from := range unpacked(m.Node.Tools, files) {
-		part, err := w.Create(name)
+		header := &zip.FileHeader{Name: name, Method: zip.Deflate}
+		header.SetMode(0o755)
+		part, err := w.CreateHeader(header)
 		must(b, err)
 		content, err := os.ReadFile(from)
 		must(b, err)
@@ -111,8 +113,8 @@ func (m *meter) bareInit(b *testing.B, i int) time.Duration {
 }
 
 // initialized measures the init of a Run.
-func (m *meter) initialized(b *testing.B, i int) time.Duration {
-	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("large-%d-%d", b.N, i)}}
+func (m *meter) initialized(b *testing.B, _ int) time.Duration {
+	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("large-%d", time.Now().UnixMilli())}}
 	s.Spec.Apply, s.Spec.DeletionPolicy = v1alpha1.ApplyAutomatic, v1alpha1.DeletionOrphan
 	s.Spec.Source.ConfigMap = &v1alpha1.ObjectRef{Name: "large"}
 	must(b, m.Create(b.Context(), s))
