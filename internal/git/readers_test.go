@@ -25,7 +25,7 @@ func TestIdleProcessesEnd(t *testing.T) {
 		running(1)
 		time.Sleep(restTime - time.Second)
 		running(1)
-		f.at("main", id) // the minute begins anew
+		f.at("main", id) // the minute starts again
 		time.Sleep(restTime - time.Second)
 		running(1)
 		time.Sleep(2 * time.Second)

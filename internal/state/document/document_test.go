@@ -49,20 +49,6 @@ func TestParseStatesWithUnknownResources(t *testing.T) {
 			}
 		})
 	}
-	t.Run("one resource", func(t *testing.T) { // which is not copied
-		text := []byte(`{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[{"attributes":{"text":"` +
-			strings.Repeat("x", 4<<20) + `"}}]}]}`)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		d, err := Parse(text)
-		runtime.ReadMemStats(&after)
-		if err != nil || d.Resources != 1 {
-			t.Fatalf("%+v, %v", d, err)
-		}
-		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<10 {
-			t.Errorf("a state of 4 MiB uses %d KiB beside its text", used>>10)
-		}
-	})
 }
 
 func TestParseRejectsInvalidStates(t *testing.T) {
@@ -82,20 +68,6 @@ func TestParseRejectsInvalidStates(t *testing.T) {
 			}
 		})
 	}
-	t.Run("one resource", func(t *testing.T) { // which is not copied
-		text := []byte(`{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[{"attributes":{"text":"` +
-			strings.Repeat("x", 4<<20) + `"}}]}]}`)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		d, err := Parse(text)
-		runtime.ReadMemStats(&after)
-		if err != nil || d.Resources != 1 {
-			t.Fatalf("%+v, %v", d, err)
-		}
-		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<10 {
-			t.Errorf("a state of 4 MiB uses %d KiB beside its text", used>>10)
-		}
-	})
 }
 
 func FuzzParse(f *testing.F) {
