@@ -1,4 +1,4 @@
-# Cairn's two images; docs/images.md says what is in them, and how to make your own.
+# Cairn's two images; docs/how-to/images.md says what is in them, and how to make your own.
 #
 #   make web                         # what is in web/dist gets into the image: without it there is no web UI
 #   docker build --target cairn .

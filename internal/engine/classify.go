@@ -46,7 +46,7 @@ func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 }
 
 // rules are the errors whose place in the code, or the lack of one, is misleading. A summary matches
-// as a prefix, a detail anywhere. docs/failures.md describes them.
+// as a prefix, a detail anywhere. docs/troubleshooting/failures.md describes them.
 var rules = []rule{
 	// They have a place in the code, but are caused by the network or a remote service.
 	{"Failed to download module", "", Transient},

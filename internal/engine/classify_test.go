@@ -148,9 +148,9 @@ func TestEachRuleMatchesARecordedFailure(t *testing.T) {
 	}
 }
 
-// TestRulesAreDocumented checks that docs/failures.md has each rule, in the same order.
+// TestRulesAreDocumented checks that docs/troubleshooting/failures.md has each rule, in the same order.
 func TestRulesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/failures.md")
+	text, err := os.ReadFile("../../docs/troubleshooting/failures.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 	table := strings.ReplaceAll(want.String(), "|  |", "| |")
 	if !strings.Contains(string(text), "|---|---|---|\n"+table+"\n") {
-		t.Errorf("docs/failures.md does not have this table:\n%s", table)
+		t.Errorf("docs/troubleshooting/failures.md does not have this table:\n%s", table)
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestExamplesOfTheDocumentation evaluates the policies of docs/policy.md with a plan of OpenTofu.
+// TestExamplesOfTheDocumentation evaluates the policies of docs/how-to/policies.md with a plan of OpenTofu.
 func TestExamplesOfTheDocumentation(t *testing.T) {
-	text, err := os.ReadFile("../../docs/policy.md")
+	text, err := os.ReadFile("../../docs/how-to/policies.md")
 	if err != nil {
 		t.Fatal(err)
 	}

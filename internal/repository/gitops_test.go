@@ -8,7 +8,7 @@ import (
 )
 
 // What Flux (by kstatus) and Argo CD (by its health check) take a Repository for, in each situation of
-// docs/decisions/0043-status-for-gitops-tools.md.
+// docs/contributing/decisions/0043-status-for-gitops-tools.md.
 func TestStatusForGitOpsTools(t *testing.T) {
 	noCredentials := func(w *Snapshot) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }
 	for name, tt := range map[string]struct {

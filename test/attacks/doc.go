@@ -1,6 +1,6 @@
 // Package attacks tests Cairn against an attacker: a tenant who writes a repository, a Stack, a plan or a state, a client
 // of the server, or a registry. It reads as a list: each test is one attack, and its name is a sentence that states what
-// the attacker does. The test passes when the attack has no effect on others. docs/security.md and
+// the attacker does. The test passes when the attack has no effect on others. docs/reference/security.md and
 // docs/concepts/security-model.md refer to these tests.
 //
 // memory_test.go measures how much memory each parser of foreign bytes takes at its limit, repositories_test.go reads

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -65,11 +66,20 @@ func brokenLinks(t *testing.T, page string) (broken []string) {
 }
 
 func TestLinksOfDocumentation(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(pages) == 0 {
+	pages := []string{"../../README.md", "../../CONTRIBUTING.md"}
+	err := filepath.WalkDir("../../docs", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && entry.Name() == "node_modules" {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(name) == ".md" {
+			pages = append(pages, name)
+		}
+		return err
+	})
+	if err != nil || len(pages) < 20 {
 		t.Fatal(pages, err)
 	}
-	for _, page := range append(pages, "../../README.md") {
+	for _, page := range pages {
 		for _, to := range brokenLinks(t, page) {
 			t.Errorf("%s: broken link %s", page, to)
 		}

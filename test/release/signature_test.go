@@ -34,7 +34,7 @@ func newKey(t *testing.T) key {
 	return key{cosign, dir + "/release.pub", []string{"COSIGN_KEY=" + dir + "/release.key", "SIGNING_CONFIG=" + dir + "/services.json"}}
 }
 
-// verify runs a command of cosign that verifies, as docs/images.md has it.
+// verify runs a command of cosign that verifies, as docs/how-to/images.md has it.
 func (k key) verify(t *testing.T, command string, args ...string) (string, error) {
 	t.Helper()
 	args = slices.Concat([]string{command, "--key", k.public, "--insecure-ignore-tlog"}, args)

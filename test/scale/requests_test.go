@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The requests of a Run to the API server, and the bytes of its objects in etcd. docs/performance.md lists them.
+// The requests of a Run to the API server, and the bytes of its objects in etcd. docs/contributing/performance.md lists them.
 const (
 	mostReads      = 11
 	mostWrites     = 13

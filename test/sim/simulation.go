@@ -7,7 +7,7 @@
 //	                                          └─► cloud
 //
 // A seed determines a history. It has two parts: one in which anything can happen, and one without
-// faults, after which everything has to come to rest. The invariants of docs/reliability.md are checked at every step.
+// faults, after which everything has to come to rest. The invariants of docs/contributing/reliability.md are checked at every step.
 package sim
 
 import (

@@ -100,7 +100,7 @@ const (
 		"cluster on this machine"
 	noCairn = "Cairn is not installed in %s: its CRDs are not found. Install it there, or choose another cluster " +
 		"with --context"
-	notAllowed = "you may not: %s; docs/access.md lists the roles"
+	notAllowed = "you may not: %s; docs/how-to/access.md lists the roles"
 )
 
 // unconfigured returns whether a request went to the library's default address, as no cluster is configured.

@@ -25,7 +25,7 @@ func Command(s *session.Session) *cobra.Command {
 		Use:   "state",
 		Short: "Read, change and repair a Stack's state",
 		Long: `Reads, changes and repairs the state of a Stack. These commands need Cairn's server, not its operator. Each
-command has its own verb on states; docs/state.md lists them.
+command has its own verb on states; docs/how-to/state.md lists them.
 
 Three commands recover a state from different sources:
   rollback  from an earlier version, as history lists them

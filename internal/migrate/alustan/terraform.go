@@ -95,7 +95,7 @@ func convertBackend(o *convert.Object, s *v1alpha1.StackSpec) {
 	backend := o.At("spec", "backend")
 	if !backend.Exists() {
 		o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: the code configures where its state is. With scripts that write that file themselves, write "+
-			"spec.backend (docs/state.md)%s", publishedStateKey(o))
+			"spec.backend (docs/how-to/state.md)%s", publishedStateKey(o))
 		return
 	}
 	for _, f := range backend.Fields() {
@@ -206,7 +206,7 @@ func splitGitHubAddress(url string) (address, folder string) {
 // addEnvironment puts a variable into the pod's environment; false when Cairn does not take it.
 func addEnvironment(f manifest.Field, s *v1alpha1.StackSpec, value string) bool {
 	if f.Name == "TF_WORKSPACE" || strings.HasPrefix(f.Name, "CAIRN_") || strings.HasPrefix(f.Name, "TF_CLI_ARGS") {
-		f.Unsupported("Cairn keeps it from the engine: it would have it do something else than was approved; docs/hooks.md")
+		f.Unsupported("Cairn keeps it from the engine: it would have it do something else than was approved; docs/how-to/hooks.md")
 		return false
 	}
 	s.Env = append(s.Env, corev1.EnvVar{Name: f.Name, Value: value})

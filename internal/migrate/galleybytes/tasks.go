@@ -90,7 +90,7 @@ func (g *terraform) task(at manifest.Field, task string, command v1alpha1.Comman
 		at.Unsupported("task %s: only apply and destroy may be scripts of one's own (spec.commands); hooks run before and after the others", task)
 		return true
 	}
-	at.ToDo("the script runs beside the code now, as user 65532 in the runner's image; the operator's variables (TFO_...) do not exist: docs/hooks.md lists Cairn's")
+	at.ToDo("the script runs beside the code now, as user 65532 in the runner's image; the operator's variables (TFO_...) do not exist: docs/how-to/hooks.md lists Cairn's")
 	return true
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // What Flux (by kstatus) and Argo CD (by its health check) take a Run for, in each situation of
-// docs/decisions/0043-status-for-gitops-tools.md.
+// docs/contributing/decisions/0043-status-for-gitops-tools.md.
 func TestStatusForGitOpsTools(t *testing.T) {
 	for name, tt := range map[string]struct {
 		snapshot       Snapshot

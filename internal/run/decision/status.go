@@ -90,7 +90,7 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 }
 
 // describe puts the reason of a decision into the conditions: Succeeded for users, Reconciling and Stalled for tools that compute a
-// status by the rules of kstatus (docs/decisions/0043-status-for-gitops-tools.md).
+// status by the rules of kstatus (docs/contributing/decisions/0043-status-for-gitops-tools.md).
 func describe(s *v1alpha1.RunStatus, d Decision, generation int64, now time.Time) {
 	if apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded) == nil {
 		s.Conditions = nil // the default of the CRD, whose time is no transition

@@ -69,7 +69,7 @@ func TestEmptyTemplateDoesNotChangeThePod(t *testing.T) {
 
 // The examples of the documentation result in pods.
 func TestDocumentedTemplatesAreValid(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/tenancy.md")
+	text, err := os.ReadFile("../../../docs/how-to/tenants.md")
 	if err != nil {
 		t.Fatal(err)
 	}

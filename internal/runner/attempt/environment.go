@@ -93,7 +93,7 @@ func (a *attempt) home() string {
 }
 
 // hookEnvironment returns what a hook gets: what the engine gets, with the engine's own program first on the PATH, and
-// what docs/hooks.md lists.
+// what docs/how-to/hooks.md lists.
 func (a *attempt) hookEnvironment(h hook) ([]string, error) {
 	env, err := a.aboutRun()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestStatusForGitOpsTools checks what Flux (by kstatus) and Argo CD (by its health check) show in each situation of
-// docs/decisions/0043-status-for-gitops-tools.md.
+// docs/contributing/decisions/0043-status-for-gitops-tools.md.
 func TestStatusForGitOpsTools(t *testing.T) {
 	waiting := withRun("net-1", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval"))
 	for name, tt := range map[string]struct {

@@ -5,7 +5,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// No two Runs have the same name in the life of their Stack, whatever is deleted (docs/decisions/0041). A number is
+// No two Runs have the same name in the life of their Stack, whatever is deleted (docs/contributing/decisions/0041). A number is
 // written into status.lastRun under an optimistic lock, which only goes up, and the process that wrote it alone creates
 // the Run, with one request:
 //
