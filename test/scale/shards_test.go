@@ -92,7 +92,7 @@ func TestTwoShards(t *testing.T) {
 	}
 }
 
-// leases grants the operator's ServiceAccount the Leases that docs/how-to/install.md lists.
+// leases grants the operator's ServiceAccount the Leases that docs/how-to/production.md lists.
 func (i *Install) leases(names ...string) {
 	i.Helper()
 	meta := metav1.ObjectMeta{Namespace: systemNamespace, Name: "cairn-operator-shards"}

@@ -69,25 +69,28 @@ func TestEmptyTemplateDoesNotChangeThePod(t *testing.T) {
 
 // The examples of the documentation result in pods.
 func TestDocumentedTemplatesAreValid(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/how-to/tenants.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	tried := 0
-	for i, block := range strings.Split(string(text), "```") {
-		if i%2 == 0 || !strings.Contains(block, "template:") {
-			continue
+	for _, page := range []string{"pod-templates.md", "cloud-credentials.md"} {
+		text, err := os.ReadFile("../../../docs/how-to/" + page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		var stack v1alpha1.Stack
-		if err := yaml.Unmarshal([]byte(strings.TrimPrefix(block, "yaml")), &stack); err != nil || stack.Spec.Runner.Template == nil {
-			t.Fatalf("%v:\n%s", err, block)
+		for i, block := range strings.Split(string(text), "```") {
+			if i%2 == 0 || !strings.Contains(block, "template:") {
+				continue
+			}
+			var stack v1alpha1.Stack
+			if err := yaml.Unmarshal([]byte(strings.TrimPrefix(block, "yaml")), &stack); err != nil || stack.Spec.Runner.Template == nil {
+				t.Fatalf("%s: %v:\n%s", page, err, block)
+			}
+			w, set := podSnapshot(), settings
+			set.TokenAudiences = []string{"vault"}
+			doc := inputs.Document{Template: stack.Spec.Runner.Template}
+			if _, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptPlan, 1, set); err != nil {
+				t.Errorf("%s: %v:\n%s", page, err, block)
+			}
+			tried++
 		}
-		w, set := podSnapshot(), settings
-		set.TokenAudiences = []string{"vault"}
-		if _, err := New(w.Run, w.Stack, inputs.Document{Template: stack.Spec.Runner.Template}, v1alpha1.AttemptPlan, 1, set); err != nil {
-			t.Errorf("%v:\n%s", err, block)
-		}
-		tried++
 	}
 	if tried != 3 {
 		t.Errorf("%d examples were found", tried)
