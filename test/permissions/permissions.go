@@ -74,7 +74,7 @@ func joined(group, resource string) string {
 // verbs in the order of the table.
 var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 
-// Table formats permissions for docs/how-to/access.md.
+// Table formats permissions for docs/how-to/access-audit.md.
 func Table(all []Permission) string {
 	places := map[chart.Scope]string{
 		chart.Watched: "in each namespace that Cairn watches", chart.Cluster: "in the cluster", chart.Own: "in Cairn's own namespace",

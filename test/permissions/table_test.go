@@ -59,7 +59,7 @@ func TestTableIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const file = "../../docs/how-to/access.md"
+	const file = "../../docs/how-to/access-audit.md"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
