@@ -28,16 +28,16 @@ import (
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
-// documented returns the object of a kind in docs/how-to/migrate.md, for another Stack and namespace.
+// documented returns the object of a kind in docs/how-to/migrate-states.md, for another Stack and namespace.
 func documented(t *testing.T, kind, stack, namespace string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/how-to/migrate.md")
+	text, err := os.ReadFile("../../docs/how-to/migrate-states.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
 	if block == nil {
-		t.Fatal("no manifests in docs/how-to/migrate.md")
+		t.Fatal("no manifests in docs/how-to/migrate-states.md")
 	}
 	for _, document := range strings.Split(string(block[1]), "---\n") {
 		document = strings.NewReplacer("net-state", stack+"-state", "tfstate-default-net", "tfstate-default-"+stack, "namespace: infra", "namespace: "+namespace).Replace(document)
@@ -46,7 +46,7 @@ func documented(t *testing.T, kind, stack, namespace string, into any) {
 			return
 		}
 	}
-	t.Fatalf("no %s in docs/how-to/migrate.md", kind)
+	t.Fatalf("no %s in docs/how-to/migrate-states.md", kind)
 }
 
 // run runs an engine in a folder and returns its exit code.
@@ -69,7 +69,7 @@ func run(t *testing.T, program, dir string, args ...string) (out string, code in
 	return string(text), 0
 }
 
-// TestMigratedStackUsesTheExistingState checks that the engine reads the Secret of the other system, with the backend of the Stack and a ServiceAccount with the permissions of docs/how-to/migrate.md.
+// TestMigratedStackUsesTheExistingState checks that the engine reads the Secret of the other system, with the backend of the Stack and a ServiceAccount with the permissions of docs/how-to/migrate-states.md.
 func TestMigratedStackUsesTheExistingState(t *testing.T) {
 	for _, program := range []string{"tofu", "terraform"} {
 		t.Run(program, func(t *testing.T) { checkMigratedState(t, program) })
