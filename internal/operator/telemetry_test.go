@@ -63,13 +63,13 @@ func read(t *testing.T, path string) string {
 
 func TestMetricsAreDocumented(t *testing.T) {
 	documented := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| ([a-z_, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/how-to/monitoring.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| ([a-z_, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/how-to/metrics.md"), -1) {
 		labels := strings.Split(strings.ReplaceAll(row[2], " ", ""), ",")
 		slices.Sort(labels)
 		documented[row[1]] = strings.Join(labels, ", ")
 	}
 	if diff := cmp.Diff(allMetrics(t), documented); diff != "" {
-		t.Errorf("docs/how-to/monitoring.md (-is +documented):\n%s", diff)
+		t.Errorf("docs/how-to/metrics.md (-is +documented):\n%s", diff)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestAlertsUseExistingMetricsAndHaveARunbook(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(read(t, "charts/cairn/files/alerts.yaml")), &file); err != nil {
 		t.Fatal(err)
 	}
-	known, docs := knownMetrics(t), read(t, "docs/how-to/monitoring.md")
+	known, docs := knownMetrics(t), read(t, "docs/troubleshooting/alerts.md")
 	for _, r := range file.Groups[0].Rules {
 		names := used(r.Expr)
 		if len(names) == 0 {
@@ -175,8 +175,8 @@ func TestAlertsUseExistingMetricsAndHaveARunbook(t *testing.T) {
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Labels["severity"] == "" {
 			t.Errorf("%s lacks a summary, a description or a severity", r.Alert)
 		}
-		if !strings.HasSuffix(r.Annotations["runbook_url"], "docs/how-to/monitoring.md#"+strings.ToLower(r.Alert)) || !strings.Contains(docs, "\n### "+r.Alert+"\n") {
-			t.Errorf("%s links to %s, which docs/how-to/monitoring.md has to contain", r.Alert, r.Annotations["runbook_url"])
+		if !strings.HasSuffix(r.Annotations["runbook_url"], "docs/troubleshooting/alerts.md#"+strings.ToLower(r.Alert)) || !strings.Contains(docs, "\n## "+r.Alert+"\n") {
+			t.Errorf("%s links to %s, which docs/troubleshooting/alerts.md has to contain", r.Alert, r.Annotations["runbook_url"])
 		}
 		for _, reason := range reasonsIn(r.Expr) {
 			if !knownReasons[reason] {
