@@ -199,7 +199,7 @@ type FetchStatus struct {
 
 // RequestedAtAnnotation requests an immediate fetch of a Repository or a Run of a Stack. Cairn handles the request
 // when the value changes; users and webhooks write the current time. Example: kubectl annotate --overwrite
-// repository infra cairn.dev/requested-at="$(date +%s)".
+// repository infra cairn.dev/requested-at="$(date -u +%FT%TZ)".
 const RequestedAtAnnotation = "cairn.dev/requested-at"
 
 // HandledRequest is a request by the annotation cairn.dev/requested-at that was handled. Another value is a new request.

@@ -144,5 +144,5 @@ func explainBuildRejection(err error) error {
 	if !strings.Contains(err.Error(), "violates PodSecurity") {
 		return err
 	}
-	return fmt.Errorf("%w; a pod that builds an image fits Pod Security \"baseline\", or none where the installation has builds unconfined, so its namespace may not enforce more (docs/how-to/images.md)", err)
+	return fmt.Errorf("%w; a pod that builds an image fits Pod Security \"baseline\", or none where the installation has builds unconfined, so its namespace may not enforce more (docs/how-to/image-builds.md)", err)
 }

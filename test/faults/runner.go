@@ -72,7 +72,7 @@ type blow struct {
 	name string
 	// deadly: the latest work of the engine is not reported.
 	deadly bool
-	// long: a Run may wait for two minutes afterwards, since it is unknown whether the runner of a deleted pod has ended (docs/troubleshooting/failures.md).
+	// long: a Run may wait for two minutes afterwards, since it is unknown whether the runner of a deleted pod has ended (docs/troubleshooting/pods.md).
 	long bool
 	do   func(ctx context.Context, l *lane, d *door, v *visit) error
 }
@@ -164,7 +164,7 @@ func runnerPoints(b baseline) []point {
 				continue
 			}
 			if v.What == "POST journal" && f.name == "SIGKILL before" {
-				continue // its content is lost then: no guarantee covers it (docs/how-to/state.md)
+				continue // its content is lost then: no guarantee covers it (docs/how-to/state-backup.md)
 			}
 			all = append(all, point{name: v.String() + ": " + f.name, fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
 				return l.struck(ctx, b, stories[0], v.String(), f)

@@ -82,7 +82,7 @@ func cloudPoints(b baseline) []point {
 	for _, c := range calls {
 		for _, f := range cloudBlows {
 			if f.deadly && c.after && c.verb == cloud.Create {
-				continue // the creation was never reported, and cannot be (docs/how-to/state.md)
+				continue // the creation was never reported, and cannot be (docs/how-to/state-backup.md)
 			}
 			all = append(all, point{name: "cloud, " + c.String() + ": " + f.name, fault: "at a call of the cloud's: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
 				return l.heldUp(ctx, b, c, f)

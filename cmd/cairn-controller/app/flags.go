@@ -136,7 +136,7 @@ func (p *processFlags) addRunnerFlags(f *pflag.FlagSet) {
 		"audiences of ServiceAccount tokens that spec.runner.template may request; those of the Kubernetes API are rejected")
 	f.StringSliceVar(&p.Pods.MetadataKeys, "runner-metadata-key", nil,
 		"labels and annotations with a domain that spec.runner.template can set, such as prometheus.io/ for all of a domain "+
-			"(docs/how-to/tenants.md); other systems act on them")
+			"(docs/how-to/pod-templates.md); other systems act on them")
 }
 
 // serverFlags are the flags that only the server uses.

@@ -20,7 +20,7 @@ func journalCommand(s *session.Session) *cobra.Command {
 		Use:   "journal STACK",
 		Short: "List resources that applies changed and that the state may lack",
 		Long: `Lists the journal of the state: the resource changes since the last apply that saved its state. It is empty
-unless an apply was killed. The next plan imports the resources that the state lacks; see docs/how-to/state.md. Engines report
+unless an apply was killed. The next plan imports the resources that the state lacks; see docs/how-to/state-backup.md. Engines report
 no sensitive IDs.`,
 		Example: s.Examples(`
 			cairn state journal net

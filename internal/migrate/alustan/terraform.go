@@ -95,7 +95,7 @@ func convertBackend(o *convert.Object, s *v1alpha1.StackSpec) {
 	backend := o.At("spec", "backend")
 	if !backend.Exists() {
 		o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: the code configures where its state is. With scripts that write that file themselves, write "+
-			"spec.backend (docs/how-to/state.md)%s", publishedStateKey(o))
+			"spec.backend (docs/how-to/backends.md)%s", publishedStateKey(o))
 		return
 	}
 	for _, f := range backend.Fields() {

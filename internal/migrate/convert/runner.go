@@ -211,7 +211,7 @@ func (r *Runner) argument(f manifest.Field, e corev1.EnvVar) bool {
 	case strings.HasPrefix(e.Name, "CAIRN_"):
 		f.Unsupported("%s: names that begin with CAIRN_ are Cairn's own", e.Name)
 	case e.Name == "TF_WORKSPACE":
-		f.Unsupported("TF_WORKSPACE: a Stack has one state, that of the default workspace; docs/how-to/migrate.md describes how to move one (Workspaces)")
+		f.Unsupported("TF_WORKSPACE: a Stack has one state, that of the default workspace; docs/how-to/migrate-states.md describes how to move one (Workspaces)")
 	case strings.HasPrefix(e.Name, "TF_CLI_ARGS"):
 		f.Unsupported("%s: arguments of the engine are Cairn's own, so that what was approved is what is applied", e.Name)
 	case strings.HasPrefix(e.Name, "TF_HTTP_"):

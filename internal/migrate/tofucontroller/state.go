@@ -115,7 +115,7 @@ func convertWorkspace(o *convert.Object, p *convert.Backend) {
 		delete(p.Config, "workspace_key_prefix")
 		at.Became("spec.backend.config.key %s, where s3 keeps that workspace", p.Get("key"))
 	case p.FromCode:
-		at.Unsupported("a Stack has the state of the default workspace: configure the place of the other one in spec.backend, or move its state (docs/how-to/migrate.md, Workspaces)")
+		at.Unsupported("a Stack has the state of the default workspace: configure the place of the other one in spec.backend, or move its state (docs/how-to/migrate-states.md, Workspaces)")
 	default:
 		p.Backend = v1alpha1.Backend{}
 	}

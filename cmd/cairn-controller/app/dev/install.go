@@ -54,7 +54,7 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
 		unknown := setsNames(o) && !serves(c, o)
 		if unknown {
-			log.Info("This API server does not serve the kind, so users write their own names: see docs/how-to/access.md",
+			log.Info("This API server does not serve the kind, so users write their own names: see docs/how-to/access-audit.md",
 				"kind", o.GetKind(), "name", o.GetName())
 		}
 		return unknown
