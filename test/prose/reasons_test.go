@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// apiReasons returns the values of the constants of the API that a user sees as a reason: Reason..., Event..., Failure..., and the
-// phases of a Run in progress. FailureReason and FailureClass can have the value of another constant.
+// apiReasons returns the values of the constants of the API that a user sees as a reason: Reason..., Event...,
+// Failure..., and the phases of a Run in progress.
 func apiReasons(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("../../api/v1alpha1/*.go")
@@ -55,8 +55,8 @@ func apiReasons(t *testing.T) map[string]bool {
 	return all
 }
 
-// TestReasonsAreDocumented checks that docs/troubleshooting has one section for each reason and failure class of the API, that the
-// list of docs/troubleshooting/reasons.md names it, and that there is no section for a reason that the API does not have.
+// TestReasonsAreDocumented checks that docs/troubleshooting has one section for each reason and failure class of the
+// API, that the list of docs/troubleshooting/reasons.md links to it, and that no section is of another reason.
 func TestReasonsAreDocumented(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/troubleshooting/*.md")
 	if err != nil || len(pages) == 0 {
