@@ -168,11 +168,11 @@ func untilReady(b *testing.B, c *devcluster.Cluster, stack *v1alpha1.Stack, othe
 		b.Fatal(err)
 	}
 	defer w.Stop()
-	timeout := time.After(time.Minute)
+	timeout := time.After(20 * time.Minute)
 	for {
 		select {
 		case <-timeout:
-			b.Fatalf("Stack %s/%s was not Ready within a minute", stack.Namespace, stack.Name)
+			b.Fatalf("Stack %s/%s was not Ready within 20 minutes", stack.Namespace, stack.Name)
 		case event := <-w.ResultChan():
 			s, ok := event.Object.(*v1alpha1.Stack)
 			if !ok {
