@@ -4,7 +4,9 @@ package scripts
 
 import (
 	"context"
+	"flag"
 	"maps"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -15,6 +17,14 @@ import (
 	"cairn.dev/cairn/test/devcluster"
 	"cairn.dev/cairn/test/story"
 )
+
+// TestMain runs six scripts at once unless -parallel says otherwise, since a script waits for pods and polls most of the time.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // cluster is the `cairn dev` that the scripts share.
 type cluster struct {
