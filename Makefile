@@ -177,7 +177,7 @@ bench-node: build node-tools e2e-images ## Measure on a real node, beside bare p
 RUNS ?= 10
 .PHONY: scale
 scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each (docs/contributing/performance.md); half an hour
-	@go test $(ENVTEST) -v -count 1 -run 'TestScale$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
+	@go test $(ENVTEST) -v -count 1 -run 'TestScale$$|TestReplicas$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
 
 .PHONY: scale-web
 scale-web: build tools ## Measure what users see of N=10000 Stacks of RUNS=5: pages of lists, the server's memory, the browser; some minutes

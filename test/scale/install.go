@@ -27,9 +27,9 @@ type Install struct {
 
 	Config *rest.Config
 	Node   *Node
-	// store is the address of the server.
-	store string
-	args  []string
+	// store is the URL of the server, and listen its address.
+	store, listen string
+	args          []string
 }
 
 // Start starts an API server with Cairn's CRDs and a simulated node, until the end of the test. The arguments are further
@@ -54,11 +54,11 @@ func Start(t testing.TB, args ...string) *Install {
 	ended := make(chan struct{})
 	go func() { defer close(ended); i.Node.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	store := devcluster.FreeAddress(t)
-	i.store = "https://" + store
+	i.listen = devcluster.FreeAddress(t)
+	i.store = "https://" + i.listen
 	i.args = []string{
 		"--namespace=" + systemNamespace, "--allowed-address=127.0.0.0/8", "--bucket=" + i.bucketURL(), "--cache=" + filepath.Join(c.Data, "cache"),
-		"--listen=" + store, "--store-url=" + i.store, "--web-listen=0", "--log-level=warn", "--drift-interval=0",
+		"--listen=" + i.listen, "--store-url=" + i.store, "--web-listen=0", "--log-level=warn", "--drift-interval=0",
 		"--runner-image=cairn", "--engine-image=tools", "--engine-image-has-runner",
 	}
 	return i

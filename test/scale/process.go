@@ -59,6 +59,12 @@ func (p *Process) Stop() {
 	}
 }
 
+// Kill kills it, as a kernel without memory does, and waits.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.ended
+}
+
 // Running reports whether the process has not ended.
 func (p *Process) Running() bool {
 	select {

@@ -218,17 +218,22 @@ type busy struct {
 }
 
 // under changes a number of Stacks at a rate per second, or as fast as possible with rate 0. It takes Stacks in turn from the first on.
-func (i *Install) under(operator, server *Process, stacks int, rate float64, changes, size int) busy {
+func (i *Install) under(operators, servers []*Process, stacks int, rate float64, changes, size int) busy {
 	i.Helper()
-	i.calmQueues(operator)
-	cpu := func(p *Process) time.Duration {
-		u, err := p.Usage()
-		if err != nil {
-			i.Fatal(err)
-		}
-		return u.CPU
+	for _, operator := range operators {
+		i.calmQueues(operator)
 	}
-	op, sv, began := cpu(operator), cpu(server), time.Now()
+	cpu := func(processes []*Process) (sum time.Duration) {
+		for _, p := range processes {
+			u, err := p.Usage()
+			if err != nil {
+				i.Fatal(err)
+			}
+			sum += u.CPU
+		}
+		return sum
+	}
+	op, sv, began := cpu(operators), cpu(servers), time.Now()
 	l := i.Watch()
 	var work sync.WaitGroup
 	for c := range changes {
@@ -251,7 +256,7 @@ func (i *Install) under(operator, server *Process, stacks int, rate float64, cha
 	if len(l.Bad) > 0 {
 		i.Errorf("%d Runs ended badly: %s", len(l.Bad), l.Bad[0])
 	}
-	b := busy{load: l, runs: len(l.Done), took: time.Since(began), decisions: i.Decisions(began), operator: cpu(operator) - op, server: cpu(server) - sv}
+	b := busy{load: l, runs: len(l.Done), took: time.Since(began), decisions: i.Decisions(began), operator: cpu(operators) - op, server: cpu(servers) - sv}
 	for before := -1; before != Sum(b.writes); time.Sleep(300 * time.Millisecond) { // events are written asynchronously
 		before, b.writes = Sum(b.writes), i.Writes(began)
 	}
@@ -266,8 +271,9 @@ func (i *Install) calmQueues(p *Process) {
 
 func report(t *testing.T, i *Install, rows []measured, operator, server *Process) {
 	last := rows[len(rows)-1]
+	operators, servers := []*Process{operator}, []*Process{server}
 	burst := min(last.n-1, 300)
-	b := i.under(operator, server, burst, 0, burst, 1_000_000)
+	b := i.under(operators, servers, burst, 0, burst, 1_000_000)
 	// With the deletion of a Run beyond spec.runHistoryLimit, and the status of a Run that waits for the concurrency limit.
 	perRun := float64(Sum(b.writes)) / float64(b.runs)
 	if perRun > 20 {
@@ -275,7 +281,7 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	}
 	rate := max(0.6*Rate(b.load.Ends), 0.5)
 	changes := int(rate * flagLoad.Seconds())
-	steady := i.under(operator, server, burst, rate, changes, 2_000_000)
+	steady := i.under(operators, servers, burst, rate, changes, 2_000_000)
 	// One apply takes long: that of a Stack that the load does not change.
 	held := make(chan struct{})
 	holding := sync.OnceFunc(func() { close(held) })
@@ -290,7 +296,7 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 		t.Fatal(err)
 	}
 	<-held
-	beside := i.under(operator, server, burst, rate, int(rate*min(*flagLoad, *flagHold-time.Second).Seconds()), 4_000_000)
+	beside := i.under(operators, servers, burst, rate, int(rate*min(*flagLoad, *flagHold-time.Second).Seconds()), 4_000_000)
 	i.Until("the end of the long apply", func() bool { return i.Applied(NamespaceOf(0), NameOf(0)) })
 	print := func(format string, args ...any) { fmt.Fprintf(os.Stdout, format, args...) }
 
