@@ -57,7 +57,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Recipient: p.keys.Recipient(), Policy: policies.Asked,
 	}
 	reports := dispatch.Reports{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Policies: policies.Result,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Runs: runs, Policies: policies.Result,
 		Recorder: p.telemetry.witness(mgr, p.log),
 	}
 	watches, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme()})

@@ -116,7 +116,7 @@ func (sim *simulation) newServer() *server {
 	s := &server{view: &view{api: &sim.api}, states: sim.states(-1, sim.now)}
 	s.cached = &kube{sim: sim, view: s.view, of: -1}
 	s.runs = dispatch.NewRunsByPod(s.cached, sim.direct)
-	s.reports = dispatch.Reports{Client: s.cached, Live: sim.direct, Clock: sim.now, Policies: noPolicies, Retry: atOnce}
+	s.reports = dispatch.Reports{Client: s.cached, Live: sim.direct, Runs: s.runs, Clock: sim.now, Policies: noPolicies, Retry: atOnce}
 	for k := range kinds {
 		s.view.relist(k)
 	}

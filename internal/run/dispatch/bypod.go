@@ -63,8 +63,21 @@ func (r *RunsByPod) read(ctx context.Context, key types.NamespacedName, pod type
 		return nil, fmt.Errorf("read Run %s: %w", key, err)
 	case !runinfo.NamesPod(run, pod):
 		return nil, nil
-	case run.Status.Phase.Finished():
-		r.finished.Add(pod, run)
 	}
+	r.remember(run, pod)
 	return run, nil
+}
+
+// remember stores a copy of a Run for the last requests of its pod, if it is finished.
+func (r *RunsByPod) remember(run *v1alpha1.Run, pod types.UID) {
+	if r != nil && run.Status.Phase.Finished() {
+		r.finished.Add(pod, run.DeepCopy())
+	}
+}
+
+// forget removes what is remembered of a pod's Run.
+func (r *RunsByPod) forget(pod types.UID) {
+	if r != nil {
+		r.finished.Remove(pod)
+	}
 }

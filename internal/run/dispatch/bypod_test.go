@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/run/runtest"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // runsIn are the Runs that a cache or the API server has.
@@ -158,6 +159,28 @@ func TestFinishedRunOfACacheIsNotWritten(t *testing.T) {
 		got, err := Reports{Client: cache}.cached(t.Context(), client.ObjectKeyFromObject(run), run.Status.Attempts[0].PodUID, 1)
 		if err != nil || (got != nil) != want {
 			t.Errorf("%s: %v, %v", phase, got, err)
+		}
+	}
+}
+
+// TestReportedRunIsRememberedIfItWasWritten checks that the last requests of a pod need no read after a report that finishes the Run,
+// and that a report whose write fails finishes nothing.
+func TestReportedRunIsRememberedIfItWasWritten(t *testing.T) {
+	for away, want := range map[error]int{nil: 1, errors.New("the API server is away"): 0} {
+		run := runtest.Run(runtest.Committed, runtest.Planning)
+		cache := interceptor.NewClient(nil, interceptor.Funcs{
+			Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+				return noStacks{runsIn{runs: []*v1alpha1.Run{run}}}.Get(ctx, key, o)
+			},
+			SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+				return away
+			},
+		})
+		runs := NewRunsByPod(cache, cache)
+		failed := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: string(v1alpha1.FailureConfigurationError)}}}
+		err := Reports{Client: cache, Live: cache, Runs: runs}.Report(t.Context(), client.ObjectKeyFromObject(run), run.Status.Attempts[0].PodUID, 1, failed)
+		if !errors.Is(err, away) || runs.finished.Len() != want {
+			t.Errorf("%v: %d remembered, %v", away, runs.finished.Len(), err)
 		}
 	}
 }

@@ -36,6 +36,8 @@ type Reports struct {
 	Client client.Client
 	// Live reads past the cache.
 	Live client.Reader
+	// Runs remembers the Runs that a report finishes, for the last requests of their pods; nil for nothing.
+	Runs *RunsByPod
 	// Policies returns the policy result of a plan.
 	Policies PolicyEvaluation
 	// Recorder records what was written; nil for none.
@@ -108,7 +110,14 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
 		return nil
 	}
-	return r.Recorder.WriteStatus(ctx, r.Client, before, run)
+	// Before the write, since a waiting request of the pod may be woken by the write's event before this one returns. The cache has the
+	// Run until then, and precedes what is remembered.
+	r.Runs.remember(run, podUID)
+	err := r.Recorder.WriteStatus(ctx, r.Client, before, run)
+	if err != nil {
+		r.Runs.forget(podUID)
+	}
+	return err
 }
 
 // settle decides what follows from the last report of an attempt. The pod exists: it is asking. Only the operator creates a new
