@@ -162,6 +162,10 @@ e2e: build node-tools e2e-images ## Install Cairn on a real node by its chart an
 test-release: $(BIN)/tofu $(BIN)/syft $(BIN)/helm $(BIN)/cosign ## Release for two architectures to a registry on this machine, and read it back
 	@go test -tags e2e,$(GO_TAGS) $(GOTESTFLAGS) -timeout 90m -run Release ./test/release
 
+.PHONY: test-gitea
+test-gitea: $(BIN)/gitea ## Run the tests that need a Git provider, Gitea (5 minutes once to build it)
+	@go test -tags gitea,$(GO_TAGS) $(GOTESTFLAGS) ./test/gitea
+
 .PHONY: bench
 bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 	@go test $(ENVTEST) -run '^$$' -bench . -benchmem $(GOTESTFLAGS) ./...
