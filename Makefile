@@ -200,7 +200,7 @@ fuzz: ## Run the fuzzers, FUZZTIME=10s each; FUZZ="Verify|Glob" chooses
 
 ONLY ?=
 .PHONY: mutants
-mutants: build tools ## Take each guard out and see a test fail (10 minutes); ONLY="lock|I5" chooses
+mutants: build tools $(BIN)/versitygw ## Take each guard out and see a test fail (an hour); ONLY="lock|I5" chooses
 	@go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
 
 .PHONY: lint
