@@ -120,6 +120,10 @@ test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) #
 	$(call go-test,$(ENVTEST),$(patsubst %,./%/...,internal $(wildcard cmd charts web dev test))) || failed=1; \
 	[ -z "$$failed" ]
 
+.PHONY: tutorials
+tutorials: build tools ## Run the commands of the tutorials, compare their output with the pages, print the time of each
+	@go test -v -count 1 -run TestTutorials $(GOTESTFLAGS) ./test/tutorials
+
 # The packages with concurrent parts, the first ones without an API server. The detector makes tests ten times slower: RACE=all has
 # all packages. Skipped is what measures the time and the memory that a policy takes, which are others under it.
 RACE ?=
