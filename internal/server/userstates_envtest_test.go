@@ -162,7 +162,7 @@ func TestUserWorksWithAState(t *testing.T) {
 	r.kill()
 	Result(t, alice.Unlock(ctx, ns, "net", "b"), http.StatusLocked, "under another ID")
 	_, err = alice.PushState(ctx, ns, "net", stateFile(9, "L", ""), false)
-	Result(t, err, http.StatusLocked, "cairn state unlock <stack> a")
+	Result(t, err, http.StatusLocked, "cairn state unlock net a")
 	must(t, alice.Unlock(ctx, ns, "net", "a"))
 	event("ended the lock a")
 	pulls(0, stateFile(6, "L", "six"))

@@ -36,7 +36,7 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 		if there = st.ResourceVersion != ""; !there {
 			return nil, nil
 		}
-		w := decision.Snapshot{Status: st.Status}
+		w := decision.Snapshot{Stack: key.Name, Status: st.Status}
 		if lock := st.Status.Lock; lock != nil {
 			var err error
 			if w.Over, err = s.isOver(ctx, key.Namespace, lock); err != nil {

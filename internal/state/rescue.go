@@ -196,7 +196,7 @@ func (s *Store) unlocked(ctx context.Context, st *v1alpha1.State) (*v1alpha1.Sta
 		return nil, err
 	}
 	if !gone {
-		return nil, decision.RejectLocked(next.Lock)
+		return nil, decision.RejectLocked(st.Name, next.Lock)
 	}
 	next.Lock = nil
 	return next, nil

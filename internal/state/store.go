@@ -110,7 +110,7 @@ func (s *Store) run(ctx context.Context, namespace, name string) (*v1alpha1.Run,
 // snapshot gathers the facts for a decision about a caller. A user has no Run.
 func (s *Store) snapshot(ctx context.Context, st *v1alpha1.State, by decision.Holder) (decision.Snapshot, error) {
 	if by.User != "" {
-		return decision.Snapshot{Status: st.Status, Now: metav1.NewTime(s.Now())}, nil
+		return decision.Snapshot{Stack: st.Name, Status: st.Status, Now: metav1.NewTime(s.Now())}, nil
 	}
 	run, err := s.run(ctx, st.Namespace, by.Run)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Store) snapshot(ctx context.Context, st *v1alpha1.State, by decision.Ho
 		return decision.Snapshot{}, decision.Reject(decision.NotCurrent, "Run %s is of Stack %s",
 			run.Name, run.Spec.Stack.Name)
 	}
-	return decision.Snapshot{Status: st.Status, Run: run, Now: metav1.NewTime(s.Now())}, nil
+	return decision.Snapshot{Stack: st.Name, Status: st.Status, Run: run, Now: metav1.NewTime(s.Now())}, nil
 }
 
 // tries is how often a compare-and-swap that lost to another is decided again.

@@ -166,7 +166,7 @@ func (s *Store) Release(ctx context.Context, key types.NamespacedName, id string
 // snapshotForUser gathers the facts for a decision about a user's request, and rejects one for another version than
 // the current one; shown as for Push.
 func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State, shown int64) (decision.Snapshot, error) {
-	w := decision.Snapshot{Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
+	w := decision.Snapshot{Stack: st.Name, Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
 	key := client.ObjectKeyFromObject(st)
 	stack, err := s.stack(ctx, key)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Store) addRuns(ctx context.Context, key types.NamespacedName, w *decisi
 
 // whyHeld explains why the holder of a lock is not known to be over, and what to do.
 func (s *Store) whyHeld(ctx context.Context, key types.NamespacedName, lock *v1alpha1.Lock) error {
-	rejection := decision.RejectLocked(lock)
+	rejection := decision.RejectLocked(key.Name, lock)
 	if lock.PodUID == "" {
 		return rejection
 	}
@@ -253,7 +253,7 @@ func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]by
 		return nil, err
 	}
 	data, st, err := s.read(ctx, key, decision.Current)
-	w := decision.Snapshot{Backend: decision.BackendName(stack.Spec.Backend)}
+	w := decision.Snapshot{Stack: key.Name, Backend: decision.BackendName(stack.Spec.Backend)}
 	if st != nil {
 		w.Status = st.Status
 	}

@@ -101,7 +101,7 @@ func TestPushAndRollback(t *testing.T) {
 	env.rest(me, "")
 	_, err = env.store.Push(t.Context(), env.key, "alice", stateFile(9, "L", "", 1), true, 0)
 	wantRejected(t, err, decision.Locked)
-	if !strings.Contains(err.Error(), "state unlock <stack> a") {
+	if !strings.Contains(err.Error(), "state unlock net a") {
 		t.Errorf("the message is %q", err)
 	}
 }

@@ -82,7 +82,7 @@ func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error
 	followed, err := a.client.Follow(ctx, a.backendType, data)
 	rejections := []int{http.StatusConflict, http.StatusBadRequest, http.StatusForbidden}
 	if said, ok := errors.AsType[*runnerapi.Error](err); ok && slices.Contains(rejections, said.Code) {
-		return nil, followed, &engine.Rejection{Reason: strings.ReplaceAll(said.Message, "<stack>", a.order.Stack)}
+		return nil, followed, &engine.Rejection{Reason: said.Message}
 	}
 	if err != nil {
 		return nil, followed, fmt.Errorf("send what backend %s has to the server: %w", a.backendType, err)

@@ -64,7 +64,7 @@ func AdmitFollow(w Snapshot, by Holder, seen Observed) (FollowResult, error) {
 		return FollowResult{}, rejection
 	}
 	plans := attempt.Phase == v1alpha1.AttemptPlan
-	v, err := compareBackend(w.Status, seen)
+	v, err := compareBackend(w.Stack, w.Status, seen)
 	switch {
 	case err != nil || v.Action == FollowNothing:
 		return v, err
@@ -74,13 +74,13 @@ func AdmitFollow(w Snapshot, by Holder, seen Observed) (FollowResult, error) {
 		return FollowResult{}, Reject(NotHolder, "attempt %d of Run %s does not hold the state's lock: take it first",
 			by.Attempt, by.Run)
 	case plans && w.Status.Lock != nil && !w.Over:
-		return FollowResult{}, RejectLocked(w.Status.Lock)
+		return FollowResult{}, RejectLocked(w.Stack, w.Status.Lock)
 	}
 	return v, nil
 }
 
 // compareBackend is AdmitFollow without the check of the caller.
-func compareBackend(now v1alpha1.StateStatus, seen Observed) (FollowResult, error) {
+func compareBackend(stack string, now v1alpha1.StateStatus, seen Observed) (FollowResult, error) {
 	had, said := now.Backend, now.Move != nil && now.Move.Version == now.Version
 	ahead := had != nil && had.Version < now.Version
 	has, force := seen.State, false
@@ -94,7 +94,7 @@ func compareBackend(now v1alpha1.StateStatus, seen Observed) (FollowResult, erro
 		return FollowResult{Action: FollowPush, Force: force}, nil
 	case has == nil:
 		return rejectFollow("%s has no state there, and Cairn has one: %s. %s",
-			backendOf(seen), describeVersion(now), vanished(now))
+			backendOf(seen), describeVersion(now), vanished(stack, now))
 	case has.Lineage != now.Lineage && isNothing(now):
 		return writeNext(now, seen), nil
 	case has.Lineage != now.Lineage && seen.Equal && (said || had != nil && had.Version == 0):
@@ -102,8 +102,8 @@ func compareBackend(now v1alpha1.StateStatus, seen Observed) (FollowResult, erro
 	case has.Lineage != now.Lineage:
 		return rejectFollow("%s has a state of lineage %s (serial %d), and Cairn has another one: %s. One of the two "+
 			"is another Stack's, or was recreated. If the backend is the wrong one, correct spec.backend; if what it "+
-			"has is right, push it to Cairn: cairn state push --force <stack> FILE",
-			backendOf(seen), has.Lineage, has.Serial, describeVersion(now))
+			"has is right, push it to Cairn: cairn state push --force %s FILE",
+			backendOf(seen), has.Lineage, has.Serial, describeVersion(now), stack)
 	case has.SHA256 == now.SHA256 || seen.Equal && has.Serial == now.Serial:
 		return mark(now, seen), nil
 	case seen.Equal && has.Serial > now.Serial:
@@ -115,30 +115,30 @@ func compareBackend(now v1alpha1.StateStatus, seen Observed) (FollowResult, erro
 	case ahead || has.Serial == now.Serial:
 		return rejectFollow("%s has a state (serial %d), and Cairn has another one of the same lineage: %s. Both "+
 			"follow an earlier one. To continue with what the backend has, push it to Cairn: cairn state push "+
-			"--force <stack> FILE%s",
-			backendOf(seen), has.Serial, describeVersion(now), orMove(has.Serial <= now.Serial))
+			"--force %s FILE%s",
+			backendOf(seen), has.Serial, describeVersion(now), stack, orMove(stack, has.Serial <= now.Serial))
 	case has.Serial < now.Serial:
 		return rejectFollow("%s has an older state (serial %d) than Cairn has seen: %s. If an older one was restored "+
-			"there, choose which one counts: cairn state migrate <stack> puts Cairn's there, and cairn state push "+
-			"--force <stack> FILE takes the backend's", backendOf(seen), has.Serial, describeVersion(now))
+			"there, choose which one counts: cairn state migrate %[4]s puts Cairn's there, and cairn state push "+
+			"--force %[4]s FILE takes the backend's", backendOf(seen), has.Serial, describeVersion(now), stack)
 	}
 	return writeNext(now, seen), nil
 }
 
-func orMove(may bool) string {
+func orMove(stack string, may bool) string {
 	if !may {
 		return ""
 	}
-	return "; to put Cairn's there: cairn state migrate <stack>"
+	return "; to put Cairn's there: cairn state migrate " + stack
 }
 
-func vanished(now v1alpha1.StateStatus) string {
+func vanished(stack string, now v1alpha1.StateStatus) string {
 	if now.Backend == nil {
-		return "cairn state migrate <stack> lets the next plan put it there"
+		return "cairn state migrate " + stack + " lets the next plan put it there"
 	}
 	return fmt.Sprintf("Backend %s had serial %d when it was last seen. If spec.backend names the wrong place, "+
-		"correct it; if the place is new, or was lost, cairn "+
-		"state migrate <stack> lets the next plan put Cairn's there", now.Backend.Type, now.Backend.Serial)
+		"correct it; if the place is new, or was lost, cairn state migrate %s lets the next plan put Cairn's there",
+		now.Backend.Type, now.Backend.Serial, stack)
 }
 
 func backendOf(seen Observed) string { return "backend " + seen.Type }
@@ -195,7 +195,7 @@ func AdmitMove(w Snapshot, toBackend bool, by string) (*v1alpha1.StateStatus, er
 	next := now.DeepCopy()
 	switch {
 	case now.Rescued != nil:
-		return nil, rejectBeforeRescue(now)
+		return nil, rejectBeforeRescue(w)
 	case isLost(w):
 		return nil, rejectLost(w, "push by force")
 	case toBackend && now.Version == 0:
@@ -214,9 +214,9 @@ func AdmitMove(w Snapshot, toBackend bool, by string) (*v1alpha1.StateStatus, er
 
 // rejectElsewhere rejects a Run that names no backend while the state is in one: what it was planned for may be
 // outdated.
-func rejectElsewhere(st v1alpha1.StateStatus) *Rejection {
+func rejectElsewhere(w Snapshot) *Rejection {
 	r := Reject(Locked, "the state is in backend %s, and the Stack names no backend: name it, or let Cairn keep the "+
-		"state with cairn state migrate <stack>", st.Backend.Type)
+		"state with cairn state migrate %s", w.Status.Backend.Type, w.Stack)
 	r.Lock = &v1alpha1.Lock{ID: "backend"}
 	return r
 }

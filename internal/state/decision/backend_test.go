@@ -44,7 +44,7 @@ func TestAdmitFollow(t *testing.T) {
 		"no state on either side":                                             {v1alpha1.StateStatus{}, nothing, "Nothing", nil},
 		"the backend has a first state":                                       {v1alpha1.StateStatus{}, has(5, "theirs", "theirs"), "Write", &v1alpha1.StateBackend{Type: "s3", Version: 1, Serial: 5}},
 		"the backend is empty":                                                {in(version(3, 9, "ours"), 3, 9), nothing, "Stale: backend s3 has no state there", nil},
-		"a new backend is empty":                                              {version(3, 9, "ours"), nothing, "cairn state migrate <stack> lets the next plan put it there", nil},
+		"a new backend is empty":                                              {version(3, 9, "ours"), nothing, "cairn state migrate net lets the next plan put it there", nil},
 		"the backend is empty, and a user requested a migration":              {withRequestedMigration(version(3, 9, "ours"), 3), nothing, "Push", nil},
 		"a user requested a migration of another version":                     {withRequestedMigration(version(3, 9, "ours"), 2), nothing, "Stale: ", nil},
 		"the first state could not be written":                                {in(version(1, 1, "ours"), 0, 0), nothing, "Push", nil},
@@ -60,9 +60,9 @@ func TestAdmitFollow(t *testing.T) {
 		"an older one, and a user requested a migration":                      {withRequestedMigration(in(version(3, 9, "ours"), 3, 9), 3), has(8, "ours", "theirs"), "Push", nil},
 		"a newer one, and a user requested a migration":                       {withRequestedMigration(in(version(3, 9, "ours"), 2, 8), 3), has(10, "ours", "theirs"), "Stale: ", nil},
 		"unchanged, and a rescued state":                                      {in(version(3, 9, "ours"), 2, 8), unmoved(has(8, "ours", "theirs")), "Push", nil},
-		"of the same serial, with another content":                            {in(version(3, 9, "ours"), 2, 8), has(8, "ours", "theirs"), "Both follow an earlier one", nil},
-		"both changed":                                                        {in(version(3, 9, "ours"), 2, 7), has(8, "ours", "theirs"), "Both follow an earlier one", nil},
-		"both changed, with a later serial in the backend":                    {in(version(3, 9, "ours"), 2, 7), has(12, "ours", "theirs"), "Both follow an earlier one", nil},
+		"of the same serial, with another content":                            {in(version(3, 9, "ours"), 2, 8), has(8, "ours", "theirs"), "Both follow an earlier one. To continue with what the backend has, push it to Cairn: cairn state push --force net FILE", nil},
+		"both changed":                                                        {in(version(3, 9, "ours"), 2, 7), has(8, "ours", "theirs"), "Both follow an earlier one. To continue with what the backend has, push it to Cairn: cairn state push --force net FILE", nil},
+		"both changed, with a later serial in the backend":                    {in(version(3, 9, "ours"), 2, 7), has(12, "ours", "theirs"), "Both follow an earlier one. To continue with what the backend has, push it to Cairn: cairn state push --force net FILE", nil},
 		"another lineage":                                                     {in(version(3, 9, "ours"), 3, 9), has(30, "theirs", "theirs"), "Stale: backend s3 has a state of lineage theirs", nil},
 		"another lineage, and a user requested a migration":                   {withRequestedMigration(version(3, 9, "ours"), 3), has(1, "theirs", "theirs"), "Stale: backend s3 has a state of lineage theirs", nil},
 		"a copy under the lineage of the backend":                             {withRequestedMigration(version(3, 9, "ours"), 3), equal(has(1, "theirs", "theirs")), "Push by force", nil},
@@ -73,7 +73,7 @@ func TestAdmitFollow(t *testing.T) {
 		"a copy without a requested migration":                                {in(version(3, 9, "ours"), 3, 9), equal(has(1, "theirs", "theirs")), "Stale: ", nil},
 		"another lineage, and no state in Cairn":                              {empty, has(1, "theirs", "theirs"), "Write", &v1alpha1.StateBackend{Type: "s3", Version: 4, Serial: 1}},
 	} {
-		v, err := AdmitFollow(Snapshot{Status: test.now, Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, me, test.observed)
+		v, err := AdmitFollow(Snapshot{Stack: "net", Status: test.now, Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, me, test.observed)
 		got := string(v.Action)
 		if v.Force {
 			got += " by force"

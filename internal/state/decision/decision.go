@@ -18,6 +18,8 @@ import (
 
 // Snapshot has the facts for a decision. All of them are read without a cache.
 type Snapshot struct {
+	// Stack is its name, for the commands in messages.
+	Stack string
 	// Status of the State; the zero one when there is no State.
 	Status v1alpha1.StateStatus
 	// Run of the caller; nil when it is gone.

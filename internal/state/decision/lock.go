@@ -39,11 +39,11 @@ func AdmitLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStatus, 
 	case Holds(lock, by) && lock.ID == want.ID:
 		return nil, nil
 	case lock != nil && !w.Over:
-		return nil, RejectLocked(lock)
+		return nil, RejectLocked(w.Stack, lock)
 	case w.Status.Rescued != nil:
 		return nil, rejectOutdatedPlan(w.Status.Rescued)
 	case w.Status.Backend != nil && want.Backend == "":
-		return nil, rejectElsewhere(w.Status)
+		return nil, rejectElsewhere(w)
 	}
 	next := w.Status.DeepCopy()
 	next.Lock = &v1alpha1.Lock{
@@ -111,11 +111,11 @@ func checkLock(lock *v1alpha1.Lock, by Holder, id string) *Rejection {
 }
 
 // RejectLocked names who has the lock and, for a user's lock, how it ends. The lock of an attempt ends by itself.
-func RejectLocked(lock *v1alpha1.Lock) *Rejection {
+func RejectLocked(stack string, lock *v1alpha1.Lock) *Rejection {
 	r := Reject(Locked, "the state is locked by %s since %s", holderName(lock), clock(lock.Since))
 	if lock.By != "" {
 		r.Message += fmt.Sprintf(". The lock ends with the engine that took it, which runs outside of the cluster, "+
-			"and does not expire. If that engine does not run any more: cairn state unlock <stack> %s", lock.ID)
+			"and does not expire. If that engine does not run any more: cairn state unlock %s %s", stack, lock.ID)
 	}
 	r.Lock = lock.DeepCopy()
 	return r
@@ -159,11 +159,11 @@ func AdmitUserLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStat
 	case w.Backend != "" || now.Backend != nil:
 		return nil, RejectInBackend(w)
 	case now.Rescued != nil:
-		return nil, rejectBeforeRescue(now)
+		return nil, rejectBeforeRescue(w)
 	case isLost(w):
 		return nil, rejectLost(w, "push by force")
 	case len(w.Unsaved) > 0:
-		return nil, rejectUnsaved(w.Unsaved)
+		return nil, rejectUnsaved(w)
 	}
 	next := now.DeepCopy()
 	next.Lock = &v1alpha1.Lock{ID: want.ID, By: by.User, Who: want.Who, Since: w.Now}
@@ -174,20 +174,20 @@ func AdmitUserLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStat
 func RejectInBackend(w Snapshot) *Rejection {
 	if w.Backend == "" {
 		return Reject(Stale, "the state is still in backend %s, and Cairn has a copy: move it to Cairn first with "+
-			"cairn state migrate <stack>", w.Status.Backend.Type)
+			"cairn state migrate %s", w.Status.Backend.Type, w.Stack)
 	}
 	return Reject(Stale, "the engine keeps the state in its own backend (%s), as spec.backend of the Stack sets it: "+
 		"use that backend in place of Cairn's", w.Backend)
 }
 
 // rejectUnsaved rejects an engine that would create again what a killed apply created.
-func rejectUnsaved(unsaved []string) *Rejection {
+func rejectUnsaved(w Snapshot) *Rejection {
 	more := ""
-	if n := len(unsaved) - 1; n > 0 {
+	if n := len(w.Unsaved) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return Reject(Stale, "an apply that was killed created %s%s, which is not in the state: let a Run import it first "+
-		"with cairn apply <stack> (cairn state journal <stack> shows it)", unsaved[0], more)
+		"with cairn apply %[3]s (cairn state journal %[3]s shows it)", w.Unsaved[0], more, w.Stack)
 }
 
 // Holder is who asks: one attempt of a Run, in one pod; or a user, whose engine runs outside of the cluster.

@@ -213,21 +213,21 @@ func TestAdmitUserLock(t *testing.T) {
 		"a free lock is acquired before the first version":                           {snapshot: Snapshot{}, id: "a"},
 		"the same request again gets the lock it has":                                {snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "a", keeps: true},
 		"the same request while a Run plans gets the lock":                           {snapshot: Snapshot{Status: at5(lockedFor(alice, "a")), Busy: planning}, id: "a", keeps: true},
-		"another engine of the same user waits":                                      {snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "b", want: Locked, message: "cairn state unlock <stack> a"},
+		"another engine of the same user waits":                                      {snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "b", want: Locked, message: "cairn state unlock net a"},
 		"another user's lock is denied":                                              {snapshot: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "a", want: Locked, message: "user bob@example.com (dev@laptop) since"},
 		"another user's lock is denied under its own ID":                             {snapshot: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "b", want: Locked},
 		"the lock of an apply is denied":                                             {snapshot: Snapshot{Status: at5(locked)}, id: "b", want: Locked, message: "attempt 2 of Run net-7"},
 		"the lock of an apply is denied under its own ID, which is in the pod's log": {snapshot: Snapshot{Status: at5(locked)}, id: "a", want: Locked},
-		"the lock of an ended apply is denied":                                       {snapshot: Snapshot{Status: at5(locked), Over: true}, id: "b", want: Locked, message: "state unlock <stack> a"},
+		"the lock of an ended apply is denied":                                       {snapshot: Snapshot{Status: at5(locked), Over: true}, id: "b", want: Locked, message: "state unlock net a"},
 		"a Run that applies comes first":                                             {snapshot: Snapshot{Status: at5(), Busy: applying()}, id: "a", want: Busy, message: "attempt 2 of Run net-7 is at work"},
 		"a Run that plans comes first":                                               {snapshot: Snapshot{Status: at5(), Busy: planning}, id: "a", want: Busy, message: "cairn cancel net-7"},
 		"a plan that waits for an approval comes first":                              {snapshot: Snapshot{Status: at5(), Busy: done(planning)}, id: "a", want: Busy, message: "the plan of Run net-7 waits"},
 		"a rescued state that waits comes first":                                     {snapshot: Snapshot{Status: at5(rescued)}, id: "a", want: Stale, message: "serial 7"},
-		"a state that was lost comes first":                                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, id: "a", want: Stale, message: "cairn state recover"},
+		"a state that was lost comes first":                                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, id: "a", want: Stale, message: "cairn state recover net"},
 		"a lost state that was restored does not prevent a lock":                     {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, id: "a"},
-		"unsaved resources of a killed apply come first":                             {snapshot: Snapshot{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, message: "created aws_vpc.c and 1 more, which is not in the state"},
+		"unsaved resources of a killed apply come first":                             {snapshot: Snapshot{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, message: "created aws_vpc.c and 1 more, which is not in the state: let a Run import it first with cairn apply net (cairn state journal net shows it)"},
 		"a state in the engine's own backend is not locked":                          {snapshot: Snapshot{Status: at5(), Backend: "s3"}, id: "a", want: Stale, message: "own backend (s3)"},
-		"a state that has to be migrated from a backend is not locked":               {snapshot: Snapshot{Status: at5(inBackend)}, id: "a", want: Stale, message: "cairn state migrate"},
+		"a state that has to be migrated from a backend is not locked":               {snapshot: Snapshot{Status: at5(inBackend)}, id: "a", want: Stale, message: "cairn state migrate net"},
 		"nothing is locked while the state is deleted":                               {snapshot: Snapshot{Status: at5(deleting)}, id: "a", want: Locked, message: "being deleted"},
 		"the ID of a deletion is rejected":                                           {snapshot: Snapshot{Status: at5()}, id: DeletionLock, want: Invalid},
 		"the ID of a deletion is rejected during one":                                {snapshot: Snapshot{Status: at5(deleting)}, id: DeletionLock, want: Invalid},
@@ -235,7 +235,7 @@ func TestAdmitUserLock(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			test.snapshot.Now = noon
+			test.snapshot.Stack, test.snapshot.Now = "net", noon
 			next, err := AdmitUserLock(test.snapshot, alice, LockRequest{ID: test.id, Who: "dev@laptop"})
 			if ReasonOf(err) != test.want || (next == nil) != (test.want != "" || test.keeps) {
 				t.Fatalf("got %+v, %v", next, err)
@@ -319,11 +319,11 @@ func TestReleaseOfAUsersLock(t *testing.T) {
 
 // TestRunWaitsForAUsersLock checks that an apply is rejected as by the lock of another Run, and retried.
 func TestRunWaitsForAUsersLock(t *testing.T) {
-	next, err := AdmitLock(Snapshot{Run: applying(), Status: at5(lockedFor(alice, "a"))}, me, LockRequest{ID: "b"})
+	next, err := AdmitLock(Snapshot{Stack: "net", Run: applying(), Status: at5(lockedFor(alice, "a"))}, me, LockRequest{ID: "b"})
 	if ReasonOf(err) != Locked || lockIn(err) == nil {
 		t.Fatalf("got %+v, %v", next, err)
 	}
-	for _, part := range []string{"user alice@example.com (dev@laptop)", "does not expire", "cairn state unlock <stack> a"} {
+	for _, part := range []string{"user alice@example.com (dev@laptop)", "does not expire", "cairn state unlock net a"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the message lacks %q: %s", part, err.Error())
 		}

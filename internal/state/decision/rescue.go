@@ -124,12 +124,12 @@ func RejectFork(key types.NamespacedName, now v1alpha1.StateStatus, r v1alpha1.R
 }
 
 // rejectBeforeRescue rejects a user's request while a rescued state waits.
-func rejectBeforeRescue(now v1alpha1.StateStatus) *Rejection {
-	r := now.Rescued
-	if CompareRescued(now, *r) == Forked {
+func rejectBeforeRescue(w Snapshot) *Rejection {
+	r := w.Status.Rescued
+	if CompareRescued(w.Status, *r) == Forked {
 		return Reject(Stale, "attempt %d of Run %s left a state (serial %d) that does not follow the current version: "+
-			"merge the two (cairn "+
-			"state pull <stack> --rescued has it), and push the result by force", r.Attempt, r.Run, r.Serial)
+			"merge the two (cairn state pull %s --rescued has it), and push the result by force",
+			r.Attempt, r.Run, r.Serial, w.Stack)
 	}
 	return Reject(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before the "+
 		"next plan: wait for that plan, or push by force to leave it behind", r.Attempt, r.Run, r.Serial)

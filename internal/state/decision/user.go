@@ -12,7 +12,7 @@ import (
 // rejectLost rejects a request that would replace the state that a stranded attempt lost.
 func rejectLost(w Snapshot, otherwise string) *Rejection {
 	return Reject(Stale, "attempt %d of Run %s lost a newer state, which comes first: put it back with cairn state "+
-		"recover <stack>, or %s to leave it behind", w.Stranded.Attempt, w.Stranded.Run, otherwise)
+		"recover %s, or %s to leave it behind", w.Stranded.Attempt, w.Stranded.Run, w.Stack, otherwise)
 }
 
 // AdmitPush decides whether a state that a user pushes becomes the current version. Without force it has to follow
@@ -29,7 +29,7 @@ func AdmitPush(w Snapshot, next Summary, force bool) (status *v1alpha1.StateStat
 	empty := now.Resources == 0 && len(now.Outputs) == 0
 	switch {
 	case now.Rescued != nil && !force:
-		return nil, 0, rejectBeforeRescue(now)
+		return nil, 0, rejectBeforeRescue(w)
 	case isLost(w) && !force:
 		return nil, 0, rejectLost(w, "push by force")
 	case now.Version > 0 && next.SHA256 == now.SHA256 && now.Rescued == nil && !isLost(w):
@@ -67,7 +67,7 @@ func AdmitRollback(
 	case version == now.Version:
 		return nil, 0, Reject(Invalid, "version %d is the current one", version)
 	case now.Rescued != nil:
-		return nil, 0, rejectBeforeRescue(now)
+		return nil, 0, rejectBeforeRescue(w)
 	case isLost(w):
 		return nil, 0, rejectLost(w, "pull that version and push it by force")
 	case content.Lineage != now.Lineage:
@@ -92,7 +92,7 @@ func AdmitRelease(w Snapshot, id string) (*v1alpha1.StateStatus, error) {
 		return nil, Reject(NotHolder, "the state is locked under another ID, by %s since %s: read the lock again with "+
 			"kubectl get state -o yaml", holderName(lock), clock(lock.Since))
 	case !w.Over && lock.By == "":
-		return nil, RejectLocked(lock)
+		return nil, RejectLocked(w.Stack, lock)
 	}
 	next := w.Status.DeepCopy()
 	next.Lock = nil
@@ -128,9 +128,9 @@ func AdmitRecover(w Snapshot, found Summary, base string) (status *v1alpha1.Stat
 		}
 		return nil, 0, Reject(Diverged, "the state in this log (serial %d, lineage %s) does not follow the current "+
 			"version (serial %d, lineage %s), which was written since. It is kept beside that one. Read both (cairn "+
-			"state pull <stack>; cairn state pull <stack> --rescued), merge them, and push the result with cairn "+
-			"state push <stack> FILE --force",
-			found.Serial, found.Lineage, now.Serial, now.Lineage)
+			"state pull %[5]s; cairn state pull %[5]s --rescued), merge them, and push the result with cairn "+
+			"state push %[5]s FILE --force",
+			found.Serial, found.Lineage, now.Serial, now.Lineage, w.Stack)
 	case Newer:
 	}
 	if waiting := now.Rescued; waiting != nil && waiting.SHA256 != found.SHA256 &&
@@ -159,12 +159,12 @@ func CheckIdle(w Snapshot) *Rejection {
 	if lock == nil {
 		return nil
 	}
-	rejection := RejectLocked(lock)
+	rejection := RejectLocked(w.Stack, lock)
 	switch {
 	case lock.ID == DeletionLock:
 		rejection.Message = "the state is being deleted"
 	case w.Over:
-		rejection.Message += fmt.Sprintf(", who is over: release it with cairn state unlock <stack> %s", lock.ID)
+		rejection.Message += fmt.Sprintf(", who is over: release it with cairn state unlock %s %s", w.Stack, lock.ID)
 	}
 	return rejection
 }

@@ -88,7 +88,7 @@ func AdmitDelete(w Snapshot, force bool) error {
 	st := w.Status
 	switch {
 	case st.Lock != nil && st.Lock.ID != DeletionLock && !w.Over:
-		return RejectLocked(st.Lock)
+		return RejectLocked(w.Stack, st.Lock)
 	case force:
 		return nil
 	case st.Resources == document.Unknown:
