@@ -480,7 +480,7 @@ func TestUsersAndStacks(t *testing.T) {
 			apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
 			writes(t, stack, tt.changes)
 			if got := stack.Annotations[v1alpha1.RequestedByAnnotation]; got != tt.by {
-				t.Errorf("asked for by %q, want %q", got, tt.by)
+				t.Errorf("requested by %q, want %q", got, tt.by)
 			}
 			if tt.changed == "" {
 				tt.changed = "alice"

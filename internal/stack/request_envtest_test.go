@@ -46,7 +46,7 @@ func TestRequestCreatesOneRun(t *testing.T) {
 	}
 	run := &v1alpha1.Run{}
 	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-2"}, run))
-	if c := run.Spec.Cause; c != (v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by alice", By: "alice"}) || run.Spec.InputsDigest != r.stack.Status.InputsDigest {
+	if c := run.Spec.Cause; c != (v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "requested by alice", By: "alice"}) || run.Spec.InputsDigest != r.stack.Status.InputsDigest {
 		t.Errorf("%+v with inputs %s", c, run.Spec.InputsDigest)
 	}
 
@@ -118,7 +118,7 @@ func TestRejectedRequestIsReportedOnce(t *testing.T) {
 			n, text = n+1, e
 		}
 	}
-	if n != 1 || !strings.Contains(text, "the Destroy that was asked for by alice: nothing is destroyed while spec.deletionPolicy is Protect") {
+	if n != 1 || !strings.Contains(text, "the Destroy that was requested by alice: nothing is destroyed while spec.deletionPolicy is Protect") {
 		t.Errorf("%d events: %s", n, text)
 	}
 	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionDestroy

@@ -9,7 +9,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// asked for by alice a moment ago, and not taken up.
+// requested by alice a moment ago, and not taken up.
 func asked(operation v1alpha1.Operation) func(*Snapshot) {
 	return func(w *Snapshot) {
 		w.Stack.Status.ObservedGeneration = 1
@@ -22,7 +22,7 @@ func asked(operation v1alpha1.Operation) func(*Snapshot) {
 func taken(w *Snapshot) { w.Stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "now"} }
 
 func byHand(w *Snapshot) {
-	w.Run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by carol", By: "carol"}
+	w.Run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "requested by carol", By: "carol"}
 }
 
 func destroyIsNext(w *Snapshot) {
@@ -37,7 +37,7 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 	const underWay = time.Hour + overdue
 	settle(t, map[string]settled{
 		"a queued Run makes way": {
-			snapshot: snapshot(asked("Apply")), phase: "Superseded", reason: "Superseded", message: "another Run was asked for by alice",
+			snapshot: snapshot(asked("Apply")), phase: "Superseded", reason: "Superseded", message: "another Run was requested by alice",
 		},
 		"a Run that waits for approval makes way": {
 			snapshot: snapshot(waiting, asked("Apply")), phase: "Superseded", reason: "Superseded",
@@ -49,7 +49,7 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 			snapshot: snapshot(planning, between, asked("Apply")), phase: "Superseded", reason: "Superseded",
 		},
 		"one whose apply failed does not seem to have done nothing": {
-			snapshot: snapshot(applying, between, asked("Apply")), phase: "Failed", reason: "Transient", message: "not tried again since another Run was asked for by alice",
+			snapshot: snapshot(applying, between, asked("Apply")), phase: "Failed", reason: "Transient", message: "not tried again since another Run was requested by alice",
 		},
 		"one whose pod has not started makes way": {
 			snapshot: snapshot(planning, pod(PodPending), asked("Apply")), phase: "Superseded", reason: "Superseded", delete: true,
@@ -108,7 +108,7 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 		},
 
 		"a Run makes way for a destroy when the Stack says that it is next": {
-			snapshot: snapshot(waiting, asked("Destroy"), destroyIsNext), phase: "Superseded", reason: "Superseded", message: "another Run was asked for by alice",
+			snapshot: snapshot(waiting, asked("Destroy"), destroyIsNext), phase: "Superseded", reason: "Superseded", message: "another Run was requested by alice",
 		},
 		"a Run does not make way before the Stack names the destroy as next": {
 			snapshot: snapshot(waiting, asked("Destroy")), phase: "AwaitingApproval", reason: "AwaitingApproval",

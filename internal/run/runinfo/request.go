@@ -127,8 +127,8 @@ func rejection(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 	return ""
 }
 
-// Who names the user, as in "asked for by alice".
-func (q Request) Who() string { return DoneBy("asked for", q.By) }
+// Who names the user, as in "requested by alice".
+func (q Request) Who() string { return DoneBy("requested", q.By) }
 
 // DoneBy formats the name of the user who did it, if known.
 func DoneBy(done, who string) string {

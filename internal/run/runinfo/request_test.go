@@ -29,7 +29,7 @@ func snapshot(options ...func(*scene)) scene {
 	return w
 }
 
-// asked for by alice a moment ago, and not taken up.
+// requested by alice a moment ago, and not taken up.
 func asked(operation v1alpha1.Operation) func(*scene) {
 	return func(w *scene) {
 		w.Stack.Status.ObservedGeneration = 1

@@ -75,7 +75,7 @@ func Building(run *v1alpha1.Run) {
 // InShell starts attempt 1, a shell that carol asked for.
 func InShell(run *v1alpha1.Run) {
 	run.Spec.Operation = v1alpha1.OperationShell
-	run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by carol", By: "carol"}
+	run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "requested by carol", By: "carol"}
 	start(run, v1alpha1.PhaseShell, v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptShell, Pod: "net-7-shell-1", PodUID: "uid-1"})
 }
 

@@ -46,7 +46,7 @@ func staysDestroyed(w Snapshot) (Decision, bool) {
 	}
 	text := "destroyed by Run " + name
 	if r := w.RunNamed(name); r != nil && r.Spec.Cause.By != "" {
-		text += ", asked for by " + r.Spec.Cause.By
+		text += ", requested by " + r.Spec.Cause.By
 	}
 	if !w.StateIsEmpty() {
 		text += fmt.Sprintf("; but %s: cairn destroy %s tries again", remainder(w), w.Stack.Name)
@@ -100,7 +100,7 @@ func lastRunFailed(w Snapshot) (Decision, bool) {
 	if last == nil || last.Status.Phase != v1alpha1.PhaseFailed || !matchesCurrentInputs(w, last) {
 		return Decision{}, false
 	}
-	hint := "correct what is wrong, or to try again as it is: cairn retry " + w.Stack.Name
+	hint := fmt.Sprintf("correct the cause, or repeat the Run unchanged: cairn retry %s", w.Stack.Name)
 	if last.Spec.Operation == v1alpha1.OperationDestroy {
 		hint = fmt.Sprintf("cairn retry %s tries again, cairn apply %s keeps what there is", w.Stack.Name, w.Stack.Name)
 	}
@@ -141,7 +141,7 @@ func lastRunCanceled(w Snapshot) (Decision, bool) {
 	case last.Spec.Operation == v1alpha1.OperationDestroy:
 		hint = fmt.Sprintf("; cairn destroy %s asks for it again, cairn apply %s keeps what there is", name, name)
 	default:
-		hint = fmt.Sprintf("; change the Stack or what it reads, or cairn apply %s plans it again", name)
+		hint = fmt.Sprintf("; change the Stack or its inputs, or request the same again: cairn apply %s", name)
 	}
 	return stalled(stoppedReason(last), "Run %s: %s%s", last.Name, runCondition(last).Message, hint)
 }

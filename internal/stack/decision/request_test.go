@@ -91,7 +91,7 @@ func reservedFor(name string, operation v1alpha1.Operation, cause v1alpha1.Cause
 func TestRequests(t *testing.T) {
 	decide(t, map[string]decision{
 		"a Stack that is up to date runs on request": {
-			snapshot: newSnapshot(isApplied, withRequest("Apply")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "net-2 is under way: asked for by alice",
+			snapshot: newSnapshot(isApplied, withRequest("Apply")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "net-2 is under way: requested by alice",
 		},
 		"once": {
 			snapshot: newSnapshot(isApplied, withRequest("Apply"), withHandledRequest), ready: "True", reason: "Applied",
@@ -103,7 +103,7 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(withRun("net-1", "Canceled", "sha256:now", rejected), withRequest("Apply")), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
 		"the Run that is due is the requested one": {
-			snapshot: newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withRequest("Apply")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			snapshot: newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withRequest("Apply")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "requested by alice",
 		},
 		"a request plans if spec.apply is Never": {
 			snapshot: newSnapshot(never, isApplied, withRequest("Apply")), start: "Plan net-2", ready: "Unknown", reason: "Running",
@@ -127,7 +127,7 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(withRun("net-1", "Applying", "sha256:now"), withRequest("Apply")), ready: "Unknown", reason: "Running", message: "net-1",
 		},
 		"the requested Run starts when the other is superseded": {
-			snapshot: newSnapshot(withRun("net-1", "Superseded", "sha256:now"), withRequest("Apply")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			snapshot: newSnapshot(withRun("net-1", "Superseded", "sha256:now"), withRequest("Apply")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "requested by alice",
 		},
 		"a drift check is superseded, and the Stack reports the request": {
 			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2"), withRequest("Apply")), ready: "True", reason: "Applied",
@@ -136,7 +136,7 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(withRun("net-1", "Applying", "sha256:now", withReason("Canceling"))), ready: "False", reason: "Canceling", message: "message of the Run",
 		},
 		"a request waits while the Stack is suspended": {
-			snapshot: newSnapshot(suspended, isApplied, withRequest("Apply")), ready: "True", reason: "Suspended", message: "cairn resume net; the Run that was asked for by alice waits for that",
+			snapshot: newSnapshot(suspended, isApplied, withRequest("Apply")), ready: "True", reason: "Suspended", message: "cairn resume net; the Run that was requested by alice waits for that",
 		},
 		"a request waits while an input is missing": {
 			snapshot: newSnapshot(withMissingSecret, isApplied, withMissingSecret, withRequest("Apply")), ready: "False", reason: "SecretNotFound", stalled: true,
@@ -148,7 +148,7 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:now", withReason("StateNotSaved")), withRequest("Apply")), ready: "False", reason: "StateNotSaved", message: "cairn state recover net", stalled: true,
 		},
 		"a requested Run that was reserved and not created is created": {
-			snapshot: newSnapshot(isApplied, withRequest("Apply"), withHandledRequest, reservedFor("net-2", "Apply", "Manual")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			snapshot: newSnapshot(isApplied, withRequest("Apply"), withHandledRequest, reservedFor("net-2", "Apply", "Manual")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "requested by alice",
 		},
 		"a reserved drift check is not a request that was handled long ago": {
 			snapshot: newSnapshot(checks("Report"), isApplied, withRequest("Apply"), withHandledRequest, reservedFor("net-2", "Plan", "Drift")), start: "Plan net-3", ready: "True", reason: "Applied",
@@ -185,13 +185,13 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(state(0), destroyedBefore, withRequest("Plan")), start: "Plan net-3", ready: "False", reason: "Destroyed", stalled: true,
 		},
 		"a requested plan of a change is reported": {
-			snapshot: newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withRequest("Plan")), start: "Plan net-2", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			snapshot: newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withRequest("Plan")), start: "Plan net-2", ready: "Unknown", reason: "Running", message: "requested by alice",
 		},
 		"the change is applied after the requested plan": {
 			snapshot: newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withRun("net-2", "Succeeded", "sha256:now", requestedPlan)), start: "Apply net-3", ready: "Unknown", reason: "Running",
 		},
 		"the status is kept during a requested plan": {
-			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:now"), withRun("net-2", "Planning", "sha256:now", requestedPlan), lastRun("net-2")), ready: "False", reason: "RunFailed", stalled: true,
+			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:now"), withRun("net-2", "Planning", "sha256:now", requestedPlan), lastRun("net-2")), ready: "False", reason: "RunFailed", message: "Run net-1 failed: ; correct the cause, or repeat the Run unchanged: cairn retry net", stalled: true,
 		},
 		"the status is kept after a requested plan": {
 			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:now"), withRun("net-2", "Succeeded", "sha256:now", requestedPlan), lastRun("net-2")), ready: "False", reason: "RunFailed", stalled: true,
@@ -222,7 +222,7 @@ func TestRequests(t *testing.T) {
 		},
 
 		"a requested destroy uses the inputs of the last apply": {
-			snapshot: newSnapshot(isApplied, withRequest("Destroy")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying", message: "net-2 destroys: asked for by alice",
+			snapshot: newSnapshot(isApplied, withRequest("Destroy")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying", message: "net-2 destroys: requested by alice",
 		},
 		"a requested destroy starts although an input is missing": {
 			snapshot: newSnapshot(isApplied, withMissingSecret, withRequest("Destroy")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
@@ -246,13 +246,13 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(suspended, isApplied, withRequest("Destroy")), ready: "True", reason: "Suspended", message: "cairn resume net",
 		},
 		"a Run that waits for approval is superseded by a destroy": {
-			snapshot: newSnapshot(isApplied, withRun("net-2", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval")), withRequest("Destroy")), ready: "Unknown", reason: "DestroyPending", message: "Run net-2 is superseded, or ends first: the destroy that was asked for by alice is next",
+			snapshot: newSnapshot(isApplied, withRun("net-2", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval")), withRequest("Destroy")), ready: "Unknown", reason: "DestroyPending", message: "Run net-2 is superseded, or ends first: the destroy that was requested by alice is next",
 		},
 		"a requested destroy waits for a Run that applies": {
 			snapshot: newSnapshot(isApplied, withRun("net-2", "Applying", "sha256:now", applyStarted), withRequest("Destroy")), ready: "Unknown", reason: "DestroyPending",
 		},
 		"a Run is not superseded by a destroy that waits for dependents": {
-			snapshot: newSnapshot(isApplied, withRun("net-2", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval")), withDependent(Dependent{Name: "web"}), withRequest("Destroy")), ready: "False", reason: "AwaitingApproval", message: "the destroy that was asked for by alice waits: Stack web depends on this one", requeue: time.Minute,
+			snapshot: newSnapshot(isApplied, withRun("net-2", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval")), withDependent(Dependent{Name: "web"}), withRequest("Destroy")), ready: "False", reason: "AwaitingApproval", message: "the destroy that was requested by alice waits: Stack web depends on this one", requeue: time.Minute,
 		},
 		"a Run is not superseded by a destroy of nothing": {
 			snapshot: newSnapshot(withRun("net-1", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval")), withRequest("Destroy")), ready: "False", reason: "AwaitingApproval",
@@ -265,7 +265,7 @@ func TestRequests(t *testing.T) {
 		},
 
 		"a destroyed Stack stays destroyed": {
-			snapshot: newSnapshot(state(0), withRun("net-1", "Succeeded", "sha256:now"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true, message: "destroyed by Run net-2, asked for by alice; cairn apply net creates it again",
+			snapshot: newSnapshot(state(0), withRun("net-1", "Succeeded", "sha256:now"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true, message: "destroyed by Run net-2, requested by alice; cairn apply net creates it again",
 		},
 		"a destroyed Stack stays destroyed although the spec changes": {
 			snapshot: newSnapshot(applied("sha256:old"), state(0), withRun("net-1", "Succeeded", "sha256:old"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true,
@@ -286,7 +286,7 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(state(2), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true, message: "but the state holds 2 resources still: cairn destroy net tries again",
 		},
 		"a destroyed Stack is created again on request": {
-			snapshot: newSnapshot(state(0), destroyedBefore, withRequest("Apply")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			snapshot: newSnapshot(state(0), destroyedBefore, withRequest("Apply")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "requested by alice",
 		},
 		"the requested apply of a destroyed Stack waits for approval": {
 			snapshot: newSnapshot(state(0), destroyedBefore, withRun("net-3", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval",
@@ -307,7 +307,7 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(state(2), destroyedBefore, withRun("net-3", "Succeeded", "sha256:now", requestedByAlice, applyStarted)), ready: "True", reason: "Applied",
 		},
 		"a requested apply of a destroyed Stack that was reserved and not created is created": {
-			snapshot: newSnapshot(state(0), withRun("net-1", "Succeeded", "sha256:old"), destroyedBefore, withRequest("Apply"), withHandledRequest, reservedFor("net-3", "Apply", "Manual")), start: "Apply net-4", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			snapshot: newSnapshot(state(0), withRun("net-1", "Succeeded", "sha256:old"), destroyedBefore, withRequest("Apply"), withHandledRequest, reservedFor("net-3", "Apply", "Manual")), start: "Apply net-4", ready: "Unknown", reason: "Running", message: "requested by alice",
 		},
 		"a requested apply of a destroyed Stack waits for its inputs": {
 			snapshot: newSnapshot(state(0), destroyedBefore, withRequest("Apply"), withMissingSecret), ready: "False", reason: "SecretNotFound", stalled: true,
@@ -351,7 +351,7 @@ func TestRequests(t *testing.T) {
 		},
 
 		"a rejected Run is not repeated with the same inputs": {
-			snapshot: newSnapshot(withRun("net-1", "Canceled", "sha256:now", rejected)), ready: "False", reason: "RunRejected", message: "Run net-1: message of the Run; change the Stack or what it reads, or cairn apply net plans it again", stalled: true,
+			snapshot: newSnapshot(withRun("net-1", "Canceled", "sha256:now", rejected)), ready: "False", reason: "RunRejected", message: "Run net-1: message of the Run; change the Stack or its inputs, or request the same again: cairn apply net", stalled: true,
 		},
 		"a canceled Run is not repeated with the same inputs": {
 			snapshot: newSnapshot(withRun("net-1", "Canceled", "sha256:now", withReason("Canceled"), noPlan)), ready: "False", reason: "RunCanceled", stalled: true,
@@ -406,7 +406,7 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Failed", "sha256:last", destroyOperation, ofDeletion, ago(-365*24*time.Hour))), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
 		"a user continues a canceled destroy of a deleted Stack": {
-			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Canceled", "sha256:last", destroyOperation, withReason("Canceled")), withRequest("Destroy")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying", message: "asked for by alice",
+			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Canceled", "sha256:last", destroyOperation, withReason("Canceled")), withRequest("Destroy")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying", message: "requested by alice",
 		},
 		"any requested operation continues the destroy of a deleted Stack": {
 			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Canceled", "sha256:last", destroyOperation, withReason("Canceled")), withRequest("Apply")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
@@ -663,13 +663,13 @@ func TestUserOfAPendingChangeRemainsTheCause(t *testing.T) {
 		"another ref while a change is pending: the user who changed the Stack": {
 			newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same, foreign, func(w *Snapshot) { w.Source.Ref = "evil" }), "bob", "1f3c2ab Fix it; spec.source.git changed",
 		},
-		"a request for a commit of another URL: the user who changed the Repository": {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "carol")), "alice", "asked for by carol"},
-		"a retry of another user's change: the user of the change":                   {newSnapshot(preventSelfApproval, withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "carol", "asked for by alice"},
-		"a request after a change of the spec: the user of the spec":                 {newSnapshot(preventSelfApproval, changedBy, applied("sha256:old"), done, otherVariables, withRequest("Apply")), "bob", "asked for by alice"},
-		"a request for a commit: the user of the request":                            {newSnapshot(preventSelfApproval, applied("sha256:old"), done, commit, same, withRequest("Apply")), "alice", "asked for by alice"},
-		"a request without changes: the user of the request":                         {newSnapshot(preventSelfApproval, changedBy, isApplied, withRequest("Apply")), "alice", "asked for by alice"},
-		"a request for a destroy: the user of the request":                           {newSnapshot(preventSelfApproval, state(3), withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Destroy")), "alice", "asked for by alice"},
-		"a retry without preventSelfApproval: the user of the request":               {newSnapshot(withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "alice", "asked for by alice"},
+		"a request for a commit of another URL: the user who changed the Repository": {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "carol")), "alice", "requested by carol"},
+		"a retry of another user's change: the user of the change":                   {newSnapshot(preventSelfApproval, withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "carol", "requested by alice"},
+		"a request after a change of the spec: the user of the spec":                 {newSnapshot(preventSelfApproval, changedBy, applied("sha256:old"), done, otherVariables, withRequest("Apply")), "bob", "requested by alice"},
+		"a request for a commit: the user of the request":                            {newSnapshot(preventSelfApproval, applied("sha256:old"), done, commit, same, withRequest("Apply")), "alice", "requested by alice"},
+		"a request without changes: the user of the request":                         {newSnapshot(preventSelfApproval, changedBy, isApplied, withRequest("Apply")), "alice", "requested by alice"},
+		"a request for a destroy: the user of the request":                           {newSnapshot(preventSelfApproval, state(3), withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Destroy")), "alice", "requested by alice"},
+		"a retry without preventSelfApproval: the user of the request":               {newSnapshot(withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "alice", "requested by alice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.snapshot)

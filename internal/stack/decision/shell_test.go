@@ -11,7 +11,7 @@ import (
 func shellOperation(r *v1alpha1.Run) {
 	r.Spec.Operation, r.Status.Plan = v1alpha1.OperationShell, nil
 	requestedByAlice(r)
-	r.Spec.Cause.Message = "asked for by alice"
+	r.Spec.Cause.Message = "requested by alice"
 	r.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptShell}}
 }
 
@@ -35,7 +35,7 @@ func TestShellRequests(t *testing.T) {
 			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:now", shellOperation), lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"a request that waits for the shell is reported": {
-			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:now", shellOperation), lastRun("net-2"), withRequest("Apply")), ready: "Unknown", reason: "Running", message: "Run net-2 holds a shell: asked for by alice",
+			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:now", shellOperation), lastRun("net-2"), withRequest("Apply")), ready: "Unknown", reason: "Running", message: "Run net-2 holds a shell: requested by alice",
 		},
 		"a change that waits for the shell is reported": {
 			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:old", shellOperation), lastRun("net-2")), ready: "Unknown", reason: "Running", message: "Run net-2 holds a shell",
