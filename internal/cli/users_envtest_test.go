@@ -203,7 +203,7 @@ func TestApprovals(t *testing.T) {
 	d.turn(r, v1alpha1.PhaseAwaitingApproval, "1 to add")
 	d.want(1, "cairn: the Run net-1 is not approved: spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one\n", "",
 		"approve", "net", "--digest", another)
-	d.want(1, "you may not", "bob", "approve", "net")
+	d.want(1, "you do not have permission", "bob", "approve", "net")
 	d.want(0, "Run net-1 is approved by ", "", "approve", "net", "--show")
 	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 	s, _, _ := quiet()
@@ -319,11 +319,11 @@ func TestEachCommandNeedsOnlyItsRole(t *testing.T) {
 	d.until(func() bool { _, _, code := d.cairn(t.Context(), "abe", "outputs", "net"); return code == 0 })
 	d.until(func() bool {
 		_, e, _ := d.cairn(t.Context(), "ann", "approve", "net-100", "--digest", another)
-		return !strings.Contains(e, "you may not")
+		return !strings.Contains(e, "you do not have permission")
 	})
 	d.want(1, `cannot get resource "stacks"`, "ann", "approve", "net")
 	d.want(0, "Run net-100 is approved by ann", "ann", "approve", "run/net-100", "--wait")
-	d.want(1, "Run net-1 was created for the request and continues, but cannot be followed: you may not", "abe", "apply", "net")
+	d.want(1, "Run net-1 was created for the request and continues, but cannot be followed: you do not have permission", "abe", "apply", "net")
 	d.until(func() bool { // it continues
 		r := &v1alpha1.Run{}
 		err := apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net-1"}, r)

@@ -16,6 +16,7 @@ import (
 	"cairn.dev/cairn/internal/run/podspec"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/run/scheduler"
+	"cairn.dev/cairn/internal/version"
 )
 
 // podRejection is a part of the API server's message when it rejects a pod, and advice for the user. Only the message distinguishes
@@ -144,5 +145,5 @@ func explainBuildRejection(err error) error {
 	if !strings.Contains(err.Error(), "violates PodSecurity") {
 		return err
 	}
-	return fmt.Errorf("%w; a pod that builds an image fits Pod Security \"baseline\", or none where the installation has builds unconfined, so its namespace may not enforce more (docs/how-to/image-builds.md)", err)
+	return fmt.Errorf("%w; a pod that builds an image fits Pod Security \"baseline\", or none where the installation has builds unconfined, so its namespace may not enforce more ("+version.Docs+"how-to/image-builds.md)", err)
 }

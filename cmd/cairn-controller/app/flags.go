@@ -14,6 +14,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/operator"
 	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/version"
 )
 
 // processFlags are the flags of a process that runs the operator, the server or both.
@@ -136,7 +137,7 @@ func (p *processFlags) addRunnerFlags(f *pflag.FlagSet) {
 		"audiences of ServiceAccount tokens that spec.runner.template may request; those of the Kubernetes API are rejected")
 	f.StringSliceVar(&p.Pods.MetadataKeys, "runner-metadata-key", nil,
 		"labels and annotations with a domain that spec.runner.template can set, such as prometheus.io/ for all of a domain "+
-			"(docs/how-to/pod-templates.md); other systems act on them")
+			"("+version.Docs+"how-to/pod-templates.md); other systems act on them")
 }
 
 // serverFlags are the flags that only the server uses.
@@ -146,7 +147,7 @@ func (p *processFlags) serverFlags() *pflag.FlagSet {
 	f.StringVar(&p.WebAddress, "web-listen", ":8080",
 		"address for webhooks of Git providers and for the web UI, plain HTTP: put an Ingress in front; 0 disables them")
 	f.StringVar(&p.MetacontrollerAddress, "metacontroller", "0",
-		"address for the hooks of metacontroller, plain HTTP, for example :8082 (docs/how-to/metacontroller.md); 0 disables them")
+		"address for the hooks of metacontroller, plain HTTP, for example :8082 ("+version.Docs+"how-to/metacontroller.md); 0 disables them")
 	f.StringVar(&p.PublicURL, "public-url", "",
 		"address of the server for users, for example https://cairn.example.com; default: store-url")
 	f.BoolVar(&p.PublicTrusted, "public-trusted", false,

@@ -20,6 +20,7 @@ import (
 
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/userapi"
+	"cairn.dev/cairn/internal/version"
 )
 
 // Exit codes of commands.
@@ -100,7 +101,7 @@ const (
 		"cluster on this machine"
 	noCairn = "Cairn is not installed in %s: its CRDs are not found. Install it there, or choose another cluster " +
 		"with --context"
-	notAllowed = "you may not: %s; docs/how-to/access.md lists the roles"
+	notAllowed = "you do not have permission: %s; " + version.Docs + "how-to/access.md lists the roles"
 )
 
 // unconfigured returns whether a request went to the library's default address, as no cluster is configured.

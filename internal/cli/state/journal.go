@@ -12,6 +12,7 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
 	"cairn.dev/cairn/internal/userapi"
+	"cairn.dev/cairn/internal/version"
 )
 
 func journalCommand(s *session.Session) *cobra.Command {
@@ -20,8 +21,9 @@ func journalCommand(s *session.Session) *cobra.Command {
 		Use:   "journal STACK",
 		Short: "List resources that applies changed and that the state may lack",
 		Long: `Lists the journal of the state: the resource changes since the last apply that saved its state. It is empty
-unless an apply was killed. The next plan imports the resources that the state lacks; see docs/how-to/state-backup.md. Engines report
-no sensitive IDs.`,
+unless an apply was killed. The next plan imports the resources that the state lacks. Engines report no sensitive IDs.
+
+See ` + version.Docs + `how-to/state-backup.md#the-journal`,
 		Example: s.Examples(`
 			cairn state journal net
 			cairn state journal net -o json`),

@@ -17,6 +17,7 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
 	"cairn.dev/cairn/internal/userapi"
+	"cairn.dev/cairn/internal/version"
 )
 
 // Command returns `cairn state` with its subcommands.
@@ -25,7 +26,8 @@ func Command(s *session.Session) *cobra.Command {
 		Use:   "state",
 		Short: "Read, change and repair a Stack's state",
 		Long: `Reads, changes and repairs the state of a Stack. These commands need Cairn's server, not its operator. Each
-command has its own verb on states; docs/how-to/state.md lists them.
+command has its own verb on states:
+` + version.Docs + `how-to/state.md#permissions
 
 Three commands recover a state from different sources:
   rollback  from an earlier version, as history lists them

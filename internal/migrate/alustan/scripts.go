@@ -13,6 +13,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/convert"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // convertScripts are the commands. Without a script to destroy with nothing was ever destroyed.
@@ -115,14 +116,14 @@ func convertBuild(o *convert.Object, s *v1alpha1.StackSpec) {
 	name, secret := registry.At("imageName"), registry.At("secretRef")
 	image, remark, _ := strings.Cut(strings.TrimSpace(name.Text()), " ")
 	if !imageRepository.MatchString(image) {
-		name.Unsupported("it is no repository of images, so none is built: name one in spec.runner.build.image, with its registry and without a tag (docs/how-to/image-builds.md)")
+		name.Unsupported("it is no repository of images, so none is built: name one in spec.runner.build.image, with its registry and without a tag (" + version.Docs + "how-to/image-builds.md)")
 		secret.Ignored("nothing is pushed")
 		return
 	}
 	dockerfile := path.Join(s.Source.Git.Path, "Dockerfile")
 	s.Runner.Build = &v1alpha1.Build{Image: image, Dockerfile: dockerfile, Optional: true, Builder: v1alpha1.BuilderKaniko, Cache: image}
 	name.Became("spec.runner.build: where the code has the file %s, Kaniko builds the image from it and keeps its layers in the same repository. Without that file "+
-		"none is built: alustan's own Dockerfile contained the code and the engine, which Cairn adds itself. The installation has to allow builds (docs/how-to/image-builds.md)", dockerfile)
+		"none is built: alustan's own Dockerfile contained the code and the engine, which Cairn adds itself. The installation has to allow builds ("+version.Docs+"how-to/image-builds.md)", dockerfile)
 	if remark != "" {
 		name.Ignored("what follows the first space is a remark")
 	}

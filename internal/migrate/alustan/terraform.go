@@ -17,6 +17,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/convert"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // Kinds of alustan.
@@ -95,7 +96,7 @@ func convertBackend(o *convert.Object, s *v1alpha1.StackSpec) {
 	backend := o.At("spec", "backend")
 	if !backend.Exists() {
 		o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: the code configures where its state is. With scripts that write that file themselves, write "+
-			"spec.backend (docs/how-to/backends.md)%s", publishedStateKey(o))
+			"spec.backend ("+version.Docs+"how-to/backends.md)%s", publishedStateKey(o))
 		return
 	}
 	for _, f := range backend.Fields() {
@@ -206,7 +207,7 @@ func splitGitHubAddress(url string) (address, folder string) {
 // addEnvironment puts a variable into the pod's environment; false when Cairn does not take it.
 func addEnvironment(f manifest.Field, s *v1alpha1.StackSpec, value string) bool {
 	if f.Name == "TF_WORKSPACE" || strings.HasPrefix(f.Name, "CAIRN_") || strings.HasPrefix(f.Name, "TF_CLI_ARGS") {
-		f.Unsupported("Cairn keeps it from the engine: it would have it do something else than was approved; docs/how-to/hooks.md")
+		f.Unsupported("Cairn keeps it from the engine: it would have it do something else than was approved; " + version.Docs + "how-to/hooks.md")
 		return false
 	}
 	s.Env = append(s.Env, corev1.EnvVar{Name: f.Name, Value: value})

@@ -9,6 +9,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/convert"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // runner shapes the pod: of some settings the layer's win whole, others are laid over those of the repository, item by item.
@@ -69,7 +70,7 @@ func (l layerSettings) runner(o *convert.Object, s *v1alpha1.StackSpec) {
 		l.layer.At("overrideRunnerSpec", "env").Became("spec.env; those of the repository are not in it, as with burrito, where the layer's replace them all")
 	}
 	for _, name := range []string{"command", "args"} {
-		at(name).Unsupported("what runs in the pod is Cairn's; hooks and commands run scripts (docs/how-to/hooks.md)")
+		at(name).Unsupported("what runs in the pod is Cairn's; hooks and commands run scripts (" + version.Docs + "how-to/hooks.md)")
 	}
 	for _, name := range []string{"extraInitArgs", "extraPlanArgs", "extraApplyArgs"} {
 		l.arguments(at(name), s)

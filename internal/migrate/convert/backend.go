@@ -17,6 +17,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/hclparse"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // Backend is where a system kept a state.
@@ -209,7 +210,7 @@ func RequireKubernetesToken(o *Object, p *Backend) {
 		p.AddSecret(name)
 	}
 	p.Set("config_path", NoKubeconfig)
-	o.Note(manifest.ToDo, "spec.backend", "runners have no token of Kubernetes: create Secret %s with keys host, token and cluster_ca_certificate, of a ServiceAccount that can only store states (docs/how-to/migrate-states.md, Use states in Secrets)", name)
+	o.Note(manifest.ToDo, "spec.backend", "runners have no token of Kubernetes: create Secret %s with keys host, token and cluster_ca_certificate, of a ServiceAccount that can only store states ("+version.Docs+"how-to/migrate-states.md#use-states-in-secrets)", name)
 }
 
 // MoveState is for states that cannot stay where they are: Cairn keeps them, and nothing is planned before they are here.
@@ -217,6 +218,6 @@ func MoveState(o *Object, s *v1alpha1.StackSpec, at manifest.Field, why string) 
 	s.Suspend = true
 	path := at.Path
 	o.Note(manifest.Unsupported, path, "%s: Cairn keeps the state, and the Stack is suspended until it is here", why)
-	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init; tofu state pull > %s.tfstate. Then cairn state push %s %s.tfstate --yes; cairn resume %s (docs/how-to/migrate-states.md, Move a state to Cairn)",
+	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init; tofu state pull > %s.tfstate. Then cairn state push %s %s.tfstate --yes; cairn resume %s ("+version.Docs+"how-to/migrate-states.md#move-a-state-to-cairn)",
 		Quote(o.StackName), Quote(o.StackName), Quote(o.StackName), Quote(o.StackName))
 }

@@ -14,6 +14,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // Runner collects a system's settings of its pods, for spec.env, spec.envFrom and spec.runner.
@@ -211,7 +212,7 @@ func (r *Runner) argument(f manifest.Field, e corev1.EnvVar) bool {
 	case strings.HasPrefix(e.Name, "CAIRN_"):
 		f.Unsupported("%s: names that begin with CAIRN_ are Cairn's own", e.Name)
 	case e.Name == "TF_WORKSPACE":
-		f.Unsupported("TF_WORKSPACE: a Stack has one state, that of the default workspace; docs/how-to/migrate-states.md describes how to move one (Workspaces)")
+		f.Unsupported("TF_WORKSPACE: a Stack has one state, that of the default workspace; " + version.Docs + "how-to/migrate-states.md#workspaces describes how to move one")
 	case strings.HasPrefix(e.Name, "TF_CLI_ARGS"):
 		f.Unsupported("%s: arguments of the engine are Cairn's own, so that what was approved is what is applied", e.Name)
 	case strings.HasPrefix(e.Name, "TF_HTTP_"):

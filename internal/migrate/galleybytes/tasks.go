@@ -7,6 +7,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // A task of the operator is a step of its workflow. Those before and after init, plan and apply are hooks; the same with -delete are those of a destroy.
@@ -90,7 +91,7 @@ func (g *terraform) task(at manifest.Field, task string, command v1alpha1.Comman
 		at.Unsupported("task %s: only apply and destroy may be scripts of one's own (spec.commands); hooks run before and after the others", task)
 		return true
 	}
-	at.ToDo("the script runs beside the code now, as user 65532 in the runner's image; the operator's variables (TFO_...) do not exist: docs/how-to/hooks.md lists Cairn's")
+	at.ToDo("the script runs beside the code now, as user 65532 in the runner's image; the operator's variables (TFO_...) do not exist: " + version.Docs + "how-to/hooks.md#environment-variables lists Cairn's")
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // readV1alpha1 finds the fields of v1alpha1.
@@ -116,7 +117,7 @@ func appendMissing(list []v1alpha1.ChangeKind, kinds ...v1alpha1.ChangeKind) []v
 
 // scriptsOfV03 are the two scripts around the engine's commands.
 func (g *terraform) scriptsOfV03() {
-	const beside = "the script runs as user 65532 in the runner's image now: the image has to contain what it calls; docs/how-to/hooks.md lists its variables"
+	const beside = "the script runs as user 65532 in the runner's image now: the image has to contain what it calls; " + version.Docs + "how-to/hooks.md#environment-variables lists its variables"
 	if before := g.At("spec", "prerunScript"); before.Text() != "" {
 		g.s.Hooks = append(g.s.Hooks, v1alpha1.Hook{Step: "init", When: v1alpha1.HookBefore, Script: before.Text()})
 		before.Became("spec.hooks before init: for applies and destroys, as there")

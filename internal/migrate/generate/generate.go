@@ -14,6 +14,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/convert"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	build "cairn.dev/cairn/internal/version"
 )
 
 // Code is a repository of code that no Stack runs yet.
@@ -236,7 +237,7 @@ func (g *generator) state(f *folder, stack *v1alpha1.Stack) {
 	case backend == "cloud", backend == "remote":
 		spec.Suspend = true
 		g.note(f.path, manifest.Unsupported, field, "%s runs the engine elsewhere: take the block out of the code and move the state "+
-			"(docs/how-to/migrate-states.md, Move a state to Cairn). The Stack is suspended until then", backend)
+			"("+build.Docs+"how-to/migrate-states.md#move-a-state-to-cairn). The Stack is suspended until then", backend)
 	case backend == "" && f.includes:
 		g.note(f.path, manifest.ToDo, "remote_state", "Cairn keeps the state, for no remote_state was found in the folder or above it. If what the unit "+
 			"includes has one, set spec.backend: {fromCode: true}; without that the first Run fails with the reason BackendInCode")

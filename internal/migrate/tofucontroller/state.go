@@ -7,6 +7,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/convert"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // convertState sets the backend to where the state is: it stays there.
@@ -115,7 +116,7 @@ func convertWorkspace(o *convert.Object, p *convert.Backend) {
 		delete(p.Config, "workspace_key_prefix")
 		at.Became("spec.backend.config.key %s, where s3 keeps that workspace", p.Get("key"))
 	case p.FromCode:
-		at.Unsupported("a Stack has the state of the default workspace: configure the place of the other one in spec.backend, or move its state (docs/how-to/migrate-states.md, Workspaces)")
+		at.Unsupported("a Stack has the state of the default workspace: configure the place of the other one in spec.backend, or move its state (" + version.Docs + "how-to/migrate-states.md#workspaces)")
 	default:
 		p.Backend = v1alpha1.Backend{}
 	}

@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/convert"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 const group = "infra.contrib.fluxcd.io"
@@ -252,7 +253,7 @@ func noteOthers(o *convert.Object) {
 	spec.At("tfstate", "forceUnlock").Unsupported("locks are never removed automatically; use cairn state unlock")
 	spec.At("tfstate", "lockIdentifier").Unsupported("cairn state unlock STACK ID")
 	spec.At("tfstate", "lockTimeout").NotNeeded("a Run that meets a lock is tried again: spec.retry")
-	spec.At("healthChecks").Unsupported("write a hook {step: apply, when: After} that looks (docs/how-to/hooks.md); exit code 75 tries again")
-	spec.At("webhooks").Unsupported("use spec.policies, which evaluate plans (docs/how-to/policies.md), or a hook {step: plan, when: After}, which has CAIRN_PLAN_JSON")
+	spec.At("healthChecks").Unsupported("write a hook {step: apply, when: After} that looks (" + version.Docs + "how-to/hooks.md); exit code 75 tries again")
+	spec.At("webhooks").Unsupported("use spec.policies, which evaluate plans (" + version.Docs + "how-to/policies.md), or a hook {step: plan, when: After}, which has CAIRN_PLAN_JSON")
 	spec.At("cliConfigSecretRef").Unsupported("the CLI's configuration is Cairn's own. Credentials of a registry: spec.env TF_TOKEN_<host>, from the Secret; a mirror is an option of the installation")
 }

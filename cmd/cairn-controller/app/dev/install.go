@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	chart "cairn.dev/cairn/charts/cairn"
+	"cairn.dev/cairn/internal/version"
 )
 
 // fieldOwner owns the fields of the objects that `cairn dev` and `cairn demo` apply.
@@ -54,7 +55,7 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
 		unknown := setsNames(o) && !serves(c, o)
 		if unknown {
-			log.Info("This API server does not serve the kind, so users write their own names: see docs/how-to/access-audit.md",
+			log.Info("This API server does not serve the kind, so users write their own names: see "+version.Docs+"how-to/access-audit.md#names",
 				"kind", o.GetKind(), "name", o.GetName())
 		}
 		return unknown
