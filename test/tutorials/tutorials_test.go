@@ -31,13 +31,17 @@ func TestTutorials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	testdata, err := filepath.Abs("testdata") // for comments of pages
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := devcluster.Start(t)
 	env := story.Environment{Kubeconfig: kubeconfig(t, c), Tools: c.Tools, Bin: c.Bin, Root: c.Root, Audit: c.AuditLog(), Host: "127.0.0.1"}
 	for _, p := range pages {
 		name := strings.TrimSuffix(filepath.Base(p.path), ".md")
-		t.Run(name, func(t *testing.T) {
+		t.Run(filepath.Base(filepath.Dir(p.path))+"/"+name, func(t *testing.T) {
 			start := time.Now()
-			t.Cleanup(func() { t.Logf("%s took %.0fs", name, time.Since(start).Seconds()) })
+			t.Cleanup(func() { t.Logf("%s took %.0fs", p.path, time.Since(start).Seconds()) })
 			path := filepath.Join(t.TempDir(), name+".txtar")
 			text := "objects\n" + p.testscript() + "# nothing is left behind\nobjects\n"
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -48,6 +52,7 @@ func TestTutorials(t *testing.T) {
 				"objects": objects(env), "step": p.step,
 			})
 			testscript.Run(t, testscript.Params{Files: []string{path}, Cmds: commands, Setup: func(e *testscript.Env) error {
+				e.Setenv("TESTDATA", testdata)
 				return env.Setup(e, namespace)
 			}})
 		})
@@ -165,22 +170,27 @@ func execute(ts *testscript.TestScript, command string) (output, code string) {
 	return string(out), fmt.Sprint(cmd.ProcessState.ExitCode())
 }
 
-// objects reads the names of the objects of the namespace, and fails unless they are the same as the first time: objects.
+// objects records the names of the objects of the namespace, and the second time waits until no others are left: objects. Those of
+// a deleted Stack are deleted some moments later.
 func objects(env story.Environment) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, _ bool, _ []string) {
-		out := env.Output(ts, "get", "stacks,runs,states,repositories,configmaps,secrets,serviceaccounts,roles,rolebindings,pods",
-			"--namespace="+namespace, "--output=name")
-		names := strings.Fields(string(out))
 		path := filepath.Join(ts.Getenv("WORK"), ".objects")
-		first, err := os.ReadFile(path)
-		if err != nil {
-			ts.Check(os.WriteFile(path, []byte(strings.Join(names, "\n")), 0o600))
-			return
-		}
-		known := strings.Fields(string(first))
-		for _, name := range names {
-			if !slices.Contains(known, name) {
-				ts.Fatalf("the page leaves %s behind", name)
+		known, err := os.ReadFile(path)
+		for end := time.Now().Add(story.Timeout); ; time.Sleep(100 * time.Millisecond) {
+			names := env.Output(ts, "get", "stacks,runs,states,repositories,configmaps,secrets,serviceaccounts,roles,rolebindings,pods",
+				"--namespace="+namespace, "--output=name")
+			if err != nil {
+				ts.Check(os.WriteFile(path, names, 0o600))
+				return
+			}
+			left := slices.DeleteFunc(strings.Fields(string(names)), func(name string) bool {
+				return slices.Contains(strings.Fields(string(known)), name)
+			})
+			if len(left) == 0 {
+				return
+			}
+			if time.Now().After(end) {
+				ts.Fatalf("the page leaves %s behind", strings.Join(left, ", "))
 			}
 		}
 	}
