@@ -10,7 +10,7 @@ import (
 
 // TestTableOfCapabilities checks that the table has the capabilities of each converted system, each with its equivalent in Cairn or a reason.
 func TestTableOfCapabilities(t *testing.T) {
-	text, err := os.ReadFile("../../docs/about/comparison.md")
+	text, err := os.ReadFile("../../docs/about/capabilities.md")
 	if err != nil {
 		t.Fatal(err)
 	}
