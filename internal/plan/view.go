@@ -22,65 +22,67 @@ const (
 // gravest lists actions as a reader wants them: those that destroy first.
 var gravest = []string{Delete, Replace, Forget, Update, Create, Import, Move, Read}
 
-// View is what a plan would do.
+// View is the content of a plan.
 type View struct {
-	// EngineVersion is the version of the engine that created the plan.
+	// The version of the engine that created the plan.
 	EngineVersion string `json:"engineVersion,omitempty"`
-	// Changes of resources, gravest first: delete, replace, forget, update, create, import, move. Where there are
-	// none, the data sources that would be read.
+	// The changes of resources, in the order delete, replace, forget, update, create, import, move. Without any, the data
+	// sources that would be read.
 	Changes []Change `json:"changes,omitempty"`
-	// Outputs that would change, by name.
+	// The outputs that would change, by name.
 	Outputs []Output `json:"outputs,omitempty"`
 }
 
-// Change is what a plan would do to one resource.
+// Change is the change of one resource.
 type Change struct {
-	// Address of the resource. Example: module.net["a"].aws_subnet.b[0].
+	// The address of the resource. Example: module.net["a"].aws_subnet.b[0].
 	Address string `json:"address"`
-	// Previous address, of a resource that is moved.
+	// The previous address of a resource that is moved.
 	Previous string `json:"previous,omitempty"`
-	// Deposed is the key of an object that an earlier replacement left behind; the change is of that one.
+	// The key of a deposed object, which an earlier replacement left; the change is for this object.
 	Deposed string `json:"deposed,omitempty"`
-	// Action: delete, replace, forget, update, create, import, move or read.
+	// One of delete, replace, forget, update, create, import, move or read.
 	Action string `json:"action"`
-	// CreateFirst: a replacement creates the new one before it ends the old one.
+	// Whether a replacement creates the new resource before it destroys the old one.
 	CreateFirst bool `json:"createFirst,omitempty"`
-	// Reason for the action, in words, where the engine has one.
+	// The reason for the action as text, if the engine reports one.
 	Reason string `json:"reason,omitempty"`
-	// Type of the resource. Example: aws_subnet.
+	// The type of the resource. Example: aws_subnet.
 	Type string `json:"type,omitempty"`
-	// Module it is in; empty is the root module.
+	// The module of the resource. Absent for the root module.
 	Module string `json:"module,omitempty"`
-	// Provider it belongs to. Example: registry.opentofu.org/hashicorp/aws.
+	// The provider of the resource. Example: registry.opentofu.org/hashicorp/aws.
 	Provider string `json:"provider,omitempty"`
-	// Importing is the ID by which it is imported, or its identity in JSON; it may be changed at once.
+	// The ID by which the resource is imported, or its identity in JSON.
 	Importing string `json:"importing,omitempty"`
-	// Attributes that have a value when it is created or deleted; those that change when it is updated or replaced.
+	// For create and delete, the attributes that have a value; for update and replace, those that change.
 	Attributes []Attribute `json:"attributes,omitempty"`
-	// Unchanged is how many attributes are left out because they stay as they are.
+	// The number of attributes that do not change and are not listed.
 	Unchanged int `json:"unchanged,omitempty"`
 }
 
-// Output is what a plan would do to one output.
+// Output is the change of one output.
 type Output struct {
+	// The name of the output.
 	Name string `json:"name"`
-	// Action: delete, update or create.
+	// One of delete, update and create.
 	Action string `json:"action"`
-	// Attributes of its value that change; their paths begin with its name.
+	// The parts of its value that change; their paths begin with the name of the output.
 	Attributes []Attribute `json:"attributes,omitempty"`
 }
 
 // Attribute is one value of a resource before and after a change.
 type Attribute struct {
-	// Path within the resource. Examples: cidr, tags["Name"], ingress[0].cidr.
+	// The path within the resource. Examples: cidr, tags["Name"], ingress[0].cidr.
 	Path string `json:"path"`
-	// Before and After are JSON; absent where there is no such value. Of a sensitive one they are "(sensitive value)".
+	// The value before the change, as JSON. Absent if there is none; "(sensitive value)" for a sensitive one.
 	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
-	// Sensitive values are not shown.
+	// The value after the change, in the same way.
+	After json.RawMessage `json:"after,omitempty"`
+	// Whether the value is sensitive.
 	Sensitive bool `json:"sensitive,omitempty"`
-	// Unknown: the value is known after the apply; there is no After.
+	// Whether the value is known only after the apply.
 	Unknown bool `json:"unknown,omitempty"`
-	// Forces: the change of this attribute forces the replacement.
+	// Whether this change forces the replacement of the resource.
 	Forces bool `json:"forces,omitempty"`
 }

@@ -2,36 +2,45 @@ package userapi
 
 import "time"
 
-// Access is what the caller may do with an object by the roles of Kubernetes. Whether it has an effect now depends on the object.
+// Access lists the actions on an object that the roles of Kubernetes allow the caller. Whether an action is possible now
+// depends on the status of the object.
 type Access struct {
+	// Each action, and whether the roles allow it.
 	Actions map[string]bool `json:"actions"`
 }
 
-// An Approval is of the plan with that digest, and of no other.
+// An Approval approves one plan of a Run.
 type Approval struct {
+	// The digest of the plan that you read. The server rejects another one.
 	PlanDigest string `json:"planDigest"`
 }
 
-// A Rejection ends a Run whose plan waits.
+// A Rejection rejects the plan of a Run, which ends the Run.
 type Rejection struct {
-	// Message is the reason, for the users who wanted the change.
+	// The reason, for the author of the change.
 	Message string `json:"message,omitempty"`
-	// PlanDigest is that of the plan that was read; without it the one that the Run has now.
+	// The digest of the plan that you read. Default: the current plan of the Run.
 	PlanDigest string `json:"planDigest,omitempty"`
 }
 
-// Events are the Kubernetes events of an object, the newest first.
+// Events are the Kubernetes events of an object, newest first.
 type Events struct {
+	// The events.
 	Items []Event `json:"items"`
 }
 
-// Event was recorded Count times, at First and at last at Last.
+// Event is an event of an object.
 type Event struct {
-	// Type is Normal or Warning.
-	Type    string    `json:"type"`
-	Reason  string    `json:"reason"`
-	Message string    `json:"message"`
-	Count   int32     `json:"count"`
-	First   time.Time `json:"first"`
-	Last    time.Time `json:"last"`
+	// Normal or Warning.
+	Type string `json:"type"`
+	// The reason, one word.
+	Reason string `json:"reason"`
+	// The message.
+	Message string `json:"message"`
+	// The number of times that the event was recorded.
+	Count int32 `json:"count"`
+	// The time of the first record.
+	First time.Time `json:"first"`
+	// The time of the last record.
+	Last time.Time `json:"last"`
 }

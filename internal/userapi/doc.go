@@ -62,62 +62,67 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// StateMove is from where to where a state moves.
+// StateMove is a move of a state from one backend to another.
 type StateMove struct {
 	StateVersion
-	// From is the type of the backend that has it, and To of the one that the next plan puts it into. Empty is Cairn, which has it at once.
+	// The type of the backend that has the state. Absent if Cairn has it.
 	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
+	// The type of the backend into which the next plan writes the state. Absent if Cairn stores it, which it does at once.
+	To string `json:"to,omitempty"`
 }
 
 // StateVersion is a version of a state.
 type StateVersion struct {
-	// Version counts from 1.
+	// The version, from 1.
 	Version int64 `json:"version"`
-	// Serial as the engine counts it.
+	// The serial, as the engine counts it.
 	Serial int64 `json:"serial"`
-	// Resources is how many resource instances it holds; -1 when its engine encrypts it.
+	// The number of resource instances; -1 if the engine encrypts the state.
 	Resources int32 `json:"resources"`
 }
 
-// Journal is what applies have done of which it is not known that the state has it all.
+// Journal lists resource changes of applies that the state may lack.
 type Journal struct {
+	// The resources.
 	Resources []JournalResource `json:"resources"`
 }
 
-// JournalResource is the last word of a journal on an address.
+// JournalResource is the last entry of a journal for an address.
 type JournalResource struct {
-	// Address of the resource. Example: module.net.aws_subnet.this["a"].
+	// The address of the resource. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
-	// Type of the resource. Example: aws_subnet.
+	// The type of the resource. Example: aws_subnet.
 	Type string `json:"type"`
-	// Action that was done last: create, update, delete.
+	// The last action: create, update or delete.
 	Action string `json:"action"`
-	// IDKey is the attribute that identifies it, and ID its value. They are empty when the engine reported none, such as a sensitive one.
+	// The attribute that identifies the resource. Absent if the engine reported none, for example because it is sensitive.
 	IDKey string `json:"idKey,omitempty"`
-	ID    string `json:"id,omitempty"`
-	// Run that did it, and which of its attempts.
-	Run     string `json:"run"`
-	Attempt int32  `json:"attempt"`
-	// Standing: InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and a user removed it),
-	// Destroyed, or Unknown where the engine encrypts the state.
+	// The value of that attribute.
+	ID string `json:"id,omitempty"`
+	// The Run that changed the resource.
+	Run string `json:"run"`
+	// The number of its attempt.
+	Attempt int32 `json:"attempt"`
+	// InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and a user removed it),
+	// Destroyed, or Unknown if the engine encrypts the state.
 	Standing string `json:"standing"`
 }
 
-// Restore asks for the backup of a state to count that Cairn does not take by itself.
+// Restore restores the backup of a state that Cairn does not restore by itself, or discards it.
 type Restore struct {
-	// Forget it, in place of that: the State counts as it is.
+	// Whether to discard the backup. The State stays as it is.
 	Forget bool `json:"forget,omitempty"`
 }
 
-// Rollback asks for a new version with the content of an older one.
+// Rollback creates a new version with the content of an earlier one.
 type Rollback struct {
+	// The earlier version.
 	Version int64 `json:"version"`
 }
 
-// Unlock asks for the end of a lock whose holder is over.
+// Unlock removes a lock whose holder has ended.
 type Unlock struct {
-	// ID of the lock, so that it is the one that the user saw.
+	// The ID of the lock. The server rejects another one.
 	ID string `json:"id"`
 }
 

@@ -2,184 +2,250 @@ package userapi
 
 import "time"
 
-// A Page is a part of a list, which the server has filtered and sorted.
+// A Page is one page of a list, which the server has filtered and sorted.
 type Page[R any] struct {
+	// The rows of this page.
 	Items []R `json:"items"`
-	// Total is how many rows match, on all pages.
+	// The number of rows that match, on all pages.
 	Total int `json:"total"`
-	// Next is what to ask the next page with, as after; empty on the last one.
+	// The value of the parameter `after` for the next page. Absent on the last page.
 	Next string `json:"next,omitempty"`
 }
 
-// An Object is what all rows have.
+// An Object has the fields of all rows.
 type Object struct {
-	Namespace string    `json:"namespace"`
-	Name      string    `json:"name"`
-	UID       string    `json:"uid"`
-	Created   time.Time `json:"created"`
+	// The namespace of the object.
+	Namespace string `json:"namespace"`
+	// The name of the object.
+	Name string `json:"name"`
+	// The UID of the object.
+	UID string `json:"uid"`
+	// The time at which the object was created.
+	Created time.Time `json:"created"`
 }
 
 // A Stack is a row of the list of Stacks.
 type Stack struct {
 	Object
-	// Ready is True, False or Unknown; Reason and Message explain it, since Changed.
-	Ready   string     `json:"ready"`
-	Reason  string     `json:"reason,omitempty"`
-	Message string     `json:"message,omitempty"`
+	// The status of the condition Ready: True, False or Unknown.
+	Ready string `json:"ready"`
+	// The reason of the condition Ready.
+	Reason string `json:"reason,omitempty"`
+	// The message of the condition Ready.
+	Message string `json:"message,omitempty"`
+	// The time at which the status of Ready changed.
 	Changed *time.Time `json:"changed,omitempty"`
-	// Stalled is true when nothing continues until a user acts, Deleted when the Stack is being deleted.
-	Stalled   bool `json:"stalled"`
-	Drifted   bool `json:"drifted"`
+	// Whether the Stack waits until a user acts.
+	Stalled bool `json:"stalled"`
+	// Whether drift is detected.
+	Drifted bool `json:"drifted"`
+	// Whether spec.suspend is true.
 	Suspended bool `json:"suspended"`
-	Deleted   bool `json:"deleted"`
-	// Apply is the policy: Automatic, Manual, Never.
-	Apply  string `json:"apply"`
+	// Whether the Stack is being deleted.
+	Deleted bool `json:"deleted"`
+	// The value of spec.apply: Automatic, Manual or Never.
+	Apply string `json:"apply"`
+	// The name of the engine.
 	Engine string `json:"engine"`
-	// Repository is namespace/name, and Path the folder in it, of a Stack from git.
+	// The Repository with the code, as namespace/name. Absent if the code is not from git.
 	Repository string `json:"repository,omitempty"`
-	Path       string `json:"path,omitempty"`
-	Revision   string `json:"revision,omitempty"`
-	Resources  int32  `json:"resources"`
-	// Run is the one under way, LastRun the newest.
-	Run     string `json:"run,omitempty"`
+	// The directory of the root module in the Repository.
+	Path string `json:"path,omitempty"`
+	// The revision of the code.
+	Revision string `json:"revision,omitempty"`
+	// The number of resources in the state.
+	Resources int32 `json:"resources"`
+	// The name of the Run in progress.
+	Run string `json:"run,omitempty"`
+	// The name of the newest Run.
 	LastRun string `json:"lastRun,omitempty"`
-	// Uses names the Stacks of this namespace that go before this one.
+	// The names of the Stacks that this one depends on.
 	Uses []string `json:"uses,omitempty"`
 }
 
 // A Run is a row of the list of Runs.
 type Run struct {
 	Object
-	Stack     string `json:"stack"`
+	// The name of the Stack.
+	Stack string `json:"stack"`
+	// Apply, Plan, Destroy or Shell.
 	Operation string `json:"operation"`
-	Phase     string `json:"phase"`
-	// Reason and Message are those of the condition Succeeded.
-	Reason   string  `json:"reason,omitempty"`
-	Message  string  `json:"message,omitempty"`
-	Cause    Cause   `json:"cause"`
-	Revision string  `json:"revision,omitempty"`
-	Attempts int     `json:"attempts"`
-	Plan     *Counts `json:"plan,omitempty"`
-	// ApprovedBy is who approved the plan, if it was approved.
-	ApprovedBy string     `json:"approvedBy,omitempty"`
-	Finished   *time.Time `json:"finished,omitempty"`
-}
-
-// A Cause is why there is a Run.
-type Cause struct {
-	Type    string `json:"type"`
+	// The phase of the Run.
+	Phase string `json:"phase"`
+	// The reason of the condition Succeeded.
+	Reason string `json:"reason,omitempty"`
+	// The message of the condition Succeeded.
 	Message string `json:"message,omitempty"`
-	By      string `json:"by,omitempty"`
+	// The cause of the Run.
+	Cause Cause `json:"cause"`
+	// The revision of the code.
+	Revision string `json:"revision,omitempty"`
+	// The number of attempts.
+	Attempts int `json:"attempts"`
+	// The number of changes in the plan. Absent before there is a plan.
+	Plan *Counts `json:"plan,omitempty"`
+	// The user who approved the plan.
+	ApprovedBy string `json:"approvedBy,omitempty"`
+	// The time at which the Run ended.
+	Finished *time.Time `json:"finished,omitempty"`
 }
 
-// Counts are how many resources a plan does what to.
+// A Cause is the cause of a Run.
+type Cause struct {
+	// The type of the cause, as in spec.cause of the Run.
+	Type string `json:"type"`
+	// The cause as text.
+	Message string `json:"message,omitempty"`
+	// The user who caused the Run.
+	By string `json:"by,omitempty"`
+}
+
+// Counts are the numbers of changes in a plan.
 type Counts struct {
+	// Whether the plan has changes.
 	Changes bool `json:"changes"`
-	// Add and Destroy include the replacements, as engines count them.
-	Add     int32 `json:"add"`
-	Change  int32 `json:"change"`
+	// The number of resources to create. Like the engine, it counts replacements too.
+	Add int32 `json:"add"`
+	// The number of resources to update.
+	Change int32 `json:"change"`
+	// The number of resources to destroy. Like the engine, it counts replacements too.
 	Destroy int32 `json:"destroy"`
-	// Replace is how many of Add and of Destroy are one replacement.
+	// The number of replacements, which add and destroy count too.
 	Replace int32 `json:"replace"`
-	Import  int32 `json:"import"`
-	Forget  int32 `json:"forget"`
+	// The number of resources to import.
+	Import int32 `json:"import"`
+	// The number of resources to forget.
+	Forget int32 `json:"forget"`
 }
 
 // A Repository is a row of the list of Repositories.
 type Repository struct {
 	Object
-	URL     string     `json:"url"`
-	Ref     string     `json:"ref,omitempty"`
-	Ready   string     `json:"ready"`
-	Reason  string     `json:"reason,omitempty"`
-	Message string     `json:"message,omitempty"`
+	// The URL of the repository.
+	URL string `json:"url"`
+	// The branch or tag of Stacks that set none.
+	Ref string `json:"ref,omitempty"`
+	// The status of the condition Ready: True, False or Unknown.
+	Ready string `json:"ready"`
+	// The reason of the condition Ready.
+	Reason string `json:"reason,omitempty"`
+	// The message of the condition Ready.
+	Message string `json:"message,omitempty"`
+	// The time at which the status of Ready changed.
 	Changed *time.Time `json:"changed,omitempty"`
+	// The time of the last successful fetch.
 	Fetched *time.Time `json:"fetched,omitempty"`
-	Refs    []Ref      `json:"refs,omitempty"`
+	// The branches, tags and commits that Stacks follow.
+	Refs []Ref `json:"refs,omitempty"`
 }
 
-// A Ref is a branch, tag or commit that Stacks follow, and what it names now.
+// A Ref is a branch, tag or commit that Stacks follow.
 type Ref struct {
-	Name     string `json:"name"`
+	// The name of the branch or tag, or the commit.
+	Name string `json:"name"`
+	// The revision to which it resolves now.
 	Revision string `json:"revision,omitempty"`
 }
 
 // A State is a row of the list of States.
 type State struct {
 	Object
-	Version   int64  `json:"version"`
-	Serial    int64  `json:"serial"`
-	Size      int64  `json:"size"`
-	Resources int32  `json:"resources"`
+	// The current version.
+	Version int64 `json:"version"`
+	// The serial of the current version, as the engine counts it.
+	Serial int64 `json:"serial"`
+	// The size of the current version in bytes.
+	Size int64 `json:"size"`
+	// The number of resource instances; -1 if the engine encrypts the state.
+	Resources int32 `json:"resources"`
+	// The Run that wrote the current version. Absent if a user wrote it.
 	UpdatedBy string `json:"updatedBy,omitempty"`
-	// Lock is who holds it; nil when it is free.
+	// The lock. Absent if the state is not locked.
 	Lock *Lock `json:"lock,omitempty"`
-	// Rescued is true when a state is stored that could not be saved when it was produced.
+	// Whether there is a rescued state: one that an apply could not save as a version.
 	Rescued bool `json:"rescued"`
 }
 
-// A Lock is that of a State.
+// A Lock is the lock of a State.
 type Lock struct {
-	ID  string `json:"id"`
+	// The ID of the lock.
+	ID string `json:"id"`
+	// The Run that holds the lock.
 	Run string `json:"run,omitempty"`
-	// By is the user whose engine holds it, outside of the cluster; empty for a lock of a Run.
-	By    string    `json:"by,omitempty"`
-	Who   string    `json:"who,omitempty"`
+	// The user whose engine outside of the cluster holds the lock. Absent for a lock of a Run.
+	By string `json:"by,omitempty"`
+	// The holder as its engine reported it.
+	Who string `json:"who,omitempty"`
+	// The time at which the lock was acquired.
 	Since time.Time `json:"since"`
 }
 
-// Change is an object that was created, changed or, if so, deleted.
+// Change is a change of an object in a list.
 type Change struct {
-	// Kind is Stack, Run, Repository or State.
-	Kind      string `json:"kind"`
+	// Stack, Run, Repository or State.
+	Kind string `json:"kind"`
+	// The namespace of the object.
 	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Deleted   bool   `json:"deleted"`
+	// The name of the object.
+	Name string `json:"name"`
+	// Whether the object was deleted. It was created or changed otherwise.
+	Deleted bool `json:"deleted"`
 }
 
-// A Detail is an object whole, beside its row.
+// A Detail is an object with its row.
 type Detail[R, O any] struct {
+	// The row of the object in a list.
 	Row R `json:"row"`
-	// Object is as Kubernetes has it, without what only its own bookkeeping needs.
+	// The object as in Kubernetes, without managed fields.
 	Object O `json:"object"`
 }
 
-// Activity is how many Runs ended, in steps of time.
+// Activity is the number of Runs that ended, in steps of time.
 type Activity struct {
-	Step  string         `json:"step"`
+	// The duration of a step.
+	Step string `json:"step"`
+	// The steps, oldest first.
 	Steps []ActivityStep `json:"steps"`
 }
 
-// ActivityStep begins at From and is one step of the Activity long.
+// ActivityStep is one step of an Activity.
 type ActivityStep struct {
-	From      time.Time `json:"from"`
-	Succeeded int       `json:"succeeded"`
-	Failed    int       `json:"failed"`
-	// Others were canceled, rejected or superseded.
+	// The time at which the step begins.
+	From time.Time `json:"from"`
+	// The number of Runs that succeeded.
+	Succeeded int `json:"succeeded"`
+	// The number of Runs that failed.
+	Failed int `json:"failed"`
+	// The number of Runs that were canceled, rejected or superseded.
 	Others int `json:"others"`
 }
 
-// Me is who the server takes the caller for.
+// Me is the caller, as the server authenticated it.
 type Me struct {
-	Name   string   `json:"name"`
+	// The name of the user.
+	Name string `json:"name"`
+	// The groups of the user.
 	Groups []string `json:"groups"`
-	// Real is the user that impersonates; empty without impersonation.
+	// The user that impersonates. Absent without impersonation.
 	Real string `json:"real,omitempty"`
 }
 
-// A Problem is an answer that is an error, as in RFC 9457.
+// A Problem is the response to a request that failed, as in RFC 9457.
 type Problem struct {
-	// Type is always about:blank: Title is what the status means.
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	// Detail is a sentence for the user.
+	// Always about:blank: the title is the meaning of the status.
+	Type string `json:"type"`
+	// The meaning of the status.
+	Title string `json:"title"`
+	// The HTTP status.
+	Status int `json:"status"`
+	// A sentence for the user.
 	Detail string `json:"detail"`
-	// Parameter is the one of the query that the error is about, if one is.
+	// The query parameter that the error is about.
 	Parameter string `json:"parameter,omitempty"`
 }
 
-// A LogPiece is the next of a log, in whole characters.
+// A LogPiece is the next part of a log, in whole characters.
 type LogPiece struct {
+	// The text.
 	Text string `json:"text"`
 }

@@ -1,19 +1,21 @@
 package userapi
 
-// SignIn is how users sign in with a browser.
+// SignIn is the list of ways to sign in with a browser.
 type SignIn struct {
+	// The ways to sign in.
 	Methods []SignInMethod `json:"methods"`
-	// Error is why the last sign-in of this browser failed, for a minute. It is empty otherwise.
+	// The reason why the last sign-in of this browser failed, for a minute after it. Absent otherwise.
 	Error string `json:"error,omitempty"`
 }
 
 // A SignInMethod is one way to sign in.
 type SignInMethod struct {
-	// Type is OIDC, with a URL to go to, or Token: what Kubernetes takes, sent to /api/v1/session.
+	// OIDC, with a URL to open, or Token: a token that Kubernetes accepts, sent to /api/v1/session.
 	Type string `json:"type"`
-	// Name of the identity provider, as users see it.
+	// The name of the identity provider.
 	Name string `json:"name,omitempty"`
-	URL  string `json:"url,omitempty"`
+	// The URL to open, for OIDC.
+	URL string `json:"url,omitempty"`
 }
 
 // Kinds of a SignInMethod.
@@ -22,7 +24,8 @@ const (
 	SignInToken = "Token"
 )
 
-// A Session is asked for with a token that Kubernetes takes.
+// A Session is a request to sign in.
 type Session struct {
+	// A token that Kubernetes accepts.
 	Token string `json:"token"`
 }

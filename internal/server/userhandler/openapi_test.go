@@ -42,10 +42,10 @@ type endpoint struct {
 
 // means are the parameters that every list has; all others filter.
 var means = map[string]string{
-	"q":     "Rows that have all of these words, in names, messages and the like, whatever their case is.",
-	"sort":  "What rows are sorted by; with - in front the largest is first.",
-	"limit": "How many rows a page has: 1 to 500, 50 by default.",
-	"after": "What the page before gave as next.",
+	"q":     "Only rows that contain all of these words, in any case.",
+	"sort":  "The sort key, with - in front for descending order.",
+	"limit": "The number of rows of a page: 1 to 500. Default: 50.",
+	"after": "The value of next in the previous page.",
 }
 
 func lists(parameters []string) map[string]string {
@@ -53,7 +53,7 @@ func lists(parameters []string) map[string]string {
 	for _, name := range parameters {
 		query[name] = means[name]
 		if query[name] == "" {
-			query[name] = "Rows whose " + name + " is this; given again, or that."
+			query[name] = "Only rows with this value. Repeat the parameter for several values."
 		}
 	}
 	return query
@@ -66,24 +66,24 @@ func endpoints() map[string]endpoint {
 		"GET /api/v1/activity": {
 			summary: "The number of Runs by result, in steps of time. Needs list on runs.", answer: userapi.Activity{},
 			query: map[string]string{
-				"since": "How long ago it begins, as in 24h; a week by default.", "step": "How long a step is; a 56th of that by default.",
-				"namespace": "Only Runs of this one.",
+				"since": "How long ago the first step begins, for example 24h. Default: 168h.", "step": "The duration of a step. Default: a 56th of since.",
+				"namespace": "Only Runs of this namespace.",
 			},
 		},
 		"GET /api/v1/changes": {
-			summary: "Changes of the objects that the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), " +
+			summary: "Changes of the objects that the caller can list, as server-sent events: hello (Me) at the beginning, change (Change), " +
 				"beat (every 20 seconds), and reset if the changes since Last-Event-ID are not known: then read the lists again.",
 			query: map[string]string{"after": "The ID of the event to continue from, for a client that cannot set the header."}, mime: "text/event-stream", answer: userapi.Change{},
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/plan": {
-			summary: "What a Run would do, without secrets. Needs get on runs/plan.", answer: plan.View{},
-			query: map[string]string{"format": "view (by default), text, or json as the engine prints it, without secrets."},
+			summary: "The plan of a Run, without secrets. Needs get on runs/plan.", answer: plan.View{},
+			query: map[string]string{"format": "view, text as the engine prints it, or json as the engine prints it; all without secrets. Default: view."},
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/logs": {
 			summary: "The log of a Run. With Accept: text/event-stream it is a stream of events: log (LogPiece), and end as the last one; their IDs are offsets. Needs get on runs/logs.",
 			query: map[string]string{
-				"attempt": "The number of an attempt; all of them by default.", "offset": "The byte from which on.",
-				"follow": "true: also what comes, until the Run is over.",
+				"attempt": "The number of an attempt. Default: all attempts.", "offset": "The number of bytes to skip.",
+				"follow": "With true, the response continues until the Run ends.",
 			},
 			mime: "text/plain",
 		},
@@ -93,12 +93,12 @@ func endpoints() map[string]endpoint {
 		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {summary: "The journal of a state. Needs pull on states.", answer: userapi.Journal{}},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/versions": {
 			summary: "Push the next version of a state. Needs push on states.", answer: userapi.StateVersion{}, body: "application/json",
-			query: map[string]string{"force": "true: also with another lineage or serial.", "current": "The version that it follows; 409 when another one is current."},
+			query: map[string]string{"force": "With true, another lineage or serial is accepted.", "current": "The expected current version; 409 if another version is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/rollback": {
 			summary: "Create a new version of a state with the content of an older one. Needs rollback on states.", answer: userapi.StateVersion{},
 			body: "application/json", sent: userapi.Rollback{},
-			query: map[string]string{"current": "The version that it follows; 409 when another one is current."},
+			query: map[string]string{"current": "The expected current version; 409 if another version is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/unlock": {
 			summary: "Release the lock with that ID, whose holder has ended. Needs unlock on states.", body: "application/json", sent: userapi.Unlock{},
@@ -109,7 +109,7 @@ func endpoints() map[string]endpoint {
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/migrate": {
 			summary: "Move a state to the storage that its Stack specifies now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: userapi.StateMove{},
-			query: map[string]string{"current": "The version that moves; 409 when another one is current."},
+			query: map[string]string{"current": "The expected current version; 409 if another version is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/recover": {
 			summary: "Restore the encrypted state that a pod printed to its log. Needs recover on states.", answer: userapi.StateVersion{}, body: "text/plain",
@@ -131,13 +131,13 @@ func endpoints() map[string]endpoint {
 
 // addBackend describes what an engine asks by its http backend.
 func addBackend(all map[string]endpoint) {
-	const path, password = " /api/v1/namespaces/{namespace}/states/{name}/backend", " The bearer token may be the password of basic authentication."
+	const path, password = " /api/v1/namespaces/{namespace}/states/{name}/backend", " The bearer token can also be the password of basic authentication."
 	all["GET"+path] = endpoint{
-		summary: "The current version of a state for a user's engine, by the protocol of the http backend; 404 when the Stack has none yet. Needs pull on states." + password,
+		summary: "The current version of a state for a user's engine, by the protocol of the http backend; 404 if the Stack has none yet. Needs pull on states." + password,
 		mime:    "application/json",
 	}
 	all["POST"+path] = endpoint{
-		summary: "Write the next version of a state under the user's lock; 423 without it, 409 when lineage or serial does not follow. Needs push on states." + password,
+		summary: "Write the next version of a state under the user's lock; 423 without it, 409 if the lineage differs or the serial does not increase. Needs push on states." + password,
 		query:   map[string]string{"ID": "The ID of the lock."}, body: "application/json", answer: userapi.StateVersion{},
 	}
 	all["LOCK"+path] = endpoint{
@@ -157,14 +157,14 @@ func addActions(all map[string]endpoint) {
 	one := map[string]string{"stacks": "a Stack", "runs": "a Run", "repositories": "a Repository", "states": "a State"}
 	for resource, name := range one {
 		all["GET "+ns+resource+"/{name}/access"] = endpoint{
-			summary: "The actions on " + name + " that roles allow the caller, in whatever phase it is. Needs get on " + resource + ".", answer: userapi.Access{},
+			summary: "The actions on " + name + " that the roles of the caller allow, in any phase. Needs get on " + resource + ".", answer: userapi.Access{},
 		}
 		all["GET "+ns+resource+"/{name}/events"] = endpoint{
 			summary: "The events of " + name + ", the newest first. Needs get on " + resource + ".", answer: userapi.Events{},
 		}
 	}
 	run, stack := userapi.Detail[userapi.Run, object]{}, userapi.Detail[userapi.Stack, object]{}
-	const own = " It is written as the caller, who needs patch and "
+	const own = " The server writes it as the caller, who needs patch and "
 	all["POST "+ns+"runs/{name}/approve"] = endpoint{
 		summary: "Approve one plan of a Run, by its digest; 409 if the Run has another plan now." + own + "approve on runs.", answer: run, body: "application/json", sent: userapi.Approval{},
 	}
@@ -173,9 +173,9 @@ func addActions(all map[string]endpoint) {
 	}
 	all["POST "+ns+"runs/{name}/cancel"] = endpoint{summary: "Cancel a Run." + own + "cancel on runs.", answer: run}
 	for name, what := range map[string][2]string{
-		"plan": {"Ask for a Run that only plans.", "plan"}, "apply": {"Ask for a Run.", "apply"}, "destroy": {"Ask for a Run that destroys everything.", "destroy"},
-		"retry":   {"Ask for a Run that does what the last one did not get done; 409 when there is nothing.", "apply or destroy"},
-		"suspend": {"Start nothing new for a Stack.", "update"}, "resume": {"Let a Stack that was suspended go on.", "update"},
+		"plan": {"Request a Run that only plans.", "plan"}, "apply": {"Request a Run.", "apply"}, "destroy": {"Request a Run that destroys all resources.", "destroy"},
+		"retry":   {"Request a Run that retries the apply or destroy that failed or was canceled; 409 if there is none.", "apply or destroy"},
+		"suspend": {"Suspend a Stack: no new Run starts.", "update"}, "resume": {"Resume a suspended Stack.", "update"},
 	} {
 		all["POST "+ns+"stacks/{name}/"+name] = endpoint{summary: what[0] + own + what[1] + " on stacks.", answer: stack}
 	}
@@ -189,7 +189,7 @@ type object map[string]any
 
 func addKind(all map[string]endpoint, kind string, parameters []string, page, detail any) {
 	list := endpoint{
-		summary: "The " + kind + " of all namespaces in which the caller may list them. Needs list on " + kind + ".", query: lists(parameters), answer: page,
+		summary: "The " + kind + " of all namespaces in which the caller can list them. Needs list on " + kind + ".", query: lists(parameters), answer: page,
 	}
 	all["GET /api/v1/"+kind] = list
 	list.summary = "The " + kind + " of a namespace. Needs list on " + kind + "."
@@ -260,7 +260,7 @@ func TestOpenAPI(t *testing.T) {
 
 // describer writes types as schemas.
 type describer struct {
-	// comments are the doc comments of types, and of fields as Type.Field.
+	// comments are the doc comments of types as package.Type, and of fields as package.Type.Field.
 	comments map[string]string
 	schemas  openapi3.Schemas
 	// types are those of the schemas.
@@ -288,7 +288,7 @@ func (d describer) operation(path string, e endpoint) *openapi3.Operation {
 	case e.body != "":
 		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).WithContent(openapi3.Content{e.body: openapi3.NewMediaType()})}
 	}
-	ok, status := openapi3.NewResponse().WithDescription("It is so."), http.StatusOK
+	ok, status := openapi3.NewResponse().WithDescription("Success."), http.StatusOK
 	switch {
 	case e.mime != "":
 		ok.Content = openapi3.Content{e.mime: openapi3.NewMediaType()}
@@ -301,7 +301,7 @@ func (d describer) operation(path string, e endpoint) *openapi3.Operation {
 		status = http.StatusNoContent
 	}
 	op.AddResponse(status, ok)
-	op.Responses.Set("default", &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription("It is not, and why (RFC 9457).").
+	op.Responses.Set("default", &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription("Error, as in RFC 9457.").
 		WithContent(openapi3.Content{"application/problem+json": openapi3.NewMediaType().WithSchemaRef(d.schema(reflect.TypeOf(userapi.Problem{})))})})
 	return op
 }
@@ -345,7 +345,7 @@ func (d describer) schema(t reflect.Type) *openapi3.SchemaRef {
 		s := openapi3.NewObjectSchema()
 		d.types[name] = t
 		d.schemas[name] = s.NewRef()
-		s.Description = d.comments[strings.SplitN(t.Name(), "[", 2)[0]]
+		s.Description = d.comments[commentOf(t)]
 		d.fields(s, t)
 	}
 	return openapi3.NewSchemaRef("#/components/schemas/"+name, nil)
@@ -363,7 +363,7 @@ func (d describer) fields(s *openapi3.Schema, t reflect.Type) {
 			continue
 		}
 		ref := d.schema(f.Type)
-		if comment := d.comments[strings.SplitN(t.Name(), "[", 2)[0]+"."+f.Name]; comment != "" && ref.Ref == "" {
+		if comment := d.comments[commentOf(t)+"."+f.Name]; comment != "" && ref.Ref == "" {
 			ref.Value.Description = comment
 		}
 		s.WithPropertyRef(tag, ref)
@@ -393,11 +393,11 @@ func comments(t *testing.T, folders ...string) map[string]string {
 					if !ok {
 						continue
 					}
-					found[named.Name.Name] = oneLine(declared.Doc.Text())
+					found[path.Base(folder)+"."+named.Name.Name] = oneLine(declared.Doc.Text())
 					if of, ok := named.Type.(*ast.StructType); ok {
 						for _, f := range of.Fields.List {
 							for _, name := range f.Names {
-								found[named.Name.Name+"."+name.Name] = oneLine(f.Doc.Text())
+								found[path.Base(folder)+"."+named.Name.Name+"."+name.Name] = oneLine(f.Doc.Text())
 							}
 						}
 					}
@@ -407,6 +407,11 @@ func comments(t *testing.T, folders ...string) map[string]string {
 		}
 	}
 	return found
+}
+
+// commentOf is the key of a type's comment: two packages can have a type of one name.
+func commentOf(t reflect.Type) string {
+	return path.Base(t.PkgPath()) + "." + strings.SplitN(t.Name(), "[", 2)[0]
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

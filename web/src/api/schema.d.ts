@@ -15,11 +15,11 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description Only Runs of this one. */
+                    /** @description Only Runs of this namespace. */
                     namespace?: string;
-                    /** @description How long ago it begins, as in 24h; a week by default. */
+                    /** @description How long ago the first step begins, for example 24h. Default: 168h. */
                     since?: string;
-                    /** @description How long a step is; a 56th of that by default. */
+                    /** @description The duration of a step. Default: a 56th of since. */
                     step?: string;
                 };
                 header?: never;
@@ -28,7 +28,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -37,7 +37,7 @@ export interface paths {
                         "application/json": components["schemas"]["Activity"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -63,7 +63,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Changes of the objects that the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds), and reset if the changes since Last-Event-ID are not known: then read the lists again. */
+        /** Changes of the objects that the caller can list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds), and reset if the changes since Last-Event-ID are not known: then read the lists again. */
         get: {
             parameters: {
                 query?: {
@@ -76,7 +76,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -85,7 +85,7 @@ export interface paths {
                         "text/event-stream": unknown;
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -121,7 +121,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -130,7 +130,7 @@ export interface paths {
                         "application/json": components["schemas"]["Me"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -160,19 +160,19 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description What the page before gave as next. */
+                    /** @description The value of next in the previous page. */
                     after?: string;
-                    /** @description How many rows a page has: 1 to 500, 50 by default. */
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
-                    /** @description Rows whose namespace is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     namespace?: string;
-                    /** @description Rows that have all of these words, in names, messages and the like, whatever their case is. */
+                    /** @description Only rows that contain all of these words, in any case. */
                     q?: string;
-                    /** @description Rows whose ready is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     ready?: string;
-                    /** @description Rows whose reason is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     reason?: string;
-                    /** @description What rows are sorted by; with - in front the largest is first. */
+                    /** @description The sort key, with - in front for descending order. */
                     sort?: string;
                 };
                 header?: never;
@@ -183,7 +183,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -192,7 +192,7 @@ export interface paths {
                         "application/json": components["schemas"]["PageOfRepository"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -231,7 +231,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -240,7 +240,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfRepository"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -266,7 +266,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The actions on a Repository that roles allow the caller, in whatever phase it is. Needs get on repositories. */
+        /** The actions on a Repository that the roles of the caller allow, in any phase. Needs get on repositories. */
         get: {
             parameters: {
                 query?: never;
@@ -279,7 +279,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -288,7 +288,7 @@ export interface paths {
                         "application/json": components["schemas"]["Access"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -327,7 +327,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -336,7 +336,7 @@ export interface paths {
                         "application/json": components["schemas"]["Events"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -377,7 +377,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -386,7 +386,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfRepository"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -414,25 +414,25 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description What the page before gave as next. */
+                    /** @description The value of next in the previous page. */
                     after?: string;
-                    /** @description Rows whose cause is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     cause?: string;
-                    /** @description Rows whose finished is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     finished?: string;
-                    /** @description How many rows a page has: 1 to 500, 50 by default. */
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
-                    /** @description Rows whose namespace is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     namespace?: string;
-                    /** @description Rows whose operation is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     operation?: string;
-                    /** @description Rows whose phase is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     phase?: string;
-                    /** @description Rows that have all of these words, in names, messages and the like, whatever their case is. */
+                    /** @description Only rows that contain all of these words, in any case. */
                     q?: string;
-                    /** @description What rows are sorted by; with - in front the largest is first. */
+                    /** @description The sort key, with - in front for descending order. */
                     sort?: string;
-                    /** @description Rows whose stack is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     stack?: string;
                 };
                 header?: never;
@@ -443,7 +443,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -452,7 +452,7 @@ export interface paths {
                         "application/json": components["schemas"]["PageOfRun"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -491,7 +491,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -500,7 +500,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfRun"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -526,7 +526,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The actions on a Run that roles allow the caller, in whatever phase it is. Needs get on runs. */
+        /** The actions on a Run that the roles of the caller allow, in any phase. Needs get on runs. */
         get: {
             parameters: {
                 query?: never;
@@ -539,7 +539,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -548,7 +548,7 @@ export interface paths {
                         "application/json": components["schemas"]["Access"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -576,7 +576,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Approve one plan of a Run, by its digest; 409 if the Run has another plan now. It is written as the caller, who needs patch and approve on runs. */
+        /** Approve one plan of a Run, by its digest; 409 if the Run has another plan now. The server writes it as the caller, who needs patch and approve on runs. */
         post: {
             parameters: {
                 query?: never;
@@ -593,7 +593,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -602,7 +602,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfRun"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -628,7 +628,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a Run. It is written as the caller, who needs patch and cancel on runs. */
+        /** Cancel a Run. The server writes it as the caller, who needs patch and cancel on runs. */
         post: {
             parameters: {
                 query?: never;
@@ -641,7 +641,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -650,7 +650,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfRun"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -687,7 +687,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -696,7 +696,7 @@ export interface paths {
                         "application/json": components["schemas"]["Events"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -726,11 +726,11 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description The number of an attempt; all of them by default. */
+                    /** @description The number of an attempt. Default: all attempts. */
                     attempt?: string;
-                    /** @description true: also what comes, until the Run is over. */
+                    /** @description With true, the response continues until the Run ends. */
                     follow?: string;
-                    /** @description The byte from which on. */
+                    /** @description The number of bytes to skip. */
                     offset?: string;
                 };
                 header?: never;
@@ -742,7 +742,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -751,7 +751,7 @@ export interface paths {
                         "text/plain": unknown;
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -777,11 +777,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a Run would do, without secrets. Needs get on runs/plan. */
+        /** The plan of a Run, without secrets. Needs get on runs/plan. */
         get: {
             parameters: {
                 query?: {
-                    /** @description view (by default), text, or json as the engine prints it, without secrets. */
+                    /** @description view, text as the engine prints it, or json as the engine prints it; all without secrets. Default: view. */
                     format?: string;
                 };
                 header?: never;
@@ -793,7 +793,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -802,7 +802,7 @@ export interface paths {
                         "application/json": components["schemas"]["View"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -830,7 +830,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Reject the plan of a Run. It is written as the caller, who needs patch and reject on runs. */
+        /** Reject the plan of a Run. The server writes it as the caller, who needs patch and reject on runs. */
         post: {
             parameters: {
                 query?: never;
@@ -847,7 +847,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -856,7 +856,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfRun"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -884,29 +884,29 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description What the page before gave as next. */
+                    /** @description The value of next in the previous page. */
                     after?: string;
-                    /** @description Rows whose deleted is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     deleted?: string;
-                    /** @description Rows whose drifted is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     drifted?: string;
-                    /** @description Rows whose engine is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     engine?: string;
-                    /** @description How many rows a page has: 1 to 500, 50 by default. */
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
-                    /** @description Rows whose namespace is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     namespace?: string;
-                    /** @description Rows that have all of these words, in names, messages and the like, whatever their case is. */
+                    /** @description Only rows that contain all of these words, in any case. */
                     q?: string;
-                    /** @description Rows whose ready is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     ready?: string;
-                    /** @description Rows whose reason is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     reason?: string;
-                    /** @description Rows whose repository is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     repository?: string;
-                    /** @description What rows are sorted by; with - in front the largest is first. */
+                    /** @description The sort key, with - in front for descending order. */
                     sort?: string;
-                    /** @description Rows whose suspended is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     suspended?: string;
                 };
                 header?: never;
@@ -917,7 +917,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -926,7 +926,7 @@ export interface paths {
                         "application/json": components["schemas"]["PageOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -965,7 +965,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -974,7 +974,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1000,7 +1000,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The actions on a Stack that roles allow the caller, in whatever phase it is. Needs get on stacks. */
+        /** The actions on a Stack that the roles of the caller allow, in any phase. Needs get on stacks. */
         get: {
             parameters: {
                 query?: never;
@@ -1013,7 +1013,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1022,7 +1022,7 @@ export interface paths {
                         "application/json": components["schemas"]["Access"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1050,7 +1050,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for a Run. It is written as the caller, who needs patch and apply on stacks. */
+        /** Request a Run. The server writes it as the caller, who needs patch and apply on stacks. */
         post: {
             parameters: {
                 query?: never;
@@ -1063,7 +1063,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1072,7 +1072,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1098,7 +1098,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for a Run that destroys everything. It is written as the caller, who needs patch and destroy on stacks. */
+        /** Request a Run that destroys all resources. The server writes it as the caller, who needs patch and destroy on stacks. */
         post: {
             parameters: {
                 query?: never;
@@ -1111,7 +1111,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1120,7 +1120,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1157,7 +1157,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1166,7 +1166,7 @@ export interface paths {
                         "application/json": components["schemas"]["Events"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1194,7 +1194,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for a Run that only plans. It is written as the caller, who needs patch and plan on stacks. */
+        /** Request a Run that only plans. The server writes it as the caller, who needs patch and plan on stacks. */
         post: {
             parameters: {
                 query?: never;
@@ -1207,7 +1207,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1216,7 +1216,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1242,7 +1242,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a Stack that was suspended go on. It is written as the caller, who needs patch and update on stacks. */
+        /** Resume a suspended Stack. The server writes it as the caller, who needs patch and update on stacks. */
         post: {
             parameters: {
                 query?: never;
@@ -1255,7 +1255,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1264,7 +1264,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1290,7 +1290,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for a Run that does what the last one did not get done; 409 when there is nothing. It is written as the caller, who needs patch and apply or destroy on stacks. */
+        /** Request a Run that retries the apply or destroy that failed or was canceled; 409 if there is none. The server writes it as the caller, who needs patch and apply or destroy on stacks. */
         post: {
             parameters: {
                 query?: never;
@@ -1303,7 +1303,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1312,7 +1312,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1338,7 +1338,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start nothing new for a Stack. It is written as the caller, who needs patch and update on stacks. */
+        /** Suspend a Stack: no new Run starts. The server writes it as the caller, who needs patch and update on stacks. */
         post: {
             parameters: {
                 query?: never;
@@ -1351,7 +1351,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1360,7 +1360,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1388,19 +1388,19 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description What the page before gave as next. */
+                    /** @description The value of next in the previous page. */
                     after?: string;
-                    /** @description How many rows a page has: 1 to 500, 50 by default. */
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
-                    /** @description Rows whose locked is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     locked?: string;
-                    /** @description Rows whose namespace is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     namespace?: string;
-                    /** @description Rows that have all of these words, in names, messages and the like, whatever their case is. */
+                    /** @description Only rows that contain all of these words, in any case. */
                     q?: string;
-                    /** @description Rows whose rescued is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     rescued?: string;
-                    /** @description What rows are sorted by; with - in front the largest is first. */
+                    /** @description The sort key, with - in front for descending order. */
                     sort?: string;
                 };
                 header?: never;
@@ -1411,7 +1411,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1420,7 +1420,7 @@ export interface paths {
                         "application/json": components["schemas"]["PageOfState"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1459,7 +1459,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1468,7 +1468,7 @@ export interface paths {
                         "application/json": components["schemas"]["DetailOfState"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1494,7 +1494,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The actions on a State that roles allow the caller, in whatever phase it is. Needs get on states. */
+        /** The actions on a State that the roles of the caller allow, in any phase. Needs get on states. */
         get: {
             parameters: {
                 query?: never;
@@ -1507,7 +1507,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1516,7 +1516,7 @@ export interface paths {
                         "application/json": components["schemas"]["Access"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1542,7 +1542,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The current version of a state for a user's engine, by the protocol of the http backend; 404 when the Stack has none yet. Needs pull on states. The bearer token may be the password of basic authentication. */
+        /** The current version of a state for a user's engine, by the protocol of the http backend; 404 if the Stack has none yet. Needs pull on states. The bearer token can also be the password of basic authentication. */
         get: {
             parameters: {
                 query?: never;
@@ -1555,7 +1555,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1564,7 +1564,7 @@ export interface paths {
                         "application/json": unknown;
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1576,7 +1576,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Write the next version of a state under the user's lock; 423 without it, 409 when lineage or serial does not follow. Needs push on states. The bearer token may be the password of basic authentication. */
+        /** Write the next version of a state under the user's lock; 423 without it, 409 if the lineage differs or the serial does not increase. Needs push on states. The bearer token can also be the password of basic authentication. */
         post: {
             parameters: {
                 query?: {
@@ -1596,7 +1596,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1605,7 +1605,7 @@ export interface paths {
                         "application/json": components["schemas"]["StateVersion"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1629,14 +1629,14 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 204: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content?: never;
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1672,7 +1672,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1681,7 +1681,7 @@ export interface paths {
                         "application/json": components["schemas"]["Events"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1720,7 +1720,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1729,7 +1729,7 @@ export interface paths {
                         "application/json": components["schemas"]["Journal"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1761,7 +1761,7 @@ export interface paths {
         post: {
             parameters: {
                 query?: {
-                    /** @description The version that moves; 409 when another one is current. */
+                    /** @description The expected current version; 409 if another version is current. */
                     current?: string;
                 };
                 header?: never;
@@ -1773,7 +1773,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1782,7 +1782,7 @@ export interface paths {
                         "application/json": components["schemas"]["StateMove"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1825,7 +1825,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1834,7 +1834,7 @@ export interface paths {
                         "application/json": components["schemas"]["StateVersion"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1877,7 +1877,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1886,7 +1886,7 @@ export interface paths {
                         "application/json": components["schemas"]["StateVersion"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1916,7 +1916,7 @@ export interface paths {
         post: {
             parameters: {
                 query?: {
-                    /** @description The version that it follows; 409 when another one is current. */
+                    /** @description The expected current version; 409 if another version is current. */
                     current?: string;
                 };
                 header?: never;
@@ -1932,7 +1932,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1941,7 +1941,7 @@ export interface paths {
                         "application/json": components["schemas"]["StateVersion"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -1984,14 +1984,14 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 204: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content?: never;
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2021,9 +2021,9 @@ export interface paths {
         post: {
             parameters: {
                 query?: {
-                    /** @description The version that it follows; 409 when another one is current. */
+                    /** @description The expected current version; 409 if another version is current. */
                     current?: string;
-                    /** @description true: also with another lineage or serial. */
+                    /** @description With true, another lineage or serial is accepted. */
                     force?: string;
                 };
                 header?: never;
@@ -2039,7 +2039,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2048,7 +2048,7 @@ export interface paths {
                         "application/json": components["schemas"]["StateVersion"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2086,7 +2086,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2095,7 +2095,7 @@ export interface paths {
                         "application/json": unknown;
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2131,7 +2131,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2140,7 +2140,7 @@ export interface paths {
                         "application/json": unknown;
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2166,23 +2166,23 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The repositories of all namespaces in which the caller may list them. Needs list on repositories. */
+        /** The repositories of all namespaces in which the caller can list them. Needs list on repositories. */
         get: {
             parameters: {
                 query?: {
-                    /** @description What the page before gave as next. */
+                    /** @description The value of next in the previous page. */
                     after?: string;
-                    /** @description How many rows a page has: 1 to 500, 50 by default. */
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
-                    /** @description Rows whose namespace is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     namespace?: string;
-                    /** @description Rows that have all of these words, in names, messages and the like, whatever their case is. */
+                    /** @description Only rows that contain all of these words, in any case. */
                     q?: string;
-                    /** @description Rows whose ready is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     ready?: string;
-                    /** @description Rows whose reason is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     reason?: string;
-                    /** @description What rows are sorted by; with - in front the largest is first. */
+                    /** @description The sort key, with - in front for descending order. */
                     sort?: string;
                 };
                 header?: never;
@@ -2191,7 +2191,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2200,7 +2200,7 @@ export interface paths {
                         "application/json": components["schemas"]["PageOfRepository"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2226,29 +2226,29 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The runs of all namespaces in which the caller may list them. Needs list on runs. */
+        /** The runs of all namespaces in which the caller can list them. Needs list on runs. */
         get: {
             parameters: {
                 query?: {
-                    /** @description What the page before gave as next. */
+                    /** @description The value of next in the previous page. */
                     after?: string;
-                    /** @description Rows whose cause is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     cause?: string;
-                    /** @description Rows whose finished is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     finished?: string;
-                    /** @description How many rows a page has: 1 to 500, 50 by default. */
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
-                    /** @description Rows whose namespace is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     namespace?: string;
-                    /** @description Rows whose operation is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     operation?: string;
-                    /** @description Rows whose phase is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     phase?: string;
-                    /** @description Rows that have all of these words, in names, messages and the like, whatever their case is. */
+                    /** @description Only rows that contain all of these words, in any case. */
                     q?: string;
-                    /** @description What rows are sorted by; with - in front the largest is first. */
+                    /** @description The sort key, with - in front for descending order. */
                     sort?: string;
-                    /** @description Rows whose stack is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     stack?: string;
                 };
                 header?: never;
@@ -2257,7 +2257,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2266,7 +2266,7 @@ export interface paths {
                         "application/json": components["schemas"]["PageOfRun"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2308,14 +2308,14 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 204: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content?: never;
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2336,14 +2336,14 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 204: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content?: never;
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2376,7 +2376,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2385,7 +2385,7 @@ export interface paths {
                         "application/json": components["schemas"]["SignIn"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2411,33 +2411,33 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The stacks of all namespaces in which the caller may list them. Needs list on stacks. */
+        /** The stacks of all namespaces in which the caller can list them. Needs list on stacks. */
         get: {
             parameters: {
                 query?: {
-                    /** @description What the page before gave as next. */
+                    /** @description The value of next in the previous page. */
                     after?: string;
-                    /** @description Rows whose deleted is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     deleted?: string;
-                    /** @description Rows whose drifted is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     drifted?: string;
-                    /** @description Rows whose engine is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     engine?: string;
-                    /** @description How many rows a page has: 1 to 500, 50 by default. */
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
-                    /** @description Rows whose namespace is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     namespace?: string;
-                    /** @description Rows that have all of these words, in names, messages and the like, whatever their case is. */
+                    /** @description Only rows that contain all of these words, in any case. */
                     q?: string;
-                    /** @description Rows whose ready is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     ready?: string;
-                    /** @description Rows whose reason is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     reason?: string;
-                    /** @description Rows whose repository is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     repository?: string;
-                    /** @description What rows are sorted by; with - in front the largest is first. */
+                    /** @description The sort key, with - in front for descending order. */
                     sort?: string;
-                    /** @description Rows whose suspended is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     suspended?: string;
                 };
                 header?: never;
@@ -2446,7 +2446,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2455,7 +2455,7 @@ export interface paths {
                         "application/json": components["schemas"]["PageOfStack"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2481,23 +2481,23 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The states of all namespaces in which the caller may list them. Needs list on states. */
+        /** The states of all namespaces in which the caller can list them. Needs list on states. */
         get: {
             parameters: {
                 query?: {
-                    /** @description What the page before gave as next. */
+                    /** @description The value of next in the previous page. */
                     after?: string;
-                    /** @description How many rows a page has: 1 to 500, 50 by default. */
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
-                    /** @description Rows whose locked is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     locked?: string;
-                    /** @description Rows whose namespace is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     namespace?: string;
-                    /** @description Rows that have all of these words, in names, messages and the like, whatever their case is. */
+                    /** @description Only rows that contain all of these words, in any case. */
                     q?: string;
-                    /** @description Rows whose rescued is this; given again, or that. */
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     rescued?: string;
-                    /** @description What rows are sorted by; with - in front the largest is first. */
+                    /** @description The sort key, with - in front for descending order. */
                     sort?: string;
                 };
                 header?: never;
@@ -2506,7 +2506,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description It is so. */
+                /** @description Success. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2515,7 +2515,7 @@ export interface paths {
                         "application/json": components["schemas"]["PageOfState"];
                     };
                 };
-                /** @description It is not, and why (RFC 9457). */
+                /** @description Error, as in RFC 9457. */
                 default: {
                     headers: {
                         [name: string]: unknown;
@@ -2538,419 +2538,570 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Access is what the caller may do with an object by the roles of Kubernetes. Whether it has an effect now depends on the object. */
+        /** @description Access lists the actions on an object that the roles of Kubernetes allow the caller. Whether an action is possible now depends on the status of the object. */
         Access: {
+            /** @description Each action, and whether the roles allow it. */
             actions?: {
                 [key: string]: unknown;
             };
         };
-        /** @description Activity is how many Runs ended, in steps of time. */
+        /** @description Activity is the number of Runs that ended, in steps of time. */
         Activity: {
+            /** @description The duration of a step. */
             step: string;
+            /** @description The steps, oldest first. */
             steps?: components["schemas"]["ActivityStep"][];
         };
-        /** @description ActivityStep begins at From and is one step of the Activity long. */
+        /** @description ActivityStep is one step of an Activity. */
         ActivityStep: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of Runs that failed.
+             */
             failed: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the step begins.
+             */
             from: string;
             /**
              * Format: int64
-             * @description Others were canceled, rejected or superseded.
+             * @description The number of Runs that were canceled, rejected or superseded.
              */
             others: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of Runs that succeeded.
+             */
             succeeded: number;
         };
-        /** @description An Approval is of the plan with that digest, and of no other. */
+        /** @description An Approval approves one plan of a Run. */
         Approval: {
+            /** @description The digest of the plan that you read. The server rejects another one. */
             planDigest: string;
         };
         /** @description Attribute is one value of a resource before and after a change. */
         Attribute: {
+            /** @description The value after the change, in the same way. */
             after?: unknown;
-            /** @description Before and After are JSON; absent where there is no such value. Of a sensitive one they are "(sensitive value)". */
+            /** @description The value before the change, as JSON. Absent if there is none; "(sensitive value)" for a sensitive one. */
             before?: unknown;
-            /** @description Forces: the change of this attribute forces the replacement. */
+            /** @description Whether this change forces the replacement of the resource. */
             forces?: boolean;
-            /** @description Path within the resource. Examples: cidr, tags["Name"], ingress[0].cidr. */
+            /** @description The path within the resource. Examples: cidr, tags["Name"], ingress[0].cidr. */
             path: string;
-            /** @description Sensitive values are not shown. */
+            /** @description Whether the value is sensitive. */
             sensitive?: boolean;
-            /** @description Unknown: the value is known after the apply; there is no After. */
+            /** @description Whether the value is known only after the apply. */
             unknown?: boolean;
         };
-        /** @description A Cause is why there is a Run. */
+        /** @description A Cause is the cause of a Run. */
         Cause: {
+            /** @description The user who caused the Run. */
             by?: string;
+            /** @description The cause as text. */
             message?: string;
+            /** @description The type of the cause, as in spec.cause of the Run. */
             type: string;
         };
-        /** @description Change is what a plan would do to one resource. */
+        /** @description Change is a change of an object in a list. */
         Change: {
+            /** @description Whether the object was deleted. It was created or changed otherwise. */
             deleted: boolean;
-            /** @description Kind is Stack, Run, Repository or State. */
+            /** @description Stack, Run, Repository or State. */
             kind: string;
+            /** @description The name of the object. */
             name: string;
+            /** @description The namespace of the object. */
             namespace: string;
         };
-        /** @description Counts are how many resources a plan does what to. */
+        /** @description Counts are the numbers of changes in a plan. */
         Counts: {
             /**
              * Format: int64
-             * @description Add and Destroy include the replacements, as engines count them.
+             * @description The number of resources to create. Like the engine, it counts replacements too.
              */
             add: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of resources to update.
+             */
             change: number;
+            /** @description Whether the plan has changes. */
             changes: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of resources to destroy. Like the engine, it counts replacements too.
+             */
             destroy: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of resources to forget.
+             */
             forget: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of resources to import.
+             */
             import: number;
             /**
              * Format: int64
-             * @description Replace is how many of Add and of Destroy are one replacement.
+             * @description The number of replacements, which add and destroy count too.
              */
             replace: number;
         };
-        /** @description A Detail is an object whole, beside its row. */
+        /** @description A Detail is an object with its row. */
         DetailOfRepository: {
-            /** @description Object is as Kubernetes has it, without what only its own bookkeeping needs. */
+            /** @description The object as in Kubernetes, without managed fields. */
             object?: {
                 [key: string]: unknown;
             };
             row: components["schemas"]["Repository"];
         };
-        /** @description A Detail is an object whole, beside its row. */
+        /** @description A Detail is an object with its row. */
         DetailOfRun: {
-            /** @description Object is as Kubernetes has it, without what only its own bookkeeping needs. */
+            /** @description The object as in Kubernetes, without managed fields. */
             object?: {
                 [key: string]: unknown;
             };
             row: components["schemas"]["Run"];
         };
-        /** @description A Detail is an object whole, beside its row. */
+        /** @description A Detail is an object with its row. */
         DetailOfStack: {
-            /** @description Object is as Kubernetes has it, without what only its own bookkeeping needs. */
+            /** @description The object as in Kubernetes, without managed fields. */
             object?: {
                 [key: string]: unknown;
             };
             row: components["schemas"]["Stack"];
         };
-        /** @description A Detail is an object whole, beside its row. */
+        /** @description A Detail is an object with its row. */
         DetailOfState: {
-            /** @description Object is as Kubernetes has it, without what only its own bookkeeping needs. */
+            /** @description The object as in Kubernetes, without managed fields. */
             object?: {
                 [key: string]: unknown;
             };
             row: components["schemas"]["State"];
         };
-        /** @description Event was recorded Count times, at First and at last at Last. */
+        /** @description Event is an event of an object. */
         Event: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of times that the event was recorded.
+             */
             count: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time of the first record.
+             */
             first: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time of the last record.
+             */
             last: string;
+            /** @description The message. */
             message: string;
+            /** @description The reason, one word. */
             reason: string;
-            /** @description Type is Normal or Warning. */
+            /** @description Normal or Warning. */
             type: string;
         };
-        /** @description Events are the Kubernetes events of an object, the newest first. */
+        /** @description Events are the Kubernetes events of an object, newest first. */
         Events: {
+            /** @description The events. */
             items?: components["schemas"]["Event"][];
         };
-        /** @description Journal is what applies have done of which it is not known that the state has it all. */
+        /** @description Journal lists resource changes of applies that the state may lack. */
         Journal: {
+            /** @description The resources. */
             resources?: components["schemas"]["JournalResource"][];
         };
-        /** @description JournalResource is the last word of a journal on an address. */
+        /** @description JournalResource is the last entry of a journal for an address. */
         JournalResource: {
-            /** @description Action that was done last: create, update, delete. */
+            /** @description The last action: create, update or delete. */
             action: string;
-            /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+            /** @description The address of the resource. Example: module.net.aws_subnet.this["a"]. */
             address: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of its attempt.
+             */
             attempt: number;
+            /** @description The value of that attribute. */
             id?: string;
-            /** @description IDKey is the attribute that identifies it, and ID its value. They are empty when the engine reported none, such as a sensitive one. */
+            /** @description The attribute that identifies the resource. Absent if the engine reported none, for example because it is sensitive. */
             idKey?: string;
-            /** @description Run that did it, and which of its attempts. */
+            /** @description The Run that changed the resource. */
             run: string;
-            /** @description Standing: InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and a user removed it), Destroyed, or Unknown where the engine encrypts the state. */
+            /** @description InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and a user removed it), Destroyed, or Unknown if the engine encrypts the state. */
             standing: string;
-            /** @description Type of the resource. Example: aws_subnet. */
+            /** @description The type of the resource. Example: aws_subnet. */
             type: string;
         };
-        /** @description A Lock is that of a State. */
+        /** @description A Lock is the lock of a State. */
         Lock: {
-            /** @description By is the user whose engine holds it, outside of the cluster; empty for a lock of a Run. */
+            /** @description The user whose engine outside of the cluster holds the lock. Absent for a lock of a Run. */
             by?: string;
+            /** @description The ID of the lock. */
             id: string;
+            /** @description The Run that holds the lock. */
             run?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the lock was acquired.
+             */
             since: string;
+            /** @description The holder as its engine reported it. */
             who?: string;
         };
-        /** @description Me is who the server takes the caller for. */
+        /** @description Me is the caller, as the server authenticated it. */
         Me: {
+            /** @description The groups of the user. */
             groups?: string[];
+            /** @description The name of the user. */
             name: string;
-            /** @description Real is the user that impersonates; empty without impersonation. */
+            /** @description The user that impersonates. Absent without impersonation. */
             real?: string;
         };
-        /** @description Output is what a plan would do to one output. */
+        /** @description Output is the change of one output. */
         Output: {
-            /** @description Action: delete, update or create. */
+            /** @description One of delete, update and create. */
             action: string;
-            /** @description Attributes of its value that change; their paths begin with its name. */
+            /** @description The parts of its value that change; their paths begin with the name of the output. */
             attributes?: components["schemas"]["Attribute"][];
+            /** @description The name of the output. */
             name: string;
         };
-        /** @description A Page is a part of a list, which the server has filtered and sorted. */
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfRepository: {
+            /** @description The rows of this page. */
             items?: components["schemas"]["Repository"][];
-            /** @description Next is what to ask the next page with, as after; empty on the last one. */
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
             next?: string;
             /**
              * Format: int64
-             * @description Total is how many rows match, on all pages.
+             * @description The number of rows that match, on all pages.
              */
             total: number;
         };
-        /** @description A Page is a part of a list, which the server has filtered and sorted. */
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfRun: {
+            /** @description The rows of this page. */
             items?: components["schemas"]["Run"][];
-            /** @description Next is what to ask the next page with, as after; empty on the last one. */
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
             next?: string;
             /**
              * Format: int64
-             * @description Total is how many rows match, on all pages.
+             * @description The number of rows that match, on all pages.
              */
             total: number;
         };
-        /** @description A Page is a part of a list, which the server has filtered and sorted. */
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfStack: {
+            /** @description The rows of this page. */
             items?: components["schemas"]["Stack"][];
-            /** @description Next is what to ask the next page with, as after; empty on the last one. */
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
             next?: string;
             /**
              * Format: int64
-             * @description Total is how many rows match, on all pages.
+             * @description The number of rows that match, on all pages.
              */
             total: number;
         };
-        /** @description A Page is a part of a list, which the server has filtered and sorted. */
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfState: {
+            /** @description The rows of this page. */
             items?: components["schemas"]["State"][];
-            /** @description Next is what to ask the next page with, as after; empty on the last one. */
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
             next?: string;
             /**
              * Format: int64
-             * @description Total is how many rows match, on all pages.
+             * @description The number of rows that match, on all pages.
              */
             total: number;
         };
-        /** @description Change is what a plan would do to one resource. */
+        /** @description Change is the change of one resource. */
         PlanChange: {
-            /** @description Action: delete, replace, forget, update, create, import, move or read. */
+            /** @description One of delete, replace, forget, update, create, import, move or read. */
             action: string;
-            /** @description Address of the resource. Example: module.net["a"].aws_subnet.b[0]. */
+            /** @description The address of the resource. Example: module.net["a"].aws_subnet.b[0]. */
             address: string;
-            /** @description Attributes that have a value when it is created or deleted; those that change when it is updated or replaced. */
+            /** @description For create and delete, the attributes that have a value; for update and replace, those that change. */
             attributes?: components["schemas"]["Attribute"][];
-            /** @description CreateFirst: a replacement creates the new one before it ends the old one. */
+            /** @description Whether a replacement creates the new resource before it destroys the old one. */
             createFirst?: boolean;
-            /** @description Deposed is the key of an object that an earlier replacement left behind; the change is of that one. */
+            /** @description The key of a deposed object, which an earlier replacement left; the change is for this object. */
             deposed?: string;
-            /** @description Importing is the ID by which it is imported, or its identity in JSON; it may be changed at once. */
+            /** @description The ID by which the resource is imported, or its identity in JSON. */
             importing?: string;
-            /** @description Module it is in; empty is the root module. */
+            /** @description The module of the resource. Absent for the root module. */
             module?: string;
-            /** @description Previous address, of a resource that is moved. */
+            /** @description The previous address of a resource that is moved. */
             previous?: string;
-            /** @description Provider it belongs to. Example: registry.opentofu.org/hashicorp/aws. */
+            /** @description The provider of the resource. Example: registry.opentofu.org/hashicorp/aws. */
             provider?: string;
-            /** @description Reason for the action, in words, where the engine has one. */
+            /** @description The reason for the action as text, if the engine reports one. */
             reason?: string;
-            /** @description Type of the resource. Example: aws_subnet. */
+            /** @description The type of the resource. Example: aws_subnet. */
             type?: string;
             /**
              * Format: int64
-             * @description Unchanged is how many attributes are left out because they stay as they are.
+             * @description The number of attributes that do not change and are not listed.
              */
             unchanged?: number;
         };
-        /** @description A Problem is an answer that is an error, as in RFC 9457. */
+        /** @description A Problem is the response to a request that failed, as in RFC 9457. */
         Problem: {
-            /** @description Detail is a sentence for the user. */
+            /** @description A sentence for the user. */
             detail: string;
-            /** @description Parameter is the one of the query that the error is about, if one is. */
+            /** @description The query parameter that the error is about. */
             parameter?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The HTTP status.
+             */
             status: number;
+            /** @description The meaning of the status. */
             title: string;
-            /** @description Type is always about:blank: Title is what the status means. */
+            /** @description Always about:blank: the title is the meaning of the status. */
             type: string;
         };
-        /** @description A Ref is a branch, tag or commit that Stacks follow, and what it names now. */
+        /** @description A Ref is a branch, tag or commit that Stacks follow. */
         Ref: {
+            /** @description The name of the branch or tag, or the commit. */
             name: string;
+            /** @description The revision to which it resolves now. */
             revision?: string;
         };
-        /** @description A Rejection ends a Run whose plan waits. */
+        /** @description A Rejection rejects the plan of a Run, which ends the Run. */
         Rejection: {
-            /** @description Message is the reason, for the users who wanted the change. */
+            /** @description The reason, for the author of the change. */
             message?: string;
-            /** @description PlanDigest is that of the plan that was read; without it the one that the Run has now. */
+            /** @description The digest of the plan that you read. Default: the current plan of the Run. */
             planDigest?: string;
         };
         /** @description A Repository is a row of the list of Repositories. */
         Repository: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the status of Ready changed.
+             */
             changed?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
             created: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time of the last successful fetch.
+             */
             fetched?: string;
+            /** @description The message of the condition Ready. */
             message?: string;
+            /** @description The name of the object. */
             name: string;
+            /** @description The namespace of the object. */
             namespace: string;
+            /** @description The status of the condition Ready: True, False or Unknown. */
             ready: string;
+            /** @description The reason of the condition Ready. */
             reason?: string;
+            /** @description The branch or tag of Stacks that set none. */
             ref?: string;
+            /** @description The branches, tags and commits that Stacks follow. */
             refs?: components["schemas"]["Ref"][];
+            /** @description The UID of the object. */
             uid: string;
+            /** @description The URL of the repository. */
             url: string;
         };
-        /** @description Restore asks for the backup of a state to count that Cairn does not take by itself. */
+        /** @description Restore restores the backup of a state that Cairn does not restore by itself, or discards it. */
         Restore: {
-            /** @description Forget it, in place of that: the State counts as it is. */
+            /** @description Whether to discard the backup. The State stays as it is. */
             forget?: boolean;
         };
-        /** @description Rollback asks for a new version with the content of an older one. */
+        /** @description Rollback creates a new version with the content of an earlier one. */
         Rollback: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The earlier version.
+             */
             version: number;
         };
         /** @description A Run is a row of the list of Runs. */
         Run: {
-            /** @description ApprovedBy is who approved the plan, if it was approved. */
+            /** @description The user who approved the plan. */
             approvedBy?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of attempts.
+             */
             attempts: number;
             cause: components["schemas"]["Cause"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
             created: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the Run ended.
+             */
             finished?: string;
+            /** @description The message of the condition Succeeded. */
             message?: string;
+            /** @description The name of the object. */
             name: string;
+            /** @description The namespace of the object. */
             namespace: string;
+            /** @description Apply, Plan, Destroy or Shell. */
             operation: string;
+            /** @description The phase of the Run. */
             phase: string;
             plan?: components["schemas"]["Counts"];
-            /** @description Reason and Message are those of the condition Succeeded. */
+            /** @description The reason of the condition Succeeded. */
             reason?: string;
+            /** @description The revision of the code. */
             revision?: string;
+            /** @description The name of the Stack. */
             stack: string;
+            /** @description The UID of the object. */
             uid: string;
         };
-        /** @description A Session is asked for with a token that Kubernetes takes. */
+        /** @description A Session is a request to sign in. */
         Session: {
+            /** @description A token that Kubernetes accepts. */
             token: string;
         };
-        /** @description SignIn is how users sign in with a browser. */
+        /** @description SignIn is the list of ways to sign in with a browser. */
         SignIn: {
-            /** @description Error is why the last sign-in of this browser failed, for a minute. It is empty otherwise. */
+            /** @description The reason why the last sign-in of this browser failed, for a minute after it. Absent otherwise. */
             error?: string;
+            /** @description The ways to sign in. */
             methods?: components["schemas"]["SignInMethod"][];
         };
         /** @description A SignInMethod is one way to sign in. */
         SignInMethod: {
-            /** @description Name of the identity provider, as users see it. */
+            /** @description The name of the identity provider. */
             name?: string;
-            /** @description Type is OIDC, with a URL to go to, or Token: what Kubernetes takes, sent to /api/v1/session. */
+            /** @description OIDC, with a URL to open, or Token: a token that Kubernetes accepts, sent to /api/v1/session. */
             type: string;
+            /** @description The URL to open, for OIDC. */
             url?: string;
         };
         /** @description A Stack is a row of the list of Stacks. */
         Stack: {
-            /** @description Apply is the policy: Automatic, Manual, Never. */
+            /** @description The value of spec.apply: Automatic, Manual or Never. */
             apply: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the status of Ready changed.
+             */
             changed?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
             created: string;
+            /** @description Whether the Stack is being deleted. */
             deleted: boolean;
+            /** @description Whether drift is detected. */
             drifted: boolean;
+            /** @description The name of the engine. */
             engine: string;
+            /** @description The name of the newest Run. */
             lastRun?: string;
+            /** @description The message of the condition Ready. */
             message?: string;
+            /** @description The name of the object. */
             name: string;
+            /** @description The namespace of the object. */
             namespace: string;
+            /** @description The directory of the root module in the Repository. */
             path?: string;
-            /** @description Ready is True, False or Unknown; Reason and Message explain it, since Changed. */
+            /** @description The status of the condition Ready: True, False or Unknown. */
             ready: string;
+            /** @description The reason of the condition Ready. */
             reason?: string;
-            /** @description Repository is namespace/name, and Path the folder in it, of a Stack from git. */
+            /** @description The Repository with the code, as namespace/name. Absent if the code is not from git. */
             repository?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of resources in the state.
+             */
             resources: number;
+            /** @description The revision of the code. */
             revision?: string;
-            /** @description Run is the one under way, LastRun the newest. */
+            /** @description The name of the Run in progress. */
             run?: string;
-            /** @description Stalled is true when nothing continues until a user acts, Deleted when the Stack is being deleted. */
+            /** @description Whether the Stack waits until a user acts. */
             stalled: boolean;
+            /** @description Whether spec.suspend is true. */
             suspended: boolean;
+            /** @description The UID of the object. */
             uid: string;
-            /** @description Uses names the Stacks of this namespace that go before this one. */
+            /** @description The names of the Stacks that this one depends on. */
             uses?: string[];
         };
         /** @description A State is a row of the list of States. */
         State: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
             created: string;
             lock?: components["schemas"]["Lock"];
+            /** @description The name of the object. */
             name: string;
+            /** @description The namespace of the object. */
             namespace: string;
-            /** @description Rescued is true when a state is stored that could not be saved when it was produced. */
+            /** @description Whether there is a rescued state: one that an apply could not save as a version. */
             rescued: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of resource instances; -1 if the engine encrypts the state.
+             */
             resources: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The serial of the current version, as the engine counts it.
+             */
             serial: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The size of the current version in bytes.
+             */
             size: number;
+            /** @description The UID of the object. */
             uid: string;
+            /** @description The Run that wrote the current version. Absent if a user wrote it. */
             updatedBy?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The current version.
+             */
             version: number;
         };
-        /** @description StateMove is from where to where a state moves. */
+        /** @description StateMove is a move of a state from one backend to another. */
         StateMove: {
-            /** @description From is the type of the backend that has it, and To of the one that the next plan puts it into. Empty is Cairn, which has it at once. */
+            /** @description The type of the backend that has the state. Absent if Cairn has it. */
             from?: string;
             /**
              * Format: int64
-             * @description Resources is how many resource instances it holds; -1 when its engine encrypts it.
+             * @description The number of resource instances; -1 if the engine encrypts the state.
              */
             resources: number;
             /**
              * Format: int64
-             * @description Serial as the engine counts it.
+             * @description The serial, as the engine counts it.
              */
             serial: number;
+            /** @description The type of the backend into which the next plan writes the state. Absent if Cairn stores it, which it does at once. */
             to?: string;
             /**
              * Format: int64
-             * @description Version counts from 1.
+             * @description The version, from 1.
              */
             version: number;
         };
@@ -2958,32 +3109,32 @@ export interface components {
         StateVersion: {
             /**
              * Format: int64
-             * @description Resources is how many resource instances it holds; -1 when its engine encrypts it.
+             * @description The number of resource instances; -1 if the engine encrypts the state.
              */
             resources: number;
             /**
              * Format: int64
-             * @description Serial as the engine counts it.
+             * @description The serial, as the engine counts it.
              */
             serial: number;
             /**
              * Format: int64
-             * @description Version counts from 1.
+             * @description The version, from 1.
              */
             version: number;
         };
-        /** @description Unlock asks for the end of a lock whose holder is over. */
+        /** @description Unlock removes a lock whose holder has ended. */
         Unlock: {
-            /** @description ID of the lock, so that it is the one that the user saw. */
+            /** @description The ID of the lock. The server rejects another one. */
             id: string;
         };
-        /** @description View is what a plan would do. */
+        /** @description View is the content of a plan. */
         View: {
-            /** @description Changes of resources, gravest first: delete, replace, forget, update, create, import, move. Where there are none, the data sources that would be read. */
+            /** @description The changes of resources, in the order delete, replace, forget, update, create, import, move. Without any, the data sources that would be read. */
             changes?: components["schemas"]["PlanChange"][];
-            /** @description EngineVersion is the version of the engine that created the plan. */
+            /** @description The version of the engine that created the plan. */
             engineVersion?: string;
-            /** @description Outputs that would change, by name. */
+            /** @description The outputs that would change, by name. */
             outputs?: components["schemas"]["Output"][];
         };
     };
