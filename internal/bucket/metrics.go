@@ -34,8 +34,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		operations: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_bucket_operations_total",
-			Help: "Operations on the bucket: read, write, exists, delete, list. result is success, not_found, canceled (by " +
-				"the caller), failed, or, beside the success of a read, damaged: the object is not as it was written.",
+			Help: "Operations on the bucket: read, write, exists, delete, list. result is success, not_found, " +
+				"canceled or failed; damaged counts objects that were read and are not as Cairn wrote them, in " +
+				"addition to the success of the read.",
 		}, []string{"operation", "result"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "cairn_bucket_operation_duration_seconds",

@@ -16,25 +16,32 @@ type Metrics struct {
 // NewMetrics creates Metrics and registers them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
-	folder := []string{"folder"}
 	m := &Metrics{
 		objects: in.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "cairn_bucket_shared_objects", Help: "Objects in the bucket that Stacks and Runs share, after the last garbage collection: inputs, sources, closures.",
-		}, folder),
+			Name: "cairn_bucket_shared_objects",
+			Help: "Objects in the bucket that Stacks and Runs share, after the last garbage collection. folder " +
+				"is inputs, sources or closures.",
+		}, []string{"folder"}),
 		bytes: in.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "cairn_bucket_shared_bytes", Help: "Size of the shared objects in the bucket, after the last garbage collection.",
-		}, folder),
+			Name: "cairn_bucket_shared_bytes",
+			Help: "Size of the objects that Stacks and Runs share, after the last garbage collection.",
+		}, []string{"folder"}),
 		deletedObjects: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_bucket_gc_deleted_objects_total", Help: "Objects that garbage collection deleted because nothing refers to them.",
-		}, folder),
+			Name: "cairn_bucket_gc_deleted_objects_total",
+			Help: "Objects that garbage collection deleted because nothing refers to them.",
+		}, []string{"folder"}),
 		deletedBytes: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_bucket_gc_deleted_bytes_total", Help: "Size of the objects that garbage collection deleted.",
-		}, folder),
+			Name: "cairn_bucket_gc_deleted_bytes_total",
+			Help: "Size of the objects that garbage collection deleted.",
+		}, []string{"folder"}),
 		cycles: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_bucket_gc_cycles_total", Help: "Garbage collections of the bucket. result is success, skipped (Kubernetes has no Stack, Run or State) or failed.",
+			Name: "cairn_bucket_gc_cycles_total",
+			Help: "Garbage collections of the bucket. result is success, failed, or skipped if Kubernetes has no " +
+				"Stack, Run or State.",
 		}, []string{"result"}),
 		lastSuccess: in.NewGauge(prometheus.GaugeOpts{
-			Name: "cairn_bucket_gc_last_success_timestamp_seconds", Help: "End of the last successful garbage collection; 0 before the first.",
+			Name: "cairn_bucket_gc_last_success_timestamp_seconds",
+			Help: "End of the last successful garbage collection; 0 before the first.",
 		}),
 	}
 	for _, result := range []string{collectionSucceeded, collectionSkipped, collectionFailed} {

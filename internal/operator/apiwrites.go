@@ -13,7 +13,8 @@ import (
 func countWrites(config *rest.Config, r prometheus.Registerer) {
 	writes := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "cairn_api_writes_total",
-		Help: "Writes to the Kubernetes API, reviews of tokens and rights among them, by resource. result is success, conflict, rejected (another 4xx) or failed.",
+		Help: "Writes to the Kubernetes API, including reviews of tokens and permissions. result is success, " +
+			"conflict, rejected (another 4xx) or failed.",
 	}, []string{"verb", "resource", "result"})
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countingTransport{next, writes} })
 }

@@ -36,34 +36,40 @@ func fleetDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	gaugeLeader = fleetDesc("leader", "1 in the operator that reconciles, 0 in one on standby. shard is the part of "+
-		"the namespaces that it is for, 0 where there is one.", "shard")
+	gaugeLeader = fleetDesc("leader",
+		"1 in the operator that reconciles, 0 in one on standby. shard is the value of --shard, 0 "+
+			"without shards.", "shard")
 
-	gaugeStacks       = fleetDesc("stacks", "Stacks by their Ready condition.", "namespace", "ready", "reason")
+	gaugeStacks = fleetDesc("stacks",
+		"Stacks by their Ready condition. An unknown reason is Other.", "namespace", "ready", "reason")
 	gaugeUnreadySince = fleetDesc("stacks_oldest_unready_timestamp_seconds",
-		"Since when the Stack of a namespace is not Ready that is so for the longest time, by the reason that it has "+
-			"now.", "namespace", "reason")
-	gaugeDrifted    = fleetDesc("stacks_drifted", "Stacks of which drift is known.", "namespace")
-	gaugeDriftSince = fleetDesc("stacks_oldest_drift_timestamp_seconds", "When the drift of a namespace was found "+
-		"that is known for the longest time.", "namespace")
+		"Time at which the Stack that has not been Ready for the longest time became unready, by its "+
+			"current reason.", "namespace", "reason")
+	gaugeDrifted = fleetDesc("stacks_drifted",
+		"Stacks with known drift.", "namespace")
+	gaugeDriftSince = fleetDesc("stacks_oldest_drift_timestamp_seconds",
+		"Time at which the oldest known drift of the namespace was detected.", "namespace")
 
-	gaugeRuns = fleetDesc("runs", "Runs that are kept, by phase. Those of the last four phases are "+
-		"finished.", "namespace", "phase")
-	gaugeRunsSince = fleetDesc("runs_oldest_timestamp_seconds", "When the oldest Run of a phase that is not final was "+
-		"created, those left out that wait for a window.", "namespace", "phase")
+	gaugeRuns = fleetDesc("runs",
+		"Runs in the cluster, including finished ones.", "namespace", "phase")
+	gaugeRunsSince = fleetDesc("runs_oldest_timestamp_seconds",
+		"Time of the creation of the oldest Run in a phase that is not final. Runs that wait for a "+
+			"window do not count.", "namespace", "phase")
 
 	gaugeStates       = fleetDesc("states", "States.", "namespace")
 	gaugeStateBytes   = fleetDesc("state_bytes", "Size of the current versions of all states, uncompressed.", "namespace")
-	gaugeStateLargest = fleetDesc("state_largest_bytes", "Size of the largest current version of a state, "+
-		"uncompressed.", "namespace")
-	gaugeResources = fleetDesc("state_resources", "Resources in all states; those of states that could not be read "+
-		"are not counted.", "namespace")
-	gaugeRescued = fleetDesc("states_rescued", "States whose newest content could not be written at first. It "+
-		"becomes a version before the next plan.", "namespace")
-	gaugeLocks      = fleetDesc("state_locks", "Locks that are held on states.", "namespace")
-	gaugeLocksSince = fleetDesc("state_locks_oldest_timestamp_seconds", "When the lock was taken that is held for "+
-		"the longest time.", "namespace")
-	gaugeRepositories = fleetDesc("repositories", "Repositories by their Ready condition.", "namespace", "ready", "reason")
+	gaugeStateLargest = fleetDesc("state_largest_bytes",
+		"Size of the largest current version of a state, uncompressed.", "namespace")
+	gaugeResources = fleetDesc("state_resources",
+		"Resources in all states, except states that Cairn cannot read.", "namespace")
+	gaugeRescued = fleetDesc("states_rescued",
+		"Rescued states, which become versions before the next plan.", "namespace")
+	gaugeLocks = fleetDesc("state_locks",
+		"Locks that are held on states.", "namespace")
+	gaugeLocksSince = fleetDesc("state_locks_oldest_timestamp_seconds",
+		"Time at which the oldest lock was acquired.", "namespace")
+	gaugeRepositories = fleetDesc("repositories",
+		"Repositories by their Ready condition.", "namespace", "ready", "reason")
 )
 
 // Describe sends all that Collect may send.

@@ -45,15 +45,15 @@ func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry,
 	r := prometheus.NewRegistry()
 	in := promauto.With(r)
 	in.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "cairn_build_info", Help: "1 while the process lives. process is serve, operator or server.",
+		Name: "cairn_build_info", Help: "1 while the process runs. process is serve, operator or server.",
 	}, []string{"version", "process"}).WithLabelValues(version.Version, half(o)).Set(1)
 	return &telemetry{
 		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: runtelemetry.NewMetrics(r),
 		server: servermetrics.New(r), bucketgc: bucketgc.NewMetrics(r),
 		downloads: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_downloads_total",
-			Help: "Engines and archives of providers that runners asked for. artifact is engine or provider; result is hit " +
-				"(cached already), downloaded or failed.",
+			Help: "Downloads that runners requested. artifact is engine, or provider for the archive of a " +
+				"provider; result is hit (cached already), downloaded or failed.",
 		}, []string{"artifact", "result"}),
 		traces: traces,
 	}, nil

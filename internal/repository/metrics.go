@@ -22,11 +22,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return &Metrics{
 		fetches: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_repository_fetches_total",
-			Help: "Fetches of Repositories. result is Fetched, or the reason that the Repository's Ready condition has.",
+			Help: "Fetches of Repositories. result is Fetched, or the reason of the failure, as in the Ready " +
+				"condition.",
 		}, []string{"result"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_repository_fetch_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300},
-			Help: "Duration of fetches of Repositories, the wait for other fetches included. result is success or failed.",
+			Help: "Duration of fetches of Repositories, including the wait for other fetches. result is success " +
+				"or failed.",
 		}, []string{"result"}),
 	}
 }
@@ -45,8 +47,8 @@ func (m *Metrics) count(f *Fetch) {
 }
 
 var oldestFetch = prometheus.NewDesc("cairn_repository_oldest_fetch_timestamp_seconds",
-	"When the Repository of a namespace that was not fetched for the longest time was last fetched well; of those "+
-		"that never were, when this process first tried.",
+	"Time of the last successful fetch of the Repository for which it is the longest ago. For a Repository "+
+		"without a successful fetch, the time of the first attempt by this process.",
 	[]string{"namespace"}, nil)
 
 // Describe and Collect implement prometheus.Collector. When a Repository was last fetched is in no object: it would

@@ -31,28 +31,30 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return &Metrics{
 		finished: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_runs_finished_total",
-			Help: "Runs that came to their end. class is that of the last failure, empty when there was none.",
+			Help: "Runs that ended. class is that of the last failure, empty without a failure.",
 		}, []string{"operation", "result", "class", "cause"}),
 		lasted: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_run_duration_seconds", Buckets: longWaits,
-			Help: "Time from when a Run was created to its end, waits included.",
+			Help: "Time from the creation of a Run to its end, including waits.",
 		}, []string{"operation", "result"}),
 		queued: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_run_queue_seconds", Buckets: append([]float64{0.25, 0.5}, longWaits...),
-			Help: "Time from when a Run was created to its first attempt. Kubernetes has the former in whole seconds, " +
-				"so it is half a second too long on average.",
+			Help: "Time from the creation of a Run to its first attempt. Kubernetes stores the time of the " +
+				"creation in whole seconds, so the value is half a second too long on average.",
 		}, []string{"operation"}),
 		approved: in.NewHistogram(prometheus.HistogramOpts{
 			Name: "cairn_run_approval_seconds", Buckets: []float64{10, 30, 60, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600},
-			Help: "Time from when a plan was there until the apply that a user approved began.",
+			Help: "Time from the plan to the start of the approved apply.",
 		}),
 		attempts: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_attempt_duration_seconds", Buckets: longWaits,
-			Help: "Time that attempts took. result is Succeeded, or the class of the failure.",
+			Help: "Duration of attempts. result is Succeeded, or the class of the failure.",
 		}, []string{"phase", "result"}),
 		steps: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_step_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
-			Help: "Time that steps of attempts took, as runners report it. All hooks are one step, hook.",
+			Help: "Duration of the steps of attempts, as runners report it. step is fetch, build, engine, init, " +
+				"plan, policy, apply, outputs, rescue, shell, state (of a backend of the engine), or hook for " +
+				"all hooks.",
 		}, []string{"step", "result"}),
 	}
 }

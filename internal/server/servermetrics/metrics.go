@@ -36,19 +36,20 @@ func New(r prometheus.Registerer) *Metrics {
 	return &Metrics{
 		requests: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_server_requests_total",
-			Help: "Requests of runners and users, by route. code is aborted for a response that was cut off.",
+			Help: "Requests of runners and users. code is aborted for a response that was cut off.",
 		}, []string{"route", "code"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_server_request_duration_seconds", Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300},
-			Help: "Duration of requests of runners and users. /v1/order, /v1/interrupt and followed logs are long polls.",
+			Help: "Duration of requests of runners and users. /v1/order, /v1/interrupt and followed logs are " +
+				"long polls.",
 		}, []string{"route"}),
 		flying: in.NewGauge(prometheus.GaugeOpts{
 			Name: "cairn_server_requests_in_flight",
-			Help: "Requests that are being answered, open long polls included.",
+			Help: "Active requests, including open long polls.",
 		}),
 		bytes: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_server_bytes_total",
-			Help: "Bytes of the bodies of requests (direction received) and responses (sent).",
+			Help: "Bytes of the bodies of requests (direction received) and of responses (direction sent).",
 		}, []string{"direction"}),
 		logs: in.NewCounter(prometheus.CounterOpts{
 			Name: "cairn_log_bytes_total",
@@ -56,15 +57,18 @@ func New(r prometheus.Registerer) *Metrics {
 		}),
 		policies: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_policy_check_duration_seconds", Buckets: []float64{0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
-			Help: "Duration of the evaluation of all policies for a plan. result is allowed, approval_required, denied, or failed when they could not be evaluated.",
+			Help: "Duration of the evaluation of all policies for a plan. result is allowed, approval_required, " +
+				"denied, or failed if they could not be evaluated.",
 		}, []string{"result"}),
 		webhooks: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_webhooks_total",
-			Help: "Webhooks of Git providers. result is accepted, ignored, repeated, rejected, busy or failed; git_provider is unknown without a valid signature.",
+			Help: "Webhooks of Git providers. result is accepted, ignored, repeated, rejected, busy or failed; " +
+				"git_provider is unknown without a valid signature.",
 		}, []string{"git_provider", "result"}),
 		hooks: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_metacontroller_hooks_total",
-			Help: "Hooks that metacontroller called. hook is composite or decorator; result is answered, rejected or busy.",
+			Help: "Hooks that metacontroller called. hook is composite or decorator; result is answered, " +
+				"rejected or busy.",
 		}, []string{"hook", "result"}),
 		signIns: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_sign_ins_total",
@@ -72,7 +76,8 @@ func New(r prometheus.Registerer) *Metrics {
 		}, []string{"method", "result"}),
 		actions: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_user_actions_total",
-			Help: "Audited actions of users through the server, by resource and RBAC verb. result is success or failed, whatever the cause.",
+			Help: "Audited actions of users through the server, including reads of secret values. verb is the " +
+				"RBAC verb; result is success or failed.",
 		}, []string{"resource", "verb", "result"}),
 		misuses: in.NewCounter(prometheus.CounterOpts{
 			Name: "cairn_runner_token_misuses_total",
