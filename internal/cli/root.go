@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"cairn.dev/cairn/internal/cli/convert"
 	"cairn.dev/cairn/internal/cli/screen"
@@ -49,6 +50,9 @@ const (
 	groupStacks = "stacks"
 	groupRun    = "local"
 )
+
+// Command returns the command with its subcommands, for a description of them. It uses no terminal.
+func Command() *cobra.Command { return root(session.New(genericiooptions.IOStreams{}, "cairn")) }
 
 func root(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{

@@ -184,7 +184,7 @@ func (p *processFlags) addDownloadFlags(f *pflag.FlagSet) {
 	f.BoolVar(&p.ProviderMirror, "provider-mirror", true,
 		"serve providers to runners through the server, downloaded and verified once")
 	f.StringVar(&p.ProviderFolder, "provider-folder", "",
-		"directory with providers, as `tofu providers mirror` creates it, that is searched before a registry")
+		"`directory` with providers, as `tofu providers mirror` creates it, that is searched before a registry")
 	f.BoolVar(&p.ProviderOffline, "provider-offline", false, "do not download providers from registries")
 	f.StringSliceVar(&p.ProviderHosts, "provider-host", nil,
 		"registries from which providers may be downloaded; default: all")

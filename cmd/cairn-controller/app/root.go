@@ -18,14 +18,15 @@ import (
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := root().ExecuteContext(ctx); err != nil {
+	if err := Command().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "cairn-controller:", err)
 		return 1
 	}
 	return 0
 }
 
-func root() *cobra.Command {
+// Command returns the command with its subcommands.
+func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "cairn-controller",
 		Short:         "Runs Cairn in a cluster: the operator and the server",

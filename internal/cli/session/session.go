@@ -112,11 +112,27 @@ func (s *Session) AddFlags(f *pflag.FlagSet) {
 		*flag = clientcmd.FlagInfo{}
 	}
 	clientcmd.BindOverrideFlags(&s.Overrides, f, names)
+	for name, usage := range kubectlFlags {
+		f.Lookup(name).Usage = usage
+	}
 	f.StringVar(&s.URL, "server", s.URL,
 		"address of Cairn's server, for example https://cairn.example.com; default: CAIRN_SERVER, or that of "+
 			"ConfigMap cairn of kube-public")
 	f.StringVar(&s.CA, "server-ca", s.CA,
 		"file with the CA certificates for the server; default: CAIRN_SERVER_CA, or those of that ConfigMap")
+}
+
+// kubectlFlags are the descriptions of kubectl's flags.
+var kubectlFlags = map[string]string{
+	"as":              "user to impersonate",
+	"as-group":        "group to impersonate; can be repeated",
+	"as-uid":          "UID to impersonate",
+	"cluster":         "cluster of the kubeconfig; default: that of the context",
+	"context":         "context of the kubeconfig; default: the current one",
+	"namespace":       "namespace; default: that of the context, or default",
+	"request-timeout": "longest time of a request to the API server, for example 30s; 0 for no limit",
+	"token":           "bearer token for the API server; default: the credentials of the kubeconfig",
+	"user":            "user of the kubeconfig; default: that of the context",
 }
 
 // loader loads the kubeconfig.

@@ -13,8 +13,10 @@ import (
 
 func suspendCommand(s *session.Session) *cobra.Command {
 	return setSuspend(s, &cobra.Command{
-		Use:     "suspend STACK",
-		Short:   "Suspend a Stack: start no new Run, not for a deletion either; active Runs continue",
+		Use:   "suspend STACK",
+		Short: "Suspend a Stack: start no new Run, not for a deletion either; active Runs continue",
+		Long: `Suspends a Stack: no new Run starts, not for a deletion either. Active Runs continue. Needs the verb update on
+the Stack.`,
 		Example: s.Examples(`cairn suspend net`),
 	}, true, "is suspended; active Runs continue")
 }
@@ -23,6 +25,7 @@ func resumeCommand(s *session.Session) *cobra.Command {
 	return setSuspend(s, &cobra.Command{
 		Use:     "resume STACK",
 		Short:   "Resume a suspended Stack",
+		Long:    "Resumes a suspended Stack. Needs the verb update on the Stack.",
 		Example: s.Examples(`cairn resume net`),
 	}, false, "is resumed")
 }

@@ -40,7 +40,7 @@ type options struct {
 func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.data, "data", "", "directory for all data, which the next start uses again; default: a temporary one")
 	f.StringVar(&o.bin, "bin", "",
-		"directory with etcd, kube-apiserver, kube-controller-manager and tofu, as `make tools` builds them; default: "+
+		"`directory` with etcd, kube-apiserver, kube-controller-manager and tofu, as `make tools` builds them; default: "+
 			"CAIRN_BIN, or cairn/bin in your cache directory")
 }
 
