@@ -237,10 +237,11 @@ fmt: $(BIN)/golangci-lint ## Format the Go files
 	@$(BIN)/golangci-lint fmt ./...
 
 .PHONY: generate
-generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Write deepcopy functions and CRDs from the API's types, Cairn's roles, and the chart's README
+generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Write deepcopy functions, CRDs, Cairn's roles, the chart's README, and docs/reference
 	@cd api && $(BIN)/controller-gen object crd paths=./... output:crd:dir=../charts/cairn/files/crds
 	@tools/roles $(BIN) charts/cairn/files/roles
 	@$(BIN)/helm-docs --chart-search-root charts/cairn --sort-values-order file --log-level warning
+	@go run ./cmd/gendocs .
 
 .PHONY: clean
 clean: ## Remove bin/ (the tools stay in the cache)

@@ -63,13 +63,13 @@ func read(t *testing.T, path string) string {
 
 func TestMetricsAreDocumented(t *testing.T) {
 	documented := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| ([a-z_, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/how-to/metrics.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| [a-z]+ \\| ([a-z_, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/reference/metrics.md"), -1) {
 		labels := strings.Split(strings.ReplaceAll(row[2], " ", ""), ",")
 		slices.Sort(labels)
 		documented[row[1]] = strings.Join(labels, ", ")
 	}
 	if diff := cmp.Diff(allMetrics(t), documented); diff != "" {
-		t.Errorf("docs/how-to/metrics.md (-is +documented):\n%s", diff)
+		t.Errorf("docs/reference/metrics.md (-is +documented):\n%s", diff)
 	}
 }
 
