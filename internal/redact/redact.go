@@ -5,7 +5,7 @@
 // An encoded secret is a pattern like the secret itself (forms.go). Escapes (escapes.go) and what programs put between
 // two characters (gaps.go) are no patterns: the text is read with and without them (matcher.go).
 //
-// docs/reference/security.md lists the forms, and what is not hidden: a value that was changed in another way (reversed, hashed,
+// docs/concepts/secret-values.md lists the forms, and what is not hidden: a value that was changed in another way (reversed, hashed,
 // compressed, cut in two), or one that left before it was added.
 package redact
 
