@@ -136,7 +136,7 @@ race: tools ## Run tests with the race detector; RACE=all for those of all packa
 N ?= 100000
 SEED ?=
 .PHONY: sim
-sim: ## Simulate N=100000 random histories (docs/contributing/reliability.md); SEED=n replays one; OFTEN=1 deletes ten times as often
+sim: ## Simulate N=100000 random histories (docs/contributing/simulation.md); SEED=n replays one; OFTEN=1 deletes ten times as often
 	@go run ./test/sim/histories $(if $(SEED),-seed $(SEED),-n $(N)) $(if $(OFTEN),-often)
 
 .PHONY: sim-scope
@@ -184,7 +184,7 @@ bench-node: build node-tools e2e-images ## Measure on a real node, beside bare p
 
 RUNS ?= 10
 .PHONY: scale
-scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each (docs/contributing/performance.md); half an hour
+scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each (docs/contributing/performance-scale.md); half an hour
 	@go test $(ENVTEST) -v -count 1 -run 'TestScale$$|TestReplicas$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
 
 .PHONY: scale-web

@@ -18,7 +18,7 @@ var table []byte
 type row struct {
 	// Name says what the guard does.
 	Name string `json:"name"`
-	// Breaks are the invariants that it keeps (docs/contributing/reliability.md), as in "I1 I2".
+	// Breaks are the invariants that it keeps (docs/contributing/mutants.md), as in "I1 I2".
 	Breaks string `json:"breaks"`
 	// In is the function, method, type or value with the guard, behind the last folder of its package: "state.AdmitWrite",
 	// "run.Reconciler.settle". For a file that is not Go it is the path of the file.

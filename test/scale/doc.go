@@ -6,5 +6,5 @@
 // with other names, UIDs, variables and inputs. The API server reads the copies as if it had written
 // them.
 //
-// `make scale` and `make soak` print the results; docs/contributing/performance.md explains them.
+// `make scale` and `make soak` print the results; docs/contributing/performance-scale.md explains them.
 package scale
