@@ -75,7 +75,7 @@ setup: ## Prepare a machine for all of this: Debian packages, tools, Node module
 	@tools/packages install
 	@$(MAKE) --no-print-directory tools
 	@for tool in golangci-lint vale controller-gen helm-docs helm versitygw gotestsum; do tools/build $$tool $(BIN); done
-	@$(MAKE) --no-print-directory web/node_modules/.package-lock.json test/browser/node_modules/.package-lock.json
+	@$(MAKE) --no-print-directory web/node_modules/.package-lock.json test/browser/node_modules/.package-lock.json docs/node_modules/.package-lock.json
 
 ##@ Try
 
@@ -90,6 +90,14 @@ node: node-tools ## Run a real node of Kubernetes on this machine, as root, unti
 .PHONY: node-down
 node-down: ## End the node from elsewhere, and clear away its files
 	@go run ./test/node/up -down
+
+# The site for one version is made with BASE=/v0.3/ REF=v0.3.1, into bin/docs/v0.3: it is copied beside those of the versions before.
+.PHONY: docs
+docs: docs/node_modules/.package-lock.json ## Build the site of the documentation into bin/docs (needs Node); DEV=1 serves it while you write
+	@cd docs && npm run --silent $(if $(DEV),dev,build)
+
+docs/node_modules/.package-lock.json: docs/package.json docs/package-lock.json docs/.npmrc
+	@cd docs && npm ci --no-progress && touch node_modules/.package-lock.json
 
 ##@ Check
 
@@ -259,3 +267,4 @@ help: ## Show this
 release: $(BIN)/syft $(BIN)/helm $(BIN)/cosign ## Release and sign the tagged commit: make release REGISTRY=ghcr.io/cairn-dev
 	@[ '$(origin REGISTRY)' != file ] || { echo 'say where to: make release REGISTRY=ghcr.io/...' >&2; exit 2; }
 	@tools/images/release '$(REGISTRY)' bin/release
+	@version='v$(patsubst v%,%,$(VERSION))'; $(MAKE) --no-print-directory docs REF=$$version BASE=/$$(cut -d. -f1,2 <<<$$version)/

@@ -134,6 +134,25 @@ func TestPagesThatMessagesName(t *testing.T) {
 	}
 }
 
+// linkOfHome is one of the page that only the site has, docs/index.md.
+var linkOfHome = regexp.MustCompile(`(?m)^ +link: /(\S+)$`)
+
+func TestLinksOfHomePage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/index.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := linkOfHome.FindAllStringSubmatch(string(text), -1)
+	for _, to := range found {
+		if _, err := os.Stat("../../docs/" + to[1] + ".md"); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(found) < 5 {
+		t.Errorf("found %d links: are they written in another way now?", len(found))
+	}
+}
+
 func TestBrokenLinkIsReported(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "page.md")
