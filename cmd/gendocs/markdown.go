@@ -20,6 +20,7 @@ var (
 		`--[a-z][a-z-]*(?:=\S*[^\s.,;:)])?`,                             // a flag
 		`\b(?:spec|status|metadata)(?:\.[a-zA-Z]+)+`,                    // a field
 		`\b[a-z]+[A-Z][a-zA-Z]*\b`,                                      // a field, alone
+		`\b[a-z]+(?:_[a-z]+)+\b`,                                        // a label or an argument
 		`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`,                                 // a variable of the environment
 		`[*\w-]*\.(?:auto\.)?(?:tfvars|tf|hcl|json|ya?ml)(?:\.json)?\b`, // a file
 	}, "|"))
