@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -95,8 +94,8 @@ func (m *Mirror) git(ctx context.Context, c command) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", c.args...)
 	cmd.Dir = m.dir
 	cmd.Env = m.environment(c)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // it removes its lock files then
+	cmd.SysProcAttr = groupAttributes()
+	cmd.Cancel = func() error { return terminateGroup(cmd.Process) } // it removes its lock files then
 	cmd.WaitDelay = patience
 	return cmd
 }
@@ -119,7 +118,7 @@ func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 	err := cmd.Run()
 	if err != nil && cmd.Process != nil {
 		// What it started may have outlived it.
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		killGroup(cmd.Process)
 	}
 	switch {
 	case err == nil:

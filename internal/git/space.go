@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -65,9 +64,7 @@ func (m *Mirror) usage(except string) int64 {
 			return fs.SkipDir
 		}
 		if info, err := entry.Info(); err == nil {
-			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-				used += stat.Blocks * 512
-			}
+			used += diskUsage(info)
 		}
 		return nil
 	})

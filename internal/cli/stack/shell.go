@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -241,25 +239,4 @@ func (t *terminalSizes) Next() *remotecommand.TerminalSize {
 		return nil
 	}
 	return &remotecommand.TerminalSize{Width: uint16(width), Height: uint16(height)}
-}
-
-// sizeChanges receives a value when the size of the terminal changed, until ctx is done.
-func sizeChanges(ctx context.Context) <-chan struct{} {
-	signals, changed := make(chan os.Signal, 1), make(chan struct{}, 1)
-	signal.Notify(signals, syscall.SIGWINCH)
-	go func() {
-		defer signal.Stop(signals)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-signals:
-				select {
-				case changed <- struct{}{}:
-				default: // one is pending already
-				}
-			}
-		}
-	}()
-	return changed
 }
