@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/stack"
 	"cairn.dev/cairn/internal/cli/state"
+	"cairn.dev/cairn/internal/version"
 )
 
 // Main runs the command and returns the exit code of the process.
@@ -61,12 +62,14 @@ func root(s *session.Session) *cobra.Command {
 		Long: `Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved.
 
 Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while something is in progress.`,
+		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: s.Program},
 
 		PersistentPreRun: func(c *cobra.Command, _ []string) { s.BindRequests(c.Context()) },
 	}
+	cmd.SetVersionTemplate("{{.Version}}\n") // as the command version prints it
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.ErrOut)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/version"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -105,4 +106,20 @@ func TestEveryCommandHasHelp(t *testing.T) {
 func quiet() (s *session.Session, out, errOut *bytes.Buffer) {
 	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
 	return session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"), out, errOut
+}
+
+func TestVersionFlagPrintsTheSameAsTheCommand(t *testing.T) {
+	var printed []string
+	for _, arg := range []string{"version", "--version"} {
+		s, out, _ := quiet()
+		cmd := root(s)
+		cmd.SetArgs([]string{arg})
+		if err := cmd.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		printed = append(printed, out.String())
+	}
+	if want := version.Version + "\n"; printed[0] != want || printed[1] != want {
+		t.Errorf("%q, want %q", printed, want)
+	}
 }
