@@ -100,8 +100,14 @@ func TestReleaseCanBeDownloadedFromRegistry(t *testing.T) {
 			if name == "cairn" {
 				i.noShell()
 			}
-			checkSBOM(t, filepath.Join(files, fmt.Sprintf("%s-%s-linux-%s.spdx.json", name, version, arch)), address, name)
+			checkSBOM(t, filepath.Join(files, fmt.Sprintf("%s-%s-linux-%s.spdx.json", name, version, arch)), address+"/"+name, contents[name]...)
 		}
+	}
+	platforms := []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+	checkCommandLine(t, files, platforms...)
+	for _, platform := range platforms {
+		file := fmt.Sprintf("cairn-cli-%s-%s.spdx.json", version, strings.ReplaceAll(platform, "/", "-"))
+		checkSBOM(t, filepath.Join(files, file), "cairn-cli", "stdlib", "cairn.dev/cairn", "github.com/spf13/cobra")
 	}
 	checkChart(t, address, files)
 	checkManifest(t, files)
@@ -142,8 +148,14 @@ func checkIndex(t *testing.T, address, files, name string) {
 	}
 }
 
-// checkSBOM checks that an SBOM has Debian packages and the modules of the programs.
-func checkSBOM(t *testing.T, file, address, name string) {
+// contents are Debian packages and Go modules in the images.
+var contents = map[string][]string{
+	"cairn":       {"git", "openssh-client", "libc6", "tzdata", "stdlib", "cairn.dev/cairn", "sigs.k8s.io/controller-runtime"},
+	"cairn-tools": {"git", "openssh-client", "libc6", "bash", "curl", "jq", "stdlib", "github.com/opentofu/opentofu"},
+}
+
+// checkSBOM checks that an SBOM has packages.
+func checkSBOM(t *testing.T, file, source string, wants ...string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -157,18 +169,14 @@ func checkSBOM(t *testing.T, file, address, name string) {
 	if err := json.Unmarshal(data, &sbom); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(sbom.SPDXVersion, "SPDX-2") || sbom.Name != address+"/"+name {
+	if !strings.HasPrefix(sbom.SPDXVersion, "SPDX-2") || sbom.Name != source {
 		t.Errorf("%s is of %s, %s", file, sbom.Name, sbom.SPDXVersion)
 	}
 	has := map[string]bool{}
 	for _, p := range sbom.Packages {
 		has[p.Name] = true
 	}
-	wants := map[string][]string{
-		"cairn":       {"git", "openssh-client", "libc6", "tzdata", "stdlib", "cairn.dev/cairn", "sigs.k8s.io/controller-runtime"},
-		"cairn-tools": {"git", "openssh-client", "libc6", "bash", "curl", "jq", "stdlib", "github.com/opentofu/opentofu"},
-	}
-	for _, want := range wants[name] {
+	for _, want := range wants {
 		if !has[want] {
 			t.Errorf("%s, of %d packages, does not have %s", file, len(has), want)
 		}
@@ -255,7 +263,7 @@ func checkSums(t *testing.T, files string) {
 	cmd := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "checksums.txt")
 	cmd.Dir = files
 	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Count(string(out), ": OK\n") != 8 {
+	if err != nil || strings.Count(string(out), ": OK\n") != 21 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
