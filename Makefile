@@ -1,4 +1,4 @@
-# `make help` lists what is here. Tools are pinned in tools/ and built from source into $(BIN), once for all checkouts.
+# `make help` lists what is here. Tools are pinned in tools/, and downloaded or built from source into $(BIN), once for all checkouts.
 
 MAKEFLAGS += --no-builtin-rules
 SHELL := bash
@@ -79,9 +79,25 @@ setup: ## Prepare a machine for all of this: Debian packages, tools, Node module
 
 ##@ Try
 
-.PHONY: demo
-demo: build tools ## Run Cairn on this machine with an example; ONCE=1 ends when it is applied
+# Only what the demo runs, and kubectl for what it shows. The programs are built beside the tools, since go does not use all cores
+# while it links.
+DEMO_TOOLS = etcd kube-apiserver kube-controller-manager tofu $(if $(shell command -v kubectl),,kubectl)
+.PHONY: demo demo-tools demo-programs
+demo: ## Run Cairn on this machine with an example; ONCE=1 ends when it is applied
+	@$(MAKE) --no-print-directory -j2 demo-tools demo-programs
 	bin/cairn demo $(if $(ONCE),--once)
+
+demo-tools:
+	@for tool in $(DEMO_TOOLS); do tools/build $$tool $(BIN); done
+
+# Without Node, or when its packages cannot be downloaded, the demo has no web UI.
+demo-programs:
+	@if [[ -n '$(ONCE)' ]]; then :; \
+	elif ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then \
+	  echo 'no web UI without Node: install Node 20 or later with npm from https://nodejs.org, and start make demo again'; \
+	elif ! $(MAKE) --no-print-directory --silent web; then echo 'no web UI: make web shows why'; fi
+	@[[ -e bin/cairn-controller ]] || echo 'building cairn (about 4 minutes the first time, beside the tools)'
+	@$(MAKE) --no-print-directory build
 
 .PHONY: node
 node: node-tools ## Run a real node of Kubernetes on this machine, as root, until Ctrl-C

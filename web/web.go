@@ -27,6 +27,12 @@ func Handler() http.Handler {
 	return handler(dist)
 }
 
+// Built reports whether the program has the web UI, and not only the placeholder.
+func Built() bool {
+	_, err := fs.Stat(embedded, "dist/"+index)
+	return err == nil
+}
+
 // policy lets the page load from nowhere else, run nothing that is not in its files, and be in no frame.
 var policy = strings.Join([]string{
 	"default-src 'self'",

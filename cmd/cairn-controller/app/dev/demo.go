@@ -16,6 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/examples"
+	"cairn.dev/cairn/web"
 )
 
 func demoCommand() *cobra.Command {
@@ -81,8 +82,15 @@ func (d demo) stay(ctx context.Context) error {
 	if err := d.create(ctx); err != nil {
 		return err
 	}
+	link := ""
+	if web.Built() {
+		var err error
+		if link, err = d.c.link(); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(d.out, `
-In another terminal:
+%sIn another terminal:
   export KUBECONFIG=%s PATH=%s:$PATH
   cairn get
   cairn describe fleet
@@ -92,7 +100,7 @@ Try next:
   kubectl describe stack fleet
   kubectl delete stack fleet
 Ctrl-C stops everything.
-`, d.c.kubeconfig, d.c.path())
+`, link, d.c.kubeconfig, d.c.path())
 	err := d.show.follow(ctx, d.c, func() (bool, error) { return false, nil })
 	if ctx.Err() != nil {
 		return nil // Ctrl-C ends it
