@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// TestMain runs six scripts at once unless -parallel says otherwise, since a script waits for pods and polls most of the time.
+// TestMain runs six scripts at once unless -parallel is set, since a script waits for pods and polls most of the time.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)

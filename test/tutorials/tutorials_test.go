@@ -117,7 +117,7 @@ trap 'export -p > "$WORK/.variables"; pwd > "$WORK/.directory"' EXIT
 set -e
 %s`
 
-// step does what a marked block of the page says: step NUMBER.
+// step runs a marked block of the page: step NUMBER.
 func (p page) step(ts *testscript.TestScript, _ bool, args []string) {
 	var number int
 	_, err := fmt.Sscan(args[0], &number)
