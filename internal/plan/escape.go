@@ -12,6 +12,9 @@ import (
 // longest is how many bytes of a value are shown.
 const longest = 400
 
+// Escape returns text on one line that is safe to show, as in a View that is written.
+func Escape(s string) string { return escape(s) }
+
 // escape returns a text that is safe for a terminal: what is not printed, codes for terminals and marks that change
 // the direction of writing among it, is written as an escape sequence.
 func escape(s string) string {
