@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// archives makes archives of the command line for platforms, and returns their folder.
+// archives creates archives of the command line for platforms, and returns their folder.
 func archives(t *testing.T, platforms ...string) string {
 	t.Helper()
 	files := t.TempDir()

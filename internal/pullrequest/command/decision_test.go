@@ -139,7 +139,7 @@ func TestCommandDecision(t *testing.T) {
 		"a fork with an unknown head":     {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.SeenHead = true, "" }), HeadChanged, ""},
 		"a fork's author":                 {bobs("/cairn plan", planned(at(""), may())).with(func(s *Snapshot) { s.Restricted, s.User = true, alice }), Allowed, Forbidden},
 		"a branch is planned at its head": {bobs("/cairn plan", planned()).with(func(s *Snapshot) { s.SeenHead = older }), Allowed, Allowed},
-		// atlantis #6535: the API skipped the requirements. One function decides for comments, whoever calls it.
+		// atlantis #6535: the API skipped the requirements. One function decides for every caller.
 		"self-approval is prevented":                    {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.User = alice }), Allowed, SelfApproval},
 		"self-approval with another case of the login":  {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.User = strings.ToUpper(alice) }), Allowed, SelfApproval},
 		"a committer is an author":                      {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.Authors = append(s.Authors, bob) }), Allowed, SelfApproval},
