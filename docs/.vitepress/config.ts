@@ -44,6 +44,16 @@ export default defineConfig({
         const render = md.renderer.rules[rule]!
         md.renderer.rules[rule] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
       }
+      // A comment is for the tests of the page.
+      md.block.ruler.before('table', 'comment', (state, start, end, silent) => {
+        const line = (n: number) => state.src.slice(state.bMarks[n] + state.tShift[n], state.eMarks[n])
+        if (state.sCount[start] - state.blkIndent >= 4 || !line(start).startsWith('<!--')) return false
+        if (silent) return true
+        let last = start
+        while (last < end - 1 && !line(last).includes('-->')) last++
+        state.line = last + 1
+        return true
+      }, { alt: ['paragraph', 'list', 'blockquote'] })
       md.core.ruler.push('links-to-repository', (state) => {
         for (const token of state.tokens.flatMap((block) => block.children ?? [])) {
           const address = token.type === 'link_open' && inRepository(state.env.relativePath, token.attrGet('href')!)

@@ -8,7 +8,7 @@ const docs = join(import.meta.dirname, '..')
 
 // How-to pages by task.
 const howTo: Record<string, string[]> = {
-  'Install and operate': ['install', 'production', 'upgrade', 'bucket', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
+  'Install and operate': ['install', 'cli', 'production', 'upgrade', 'bucket', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
   'Namespaces, users and tenants': ['namespaces', 'tenants', 'access', 'access-audit', 'shells', 'pod-templates'],
   'Git and credentials': ['git', 'gitops', 'cloud-credentials'],
   'Plans and approvals': ['approvals', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
