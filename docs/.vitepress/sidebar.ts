@@ -20,12 +20,12 @@ const howTo: Record<string, string[]> = {
 
 // The first pages of other sections; the rest follows by title.
 const first: Record<string, string[]> = {
-  tutorials: ['index', 'first-stack'],
-  concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies'],
-  troubleshooting: ['index', 'reasons', 'failures'],
+  tutorials: ['index', 'first-stack', 'monorepo', 'approvals', 'aws'],
+  concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies', 'security-model'],
+  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-state', 'failures'],
   reference: ['api', 'cli', 'helm', 'environment', 'metrics', 'http-api'],
   about: ['comparison', 'faq'],
-  contributing: ['architecture', 'testing', 'reliability'],
+  contributing: ['architecture', 'packages', 'testing', 'reliability', 'simulation', 'faults', 'mutants', 'performance'],
 }
 
 function pages(folder: string): string[] {
@@ -40,7 +40,8 @@ export function title(page: string): string {
 }
 
 function item(folder: string, page: string): DefaultTheme.SidebarItem {
-  return { text: title(`${folder}/${page}`), link: page === 'index' ? `/${folder}/` : `/${folder}/${page}` }
+  if (page === 'index') return { text: 'Overview', link: `/${folder}/` }
+  return { text: title(`${folder}/${page}`), link: `/${folder}/${page}` }
 }
 
 function items(folder: string): DefaultTheme.SidebarItem[] {
