@@ -200,6 +200,9 @@ func (a *api) describe(of apiextensionsv1.JSONSchemaProps, name string, s apiext
 
 // constraints returns the sentences about the values that the schema allows.
 func constraints(s apiextensionsv1.JSONSchemaProps) (parts []string) {
+	if strings.HasSuffix(s.Pattern, `(ms|s|m|h))+$`) { // a duration, which the introduction describes
+		return nil
+	}
 	if len(s.Enum) > 0 {
 		var values []string
 		for _, v := range s.Enum {

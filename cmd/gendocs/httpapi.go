@@ -87,18 +87,19 @@ func httpPage(repository fs.FS) (string, error) {
 // describe returns what a request does, with its parameters, its body and its response.
 func (o operation) describe() string {
 	parts := []string{prose(stop(o.Summary))}
-	for i, p := range o.Parameters {
-		if p.In != "query" || i > 0 && o.Parameters[i-1].Description == p.Description {
+	var means []string // the descriptions of the parameters, each once
+	names := map[string][]string{}
+	for _, p := range o.Parameters {
+		if p.In != "query" {
 			continue
 		}
-		names := "`" + p.Name + "`"
-		for _, next := range o.Parameters[i+1:] {
-			if next.Description != p.Description {
-				break
-			}
-			names += ", `" + next.Name + "`"
+		if names[p.Description] == nil {
+			means = append(means, p.Description)
 		}
-		parts = append(parts, names+": "+prose(stop(p.Description)))
+		names[p.Description] = append(names[p.Description], "`"+p.Name+"`")
+	}
+	for _, text := range means {
+		parts = append(parts, strings.Join(names[text], ", ")+": "+prose(stop(text)))
 	}
 	if o.RequestBody != nil {
 		parts = append(parts, "Body: "+contents(o.RequestBody.Content)+".")
