@@ -90,14 +90,15 @@ demo: ## Run Cairn on this machine with an example; ONCE=1 ends when it is appli
 demo-tools:
 	@for tool in $(DEMO_TOOLS); do tools/build $$tool $(BIN); done
 
-# Without Node, or when its packages cannot be downloaded, the demo has no web UI.
+# Without Node, or when its packages cannot be downloaded, the demo has no web UI. A runner that is not static is enough here, and compiles
+# nothing twice.
 demo-programs:
 	@if [[ -n '$(ONCE)' ]]; then :; \
 	elif ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then \
 	  echo 'no web UI without Node: install Node 20 or later with npm from https://nodejs.org, and start make demo again'; \
 	elif ! $(MAKE) --no-print-directory --silent web; then echo 'no web UI: make web shows why'; fi
 	@[[ -e bin/cairn-controller ]] || echo 'building cairn (about 4 minutes the first time, beside the tools)'
-	@$(MAKE) --no-print-directory build
+	@go build -buildvcs=false -ldflags "$(X_VERSION)" -o bin/ ./cmd/cairn ./cmd/cairn-controller ./cmd/cairn-runner
 
 .PHONY: node
 node: node-tools ## Run a real node of Kubernetes on this machine, as root, until Ctrl-C
