@@ -9,6 +9,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -137,7 +138,7 @@ func unpack(t *testing.T, name string, data []byte) map[string][]byte {
 	}
 	for r := tar.NewReader(unzipped); ; {
 		header, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return content
 		}
 		if err != nil {
