@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,8 @@ func TestPullRequestSurvivesKill(t *testing.T) {
 		t.Errorf("refs/pull/%d/head: %s", pull.Number, head)
 	}
 }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func must(t *testing.T, err error) {
 	t.Helper()

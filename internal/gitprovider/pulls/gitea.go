@@ -1,0 +1,344 @@
+package pulls
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// GiteaOptions are where a repository is, and as whom to access it.
+type GiteaOptions struct {
+	// URL of Gitea or Forgejo. Example: https://git.example.com.
+	URL string
+	// Owner and Name of the repository.
+	Owner, Name string
+	// Token of the user that comments and sets statuses.
+	Token string
+	// Web sends the requests. It must not connect to addresses that tenants may not name.
+	Web *http.Client
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// gitea is a Client of Gitea and Forgejo. The paths of the API are those of its documentation at /api/swagger.
+type gitea struct {
+	rest
+	owner, repository string
+
+	mu sync.Mutex
+	// login is the user of the token, once it is known.
+	login string
+}
+
+// giteaPage is the number of objects in a page: the default maximum of Gitea.
+const giteaPage = 50
+
+// NewGitea creates a Client of Gitea or Forgejo.
+func NewGitea(o GiteaOptions) Client {
+	now := o.Now
+	if now == nil {
+		now = time.Now
+	}
+	return &gitea{
+		rest: rest{
+			base: strings.TrimSuffix(o.URL, "/") + "/api/v1", web: o.Web, now: now,
+			authorize: func(r *http.Request) { r.Header.Set("Authorization", "token "+o.Token) },
+		},
+		owner: o.Owner, repository: "/repos/" + url.PathEscape(o.Owner) + "/" + url.PathEscape(o.Name),
+	}
+}
+
+// GiteaHead is the ref of a pull request's head in Gitea and Forgejo.
+func GiteaHead(number int) string { return fmt.Sprintf("refs/pull/%d/head", number) }
+
+type giteaUser struct{ Login string }
+
+type giteaBranch struct {
+	Ref, SHA string
+	RepoID   int64 `json:"repo_id"`
+	Repo     *struct{ ID int64 }
+}
+
+type giteaPull struct {
+	Number        int
+	Title, State  string
+	User          giteaUser
+	URL           string `json:"html_url"`
+	Draft, Merged bool
+	Head, Base    giteaBranch
+	Updated       time.Time `json:"updated_at"`
+}
+
+func (p giteaPull) pull() PullRequest {
+	state := Open
+	switch {
+	case p.Merged:
+		state = Merged
+	case p.State == "closed":
+		state = Closed
+	}
+	return PullRequest{
+		Number: p.Number, Title: p.Title, Author: p.User.Login, URL: p.URL, State: state, Draft: p.Draft,
+		Head: Ref{p.Head.Ref, p.Head.SHA}, Base: Ref{p.Base.Ref, p.Base.SHA},
+		Fork: p.Head.Repo == nil || p.Head.Repo.ID != p.Base.RepoID, Updated: p.Updated,
+	}
+}
+
+// Open implements Client.
+func (g *gitea) Open(ctx context.Context, last Version) ([]PullRequest, Version, error) {
+	var open []PullRequest
+	var version Version
+	for page := 1; ; page++ {
+		var pulls []giteaPull
+		query := url.Values{"state": {"open"}, "sort": {"recentupdate"}, "limit": {strconv.Itoa(giteaPage)}, "page": {strconv.Itoa(page)}}
+		header, err := g.call(ctx, http.MethodGet, g.repository+"/pulls", query, nil, &pulls)
+		if err != nil {
+			return nil, "", err
+		}
+		if page == 1 {
+			total, err := strconv.Atoi(header.Get("X-Total-Count"))
+			if err != nil {
+				return nil, "", &Error{Kind: Invalid, Status: http.StatusOK, Message: "the response has no number of pull requests"}
+			}
+			version = giteaVersion(total, pulls)
+			switch {
+			case total > MaxOpen:
+				return nil, "", ErrTooMany
+			case version == last:
+				return nil, last, ErrUnchanged
+			}
+		}
+		for _, p := range pulls {
+			open = append(open, p.pull())
+		}
+		if len(pulls) < giteaPage || len(open) > MaxOpen {
+			return open, version, nil
+		}
+	}
+}
+
+// giteaVersion is the number of open pull requests and the last update of one.
+func giteaVersion(total int, newestFirst []giteaPull) Version {
+	if len(newestFirst) == 0 {
+		return "0"
+	}
+	return Version(fmt.Sprintf("%d %s", total, newestFirst[0].Updated.UTC().Format(time.RFC3339Nano)))
+}
+
+// Get implements Client.
+func (g *gitea) Get(ctx context.Context, number int) (PullRequest, error) {
+	var p giteaPull
+	_, err := g.call(ctx, http.MethodGet, g.pullPath(number), nil, nil, &p)
+	return p.pull(), err
+}
+
+func (g *gitea) pullPath(number int) string { return fmt.Sprintf("%s/pulls/%d", g.repository, number) }
+
+type giteaComment struct {
+	ID      int64
+	User    giteaUser
+	Body    string
+	Created time.Time `json:"created_at"`
+	Updated time.Time `json:"updated_at"`
+}
+
+// Comments implements Client. Gitea returns all comments of an issue in one response.
+func (g *gitea) Comments(ctx context.Context, number int, since time.Time) ([]Comment, error) {
+	var query url.Values
+	if !since.IsZero() {
+		query = url.Values{"since": {since.UTC().Format(time.RFC3339)}}
+	}
+	var found []giteaComment
+	if _, err := g.call(ctx, http.MethodGet, g.commentsPath(number), query, nil, &found); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b giteaComment) int { return cmp.Compare(a.ID, b.ID) })
+	var comments []Comment
+	for _, c := range found {
+		if c.Created.Before(since.Truncate(time.Second)) || len(comments) == MaxComments { // since is about updates
+			continue
+		}
+		comments = append(comments, Comment{ID: c.ID, Author: c.User.Login, Body: c.Body, Edited: c.Updated.After(c.Created), Created: c.Created})
+	}
+	return comments, nil
+}
+
+func (g *gitea) commentsPath(number int) string {
+	return fmt.Sprintf("%s/issues/%d/comments", g.repository, number)
+}
+
+func (g *gitea) commentPath(id int64) string {
+	return fmt.Sprintf("%s/issues/comments/%d", g.repository, id)
+}
+
+// Upsert implements Client.
+func (g *gitea) Upsert(ctx context.Context, number int, isOurs func(body string) bool, body string) (int64, error) {
+	self, err := g.self(ctx)
+	if err != nil {
+		return 0, err
+	}
+	comments, err := g.Comments(ctx, number, time.Time{})
+	if err != nil {
+		return 0, err
+	}
+	ours := slices.DeleteFunc(comments, func(c Comment) bool { return c.Author != self || !isOurs(c.Body) })
+	if len(ours) == 0 {
+		var created giteaComment
+		_, err := g.call(ctx, http.MethodPost, g.commentsPath(number), nil, map[string]string{"body": body}, &created)
+		return created.ID, err
+	}
+	for _, c := range ours[1:] {
+		if _, err := g.call(ctx, http.MethodDelete, g.commentPath(c.ID), nil, nil, nil); err != nil && KindOf(err) != NotFound {
+			return 0, err
+		}
+	}
+	if ours[0].Body == body {
+		return ours[0].ID, nil
+	}
+	_, err = g.call(ctx, http.MethodPatch, g.commentPath(ours[0].ID), nil, map[string]string{"body": body}, nil)
+	return ours[0].ID, err
+}
+
+// self returns the login of the token's user.
+func (g *gitea) self(ctx context.Context) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.login == "" {
+		var user giteaUser
+		if _, err := g.call(ctx, http.MethodGet, "/user", nil, nil, &user); err != nil {
+			return "", err
+		}
+		g.login = user.Login
+	}
+	return g.login, nil
+}
+
+// SetStatus implements Client.
+func (g *gitea) SetStatus(ctx context.Context, commit string, status Status) error {
+	body := map[string]string{
+		"context": status.Context, "state": strings.ToLower(string(status.State)), "description": status.Description, "target_url": status.URL,
+	}
+	_, err := g.call(ctx, http.MethodPost, g.repository+"/statuses/"+url.PathEscape(commit), nil, body, nil)
+	return err
+}
+
+// React implements Client.
+func (g *gitea) React(ctx context.Context, comment int64, reaction Reaction) error {
+	content := map[Reaction]string{Accepted: "+1", Rejected: "-1"}[reaction]
+	_, err := g.call(ctx, http.MethodPost, g.commentPath(comment)+"/reactions", nil, map[string]string{"content": content}, nil)
+	return err
+}
+
+// Permission implements Client.
+func (g *gitea) Permission(ctx context.Context, login string) (Permission, error) {
+	var found struct{ Permission string }
+	_, err := g.call(ctx, http.MethodGet, g.repository+"/collaborators/"+url.PathEscape(login)+"/permission", nil, nil, &found)
+	if KindOf(err) == NotFound {
+		return PermissionNone, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	switch found.Permission {
+	case "owner", "admin":
+		return PermissionAdmin, nil
+	case "write":
+		return PermissionWrite, nil
+	case "read":
+		return PermissionRead, nil
+	}
+	return PermissionNone, nil
+}
+
+// Teams implements Client. Gitea lists the teams of a user only for that user, so each team of the organization is asked for. The
+// client must be a member of the team, or an owner of the organization.
+func (g *gitea) Teams(ctx context.Context, login string) ([]string, error) {
+	var all []struct {
+		ID   int64
+		Name string
+	}
+	for page := 1; len(all) < maxTeams; page++ {
+		some := all[:0:0]
+		query := url.Values{"limit": {strconv.Itoa(giteaPage)}, "page": {strconv.Itoa(page)}}
+		_, err := g.call(ctx, http.MethodGet, "/orgs/"+url.PathEscape(g.owner)+"/teams", query, nil, &some)
+		if KindOf(err) == NotFound { // the owner is a user
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if len(some) < giteaPage {
+			break
+		}
+	}
+	var teams []string
+	for _, team := range all {
+		_, err := g.call(ctx, http.MethodGet, fmt.Sprintf("/teams/%d/members/%s", team.ID, url.PathEscape(login)), nil, nil, nil)
+		if kind := KindOf(err); kind == NotFound || kind == Forbidden { // of a team that the client is no member of, it learns nothing
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		teams = append(teams, g.owner+"/"+team.Name)
+	}
+	return teams, nil
+}
+
+type giteaReview struct {
+	ID               int64
+	User             giteaUser
+	State            string
+	Official         bool
+	Stale, Dismissed bool
+}
+
+// Review implements Client: the last review of each user counts. An approval counts if the user may approve by the rules of the
+// repository, and of the newest commit.
+func (g *gitea) Review(ctx context.Context, number int) (Review, error) {
+	last := map[string]giteaReview{}
+	for page := 1; page <= MaxComments/giteaPage; page++ {
+		var some []giteaReview
+		query := url.Values{"limit": {strconv.Itoa(giteaPage)}, "page": {strconv.Itoa(page)}}
+		if _, err := g.call(ctx, http.MethodGet, g.pullPath(number)+"/reviews", query, nil, &some); err != nil {
+			return "", err
+		}
+		for _, r := range some {
+			if (r.State == "APPROVED" || r.State == "REQUEST_CHANGES") && r.ID > last[r.User.Login].ID {
+				last[r.User.Login] = r
+			}
+		}
+		if len(some) < giteaPage {
+			break
+		}
+	}
+	result := ReviewNone
+	for _, r := range last {
+		switch {
+		case r.Dismissed:
+		case r.State == "REQUEST_CHANGES":
+			return ReviewChangesRequested, nil
+		case r.Official && !r.Stale:
+			result = ReviewApproved
+		}
+	}
+	return result, nil
+}
+
+// Merge implements Client.
+func (g *gitea) Merge(ctx context.Context, number int, head string, method Method) error {
+	body := map[string]string{"Do": strings.ToLower(string(method)), "head_commit_id": head}
+	_, err := g.call(ctx, http.MethodPost, g.pullPath(number)+"/merge", nil, body, nil)
+	return err
+}
+
+// Limits implements Client. Gitea publishes no limit for comments; its column of a description has no limit, and its pages show 255.
+func (g *gitea) Limits() Limits { return Limits{Comment: 65_536, Description: 255, HTML: true} }

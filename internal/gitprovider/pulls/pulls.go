@@ -1,0 +1,223 @@
+// Package pulls reads pull requests from the APIs of Git providers, and writes comments and statuses to them.
+//
+// Gitea (and Forgejo) is tested against a real one (make test-gitea).
+package pulls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Client is the access to the pull requests of one repository. All methods return an *Error for a response of the Git provider that
+// is no success.
+type Client interface {
+	// Open returns the open pull requests, the newest update first. last is the result of the call before; if nothing changed since,
+	// Open sends one request and returns ErrUnchanged. It returns ErrTooMany beyond MaxOpen.
+	Open(ctx context.Context, last Version) ([]PullRequest, Version, error)
+	// Get returns a pull request, open or not.
+	Get(ctx context.Context, number int) (PullRequest, error)
+	// Comments returns the comments that were created at or after a time, the oldest first and at most MaxComments.
+	Comments(ctx context.Context, number int, since time.Time) ([]Comment, error)
+	// Upsert creates or changes the comment of which isOurs reports true for the body and whose author is this client. If there are
+	// several, it keeps the oldest and deletes the others. It returns the ID of the comment.
+	Upsert(ctx context.Context, number int, isOurs func(body string) bool, body string) (int64, error)
+	// SetStatus sets the status of a commit for a context.
+	SetStatus(ctx context.Context, commit string, status Status) error
+	// React adds a reaction to a comment. It has no effect if it is there.
+	React(ctx context.Context, comment int64, reaction Reaction) error
+	// Permission returns what a user may do with the repository.
+	Permission(ctx context.Context, login string) (Permission, error)
+	// Teams returns the teams of the owner of the repository that a user is a member of, as far as the client may see them; none if the
+	// owner is a user.
+	Teams(ctx context.Context, login string) ([]string, error)
+	// Review returns the result of the reviews of a pull request.
+	Review(ctx context.Context, number int) (Review, error)
+	// Merge merges a pull request if its head is the commit, else it returns an *Error of kind Conflict.
+	Merge(ctx context.Context, number int, head string, method Method) error
+	// Limits of the Git provider.
+	Limits() Limits
+}
+
+// Bounds of what a client reads.
+const (
+	// MaxOpen is the maximum number of open pull requests of a repository.
+	MaxOpen = 1000
+	// MaxComments is the maximum number of comments that Comments returns.
+	MaxComments = 1000
+	// maxTeams is the maximum number of teams of an organization.
+	maxTeams = 200
+)
+
+// Errors of Open.
+var (
+	// ErrUnchanged: no open pull request changed since the last call.
+	ErrUnchanged = errors.New("the open pull requests are unchanged")
+	// ErrTooMany: the repository has more open pull requests than MaxOpen.
+	ErrTooMany = fmt.Errorf("the repository has more than %d open pull requests", MaxOpen)
+)
+
+// Version identifies a list of open pull requests. It is empty for no list.
+type Version string
+
+// PullRequest is a pull or merge request.
+type PullRequest struct {
+	Number int
+	Title  string
+	// Author is the login of the user who opened it.
+	Author string
+	// URL of its page.
+	URL   string
+	State State
+	Draft bool
+	// Head is what is to be merged, and Base what it is to be merged into.
+	Head, Base Ref
+	// Fork reports that the head is in another repository, or that its repository was deleted.
+	Fork    bool
+	Updated time.Time
+}
+
+// Ref is a branch at a commit.
+type Ref struct{ Branch, Commit string }
+
+// State of a pull request.
+type State string
+
+// States of a pull request.
+const (
+	Open   State = "Open"
+	Merged State = "Merged"
+	Closed State = "Closed"
+)
+
+// Comment is a comment on a pull request.
+type Comment struct {
+	ID int64
+	// Author is the login of the user who wrote it.
+	Author string
+	Body   string
+	// Edited reports that it was changed after it was created.
+	Edited  bool
+	Created time.Time
+}
+
+// Status is a status of a commit.
+type Status struct {
+	// Context identifies the status at the commit. Example: cairn/prod/net.
+	Context string
+	State   StatusState
+	// Description in one line. A longer one than the provider accepts is cut.
+	Description string
+	// URL of the details; empty for none.
+	URL string
+}
+
+// StatusState is the state of a status.
+type StatusState string
+
+// States of a status.
+const (
+	Pending StatusState = "Pending"
+	Success StatusState = "Success"
+	Failure StatusState = "Failure"
+)
+
+// Reaction to a comment.
+type Reaction string
+
+// Reactions: a command was accepted, or rejected.
+const (
+	Accepted Reaction = "Accepted"
+	Rejected Reaction = "Rejected"
+)
+
+// Permission is what a user may do with a repository.
+type Permission string
+
+// Permissions, each with those before it.
+const (
+	PermissionNone  Permission = "None"
+	PermissionRead  Permission = "Read"
+	PermissionWrite Permission = "Write"
+	PermissionAdmin Permission = "Admin"
+)
+
+// Review is the result of all reviews.
+type Review string
+
+// Results of reviews.
+const (
+	ReviewNone             Review = "None"
+	ReviewApproved         Review = "Approved"
+	ReviewChangesRequested Review = "ChangesRequested"
+)
+
+// Method of a merge.
+type Method string
+
+// Methods of a merge.
+const (
+	MethodMerge  Method = "Merge"
+	MethodSquash Method = "Squash"
+	MethodRebase Method = "Rebase"
+)
+
+// Limits are those of a Git provider.
+type Limits struct {
+	// Comment and Description are the maximum numbers of characters of a comment and of a status' description.
+	Comment, Description int
+	// HTML reports that comments can have HTML, such as <details>.
+	HTML bool
+}
+
+// Kind is the kind of an error.
+type Kind string
+
+// Kinds of errors.
+const (
+	// NotFound: no such object, or the token may not read it.
+	NotFound Kind = "NotFound"
+	// Unauthorized: the token is invalid.
+	Unauthorized Kind = "Unauthorized"
+	// Forbidden: the token lacks a permission.
+	Forbidden Kind = "Forbidden"
+	// Conflict: the object has another version than expected.
+	Conflict Kind = "Conflict"
+	// NotAllowed: the state of the object does not permit it. For a merge: conflicts, rules of the repository, or a check of these that
+	// is in progress.
+	NotAllowed Kind = "NotAllowed"
+	// RateLimited: too many requests. Retry after Error.RetryAfter.
+	RateLimited Kind = "RateLimited"
+	// Unavailable: the Git provider failed or did not respond. Retry with a backoff.
+	Unavailable Kind = "Unavailable"
+	// Invalid: the Git provider rejected the request.
+	Invalid Kind = "Invalid"
+)
+
+// Error is a response of a Git provider that is no success, or none at all.
+type Error struct {
+	Kind Kind
+	// Status is the HTTP status; 0 without a response.
+	Status int
+	// RetryAfter is how long to wait; 0 if the Git provider does not tell.
+	RetryAfter time.Duration
+	// Message is the message of the Git provider, at most 300 bytes, or why there is no response.
+	Message string
+}
+
+// Error returns the kind and the message.
+func (e *Error) Error() string {
+	if e.Status == 0 {
+		return fmt.Sprintf("the Git provider did not respond: %s", e.Message)
+	}
+	return fmt.Sprintf("the Git provider responded %d: %s", e.Status, e.Message)
+}
+
+// KindOf returns the kind of an *Error in a chain; empty for another error.
+func KindOf(err error) Kind {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}

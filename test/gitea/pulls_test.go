@@ -1,0 +1,151 @@
+//go:build gitea
+
+package gitea
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/gitprovider/pulls"
+)
+
+// The life of a pull request through the client of a controller.
+func TestClientOfPullRequests(t *testing.T) {
+	ctx := t.Context()
+	s, err := New(ctx, "127.0.0.1", t.TempDir())
+	must(t, err)
+	t.Cleanup(func() { s.Kill() })
+	root, err := s.User(ctx, Admin)
+	must(t, err)
+	tokens := map[string]string{}
+	for _, login := range []string{"alice", "bob", "cairn"} {
+		tokens[login], err = s.User(ctx, login)
+		must(t, err)
+	}
+	must(t, s.Call(ctx, root, "POST", "/orgs", map[string]any{"username": "acme"}, nil))
+	must(t, s.Call(ctx, root, "POST", "/orgs/acme/repos", map[string]any{"name": "infra", "auto_init": true, "default_branch": "main"}, nil))
+	for login, permission := range map[string]string{"alice": "write", "bob": "write", "cairn": "admin"} {
+		must(t, s.Call(ctx, root, "PUT", "/repos/acme/infra/collaborators/"+login, map[string]any{"permission": permission}, nil))
+	}
+	var team struct{ ID int64 }
+	must(t, s.Call(ctx, root, "POST", "/orgs/acme/teams", map[string]any{"name": "ops", "permission": "read", "units": []string{"repo.code"}}, &team))
+	must(t, s.Call(ctx, root, "PUT", "/teams/"+itoa(team.ID)+"/members/bob", nil, nil))
+	// Gitea shows the teams of an organization to its members.
+	must(t, s.Call(ctx, root, "PUT", "/teams/"+itoa(team.ID)+"/members/cairn", nil, nil))
+	client := pulls.NewGitea(pulls.GiteaOptions{URL: s.URL, Owner: "acme", Name: "infra", Token: tokens["cairn"], Web: http.DefaultClient})
+
+	open, version, err := client.Open(ctx, "")
+	if err != nil || len(open) != 0 {
+		t.Fatal(open, err)
+	}
+	if _, _, err := client.Open(ctx, version); !errors.Is(err, pulls.ErrUnchanged) {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	git(ctx, t, dir, "clone", "-q", s.CloneURL("alice", tokens["alice"], "acme/infra"), ".")
+	push := func(text string) string {
+		must(t, os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600))
+		git(ctx, t, dir, "add", ".")
+		git(ctx, t, dir, "commit", "-qm", text)
+		git(ctx, t, dir, "push", "-q", "origin", "change")
+		return strings.TrimSpace(git(ctx, t, dir, "rev-parse", "HEAD"))
+	}
+	git(ctx, t, dir, "switch", "-q", "-c", "change")
+	head := push("# one\n")
+	must(t, s.Call(ctx, tokens["alice"], "POST", "/repos/acme/infra/pulls", map[string]any{"head": "change", "base": "main", "title": "Change"}, nil))
+	open, version, err = client.Open(ctx, version)
+	must(t, err)
+	if len(open) != 1 || open[0].Author != "alice" || open[0].Head != (pulls.Ref{Branch: "change", Commit: head}) || open[0].Fork || open[0].State != pulls.Open || open[0].Draft {
+		t.Fatalf("%+v", open)
+	}
+	number := open[0].Number
+	if _, _, err := client.Open(ctx, version); !errors.Is(err, pulls.ErrUnchanged) {
+		t.Errorf("an unchanged list: %v", err)
+	}
+	older := head
+	head = push("# two\n")
+	eventually(t, "the list has the new head", func() bool {
+		open, _, err = client.Open(ctx, version)
+		return err == nil && open[0].Head.Commit == head
+	})
+
+	ours := func(body string) bool { return strings.HasPrefix(body, "<!-- cairn -->") }
+	first, err := client.Upsert(ctx, number, ours, "<!-- cairn -->\none")
+	must(t, err)
+	again, err := client.Upsert(ctx, number, ours, "<!-- cairn -->\ntwo")
+	must(t, err)
+	comments, err := client.Comments(ctx, number, time.Time{})
+	if err != nil || len(comments) != 1 || again != first || comments[0].Author != "cairn" || !strings.HasSuffix(comments[0].Body, "two") {
+		t.Errorf("%+v, %v", comments, err)
+	}
+	must(t, client.React(ctx, first, pulls.Accepted))
+	must(t, client.React(ctx, first, pulls.Accepted))
+	for _, state := range []pulls.StatusState{pulls.Pending, pulls.Failure, pulls.Success} {
+		must(t, client.SetStatus(ctx, head, pulls.Status{Context: "cairn", State: state, Description: "3 Stacks", URL: "https://cairn.example.com"}))
+	}
+	var combined struct{ State string }
+	must(t, s.Call(ctx, root, "GET", "/repos/acme/infra/commits/"+head+"/status", nil, &combined))
+	if combined.State != "success" {
+		t.Errorf("the status of the commit is %s", combined.State)
+	}
+
+	for login, want := range map[string]pulls.Permission{"alice": pulls.PermissionWrite, "cairn": pulls.PermissionAdmin, "nobody": pulls.PermissionNone} {
+		if got, err := client.Permission(ctx, login); err != nil || got != want {
+			t.Errorf("the permission of %s is %s, %v", login, got, err)
+		}
+	}
+	for login, want := range map[string]string{"bob": "acme/ops", "alice": ""} {
+		if got, err := client.Teams(ctx, login); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("the teams of %s are %q, %v", login, got, err)
+		}
+	}
+
+	review := func(event string, want pulls.Review) {
+		t.Helper()
+		if event != "" {
+			must(t, s.Call(ctx, tokens["bob"], "POST", "/repos/acme/infra/pulls/"+itoa(int64(number))+"/reviews", map[string]any{"event": event, "body": "x", "commit_id": head}, nil))
+		}
+		if got, err := client.Review(ctx, number); err != nil || got != want {
+			t.Errorf("after %s the reviews are %s, %v", event, got, err)
+		}
+	}
+	review("", pulls.ReviewNone)
+	review("REQUEST_CHANGES", pulls.ReviewChangesRequested)
+	review("APPROVED", pulls.ReviewApproved)
+
+	// Gitea checks for conflicts first.
+	eventually(t, "a merge of an older head is a conflict", func() bool {
+		return pulls.KindOf(client.Merge(ctx, number, older, pulls.MethodMerge)) == pulls.Conflict
+	})
+	eventually(t, "the merge of the head", func() bool {
+		err := client.Merge(ctx, number, head, pulls.MethodMerge)
+		if err != nil && pulls.KindOf(err) != pulls.NotAllowed {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	merged, err := client.Get(ctx, number)
+	if err != nil || merged.State != pulls.Merged {
+		t.Errorf("%+v, %v", merged, err)
+	}
+	s.Kill()
+	if _, err := client.Get(ctx, number); pulls.KindOf(err) != pulls.Unavailable {
+		t.Errorf("without a server: %v", err)
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
