@@ -243,14 +243,11 @@ verify: $(BIN)/controller-gen $(BIN)/golangci-lint $(BIN)/helm-docs ## Check tha
 
 # The web UI is built before go embeds it, so they run one after the other.
 .PHONY: browser
-browser: tools test/browser/node_modules/.package-lock.json ## Use the web UI in a browser as a user does (needs Node and Chromium)
+browser: export SCREENS ?= $(if $(CI),,1)
+browser: tools test/browser/node_modules/.package-lock.json ## Use the web UI in a browser as a user does, and take the pictures in docs/screens (needs Node and Chromium; SCREENS= takes none)
 	@$(MAKE) --no-print-directory web
 	@$(MAKE) --no-print-directory build
 	@cd test/browser && npm run --silent test
-
-.PHONY: screens
-screens: export SCREENS = 1
-screens: browser ## The same, and pictures of every view into docs/screens
 
 test/browser/node_modules/.package-lock.json: test/browser/package.json test/browser/package-lock.json test/browser/.npmrc
 	@cd test/browser && npm ci --no-progress && touch node_modules/.package-lock.json

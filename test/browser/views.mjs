@@ -1,4 +1,4 @@
-// Checks the accessibility of every view, light and dark. SCREENS=1 also writes screenshots to docs/screens.
+// Checks the accessibility of every view, light and dark. SCREENS=1, which `make browser` sets except in CI, also writes screenshots to docs/screens.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
