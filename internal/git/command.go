@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -68,6 +69,16 @@ type command struct {
 	most int
 }
 
+// objectsEnvironment makes git write new objects to a folder of their own, and read those of the mirror too.
+func (m *Mirror) objectsEnvironment() []string {
+	if m.objects == "" {
+		return nil
+	}
+	return []string{
+		"GIT_OBJECT_DIRECTORY=" + m.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(m.path(repository), "objects"),
+	}
+}
+
 // environment is all that git gets. Of our own it has only where programs and certificates are.
 func (m *Mirror) environment(c command) []string {
 	env := []string{
@@ -85,7 +96,7 @@ func (m *Mirror) environment(c command) []string {
 	for i, s := range all {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
 	}
-	return append(append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(all))), c.env...)
+	return slices.Concat(env, []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(all))}, m.objectsEnvironment(), c.env)
 }
 
 // git is a call that was not started yet. It is the head of a process group of its own, so that what it starts, ssh and
@@ -104,6 +115,8 @@ func (m *Mirror) git(ctx context.Context, c command) *exec.Cmd {
 type gitError struct {
 	err  error
 	said string
+	// output is what it printed before.
+	output []byte
 }
 
 func (e *gitError) Error() string { return e.err.Error() }
@@ -130,7 +143,7 @@ func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 	case out.over:
 		return nil, fail(ErrTooLarge, "git %s prints more than %d MiB", c.args[0], most>>20)
 	}
-	return nil, &gitError{err, said.kept.String()}
+	return nil, &gitError{err, said.kept.String(), out.kept.Bytes()}
 }
 
 // explain converts a local call's error to a message for users. Calls that know a secret do it themselves.

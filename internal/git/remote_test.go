@@ -137,7 +137,7 @@ func TestSecretsOfServerMessagesAreMasked(t *testing.T) {
 		"fatal: unknown failure for Basic " + basic("alice", canary),
 		"fatal: loose object " + canary + " is corrupt",
 	} {
-		if err := s.explain(&gitError{os.ErrInvalid, said}); strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), basic("alice", canary)) {
+		if err := s.explain(&gitError{err: os.ErrInvalid, said: said}); strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), basic("alice", canary)) {
 			t.Errorf("it is in %v", err)
 		}
 	}

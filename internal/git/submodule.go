@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -138,6 +139,7 @@ func (m *Mirror) besideTree(ctx context.Context, remote Remote, commit string) (
 }
 
 func (m *Mirror) besideMirror(ctx context.Context, url string) (*Mirror, error) {
+	m = cmp.Or(m.source, m)
 	sum := sha256.Sum256([]byte(url))
 	name := hex.EncodeToString(sum[:16])
 	m.besideMu.Lock()
