@@ -17,6 +17,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/test/devcluster"
+	"cairn.dev/cairn/test/scale"
 )
 
 // largeCode is the code of 20,000 resources with 50 MB of state; the variable changes 5,000 of them. One resource with a count of
@@ -83,7 +84,8 @@ func BenchmarkLargeState(b *testing.B) {
 		must(b, c.Create(b.Context(), s))
 		untilReady(b, c, s, "")
 		server := processOf(b, c, "server")
-		rest := memory(b, server, "VmRSS")
+		rest, err := scale.UsageOf(server)
+		must(b, err)
 		var plan, apply time.Duration
 		generation := 0
 		for b.Loop() {
@@ -100,8 +102,10 @@ func BenchmarkLargeState(b *testing.B) {
 			plan, apply = plan+p, apply+a
 		}
 		report(b, plan, apply)
-		b.ReportMetric(float64(rest)/1e6, "server-MB")
-		b.ReportMetric(float64(memory(b, server, "VmHWM"))/1e6, "server-peak-MB")
+		peak, err := scale.UsageOf(server)
+		must(b, err)
+		b.ReportMetric(float64(rest.RSS)/1e6, "server-MB")
+		b.ReportMetric(float64(peak.Peak)/1e6, "server-peak-MB")
 	})
 }
 
@@ -139,31 +143,18 @@ func steps(b *testing.B, run *v1alpha1.Run) (plan, apply time.Duration) {
 }
 
 // processOf returns the process ID of a part of `cairn dev --split`.
-func processOf(b *testing.B, c *devcluster.Cluster, part string) string {
+func processOf(b *testing.B, c *devcluster.Cluster, part string) int {
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	must(b, err)
 	for _, file := range all {
 		line, err := os.ReadFile(file)
 		args := strings.Split(string(line), "\x00")
 		if err == nil && len(args) > 1 && filepath.Base(args[0]) == "cairn-controller" && args[1] == part && strings.Contains(string(line), c.Data) {
-			return filepath.Base(filepath.Dir(file))
+			process, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			must(b, err)
+			return process
 		}
 	}
 	b.Fatalf("no process of the %s", part)
-	return ""
-}
-
-// memory returns a figure of /proc/PID/status in bytes: VmRSS, or VmHWM, which is its maximum so far.
-func memory(b *testing.B, process, figure string) (bytes int64) {
-	status, err := os.ReadFile("/proc/" + process + "/status")
-	must(b, err)
-	for line := range strings.Lines(string(status)) {
-		if text, ok := strings.CutPrefix(line, figure+":"); ok {
-			kilobytes, err := strconv.ParseInt(strings.Fields(text)[0], 10, 64)
-			must(b, err)
-			return kilobytes << 10
-		}
-	}
-	b.Fatalf("no %s of process %s", figure, process)
 	return 0
 }
