@@ -56,7 +56,7 @@ func (s *testServer) followBackend(w http.ResponseWriter, r *http.Request, body 
 		now.Lock = &v1alpha1.Lock{ID: "x", Run: "net-1", Attempt: s.attempt, PodUID: pod}
 	}
 	run := &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{{Number: s.attempt, PodUID: pod, Phase: phase}}}}
-	v, err := decision.AdmitFollow(decision.Snapshot{Status: now, Run: run}, decision.Holder{Run: "net-1", Attempt: s.attempt, PodUID: pod}, seen)
+	v, err := decision.AdmitFollow(decision.Snapshot{Stack: "net", Status: now, Run: run}, decision.Holder{Run: "net-1", Attempt: s.attempt, PodUID: pod}, seen)
 	if err != nil {
 		http.Error(w, err.Error(), map[bool]int{true: http.StatusConflict, false: http.StatusLocked}[decision.ReasonOf(err) == decision.Stale])
 		return

@@ -61,7 +61,7 @@ func (s *Store) Lock(
 // Unlock releases the lock.
 func (s *Store) Unlock(ctx context.Context, key types.NamespacedName, by decision.Holder, id string) error {
 	return s.updateRecent(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		return decision.AdmitUnlock(decision.Snapshot{Status: st.Status}, by, id)
+		return decision.AdmitUnlock(decision.Snapshot{Stack: st.Name, Status: st.Status}, by, id)
 	})
 }
 
