@@ -69,8 +69,8 @@ const (
 	Planning     Reason = "Planning"
 	PlanFailed   Reason = "PlanFailed"
 	StalePlan    Reason = "StalePlan"
-	PolicyDenied Reason = "PolicyDenied"
-	NoChanges    Reason = "NoChanges"
+	PolicyDenied Reason = Reason(v1alpha1.FailurePolicyDenied)
+	NoChanges    Reason = v1alpha1.ReasonNoChanges
 	Applying     Reason = "Applying"
 	SelfApproval Reason = "SelfApproval"
 	NotApproved  Reason = "NotApproved"
