@@ -19,8 +19,9 @@ import (
 )
 
 var (
-	// commandInText is a command in a text, with its first argument. Prose after the name of the program is not: see notCommands.
-	commandInText = regexp.MustCompile(`\bcairn ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?`)
+	// commandInText is a command in a text, with its first argument. Prose after the name of the program is not: see notCommands. Nor
+	// is /cairn, which begins a command in a comment of a pull request.
+	commandInText = regexp.MustCompile(`(?:^|[^/\w])cairn ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?`)
 	// commandInMarkdown is one in a code span or at the start of a line of code.
 	commandInMarkdown = regexp.MustCompile("(?m)(?:`| {4}|\\| )(?:kubectl )?cairn ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
 	// notCommands follow "cairn" where it names an object or the program, or is part of a purpose string of a key.
