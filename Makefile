@@ -229,7 +229,7 @@ fuzz: ## Run the fuzzers, FUZZTIME=10s each; FUZZ="Verify|Glob" chooses
 
 ONLY ?=
 .PHONY: mutants
-mutants: build tools $(BIN)/versitygw ## Take each guard out and see a test fail (an hour); ONLY="lock|I5" chooses
+mutants: build tools $(BIN)/versitygw ## Take each guard out and see a test fail (half an hour); ONLY="lock|I5" chooses
 	@go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
 
 .PHONY: lint

@@ -69,7 +69,7 @@ type command struct {
 	most int
 }
 
-// objectsEnvironment makes git write new objects to a folder of their own, and read those of the mirror too.
+// objectsEnvironment has git write new objects to a folder of their own, and read those of the mirror too.
 func (m *Mirror) objectsEnvironment() []string {
 	if m.objects == "" {
 		return nil

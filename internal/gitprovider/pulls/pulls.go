@@ -1,6 +1,6 @@
 // Package pulls reads pull requests from the APIs of Git providers, and writes comments and statuses to them.
 //
-// Gitea (and Forgejo) is tested against a real one (make test-gitea).
+// Gitea (and Forgejo) is tested against a real one: `make test-gitea`.
 package pulls
 
 import (
@@ -200,7 +200,7 @@ type Error struct {
 	Kind Kind
 	// Status is the HTTP status; 0 without a response.
 	Status int
-	// RetryAfter is how long to wait; 0 if the Git provider does not tell.
+	// RetryAfter is how long to wait; 0 if the Git provider does not set it.
 	RetryAfter time.Duration
 	// Message is the message of the Git provider, at most 300 bytes, or why there is no response.
 	Message string
