@@ -21,7 +21,7 @@ const (
 )
 
 // Merge is the result of merging a commit into another one. No commit is created, and its new objects are in a folder of their own, so
-// that the mirror does not grow by what is never merged. Its content is readable until Close.
+// that the mirror does not grow by what is never merged. Its content is readable until Close, which has to precede that of the Mirror.
 type Merge struct {
 	// TreeID is the ID of the merged tree; empty if there are Conflicts.
 	TreeID string

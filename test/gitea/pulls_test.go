@@ -76,16 +76,16 @@ func TestClientOfPullRequests(t *testing.T) {
 	})
 
 	ours := func(body string) bool { return strings.HasPrefix(body, "<!-- cairn -->") }
-	first, err := client.Upsert(ctx, number, ours, "<!-- cairn -->\none")
+	first, err := client.Upsert(ctx, number, 0, ours, "<!-- cairn -->\none")
 	must(t, err)
-	again, err := client.Upsert(ctx, number, ours, "<!-- cairn -->\ntwo")
+	again, err := client.Upsert(ctx, number, 0, ours, "<!-- cairn -->\ntwo")
 	must(t, err)
 	comments, err := client.Comments(ctx, number, time.Time{})
 	if err != nil || len(comments) != 1 || again != first || comments[0].Author != "cairn" || !strings.HasSuffix(comments[0].Body, "two") {
 		t.Errorf("%+v, %v", comments, err)
 	}
-	must(t, client.React(ctx, first, pulls.Accepted))
-	must(t, client.React(ctx, first, pulls.Accepted))
+	must(t, client.React(ctx, number, first, pulls.Accepted))
+	must(t, client.React(ctx, number, first, pulls.Accepted))
 	for _, state := range []pulls.StatusState{pulls.Pending, pulls.Failure, pulls.Success} {
 		must(t, client.SetStatus(ctx, head, pulls.Status{Context: "cairn", State: state, Description: "3 Stacks", URL: "https://cairn.example.com"}))
 	}

@@ -3,7 +3,10 @@ package pulls
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,8 +40,8 @@ type gitea struct {
 	login string
 }
 
-// giteaPage is the number of objects in a page: the default maximum of Gitea.
-const giteaPage = 50
+// giteaPage is the requested number of objects in a page. A server may return fewer.
+const giteaPage = "50"
 
 // NewGitea creates a Client of Gitea or Forgejo.
 func NewGitea(o GiteaOptions) Client {
@@ -47,10 +50,7 @@ func NewGitea(o GiteaOptions) Client {
 		now = time.Now
 	}
 	return &gitea{
-		rest: rest{
-			base: strings.TrimSuffix(o.URL, "/") + "/api/v1", web: o.Web, now: now,
-			authorize: func(r *http.Request) { r.Header.Set("Authorization", "token "+o.Token) },
-		},
+		rest:  rest{base: strings.TrimSuffix(o.URL, "/") + "/api/v1", web: o.Web, scheme: "token", token: o.Token, now: now},
 		owner: o.Owner, repository: "/repos/" + url.PathEscape(o.Owner) + "/" + url.PathEscape(o.Name),
 	}
 }
@@ -91,45 +91,72 @@ func (p giteaPull) pull() PullRequest {
 	}
 }
 
-// Open implements Client.
+// Open implements Client. The newest update is first, so any change of an open pull request changes the first page.
 func (g *gitea) Open(ctx context.Context, last Version) ([]PullRequest, Version, error) {
-	var open []PullRequest
-	var version Version
-	for page := 1; ; page++ {
-		var pulls []giteaPull
-		query := url.Values{"state": {"open"}, "sort": {"recentupdate"}, "limit": {strconv.Itoa(giteaPage)}, "page": {strconv.Itoa(page)}}
-		header, err := g.call(ctx, http.MethodGet, g.repository+"/pulls", query, nil, &pulls)
-		if err != nil {
-			return nil, "", err
-		}
-		if page == 1 {
-			total, err := strconv.Atoi(header.Get("X-Total-Count"))
-			if err != nil {
-				return nil, "", &Error{Kind: Invalid, Status: http.StatusOK, Message: "the response has no number of pull requests"}
-			}
-			version = giteaVersion(total, pulls)
-			switch {
-			case total > MaxOpen:
-				return nil, "", ErrTooMany
-			case version == last:
-				return nil, last, ErrUnchanged
-			}
-		}
-		for _, p := range pulls {
-			open = append(open, p.pull())
-		}
-		if len(pulls) < giteaPage || len(open) > MaxOpen {
-			return open, version, nil
-		}
+	query := url.Values{"state": {"open"}, "sort": {"recentupdate"}}
+	total, first, err := g.page(ctx, g.repository+"/pulls", query, 1)
+	if err != nil {
+		return nil, "", err
 	}
+	version := Version(fmt.Sprintf("%d %x", total, sha256.Sum256(first)))
+	if version == last {
+		return nil, last, ErrUnchanged
+	}
+	pulls, err := pages[giteaPull](ctx, g, g.repository+"/pulls", query, MaxOpen, total, first)
+	if err != nil {
+		return nil, "", err
+	}
+	var open []PullRequest
+	for _, p := range pulls {
+		open = append(open, p.pull())
+	}
+	return open, version, nil
 }
 
-// giteaVersion is the number of open pull requests and the last update of one.
-func giteaVersion(total int, newestFirst []giteaPull) Version {
-	if len(newestFirst) == 0 {
-		return "0"
+// page returns a page of a list as it is, and the number of all objects of the list.
+func (g *gitea) page(ctx context.Context, path string, query url.Values, number int) (total int, page json.RawMessage, err error) {
+	query = maps.Clone(query)
+	if query == nil {
+		query = url.Values{}
 	}
-	return Version(fmt.Sprintf("%d %s", total, newestFirst[0].Updated.UTC().Format(time.RFC3339Nano)))
+	query.Set("limit", giteaPage)
+	query.Set("page", strconv.Itoa(number))
+	header, err := g.call(ctx, http.MethodGet, path, query, nil, &page)
+	if err != nil {
+		return 0, nil, err
+	}
+	if total, err = strconv.Atoi(header.Get("X-Total-Count")); err != nil {
+		return 0, nil, &Error{Kind: Invalid, Status: http.StatusOK, Message: "the response has no number of objects (X-Total-Count)"}
+	}
+	return total, page, nil
+}
+
+// pages returns all objects of a list by its first page and the others, or ErrTooMany if there are more than most: a decision on a part
+// of them could be wrong.
+func pages[T any](ctx context.Context, g *gitea, path string, query url.Values, most, total int, page json.RawMessage) (all []T, err error) {
+	for number := 2; total <= most; number++ {
+		var some []T
+		if err := json.Unmarshal(page, &some); err != nil {
+			return nil, &Error{Kind: Invalid, Status: http.StatusOK, Message: notTheForm}
+		}
+		all = append(all, some...)
+		if len(some) == 0 || len(all) >= total { // an object may be gone since the first page
+			return all, nil
+		}
+		if total, page, err = g.page(ctx, path, query, number); err != nil {
+			return nil, err
+		}
+	}
+	return nil, ErrTooMany
+}
+
+// list returns all objects of a list, or ErrTooMany.
+func list[T any](ctx context.Context, g *gitea, path string, most int) ([]T, error) {
+	total, first, err := g.page(ctx, path, nil, 1)
+	if err != nil {
+		return nil, err
+	}
+	return pages[T](ctx, g, path, nil, most, total, first)
 }
 
 // Get implements Client.
@@ -149,17 +176,12 @@ type giteaComment struct {
 	Updated time.Time `json:"updated_at"`
 }
 
-// Comments implements Client. Gitea returns all comments of an issue in one response.
+// Comments implements Client.
 func (g *gitea) Comments(ctx context.Context, number int, since time.Time) ([]Comment, error) {
-	var query url.Values
-	if !since.IsZero() {
-		query = url.Values{"since": {since.UTC().Format(time.RFC3339)}}
-	}
-	var found []giteaComment
-	if _, err := g.call(ctx, http.MethodGet, g.commentsPath(number), query, nil, &found); err != nil {
+	found, err := g.allComments(ctx, number, since)
+	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a, b giteaComment) int { return cmp.Compare(a.ID, b.ID) })
 	var comments []Comment
 	for _, c := range found {
 		if c.Created.Before(since.Truncate(time.Second)) || len(comments) == MaxComments { // since is about updates
@@ -168,6 +190,17 @@ func (g *gitea) Comments(ctx context.Context, number int, since time.Time) ([]Co
 		comments = append(comments, Comment{ID: c.ID, Author: c.User.Login, Body: c.Body, Edited: c.Updated.After(c.Created), Created: c.Created})
 	}
 	return comments, nil
+}
+
+// allComments returns the comments that were created or changed since, the oldest first. Gitea returns all of them in one response.
+func (g *gitea) allComments(ctx context.Context, number int, since time.Time) (found []giteaComment, err error) {
+	var query url.Values
+	if !since.IsZero() {
+		query = url.Values{"since": {since.UTC().Format(time.RFC3339)}}
+	}
+	_, err = g.call(ctx, http.MethodGet, g.commentsPath(number), query, nil, &found)
+	slices.SortFunc(found, func(a, b giteaComment) int { return cmp.Compare(a.ID, b.ID) })
+	return found, err
 }
 
 func (g *gitea) commentsPath(number int) string {
@@ -179,19 +212,26 @@ func (g *gitea) commentPath(id int64) string {
 }
 
 // Upsert implements Client.
-func (g *gitea) Upsert(ctx context.Context, number int, isOurs func(body string) bool, body string) (int64, error) {
+func (g *gitea) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (int64, error) {
+	content := map[string]string{"body": body}
+	if known != 0 {
+		_, err := g.call(ctx, http.MethodPatch, g.commentPath(known), nil, content, nil)
+		if KindOf(err) != NotFound {
+			return known, err
+		}
+	}
 	self, err := g.self(ctx)
 	if err != nil {
 		return 0, err
 	}
-	comments, err := g.Comments(ctx, number, time.Time{})
+	comments, err := g.allComments(ctx, number, time.Time{})
 	if err != nil {
 		return 0, err
 	}
-	ours := slices.DeleteFunc(comments, func(c Comment) bool { return c.Author != self || !isOurs(c.Body) })
+	ours := slices.DeleteFunc(comments, func(c giteaComment) bool { return c.User.Login != self || !isOurs(c.Body) })
 	if len(ours) == 0 {
 		var created giteaComment
-		_, err := g.call(ctx, http.MethodPost, g.commentsPath(number), nil, map[string]string{"body": body}, &created)
+		_, err := g.call(ctx, http.MethodPost, g.commentsPath(number), nil, content, &created)
 		return created.ID, err
 	}
 	for _, c := range ours[1:] {
@@ -199,10 +239,7 @@ func (g *gitea) Upsert(ctx context.Context, number int, isOurs func(body string)
 			return 0, err
 		}
 	}
-	if ours[0].Body == body {
-		return ours[0].ID, nil
-	}
-	_, err = g.call(ctx, http.MethodPatch, g.commentPath(ours[0].ID), nil, map[string]string{"body": body}, nil)
+	_, err = g.call(ctx, http.MethodPatch, g.commentPath(ours[0].ID), nil, content, nil)
 	return ours[0].ID, err
 }
 
@@ -223,14 +260,22 @@ func (g *gitea) self(ctx context.Context) (string, error) {
 // SetStatus implements Client.
 func (g *gitea) SetStatus(ctx context.Context, commit string, status Status) error {
 	body := map[string]string{
-		"context": status.Context, "state": strings.ToLower(string(status.State)), "description": status.Description, "target_url": status.URL,
+		"context": status.Context, "state": strings.ToLower(string(status.State)), "description": cut(status.Description, g.Limits().Description), "target_url": status.URL,
 	}
 	_, err := g.call(ctx, http.MethodPost, g.repository+"/statuses/"+url.PathEscape(commit), nil, body, nil)
 	return err
 }
 
+// cut returns at most a number of characters of a text.
+func cut(text string, most int) string {
+	if characters := []rune(text); len(characters) > most {
+		return string(characters[:most-1]) + "…"
+	}
+	return text
+}
+
 // React implements Client.
-func (g *gitea) React(ctx context.Context, comment int64, reaction Reaction) error {
+func (g *gitea) React(ctx context.Context, _ int, comment int64, reaction Reaction) error {
 	content := map[Reaction]string{Accepted: "+1", Rejected: "-1"}[reaction]
 	_, err := g.call(ctx, http.MethodPost, g.commentPath(comment)+"/reactions", nil, map[string]string{"content": content}, nil)
 	return err
@@ -257,27 +302,20 @@ func (g *gitea) Permission(ctx context.Context, login string) (Permission, error
 	return PermissionNone, nil
 }
 
+type giteaTeam struct {
+	ID   int64
+	Name string
+}
+
 // Teams implements Client. Gitea lists the teams of a user only for that user, so each team of the organization is asked for. The
 // client must be a member of the team, or an owner of the organization.
 func (g *gitea) Teams(ctx context.Context, login string) ([]string, error) {
-	var all []struct {
-		ID   int64
-		Name string
+	all, err := list[giteaTeam](ctx, g, "/orgs/"+url.PathEscape(g.owner)+"/teams", maxTeams)
+	if KindOf(err) == NotFound { // the owner is a user
+		return nil, nil
 	}
-	for page := 1; len(all) < maxTeams; page++ {
-		some := all[:0:0]
-		query := url.Values{"limit": {strconv.Itoa(giteaPage)}, "page": {strconv.Itoa(page)}}
-		_, err := g.call(ctx, http.MethodGet, "/orgs/"+url.PathEscape(g.owner)+"/teams", query, nil, &some)
-		if KindOf(err) == NotFound { // the owner is a user
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-		if len(some) < giteaPage {
-			break
-		}
+	if err != nil {
+		return nil, err
 	}
 	var teams []string
 	for _, team := range all {
@@ -304,20 +342,14 @@ type giteaReview struct {
 // Review implements Client: the last review of each user counts. An approval counts if the user may approve by the rules of the
 // repository, and of the newest commit.
 func (g *gitea) Review(ctx context.Context, number int) (Review, error) {
+	reviews, err := list[giteaReview](ctx, g, g.pullPath(number)+"/reviews", maxReviews)
+	if err != nil {
+		return "", err
+	}
 	last := map[string]giteaReview{}
-	for page := 1; page <= MaxComments/giteaPage; page++ {
-		var some []giteaReview
-		query := url.Values{"limit": {strconv.Itoa(giteaPage)}, "page": {strconv.Itoa(page)}}
-		if _, err := g.call(ctx, http.MethodGet, g.pullPath(number)+"/reviews", query, nil, &some); err != nil {
-			return "", err
-		}
-		for _, r := range some {
-			if (r.State == "APPROVED" || r.State == "REQUEST_CHANGES") && r.ID > last[r.User.Login].ID {
-				last[r.User.Login] = r
-			}
-		}
-		if len(some) < giteaPage {
-			break
+	for _, r := range reviews {
+		if (r.State == "APPROVED" || r.State == "REQUEST_CHANGES") && r.ID > last[r.User.Login].ID {
+			last[r.User.Login] = r
 		}
 	}
 	result := ReviewNone

@@ -14,19 +14,20 @@ import (
 // is no success.
 type Client interface {
 	// Open returns the open pull requests, the newest update first. last is the result of the call before; if nothing changed since,
-	// Open sends one request and returns ErrUnchanged. It returns ErrTooMany beyond MaxOpen.
+	// Open sends one request and returns ErrUnchanged. It returns ErrTooMany beyond MaxOpen, so that none is overlooked.
 	Open(ctx context.Context, last Version) ([]PullRequest, Version, error)
 	// Get returns a pull request, open or not.
 	Get(ctx context.Context, number int) (PullRequest, error)
 	// Comments returns the comments that were created at or after a time, the oldest first and at most MaxComments.
 	Comments(ctx context.Context, number int, since time.Time) ([]Comment, error)
-	// Upsert creates or changes the comment of which isOurs reports true for the body and whose author is this client. If there are
-	// several, it keeps the oldest and deletes the others. It returns the ID of the comment.
-	Upsert(ctx context.Context, number int, isOurs func(body string) bool, body string) (int64, error)
+	// Upsert changes the comment with the known ID, which an earlier call returned. If that is 0, or the comment is gone, it searches for
+	// the comment of which isOurs reports true for the body and whose author is this client, and creates it if there is none. If there
+	// are several, it keeps the oldest and deletes the others. It returns the ID of the comment.
+	Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (int64, error)
 	// SetStatus sets the status of a commit for a context.
 	SetStatus(ctx context.Context, commit string, status Status) error
-	// React adds a reaction to a comment. It has no effect if it is there.
-	React(ctx context.Context, comment int64, reaction Reaction) error
+	// React adds a reaction to a comment of a pull request. It has no effect if it is there.
+	React(ctx context.Context, number int, comment int64, reaction Reaction) error
 	// Permission returns what a user may do with the repository.
 	Permission(ctx context.Context, login string) (Permission, error)
 	// Teams returns the teams of the owner of the repository that a user is a member of, as far as the client may see them; none if the
@@ -46,16 +47,16 @@ const (
 	MaxOpen = 1000
 	// MaxComments is the maximum number of comments that Comments returns.
 	MaxComments = 1000
-	// maxTeams is the maximum number of teams of an organization.
-	maxTeams = 200
+	// maxTeams and maxReviews are the maximum numbers of teams of an organization, and of reviews of a pull request.
+	maxTeams, maxReviews = 200, 1000
 )
 
-// Errors of Open.
+// Errors that are no response.
 var (
-	// ErrUnchanged: no open pull request changed since the last call.
+	// ErrUnchanged: no open pull request changed since the last call of Open.
 	ErrUnchanged = errors.New("the open pull requests are unchanged")
-	// ErrTooMany: the repository has more open pull requests than MaxOpen.
-	ErrTooMany = fmt.Errorf("the repository has more than %d open pull requests", MaxOpen)
+	// ErrTooMany: there are more open pull requests, teams or reviews than a client reads.
+	ErrTooMany = fmt.Errorf("more than %d open pull requests, %d teams of the owner or %d reviews", MaxOpen, maxTeams, maxReviews)
 )
 
 // Version identifies a list of open pull requests. It is empty for no list.
@@ -202,7 +203,7 @@ type Error struct {
 	Status int
 	// RetryAfter is how long to wait; 0 if the Git provider does not set it.
 	RetryAfter time.Duration
-	// Message is the message of the Git provider, at most 300 bytes, or why there is no response.
+	// Message is the message of the Git provider, at most 300 bytes and without the token, or why there is no response.
 	Message string
 }
 

@@ -17,6 +17,9 @@ import (
 // maxResponse is the maximum size of a response in bytes.
 const maxResponse = 16 << 20
 
+// notTheForm is the message for a response that cannot be decoded.
+const notTheForm = "the response is no JSON of the expected form"
+
 // errTooLarge: a response is larger than maxResponse.
 var errTooLarge = errors.New("the response is too large")
 
@@ -25,9 +28,9 @@ type rest struct {
 	// base is the URL of the API, without a slash at its end.
 	base string
 	web  *http.Client
-	// authorize sets the credentials of a request.
-	authorize func(*http.Request)
-	now       func() time.Time
+	// scheme and token are the credentials. Example: token.
+	scheme, token string
+	now           func() time.Time
 }
 
 // call sends a request and decodes the response into a value, unless that is nil. It returns the header of the response.
@@ -52,7 +55,7 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	r.authorize(request)
+	request.Header.Set("Authorization", r.scheme+" "+r.token)
 	response, err := r.web.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -76,14 +79,14 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 		return response.Header, nil
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return nil, &Error{Kind: Invalid, Status: response.StatusCode, Message: "the response is no JSON of the expected form"}
+		return nil, &Error{Kind: Invalid, Status: response.StatusCode, Message: notTheForm}
 	}
 	return response.Header, nil
 }
 
 // failure returns the error of a response.
 func (r *rest) failure(response *http.Response, data []byte) *Error {
-	e := &Error{Kind: Invalid, Status: response.StatusCode, Message: message(data), RetryAfter: r.retryAfter(response.Header)}
+	e := &Error{Kind: Invalid, Status: response.StatusCode, Message: r.message(data), RetryAfter: r.retryAfter(response.Header)}
 	switch code := response.StatusCode; {
 	case code == http.StatusTooManyRequests, code == http.StatusForbidden && e.RetryAfter > 0:
 		e.Kind = RateLimited
@@ -117,14 +120,17 @@ func (r *rest) retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// message returns the message of a response of an error, at most 300 bytes in one line.
-func message(data []byte) string {
+// message returns the message of a response of an error, at most 300 bytes in one line. A proxy may repeat the request in it.
+func (r *rest) message(data []byte) string {
 	var e struct{ Message string }
 	text := string(data)
 	if json.Unmarshal(data, &e) == nil && e.Message != "" {
 		text = e.Message
 	}
 	text = strings.Join(strings.Fields(text), " ")
+	if r.token != "" {
+		text = strings.ReplaceAll(text, r.token, "***")
+	}
 	for len(text) > 300 {
 		_, size := utf8.DecodeLastRuneInString(text)
 		text = text[:len(text)-size]

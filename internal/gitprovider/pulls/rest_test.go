@@ -1,8 +1,13 @@
 package pulls
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +42,7 @@ func TestErrorsHaveAKind(t *testing.T) {
 		"conflict":                      {status: 409, want: Error{Kind: Conflict}},
 		"unavailable":                   {status: 503, body: "<html>\nsorry</html>", want: Error{Kind: Unavailable, Message: "<html> sorry</html>"}},
 		"rejected":                      {status: 422, want: Error{Kind: Invalid}},
+		"a message with the token":      {status: 502, body: "Authorization: token t0ken", want: Error{Kind: Unavailable, Message: "Authorization: token ***"}},
 		"a message that is long":        {status: 500, body: strings.Repeat("ä", 1000), want: Error{Kind: Unavailable, Message: strings.Repeat("ä", 150)}},
 		"a success that is no JSON":     {status: 200, body: "<html>", want: Error{Kind: Invalid, Message: "the response is no JSON of the expected form"}},
 		"a success that is too large":   {status: 200, body: strings.Repeat(" ", maxResponse+1), want: Error{Kind: Invalid, Message: "the response is too large"}},
@@ -81,22 +87,80 @@ func TestOneComment(t *testing.T) {
 			_, _ = w.Write([]byte(`{"login":"cairn"}`))
 		case r.Method == http.MethodGet:
 			_, _ = w.Write([]byte(comments))
+		case strings.HasSuffix(r.URL.Path, "/comments/9"):
+			w.WriteHeader(http.StatusNotFound)
 		default:
 			_, _ = w.Write([]byte(`{"id":7}`))
 		}
 	})
 	ours := func(body string) bool { return strings.HasPrefix(body, "M ") }
-	upsert := func(body string, id int64, want string) {
+	upsert := func(known, id int64, want string) {
 		t.Helper()
 		calls = nil
-		got, err := client.Upsert(t.Context(), 12, ours, body)
+		got, err := client.Upsert(t.Context(), 12, known, ours, "M new")
 		if err != nil || got != id || strings.Join(calls, ", ") != want {
 			t.Errorf("comment %d, %v: %q", got, err, calls)
 		}
 	}
-	upsert("M new", 3, "DELETE comments/5, PATCH comments/3")
-	comments = `[{"id":3,"user":{"login":"cairn"},"body":"M new"}]`
-	upsert("M new", 3, "")
+	upsert(0, 3, "DELETE comments/5, PATCH comments/3")
+	upsert(3, 3, "PATCH comments/3")
+	upsert(9, 3, "PATCH comments/9, DELETE comments/5, PATCH comments/3") // the server does not have it
 	comments = `[{"id":1,"user":{"login":"mallory"},"body":"M new"}]`
-	upsert("M new", 7, "POST 12/comments")
+	upsert(0, 7, "POST 12/comments")
+	var others []string // ours follows more comments than Comments returns
+	for id := range MaxComments + 1 {
+		others = append(others, fmt.Sprintf(`{"id":%d,"user":{"login":"mallory"},"body":"x"}`, id+10))
+	}
+	comments = "[" + strings.Join(others, ",") + `,{"id":5000,"user":{"login":"cairn"},"body":"M old"}]`
+	upsert(0, 5000, "PATCH comments/5000")
+}
+
+// listing answers with pages of one object, as a server with a small limit does.
+func listing(objects *[]string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Total-Count", strconv.Itoa(len(*objects)))
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		if page > len(*objects) {
+			_, _ = w.Write([]byte("[]"))
+			return
+		}
+		_, _ = w.Write([]byte("[" + (*objects)[page-1] + "]"))
+	}
+}
+
+// A change within the second of the last update, to which Gitea rounds times, is a change.
+func TestListHasAllPagesAndIsUnchangedOnlyIfItIs(t *testing.T) {
+	const at = `"updated_at":"2026-11-27T12:00:00Z"`
+	objects := []string{`{"number":2,"head":{"sha":"a"},` + at + `}`, `{"number":1,` + at + `}`, `{"number":3}`}
+	client := answering(t, listing(&objects))
+	open, version, err := client.Open(t.Context(), "")
+	if err != nil || len(open) != 3 || open[2].Number != 3 {
+		t.Fatal(open, err)
+	}
+	if _, _, err := client.Open(t.Context(), version); !errors.Is(err, ErrUnchanged) {
+		t.Error(err)
+	}
+	objects[0] = `{"number":2,"head":{"sha":"b"},` + at + `}`
+	if open, _, err = client.Open(t.Context(), version); err != nil || open[0].Head.Commit != "b" {
+		t.Error(open, err)
+	}
+	objects = slices.Repeat([]string{`{"id":1,"state":"APPROVED","official":true,"user":{"login":"bob"}}`}, maxReviews+1)
+	if review, err := client.Review(t.Context(), 1); !errors.Is(err, ErrTooMany) {
+		t.Errorf("%s by a part of the reviews, %v", review, err)
+	}
+}
+
+func TestDescriptionIsCut(t *testing.T) {
+	var got struct{ Description string }
+	client := answering(t, func(_ http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
+	})
+	most := client.Limits().Description
+	for text, want := range map[string]string{strings.Repeat("ä", most): strings.Repeat("ä", most), strings.Repeat("ä", most+1): strings.Repeat("ä", most-1) + "…"} {
+		if err := client.SetStatus(t.Context(), "c0ffee", Status{State: Success, Description: text}); err != nil || got.Description != want {
+			t.Errorf("%d characters: %q, %v", most, got.Description, err)
+		}
+	}
 }
