@@ -16,6 +16,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&Run{}, &RunList{},
 		&State{}, &StateList{},
 		&Repository{}, &RepositoryList{},
+		&PullRequest{}, &PullRequestList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -118,6 +118,12 @@ type RepositorySpec struct {
 	// installation apply.
 	// +optional
 	Limits *RepositoryLimits `json:"limits,omitempty"`
+
+	// PullRequests plans the open pull requests: Cairn merges each into its base, plans the Stacks that it affects, and
+	// writes a comment and commit statuses. Stacks have to read the base of the pull request. If unset, pull requests
+	// are ignored.
+	// +optional
+	PullRequests *PullRequests `json:"pullRequests,omitempty"`
 }
 
 // SecretSource references a Secret.

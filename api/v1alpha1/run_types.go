@@ -59,6 +59,8 @@ type RunList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.selfApprovalRemovedBy) == has(oldSelf.selfApprovalRemovedBy) && (!has(self.selfApprovalRemovedBy) || self.selfApprovalRemovedBy == oldSelf.selfApprovalRemovedBy)",message="a Run's selfApprovalRemovedBy cannot change",fieldPath=".selfApprovalRemovedBy"
 // +kubebuilder:validation:XValidation:rule="self.?takesOverState.orValue(false) == oldSelf.?takesOverState.orValue(false)",message="a Run's takesOverState cannot change",fieldPath=".takesOverState"
 // +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",message="a Run's source cannot change",fieldPath=".source"
+// +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == has(oldSelf.pullRequest) && (!has(self.pullRequest) || self.pullRequest == oldSelf.pullRequest)",message="a Run's pullRequest cannot change",fieldPath=".pullRequest"
+// +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == (self.cause.type == 'PullRequest') && (!has(self.pullRequest) || self.operation == 'Plan')",message="a Run of a pull request has the cause PullRequest and the operation Plan",fieldPath=".pullRequest"
 // +kubebuilder:validation:XValidation:rule="self.?cancel.orValue(false) || !oldSelf.?cancel.orValue(false)",message="cancel cannot be unset",fieldPath=".cancel"
 type RunSpec struct {
 	// Stack is the Stack of the Run, in the same namespace.
@@ -90,6 +92,11 @@ type RunSpec struct {
 	// git.
 	// +optional
 	Source *GitOrigin `json:"source,omitempty"`
+
+	// PullRequest is the pull request whose merge result the Run plans. Such a Run is no part of the history of its
+	// Stack, and applies nothing. Unset for other Runs.
+	// +optional
+	PullRequest *RunPullRequest `json:"pullRequest,omitempty"`
 
 	// PreventSelfApproval rejects an approval by the user in cause.by. It is true if spec.preventSelfApproval
 	// of the Stack was true at the time when the Run was created, or if the State keeps that rule. Default:
@@ -150,7 +157,7 @@ const (
 
 // CauseType is the type of event that caused a Run.
 //
-// +kubebuilder:validation:Enum=Spec;Variables;Commit;Dependency;Drift;Deletion;Manual
+// +kubebuilder:validation:Enum=Spec;Variables;Commit;Dependency;Drift;Deletion;Manual;PullRequest
 type CauseType string
 
 // Types of causes.
@@ -169,11 +176,13 @@ const (
 	CauseDeletion CauseType = "Deletion"
 	// CauseManual: a user requested the Run.
 	CauseManual CauseType = "Manual"
+	// CausePullRequest: a pull request affects the Stack.
+	CausePullRequest CauseType = "PullRequest"
 )
 
 // Cause is the reason why a Run was created.
 type Cause struct {
-	// Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion or Manual.
+	// Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion, Manual or PullRequest.
 	Type CauseType `json:"type"`
 	// Message describes the cause. Example: "Secret fleet-tfvars changed".
 	// +kubebuilder:validation:MaxLength=1000

@@ -221,6 +221,11 @@ type StackSpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Runner Runner `json:"runner,omitempty"`
+
+	// PullRequests configures the plans of the Stack for pull requests, if the Repository has spec.pullRequests. If
+	// unset, they run without the ServiceAccount, the environment and the pod template of the Stack.
+	// +optional
+	PullRequests *StackPullRequests `json:"pullRequests,omitempty"`
 }
 
 // EngineName is a program that plans and applies code.

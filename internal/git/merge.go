@@ -131,18 +131,8 @@ func exitCode(err error) int {
 	return 0
 }
 
-// Tree lists the merged content.
-func (g *Merge) Tree(ctx context.Context) (*Tree, error) { return g.view.Tree(ctx, g.TreeID) }
-
-// Blob is Mirror.Blob for the merged content.
-func (g *Merge) Blob(ctx context.Context, id string, limit int64) ([]byte, error) {
-	return g.view.Blob(ctx, id, limit)
-}
-
-// Archive is Mirror.Archive for the merged content.
-func (g *Merge) Archive(ctx context.Context, tree *Tree, files []Entry, w io.Writer) error {
-	return g.view.Archive(ctx, tree, files, w)
-}
+// Content reads the merged content: trees and blobs of the merge, and of the mirror.
+func (g *Merge) Content() *Mirror { return g.view }
 
 // Close deletes the objects of the merge.
 func (g *Merge) Close() error {

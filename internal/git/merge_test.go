@@ -56,7 +56,7 @@ func TestMergeHasTheContentOfBoth(t *testing.T) {
 	if err != nil || len(merge.Conflicts) > 0 {
 		t.Fatal(merge, err)
 	}
-	tree, err := merge.Tree(t.Context())
+	tree, err := merge.Content().Tree(t.Context(), merge.TreeID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestMergeHasTheContentOfBoth(t *testing.T) {
 		if e.Kind != KindFile {
 			return
 		}
-		content, err := merge.Blob(t.Context(), e.ID, 1000)
+		content, err := merge.Content().Blob(t.Context(), e.ID, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestMergeHasTheContentOfBoth(t *testing.T) {
 	}
 	var archive bytes.Buffer
 	entry, _ := tree.Entry("net")
-	if err := merge.Archive(t.Context(), tree, []Entry{entry}, &archive); err != nil || archive.Len() == 0 {
+	if err := merge.Content().Archive(t.Context(), tree, []Entry{entry}, &archive); err != nil || archive.Len() == 0 {
 		t.Error(err)
 	}
 	folder := merge.view.objects

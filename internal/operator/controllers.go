@@ -1,19 +1,26 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/pullrequest"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/run/scheduler"
+	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	stacksource "cairn.dev/cairn/internal/stack/source"
@@ -52,6 +59,17 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Inputs: p.inputs, Scheduler: turns,
 		Recorder: p.telemetry.witness(mgr, p.log), Pods: pods,
 	}
+	providers := &pullrequest.Providers{Live: mgr.GetAPIReader(), Web: &http.Client{
+		Transport: o.Egress.Transport(nil, providerTimeout), Timeout: providerTimeout,
+	}}
+	discovery := &pullrequest.Discovery{Client: mgr.GetClient(), Providers: providers, Mine: o.Shard.has}
+	pulls := &pullrequest.Reconciler{
+		Gatherer: pullrequest.Gatherer{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Codes: stacks.Code, Stacks: &stacks.Gatherer, Inputs: p.inputs,
+			Access: pullrequest.RBAC{Client: p.direct},
+		},
+		Providers: providers, Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, PublicURL: cmp.Or(o.PublicURL, o.StoreURL),
+	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),
 		mgr.Add(mirrors), mgr.Add(sources), mgr.Add(turns),
@@ -59,7 +77,21 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		stacks.SetupWithManager(mgr, mirrors.Moved(), p.watch.over("stack", stacks)),
 		states.SetupWithManager(mgr, p.watch.over("state", states)),
 		runs.SetupWithManager(mgr, p.watch.over("run", runs)),
+		discovery.SetupWithManager(mgr, p.watch.over("discovery", discovery)),
+		pulls.SetupWithManager(mgr, p.watch.over("pullrequest", pulls)),
 	)
+}
+
+// providerTimeout is the maximum duration of a request to a Git provider.
+const providerTimeout = 15 * time.Second
+
+// storedPlans reads plans from the bucket.
+type storedPlans struct{ bucket *bucket.Bucket }
+
+// JSON implements pullrequest.Plans.
+func (p storedPlans) JSON(ctx context.Context, namespace string, uid types.UID, digest string, limit int64) ([]byte, error) {
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, UID: uid}}
+	return p.bucket.Get(ctx, artifact.PlanJSONKey(artifact.PlanFolder(run)+"/"+digest), limit)
 }
 
 // repositoryLimit returns how many Runs of a Repository's Stacks may run at once, by namespace/name; 0 is no limit.

@@ -237,6 +237,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager, _ *parts, o Options) erro
 			{&v1alpha1.Stack{}, snapshot.UnitUserIndex, snapshot.IndexUnitUsers},
 			{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
 			{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
+			{&v1alpha1.PullRequest{}, repository.PullRequestIndex, repository.IndexPullRequest},
 		}
 	}
 	if o.Server {

@@ -35,6 +35,8 @@ type Code struct {
 
 	mirror *git.Mirror
 	tree   *git.Tree
+	// image is the code that an image is built from, if that is other code.
+	image *Code
 }
 
 // Archive writes the code as tar.gz: the same code, the same bytes.
@@ -131,11 +133,16 @@ func (c Code) fingerprint(digest string, stack *v1alpha1.Stack) string {
 
 // at is the commit that a Stack reads from, without what it reads there.
 func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	return c.atRef(ctx, r, refOf(r, stack.Spec.Source.Git))
+}
+
+// atRef is the commit that a ref names, "" for the default branch, without what Stacks read there.
+func (c *Codes) atRef(ctx context.Context, r *v1alpha1.Repository, ref string) (Code, error) {
 	var ask Ask
 	if last, _ := c.mirrors.LastFetch(r.UID); last != nil { // before Commit: an Ask that is too old costs one more archive
 		ask = last.Ask
 	}
-	mirror, commit, err := c.mirrors.Commit(ctx, r.UID, refOf(r, stack.Spec.Source.Git))
+	mirror, commit, err := c.mirrors.Commit(ctx, r.UID, ref)
 	if err != nil {
 		return Code{}, err
 	}

@@ -20,6 +20,9 @@ var ErrNoDockerfile = errors.New("no such Dockerfile")
 // Image is what an image is built from at the commit of the code: the Dockerfile with its own list of what to leave
 // out, and all files of the context's folder.
 func (c Code) Image(r *v1alpha1.Repository, b *inputs.Build) (Code, error) {
+	if c.image != nil {
+		return c.image.Image(r, b)
+	}
 	found, err := imageOf(c.tree, b)
 	if err != nil {
 		return Code{}, err

@@ -166,6 +166,14 @@ func IndexStack(o client.Object) []string {
 	return nil
 }
 
+// PullRequestIndex is the field by which the cache finds the PullRequests of a Repository.
+const PullRequestIndex = "spec.repository.name"
+
+// IndexPullRequest returns the value of PullRequestIndex.
+func IndexPullRequest(o client.Object) []string {
+	return []string{o.(*v1alpha1.PullRequest).Spec.Repository.Name}
+}
+
 // SecretIndex is the field by which the cache finds the Repositories to which the change of a Secret is news.
 const SecretIndex = "spec.credentials"
 
@@ -178,6 +186,9 @@ func IndexSecret(o client.Object) []string {
 	}
 	if spec.Webhook != nil {
 		names = append(names, spec.Webhook.Secret.Name)
+	}
+	if spec.PullRequests != nil {
+		names = append(names, spec.PullRequests.Credentials.Secret.Name)
 	}
 	return names
 }
@@ -262,8 +273,34 @@ func (r *Reconciler) gatherRefs(ctx context.Context, w *Snapshot, wanted []strin
 		}
 		w.Refs = append(w.Refs, status)
 	}
-	w.Ask.Commits, w.Unknown = strings.Join(missing, " "), len(missing) > 0
-	return nil
+	heads, err := r.missingHeads(ctx, w.Repository)
+	w.Ask.Commits, w.Unknown = strings.Join(append(missing, heads...), " "), len(missing)+len(heads) > 0
+	return err
+}
+
+// missingHeads are the head commits of open pull requests that the mirror does not have.
+func (r *Reconciler) missingHeads(ctx context.Context, repo *v1alpha1.Repository) ([]string, error) {
+	if repo.Spec.PullRequests == nil {
+		return nil, nil
+	}
+	var pulls v1alpha1.PullRequestList
+	of := client.MatchingFields{PullRequestIndex: repo.Name}
+	if err := r.Client.List(ctx, &pulls, client.InNamespace(repo.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	var missing []string
+	for i := range pulls.Items {
+		head := pulls.Items[i].Spec.Head.Commit
+		_, _, err := r.Mirrors.Commit(ctx, repo.UID, head)
+		switch {
+		case errors.Is(err, git.ErrNoRef) && pulls.Items[i].Spec.State == v1alpha1.PullRequestOpen:
+			missing = append(missing, head)
+		case err != nil && !errors.Is(err, git.ErrNoRef):
+			return nil, err
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing), nil
 }
 
 // commits are those that a fetch has to ask for by name.

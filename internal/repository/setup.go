@@ -23,6 +23,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		For(&v1alpha1.Repository{}, builder.WithPredicates(changed)).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(repositoryOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(pulledFrom),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.repositoriesOf)).
 		WatchesRawSource(source.Channel(r.Mirrors.Ended(), handler.TypedEnqueueRequestsFromMapFunc(fetched))).
 		Complete(reconciler)
@@ -39,6 +41,12 @@ func repositoryOf(_ context.Context, o client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: key}}
 	}
 	return nil
+}
+
+// pulledFrom returns the Repository of a PullRequest, whose head may have to be fetched.
+func pulledFrom(_ context.Context, o client.Object) []reconcile.Request {
+	key := client.ObjectKey{Namespace: o.GetNamespace(), Name: o.(*v1alpha1.PullRequest).Spec.Repository.Name}
+	return []reconcile.Request{{NamespacedName: key}}
 }
 
 // repositoriesOf returns the Repositories that read their credentials from a Secret. Only their names are read, so the objects are not copied.

@@ -60,6 +60,8 @@ func staleness(w Snapshot) string {
 		return "the Stack was deleted"
 	case !destroy && w.Stack.DeletionTimestamp != nil:
 		return "the Stack is being deleted"
+	case w.Run.Spec.PullRequest != nil: // its PullRequest cancels it
+		return ""
 	case runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name): // a view of the Stack from before this Run decides nothing
 		return ""
 	case runinfo.Number(w.Stack.Status.LastRun) > runinfo.Number(w.Run.Name):

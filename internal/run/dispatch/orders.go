@@ -132,7 +132,8 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 	order := runnerapi.Order{
 		Attempt:   runinfo.Current(&run.Status).Number,
 		Namespace: run.Namespace, Stack: stack.Name, Run: run.Name,
-		Destroy:       run.Spec.Operation == v1alpha1.OperationDestroy,
+		Destroy:       runinfo.PlansDestroy(run),
+		ReadOnly:      run.Spec.PullRequest != nil,
 		Source:        doc.Source,
 		Path:          doc.Path,
 		Engine:        string(doc.Engine.Name),

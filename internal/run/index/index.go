@@ -11,12 +11,16 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// StackField is the field by which caches find the Runs of a Stack.
+// StackField is the field by which caches find the Runs of a Stack, without those of pull requests.
 const StackField = "spec.stack.name"
 
 // StackNames is the value of StackField.
 func StackNames(o client.Object) []string {
-	return []string{o.(*v1alpha1.Run).Spec.Stack.Name}
+	run := o.(*v1alpha1.Run)
+	if run.Spec.PullRequest != nil {
+		return nil
+	}
+	return []string{run.Spec.Stack.Name}
 }
 
 // UnfinishedField is the field by which the cache finds those of a Stack's Runs that are not finished, which are few.
@@ -24,10 +28,11 @@ const UnfinishedField = "unfinished"
 
 // UnfinishedStackNames is the value of UnfinishedField.
 func UnfinishedStackNames(o client.Object) []string {
-	if o.(*v1alpha1.Run).Status.Phase.Finished() {
+	run := o.(*v1alpha1.Run)
+	if run.Status.Phase.Finished() {
 		return nil
 	}
-	return StackNames(o)
+	return []string{run.Spec.Stack.Name}
 }
 
 // ReasonField is the field by which the cache finds the Runs whose condition has a reason, as long as they are not finished.

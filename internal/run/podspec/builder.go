@@ -2,12 +2,14 @@ package podspec
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/pod-security-admission/api"
 
 	"k8s.io/utils/ptr"
@@ -117,6 +119,31 @@ func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSe
 		container.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
 	}
 	return pod, container
+}
+
+// Scheduling returns of a template the fields about scheduling alone: not what its containers get. One that is invalid is
+// returned as it is, for CheckTemplate to reject.
+func Scheduling(raw *apiextensionsv1.JSON) *apiextensionsv1.JSON {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}}
+	if raw == nil || schedule(pod, raw) != nil {
+		return raw
+	}
+	t := corev1.PodTemplateSpec{Spec: pod.Spec}
+	t.Labels, t.Annotations = pod.Labels, pod.Annotations
+	var part map[string]any
+	data, err := json.Marshal(t)
+	if err == nil {
+		err = json.Unmarshal(data, &part)
+	}
+	if err == nil { // empty fields would replace those of Cairn
+		delete(part["spec"].(map[string]any), "containers")
+		delete(part["metadata"].(map[string]any), "creationTimestamp")
+		data, err = json.Marshal(part)
+	}
+	if err != nil {
+		return raw
+	}
+	return &apiextensionsv1.JSON{Raw: data}
 }
 
 // schedule copies from a template the fields about scheduling, and what a cluster's policies may ask for.

@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -38,7 +39,7 @@ type Volumes struct {
 // whatever became of the objects that it came from; only its environment and what is for the hosts of modules are not kept.
 func VolumesOf(run *v1alpha1.Run, doc inputs.Document) Volumes {
 	var p Volumes
-	if run.Spec.Operation != v1alpha1.OperationDestroy {
+	if !runinfo.PlansDestroy(run) {
 		p.addFiles(doc)
 		p.addVariables(doc)
 	}

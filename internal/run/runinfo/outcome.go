@@ -11,6 +11,12 @@ func IsDriftCheck(run *v1alpha1.Run) bool {
 	return run.Spec.Cause.Type == v1alpha1.CauseDrift && run.Spec.Operation == v1alpha1.OperationPlan
 }
 
+// PlansDestroy reports whether the plan of a Run is of a destroy.
+func PlansDestroy(run *v1alpha1.Run) bool {
+	pull := run.Spec.PullRequest
+	return run.Spec.Operation == v1alpha1.OperationDestroy || (pull != nil && pull.DestroyInputsDigest != "")
+}
+
 // IsApply reports whether an attempt applies a plan.
 func IsApply(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }
 

@@ -137,6 +137,8 @@ func rank(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) Rank {
 	switch {
 	case phase == v1alpha1.AttemptApply, run.Spec.Operation == v1alpha1.OperationDestroy:
 		return RankApply
+	case run.Spec.PullRequest != nil:
+		return RankPullRequest
 	case run.Spec.Cause.Type == v1alpha1.CauseDrift:
 		return RankDrift
 	default:

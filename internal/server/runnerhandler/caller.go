@@ -111,6 +111,17 @@ func orHolder(s requirement) requirement {
 	}
 }
 
+// owns requires an attempt that is no pull request's: the code of one must change nothing that the Stack, its State or its
+// next apply depends on, whatever gets hold of the credentials of its pod.
+func owns(meets requirement) requirement {
+	return func(c Caller) error {
+		if c.Run != nil && c.Run.Spec.PullRequest != nil {
+			return httpapi.Errorf(http.StatusForbidden, "Run %s plans a pull request, and writes nothing about Stack %s", c.RunName, c.Stack)
+		}
+		return meets(c)
+	}
+}
+
 // sender authenticates the pod that sends a request.
 type sender func(*http.Request) (auth.Pod, error)
 

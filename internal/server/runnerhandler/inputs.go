@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
@@ -50,7 +51,7 @@ func (s *API) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error
 
 // keptInputs serves the variable files that were stored for the inputs of a destroy.
 func (s *API) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
-	if c.Run.Spec.Operation != v1alpha1.OperationDestroy {
+	if !runinfo.PlansDestroy(c.Run) {
 		return httpapi.Errorf(http.StatusForbidden, "Run %s is no destroy", c.RunName)
 	}
 	free, err := s.memory.Acquire(r.Context(), c.Pod.Namespace, largestInputs)
@@ -58,7 +59,11 @@ func (s *API) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) error
 		return err
 	}
 	defer free()
-	data, err := s.State.KeptInputs(r.Context(), c.Key(), c.Run.Spec.InputsDigest)
+	digest := c.Run.Spec.InputsDigest
+	if pull := c.Run.Spec.PullRequest; pull != nil {
+		digest = pull.DestroyInputsDigest
+	}
+	data, err := s.State.KeptInputs(r.Context(), c.Key(), digest)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (g *Gatherer) gatherGit(ctx context.Context, w *decision.Snapshot, doc *inp
 	if err != nil || w.Problem != nil {
 		return err
 	}
-	code, err := g.Code.Of(ctx, repo, w.Stack)
+	code, err := g.codeOf(ctx, repo, w.Stack)
 	if w.Problem = codeProblem(repo, err); err != nil {
 		return unless(w.Problem, err)
 	}
@@ -70,7 +70,7 @@ func (g *Gatherer) gatherGit(ctx context.Context, w *decision.Snapshot, doc *inp
 		return nil
 	}
 	defer func() {
-		if w.Problem != nil { // a request on the Repository tries again
+		if w.Problem != nil && g.proposal == nil { // a request on the Repository tries again
 			g.Code.Forget(w.Stack)
 		}
 	}()
@@ -79,6 +79,13 @@ func (g *Gatherer) gatherGit(ctx context.Context, w *decision.Snapshot, doc *inp
 		return unless(w.Problem, err)
 	}
 	return g.gatherImage(ctx, w, doc, repo, code)
+}
+
+func (g *Gatherer) codeOf(ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack) (repository.Code, error) {
+	if g.proposal != nil {
+		return g.proposal.Of(ctx, repo, stack)
+	}
+	return g.Code.Of(ctx, repo, stack)
 }
 
 // repositoryOf finds the Repository that the Stack names, if it may use it.

@@ -51,6 +51,9 @@ type Gatherer struct {
 	DriftInterval time.Duration
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time
+
+	// proposal has the code in place of Code; nil for none.
+	proposal *repository.Proposal
 }
 
 // Gather returns a snapshot of a Stack, with the Run that this process reserved for it and did not create yet.
@@ -218,6 +221,15 @@ func (g *Gatherer) gatherAsked(ctx context.Context, w *decision.Snapshot) error 
 		return nil
 	}
 	return g.gatherDependents(ctx, w)
+}
+
+// InputsOf returns a snapshot of a Stack with nothing but its inputs, with the code of a proposal.
+func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal *repository.Proposal) (decision.Snapshot, error) {
+	other := *g
+	other.proposal = proposal
+	w := decision.Snapshot{Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild}
+	err := other.gatherInputs(ctx, &w)
+	return w, err
 }
 
 // gatherInputs creates the document of everything that decides a result now, or reports why it cannot.

@@ -74,7 +74,7 @@ func (g *Gatherer) addAll(ctx context.Context, stack *v1alpha1.Stack, runs *v1al
 	for _, one := range all.Items {
 		known := slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.UID == one.UID }) ||
 			(metav1.IsControlledBy(&one, stack) && decision.InHistory(stack, one.Name))
-		if one.Spec.Stack.Name == stack.Name && !known {
+		if one.Spec.Stack.Name == stack.Name && one.Spec.PullRequest == nil && !known {
 			runs.Items = append(runs.Items, one)
 		}
 	}

@@ -1,0 +1,379 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// PullRequest is an open pull request (merge request) of a Repository, with the plans of the Stacks that it affects.
+// Cairn creates and deletes PullRequests; users read them.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=cairn,shortName=pr
+// +kubebuilder:printcolumn:name="Repository",type=string,JSONPath=`.spec.repository.name`
+// +kubebuilder:printcolumn:name="Number",type=integer,JSONPath=`.spec.number`
+// +kubebuilder:printcolumn:name="Author",type=string,JSONPath=`.spec.author`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type PullRequest struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is the pull request as the Git provider has it.
+	Spec PullRequestSpec `json:"spec"`
+	// Status reports the affected Stacks and their plans. observedGeneration is -1 until an operator reconciles the
+	// PullRequest.
+	// +kubebuilder:default={"observedGeneration":-1}
+	// +structType=atomic
+	// +optional
+	Status PullRequestStatus `json:"status,omitempty"`
+}
+
+// PullRequestList is a list of PullRequests.
+//
+// +kubebuilder:object:root=true
+type PullRequestList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []PullRequest `json:"items"`
+}
+
+// PullRequestSpec is a pull request as the Git provider has it.
+type PullRequestSpec struct {
+	// Repository is the Repository of the pull request, in the same namespace.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a PullRequest cannot move to another Repository"
+	Repository ObjectRef `json:"repository"`
+	// Number of the pull request at the Git provider. Example: 12.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the number of a PullRequest cannot change"
+	Number int64 `json:"number"`
+	// URL of the page of the pull request. Example: https://git.example.com/acme/infra/pulls/12.
+	// +kubebuilder:validation:MaxLength=2000
+	// +optional
+	URL string `json:"url,omitempty"`
+	// Title of the pull request, at most 255 characters. Its author chooses it.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Title string `json:"title,omitempty"`
+	// Author is the user who opened it, as the name of a user for RBAC: <provider>:<host>:<login>. Empty if the login
+	// cannot be one. Example: gitea:git.example.com:alice.
+	// +kubebuilder:validation:MaxLength=600
+	// +optional
+	Author string `json:"author,omitempty"`
+	// State is Open, Merged or Closed.
+	State PullRequestState `json:"state"`
+	// Draft reports whether the pull request is a draft.
+	// +optional
+	Draft bool `json:"draft,omitempty"`
+	// Fork reports whether the head is in another repository.
+	// +optional
+	Fork bool `json:"fork,omitempty"`
+	// Head is the branch to merge, and its newest commit.
+	Head PullRequestHead `json:"head"`
+	// Base is the branch to merge into. Example: main.
+	// +kubebuilder:validation:MaxLength=255
+	Base string `json:"base"`
+	// UpdatedAt is the time of the last update at the Git provider, for example of a new comment.
+	// +optional
+	UpdatedAt metav1.Time `json:"updatedAt,omitempty"`
+}
+
+// PullRequestState is the state of a pull request at the Git provider.
+//
+// +kubebuilder:validation:Enum=Open;Merged;Closed
+type PullRequestState string
+
+// States of a pull request.
+const (
+	PullRequestOpen   PullRequestState = "Open"
+	PullRequestMerged PullRequestState = "Merged"
+	PullRequestClosed PullRequestState = "Closed"
+)
+
+// PullRequestHead is the head of a pull request.
+type PullRequestHead struct {
+	// Branch of the head, in the repository of the head. Example: wider-subnet.
+	// +kubebuilder:validation:MaxLength=255
+	// +optional
+	Branch string `json:"branch,omitempty"`
+	// Commit is the ID of the newest commit.
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
+	Commit string `json:"commit"`
+}
+
+// PullRequestPhase is what Cairn does with a pull request.
+//
+// +kubebuilder:validation:Enum=Merging;Conflict;Failed;Draft;AwaitingCommand;Planned;Closed
+type PullRequestPhase string
+
+// Phases of a PullRequest.
+const (
+	// PullRequestMerging: the merge and the affected Stacks are not computed yet.
+	PullRequestMerging PullRequestPhase = "Merging"
+	// PullRequestConflict: the head does not merge into the base. Nothing is planned.
+	PullRequestConflict PullRequestPhase = "Conflict"
+	// PullRequestFailed: the merge or the affected Stacks cannot be computed.
+	PullRequestFailed PullRequestPhase = "Failed"
+	// PullRequestDraft: it is a draft, and drafts are not planned.
+	PullRequestDraft PullRequestPhase = "Draft"
+	// PullRequestAwaitingCommand: it is from a fork, or its author does not have the verb plan. Nothing runs before a
+	// user with that verb comments /cairn plan.
+	PullRequestAwaitingCommand PullRequestPhase = "AwaitingCommand"
+	// PullRequestPlanned: the affected Stacks are known, and their plans are created.
+	PullRequestPlanned PullRequestPhase = "Planned"
+	// PullRequestEnded: it is merged or closed. Its Runs end, and the PullRequest is deleted.
+	PullRequestEnded PullRequestPhase = "Closed"
+)
+
+// PullRequestStatus reports the affected Stacks of a pull request and their plans.
+type PullRequestStatus struct {
+	// Conditions are the latest observations. Ready is True if all affected Stacks are planned.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// ObservedGeneration is the generation of the spec that the status describes. -1 until an operator reconciles the
+	// PullRequest.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Phase is what Cairn does with the pull request.
+	// +optional
+	Phase PullRequestPhase `json:"phase,omitempty"`
+	// Head is the commit of the head that the status describes.
+	// +optional
+	Head string `json:"head,omitempty"`
+	// HeadSince is spec.updatedAt when that commit was first seen. A command is for it if its comment is newer.
+	// +optional
+	HeadSince metav1.Time `json:"headSince,omitempty"`
+	// Merge is the merge that the status describes. Unset before the first merge.
+	// +optional
+	Merge *PullRequestMerge `json:"merge,omitempty"`
+	// Stacks are the affected Stacks that are planned, by namespace and name.
+	// +listType=atomic
+	// +optional
+	Stacks []PullRequestStack `json:"stacks,omitempty"`
+	// Skipped are affected Stacks beyond spec.pullRequests.maxStacks of the Repository that no comment has requested,
+	// as namespace/name. At most 1,000.
+	// +listType=atomic
+	// +optional
+	Skipped []string `json:"skipped,omitempty"`
+	// Commands are the results of comments that are commands.
+	// +optional
+	Commands PullRequestCommands `json:"commands,omitempty"`
+	// Delivered is what the Git provider has received.
+	// +optional
+	Delivered PullRequestDelivered `json:"delivered,omitempty"`
+}
+
+// PullRequestMerge is a merge of the head of a pull request into its base.
+type PullRequestMerge struct {
+	// Head is the commit of the head.
+	Head string `json:"head"`
+	// Base is the commit of the base.
+	Base string `json:"base"`
+	// Tree is the ID of the merged tree. Unset if there are conflicts.
+	// +optional
+	Tree string `json:"tree,omitempty"`
+	// Conflicts are the paths that conflict, at most 100.
+	// +listType=atomic
+	// +optional
+	Conflicts []string `json:"conflicts,omitempty"`
+}
+
+// PullRequestStack is a Stack that a pull request affects.
+type PullRequestStack struct {
+	// Namespace of the Stack.
+	Namespace string `json:"namespace"`
+	// Name of the Stack.
+	Name string `json:"name"`
+	// InputsDigest is the digest of everything that decides the plan. Unset if the plan cannot start.
+	// +optional
+	InputsDigest string `json:"inputsDigest,omitempty"`
+	// Run is the Run with the plan, in the namespace of the Stack. Unset before it is created.
+	// +optional
+	Run string `json:"run,omitempty"`
+	// RunUID is the UID of the Run.
+	// +optional
+	RunUID types.UID `json:"runUID,omitempty"`
+	// Phase of the Run.
+	// +optional
+	Phase RunPhase `json:"phase,omitempty"`
+	// Plan is the summary of the plan, without resources and findings. Unset until the plan succeeds.
+	// +optional
+	Plan *Plan `json:"plan,omitempty"`
+	// Message is why there is no plan, or why it failed.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// DeletedDirectory is the directory of the Stack if the pull request deletes it. The plan then shows what
+	// destroying the Stack would do.
+	// +optional
+	DeletedDirectory string `json:"deletedDirectory,omitempty"`
+	// Retries is the number of comments that requested another plan of the same inputs.
+	// +optional
+	Retries int32 `json:"retries,omitempty"`
+}
+
+// PullRequestCommands are the results of comments that are commands.
+type PullRequestCommands struct {
+	// LastComment is the ID of the last comment that was read.
+	// +optional
+	LastComment int64 `json:"lastComment,omitempty"`
+	// ReadAt is spec.updatedAt when comments were read last.
+	// +optional
+	ReadAt metav1.Time `json:"readAt,omitempty"`
+	// AllowedHead is the head commit whose plans a user allowed by a comment. Other heads need another comment.
+	// +optional
+	AllowedHead string `json:"allowedHead,omitempty"`
+	// AllowedBy is the user who allowed it. Example: gitea:git.example.com:alice.
+	// +optional
+	AllowedBy string `json:"allowedBy,omitempty"`
+	// Requested are Stacks that comments name, as namespace/name. They are planned also beyond maxStacks.
+	// +listType=atomic
+	// +optional
+	Requested []string `json:"requested,omitempty"`
+	// Answer is the result of the last command.
+	// +optional
+	Answer string `json:"answer,omitempty"`
+}
+
+// PullRequestDelivered is what the Git provider has received of Cairn. What differs from it is sent again.
+type PullRequestDelivered struct {
+	// Comment is the ID of the comment. 0 before there is one.
+	// +optional
+	Comment int64 `json:"comment,omitempty"`
+	// CommentDigest is the digest of what it reports.
+	// +optional
+	CommentDigest string `json:"commentDigest,omitempty"`
+	// Head is the commit that has the statuses.
+	// +optional
+	Head string `json:"head,omitempty"`
+	// Statuses of the head, by context.
+	// +listType=map
+	// +listMapKey=context
+	// +optional
+	Statuses []PullRequestCommitStatus `json:"statuses,omitempty"`
+}
+
+// PullRequestCommitStatus is a status of the head commit.
+type PullRequestCommitStatus struct {
+	// Context of the status. Example: cairn/prod/net.
+	Context string `json:"context"`
+	// Pending reports whether its state is pending.
+	// +optional
+	Pending bool `json:"pending,omitempty"`
+	// Digest of its state, description and URL.
+	Digest string `json:"digest"`
+}
+
+// PullRequests configures plans for the pull requests of a Repository.
+type PullRequests struct {
+	// Provider is the Git provider.
+	Provider GitProvider `json:"provider"`
+	// URL of the Git provider. Default: the scheme and host of spec.url, if that is http or https. Example:
+	// https://git.example.com.
+	// +kubebuilder:validation:MaxLength=2000
+	// +kubebuilder:validation:Pattern=`^https?://[^/@]+/?$`
+	// +optional
+	URL string `json:"url,omitempty"`
+	// Credentials is a Secret with the key token: a token of the Git provider that can read pull requests, and write
+	// comments and commit statuses. Comments are of the user of this token. Example: {secret: {name: infra-pulls}}.
+	Credentials SecretSource `json:"credentials"`
+	// Interval is the time between two requests for the open pull requests. Webhooks trigger additional ones. At least
+	// 1s and at most 24h. Default: 1m.
+	// +kubebuilder:default="1m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="at least 1s and at most 24h"
+	// +optional
+	Interval *metav1.Duration `json:"interval,omitempty"`
+	// Drafts is Plan to plan drafts, or Skip. Default: Skip.
+	// +kubebuilder:default=Skip
+	// +optional
+	Drafts Drafts `json:"drafts,omitempty"`
+	// MaxStacks is the maximum number of Stacks that a pull request plans without a comment that names them. At most
+	// 200. Default: 50.
+	// +kubebuilder:default=50
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=200
+	// +optional
+	MaxStacks *int32 `json:"maxStacks,omitempty"`
+	// Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository.
+	// +optional
+	Runner *PullRequestRunner `json:"runner,omitempty"`
+}
+
+// GitProvider is the type of a Git provider.
+//
+// +kubebuilder:validation:Enum=Gitea;Forgejo
+type GitProvider string
+
+// Git providers.
+const (
+	GitProviderGitea   GitProvider = "Gitea"
+	GitProviderForgejo GitProvider = "Forgejo"
+)
+
+// Drafts is what to do with pull requests that are drafts.
+//
+// +kubebuilder:validation:Enum=Plan;Skip
+type Drafts string
+
+// What to do with drafts.
+const (
+	DraftsPlan Drafts = "Plan"
+	DraftsSkip Drafts = "Skip"
+)
+
+// PullRequestRunner is the identity of pods that plan pull requests. A plan executes code of the pull request, so that
+// its author can read what these pods can.
+type PullRequestRunner struct {
+	// ServiceAccountName is the ServiceAccount of the pod, in the namespace of the Stack. Default: default.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+	// Env are environment variables of the engine, in place of spec.env of the Stack.
+	// +kubebuilder:validation:MaxItems=200
+	// +listType=atomic
+	// +optional
+	Env []corev1.EnvVar `json:"env,omitempty"`
+	// EnvFrom are Secrets and ConfigMaps with environment variables of the engine, in place of spec.envFrom of the
+	// Stack.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+}
+
+// StackPullRequests configures the plans of a Stack for pull requests.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.useStackCredentials) || !self.useStackCredentials",message="runner and useStackCredentials are mutually exclusive"
+type StackPullRequests struct {
+	// Runner is the identity of pods that plan pull requests. Default: spec.pullRequests.runner of the Repository, if
+	// the Stack is in the same namespace; otherwise the ServiceAccount default and no environment variables.
+	// +optional
+	Runner *PullRequestRunner `json:"runner,omitempty"`
+	// UseStackCredentials plans pull requests with spec.runner, spec.env and spec.envFrom of the Stack, as its own Runs
+	// are planned. Each user who can open a pull request in the repository can then use these credentials. Default:
+	// false.
+	// +optional
+	UseStackCredentials bool `json:"useStackCredentials,omitempty"`
+}
+
+// RunPullRequest is the pull request that a Run plans.
+type RunPullRequest struct {
+	// Namespace of the PullRequest.
+	Namespace string `json:"namespace"`
+	// Name of the PullRequest.
+	Name string `json:"name"`
+	// UID of the PullRequest.
+	UID types.UID `json:"uid"`
+	// DestroyInputsDigest is the inputs digest of the last apply of the Stack, whose variables a plan of its destruction
+	// uses. Set if the pull request deletes the directory of the Stack: the Run then plans the destruction.
+	// +optional
+	DestroyInputsDigest string `json:"destroyInputsDigest,omitempty"`
+}

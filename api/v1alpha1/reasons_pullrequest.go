@@ -1,0 +1,37 @@
+package v1alpha1
+
+// ConditionPullRequests of a Repository: the open pull requests were listed. Set only if spec.pullRequests is set.
+const ConditionPullRequests = "PullRequests"
+
+// Reasons of the condition PullRequests of a Repository, besides CredentialsNotFound and CredentialsInvalid.
+const (
+	// ReasonListed: the open pull requests are known.
+	ReasonListed = "Listed"
+	// ReasonProviderFailed: the Git provider denies the request or does not respond. The message has its response;
+	// Cairn retries.
+	ReasonProviderFailed = "ProviderFailed"
+)
+
+// Reasons of the Ready condition of a PullRequest.
+const (
+	// ReasonMerging: the merge and the affected Stacks are not computed yet.
+	ReasonMerging = "Merging"
+	// ReasonMergeConflict: the head conflicts with the base. Resolve the conflicts and push.
+	ReasonMergeConflict = "MergeConflict"
+	// ReasonMergeFailed: the merge or the affected Stacks cannot be computed. The message describes the error.
+	ReasonMergeFailed = "MergeFailed"
+	// ReasonDraft: the pull request is a draft, and spec.pullRequests.drafts of the Repository is Skip.
+	ReasonDraft = "Draft"
+	// ReasonAwaitingCommand: nothing runs before a user with the verb plan comments /cairn plan.
+	ReasonAwaitingCommand = "AwaitingCommand"
+	// ReasonNotAffected: the pull request affects no Stack.
+	ReasonNotAffected = "NotAffected"
+	// ReasonPullRequestPlanning: plans are in progress.
+	ReasonPullRequestPlanning = "PlansInProgress"
+	// ReasonPullRequestPlanFailed: a plan failed or a policy denied it, or a Stack is not planned.
+	ReasonPullRequestPlanFailed = "PlansFailed"
+	// ReasonPullRequestPlanned: all affected Stacks are planned.
+	ReasonPullRequestPlanned = "PlansReady"
+	// ReasonClosed: the pull request is merged or closed.
+	ReasonClosed = "Closed"
+)

@@ -1,0 +1,31 @@
+package pullrequest
+
+import (
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// cacheSize is the number of entries of a cache.
+const cacheSize = 10_000
+
+// cache keeps what can be computed again. The zero value is empty.
+type cache[K comparable, V any] struct {
+	once    sync.Once
+	entries *lru.Cache[K, V]
+}
+
+func (c *cache[K, V]) open() *lru.Cache[K, V] {
+	c.once.Do(func() {
+		entries, err := lru.New[K, V](cacheSize)
+		if err != nil {
+			panic(err) // only for a size below one
+		}
+		c.entries = entries
+	})
+	return c.entries
+}
+
+func (c *cache[K, V]) get(key K) (V, bool) { return c.open().Get(key) }
+
+func (c *cache[K, V]) add(key K, value V) { c.open().Add(key, value) }

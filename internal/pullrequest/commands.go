@@ -1,0 +1,173 @@
+package pullrequest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/gitprovider/pulls"
+	"cairn.dev/cairn/internal/pullrequest/command"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// maxRequested is the maximum number of Stacks that comments request.
+const maxRequested = 200
+
+// A result is what a command changes, and the reaction to its comment.
+type result struct {
+	comment  int64
+	reaction pulls.Reaction
+}
+
+// commands reads the comments that are new since the last time, and records in the status of the snapshot what their
+// commands request. It returns the reactions that are due once that is written.
+func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provider) ([]result, error) {
+	pull := w.PullRequest
+	state := &pull.Status.Commands
+	if w.Merge == nil || pull.Status.Head != pull.Spec.Head.Commit || state.ReadAt.Equal(&pull.Spec.UpdatedAt) {
+		return nil, nil // the Stacks that a command is for are not known yet, or there is no new comment
+	}
+	since := pull.Status.HeadSince.Time // by the clock of the Git provider
+	if !state.ReadAt.IsZero() {
+		since = state.ReadAt.Add(-time.Minute)
+	}
+	comments, err := provider.Comments(ctx, int(pull.Spec.Number), since)
+	if err != nil {
+		return nil, err
+	}
+	state.ReadAt = pull.Spec.UpdatedAt
+	var results []result
+	for _, c := range comments {
+		if c.ID <= state.LastComment {
+			continue
+		}
+		state.LastComment = c.ID
+		accepted, answer, err := r.run(ctx, w, provider, c)
+		if err != nil {
+			return nil, err
+		}
+		if answer == "" {
+			continue
+		}
+		state.Answer = runinfo.Clip("/cairn command of "+provider.User(c.Author)+"\n"+answer, maxAnswer)
+		reaction := pulls.Rejected
+		if accepted {
+			reaction = pulls.Accepted
+		}
+		results = append(results, result{c.ID, reaction})
+	}
+	return results, nil
+}
+
+// maxAnswer is the maximum length of an answer in bytes.
+const maxAnswer = 4000
+
+// run does what a comment requests. It returns no answer for a comment that is no command.
+func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c pulls.Comment) (accepted bool, answer string, err error) {
+	parsed, err := command.Parse(command.Comment{Body: c.Body, Edited: c.Edited})
+	if err != nil {
+		if syntax, ok := err.(*command.SyntaxError); ok { //nolint:errorlint // Parse returns it as it is
+			return false, syntax.Text(), nil
+		}
+		return false, "", err
+	}
+	if parsed == nil {
+		return false, "", nil
+	}
+	if parsed.Verb != command.Plan && parsed.Verb != command.Help {
+		return false, "Nothing was done: Cairn applies after the merge. Approve the Run of the Stack then.", nil
+	}
+	facts := command.Snapshot{
+		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit, Restricted: w.Restricted,
+		Closed: w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
+	}
+	if c.Created.After(w.PullRequest.Status.HeadSince.Time) {
+		facts.SeenHead = facts.Head
+	}
+	if facts.Stacks, err = r.commandStacks(ctx, w, provider, c.Author, facts.User); err != nil {
+		return false, "", err
+	}
+	d := command.Decide(facts)
+	if parsed.Verb == command.Plan {
+		w.requestPlans(d, facts)
+	}
+	return d.Allowed() || parsed.Verb == command.Help, d.Text(), nil
+}
+
+// commandStacks returns the affected Stacks, with the verbs of a user on each.
+func (r *Reconciler) commandStacks(ctx context.Context, w *Snapshot, provider Provider, login, user string) ([]command.Stack, error) {
+	groups, err := []string(nil), error(nil)
+	if user != "" {
+		if groups, err = provider.Groups(ctx, login); err != nil {
+			return nil, err
+		}
+	}
+	var all []command.Stack
+	for n, a := range w.Merge.Affected {
+		s := command.Stack{Namespace: a.Namespace, Name: a.Name, Affected: true}
+		s.Skipped = n >= int(*w.Settings.MaxStacks) && !slices.Contains(w.PullRequest.Status.Commands.Requested, a.String())
+		if user != "" {
+			allowed, err := r.Access.Allows(ctx, user, groups, verbPlan, a.Key)
+			if err != nil {
+				return nil, err
+			}
+			if allowed {
+				s.Verbs = []string{verbPlan}
+			}
+		}
+		if i := w.stack(a.Key); i >= 0 {
+			known := w.PullRequest.Status.Stacks[i]
+			s.Phase, s.Head = known.Phase, w.PullRequest.Status.Head
+			if known.Run == "" { // it has no Run that could be in progress
+				s.Phase = ""
+			}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// stack returns the index of a Stack in the status; -1 if it has none.
+func (w *Snapshot) stack(key Key) int {
+	return slices.IndexFunc(w.PullRequest.Status.Stacks, func(s v1alpha1.PullRequestStack) bool {
+		return s.Namespace == key.Namespace && s.Name == key.Name
+	})
+}
+
+// requestPlans records the plans that a command requests. A pull request that is restricted is allowed for this head as
+// a whole, by a user who has the verb on all affected Stacks.
+func (w *Snapshot) requestPlans(d command.Decision, facts command.Snapshot) {
+	state := &w.PullRequest.Status.Commands
+	if w.Restricted && state.AllowedHead != facts.Head {
+		all := len(facts.Command.Stacks) == 0 && len(d.Stacks) > 0
+		for _, s := range d.Stacks {
+			all = all && s.Reason == command.Allowed
+		}
+		if all {
+			state.AllowedHead, state.AllowedBy = facts.Head, facts.User
+		}
+		return
+	}
+	for _, s := range d.Stacks {
+		if s.Reason != command.Allowed {
+			continue
+		}
+		key := Key{s.Stack.Namespace, s.Stack.Name}
+		if i := w.stack(key); i >= 0 {
+			w.PullRequest.Status.Stacks[i].Retries++
+		}
+		if len(facts.Command.Stacks) > 0 && !slices.Contains(state.Requested, key.String()) && len(state.Requested) < maxRequested {
+			state.Requested = append(state.Requested, key.String())
+		}
+	}
+}
+
+// reset removes what comments requested for Stacks that the pull request does not affect any more.
+func (w *Snapshot) reset() {
+	state := &w.PullRequest.Status.Commands
+	state.Requested = slices.DeleteFunc(state.Requested, func(key string) bool {
+		return !slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool { return strings.EqualFold(a.String(), key) })
+	})
+}

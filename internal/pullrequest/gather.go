@@ -1,0 +1,269 @@
+package pullrequest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/stack/snapshot"
+)
+
+// Gatherer reads what decisions about a PullRequest need.
+type Gatherer struct {
+	Client client.Client
+	// Live reads Runs that the cache does not have: it has none that succeeded.
+	Live client.Reader
+	// Codes merges and reads code.
+	Codes *repository.Codes
+	// Stacks reads the inputs of Stacks.
+	Stacks *snapshot.Gatherer
+	Inputs *inputs.Store
+	// Access decides what users may do.
+	Access Access
+
+	merges cache[mergeKey, *Merge]
+}
+
+// mergeKey is what decides the result of a merge and the inputs of the affected Stacks.
+type mergeKey struct {
+	uid        types.UID
+	base, head string
+	// stacks and requests are hashes of the Stacks of the Repository, and of what comments requested.
+	stacks, requests uint64
+	restricted       bool
+}
+
+// Access decides what users may do.
+type Access interface {
+	// Allows reports whether RBAC allows a user a verb on a Stack.
+	Allows(ctx context.Context, user string, groups []string, verb string, stack Key) (bool, error)
+}
+
+// gatherMerge merges the head into the base and finds the affected Stacks, with their inputs if they are to be planned.
+func (g *Gatherer) gatherMerge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error {
+	spec := w.PullRequest.Spec
+	proposal, err := g.Codes.Propose(ctx, repo, spec.Base, spec.Head.Commit, fmt.Sprintf("pull/%d", spec.Number))
+	switch {
+	case errors.Is(err, repository.ErrNotFetched):
+		w.Waits = "waits for Repository " + repo.Name + " to be fetched"
+		return nil
+	case errors.Is(err, repository.ErrRemoteContent), repository.Reason(err) != "":
+		w.Problem = err.Error()
+		return nil
+	case err != nil:
+		return err
+	}
+	defer proposal.Close() //nolint:errcheck // a folder that stays is deleted with the next start
+	stacks, err := g.stacks(ctx, repo, spec.Base)
+	if err != nil {
+		return err
+	}
+	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{
+		Head: spec.Head.Commit, Base: proposal.Base.ID, Tree: proposal.Tree(), Conflicts: proposal.Conflicts(),
+	}}
+	if len(w.Merge.Conflicts) > 0 {
+		return nil
+	}
+	affected := slices.DeleteFunc(stacks, func(s v1alpha1.Stack) bool { return !proposal.Affects(ctx, repo, &s) })
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.Restricted, err = g.restricted(ctx, w.PullRequest, provider, affected); err != nil {
+		return err
+	}
+	runs := !w.Restricted || w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
+	key := mergeKey{w.PullRequest.UID, proposal.Base.ID, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), runs}
+	if known, ok := g.merges.get(key); ok {
+		w.Merge = known
+		return nil
+	}
+	settled := true
+	for n := range affected {
+		one := Affected{Key: Key{affected[n].Namespace, affected[n].Name}, UID: string(affected[n].UID)}
+		planned := n < int(*w.Settings.MaxStacks) || slices.Contains(w.PullRequest.Status.Commands.Requested, one.String())
+		if proposal.Deletes(&affected[n]) {
+			one.DeletedDirectory = affected[n].Spec.Source.Git.Path
+		}
+		if runs && planned {
+			transient, err := g.gatherInputs(ctx, repo, &affected[n], proposal, &one)
+			if err != nil {
+				return err
+			}
+			settled = settled && !transient
+		}
+		w.Merge.Affected = append(w.Merge.Affected, one)
+	}
+	if settled {
+		g.merges.add(key, w.Merge)
+	}
+	return nil
+}
+
+// stacks returns the Stacks that read a branch of a Repository and are not being deleted, by namespace and name.
+func (g *Gatherer) stacks(ctx context.Context, repo *v1alpha1.Repository, branch string) ([]v1alpha1.Stack, error) {
+	var list v1alpha1.StackList
+	reads := client.MatchingFields{repository.StackIndex: client.ObjectKeyFromObject(repo).String()}
+	if err := g.Client.List(ctx, &list, reads); err != nil {
+		return nil, err
+	}
+	stacks := slices.DeleteFunc(list.Items, func(s v1alpha1.Stack) bool {
+		return s.DeletionTimestamp != nil || !repository.Allows(repo, s.Namespace) || !g.Codes.Reads(ctx, repo, &s, branch)
+	})
+	slices.SortFunc(stacks, func(a, b v1alpha1.Stack) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return stacks, nil
+}
+
+// restricted reports whether nothing may run without a command: the head is in a fork, or its author does not have the
+// verb plan on one of the affected Stacks.
+func (g *Gatherer) restricted(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, affected []v1alpha1.Stack) (bool, error) {
+	if pull.Spec.Fork || pull.Spec.Author == "" {
+		return true, nil
+	}
+	groups, asked := []string(nil), false
+	for _, stack := range affected {
+		key := Key{stack.Namespace, stack.Name}
+		allowed, err := g.Access.Allows(ctx, pull.Spec.Author, nil, verbPlan, key)
+		if err == nil && !allowed && !asked {
+			groups, err = provider.groupsOf(ctx, pull.Spec.Author)
+			asked = true
+		}
+		if err == nil && !allowed && len(groups) > 0 {
+			allowed, err = g.Access.Allows(ctx, pull.Spec.Author, groups, verbPlan, key)
+		}
+		if err != nil || !allowed {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// verbPlan is the verb that a plan requires.
+const verbPlan = "plan"
+
+// gatherInputs stores the inputs of a plan. It reports a problem that ends by itself as transient.
+func (g *Gatherer) gatherInputs(
+	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, proposal *repository.Proposal, into *Affected,
+) (transient bool, err error) {
+	limited := withoutCredentials(repo, stack)
+	if into.DeletedDirectory != "" {
+		return false, g.gatherDestroy(ctx, limited, into)
+	}
+	w, err := g.Stacks.InputsOf(ctx, limited, proposal)
+	if err != nil {
+		return false, err
+	}
+	if w.Problem != nil {
+		into.Problem = w.Problem.Message
+		return w.Problem.Transient, nil
+	}
+	into.Revision, into.Source = w.Revision, w.Source
+	into.InputsDigest, err = g.Inputs.Put(ctx, w.Inputs)
+	if errors.Is(err, inputs.ErrTooLarge) || errors.Is(err, git.ErrTooLarge) {
+		into.Problem = err.Error()
+		return false, nil
+	}
+	return false, err
+}
+
+// gatherDestroy stores the inputs of the last apply, with the identity of pods that plan pull requests.
+func (g *Gatherer) gatherDestroy(ctx context.Context, limited *v1alpha1.Stack, into *Affected) error {
+	state := &v1alpha1.State{}
+	err := g.Client.Get(ctx, client.ObjectKey{Namespace: into.Namespace, Name: into.Name}, state)
+	if apierrors.IsNotFound(err) || (err == nil && state.Status.InputsDigest == "") {
+		into.Problem = "the pull request deletes directory " + into.DeletedDirectory + ", and the Stack was never applied: there is nothing to destroy"
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	doc, err := g.Inputs.Get(ctx, state.Status.InputsDigest)
+	if err != nil {
+		return err
+	}
+	doc.ServiceAccountName, doc.Env, doc.EnvFrom = limited.Spec.Runner.ServiceAccountName, limited.Spec.Env, limited.Spec.EnvFrom
+	doc.Template = limited.Spec.Runner.Template
+	into.DestroyInputsDigest = state.Status.InputsDigest
+	into.InputsDigest, err = g.Inputs.Put(ctx, doc)
+	return err
+}
+
+// withoutCredentials returns a Stack as pull requests plan it: with the identity for pull requests in place of its own,
+// unless it declares that they may use that.
+func withoutCredentials(repo *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Stack {
+	limited := stack.DeepCopy()
+	own := stack.Spec.PullRequests
+	if own != nil && own.UseStackCredentials {
+		return limited
+	}
+	runner := &v1alpha1.PullRequestRunner{}
+	switch {
+	case own != nil && own.Runner != nil:
+		runner = own.Runner
+	case repo.Namespace == stack.Namespace && repo.Spec.PullRequests.Runner != nil:
+		runner = repo.Spec.PullRequests.Runner
+	}
+	limited.Spec.Runner.ServiceAccountName = runner.ServiceAccountName
+	limited.Spec.Env, limited.Spec.EnvFrom = runner.Env, runner.EnvFrom
+	limited.Spec.Runner.Template = podspec.Scheduling(stack.Spec.Runner.Template)
+	return limited
+}
+
+// gatherRuns reads the Runs of the status that are not finished there.
+func (g *Gatherer) gatherRuns(ctx context.Context, w *Snapshot) error {
+	w.Runs = map[Key]*v1alpha1.Run{}
+	for _, s := range w.PullRequest.Status.Stacks {
+		if s.Run == "" || s.Phase.Finished() {
+			continue
+		}
+		run := &v1alpha1.Run{}
+		key := client.ObjectKey{Namespace: s.Namespace, Name: s.Run}
+		err := g.Client.Get(ctx, key, run)
+		if apierrors.IsNotFound(err) {
+			err = g.Live.Get(ctx, key, run)
+		}
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return err
+		default:
+			w.Runs[Key{s.Namespace, s.Run}] = run
+		}
+	}
+	return nil
+}
+
+func hashOf(repo *v1alpha1.Repository, stacks []v1alpha1.Stack) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d\n", repo.UID, repo.Generation)
+	for i := range stacks {
+		fmt.Fprintf(h, "%s %d\n", stacks[i].UID, stacks[i].Generation)
+	}
+	return h.Sum64()
+}
+
+func hashOfRequests(pull *v1alpha1.PullRequest) uint64 {
+	h := fnv.New64a()
+	for _, s := range pull.Status.Stacks {
+		if s.Retries > 0 {
+			fmt.Fprintf(h, "%s/%s %d\n", s.Namespace, s.Name, s.Retries)
+		}
+	}
+	for _, requested := range pull.Status.Commands.Requested {
+		fmt.Fprintf(h, "%s\n", requested)
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,293 @@
+// Package pullrequest has the controllers of pull requests: Discovery creates a PullRequest for each that is open at the Git
+// provider; Reconciler plans the Stacks that it affects, and reports to the Git provider.
+//
+// What is to be reported is derived from the status each time, and status.delivered has what the Git provider has received.
+// So nothing is lost by a restart or while the Git provider does not respond, and nothing is sent twice.
+package pullrequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/gitprovider/pulls"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// Runs deletes the objects of a Run in the bucket.
+type Runs interface {
+	Forget(ctx context.Context, r *v1alpha1.Run) error
+}
+
+// Reconciler plans the Stacks that a pull request affects, and reports to the Git provider.
+type Reconciler struct {
+	Gatherer
+	Providers *Providers
+	Runs      Runs
+	Plans     Plans
+	// PublicURL is where users find the server; empty for no links to it.
+	PublicURL string
+	// Clock returns the time; time.Now when nil.
+	Clock func() time.Time
+
+	failures cache[string, int]
+}
+
+// LabelPullRequest is the label of Runs with the UID of their PullRequest.
+const LabelPullRequest = "cairn.dev/pull-request"
+
+// Reconcile gathers, decides, creates Runs, writes the status, and reports to the Git provider.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	pull := &v1alpha1.PullRequest{}
+	if err := r.Client.Get(ctx, req.NamespacedName, pull); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if pull.DeletionTimestamp != nil {
+		return r.finish(ctx, pull)
+	}
+	repo := &v1alpha1.Repository{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: pull.Namespace, Name: pull.Spec.Repository.Name}, repo)
+	if apierrors.IsNotFound(err) || (err == nil && repo.Spec.PullRequests == nil) {
+		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	provider, err := r.Providers.Of(ctx, repo)
+	if config := (*ConfigError)(nil); errors.As(err, &config) {
+		return ctrl.Result{}, nil // the Repository reports it
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.reconcile(ctx, pull, repo, provider)
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, provider Provider) (ctrl.Result, error) {
+	before := pull.DeepCopy()
+	w := Snapshot{Now: r.now(), PullRequest: pull, Settings: repo.Spec.PullRequests}
+	if phase, _ := w.phase(); phase == v1alpha1.PullRequestMerging { // the others need no merge
+		if err := r.gatherMerge(ctx, &w, repo, provider); err != nil {
+			return r.retry(pull, fmt.Errorf("merge: %w", err))
+		}
+	}
+	reactions, err := r.commands(ctx, &w, provider)
+	if err != nil {
+		return r.retry(pull, fmt.Errorf("read comments: %w", err))
+	}
+	if len(reactions) > 0 && w.Merge != nil { // what a comment requested needs inputs
+		if err := r.gatherMerge(ctx, &w, repo, provider); err != nil {
+			return r.retry(pull, fmt.Errorf("merge: %w", err))
+		}
+	}
+	if err := r.gatherRuns(ctx, &w); err != nil {
+		return ctrl.Result{}, fmt.Errorf("read Runs: %w", err)
+	}
+	pull.Status = Decide(w)
+	if err := r.act(ctx, before, pull, w.Merge); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.report(ctx, before, pull); err != nil {
+		return ctrl.Result{}, ignoreConflict(client.IgnoreNotFound(err))
+	}
+	for _, reaction := range reactions {
+		if err := provider.React(ctx, int(pull.Spec.Number), reaction.comment, reaction.reaction); err != nil {
+			ctrl.LoggerFrom(ctx).Info("reaction not sent", "comment", reaction.comment, "error", err.Error()) // the comment has the answer
+		}
+	}
+	before = pull.DeepCopy()
+	failed := r.deliver(ctx, pull, repo, provider)
+	if err := r.report(ctx, before, pull); err != nil {
+		return ctrl.Result{}, ignoreConflict(client.IgnoreNotFound(err))
+	}
+	if pull.Status.Phase == v1alpha1.PullRequestEnded && (failed == nil || pulls.KindOf(failed) == pulls.NotFound) {
+		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
+	}
+	if failed == nil && w.Merge != nil && !pull.Status.Commands.ReadAt.Equal(&pull.Spec.UpdatedAt) { // its commands can be read now
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+	}
+	return r.retry(pull, failed)
+}
+
+// retry returns when to reconcile again after an error, nil for none: later and later for one of the Git provider, which may not
+// respond for hours, and after the time that it requests.
+func (r *Reconciler) retry(pull *v1alpha1.PullRequest, err error) (ctrl.Result, error) {
+	key := string(pull.UID)
+	response := (*pulls.Error)(nil)
+	if !errors.As(err, &response) {
+		r.failures.add(key, 0)
+		return ctrl.Result{}, err
+	}
+	failures, _ := r.failures.get(key)
+	r.failures.add(key, failures+1)
+	wait := min(retryFirst<<min(failures, 10), retryLongest)
+	return ctrl.Result{RequeueAfter: max(wait, response.RetryAfter)}, nil
+}
+
+// act creates the Runs of the next status, and ends those that it does not have.
+func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest, merge *Merge) error {
+	current := map[Key]bool{}
+	for i := range pull.Status.Stacks {
+		s := &pull.Status.Stacks[i]
+		current[Key{s.Namespace, s.Run}] = true
+		if s.Run == "" || s.RunUID != "" || merge == nil {
+			continue
+		}
+		for _, a := range merge.Affected {
+			if a.Key == (Key{s.Namespace, s.Name}) {
+				if err := r.create(ctx, pull, s, a); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	var errs []error
+	for _, s := range before.Status.Stacks {
+		if s.Run != "" && !current[Key{s.Namespace, s.Run}] {
+			_, err := r.end(ctx, Key{s.Namespace, s.Run}, pull)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// create creates the Run that plans a Stack, unless it exists. It cannot belong to the PullRequest, which may be in another
+// namespace, so it belongs to the Stack.
+func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s *v1alpha1.PullRequestStack, a Affected) error {
+	isController := true
+	run := &v1alpha1.Run{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.Namespace, Name: s.Run,
+			Labels: map[string]string{runinfo.LabelStack: runinfo.LabelValue(s.Name), LabelPullRequest: string(pull.UID)},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: "Stack", Name: s.Name, UID: types.UID(a.UID), Controller: &isController,
+			}},
+		},
+		Spec: v1alpha1.RunSpec{
+			Stack: v1alpha1.ObjectRef{Name: s.Name}, Operation: v1alpha1.OperationPlan, InputsDigest: s.InputsDigest,
+			Cause: v1alpha1.Cause{
+				Type: v1alpha1.CausePullRequest, By: runinfo.Clip(pull.Spec.Author, 253),
+				Message: runinfo.Clip(fmt.Sprintf("pull request %d: %s", pull.Spec.Number, pull.Spec.Title), 1000),
+			},
+			Revision: runinfo.Clip(a.Revision, 300), Source: a.Source,
+			PullRequest: &v1alpha1.RunPullRequest{
+				Namespace: pull.Namespace, Name: pull.Name, UID: pull.UID, DestroyInputsDigest: a.DestroyInputsDigest,
+			},
+		},
+	}
+	err := r.Client.Create(ctx, run)
+	if apierrors.IsAlreadyExists(err) {
+		err = r.Live.Get(ctx, client.ObjectKeyFromObject(run), run)
+	}
+	if err != nil {
+		return fmt.Errorf("create Run %s/%s: %w", s.Namespace, s.Run, err)
+	}
+	s.RunUID = run.UID
+	return nil
+}
+
+// end cancels a Run that is not finished, and deletes one that is. It returns whether the Run is gone.
+func (r *Reconciler) end(ctx context.Context, key Key, pull *v1alpha1.PullRequest) (gone bool, err error) {
+	run := &v1alpha1.Run{}
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, run)
+	if apierrors.IsNotFound(err) || (err == nil && (run.Spec.PullRequest == nil || run.Spec.PullRequest.UID != pull.UID)) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !run.Status.Phase.Finished() {
+		if run.Spec.Cancel {
+			return false, nil
+		}
+		before := run.DeepCopy()
+		run.Spec.Cancel = true
+		return false, ignoreConflict(client.IgnoreNotFound(r.Client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))))
+	}
+	if err := r.Runs.Forget(ctx, run); err != nil {
+		return false, err
+	}
+	return true, client.IgnoreNotFound(r.Client.Delete(ctx, run))
+}
+
+// finishAgain is when the end of the Runs of a deleted PullRequest is checked again.
+const finishAgain = 2 * time.Second
+
+// finish ends all Runs of a PullRequest that is being deleted, then removes its finalizer.
+func (r *Reconciler) finish(ctx context.Context, pull *v1alpha1.PullRequest) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(pull, v1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	namespaces, err := r.namespaces(ctx, pull)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	left := false
+	for namespace := range namespaces {
+		var runs v1alpha1.RunList
+		if err := r.Live.List(ctx, &runs, client.InNamespace(namespace), client.MatchingLabels{LabelPullRequest: string(pull.UID)}); err != nil {
+			return ctrl.Result{}, err
+		}
+		for _, run := range runs.Items {
+			gone, err := r.end(ctx, Key{run.Namespace, run.Name}, pull)
+			if err != nil {
+				return ctrl.Result{}, err
+			}
+			left = left || !gone
+		}
+	}
+	if left {
+		return ctrl.Result{RequeueAfter: finishAgain}, nil
+	}
+	before := pull.DeepCopy()
+	controllerutil.RemoveFinalizer(pull, v1alpha1.Finalizer)
+	return ctrl.Result{}, client.IgnoreNotFound(r.Client.Patch(ctx, pull, client.MergeFrom(before)))
+}
+
+// namespaces returns the namespaces in which a PullRequest can have Runs.
+func (r *Reconciler) namespaces(ctx context.Context, pull *v1alpha1.PullRequest) (map[string]bool, error) {
+	namespaces := map[string]bool{pull.Namespace: true}
+	for _, s := range pull.Status.Stacks {
+		namespaces[s.Namespace] = true
+	}
+	var stacks v1alpha1.StackList
+	reads := client.MatchingFields{repository.StackIndex: pull.Namespace + "/" + pull.Spec.Repository.Name}
+	err := r.Client.List(ctx, &stacks, reads, client.UnsafeDisableDeepCopy)
+	for i := range stacks.Items {
+		namespaces[stacks.Items[i].Namespace] = true
+	}
+	return namespaces, err
+}
+
+// report writes the status if it changed.
+func (r *Reconciler) report(ctx context.Context, before, pull *v1alpha1.PullRequest) error {
+	if equality.Semantic.DeepEqual(before.Status, pull.Status) {
+		return nil
+	}
+	return r.Client.Status().Patch(ctx, pull, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil // the newer version is on its way as an event
+	}
+	return err
+}
+
+func (r *Reconciler) now() time.Time {
+	if r.Clock != nil {
+		return r.Clock()
+	}
+	return time.Now()
+}

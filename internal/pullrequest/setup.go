@@ -1,0 +1,79 @@
+package pullrequest
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/repository"
+)
+
+// concurrent is the number of Repositories and of PullRequests that are reconciled at the same time: each may wait for a Git
+// provider.
+const concurrent = 8
+
+// SetupWithManager adds the controller that discovers pull requests. The reconciler is d, or a wrapper of it.
+func (d *Discovery) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reconciler) error {
+	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	return ctrl.NewControllerManagedBy(mgr).Named("discovery").
+		For(&v1alpha1.Repository{}, builder.WithPredicates(changed)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
+		Complete(reconciler)
+}
+
+// SetupWithManager adds the controller of PullRequests. The reconciler is r, or a wrapper of it.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reconciler) error {
+	find := lookups{r.Client}
+	return ctrl.NewControllerManagedBy(mgr).Named("pullrequest").
+		For(&v1alpha1.PullRequest{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(plannedFor)).
+		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.pullRequestsOf)).
+		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
+		Complete(reconciler)
+}
+
+// plannedFor returns the PullRequest of a Run.
+func plannedFor(_ context.Context, o client.Object) []reconcile.Request {
+	if of := o.(*v1alpha1.Run).Spec.PullRequest; of != nil {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: of.Namespace, Name: of.Name}}}
+	}
+	return nil
+}
+
+// lookups find in the cache the PullRequests that an event is relevant to.
+type lookups struct{ cache client.Reader }
+
+// pullRequestsOf returns the PullRequests of a Repository: a fetch may have received their heads, or moved their base.
+func (l lookups) pullRequestsOf(ctx context.Context, repo client.Object) []reconcile.Request {
+	return l.list(ctx, client.ObjectKeyFromObject(repo))
+}
+
+// affectedBy returns the PullRequests of the Repository of a Stack.
+func (l lookups) affectedBy(ctx context.Context, o client.Object) []reconcile.Request {
+	if key, ok := o.(*v1alpha1.Stack).RepositoryKey(); ok {
+		return l.list(ctx, key)
+	}
+	return nil
+}
+
+func (l lookups) list(ctx context.Context, repo types.NamespacedName) []reconcile.Request {
+	var pulls v1alpha1.PullRequestList
+	of := client.MatchingFields{repository.PullRequestIndex: repo.Name}
+	if err := l.cache.List(ctx, &pulls, client.InNamespace(repo.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // only from a cache that is stopping
+	}
+	var requests []reconcile.Request
+	for i := range pulls.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pulls.Items[i])})
+	}
+	return requests
+}

@@ -1,0 +1,68 @@
+package pullrequest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Snapshot is the input of Decide.
+type Snapshot struct {
+	Now         time.Time
+	PullRequest *v1alpha1.PullRequest
+	// Settings are spec.pullRequests of the Repository; nil if pull requests are not planned.
+	Settings *v1alpha1.PullRequests
+	// Merge of the head into the base; nil if it is not known, for the reason Waits or Problem.
+	Merge *Merge
+	// Waits is why the merge is not known yet. Problem is why it cannot be computed until a user acts.
+	Waits, Problem string
+	// Restricted reports that the pull request is from a fork, or that its author does not have the verb plan on an
+	// affected Stack.
+	Restricted bool
+	// Runs of the Stacks in the status, by namespace and name. One that the API server does not have is nil.
+	Runs map[Key]*v1alpha1.Run
+}
+
+// Key is the namespace and the name of an object.
+type Key struct{ Namespace, Name string }
+
+// String returns namespace/name.
+func (k Key) String() string { return k.Namespace + "/" + k.Name }
+
+// Merge is the result of merging the head into the base.
+type Merge struct {
+	v1alpha1.PullRequestMerge
+	// Affected are the Stacks whose code differs between the base and the merge result, by namespace and name.
+	Affected []Affected
+}
+
+// Affected is a Stack that a pull request affects.
+type Affected struct {
+	Key
+	UID string
+	// InputsDigest of the plan; empty if the Stack is not to be planned, or for the reason Problem.
+	InputsDigest string
+	// Problem is why the plan cannot start.
+	Problem string
+	// Revision of the code.
+	Revision string
+	// Source of the code.
+	Source *v1alpha1.GitOrigin
+	// DeletedDirectory is the path of the Stack if the pull request deletes it, and DestroyInputsDigest the inputs of the
+	// last apply.
+	DeletedDirectory    string
+	DestroyInputsDigest string
+}
+
+// runName returns the name of the Run that plans some inputs. It is the same for the same plan, so that two operators
+// create one Run, and differs from the names of the Stack's own Runs, which end with a number.
+func runName(pull *v1alpha1.PullRequest, stack v1alpha1.PullRequestStack, destroyInputs string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d", pull.UID, stack.Namespace, stack.InputsDigest, destroyInputs, stack.Retries))
+	letters := make([]byte, 10)
+	for i := range letters {
+		letters[i] = 'a' + sum[i]%26
+	}
+	return fmt.Sprintf("%s-pr%d-%s", stack.Name, pull.Spec.Number, letters)
+}
