@@ -60,7 +60,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Recorder: p.telemetry.witness(mgr, p.log), Pods: pods,
 	}
 	providers := &pullrequest.Providers{Live: mgr.GetAPIReader(), Web: &http.Client{
-		Transport: o.Egress.Transport(nil, providerTimeout), Timeout: providerTimeout,
+		Transport: o.Egress.Transport(http.DefaultTransport.(*http.Transport), providerTimeout), Timeout: providerTimeout,
 	}}
 	discovery := &pullrequest.Discovery{Client: mgr.GetClient(), Providers: providers, Mine: o.Shard.has}
 	pulls := &pullrequest.Reconciler{
