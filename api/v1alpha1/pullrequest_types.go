@@ -242,6 +242,9 @@ type PullRequestCommands struct {
 
 // PullRequestDelivered is what the Git provider has received of Cairn. What differs from it is sent again.
 type PullRequestDelivered struct {
+	// Failure is why the last request to the Git provider failed. Cairn retries it. Unset if none failed.
+	// +optional
+	Failure string `json:"failure,omitempty"`
 	// Comment is the ID of the comment. 0 before there is one.
 	// +optional
 	Comment int64 `json:"comment,omitempty"`

@@ -16,6 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/pullrequest"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
@@ -60,7 +61,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Recorder: p.telemetry.witness(mgr, p.log), Pods: pods,
 	}
 	providers := &pullrequest.Providers{Live: mgr.GetAPIReader(), Web: &http.Client{
-		Transport: o.Egress.Transport(http.DefaultTransport.(*http.Transport), providerTimeout), Timeout: providerTimeout,
+		Transport: download.Transport(o.Egress, providerTimeout), Timeout: providerTimeout,
 	}}
 	discovery := &pullrequest.Discovery{Client: mgr.GetClient(), Providers: providers, Mine: o.Shard.has}
 	pulls := &pullrequest.Reconciler{

@@ -3,7 +3,6 @@ package pullrequest
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -21,13 +20,23 @@ type result struct {
 	reaction pulls.Reaction
 }
 
+// readAgain is when comments are read a second time: an update of a pull request has a time in seconds, so a comment within the
+// same second is no update.
+const readAgain = 3 * time.Second
+
+// reading is the first time when comments were read after an update of a pull request.
+type reading struct{ updated, at time.Time }
+
 // commands reads the comments that are new since the last time, and records in the status of the snapshot what their
-// commands request. It returns the reactions that are due once that is written.
-func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provider) ([]result, error) {
+// commands request. It returns the reactions that are due once that is written, and when to read again; 0 for never.
+func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provider) (results []result, again time.Duration, err error) {
 	pull := w.PullRequest
 	state := &pull.Status.Commands
-	if w.Merge == nil || pull.Status.Head != pull.Spec.Head.Commit || state.ReadAt.Equal(&pull.Spec.UpdatedAt) {
-		return nil, nil // the Stacks that a command is for are not known yet, or there is no new comment
+	switch {
+	case w.Merge == nil || state.ReadAt.Equal(&pull.Spec.UpdatedAt): // the affected Stacks are not known, or there is no new comment
+		return nil, 0, nil
+	case pull.Status.Head != pull.Spec.Head.Commit: // the head is recorded first
+		return nil, time.Millisecond, nil
 	}
 	since := pull.Status.HeadSince.Time // by the clock of the Git provider
 	if !state.ReadAt.IsZero() {
@@ -35,10 +44,18 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 	}
 	comments, err := provider.Comments(ctx, int(pull.Spec.Number), since)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	state.ReadAt = pull.Spec.UpdatedAt
-	var results []result
+	first, ok := r.readings.get(pull.UID)
+	switch {
+	case !ok || !first.updated.Equal(pull.Spec.UpdatedAt.Time):
+		r.readings.add(pull.UID, reading{pull.Spec.UpdatedAt.Time, w.Now})
+		again = readAgain
+	case w.Now.Sub(first.at) < readAgain:
+		again = readAgain - w.Now.Sub(first.at)
+	default:
+		state.ReadAt = pull.Spec.UpdatedAt
+	}
 	for _, c := range comments {
 		if c.ID <= state.LastComment {
 			continue
@@ -46,7 +63,7 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 		state.LastComment = c.ID
 		accepted, answer, err := r.run(ctx, w, provider, c)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if answer == "" {
 			continue
@@ -58,7 +75,7 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 		}
 		results = append(results, result{c.ID, reaction})
 	}
-	return results, nil
+	return results, again, nil
 }
 
 // maxAnswer is the maximum length of an answer in bytes.
@@ -162,12 +179,4 @@ func (w *Snapshot) requestPlans(d command.Decision, facts command.Snapshot) {
 			state.Requested = append(state.Requested, key.String())
 		}
 	}
-}
-
-// reset removes what comments requested for Stacks that the pull request does not affect any more.
-func (w *Snapshot) reset() {
-	state := &w.PullRequest.Status.Commands
-	state.Requested = slices.DeleteFunc(state.Requested, func(key string) bool {
-		return !slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool { return strings.EqualFold(a.String(), key) })
-	})
 }

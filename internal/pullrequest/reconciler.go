@@ -41,7 +41,8 @@ type Reconciler struct {
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time
 
-	failures cache[string, int]
+	failures cache[types.UID, int]
+	readings cache[types.UID, reading]
 }
 
 // LabelPullRequest is the label of Runs with the UID of their PullRequest.
@@ -77,22 +78,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, provider Provider) (ctrl.Result, error) {
 	before := pull.DeepCopy()
 	w := Snapshot{Now: r.now(), PullRequest: pull, Settings: repo.Spec.PullRequests}
-	if phase, _ := w.phase(); phase == v1alpha1.PullRequestMerging { // the others need no merge
-		if err := r.gatherMerge(ctx, &w, repo, provider); err != nil {
-			return r.retry(pull, fmt.Errorf("merge: %w", err))
-		}
-	}
-	reactions, err := r.commands(ctx, &w, provider)
+	reactions, again, err := r.gather(ctx, &w, repo, provider)
 	if err != nil {
-		return r.retry(pull, fmt.Errorf("read comments: %w", err))
-	}
-	if len(reactions) > 0 && w.Merge != nil { // what a comment requested needs inputs
-		if err := r.gatherMerge(ctx, &w, repo, provider); err != nil {
-			return r.retry(pull, fmt.Errorf("merge: %w", err))
-		}
-	}
-	if err := r.gatherRuns(ctx, &w); err != nil {
-		return ctrl.Result{}, fmt.Errorf("read Runs: %w", err)
+		pull.Status = before.Status
+		return r.retry(ctx, before, pull, err)
 	}
 	pull.Status = Decide(w)
 	if err := r.act(ctx, before, pull, w.Merge); err != nil {
@@ -107,32 +96,52 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		}
 	}
 	before = pull.DeepCopy()
-	failed := r.deliver(ctx, pull, repo, provider)
+	if err := r.deliver(ctx, pull, repo, provider); err != nil && (pull.Status.Phase != v1alpha1.PullRequestEnded || pulls.KindOf(err) != pulls.NotFound) {
+		return r.retry(ctx, before, pull, err)
+	}
+	pull.Status.Delivered.Failure = ""
+	r.failures.add(pull.UID, 0)
 	if err := r.report(ctx, before, pull); err != nil {
 		return ctrl.Result{}, ignoreConflict(client.IgnoreNotFound(err))
 	}
-	if pull.Status.Phase == v1alpha1.PullRequestEnded && (failed == nil || pulls.KindOf(failed) == pulls.NotFound) {
+	if pull.Status.Phase == v1alpha1.PullRequestEnded {
 		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
 	}
-	if failed == nil && w.Merge != nil && !pull.Status.Commands.ReadAt.Equal(&pull.Spec.UpdatedAt) { // its commands can be read now
-		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
-	}
-	return r.retry(pull, failed)
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// retry returns when to reconcile again after an error, nil for none: later and later for one of the Git provider, which may not
-// respond for hours, and after the time that it requests.
-func (r *Reconciler) retry(pull *v1alpha1.PullRequest, err error) (ctrl.Result, error) {
-	key := string(pull.UID)
+// gather reads what the decision needs. What a comment requested is in the status of the snapshot; the reactions to it are due once
+// that is written.
+func (r *Reconciler) gather(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) (reactions []result, again time.Duration, err error) {
+	if phase, _ := w.phase(); phase == v1alpha1.PullRequestMerging { // the others need no merge
+		if err := r.gatherMerge(ctx, w, repo, provider); err != nil {
+			return nil, 0, fmt.Errorf("merge: %w", err)
+		}
+	}
+	reactions, again, err = r.commands(ctx, w, provider)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read comments: %w", err)
+	}
+	if len(reactions) > 0 { // what was requested needs inputs
+		if err := r.gatherMerge(ctx, w, repo, provider); err != nil {
+			return nil, 0, fmt.Errorf("merge: %w", err)
+		}
+	}
+	return reactions, again, r.gatherRuns(ctx, w)
+}
+
+// retry records an error of the Git provider, and retries later and later, since it may not respond for hours, or after the time
+// that it requests. Other errors are returned.
+func (r *Reconciler) retry(ctx context.Context, before, pull *v1alpha1.PullRequest, err error) (ctrl.Result, error) {
 	response := (*pulls.Error)(nil)
 	if !errors.As(err, &response) {
-		r.failures.add(key, 0)
-		return ctrl.Result{}, err
+		return ctrl.Result{}, errors.Join(err, client.IgnoreNotFound(r.report(ctx, before, pull)))
 	}
-	failures, _ := r.failures.get(key)
-	r.failures.add(key, failures+1)
+	pull.Status.Delivered.Failure = runinfo.KeepIfEquivalent(pull.Status.Delivered.Failure, runinfo.Clip(err.Error(), maxMessage))
+	failures, _ := r.failures.get(pull.UID)
+	r.failures.add(pull.UID, failures+1)
 	wait := min(retryFirst<<min(failures, 10), retryLongest)
-	return ctrl.Result{RequeueAfter: max(wait, response.RetryAfter)}, nil
+	return ctrl.Result{RequeueAfter: max(wait, response.RetryAfter)}, ignoreConflict(client.IgnoreNotFound(r.report(ctx, before, pull)))
 }
 
 // act creates the Runs of the next status, and ends those that it does not have.
@@ -213,12 +222,14 @@ func (r *Reconciler) end(ctx context.Context, key Key, pull *v1alpha1.PullReques
 		}
 		before := run.DeepCopy()
 		run.Spec.Cancel = true
-		return false, ignoreConflict(client.IgnoreNotFound(r.Client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))))
+		change := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		return false, ignoreConflict(client.IgnoreNotFound(r.Client.Patch(ctx, run, change, client.DisableReadYourWritesConsistency)))
 	}
 	if err := r.Runs.Forget(ctx, run); err != nil {
 		return false, err
 	}
-	return true, client.IgnoreNotFound(r.Client.Delete(ctx, run))
+	return true, ignoreConflict(client.IgnoreNotFound(r.Client.Delete(ctx, run, client.Preconditions{UID: &run.UID},
+		client.DisableReadYourWritesConsistency))) // a cache that has no such Runs never hears that one is gone
 }
 
 // finishAgain is when the end of the Runs of a deleted PullRequest is checked again.

@@ -3,7 +3,6 @@
 package gitea
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,7 +100,9 @@ func terraform(name, value string) string {
 	return fmt.Sprintf("resource \"terraform_data\" %q {\n  input = %q\n}\n", name, value)
 }
 
-func object(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "default", Name: name} }
+func object(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "default", Name: name}
+}
 
 func (f *fixture) create(objects ...client.Object) {
 	f.Helper()
@@ -248,8 +249,6 @@ func unless(is bool, what any) string {
 	return fmt.Sprintf("%+v", what)
 }
 
-var _ = context.Background
-
 // Exactly the affected Stacks are planned, and each change of the pull request or of its base is in the one comment.
 func TestPullRequestIsPlanned(t *testing.T) {
 	f := newFixture(t, nil)
@@ -275,4 +274,120 @@ func TestPullRequestIsPlanned(t *testing.T) {
 	}
 	f.push("main", map[string]string{"net/main.tf": terraform("net", "3")})
 	f.await(number, head, "failure", "the head conflicts with the base", "net/main.tf")
+}
+
+// Nothing of a fork runs before a user with the verb plan has asked for it, for that head commit only.
+// ambient-code#763: a permission survived a push. Azure/telescope#1266: a fork ran with the credentials of the repository.
+func TestForkNeedsCommandForItsHead(t *testing.T) {
+	f := newFixture(t, nil)
+	ctx := t.Context()
+	must(t, f.gitea.Call(ctx, f.tokens["mallory"], "POST", repo+"/forks", map[string]any{}, nil))
+	git(ctx, t, f.dir, "remote", "add", "fork", f.gitea.CloneURL("mallory", f.tokens["mallory"], "mallory/infra"))
+	pushFork := func(value string) string {
+		git(ctx, t, f.dir, "switch", "-q", "-C", "evil", "origin/main")
+		must(t, os.WriteFile(filepath.Join(f.dir, "net/main.tf"), []byte(terraform("net", value)), 0o600))
+		git(ctx, t, f.dir, "commit", "-qam", "Change "+value)
+		git(ctx, t, f.dir, "push", "-qf", "fork", "evil")
+		return strings.TrimSpace(git(ctx, t, f.dir, "rev-parse", "HEAD"))
+	}
+	head := pushFork("2")
+	var pull struct{ Number int }
+	must(t, f.gitea.Call(ctx, f.tokens["mallory"], "POST", repo+"/pulls", map[string]any{"head": "mallory:evil", "base": "main", "title": "Nice change"}, &pull))
+	f.await(pull.Number, head, "pending", "a user with the verb plan has to comment", "`default/net`")
+
+	f.comment("mallory", pull.Number, "/cairn plan")
+	f.await(pull.Number, head, "pending", "does not have the verb plan on this Stack")
+	if runs := f.runs(); len(runs) > 0 {
+		t.Fatalf("%d Runs of a fork without a command", len(runs))
+	}
+	time.Sleep(time.Second) // a command counts for a head that is older than its comment by the clock of Gitea, in seconds
+	f.comment("bob", pull.Number, "/cairn plan")
+	f.await(pull.Number, head, "success", "1 Stack planned", "plan of head")
+
+	head = pushFork("3")
+	f.await(pull.Number, head, "pending", "a user with the verb plan has to comment")
+	for _, run := range f.runs() {
+		if !strings.Contains(run.Spec.Revision, head) && !run.Status.Phase.Finished() {
+			t.Errorf("Run %s of the older head is %s", run.Name, run.Status.Phase)
+		}
+		if strings.Contains(run.Spec.Revision, head) {
+			t.Errorf("Run %s of a head that nobody allowed", run.Name)
+		}
+	}
+}
+
+// The life of pull requests: drafts, commands, directories that are deleted, closed and opened again, and merged.
+func TestLifeOfPullRequests(t *testing.T) {
+	f := newFixture(t, nil)
+	ctx := t.Context()
+	head := f.push("draft", map[string]string{"other/main.tf": ""})
+	number := f.open("alice", "draft", "WIP: delete a directory")
+	f.await(number, head, "success", "the pull request is a draft")
+	edit := func(body map[string]any) {
+		must(t, f.gitea.Call(ctx, f.tokens["alice"], "PATCH", fmt.Sprintf("%s/pulls/%d", repo, number), body, nil))
+	}
+	edit(map[string]any{"title": "Delete a directory"})
+	f.await(number, head, "success", "1 to destroy", "(directory deleted)", "terraform_data.other will be destroyed")
+
+	f.comment("alice", number, "/cairn plam")
+	f.await(number, head, "success", "did you mean /cairn plan?")
+	f.comment("alice", number, "/cairn apply")
+	f.await(number, head, "success", "Cairn applies after the merge")
+	f.comment("mallory", number, "/cairn plan other")
+	f.await(number, head, "success", "does not have the verb plan on this Stack")
+	before := f.runs()
+	f.comment("alice", number, "/cairn plan other")
+	f.await(number, head, "success", "plan of head", "1 to destroy")
+	if after := f.runs(); len(after) != 1 || len(before) != 1 || after[0].Name == before[0].Name {
+		t.Errorf("Runs before the command: %d, after it: %d", len(before), len(after))
+	}
+
+	edit(map[string]any{"state": "closed"})
+	gone := func() string {
+		err := f.Get(ctx, client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("infra-%d", number)}, &v1alpha1.PullRequest{})
+		return unless(client.IgnoreNotFound(err) == nil && err != nil && len(f.runs()) == 0, f.describe(number))
+	}
+	f.eventually("a closed pull request leaves nothing", gone)
+	edit(map[string]any{"state": "open"})
+	f.await(number, head, "success", "(directory deleted)")
+
+	next := f.push("merge", map[string]string{"net/main.tf": terraform("net", "merged")})
+	merged := f.open("alice", "merge", "Merge this")
+	f.await(merged, next, "success", "1 Stack planned")
+	must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, merged), map[string]any{"Do": "squash"}, nil))
+	f.eventually("the merge is applied", func() string {
+		stack := &v1alpha1.Stack{}
+		must(t, f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net"}, stack))
+		run := &v1alpha1.Run{}
+		_ = f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net-2"}, run) // it only explains a failure
+		return unless(stack.Status.LastRun == "net-2" && apimeta.IsStatusConditionTrue(stack.Status.Conditions, v1alpha1.ConditionReady), run.Status)
+	})
+	f.await(number, head, "success", "(directory deleted)") // of the other one nothing changed
+	if ours := f.comments(merged); len(ours) != 1 {
+		t.Errorf("%d comments", len(ours))
+	}
+}
+
+// What is to be written waits until the Git provider responds again, and is written once, also if Cairn is restarted.
+func TestNothingIsLostWhileGiteaIsDown(t *testing.T) {
+	f := newFixture(t, nil)
+	ctx := t.Context()
+	head := f.push("change", map[string]string{"net/main.tf": terraform("net", "2"), "other/main.tf": "resource \"terraform_data\" \"other\" {\n  input = nothing.at.all\n}\n"})
+	number := f.open("alice", "change", "Change")
+	f.eventually("a Run is planned", func() string { return unless(len(f.runs()) > 0, "no Run") })
+	f.gitea.Kill()
+	f.eventually("the plans ended", func() string {
+		for _, run := range f.runs() {
+			if !run.Status.Phase.Finished() {
+				return run.Name + " " + string(run.Status.Phase)
+			}
+		}
+		return unless(len(f.runs()) == 2, "fewer than 2 Runs")
+	})
+	f.Restart(t)
+	must(t, f.gitea.Start(ctx))
+	f.await(number, head, "failure", "1 of 2 Stacks failed", "terraform_data.net", "nothing")
+	if ours := f.comments(number); len(ours) != 1 {
+		t.Errorf("%d comments", len(ours))
+	}
 }

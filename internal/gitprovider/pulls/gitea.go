@@ -311,7 +311,7 @@ type giteaTeam struct {
 // client must be a member of the team, or an owner of the organization.
 func (g *gitea) Teams(ctx context.Context, login string) ([]string, error) {
 	all, err := list[giteaTeam](ctx, g, "/orgs/"+url.PathEscape(g.owner)+"/teams", maxTeams)
-	if KindOf(err) == NotFound { // the owner is a user
+	if kind := KindOf(err); kind == NotFound || kind == Forbidden { // the owner is a user, or its teams are hidden from the client
 		return nil, nil
 	}
 	if err != nil {
