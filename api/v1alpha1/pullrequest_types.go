@@ -279,7 +279,7 @@ type PullRequests struct {
 	// URL of the Git provider. Default: the scheme and host of spec.url, if that is http or https. Example:
 	// https://git.example.com.
 	// +kubebuilder:validation:MaxLength=2000
-	// +kubebuilder:validation:Pattern=`^https?://[^/@]+/?$`
+	// +kubebuilder:validation:Pattern=`^https?://[^/@]+(/[^?#]*)?$`
 	// +optional
 	URL string `json:"url,omitempty"`
 	// Credentials is a Secret with the key token: a token of the Git provider that can read pull requests, and write

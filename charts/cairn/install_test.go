@@ -198,6 +198,7 @@ func (s site) has(when string, want ...string) {
 }
 
 var kinds = []string{
+	"CustomResourceDefinition  pullrequests.cairn.dev",
 	"CustomResourceDefinition  repositories.cairn.dev", "CustomResourceDefinition  runs.cairn.dev",
 	"CustomResourceDefinition  stacks.cairn.dev", "CustomResourceDefinition  states.cairn.dev",
 }

@@ -10,7 +10,7 @@ const docs = join(import.meta.dirname, '..')
 const howTo: Record<string, string[]> = {
   'Install and operate': ['install', 'cli', 'production', 'upgrade', 'bucket', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
   'Namespaces, users and tenants': ['namespaces', 'tenants', 'access', 'access-audit', 'shells', 'pod-templates'],
-  'Git and credentials': ['git', 'gitops', 'cloud-credentials'],
+  'Git and credentials': ['git', 'pull-requests', 'gitops', 'cloud-credentials'],
   'Plans and approvals': ['approvals', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
   'States': ['state', 'state-backup', 'backends', 'local-plans'],
   'Images and engines': ['images', 'image-builds', 'provider-images', 'terragrunt'],
@@ -22,7 +22,7 @@ const howTo: Record<string, string[]> = {
 const first: Record<string, string[]> = {
   tutorials: ['index', 'first-stack', 'monorepo', 'approvals', 'aws'],
   concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies', 'security-model'],
-  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-state', 'failures'],
+  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-state', 'failures'],
   reference: ['api', 'cli', 'helm', 'environment', 'metrics', 'http-api'],
   about: ['comparison', 'faq'],
   contributing: ['architecture', 'packages', 'testing', 'reliability', 'simulation', 'faults', 'mutants', 'performance'],

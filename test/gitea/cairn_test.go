@@ -4,6 +4,7 @@ package gitea
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/test/devcluster"
 )
 
@@ -61,7 +63,8 @@ func newFixture(t *testing.T, change func(*v1alpha1.PullRequests)) *fixture {
 		"other/main.tf": terraform("other", "1"), "common/main.tf": terraform("common", "1"), "README.md": "infra\n",
 	})
 
-	f.Cluster = devcluster.Start(t)
+	f.Cluster = devcluster.StartSplit(t) // each half has only its own permissions
+	t.Cleanup(f.isNeverDenied)
 	settings := &v1alpha1.PullRequests{
 		Provider: v1alpha1.GitProviderGitea, Interval: &metav1.Duration{Duration: time.Second},
 		Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
@@ -94,6 +97,25 @@ func newFixture(t *testing.T, change func(*v1alpha1.PullRequests)) *fixture {
 		})
 	}
 	return f
+}
+
+// isNeverDenied checks that the API server denied no request of Cairn.
+func (f *fixture) isNeverDenied() {
+	requests, err := dev.Requests(f.AuditLog(), time.Time{}, nil)
+	must(f.T, err)
+	count := 0
+	for _, r := range requests {
+		if !strings.HasPrefix(r.User, "system:serviceaccount:cairn-system:cairn-") {
+			continue
+		}
+		count++
+		if r.Code == http.StatusForbidden || r.Code == http.StatusUnauthorized || r.Code == http.StatusUnprocessableEntity {
+			f.Errorf("%s was denied: %s %s (%d)", r.User, r.Verb, r.Path, r.Code)
+		}
+	}
+	if count == 0 {
+		f.Error("the audit log has no request of Cairn")
+	}
 }
 
 func terraform(name, value string) string {

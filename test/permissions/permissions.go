@@ -72,7 +72,7 @@ func joined(group, resource string) string {
 }
 
 // verbs in the order of the table.
-var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "cancel"}
 
 // Table formats permissions for docs/how-to/access-audit.md.
 func Table(all []Permission) string {

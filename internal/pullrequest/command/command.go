@@ -30,14 +30,11 @@ var verbs = []Verb{Plan, Apply, Approve, Reject, Unlock, Help}
 // Usage is the text of the command help.
 const Usage = `The first line of a new comment can be a command:
 
-  /cairn plan [STACK...]      plan the affected Stacks again
-  /cairn apply [STACK...]     apply the plans that the comment of Cairn shows
-  /cairn approve [STACK...]   approve these plans
-  /cairn reject [STACK...]    reject these plans
-  /cairn unlock [STACK...]    release the locks of this pull request
-  /cairn help                 show this text
+  /cairn plan [STACK...]   plan the affected Stacks again, or allow the plans of this head commit
+  /cairn help              show this text
 
-STACK is NAME or NAMESPACE/NAME. Without it the command is for all affected Stacks. You need the verb on each Stack.`
+STACK is NAME or NAMESPACE/NAME. Without it the command is for all affected Stacks. You need the verb plan on each
+Stack. Cairn applies after the merge.`
 
 // Limits of a command.
 const (

@@ -19,6 +19,12 @@ func asked(operation v1alpha1.Operation) func(*Snapshot) {
 	}
 }
 
+// ofPullRequest: neither its number nor its inputs are those that the Stack has.
+func ofPullRequest(w *Snapshot) {
+	w.Run.Name, w.Run.Spec.Operation = "net-pr12-abcdefghij", v1alpha1.OperationPlan
+	w.Run.Spec.PullRequest = &v1alpha1.RunPullRequest{Name: "infra-12"}
+}
+
 func taken(w *Snapshot) { w.Stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "now"} }
 
 func byHand(w *Snapshot) {
@@ -36,6 +42,9 @@ func orphaned(w *Snapshot) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrph
 func TestRequestReplacesAWaitingRun(t *testing.T) {
 	const underWay = time.Hour + overdue
 	settle(t, map[string]settled{
+		"a Run of a pull request does not": {
+			snapshot: snapshot(asked("Apply"), ofPullRequest), begin: "Plan 1", phase: "Planning", reason: "Planning",
+		},
 		"a queued Run makes way": {
 			snapshot: snapshot(asked("Apply")), phase: "Superseded", reason: "Superseded", message: "another Run was requested by alice",
 		},

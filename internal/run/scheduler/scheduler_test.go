@@ -22,6 +22,7 @@ func TestRankOfAnAttempt(t *testing.T) {
 		"a plan that a user waits for":       {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, v1alpha1.AttemptPlan, RankPlan},
 		"an apply":                           {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, v1alpha1.AttemptApply, RankApply},
 		"the plan of a destroy":              {v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy}, v1alpha1.AttemptPlan, RankApply},
+		"the plan of a pull request":         {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, PullRequest: &v1alpha1.RunPullRequest{}}, v1alpha1.AttemptPlan, RankPullRequest},
 		"a drift check":                      {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, v1alpha1.AttemptPlan, RankDrift},
 		"the apply that puts back the drift": {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, v1alpha1.AttemptApply, RankApply},
 	} {

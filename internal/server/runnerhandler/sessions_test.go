@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
@@ -202,6 +203,14 @@ func (p boundPods) Report(context.Context, types.NamespacedName, types.UID, int3
 	return nil
 }
 
+// Get reads the Run past the cache.
+func (p boundPods) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	p.run.DeepCopyInto(o.(*v1alpha1.Run))
+	return nil
+}
+
+func (p boundPods) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
 func newBoundPods(t *testing.T) (boundPods, func(key, method, path string) int) {
 	p := boundPods{named: make(chan struct{}), run: &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net-1", UID: "run-uid"},
@@ -210,7 +219,7 @@ func newBoundPods(t *testing.T) (boundPods, func(key, method, path string) int) 
 	mux := http.NewServeMux()
 	New(Options{
 		Bucket: buckettest.New(t), Log: slog.New(slog.DiscardHandler), Stopping: t.Context(),
-		Pods: auth.NewPodAuthenticator(p, nil, time.Now), Runs: p, Orders: p, Reports: p,
+		Pods: auth.NewPodAuthenticator(p, nil, time.Now), Runs: p, Live: p, Orders: p, Reports: p,
 	}).AddRoutes(mux)
 	return p, func(key, method, path string) int {
 		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(`{"steps":[]}`))

@@ -3,6 +3,367 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description PullRequest is an open pull request (merge request) of a Repository, with the plans of the Stacks that it affects.
+         *     Cairn creates and deletes PullRequests; users read them.
+         */
+        PullRequest: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec is the pull request as the Git provider has it. */
+            spec: {
+                /**
+                 * @description Author is the user who opened it, as the name of a user for RBAC: <provider>:<host>:<login>. Empty if the login
+                 *     cannot be one. Example: gitea:git.example.com:alice.
+                 */
+                author?: string;
+                /** @description Base is the branch to merge into. Example: main. */
+                base: string;
+                /** @description Draft reports whether the pull request is a draft. */
+                draft?: boolean;
+                /** @description Fork reports whether the head is in another repository. */
+                fork?: boolean;
+                /** @description Head is the branch to merge, and its newest commit. */
+                head: {
+                    /** @description Branch of the head, in the repository of the head. Example: wider-subnet. */
+                    branch?: string;
+                    /** @description Commit is the ID of the newest commit. */
+                    commit: string;
+                };
+                /**
+                 * Format: int64
+                 * @description Number of the pull request at the Git provider. Example: 12.
+                 */
+                number: number;
+                /** @description Repository is the Repository of the pull request, in the same namespace. */
+                repository: {
+                    /** @description Name is the name of the object. */
+                    name: string;
+                };
+                /**
+                 * @description State is Open, Merged or Closed.
+                 * @enum {string}
+                 */
+                state: "Open" | "Merged" | "Closed";
+                /** @description Title of the pull request, at most 255 characters. Its author chooses it. */
+                title?: string;
+                /**
+                 * Format: date-time
+                 * @description UpdatedAt is the time of the last update at the Git provider, for example of a new comment.
+                 */
+                updatedAt?: string;
+                /** @description URL of the page of the pull request. Example: https://git.example.com/acme/infra/pulls/12. */
+                url?: string;
+            };
+            /**
+             * @description Status reports the affected Stacks and their plans. observedGeneration is -1 until an operator reconciles the
+             *     PullRequest.
+             * @default {
+             *       "observedGeneration": -1
+             *     }
+             */
+            status: {
+                /** @description Commands are the results of comments that are commands. */
+                commands?: {
+                    /** @description AllowedBy is the user who allowed it. Example: gitea:git.example.com:alice. */
+                    allowedBy?: string;
+                    /** @description AllowedHead is the head commit whose plans a user allowed by a comment. Other heads need another comment. */
+                    allowedHead?: string;
+                    /** @description Answer is the result of the last command. */
+                    answer?: string;
+                    /**
+                     * Format: int64
+                     * @description LastComment is the ID of the last comment that was read.
+                     */
+                    lastComment?: number;
+                    /**
+                     * Format: date-time
+                     * @description ReadAt is spec.updatedAt when comments were read last.
+                     */
+                    readAt?: string;
+                    /** @description Requested are Stacks that comments name, as namespace/name. They are planned also beyond maxStacks. */
+                    requested?: string[];
+                };
+                /** @description Conditions are the latest observations. Ready is True if all affected Stacks are planned. */
+                conditions?: {
+                    /**
+                     * Format: date-time
+                     * @description lastTransitionTime is the last time the condition transitioned from one status to another.
+                     *     This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
+                     */
+                    lastTransitionTime: string;
+                    /**
+                     * @description message is a human readable message indicating details about the transition.
+                     *     This may be an empty string.
+                     */
+                    message: string;
+                    /**
+                     * Format: int64
+                     * @description observedGeneration represents the .metadata.generation that the condition was set based upon.
+                     *     For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
+                     *     with respect to the current state of the instance.
+                     */
+                    observedGeneration?: number;
+                    /**
+                     * @description reason contains a programmatic identifier indicating the reason for the condition's last transition.
+                     *     Producers of specific condition types may define expected values and meanings for this field,
+                     *     and whether the values are considered a guaranteed API.
+                     *     The value should be a CamelCase string.
+                     *     This field may not be empty.
+                     */
+                    reason: string;
+                    /**
+                     * @description status of the condition, one of True, False, Unknown.
+                     * @enum {string}
+                     */
+                    status: "True" | "False" | "Unknown";
+                    /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
+                    type: string;
+                }[];
+                /** @description Delivered is what the Git provider has received. */
+                delivered?: {
+                    /**
+                     * Format: int64
+                     * @description Comment is the ID of the comment. 0 before there is one.
+                     */
+                    comment?: number;
+                    /** @description CommentDigest is the digest of what it reports. */
+                    commentDigest?: string;
+                    /** @description Failure is why the last request to the Git provider failed. Cairn retries it. Unset if none failed. */
+                    failure?: string;
+                    /** @description Head is the commit that has the statuses. */
+                    head?: string;
+                    /** @description Statuses of the head, by context. */
+                    statuses?: {
+                        /** @description Context of the status. Example: cairn/prod/net. */
+                        context: string;
+                        /** @description Digest of its state, description and URL. */
+                        digest: string;
+                        /** @description Pending reports whether its state is pending. */
+                        pending?: boolean;
+                    }[];
+                };
+                /** @description Head is the commit of the head that the status describes. */
+                head?: string;
+                /**
+                 * Format: date-time
+                 * @description HeadSince is spec.updatedAt when that commit was first seen. A command is for it if its comment is newer.
+                 */
+                headSince?: string;
+                /** @description Merge is the merge that the status describes. Unset before the first merge. */
+                merge?: {
+                    /** @description Base is the commit of the base. */
+                    base: string;
+                    /** @description Conflicts are the paths that conflict, at most 100. */
+                    conflicts?: string[];
+                    /** @description Head is the commit of the head. */
+                    head: string;
+                    /** @description Tree is the ID of the merged tree. Unset if there are conflicts. */
+                    tree?: string;
+                };
+                /**
+                 * Format: int64
+                 * @description ObservedGeneration is the generation of the spec that the status describes. -1 until an operator reconciles the
+                 *     PullRequest.
+                 */
+                observedGeneration?: number;
+                /**
+                 * @description Phase is what Cairn does with the pull request.
+                 * @enum {string}
+                 */
+                phase?: "Merging" | "Conflict" | "Failed" | "Draft" | "AwaitingCommand" | "Planned" | "Closed";
+                /**
+                 * @description Skipped are affected Stacks beyond spec.pullRequests.maxStacks of the Repository that no comment has requested,
+                 *     as namespace/name. At most 1,000.
+                 */
+                skipped?: string[];
+                /** @description Stacks are the affected Stacks that are planned, by namespace and name. */
+                stacks?: {
+                    /**
+                     * @description DeletedDirectory is the directory of the Stack if the pull request deletes it. The plan then shows what
+                     *     destroying the Stack would do.
+                     */
+                    deletedDirectory?: string;
+                    /** @description InputsDigest is the digest of everything that decides the plan. Unset if the plan cannot start. */
+                    inputsDigest?: string;
+                    /** @description Message is why there is no plan, or why it failed. */
+                    message?: string;
+                    /** @description Name of the Stack. */
+                    name: string;
+                    /** @description Namespace of the Stack. */
+                    namespace: string;
+                    /**
+                     * @description Phase of the Run.
+                     * @enum {string}
+                     */
+                    phase?: "Queued" | "Planning" | "AwaitingApproval" | "Applying" | "Shell" | "Succeeded" | "Failed" | "Canceled" | "Superseded";
+                    /** @description Plan is the summary of the plan, without resources and findings. Unset until the plan succeeds. */
+                    plan?: {
+                        /**
+                         * Format: int32
+                         * @description Add is the number of resources to create. It includes replacements, as the engine counts them.
+                         */
+                        add: number;
+                        /**
+                         * Format: int32
+                         * @description Change is the number of resources to update in place.
+                         */
+                        change: number;
+                        /** @description Changes reports whether the plan changes resources or outputs. */
+                        changes: boolean;
+                        /**
+                         * Format: int32
+                         * @description Destroy is the number of resources to destroy. It includes replacements.
+                         */
+                        destroy: number;
+                        /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
+                        digest: string;
+                        /**
+                         * @description EngineVersion is the exact version of the engine that created the plan. Only the same version applies
+                         *     it. Example: 1.12.6.
+                         */
+                        engineVersion?: string;
+                        /**
+                         * Format: int32
+                         * @description Forget is the number of resources to remove from the state without destroying them.
+                         */
+                        forget: number;
+                        /**
+                         * @description Image is the image in which the plan was created, with its digest. A pod that Cairn creates to apply the
+                         *     plan runs the same image, even if its tag names another one by then. Unset if the pod of the plan applies
+                         *     it, or if the node reports no digest of the image. Example:
+                         *     ghcr.io/cairn-dev/cairn-tools:1.2.0@sha256:1f3c....
+                         */
+                        image?: string;
+                        /**
+                         * Format: int32
+                         * @description Import is the number of resources to import into the state.
+                         */
+                        import: number;
+                        /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
+                        policy?: {
+                            /**
+                             * Format: int32
+                             * @description ApprovalRequired is the number of findings that require an approval before the plan is applied, even if
+                             *     spec.apply is Automatic.
+                             */
+                            approvalRequired?: number;
+                            /**
+                             * Format: int32
+                             * @description Checked is the number of modules and validations that were evaluated.
+                             */
+                            checked: number;
+                            /**
+                             * Format: int32
+                             * @description Denied is the number of findings that deny the plan.
+                             */
+                            denied: number;
+                            /**
+                             * @description Findings are the findings of the policies: first those that deny the plan, then those that require an
+                             *     approval, then warnings. At most 50; the counts include all findings.
+                             */
+                            findings?: {
+                                /**
+                                 * @description Action is the effect of the finding: Deny, RequireApproval or Warn.
+                                 * @enum {string}
+                                 */
+                                action: "Deny" | "RequireApproval" | "Warn";
+                                /** @description Message is the text of the finding. Example: "bucket logs has no tag owner". */
+                                message: string;
+                                /**
+                                 * @description Policy is the ConfigMap and the key of the policy. For a policy that the installation requires, the
+                                 *     namespace comes first. Examples: rules/tags.rego, cairn-system/rules/tags.rego.
+                                 */
+                                policy: string;
+                            }[];
+                            /**
+                             * Format: int32
+                             * @description Warned is the number of findings that are warnings.
+                             */
+                            warned: number;
+                        };
+                        /**
+                         * Format: int32
+                         * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
+                         */
+                        replace: number;
+                        /**
+                         * @description Resources are the resources that the plan changes: first those to destroy or replace. At most 100; the
+                         *     counts include all resources.
+                         */
+                        resources?: {
+                            /** @description Action is the planned action: create, update, delete, replace, import, forget or move. */
+                            action: string;
+                            /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                            address: string;
+                        }[];
+                        /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
+                        script?: boolean;
+                        /**
+                         * @description Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
+                         *     While this list is not empty, the plan waits for an approval, because applying it may create the
+                         *     resources again. At most 100.
+                         */
+                        untracked?: {
+                            /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                            address: string;
+                            /** @description Reason is why Cairn could not import the resource into the state. */
+                            reason: string;
+                        }[];
+                        /**
+                         * @description Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
+                         *     other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
+                         *     can change them. Policies deny such a plan, and it waits for an approval if spec.requireApprovalFor of the
+                         *     Stack lists any change. Unset otherwise.
+                         */
+                        unverified?: string;
+                        /**
+                         * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
+                         *     plan. Unset for other engines.
+                         */
+                        wrapped?: {
+                            /**
+                             * @description Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+                             *     only Terraform. Example: Terraform.
+                             * @enum {string}
+                             */
+                            name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                            /**
+                             * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                             *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                             *     code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+                             *     parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+                             *     any version is used. Example: "~> 1.9".
+                             */
+                            version?: string;
+                        };
+                    };
+                    /**
+                     * Format: int32
+                     * @description Retries is the number of comments that requested another plan of the same inputs.
+                     */
+                    retries?: number;
+                    /** @description Run is the Run with the plan, in the namespace of the Stack. Unset before it is created. */
+                    run?: string;
+                    /** @description RunUID is the UID of the Run. */
+                    runUID?: string;
+                }[];
+            };
+        };
         /** @description Repository is a git repository from which Stacks read code. Cairn keeps one mirror of it for all of its Stacks. */
         Repository: {
             /**
@@ -103,6 +464,207 @@ export interface components {
                      * @description Runs is the maximum number of Runs that plan or apply at the same time. Default: 0, no limit.
                      */
                     runs?: number;
+                };
+                /**
+                 * @description PullRequests plans the open pull requests: Cairn merges each into its base, plans the Stacks that it affects, and
+                 *     writes a comment and commit statuses. Stacks have to read the base of the pull request. If unset, pull requests
+                 *     are ignored.
+                 */
+                pullRequests?: {
+                    /**
+                     * @description Credentials is a Secret with the key token: a token of the Git provider that can read pull requests, and write
+                     *     comments and commit statuses. Comments are of the user of this token. Example: {secret: {name: infra-pulls}}.
+                     */
+                    credentials: {
+                        /** @description Secret is a Secret in the same namespace. */
+                        secret: {
+                            /** @description Name is the name of the object. */
+                            name: string;
+                        };
+                    };
+                    /**
+                     * @description Drafts is Plan to plan drafts, or Skip. Default: Skip.
+                     * @default Skip
+                     * @enum {string}
+                     */
+                    drafts: "Plan" | "Skip";
+                    /**
+                     * @description Interval is the time between two requests for the open pull requests. Webhooks trigger additional ones. At least
+                     *     1s and at most 24h. Default: 1m.
+                     * @default 1m
+                     */
+                    interval: string;
+                    /**
+                     * Format: int32
+                     * @description MaxStacks is the maximum number of Stacks that a pull request plans without a comment that names them. At most
+                     *     200. Default: 50.
+                     * @default 50
+                     */
+                    maxStacks: number;
+                    /**
+                     * @description Provider is the Git provider.
+                     * @enum {string}
+                     */
+                    provider: "Gitea" | "Forgejo";
+                    /** @description Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository. */
+                    runner?: {
+                        /** @description Env are environment variables of the engine, in place of spec.env of the Stack. */
+                        env?: {
+                            /**
+                             * @description Name of the environment variable.
+                             *     May consist of any printable ASCII characters except '='.
+                             */
+                            name: string;
+                            /**
+                             * @description Variable references $(VAR_NAME) are expanded
+                             *     using the previously defined environment variables in the container and
+                             *     any service environment variables. If a variable cannot be resolved,
+                             *     the reference in the input string will be unchanged. Double $$ are reduced
+                             *     to a single $, which allows for escaping the $(VAR_NAME) syntax: i.e.
+                             *     "$$(VAR_NAME)" will produce the string literal "$(VAR_NAME)".
+                             *     Escaped references will never be expanded, regardless of whether the variable
+                             *     exists or not.
+                             *     Defaults to "".
+                             */
+                            value?: string;
+                            /** @description Source for the environment variable's value. Cannot be used if value is not empty. */
+                            valueFrom?: {
+                                /** @description Selects a key of a ConfigMap. */
+                                configMapKeyRef?: {
+                                    /**
+                                     * @description The key to select from the ConfigMap's Data field.
+                                     *     Keys in the BinaryData field are not currently propagated to container env vars.
+                                     */
+                                    key: string;
+                                    /**
+                                     * @description Name of the referent.
+                                     *     This field is effectively required, but due to backwards compatibility is
+                                     *     allowed to be empty. Instances of this type with an empty value here are
+                                     *     almost certainly wrong.
+                                     *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                                     * @default
+                                     */
+                                    name: string;
+                                    /** @description Specify whether the ConfigMap or its key must be defined */
+                                    optional?: boolean;
+                                };
+                                /**
+                                 * @description Selects a field of the pod: supports metadata.name, metadata.namespace, `metadata.labels['<KEY>']`, `metadata.annotations['<KEY>']`,
+                                 *     spec.nodeName, spec.serviceAccountName, status.hostIP, status.podIP, status.podIPs.
+                                 */
+                                fieldRef?: {
+                                    /** @description Version of the schema the FieldPath is written in terms of, defaults to "v1". */
+                                    apiVersion?: string;
+                                    /** @description Path of the field to select in the specified API version. */
+                                    fieldPath: string;
+                                };
+                                /**
+                                 * @description FileKeyRef selects a key of the env file.
+                                 *     Requires the EnvFiles feature gate to be enabled.
+                                 */
+                                fileKeyRef?: {
+                                    /**
+                                     * @description The key within the env file. An invalid key will prevent the pod from starting.
+                                     *     The keys defined within a source may consist of any printable ASCII characters except '='.
+                                     *     During Alpha stage of the EnvFiles feature gate, the key size is limited to 128 characters.
+                                     */
+                                    key: string;
+                                    /**
+                                     * @description Specify whether the file or its key must be defined. If the file or key
+                                     *     does not exist, then the env var is not published.
+                                     *     If optional is set to true and the specified key does not exist,
+                                     *     the environment variable will not be set in the Pod's containers.
+                                     *
+                                     *     If optional is set to false and the specified key does not exist,
+                                     *     an error will be returned during Pod creation.
+                                     * @default false
+                                     */
+                                    optional: boolean;
+                                    /**
+                                     * @description The path within the volume from which to select the file.
+                                     *     Must be relative and may not contain the '..' path or start with '..'.
+                                     */
+                                    path: string;
+                                    /** @description The name of the volume mount containing the env file. */
+                                    volumeName: string;
+                                };
+                                /**
+                                 * @description Selects a resource of the container: only resources limits and requests
+                                 *     (limits.cpu, limits.memory, limits.ephemeral-storage, requests.cpu, requests.memory and requests.ephemeral-storage) are currently supported.
+                                 */
+                                resourceFieldRef?: {
+                                    /** @description Container name: required for volumes, optional for env vars */
+                                    containerName?: string;
+                                    /** @description Specifies the output format of the exposed resources, defaults to "1" */
+                                    divisor?: number | string;
+                                    /** @description Required: resource to select */
+                                    resource: string;
+                                };
+                                /** @description Selects a key of a secret in the pod's namespace */
+                                secretKeyRef?: {
+                                    /** @description The key of the secret to select from.  Must be a valid secret key. */
+                                    key: string;
+                                    /**
+                                     * @description Name of the referent.
+                                     *     This field is effectively required, but due to backwards compatibility is
+                                     *     allowed to be empty. Instances of this type with an empty value here are
+                                     *     almost certainly wrong.
+                                     *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                                     * @default
+                                     */
+                                    name: string;
+                                    /** @description Specify whether the Secret or its key must be defined */
+                                    optional?: boolean;
+                                };
+                            };
+                        }[];
+                        /**
+                         * @description EnvFrom are Secrets and ConfigMaps with environment variables of the engine, in place of spec.envFrom of the
+                         *     Stack.
+                         */
+                        envFrom?: {
+                            /** @description The ConfigMap to select from */
+                            configMapRef?: {
+                                /**
+                                 * @description Name of the referent.
+                                 *     This field is effectively required, but due to backwards compatibility is
+                                 *     allowed to be empty. Instances of this type with an empty value here are
+                                 *     almost certainly wrong.
+                                 *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                                 * @default
+                                 */
+                                name: string;
+                                /** @description Specify whether the ConfigMap must be defined */
+                                optional?: boolean;
+                            };
+                            /**
+                             * @description Optional text to prepend to the name of each environment variable.
+                             *     May consist of any printable ASCII characters except '='.
+                             */
+                            prefix?: string;
+                            /** @description The Secret to select from */
+                            secretRef?: {
+                                /**
+                                 * @description Name of the referent.
+                                 *     This field is effectively required, but due to backwards compatibility is
+                                 *     allowed to be empty. Instances of this type with an empty value here are
+                                 *     almost certainly wrong.
+                                 *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                                 * @default
+                                 */
+                                name: string;
+                                /** @description Specify whether the Secret must be defined */
+                                optional?: boolean;
+                            };
+                        }[];
+                        /** @description ServiceAccountName is the ServiceAccount of the pod, in the namespace of the Stack. Default: default. */
+                        serviceAccountName?: string;
+                    };
+                    /**
+                     * @description URL of the Git provider. Default: the scheme and host of spec.url, if that is http or https. Example:
+                     *     https://git.example.com.
+                     */
+                    url?: string;
                 };
                 /**
                  * @description Ref is the branch, tag or commit for Stacks that do not specify a ref. Default: the default branch of
@@ -289,10 +851,10 @@ export interface components {
                     /** @description Message describes the cause. Example: "Secret fleet-tfvars changed". */
                     message?: string;
                     /**
-                     * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion or Manual.
+                     * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion, Manual or PullRequest.
                      * @enum {string}
                      */
-                    type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
+                    type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                 };
                 /**
                  * @description InputsDigest is the digest of everything that decides the result: code, values and engine. It is
@@ -312,6 +874,23 @@ export interface components {
                  *     false. Example: true.
                  */
                 preventSelfApproval?: boolean;
+                /**
+                 * @description PullRequest is the pull request whose merge result the Run plans. Such a Run is no part of the history of its
+                 *     Stack, and applies nothing. Unset for other Runs.
+                 */
+                pullRequest?: {
+                    /**
+                     * @description DestroyInputsDigest is the inputs digest of the last apply of the Stack, whose variables a plan of its destruction
+                     *     uses. Set if the pull request deletes the directory of the Stack: the Run then plans the destruction.
+                     */
+                    destroyInputsDigest?: string;
+                    /** @description Name of the PullRequest. */
+                    name: string;
+                    /** @description Namespace of the PullRequest. */
+                    namespace: string;
+                    /** @description UID of the PullRequest. */
+                    uid: string;
+                };
                 /**
                  * @description Rejection ends a Run that waits for an approval, without applying its plan. It requires the verb reject
                  *     on the Run.
@@ -1117,6 +1696,175 @@ export interface components {
                  */
                 preventSelfApproval?: boolean;
                 /**
+                 * @description PullRequests configures the plans of the Stack for pull requests, if the Repository has spec.pullRequests. If
+                 *     unset, they run without the ServiceAccount, the environment and the pod template of the Stack.
+                 */
+                pullRequests?: {
+                    /**
+                     * @description Runner is the identity of pods that plan pull requests. Default: spec.pullRequests.runner of the Repository, if
+                     *     the Stack is in the same namespace; otherwise the ServiceAccount default and no environment variables.
+                     */
+                    runner?: {
+                        /** @description Env are environment variables of the engine, in place of spec.env of the Stack. */
+                        env?: {
+                            /**
+                             * @description Name of the environment variable.
+                             *     May consist of any printable ASCII characters except '='.
+                             */
+                            name: string;
+                            /**
+                             * @description Variable references $(VAR_NAME) are expanded
+                             *     using the previously defined environment variables in the container and
+                             *     any service environment variables. If a variable cannot be resolved,
+                             *     the reference in the input string will be unchanged. Double $$ are reduced
+                             *     to a single $, which allows for escaping the $(VAR_NAME) syntax: i.e.
+                             *     "$$(VAR_NAME)" will produce the string literal "$(VAR_NAME)".
+                             *     Escaped references will never be expanded, regardless of whether the variable
+                             *     exists or not.
+                             *     Defaults to "".
+                             */
+                            value?: string;
+                            /** @description Source for the environment variable's value. Cannot be used if value is not empty. */
+                            valueFrom?: {
+                                /** @description Selects a key of a ConfigMap. */
+                                configMapKeyRef?: {
+                                    /**
+                                     * @description The key to select from the ConfigMap's Data field.
+                                     *     Keys in the BinaryData field are not currently propagated to container env vars.
+                                     */
+                                    key: string;
+                                    /**
+                                     * @description Name of the referent.
+                                     *     This field is effectively required, but due to backwards compatibility is
+                                     *     allowed to be empty. Instances of this type with an empty value here are
+                                     *     almost certainly wrong.
+                                     *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                                     * @default
+                                     */
+                                    name: string;
+                                    /** @description Specify whether the ConfigMap or its key must be defined */
+                                    optional?: boolean;
+                                };
+                                /**
+                                 * @description Selects a field of the pod: supports metadata.name, metadata.namespace, `metadata.labels['<KEY>']`, `metadata.annotations['<KEY>']`,
+                                 *     spec.nodeName, spec.serviceAccountName, status.hostIP, status.podIP, status.podIPs.
+                                 */
+                                fieldRef?: {
+                                    /** @description Version of the schema the FieldPath is written in terms of, defaults to "v1". */
+                                    apiVersion?: string;
+                                    /** @description Path of the field to select in the specified API version. */
+                                    fieldPath: string;
+                                };
+                                /**
+                                 * @description FileKeyRef selects a key of the env file.
+                                 *     Requires the EnvFiles feature gate to be enabled.
+                                 */
+                                fileKeyRef?: {
+                                    /**
+                                     * @description The key within the env file. An invalid key will prevent the pod from starting.
+                                     *     The keys defined within a source may consist of any printable ASCII characters except '='.
+                                     *     During Alpha stage of the EnvFiles feature gate, the key size is limited to 128 characters.
+                                     */
+                                    key: string;
+                                    /**
+                                     * @description Specify whether the file or its key must be defined. If the file or key
+                                     *     does not exist, then the env var is not published.
+                                     *     If optional is set to true and the specified key does not exist,
+                                     *     the environment variable will not be set in the Pod's containers.
+                                     *
+                                     *     If optional is set to false and the specified key does not exist,
+                                     *     an error will be returned during Pod creation.
+                                     * @default false
+                                     */
+                                    optional: boolean;
+                                    /**
+                                     * @description The path within the volume from which to select the file.
+                                     *     Must be relative and may not contain the '..' path or start with '..'.
+                                     */
+                                    path: string;
+                                    /** @description The name of the volume mount containing the env file. */
+                                    volumeName: string;
+                                };
+                                /**
+                                 * @description Selects a resource of the container: only resources limits and requests
+                                 *     (limits.cpu, limits.memory, limits.ephemeral-storage, requests.cpu, requests.memory and requests.ephemeral-storage) are currently supported.
+                                 */
+                                resourceFieldRef?: {
+                                    /** @description Container name: required for volumes, optional for env vars */
+                                    containerName?: string;
+                                    /** @description Specifies the output format of the exposed resources, defaults to "1" */
+                                    divisor?: number | string;
+                                    /** @description Required: resource to select */
+                                    resource: string;
+                                };
+                                /** @description Selects a key of a secret in the pod's namespace */
+                                secretKeyRef?: {
+                                    /** @description The key of the secret to select from.  Must be a valid secret key. */
+                                    key: string;
+                                    /**
+                                     * @description Name of the referent.
+                                     *     This field is effectively required, but due to backwards compatibility is
+                                     *     allowed to be empty. Instances of this type with an empty value here are
+                                     *     almost certainly wrong.
+                                     *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                                     * @default
+                                     */
+                                    name: string;
+                                    /** @description Specify whether the Secret or its key must be defined */
+                                    optional?: boolean;
+                                };
+                            };
+                        }[];
+                        /**
+                         * @description EnvFrom are Secrets and ConfigMaps with environment variables of the engine, in place of spec.envFrom of the
+                         *     Stack.
+                         */
+                        envFrom?: {
+                            /** @description The ConfigMap to select from */
+                            configMapRef?: {
+                                /**
+                                 * @description Name of the referent.
+                                 *     This field is effectively required, but due to backwards compatibility is
+                                 *     allowed to be empty. Instances of this type with an empty value here are
+                                 *     almost certainly wrong.
+                                 *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                                 * @default
+                                 */
+                                name: string;
+                                /** @description Specify whether the ConfigMap must be defined */
+                                optional?: boolean;
+                            };
+                            /**
+                             * @description Optional text to prepend to the name of each environment variable.
+                             *     May consist of any printable ASCII characters except '='.
+                             */
+                            prefix?: string;
+                            /** @description The Secret to select from */
+                            secretRef?: {
+                                /**
+                                 * @description Name of the referent.
+                                 *     This field is effectively required, but due to backwards compatibility is
+                                 *     allowed to be empty. Instances of this type with an empty value here are
+                                 *     almost certainly wrong.
+                                 *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                                 * @default
+                                 */
+                                name: string;
+                                /** @description Specify whether the Secret must be defined */
+                                optional?: boolean;
+                            };
+                        }[];
+                        /** @description ServiceAccountName is the ServiceAccount of the pod, in the namespace of the Stack. Default: default. */
+                        serviceAccountName?: string;
+                    };
+                    /**
+                     * @description UseStackCredentials plans pull requests with spec.runner, spec.env and spec.envFrom of the Stack, as its own Runs
+                     *     are planned. Each user who can open a pull request in the repository can then use these credentials. Default:
+                     *     false.
+                     */
+                    useStackCredentials?: boolean;
+                };
+                /**
                  * @description RequireApprovalFor lists kinds of change that require an approval even if apply is Automatic. If a plan
                  *     contains at least one of them, the whole plan waits, including a plan that corrects drift. The list has
                  *     no effect if apply is Manual or Never. At most 5. Default: empty, no kind of change requires an
@@ -1625,10 +2373,10 @@ export interface components {
                         /** @description Message describes the cause. Example: "Secret fleet-tfvars changed". */
                         message?: string;
                         /**
-                         * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion or Manual.
+                         * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion, Manual or PullRequest.
                          * @enum {string}
                          */
-                        type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
+                        type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                     };
                     /**
                      * @description Details are additional fields that Cairn keeps while a decision needs them. Unset for most Runs, to
@@ -1900,7 +2648,7 @@ export interface components {
                      * @description Cause is the type of the cause. Manual is a Run that a user requested.
                      * @enum {string}
                      */
-                    cause: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
+                    cause: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                     /** @description Name is the name of the Run. Example: net-7. */
                     name: string;
                     /**

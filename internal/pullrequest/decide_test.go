@@ -1,0 +1,172 @@
+package pullrequest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+const (
+	headOne = "1111111111111111111111111111111111111111"
+	headTwo = "2222222222222222222222222222222222222222"
+)
+
+var now = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
+// pull is an open pull request whose merge affects the Stacks net and app.
+func pull(changes ...func(*Snapshot)) Snapshot {
+	w := Snapshot{
+		Now: now, Settings: &v1alpha1.PullRequests{Drafts: v1alpha1.DraftsSkip, MaxStacks: ptr.To(int32(50))},
+		PullRequest: &v1alpha1.PullRequest{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra-12", UID: "pull", Generation: 3},
+			Spec: v1alpha1.PullRequestSpec{
+				Number: 12, State: v1alpha1.PullRequestOpen, Head: v1alpha1.PullRequestHead{Commit: headOne}, Base: "main",
+				UpdatedAt: metav1.NewTime(now),
+			},
+		},
+		Merge: &Merge{
+			PullRequestMerge: v1alpha1.PullRequestMerge{Head: headOne, Base: headTwo, Tree: headOne},
+			Affected: []Affected{
+				{Key: Key{"web", "app"}, InputsDigest: "sha256:app"}, {Key: Key{"web", "net"}, InputsDigest: "sha256:net"},
+			},
+		},
+	}
+	for _, change := range changes {
+		change(&w)
+	}
+	return w
+}
+
+// next decides, and lets the result be the status of the next snapshot.
+func next(w *Snapshot) v1alpha1.PullRequestStatus {
+	w.PullRequest.Status = Decide(*w)
+	return w.PullRequest.Status
+}
+
+func TestPhase(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Snapshot)
+		want   v1alpha1.PullRequestPhase
+		reason string
+		// stacks of the status, and those with a Run.
+		stacks, runs int
+	}{
+		"planned":          {func(*Snapshot) {}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
+		"nothing affected": {func(w *Snapshot) { w.Merge.Affected = nil }, v1alpha1.PullRequestPlanned, v1alpha1.ReasonNotAffected, 0, 0},
+		"not merged yet":   {func(w *Snapshot) { w.Merge = nil }, v1alpha1.PullRequestMerging, v1alpha1.ReasonMerging, 0, 0},
+		"conflict":         {func(w *Snapshot) { w.Merge.Conflicts = []string{"main.tf"} }, v1alpha1.PullRequestConflict, v1alpha1.ReasonMergeConflict, 0, 0},
+		"problem":          {func(w *Snapshot) { w.Merge, w.Problem = nil, "submodules" }, v1alpha1.PullRequestFailed, v1alpha1.ReasonMergeFailed, 0, 0},
+		"draft":            {func(w *Snapshot) { w.PullRequest.Spec.Draft = true }, v1alpha1.PullRequestDraft, v1alpha1.ReasonDraft, 0, 0},
+		"draft that is planned": {func(w *Snapshot) {
+			w.PullRequest.Spec.Draft, w.Settings.Drafts = true, v1alpha1.DraftsPlan
+		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
+		"merged":     {func(w *Snapshot) { w.PullRequest.Spec.State = v1alpha1.PullRequestMerged }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
+		"off":        {func(w *Snapshot) { w.Settings = nil }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
+		"restricted": {func(w *Snapshot) { w.Restricted = true }, v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
+		"restricted, allowed for this head": {func(w *Snapshot) {
+			w.Restricted, w.PullRequest.Status.Commands.AllowedHead = true, headOne
+		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
+		"restricted, allowed for another head": {func(w *Snapshot) {
+			w.Restricted, w.PullRequest.Status.Commands.AllowedHead = true, headTwo
+		}, v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
+		"restricted, nothing affected": {func(w *Snapshot) {
+			w.Restricted, w.Merge.Affected = true, nil
+		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonNotAffected, 0, 0},
+		"more than maxStacks": {func(w *Snapshot) { w.Settings.MaxStacks = ptr.To(int32(1)) }, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 1, 1},
+		"more than maxStacks, requested": {func(w *Snapshot) {
+			w.Settings.MaxStacks, w.PullRequest.Status.Commands.Requested = ptr.To(int32(1)), []string{"web/net"}
+		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
+		"a Stack that cannot be planned": {func(w *Snapshot) {
+			w.Merge.Affected = []Affected{{Key: Key{"web", "app"}, Problem: "no such module"}}
+		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanFailed, 1, 0},
+	} {
+		got := Decide(pull(tt.change))
+		runs := 0
+		for _, s := range got.Stacks {
+			if s.Run != "" {
+				runs++
+			}
+		}
+		if got.Phase != tt.want || got.Conditions[0].Reason != tt.reason || len(got.Stacks) != tt.stacks || runs != tt.runs {
+			t.Errorf("%s: %s %s, %d Stacks, %d Runs", name, got.Phase, got.Conditions[0].Reason, len(got.Stacks), runs)
+		}
+	}
+}
+
+// A plan stays as long as its inputs do: a new head or base plans only the Stacks whose code the merge changes.
+func TestOnlyOtherInputsArePlannedAgain(t *testing.T) {
+	w := pull()
+	first := next(&w)
+	w.Runs = map[Key]*v1alpha1.Run{{"web", first.Stacks[0].Run}: {Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{Digest: "plan"}}}}
+	next(&w)
+	w.Runs = nil
+	w.PullRequest.Spec.Head.Commit = headTwo
+	w.Merge.Affected[1].InputsDigest = "sha256:other"
+	second := next(&w)
+	if second.Stacks[0].Run != first.Stacks[0].Run || second.Stacks[0].Phase != v1alpha1.PhaseSucceeded || second.Stacks[0].Plan == nil {
+		t.Errorf("the plan of the same inputs: %+v", second.Stacks[0])
+	}
+	if second.Stacks[1].Run == first.Stacks[1].Run || second.Stacks[1].Phase != v1alpha1.PhaseQueued {
+		t.Errorf("the plan of other inputs: %+v", second.Stacks[1])
+	}
+	w.PullRequest.Status.Stacks[0].Retries++
+	if third := next(&w); third.Stacks[0].Run == first.Stacks[0].Run || third.Stacks[0].Plan != nil {
+		t.Errorf("the plan that a comment requests: %+v", third.Stacks[0])
+	}
+}
+
+// The name of a Run never is that of a Run of a Stack, which ends with a number.
+func TestRunNamesHaveNoNumber(t *testing.T) {
+	w := pull()
+	for _, s := range next(&w).Stacks {
+		suffix := s.Run[strings.LastIndexByte(s.Run, '-')+1:]
+		if !strings.HasPrefix(s.Run, s.Name+"-pr12-") || strings.ContainsAny(suffix, "0123456789") {
+			t.Errorf("the name %s", s.Run)
+		}
+	}
+}
+
+// A head is known since the time of the update with which it was seen first.
+func TestHeadIsKnownSinceItsUpdate(t *testing.T) {
+	w := pull()
+	w.PullRequest.Status.Commands.Answer = "an answer about another head"
+	if s := next(&w); !s.HeadSince.Time.Equal(now) || s.Commands.Answer != "" {
+		t.Errorf("%+v", s)
+	}
+	w.PullRequest.Spec.UpdatedAt = metav1.NewTime(now.Add(time.Hour)) // a comment
+	if s := next(&w); !s.HeadSince.Time.Equal(now) {
+		t.Errorf("after a comment the head is known since %s", s.HeadSince)
+	}
+	w.PullRequest.Spec.Head.Commit = headTwo
+	if s := next(&w); !s.HeadSince.Time.Equal(now.Add(time.Hour)) {
+		t.Errorf("after a push the head is known since %s", s.HeadSince)
+	}
+}
+
+func TestReady(t *testing.T) {
+	for name, tt := range map[string]struct {
+		phases [2]v1alpha1.RunPhase
+		want   string
+		ready  metav1.ConditionStatus
+	}{
+		"one in progress": {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhasePlanning}, v1alpha1.ReasonPullRequestPlanning, metav1.ConditionUnknown},
+		"one failed":      {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed}, v1alpha1.ReasonPullRequestPlanFailed, metav1.ConditionFalse},
+		"one canceled":    {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseCanceled}, v1alpha1.ReasonPullRequestPlanFailed, metav1.ConditionFalse},
+		"all planned":     {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseSucceeded}, v1alpha1.ReasonPullRequestPlanned, metav1.ConditionTrue},
+	} {
+		w := pull()
+		next(&w)
+		w.Runs = map[Key]*v1alpha1.Run{}
+		for i, phase := range tt.phases {
+			w.Runs[Key{"web", w.PullRequest.Status.Stacks[i].Run}] = &v1alpha1.Run{Status: v1alpha1.RunStatus{Phase: phase}}
+		}
+		if c := next(&w).Conditions[0]; c.Reason != tt.want || c.Status != tt.ready {
+			t.Errorf("%s: %s %s", name, c.Status, c.Reason)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package runnerhandler
+
+import (
+	"net/http"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// The code of a pull request must change nothing that its Stack depends on, whatever gets hold of the credentials of its pod.
+func TestPullRequestWritesNothingOfItsStack(t *testing.T) {
+	for _, route := range []struct{ method, path string }{
+		{"POST", "/v1/state?ID=1"}, {"LOCK", "/v1/state"}, {"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/backend"},
+		{"PUT", "/v1/rescue"}, {"PUT", "/v1/inputs"}, {"POST", "/v1/outputs"}, {"POST", "/v1/journal"},
+	} {
+		pod, send := newBoundPods(t)
+		pod.run.Spec.PullRequest = &v1alpha1.RunPullRequest{Namespace: "prod", Name: "infra-12", UID: "pull"}
+		// The attempt may change the state, were it of the Stack.
+		pod.run.Status.Attempts[0] = v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptApply, PodUID: "pod-uid", StartedAt: metav1.NowMicro()}
+		close(pod.named)
+		if code := send("key of the runner", route.method, route.path); code != http.StatusForbidden {
+			t.Errorf("%s %s: %d", route.method, route.path, code)
+		}
+	}
+	pod, send := newBoundPods(t)
+	pod.run.Spec.PullRequest = &v1alpha1.RunPullRequest{Namespace: "prod", Name: "infra-12", UID: "pull"}
+	close(pod.named)
+	if code := send("key of the runner", "POST", "/v1/steps"); code != http.StatusNoContent {
+		t.Errorf("a report: %d", code)
+	}
+}
