@@ -35,10 +35,20 @@ const (
 // Only few fields are decoded, and of lists a fixed number of items: what is decoded is never much larger than that.
 
 // readGitHub reads what GitHub sends, and those who send the same.
-func readGitHub(p *Push, document []byte) error {
-	if p.Event != "push" {
-		return nil // ping and pull_request have the names that we use
+func readGitHub(e *Event, document []byte) error {
+	switch e.Kind {
+	case "push":
+		return readGitHubPush(e, document)
+	case "issue_comment":
+		return readGitHubComment(e, document)
+	case "pull_request_review", // of GitHub; those below are reviews of Gitea and Forgejo
+		"pull_request_approved", "pull_request_rejected", "pull_request_comment":
+		e.Kind = KindPullRequest
 	}
+	return nil // ping and pull_request have the names that we use
+}
+
+func readGitHubPush(e *Event, document []byte) error {
 	var b struct {
 		Ref        string `json:"ref"`
 		After      string `json:"after"`
@@ -50,12 +60,28 @@ func readGitHub(p *Push, document []byte) error {
 	if err := json.Unmarshal(document, &b); err != nil {
 		return err
 	}
-	p.moved([]string{b.Ref}, []string{b.After})
-	p.CloneURLs = []string{b.Repository.CloneURL, b.Repository.SSHURL}
+	e.moved([]string{b.Ref}, []string{b.After})
+	e.CloneURLs = []string{b.Repository.CloneURL, b.Repository.SSHURL}
 	return nil
 }
 
-func readGitLab(p *Push, document []byte) error {
+// readGitHubComment reads a comment on an issue or on a pull request, which is an issue with the field pull_request.
+func readGitHubComment(e *Event, document []byte) error {
+	var b struct {
+		Issue struct {
+			PullRequest *struct{} `json:"pull_request"`
+		} `json:"issue"`
+	}
+	if err := json.Unmarshal(document, &b); err != nil {
+		return err
+	}
+	if b.Issue.PullRequest != nil {
+		e.Kind = KindPullRequest
+	}
+	return nil
+}
+
+func readGitLab(e *Event, document []byte) error {
 	var b struct {
 		Kind    string `json:"object_kind"`
 		Name    string `json:"event_name"`
@@ -67,7 +93,7 @@ func readGitLab(p *Push, document []byte) error {
 			SSHURL  string `json:"git_ssh_url"`
 		} `json:"project"`
 	}
-	event := p.Event
+	event := e.Kind
 	if event == "System Hook" { // of a whole instance: the body names the event
 		if err := json.Unmarshal(document, &b); err != nil {
 			return err
@@ -80,8 +106,10 @@ func readGitLab(p *Push, document []byte) error {
 	switch event {
 	case "Push Hook", "Tag Push Hook", "push", "tag_push":
 	case "Merge Request Hook", "merge_request":
-		p.Event = EventPullRequest
+		e.Kind = KindPullRequest
 		return nil
+	case "Note Hook":
+		return readGitLabNote(e, document)
 	default:
 		return nil
 	}
@@ -91,28 +119,44 @@ func readGitLab(p *Push, document []byte) error {
 	if b.Commit == "" {
 		b.Commit = b.After
 	}
-	p.moved([]string{b.Ref}, []string{b.Commit})
-	p.CloneURLs = []string{b.Project.HTTPURL, b.Project.SSHURL}
+	e.moved([]string{b.Ref}, []string{b.Commit})
+	e.CloneURLs = []string{b.Project.HTTPURL, b.Project.SSHURL}
 	return nil
 }
 
-func readBitbucket(p *Push, document []byte) error {
-	switch key := p.Event; {
-	case key == "repo:push":
-		return readBitbucketCloud(p, document)
-	case key == "repo:refs_changed":
-		return readBitbucketDataCenter(p, document)
-	case key == "diagnostics:ping":
-		p.Provider, p.Event = "BitbucketDataCenter", EventPing
-	case strings.HasPrefix(key, "pr:"):
-		p.Provider, p.Event = "BitbucketDataCenter", EventPullRequest
-	case strings.HasPrefix(key, "pullrequest:"):
-		p.Event = EventPullRequest
+// readGitLabNote reads a comment on a merge request, an issue, a commit or a snippet.
+func readGitLabNote(e *Event, document []byte) error {
+	var b struct {
+		Note struct {
+			On string `json:"noteable_type"`
+		} `json:"object_attributes"`
+	}
+	if err := json.Unmarshal(document, &b); err != nil {
+		return err
+	}
+	if b.Note.On == "MergeRequest" {
+		e.Kind = KindPullRequest
 	}
 	return nil
 }
 
-func readBitbucketCloud(p *Push, document []byte) error {
+func readBitbucket(e *Event, document []byte) error {
+	switch key := e.Kind; {
+	case key == "repo:push":
+		return readBitbucketCloud(e, document)
+	case key == "repo:refs_changed":
+		return readBitbucketDataCenter(e, document)
+	case key == "diagnostics:ping":
+		e.Provider, e.Kind = "BitbucketDataCenter", KindPing
+	case strings.HasPrefix(key, "pr:"):
+		e.Provider, e.Kind = "BitbucketDataCenter", KindPullRequest
+	case strings.HasPrefix(key, "pullrequest:"):
+		e.Kind = KindPullRequest
+	}
+	return nil
+}
+
+func readBitbucketCloud(e *Event, document []byte) error {
 	var b struct {
 		Push struct {
 			Changes [16]struct{ New, Old *bitbucketRef }
@@ -133,8 +177,8 @@ func readBitbucketCloud(p *Push, document []byte) error {
 			refs, commits = append(refs, c.Old.full()), append(commits, "")
 		}
 	}
-	p.moved(refs, commits)
-	p.CloneURLs = []string{b.Repository.Links.HTML.Href}
+	e.moved(refs, commits)
+	e.CloneURLs = []string{b.Repository.Links.HTML.Href}
 	return nil
 }
 
@@ -150,8 +194,8 @@ func (r *bitbucketRef) full() string {
 	return "refs/heads/" + r.Name
 }
 
-func readBitbucketDataCenter(p *Push, document []byte) error {
-	p.Provider = "BitbucketDataCenter"
+func readBitbucketDataCenter(e *Event, document []byte) error {
+	e.Provider = "BitbucketDataCenter"
 	var b struct {
 		Changes [16]struct {
 			Ref    struct{ ID string }
@@ -170,25 +214,25 @@ func readBitbucketDataCenter(p *Push, document []byte) error {
 			refs, commits = append(refs, c.Ref.ID), append(commits, c.ToHash)
 		}
 	}
-	p.moved(refs, commits)
+	e.moved(refs, commits)
 	for _, c := range b.Repository.Links.Clone {
-		p.CloneURLs = append(p.CloneURLs, c.Href)
+		e.CloneURLs = append(e.CloneURLs, c.Href)
 	}
 	return nil
 }
 
 // moved turns it into a push of refs, or of tags if all of them are.
-func (p *Push) moved(refs, commits []string) {
-	p.Event = EventTag
+func (e *Event) moved(refs, commits []string) {
+	e.Kind = KindTag
 	for _, r := range refs {
 		if !strings.HasPrefix(r, "refs/tags/") {
-			p.Event = EventPush
+			e.Kind = KindPush
 		}
 	}
 	switch len(refs) {
 	case 0:
-		p.Event = EventPush
+		e.Kind = KindPush
 	case 1:
-		p.Ref, p.Commit = refs[0], commits[0]
+		e.Ref, e.Commit = refs[0], commits[0]
 	}
 }

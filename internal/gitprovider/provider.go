@@ -16,8 +16,8 @@ type provider struct {
 	signsPayload bool
 	// check returns an error unless one of the secrets signed the bytes.
 	check func(h http.Header, signed []byte, secrets [][]byte, now time.Time) error
-	// read copies the JSON into the Push.
-	read func(p *Push, document []byte) error
+	// read copies the JSON into the Event.
+	read func(e *Event, document []byte) error
 }
 
 // providers lists them, those first that send the headers of others too.

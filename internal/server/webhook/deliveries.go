@@ -30,11 +30,11 @@ func newDeliveries(limit int, keep time.Duration, now func() time.Time) *deliver
 
 // Again returns whether this delivery, with this body, was seen before, and remembers it. One without an id is always new:
 // the same push there and back and there again may well have the same contents.
-func (s *deliveries) Again(push gitprovider.Push, body []byte) bool {
-	if push.Delivery == "" {
+func (s *deliveries) Again(event gitprovider.Event, body []byte) bool {
+	if event.Delivery == "" {
 		return false
 	}
-	key := delivery(push, body)
+	key := delivery(event, body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -53,13 +53,13 @@ func (s *deliveries) Again(push gitprovider.Push, body []byte) bool {
 }
 
 // Forget has a delivery count as not seen, since it could not be handled.
-func (s *deliveries) Forget(push gitprovider.Push, body []byte) {
+func (s *deliveries) Forget(event gitprovider.Event, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deliveries.Remove(delivery(push, body))
+	s.deliveries.Remove(delivery(event, body))
 }
 
-func delivery(push gitprovider.Push, body []byte) [sha256.Size]byte {
-	content, id := sha256.Sum256(body), sha256.Sum256([]byte(push.Delivery))
+func delivery(event gitprovider.Event, body []byte) [sha256.Size]byte {
+	content, id := sha256.Sum256(body), sha256.Sum256([]byte(event.Delivery))
 	return sha256.Sum256(append(id[:], content[:]...))
 }

@@ -31,12 +31,12 @@ func TestSeen(t *testing.T) {
 		{"and no longer, though it was asked for in between", "2", "a", 1, false},
 	} {
 		at = at.Add(c.after)
-		if got := s.Again(gitprovider.Push{Delivery: c.id}, []byte(c.body)); got != c.want {
+		if got := s.Again(gitprovider.Event{Delivery: c.id}, []byte(c.body)); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	s.Forget(gitprovider.Push{Delivery: "2"}, []byte("a"))
-	if s.Again(gitprovider.Push{Delivery: "2"}, []byte("a")) {
+	s.Forget(gitprovider.Event{Delivery: "2"}, []byte("a"))
+	if s.Again(gitprovider.Event{Delivery: "2"}, []byte("a")) {
 		t.Error("what was forgotten is still known")
 	}
 }
@@ -47,7 +47,7 @@ func TestOneOfManyConcurrentDeliveriesIsNew(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 500 {
 		all.Go(func() {
-			if !s.Again(gitprovider.Push{Delivery: fmt.Sprint(i % 10)}, nil) {
+			if !s.Again(gitprovider.Event{Delivery: fmt.Sprint(i % 10)}, nil) {
 				fresh.Add(1)
 			}
 		})

@@ -53,7 +53,7 @@ type Options struct {
 	// are from the request's path, and may be anything.
 	Secrets func(ctx context.Context, namespace, repository string) ([][]byte, error)
 	// RequestFetch has a Repository fetched soon. It does not wait for the fetch.
-	RequestFetch func(ctx context.Context, namespace, repository string, p gitprovider.Push) error
+	RequestFetch func(ctx context.Context, namespace, repository string, e gitprovider.Event) error
 	// Log gets a line for each webhook at debug, and what Secrets and RequestFetch could not do at warn. Neither a body nor a
 	// signature is ever in it.
 	Log *slog.Logger
@@ -73,7 +73,7 @@ type Options struct {
 const (
 	// ResultAccepted: the Repository is woken.
 	ResultAccepted = "accepted"
-	// ResultIgnored: it is no push.
+	// ResultIgnored: it is an event that needs no fetch.
 	ResultIgnored = "ignored"
 	// ResultRepeated: it was taken before.
 	ResultRepeated = "repeated"
@@ -87,8 +87,8 @@ const (
 
 // Handler takes webhooks at POST /hooks/{namespace}/{repository}.
 //
-//	202  a push: the Repository is woken
-//	200  a ping, an event that is no push, or a delivery that was taken before
+//	202  a push, or an event of a pull request: the Repository is woken
+//	200  a ping, another event, or a delivery that was taken before
 //	401  not signed with a secret of the Repository, or there is no such Repository: the response is the same
 //	400  validly signed, and not what a Git provider sends; 405, 413, 415 as usual
 //	429  too many requests at once
@@ -173,8 +173,8 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, lea
 
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 	at, result := h.Now(), ResultRejected
-	var push gitprovider.Push
-	defer func() { h.Record(push.Provider, result) }()
+	var event gitprovider.Event
+	defer func() { h.Record(event.Provider, result) }()
 	namespace, repository := r.PathValue("namespace"), r.PathValue("repository")
 	log := h.Log.With("namespace", namespace, "repository", repository)
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != gitprovider.JSONType && kind != gitprovider.FormType {
@@ -196,7 +196,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	push, err = h.verify(r, namespace, repository, body)
+	event, err = h.verify(r, namespace, repository, body)
 	switch {
 	case errors.Is(err, ErrUnknown), errors.Is(err, gitprovider.ErrUnsigned), errors.Is(err, gitprovider.ErrSignature):
 		log.Debug("webhook refused", "reason", err.Error())
@@ -209,52 +209,52 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 		log.Warn("webhook not checked", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
 	default:
-		log.Debug("webhook", "provider", push.Provider, "event", push.Event, "ref", push.Ref, "delivery", push.Delivery)
-		push.At = at
-		result = h.take(w, r, log, namespace, repository, push, body)
+		log.Debug("webhook", "provider", event.Provider, "event", event.Kind, "ref", event.Ref, "delivery", event.Delivery)
+		event.At = at
+		result = h.take(w, r, log, namespace, repository, event, body)
 	}
 }
 
 // verify does the same for a Repository that does not exist, or that has no secret, as for one that exists: so its duration
 // does not distinguish them.
-func (h *Handler) verify(r *http.Request, namespace, repository string, body []byte) (gitprovider.Push, error) {
+func (h *Handler) verify(r *http.Request, namespace, repository string, body []byte) (gitprovider.Event, error) {
 	secrets, err := h.Secrets(r.Context(), namespace, repository)
 	switch {
 	case err != nil && !errors.Is(err, ErrUnknown):
-		return gitprovider.Push{}, fmt.Errorf("get the secrets: %w", err)
+		return gitprovider.Event{}, fmt.Errorf("get the secrets: %w", err)
 	case err == nil && !slices.ContainsFunc(secrets, func(s []byte) bool { return len(s) > 0 }):
 		err = gitprovider.ErrUnsigned
 	}
 	if err != nil {
 		secrets = h.decoy
 	}
-	push, wrong := gitprovider.Verify(r.Header, body, secrets, h.Now())
+	event, wrong := gitprovider.Verify(r.Header, body, secrets, h.Now())
 	if err != nil {
-		return gitprovider.Push{}, err
+		return gitprovider.Event{}, err
 	}
-	return push, wrong
+	return event, wrong
 }
 
 // take does what a webhook asks for that is signed well, and returns the result.
-func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, push gitprovider.Push, body []byte) string {
-	if push.Ping {
+func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, event gitprovider.Event, body []byte) string {
+	if event.Ping {
 		answer(w, http.StatusOK, "pong")
 		return ResultIgnored
 	}
-	if !push.Moved() {
+	if !event.NeedsFetch() {
 		answer(w, http.StatusOK, "nothing to do for this event")
 		return ResultIgnored
 	}
 	// Two Repositories may have the same webhook, and each is woken.
-	delivery := push
+	delivery := event
 	if delivery.Delivery != "" {
-		delivery.Delivery = namespace + "/" + repository + "/" + push.Delivery
+		delivery.Delivery = namespace + "/" + repository + "/" + event.Delivery
 	}
 	if h.seen.Again(delivery, body) {
 		answer(w, http.StatusOK, "seen already")
 		return ResultRepeated
 	}
-	if err := h.RequestFetch(r.Context(), namespace, repository, push); err != nil {
+	if err := h.RequestFetch(r.Context(), namespace, repository, event); err != nil {
 		h.seen.Forget(delivery, body) // or it would count as repeated when it is sent again
 		log.Warn("repository not woken", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
@@ -273,7 +273,7 @@ func answer(w http.ResponseWriter, code int, text string) {
 	fmt.Fprintln(w, text)
 }
 
-// Repositories receives the webhooks of the cluster's Repositories, and requests a fetch for each push. All fields are required, except
+// Repositories receives the webhooks of the cluster's Repositories, and requests a fetch for each event that needs one. All fields are required, except
 // where they have a default.
 type Repositories struct {
 	// Cache has the Repositories.
@@ -315,29 +315,29 @@ func (r Repositories) secrets(ctx context.Context, namespace, name string) ([][]
 	return secrets, nil
 }
 
-// requestFetch requests a fetch as a user can. The contents of the push are not trusted: the fetch reads the remote.
-func (r Repositories) requestFetch(ctx context.Context, namespace, name string, push gitprovider.Push) error {
+// requestFetch requests a fetch as a user can. The contents of the event are not trusted: the fetch reads the remote.
+func (r Repositories) requestFetch(ctx context.Context, namespace, name string, event gitprovider.Event) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
 	repo := &v1alpha1.Repository{}
 	repo.Namespace, repo.Name = namespace, name
 	if err := r.Client.Patch(ctx, repo, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("request a fetch after the %s of %s: %w", push.Event, push.Provider, err)
+		return fmt.Errorf("request a fetch after the %s of %s: %w", event.Kind, event.Provider, err)
 	}
-	r.trace(ctx, namespace, name, push)
+	r.trace(ctx, namespace, name, event)
 	return nil
 }
 
 // trace sends a span for the commit of a push, if Stacks read from its branch or tag: then a fetch of it follows, and continues the trace.
-func (r Repositories) trace(ctx context.Context, namespace, name string, push gitprovider.Push) {
+func (r Repositories) trace(ctx context.Context, namespace, name string, event gitprovider.Event) {
 	repo := &v1alpha1.Repository{}
-	if !r.Traces.On() || push.Commit == "" || r.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, repo) != nil || !repository.IsRead(repo, push.Ref) {
+	if !r.Traces.On() || event.Commit == "" || r.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, repo) != nil || !repository.IsRead(repo, event.Ref) {
 		return
 	}
-	root := tracing.Commit(string(repo.UID), push.Commit)
+	root := tracing.Commit(string(repo.UID), event.Commit)
 	r.Traces.Send(tracing.Span{
-		ID: root.Child("webhook", push.Delivery), Parent: root, Name: "webhook", Start: push.At, End: time.Now(),
+		ID: root.Child("webhook", event.Delivery), Parent: root, Name: "webhook", Start: event.At, End: time.Now(),
 		Attributes: []attribute.KeyValue{
-			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name), attribute.String("cairn.git_provider", push.Provider),
+			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name), attribute.String("cairn.git_provider", event.Provider),
 		},
 	})
 }

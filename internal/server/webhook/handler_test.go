@@ -37,13 +37,13 @@ func newInstall(t *testing.T, o Options) *install {
 		o.Secrets = secretsOf
 	}
 	if o.RequestFetch == nil {
-		o.RequestFetch = func(_ context.Context, namespace, repository string, p gitprovider.Push) error {
+		o.RequestFetch = func(_ context.Context, namespace, repository string, e gitprovider.Event) error {
 			in.mu.Lock()
 			defer in.mu.Unlock()
 			if in.fails != nil {
 				return in.fails
 			}
-			in.woken = append(in.woken, namespace+"/"+repository+" "+p.Ref)
+			in.woken = append(in.woken, namespace+"/"+repository+" "+e.Ref)
 			return nil
 		}
 	}
@@ -112,7 +112,12 @@ func TestHandler(t *testing.T) {
 		{"a branch that is deleted wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", example(t, "github-delete")), example(t, "github-delete"), 202, "accepted", []string{"team-a/infra refs/heads/widen"}},
 		{"the other secret will do", "POST", "/hooks/team-a/infra", gitHub("old", "push", "1", push), push, 202, "accepted", []string{"team-a/infra refs/heads/main"}},
 		{"a ping wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "ping", "1", push), push, 200, "pong", nil},
-		{"a pull request wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "pull_request", "1", push), push, 200, "nothing to do for this event", nil},
+		{"a pull request wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "pull_request", "1", example(t, "github-pull-request")), example(t, "github-pull-request"), 202, "accepted", []string{"team-a/infra "}},
+		{"a comment on a pull request wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "issue_comment", "1", example(t, "github-comment")), example(t, "github-comment"), 202, "accepted", []string{"team-a/infra "}},
+		{"a review wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "pull_request_review", "1", example(t, "github-review")), example(t, "github-review"), 202, "accepted", []string{"team-a/infra "}},
+		{"a comment on an issue wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "issue_comment", "1", example(t, "github-issue-comment")), example(t, "github-issue-comment"), 200, "nothing to do for this event", nil},
+		{"an event that is of no pull request wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "issues", "1", example(t, "github-issue-comment")), example(t, "github-issue-comment"), 200, "nothing to do for this event", nil},
+		{"a pull request has to be signed too", "POST", "/hooks/team-a/infra", gitHub("wrong", "pull_request", "1", push), push, 401, refused, nil},
 		{"a ping has to be signed too", "POST", "/hooks/team-a/infra", gitHub("wrong", "ping", "1", push), push, 401, refused, nil},
 		{"a wrong signature is refused", "POST", "/hooks/team-a/infra", gitHub("wrong", "push", "1", push), push, 401, refused, nil},
 		{"no signature is refused", "POST", "/hooks/team-a/infra", hookHeaders("X-GitHub-Event", "push"), push, 401, refused, nil},
@@ -213,7 +218,7 @@ func TestBodyIsReadOnceForManySecrets(t *testing.T) {
 		Secrets: func(context.Context, string, string) ([][]byte, error) {
 			return [][]byte{[]byte("a"), []byte("b"), []byte("c"), []byte(hookSecret)}, nil
 		},
-		RequestFetch: func(context.Context, string, string, gitprovider.Push) error { woken++; return nil },
+		RequestFetch: func(context.Context, string, string, gitprovider.Event) error { woken++; return nil },
 		Log:          slog.New(slog.DiscardHandler),
 	})
 	body := &counted{Reader: strings.NewReader(push)}
@@ -241,7 +246,7 @@ func TestBodyOf25MiBIsAccepted(t *testing.T) {
 
 func TestTooManyConcurrentWebhooksAreRejected(t *testing.T) {
 	started, leave := make(chan struct{}), make(chan struct{})
-	in := newInstall(t, Options{Concurrent: 2, RequestFetch: func(context.Context, string, string, gitprovider.Push) error {
+	in := newInstall(t, Options{Concurrent: 2, RequestFetch: func(context.Context, string, string, gitprovider.Event) error {
 		started <- struct{}{}
 		<-leave
 		return nil
@@ -274,7 +279,7 @@ func TestSlowBodiesDoNotBlockOtherWebhooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := New(Options{
 				Concurrent: 2, Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
-				RequestFetch: func(context.Context, string, string, gitprovider.Push) error { return nil },
+				RequestFetch: func(context.Context, string, string, gitprovider.Event) error { return nil },
 			})
 			send := func(body io.Reader, of string) int {
 				r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
@@ -308,7 +313,7 @@ func TestSlowBodiesDoNotBlockOtherWebhooks(t *testing.T) {
 func TestConcurrentLargeBodiesAreLimited(t *testing.T) {
 	h := New(Options{
 		Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
-		RequestFetch: func(context.Context, string, string, gitprovider.Push) error { return nil },
+		RequestFetch: func(context.Context, string, string, gitprovider.Event) error { return nil },
 	})
 	send := func(body io.Reader) int {
 		r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
@@ -351,7 +356,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 
 func TestFetchRequestEndsBeforeTheGitProviderTimesOut(t *testing.T) {
 	h := New(Options{Timeout: 50 * time.Millisecond, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
-		RequestFetch: func(ctx context.Context, _, _ string, _ gitprovider.Push) error {
+		RequestFetch: func(ctx context.Context, _, _ string, _ gitprovider.Event) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}})

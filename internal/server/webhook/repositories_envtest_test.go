@@ -164,7 +164,7 @@ func TestWebhooksThatRequestNoFetch(t *testing.T) {
 		"one to a Repository of another namespace":            {"/hooks/" + elsewhere.Namespace + "/infra", "the-old-secret", "push", 401},
 		"one to names that can be none":                       {"/hooks/%2e%2e/%00", "the-old-secret", "push", 401},
 		"a ping that is signed":                               {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "ping", 200},
-		"a signed event that is no push":                      {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issues", 200},
+		"a signed event that needs no fetch":                  {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issues", 200},
 		"one to another path":                                 {"/hook/" + h.Namespace + "/infra", "the-old-secret", "push", 404},
 		"one with the path of a Repository and one more":      {"/hooks/" + h.Namespace + "/infra/more", "the-old-secret", "push", 404},
 	} {

@@ -22,7 +22,7 @@ func TestResultOfEachWebhookIsRecorded(t *testing.T) {
 	h := New(Options{
 		Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
 		Record:       func(provider, result string) { recorded = append(recorded, strings.TrimSpace(provider+" "+result)) },
-		RequestFetch: func(_ context.Context, _, _ string, p gitprovider.Push) error { at = p.At; return fails },
+		RequestFetch: func(_ context.Context, _, _ string, e gitprovider.Event) error { at = e.At; return fails },
 	})
 	push := example(t, "github-push")
 	send := func(repository, key, event, delivery string) {

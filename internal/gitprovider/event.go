@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Push is the content of a webhook. It is only a hint to fetch; nothing else is taken from it.
-type Push struct {
+// Event is the content of a webhook. It is only a hint to fetch; nothing else is taken from it.
+type Event struct {
 	// Provider that sent it: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket, BitbucketDataCenter.
 	Provider string
-	// Event is one of the Event constants or, for any other event, the Git provider's own word for it, at most 64 bytes.
-	Event string
+	// Kind is one of the Kind constants or, for any other event, the Git provider's own word for it, at most 64 bytes.
+	Kind string
 	// Ref that was pushed, as in refs/heads/main; empty when the webhook names none or several.
 	Ref string
 	// Commit that the Ref is at now, in hex; empty when it is gone, or when the webhook names none or several. For a tag
@@ -33,16 +33,19 @@ type Push struct {
 	Ping bool
 }
 
-// Events that Git providers have in common.
+// Kinds of events that Git providers have in common.
 const (
-	EventPush        = "push"
-	EventTag         = "tag"
-	EventPullRequest = "pull_request"
-	EventPing        = "ping"
+	KindPush = "push"
+	KindTag  = "tag"
+	// KindPullRequest is a change of a pull request, a comment on one, or a review.
+	KindPullRequest = "pull_request"
+	KindPing        = "ping"
 )
 
-// Moved returns true if refs of the repository may have moved, so that a fetch is needed.
-func (p Push) Moved() bool { return p.Event == EventPush || p.Event == EventTag }
+// NeedsFetch returns true if refs or pull requests of the repository may have changed, so that a fetch is needed.
+func (e Event) NeedsFetch() bool {
+	return e.Kind == KindPush || e.Kind == KindTag || e.Kind == KindPullRequest
+}
 
 // What may be wrong with a webhook.
 var (
@@ -59,11 +62,11 @@ var (
 //
 // A secret is used as it is. One that begins with whsec_ is a signing token of GitLab; where there is one, a webhook
 // that has such a signature needs it to be right.
-func Verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Push, error) {
+func Verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Event, error) {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s []byte) bool { return len(s) == 0 })
 	d, ok := providerOf(h)
 	if !ok || len(secrets) == 0 {
-		return Push{}, ErrUnsigned
+		return Event{}, ErrUnsigned
 	}
 	document, bad := payload(h, body)
 	signed := body
@@ -71,37 +74,37 @@ func Verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Push, 
 		signed = document
 	}
 	if err := d.check(h, signed, secrets, now); err != nil {
-		return Push{}, err
+		return Event{}, err
 	}
 	if bad == nil && !json.Valid(document) {
 		bad = errors.New("no JSON")
 	}
 	if bad != nil {
-		return Push{}, fmt.Errorf("%w: %w", ErrBody, bad)
+		return Event{}, fmt.Errorf("%w: %w", ErrBody, bad)
 	}
-	p := Push{Provider: d.name, Event: h.Get(d.event), Delivery: clip(first(h, d.delivery...), 128)}
-	if err := d.read(&p, document); err != nil {
-		return Push{}, fmt.Errorf("%w: %w", ErrBody, err)
+	e := Event{Provider: d.name, Kind: h.Get(d.event), Delivery: clip(first(h, d.delivery...), 128)}
+	if err := d.read(&e, document); err != nil {
+		return Event{}, fmt.Errorf("%w: %w", ErrBody, err)
 	}
-	p.Ping = p.Event == EventPing
-	return tidy(p), nil
+	e.Ping = e.Kind == KindPing
+	return tidy(e), nil
 }
 
 // tidy leaves out what no Git provider would send.
-func tidy(p Push) Push {
+func tidy(e Event) Event {
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
-	if len(p.Event) > 64 || strings.ContainsFunc(strings.ReplaceAll(p.Event, " ", ""), odd) {
-		p.Event = "unknown"
+	if len(e.Kind) > 64 || strings.ContainsFunc(strings.ReplaceAll(e.Kind, " ", ""), odd) {
+		e.Kind = "unknown"
 	}
-	p.Delivery = strings.ToValidUTF8(p.Delivery, "")
-	if len(p.Ref) > 1024 || !strings.HasPrefix(p.Ref, "refs/") || strings.ContainsFunc(p.Ref, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		p.Ref = ""
+	e.Delivery = strings.ToValidUTF8(e.Delivery, "")
+	if len(e.Ref) > 1024 || !strings.HasPrefix(e.Ref, "refs/") || strings.ContainsFunc(e.Ref, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		e.Ref = ""
 	}
-	if n := len(p.Commit); n != 40 && n != 64 || strings.Trim(p.Commit, "0123456789abcdef") != "" || strings.Trim(p.Commit, "0") == "" {
-		p.Commit = ""
+	if n := len(e.Commit); n != 40 && n != 64 || strings.Trim(e.Commit, "0123456789abcdef") != "" || strings.Trim(e.Commit, "0") == "" {
+		e.Commit = ""
 	}
-	p.CloneURLs = slices.DeleteFunc(p.CloneURLs, func(u string) bool { return u == "" || len(u) > 2048 })
-	return p
+	e.CloneURLs = slices.DeleteFunc(e.CloneURLs, func(u string) bool { return u == "" || len(u) > 2048 })
+	return e
 }
 
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
