@@ -38,7 +38,7 @@ type fixture struct {
 	dir string
 }
 
-func newFixture(t *testing.T, change func(*v1alpha1.PullRequests)) *fixture {
+func newFixture(t *testing.T, change func(*v1alpha1.RepositorySpec), serveArgs ...string) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	s, err := New(ctx, "127.0.0.1", t.TempDir())
@@ -63,21 +63,22 @@ func newFixture(t *testing.T, change func(*v1alpha1.PullRequests)) *fixture {
 		"other/main.tf": terraform("other", "1"), "common/main.tf": terraform("common", "1"), "README.md": "infra\n",
 	})
 
-	f.Cluster = devcluster.StartSplit(t) // each half has only its own permissions
+	f.Cluster = devcluster.StartSplit(t, serveArgs...) // each half has only its own permissions
 	t.Cleanup(f.isNeverDenied)
-	settings := &v1alpha1.PullRequests{
-		Provider: v1alpha1.GitProviderGitea, Interval: &metav1.Duration{Duration: time.Second},
-		Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
+	spec := v1alpha1.RepositorySpec{
+		URL: s.URL + "/acme/infra.git", Interval: &metav1.Duration{Duration: time.Second},
+		Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
+		PullRequests: &v1alpha1.PullRequests{
+			Provider: v1alpha1.GitProviderGitea, Interval: &metav1.Duration{Duration: time.Second},
+			Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
+		},
 	}
 	if change != nil {
-		change(settings)
+		change(&spec)
 	}
 	f.create(
 		&corev1.Secret{ObjectMeta: object("pulls"), StringData: map[string]string{"token": f.tokens["cairn"], "username": "cairn", "password": f.tokens["cairn"]}},
-		&v1alpha1.Repository{ObjectMeta: object("infra"), Spec: v1alpha1.RepositorySpec{
-			URL: s.URL + "/acme/infra.git", Interval: &metav1.Duration{Duration: time.Second}, PullRequests: settings,
-			Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
-		}},
+		&v1alpha1.Repository{ObjectMeta: object("infra"), Spec: spec},
 		&rbacv1.Role{ObjectMeta: object("plans"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"}, Verbs: []string{"plan"}}}},
 		&rbacv1.RoleBinding{ObjectMeta: object("plans"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "plans"}, Subjects: []rbacv1.Subject{
 			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" + strings.TrimPrefix(s.URL, "http://") + ":alice"},
@@ -411,5 +412,53 @@ func TestNothingIsLostWhileGiteaIsDown(t *testing.T) {
 	f.await(number, head, "failure", "1 of 2 Stacks failed", "terraform_data.net", "nothing")
 	if ours := f.comments(number); len(ours) != 1 {
 		t.Errorf("%d comments", len(ours))
+	}
+}
+
+// Without an interval, webhooks alone bring commits, pull requests and comments.
+func TestWebhooksAreEnough(t *testing.T) {
+	address := devcluster.FreeAddress(t)
+	never := &metav1.Duration{Duration: 24 * time.Hour}
+	f := newFixture(t, func(spec *v1alpha1.RepositorySpec) {
+		spec.Interval, spec.PullRequests.Interval = never, never
+		spec.Webhook = &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}
+	}, "--web-listen="+address)
+	f.create(&corev1.Secret{ObjectMeta: object("hook"), StringData: map[string]string{"token": "signing secret"}})
+	must(t, f.gitea.Call(t.Context(), f.root, "POST", repo+"/hooks", map[string]any{
+		"type": "gitea", "active": true, "events": []string{"push", "pull_request", "pull_request_sync", "pull_request_comment", "pull_request_review"},
+		"config": map[string]string{"url": "http://" + address + "/hooks/default/infra", "content_type": "json", "secret": "signing secret"},
+	}, nil))
+	head := f.push("change", map[string]string{"net/main.tf": terraform("net", "2")})
+	number := f.open("alice", "change", "Change")
+	f.await(number, head, "success", "1 Stack planned")
+	f.comment("alice", number, "/cairn help")
+	f.await(number, head, "success", "STACK is NAME or NAMESPACE/NAME")
+	head = f.push("change", map[string]string{"other/main.tf": terraform("other", "2")})
+	f.await(number, head, "success", "2 Stacks planned")
+}
+
+// Text of a pull request is neither Markdown nor a command of any shell, and what it plans is without credentials.
+// GHSA-rjh2-4xgw-p2hj: the name of a branch was run by sh -c.
+func TestHostilePullRequest(t *testing.T) {
+	f := newFixture(t, nil)
+	const branch = "x;touch${IFS}/tmp/owned;$(id)"
+	title := "</details>\n@alice [click](http://evil.example) ``` $(touch /tmp/owned) " + strings.Repeat("x", 200)
+	head := f.push(branch, map[string]string{
+		"net/main.tf":      "resource \"terraform_data\" \"net\" {\n  input = \"```\\n</details> @alice closes #1\"\n}\n",
+		"net/variables.tf": "variable \"" + strings.Repeat("v", 300) + "\" {\n  default = 1\n}\n",
+	})
+	number := f.open("alice", branch, title)
+	f.await(number, head, "success", "1 Stack planned")
+	text := f.comments(number)[0]
+	if strings.Contains(text, "click](") || strings.Contains(text, title[:20]) {
+		t.Errorf("the title is in the comment: %s", text)
+	}
+	if _, err := os.Stat("/tmp/owned"); err == nil {
+		t.Error("a shell ran text of the pull request")
+	}
+	for _, run := range f.runs() {
+		if run.Spec.Operation != v1alpha1.OperationPlan || run.Status.Phase != v1alpha1.PhaseSucceeded {
+			t.Errorf("Run %s: %s %s", run.Name, run.Spec.Operation, run.Status.Phase)
+		}
 	}
 }
