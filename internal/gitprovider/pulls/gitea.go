@@ -50,7 +50,7 @@ func NewGitea(o GiteaOptions) Client {
 		now = time.Now
 	}
 	return &gitea{
-		rest:  rest{base: strings.TrimSuffix(o.URL, "/") + "/api/v1", web: o.Web, scheme: "token", token: o.Token, now: now},
+		rest:  rest{base: strings.TrimSuffix(o.URL, "/") + "/api/v1", web: o.Web, scheme: "token", token: fixed(o.Token), now: now},
 		owner: o.Owner, repository: "/repos/" + url.PathEscape(o.Owner) + "/" + url.PathEscape(o.Name),
 	}
 }
@@ -137,7 +137,7 @@ func pages[T any](ctx context.Context, g *gitea, path string, query url.Values, 
 	for number := 2; total <= most; number++ {
 		var some []T
 		if err := json.Unmarshal(page, &some); err != nil {
-			return nil, &Error{Kind: Invalid, Status: http.StatusOK, Message: notTheForm}
+			return nil, errForm(http.StatusOK)
 		}
 		all = append(all, some...)
 		if len(some) == 0 || len(all) >= total { // an object may be gone since the first page
@@ -213,34 +213,38 @@ func (g *gitea) commentPath(id int64) string {
 
 // Upsert implements Client.
 func (g *gitea) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (int64, error) {
-	content := map[string]string{"body": body}
-	if known != 0 {
-		_, err := g.call(ctx, http.MethodPatch, g.commentPath(known), nil, content, nil)
-		if KindOf(err) != NotFound {
-			return known, err
-		}
-	}
+	return upsert(ctx, g, number, known, isOurs, body)
+}
+
+func (g *gitea) written(ctx context.Context, number int) ([]Comment, error) {
 	self, err := g.self(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	comments, err := g.allComments(ctx, number, time.Time{})
-	if err != nil {
-		return 0, err
-	}
-	ours := slices.DeleteFunc(comments, func(c giteaComment) bool { return c.User.Login != self || !isOurs(c.Body) })
-	if len(ours) == 0 {
-		var created giteaComment
-		_, err := g.call(ctx, http.MethodPost, g.commentsPath(number), nil, content, &created)
-		return created.ID, err
-	}
-	for _, c := range ours[1:] {
-		if _, err := g.call(ctx, http.MethodDelete, g.commentPath(c.ID), nil, nil, nil); err != nil && KindOf(err) != NotFound {
-			return 0, err
+	found, err := g.allComments(ctx, number, time.Time{})
+	var own []Comment
+	for _, c := range found {
+		if c.User.Login == self {
+			own = append(own, Comment{ID: c.ID, Body: c.Body})
 		}
 	}
-	_, err = g.call(ctx, http.MethodPatch, g.commentPath(ours[0].ID), nil, content, nil)
-	return ours[0].ID, err
+	return own, err
+}
+
+func (g *gitea) create(ctx context.Context, number int, body string) (int64, error) {
+	var created giteaComment
+	_, err := g.call(ctx, http.MethodPost, g.commentsPath(number), nil, map[string]string{"body": body}, &created)
+	return created.ID, err
+}
+
+func (g *gitea) update(ctx context.Context, _ int, id int64, body string) error {
+	_, err := g.call(ctx, http.MethodPatch, g.commentPath(id), nil, map[string]string{"body": body}, nil)
+	return err
+}
+
+func (g *gitea) remove(ctx context.Context, _ int, id int64) error {
+	_, err := g.call(ctx, http.MethodDelete, g.commentPath(id), nil, nil, nil)
+	return err
 }
 
 // self returns the login of the token's user.

@@ -28,9 +28,15 @@ type rest struct {
 	// base is the URL of the API, without a slash at its end.
 	base string
 	web  *http.Client
-	// scheme and token are the credentials. Example: token.
-	scheme, token string
-	now           func() time.Time
+	// scheme and token are the credentials. Without token, a request keeps those that it has.
+	scheme string
+	token  func(context.Context) (string, error)
+	now    func() time.Time
+}
+
+// fixed returns a token that does not expire.
+func fixed(token string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return token, nil }
 }
 
 // call sends a request and decodes the response into a value, unless that is nil. It returns the header of the response.
@@ -55,7 +61,35 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	request.Header.Set("Authorization", r.scheme+" "+r.token)
+	response, err := r.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if into == nil {
+		return response.Header, nil
+	}
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+		return nil, errForm(response.StatusCode)
+	}
+	return response.Header, nil
+}
+
+// errForm is the error for a response that cannot be decoded.
+func errForm(status int) *Error { return &Error{Kind: Invalid, Status: status, Message: notTheForm} }
+
+// RoundTrip sends a request with the credentials by way of web. It returns the error of a response that is no success, and another
+// response with its body in memory: so an SDK that sends its requests by it neither reads without a limit, retries, nor waits.
+func (r *rest) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx := request.Context()
+	request = request.Clone(ctx)
+	if r.token != nil {
+		token, err := r.token(ctx)
+		if err != nil {
+			return nil, failed(ctx, err)
+		}
+		request.Header.Set("Authorization", r.scheme+" "+token)
+	}
 	response, err := r.web.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -74,21 +108,32 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 	case len(data) > maxResponse:
 		return nil, &Error{Kind: Invalid, Status: response.StatusCode, Message: errTooLarge.Error()}
 	case response.StatusCode/100 != 2:
-		return nil, r.failure(response, data)
-	case into == nil:
-		return response.Header, nil
+		_, secret, _ := strings.Cut(request.Header.Get("Authorization"), " ")
+		return nil, r.failure(response, data, secret)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return nil, &Error{Kind: Invalid, Status: response.StatusCode, Message: notTheForm}
+	response.Body = io.NopCloser(bytes.NewReader(data))
+	return response, nil
+}
+
+// failed returns the error of a call of an SDK that sends its requests by RoundTrip: what is no error of that is one of decoding.
+func failed(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
-	return response.Header, nil
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return errForm(http.StatusOK)
 }
 
 // failure returns the error of a response.
-func (r *rest) failure(response *http.Response, data []byte) *Error {
-	e := &Error{Kind: Invalid, Status: response.StatusCode, Message: r.message(data), RetryAfter: r.retryAfter(response.Header)}
+func (r *rest) failure(response *http.Response, data []byte, secret string) *Error {
+	e := &Error{Kind: Invalid, Status: response.StatusCode, Message: message(data, secret), RetryAfter: r.retryAfter(response.Header)}
 	switch code := response.StatusCode; {
-	case code == http.StatusTooManyRequests, code == http.StatusForbidden && e.RetryAfter > 0:
+	case code == http.StatusTooManyRequests, code == http.StatusForbidden && (e.RetryAfter > 0 || strings.Contains(e.Message, "secondary rate limit")):
 		e.Kind = RateLimited
 	case code == http.StatusUnauthorized:
 		e.Kind = Unauthorized
@@ -121,15 +166,15 @@ func (r *rest) retryAfter(h http.Header) time.Duration {
 }
 
 // message returns the message of a response of an error, at most 300 bytes in one line. A proxy may repeat the request in it.
-func (r *rest) message(data []byte) string {
+func message(data []byte, secret string) string {
 	var e struct{ Message string }
 	text := string(data)
 	if json.Unmarshal(data, &e) == nil && e.Message != "" {
 		text = e.Message
 	}
 	text = strings.Join(strings.Fields(text), " ")
-	if r.token != "" {
-		text = strings.ReplaceAll(text, r.token, "***")
+	if secret != "" {
+		text = strings.ReplaceAll(text, secret, "***")
 	}
 	for len(text) > 300 {
 		_, size := utf8.DecodeLastRuneInString(text)
