@@ -1,6 +1,7 @@
 // Package pulls reads pull requests from the APIs of Git providers, and writes comments and statuses to them.
 //
-// Gitea (and Forgejo) is tested against a real one: `make test-gitea`.
+// The client of Gitea (and Forgejo) is tested against a real server: `make test-gitea`. All others are tested against small fakes of
+// their APIs, which are what we read in the documentation of these.
 package pulls
 
 import (

@@ -36,6 +36,7 @@ func TestErrorsHaveAKind(t *testing.T) {
 		"forbidden":                     {status: 403, want: Error{Kind: Forbidden}},
 		"forbidden for the rate":        {status: 403, header: map[string]string{"Retry-After": "60"}, want: Error{Kind: RateLimited, RetryAfter: time.Minute}},
 		"too many requests":             {status: 429, want: Error{Kind: RateLimited}},
+		"forbidden by the second rate":  {status: 403, body: "You have exceeded a secondary rate limit", want: Error{Kind: RateLimited, Message: "You have exceeded a secondary rate limit"}},
 		"until the rate is reset":       {status: 429, header: map[string]string{"X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1795781400"}, want: Error{Kind: RateLimited, RetryAfter: 10 * time.Minute}},
 		"for ever":                      {status: 429, header: map[string]string{"Retry-After": "99999999"}, want: Error{Kind: RateLimited, RetryAfter: 2 * time.Hour}},
 		"not allowed":                   {status: 405, want: Error{Kind: NotAllowed}},
