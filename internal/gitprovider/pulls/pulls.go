@@ -210,8 +210,11 @@ type Error struct {
 
 // Error returns the kind and the message.
 func (e *Error) Error() string {
-	if e.Status == 0 {
+	switch {
+	case e.Status == 0 && e.Kind == Unavailable:
 		return fmt.Sprintf("the Git provider did not respond: %s", e.Message)
+	case e.Status == 0: // no request was sent
+		return e.Message
 	}
 	return fmt.Sprintf("the Git provider responded %d: %s", e.Status, e.Message)
 }
