@@ -221,7 +221,9 @@ func (g *gitLab) SetStatus(ctx context.Context, commit string, s Status) error {
 	return err
 }
 
-func hasMessage(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
+func hasMessage(err error, text string) bool {
+	return err != nil && strings.Contains(err.Error(), text)
+}
 
 // React implements Client. For a reaction that is there, GitLab returns that it was not found.
 func (g *gitLab) React(ctx context.Context, number int, comment int64, reaction Reaction) error {
