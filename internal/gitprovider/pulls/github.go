@@ -16,7 +16,7 @@ import (
 )
 
 // GitHubOptions are where a repository is, and as whom to access it.
-type GitHubOptions struct { //nolint:revive // GitHub is a name, no stutter
+type GitHubOptions struct {
 	// URL of GitHub: https://github.com, or that of a GitHub Enterprise Server.
 	URL string
 	// Owner and Name of the repository.
@@ -71,7 +71,7 @@ func NewGitHub(o GitHubOptions) (Client, error) {
 }
 
 // GitHubHead is the ref of a pull request's head in GitHub.
-func GitHubHead(number int) string { return fmt.Sprintf("refs/pull/%d/head", number) } //nolint:revive // a name
+func GitHubHead(number int) string { return fmt.Sprintf("refs/pull/%d/head", number) }
 
 func gitHubPull(p *github.PullRequest) PullRequest {
 	state := Open
@@ -246,7 +246,7 @@ func (g *gitHub) query(ctx context.Context, query string, variables map[string]a
 	}
 	first := result.Errors[0]
 	kinds := map[string]Kind{"NOT_FOUND": NotFound, "FORBIDDEN": Forbidden, "INSUFFICIENT_SCOPES": Forbidden, "RATE_LIMITED": RateLimited}
-	secret, _ := g.token(ctx) //nolint:errcheck // the request had one
+	secret, _ := g.token(ctx) // which the request had
 	return &Error{
 		Kind: cmp.Or(kinds[first.Type], Invalid), Status: http.StatusOK, RetryAfter: g.retryAfter(header), Message: message([]byte(first.Message), secret),
 	}
