@@ -283,7 +283,8 @@ type PullRequests struct {
 	// +optional
 	URL string `json:"url,omitempty"`
 	// Credentials is a Secret with the key token: a token of the Git provider that can read pull requests, and write
-	// comments and commit statuses. Comments are of the user of this token. Example: {secret: {name: infra-pulls}}.
+	// comments and commit statuses. Comments are of the user of this token. For an App of GitHub, the keys are
+	// githubAppID, githubAppInstallationID and githubAppPrivateKey. Example: {secret: {name: infra-pulls}}.
 	Credentials SecretSource `json:"credentials"`
 	// Interval is the time between two requests for the open pull requests. Webhooks trigger additional ones. At least
 	// 1s and at most 24h. Default: 1m.
@@ -312,13 +313,15 @@ type PullRequests struct {
 
 // GitProvider is the type of a Git provider.
 //
-// +kubebuilder:validation:Enum=Gitea;Forgejo
+// +kubebuilder:validation:Enum=Gitea;Forgejo;GitHub;GitLab
 type GitProvider string
 
 // Git providers.
 const (
 	GitProviderGitea   GitProvider = "Gitea"
 	GitProviderForgejo GitProvider = "Forgejo"
+	GitProviderGitHub  GitProvider = "GitHub"
+	GitProviderGitLab  GitProvider = "GitLab"
 )
 
 // Drafts is what to do with pull requests that are drafts.

@@ -1,6 +1,13 @@
 package pullrequest
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -11,8 +18,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// A plan of a pull request has none of the credentials of its Stack, unless the Stack declares it. The Repository gives an
-// identity to Stacks in its own namespace only: to others it would be one that their owner did not choose.
+// A plan of a pull request has none of the credentials of its Stack, unless the Stack declares it. The Repository sets the
+// identity of Stacks in its own namespace only: to others it would be one that their owner did not choose.
 func TestPullRequestHasNoCredentialsOfTheStack(t *testing.T) {
 	secret := []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "cloud"}}}}
 	for name, tt := range map[string]struct {
@@ -50,28 +57,56 @@ func TestPullRequestHasNoCredentialsOfTheStack(t *testing.T) {
 }
 
 func TestLocate(t *testing.T) {
-	for remote, want := range map[string]string{
-		"https://git.example.com/acme/infra.git":        "https://git.example.com acme infra",
-		"http://git.example.com:3000/acme/infra":        "http://git.example.com:3000 acme infra",
-		"https://example.com/gitea/acme/infra/":         "https://example.com acme infra",
-		"git@git.example.com:acme/infra.git":            "set spec.pullRequests.url: spec.url is no http or https URL",
-		"ssh://git@git.example.com:2222/acme/infra.git": "set spec.pullRequests.url: spec.url is no http or https URL",
-		"https://git.example.com/infra":                 "spec.url has no owner and name of a repository: https://git.example.com/infra",
+	for _, tt := range []struct{ remote, provider, want string }{
+		{"https://git.example.com/acme/infra.git", "", "https://git.example.com acme/infra"},
+		{"http://git.example.com:3000/acme/infra", "", "http://git.example.com:3000 acme/infra"},
+		{"https://gitlab.com/acme/platform/infra.git", "", "https://gitlab.com acme/platform/infra"},
+		{"https://example.com/gitea/acme/infra/", "https://example.com/gitea/", "https://example.com/gitea acme/infra"},
+		{"git@git.example.com:acme/infra.git", "https://git.example.com", "https://git.example.com acme/infra"},
+		{"git@git.example.com:acme/infra.git", "", "set spec.pullRequests.url: spec.url is no http or https URL"},
+		{"ssh://git@git.example.com:2222/acme/infra.git", "", "set spec.pullRequests.url: spec.url is no http or https URL"},
+		{"https://git.example.com/infra", "", "spec.url has no owner and name of a repository: https://git.example.com/infra"},
 	} {
-		repo := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{URL: remote, PullRequests: &v1alpha1.PullRequests{}}}
-		base, owner, name, err := locate(repo)
+		repo := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{URL: tt.remote, PullRequests: &v1alpha1.PullRequests{URL: tt.provider}}}
 		got := ""
-		if err != nil {
+		if base, path, err := locate(repo); err != nil {
 			got = err.Error()
 		} else {
-			got = base.String() + " " + owner + " " + name
+			got = base.String() + " " + strings.Join(path, "/")
 		}
-		if got != want {
-			t.Errorf("%s: %s", remote, got)
+		if got != tt.want {
+			t.Errorf("%s: %s", tt.remote, got)
 		}
 	}
-	repo := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{URL: "git@ssh.example.com:acme/infra.git", PullRequests: &v1alpha1.PullRequests{URL: "https://git.example.com"}}}
-	if base, owner, name, err := locate(repo); err != nil || base.Host != "git.example.com" || owner != "acme" || name != "infra" {
-		t.Error(base, owner, name, err)
+}
+
+func TestClientOfProvider(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	app := map[string][]byte{"githubAppID": []byte("1"), "githubAppInstallationID": []byte("2"), "githubAppPrivateKey": private}
+	token := map[string][]byte{"token": []byte("t\n")}
+	providers := &Providers{Web: &http.Client{Transport: http.DefaultTransport}}
+	for name, tt := range map[string]struct {
+		provider v1alpha1.GitProvider
+		data     map[string][]byte
+		want     string
+	}{
+		"Gitea":                 {v1alpha1.GitProviderGitea, token, ""},
+		"Forgejo":               {v1alpha1.GitProviderForgejo, token, ""},
+		"GitHub":                {v1alpha1.GitProviderGitHub, token, ""},
+		"an App of GitHub":      {v1alpha1.GitProviderGitHub, app, ""},
+		"GitLab":                {v1alpha1.GitProviderGitLab, token, ""},
+		"no token":              {v1alpha1.GitProviderGitLab, app, "Secret pulls has no key token with a token of the Git provider"},
+		"an App without a key":  {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("1"), "githubAppInstallationID": []byte("2")}, "Secret pulls: the value of githubAppPrivateKey is no private key"},
+		"an App without number": {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("x")}, "Secret pulls: the value of githubAppID is no number"},
+	} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "pulls"}, Data: tt.data}
+		client, err := providers.client(tt.provider, &url.URL{Scheme: "https", Host: "git.example.com"}, []string{"acme", "infra"}, secret)
+		if got := fmt.Sprint(err); (tt.want == "") != (err == nil) || (err != nil && got != tt.want) || (err == nil && client == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -1,13 +1,15 @@
 package pullrequest
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
+	"github.com/bradleyfalzon/ghinstallation/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,8 +20,13 @@ import (
 	"cairn.dev/cairn/internal/pullrequest/command"
 )
 
-// tokenKey is the key of the token in the Secret of spec.pullRequests.credentials.
-const tokenKey = "token"
+// Keys of the Secret of spec.pullRequests.credentials.
+const (
+	tokenKey          = "token"
+	appIDKey          = "githubAppID"
+	installationIDKey = "githubAppInstallationID"
+	privateKeyKey     = "githubAppPrivateKey"
+)
 
 // Provider is the access to the pull requests of a Repository.
 type Provider struct {
@@ -93,27 +100,65 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 	if known, ok := p.known.get(key); ok {
 		return known, nil
 	}
-	token := strings.TrimSpace(string(secret.Data[tokenKey]))
-	if token == "" {
-		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsInvalid, fmt.Sprintf("Secret %s has no key %s with a token of the Git provider", name, tokenKey)}
-	}
-	base, owner, repository, err := locate(repo)
+	base, path, err := locate(repo)
 	if err != nil {
 		return Provider{}, &ConfigError{v1alpha1.ReasonConfigurationInvalid, err.Error()}
 	}
 	made := Provider{Name: strings.ToLower(string(settings.Provider)), Host: base.Host}
-	switch settings.Provider {
-	case v1alpha1.GitProviderGitea, v1alpha1.GitProviderForgejo:
-		made.Client = pulls.NewGitea(pulls.GiteaOptions{URL: base.String(), Owner: owner, Name: repository, Token: token, Web: p.Web})
-	default:
-		return Provider{}, &ConfigError{v1alpha1.ReasonConfigurationInvalid, fmt.Sprintf("spec.pullRequests.provider %q is not supported", settings.Provider)}
+	made.Client, err = p.client(settings.Provider, base, path, secret)
+	if err != nil {
+		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsInvalid, err.Error()}
 	}
 	p.known.add(key, made)
 	return made, nil
 }
 
-// locate returns the URL of the Git provider, and the owner and the name of the repository there.
-func locate(repo *v1alpha1.Repository) (base *url.URL, owner, name string, err error) {
+// client creates the client of a Git provider for the repository at a path.
+func (p *Providers) client(of v1alpha1.GitProvider, base *url.URL, path []string, secret *corev1.Secret) (pulls.Client, error) {
+	token := strings.TrimSpace(string(secret.Data[tokenKey]))
+	owner, name := path[len(path)-2], path[len(path)-1]
+	if of == v1alpha1.GitProviderGitHub && token == "" && len(secret.Data[appIDKey]) > 0 {
+		app, err := p.app(base, secret)
+		if err != nil {
+			return nil, fmt.Errorf("Secret %s: %w", secret.Name, err)
+		}
+		return pulls.NewGitHub(pulls.GitHubOptions{URL: base.String(), Owner: owner, Name: name, AppToken: app.Token, Web: p.Web})
+	}
+	if token == "" {
+		return nil, fmt.Errorf("Secret %s has no key %s with a token of the Git provider", secret.Name, tokenKey)
+	}
+	switch of {
+	case v1alpha1.GitProviderGitHub:
+		return pulls.NewGitHub(pulls.GitHubOptions{URL: base.String(), Owner: owner, Name: name, Token: token, Web: p.Web})
+	case v1alpha1.GitProviderGitLab:
+		return pulls.NewGitLab(pulls.GitLabOptions{URL: base.String(), Project: strings.Join(path, "/"), Token: token, Web: p.Web})
+	}
+	return pulls.NewGitea(pulls.GiteaOptions{URL: base.String(), Owner: owner, Name: name, Token: token, Web: p.Web}), nil
+}
+
+// app returns the access of an App of GitHub to its installation.
+func (p *Providers) app(base *url.URL, secret *corev1.Secret) (*ghinstallation.Transport, error) {
+	var ids [2]int64
+	for i, key := range []string{appIDKey, installationIDKey} {
+		id, err := strconv.ParseInt(strings.TrimSpace(string(secret.Data[key])), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the value of %s is no number", key)
+		}
+		ids[i] = id
+	}
+	app, err := ghinstallation.New(p.Web.Transport, ids[0], ids[1], secret.Data[privateKeyKey])
+	if err != nil {
+		return nil, fmt.Errorf("the value of %s is no private key", privateKeyKey)
+	}
+	app.Client = p.Web
+	if base.Host != "github.com" {
+		app.BaseURL = strings.TrimSuffix(base.String(), "/") + "/api/v3"
+	}
+	return app, nil
+}
+
+// locate returns the URL of the Git provider, and the path of the repository there: at least its owner and its name.
+func locate(repo *v1alpha1.Repository) (base *url.URL, path []string, err error) {
 	remote := repo.Spec.URL
 	if !strings.Contains(remote, "://") { // user@host:path
 		host, path, _ := strings.Cut(remote, ":")
@@ -121,17 +166,21 @@ func locate(repo *v1alpha1.Repository) (base *url.URL, owner, name string, err e
 	}
 	u, err := url.Parse(remote)
 	if err != nil {
-		return nil, "", "", fmt.Errorf("spec.url is not a URL")
+		return nil, nil, errors.New("spec.url is not a URL")
 	}
-	segments := strings.Split(strings.Trim(strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git"), "/"), "/")
-	if len(segments) < 2 {
-		return nil, "", "", fmt.Errorf("spec.url has no owner and name of a repository: %s", repo.Spec.URL)
+	base = &url.URL{Scheme: u.Scheme, Host: u.Host}
+	switch address := repo.Spec.PullRequests.URL; {
+	case address != "":
+		if base, err = url.Parse(strings.TrimSuffix(address, "/")); err != nil {
+			return nil, nil, errors.New("spec.pullRequests.url is not a URL")
+		}
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, nil, errors.New("set spec.pullRequests.url: spec.url is no http or https URL")
 	}
-	owner, name = segments[len(segments)-2], segments[len(segments)-1]
-	address := repo.Spec.PullRequests.URL
-	if address == "" && u.Scheme != "https" && u.Scheme != "http" {
-		return nil, "", "", fmt.Errorf("set spec.pullRequests.url: spec.url is no http or https URL")
+	below := strings.TrimPrefix(u.Path, base.Path)
+	path = strings.Split(strings.Trim(strings.TrimSuffix(strings.Trim(below, "/"), ".git"), "/"), "/")
+	if len(path) < 2 {
+		return nil, nil, fmt.Errorf("spec.url has no owner and name of a repository: %s", repo.Spec.URL)
 	}
-	base, err = url.Parse(cmp.Or(address, u.Scheme+"://"+u.Host))
-	return base, owner, name, err
+	return base, path, nil
 }

@@ -308,7 +308,7 @@ func TestForkNeedsCommandForItsHead(t *testing.T) {
 	git(ctx, t, f.dir, "remote", "add", "fork", f.gitea.CloneURL("mallory", f.tokens["mallory"], "mallory/infra"))
 	pushFork := func(value string) string {
 		git(ctx, t, f.dir, "switch", "-q", "-C", "evil", "origin/main")
-		must(t, os.WriteFile(filepath.Join(f.dir, "net/main.tf"), []byte(terraform("net", value)), 0o600))
+		must(t, os.WriteFile(filepath.Join(f.dir, "net", "main.tf"), []byte(terraform("net", value)), 0o600))
 		git(ctx, t, f.dir, "commit", "-qam", "Change "+value)
 		git(ctx, t, f.dir, "push", "-qf", "fork", "evil")
 		return strings.TrimSpace(git(ctx, t, f.dir, "rev-parse", "HEAD"))

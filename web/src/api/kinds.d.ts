@@ -473,7 +473,8 @@ export interface components {
                 pullRequests?: {
                     /**
                      * @description Credentials is a Secret with the key token: a token of the Git provider that can read pull requests, and write
-                     *     comments and commit statuses. Comments are of the user of this token. Example: {secret: {name: infra-pulls}}.
+                     *     comments and commit statuses. Comments are of the user of this token. For an App of GitHub, the keys are
+                     *     githubAppID, githubAppInstallationID and githubAppPrivateKey. Example: {secret: {name: infra-pulls}}.
                      */
                     credentials: {
                         /** @description Secret is a Secret in the same namespace. */
@@ -505,7 +506,7 @@ export interface components {
                      * @description Provider is the Git provider.
                      * @enum {string}
                      */
-                    provider: "Gitea" | "Forgejo";
+                    provider: "Gitea" | "Forgejo" | "GitHub" | "GitLab";
                     /** @description Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository. */
                     runner?: {
                         /** @description Env are environment variables of the engine, in place of spec.env of the Stack. */
