@@ -63,7 +63,7 @@ const (
 	Closed       Reason = "Closed"
 	Conflict     Reason = "Conflict"
 	HeadChanged  Reason = "HeadChanged"
-	NotAffected  Reason = "NotAffected"
+	NotAffected  Reason = v1alpha1.ReasonNotAffected
 	Ambiguous    Reason = "Ambiguous"
 	NotPlanned   Reason = "NotPlanned"
 	Planning     Reason = "Planning"

@@ -58,7 +58,7 @@ const (
 	// Draft: Cairn does not plan drafts of this Repository.
 	Draft Phase = "Draft"
 	// AwaitingCommand: a fork, or an author without the verb plan. Nothing runs before a user with that verb requests it.
-	AwaitingCommand Phase = "AwaitingCommand"
+	AwaitingCommand Phase = v1alpha1.ReasonAwaitingCommand
 	// Planned: the affected Stacks are known and planned.
 	Planned Phase = "Planned"
 )
