@@ -99,9 +99,9 @@ func TestClientOfProvider(t *testing.T) {
 		"GitHub":                {v1alpha1.GitProviderGitHub, token, ""},
 		"an App of GitHub":      {v1alpha1.GitProviderGitHub, app, ""},
 		"GitLab":                {v1alpha1.GitProviderGitLab, token, ""},
-		"no token":              {v1alpha1.GitProviderGitLab, app, "Secret pulls has no key token with a token of the Git provider"},
-		"an App without a key":  {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("1"), "githubAppInstallationID": []byte("2")}, "Secret pulls: the value of githubAppPrivateKey is no private key"},
-		"an App without number": {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("x")}, "Secret pulls: the value of githubAppID is no number"},
+		"no token":              {v1alpha1.GitProviderGitLab, app, "it has no key token with a token of the Git provider"},
+		"an App without a key":  {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("1"), "githubAppInstallationID": []byte("2")}, "the value of githubAppPrivateKey is no private key"},
+		"an App without number": {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("x")}, "the value of githubAppID is no number"},
 	} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "pulls"}, Data: tt.data}
 		client, err := providers.client(tt.provider, &url.URL{Scheme: "https", Host: "git.example.com"}, []string{"acme", "infra"}, secret)

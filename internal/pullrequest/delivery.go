@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -37,19 +38,29 @@ type Plans interface {
 
 // deliver sends the statuses and the comment that the Git provider does not have yet, the statuses first. It records in the
 // status of the PullRequest what was sent, also if it fails in between.
-func (r *Reconciler) deliver(ctx context.Context, pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, provider Provider) error {
+// While plans are in progress, the comment is written at intervals: again is when the next time is, 0 if all was sent.
+func (r *Reconciler) deliver(ctx context.Context, pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, provider Provider) (again time.Duration, err error) {
 	if pull.Status.Phase == v1alpha1.PullRequestEnded {
-		return endStatuses(ctx, pull, provider)
+		return 0, endStatuses(ctx, pull, provider)
 	}
 	report := r.reportOf(pull, repo)
 	if err := sendStatuses(ctx, pull, provider, report); err != nil {
-		return err
+		return 0, err
 	}
 	if pull.Status.Phase == v1alpha1.PullRequestMerging { // the comment shows the plans before until there are others
-		return nil
+		return 0, nil
 	}
-	return r.sendComment(ctx, pull, provider, report)
+	if ready := apimeta.FindStatusCondition(pull.Status.Conditions, v1alpha1.ConditionReady); ready.Reason == v1alpha1.ReasonPullRequestPlanning {
+		sent, _ := r.sent.get(pull.UID)
+		if wait := commentInterval - r.now().Sub(sent); wait > 0 {
+			return wait, nil
+		}
+	}
+	return 0, r.sendComment(ctx, pull, provider, report)
 }
+
+// commentInterval is the shortest time between two versions of a comment while plans are in progress.
+const commentInterval = 10 * time.Second
 
 func sendStatuses(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, report comment.PullRequest) error {
 	delivered := &pull.Status.Delivered
@@ -136,6 +147,7 @@ func (r *Reconciler) sendComment(ctx context.Context, pull *v1alpha1.PullRequest
 		return err
 	}
 	delivered.Comment, delivered.CommentDigest = id, digest
+	r.sent.add(pull.UID, r.now())
 	return nil
 }
 

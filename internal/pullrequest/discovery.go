@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/gitprovider/pulls"
@@ -27,11 +28,12 @@ type Discovery struct {
 	// Mine reports whether this operator manages a namespace; nil for all.
 	Mine func(namespace string) bool
 
-	lists cache[types.UID, list]
+	lists cache[types.NamespacedName, list]
 }
 
 // list is the last list of open pull requests of a Repository.
 type list struct {
+	of      types.UID
 	version pulls.Version
 	// at is when it was requested, for which generation and request of the Repository.
 	at         time.Time
@@ -63,13 +65,16 @@ func (d *Discovery) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		}
 		return ctrl.Result{}, errors.Join(client.IgnoreNotFound(err), d.deleteAll(ctx, req.NamespacedName))
 	}
-	last, _ := d.lists.get(repo.UID)
+	last, _ := d.lists.get(req.NamespacedName)
+	if last.of != repo.UID {
+		last = list{}
+	}
 	interval := repo.Spec.PullRequests.Interval.Duration
 	asked := last.generation != repo.Generation || last.request != repo.Annotations[v1alpha1.RequestedAtAnnotation]
 	if wait := time.Until(last.at.Add(last.delay(interval))); !asked && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	next := list{version: last.version, at: time.Now(), generation: repo.Generation, request: repo.Annotations[v1alpha1.RequestedAtAnnotation]}
+	next := list{of: repo.UID, version: last.version, at: time.Now(), generation: repo.Generation, request: repo.Annotations[v1alpha1.RequestedAtAnnotation]}
 	if last.generation != repo.Generation {
 		next.version = ""
 	}
@@ -79,7 +84,7 @@ func (d *Discovery) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	} else if failure != nil {
 		next.failures = last.failures + 1
 	}
-	d.lists.add(repo.UID, next)
+	d.lists.add(req.NamespacedName, next)
 	delay := next.delay(interval)
 	if limited := (*pulls.Error)(nil); errors.As(err, &limited) && limited.RetryAfter > 0 {
 		delay = limited.RetryAfter
@@ -128,7 +133,10 @@ func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next 
 		rest[known.Items[i].Spec.Number] = &known.Items[i]
 	}
 	for _, p := range open {
-		if err := d.write(ctx, repo, provider, rest[int64(p.Number)], p); err != nil {
+		err := d.write(ctx, repo, provider, rest[int64(p.Number)], p)
+		if apierrors.IsInvalid(err) { // one without commits, for example, which does not hold up the others
+			ctrl.LoggerFrom(ctx).Info("pull request ignored", "number", p.Number, "error", err.Error())
+		} else if err != nil {
 			return err
 		}
 		delete(rest, int64(p.Number))
@@ -183,6 +191,13 @@ func specOf(repo *v1alpha1.Repository, provider Provider, p pulls.PullRequest) v
 		Draft: p.Draft, Fork: p.Fork, Head: v1alpha1.PullRequestHead{Branch: runinfo.Clip(p.Head.Branch, 255), Commit: p.Head.Commit},
 		Base: p.Base.Branch, UpdatedAt: metav1.NewTime(p.Updated).Rfc3339Copy(),
 	}
+}
+
+// deleted requests the list again after a PullRequest was deleted, since it may still be open.
+func (d *Discovery) deleted(_ context.Context, o client.Object) []reconcile.Request {
+	repo := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.(*v1alpha1.PullRequest).Spec.Repository.Name}
+	d.lists.add(repo, list{})
+	return []reconcile.Request{{NamespacedName: repo}}
 }
 
 // deleteAll deletes the PullRequests of a Repository that is deleted or does not plan pull requests any more.

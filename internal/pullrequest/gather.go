@@ -33,7 +33,13 @@ type Gatherer struct {
 	// Access decides what users may do.
 	Access Access
 
-	merges cache[mergeKey, *Merge]
+	merges cache[mergeKey, merged]
+}
+
+// merged is the result of a merge, and whether nothing may run without a command.
+type merged struct {
+	*Merge
+	restricted bool
 }
 
 // mergeKey is what decides the result of a merge and the inputs of the affected Stacks.
@@ -42,7 +48,8 @@ type mergeKey struct {
 	base, head string
 	// stacks and requests are hashes of the Stacks of the Repository, and of what comments requested.
 	stacks, requests uint64
-	restricted       bool
+	// allowed: a command allowed the plans of this head.
+	allowed bool
 }
 
 // Access decides what users may do.
@@ -51,64 +58,99 @@ type Access interface {
 	Allows(ctx context.Context, user string, groups []string, verb string, stack Key) (bool, error)
 }
 
-// gatherMerge merges the head into the base and finds the affected Stacks, with their inputs if they are to be planned.
+// gatherMerge merges the head into the base and finds the affected Stacks, with their inputs if they are to be planned. The result is
+// computed once for the same commits and Stacks. Whether the pull request is restricted is checked again as long as it is.
 func (g *Gatherer) gatherMerge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error {
 	spec := w.PullRequest.Spec
-	proposal, err := g.Codes.Propose(ctx, repo, spec.Base, spec.Head.Commit, fmt.Sprintf("pull/%d", spec.Number))
-	switch {
-	case errors.Is(err, repository.ErrNotFetched):
-		w.Waits = "waits for Repository " + repo.Name + " to be fetched"
-		return nil
-	case errors.Is(err, repository.ErrRemoteContent), repository.Reason(err) != "":
-		w.Problem = err.Error()
-		return nil
-	case err != nil:
-		return err
+	base, err := g.Codes.Base(ctx, repo, spec.Base)
+	if err != nil {
+		return w.reportCode(repo, err)
 	}
-	defer proposal.Close() //nolint:errcheck // a folder that stays is deleted with the next start
 	stacks, err := g.stacks(ctx, repo, spec.Base)
 	if err != nil {
 		return err
 	}
+	allowed := w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
+	key := mergeKey{w.PullRequest.UID, base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), allowed}
+	if known, ok := g.merges.get(key); ok && !known.restricted {
+		w.Merge = known.Merge
+		return nil
+	} else if ok {
+		if w.Restricted, err = g.restricted(ctx, w.PullRequest, provider, known.Affected); err != nil || w.Restricted {
+			w.Merge = known.Merge
+			return err
+		}
+	}
+	proposal, err := g.Codes.Propose(ctx, repo, spec.Base, spec.Head.Commit, fmt.Sprintf("pull/%d", spec.Number))
+	if err != nil {
+		return w.reportCode(repo, err)
+	}
+	defer proposal.Close() //nolint:errcheck // a folder that stays is deleted with the next start
 	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{
 		Head: spec.Head.Commit, Base: proposal.Base.ID, Tree: proposal.Tree(), Conflicts: proposal.Conflicts(),
 	}}
-	if len(w.Merge.Conflicts) > 0 {
-		return nil
-	}
-	affected := slices.DeleteFunc(stacks, func(s v1alpha1.Stack) bool { return !proposal.Affects(ctx, repo, &s) })
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if w.Restricted, err = g.restricted(ctx, w.PullRequest, provider, affected); err != nil {
-		return err
-	}
-	runs := !w.Restricted || w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
-	key := mergeKey{w.PullRequest.UID, proposal.Base.ID, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), runs}
-	if known, ok := g.merges.get(key); ok {
-		w.Merge = known
-		return nil
-	}
-	settled := true
-	for n := range affected {
-		one := Affected{Key: Key{affected[n].Namespace, affected[n].Name}, UID: string(affected[n].UID)}
-		planned := n < int(*w.Settings.MaxStacks) || slices.Contains(w.PullRequest.Status.Commands.Requested, one.String())
-		if proposal.Deletes(&affected[n]) {
-			one.DeletedDirectory = affected[n].Spec.Source.Git.Path
+	settled := proposal.Base.ID == base
+	if len(w.Merge.Conflicts) == 0 {
+		complete, err := g.gatherAffected(ctx, w, repo, provider, proposal, stacks)
+		if err != nil {
+			return err
 		}
-		if runs && planned {
-			transient, err := g.gatherInputs(ctx, repo, &affected[n], proposal, &one)
-			if err != nil {
-				return err
-			}
-			settled = settled && !transient
+		settled = settled && complete
+	}
+	if settled {
+		g.merges.add(key, merged{w.Merge, w.Restricted})
+	}
+	return nil
+}
+
+// reportCode records why the merge is not known: it is waited for, or a user has to act. Other errors are returned.
+func (w *Snapshot) reportCode(repo *v1alpha1.Repository, err error) error {
+	switch {
+	case errors.Is(err, repository.ErrNotFetched):
+		w.Waits = "waits for Repository " + repo.Name + " to be fetched"
+	case errors.Is(err, repository.ErrRemoteContent), repository.Reason(err) != "":
+		w.Problem = err.Error()
+	default:
+		return err
+	}
+	return nil
+}
+
+// gatherAffected finds the affected Stacks. It is complete unless the inputs of one wait for something.
+func (g *Gatherer) gatherAffected(
+	ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider, proposal *repository.Proposal, stacks []v1alpha1.Stack,
+) (complete bool, err error) {
+	stacks = slices.DeleteFunc(stacks, func(s v1alpha1.Stack) bool { return !proposal.Affects(ctx, repo, &s) })
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	for i := range stacks {
+		one := Affected{Key: Key{stacks[i].Namespace, stacks[i].Name}, UID: string(stacks[i].UID)}
+		if proposal.Deletes(&stacks[i]) {
+			one.DeletedDirectory = stacks[i].Spec.Source.Git.Path
 		}
 		w.Merge.Affected = append(w.Merge.Affected, one)
 	}
-	if settled {
-		g.merges.add(key, w.Merge)
+	if w.Restricted, err = g.restricted(ctx, w.PullRequest, provider, w.Merge.Affected); err != nil {
+		return false, err
 	}
-	return nil
+	commands := w.PullRequest.Status.Commands
+	if w.Restricted && commands.AllowedHead != w.PullRequest.Spec.Head.Commit {
+		return true, nil
+	}
+	complete = true
+	for i := range w.Merge.Affected {
+		one := &w.Merge.Affected[i]
+		if i >= int(*w.Settings.MaxStacks) && !slices.Contains(commands.Requested, one.String()) {
+			continue
+		}
+		transient, err := g.gatherInputs(ctx, repo, &stacks[i], proposal, one)
+		if err != nil {
+			return false, err
+		}
+		complete = complete && !transient
+	}
+	return complete, nil
 }
 
 // stacks returns the Stacks that read a branch of a Repository and are not being deleted, by namespace and name.
@@ -129,13 +171,13 @@ func (g *Gatherer) stacks(ctx context.Context, repo *v1alpha1.Repository, branch
 
 // restricted reports whether nothing may run without a command: the head is in a fork, or its author does not have the
 // verb plan on one of the affected Stacks.
-func (g *Gatherer) restricted(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, affected []v1alpha1.Stack) (bool, error) {
+func (g *Gatherer) restricted(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, affected []Affected) (bool, error) {
 	if pull.Spec.Fork || pull.Spec.Author == "" {
 		return true, nil
 	}
 	groups, asked := []string(nil), false
 	for _, stack := range affected {
-		key := Key{stack.Namespace, stack.Name}
+		key := stack.Key
 		allowed, err := g.Access.Allows(ctx, pull.Spec.Author, nil, verbPlan, key)
 		if err == nil && !allowed && !asked {
 			groups, err = provider.groupsOf(ctx, pull.Spec.Author)

@@ -107,7 +107,7 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 	made := Provider{Name: strings.ToLower(string(settings.Provider)), Host: base.Host}
 	made.Client, err = p.client(settings.Provider, base, path, secret)
 	if err != nil {
-		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsInvalid, err.Error()}
+		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsInvalid, "Secret " + name + ": " + err.Error()}
 	}
 	p.known.add(key, made)
 	return made, nil
@@ -120,12 +120,12 @@ func (p *Providers) client(of v1alpha1.GitProvider, base *url.URL, path []string
 	if of == v1alpha1.GitProviderGitHub && token == "" && len(secret.Data[appIDKey]) > 0 {
 		app, err := p.app(base, secret)
 		if err != nil {
-			return nil, fmt.Errorf("Secret %s: %w", secret.Name, err)
+			return nil, err
 		}
 		return pulls.NewGitHub(pulls.GitHubOptions{URL: base.String(), Owner: owner, Name: name, AppToken: app.Token, Web: p.Web})
 	}
 	if token == "" {
-		return nil, fmt.Errorf("Secret %s has no key %s with a token of the Git provider", secret.Name, tokenKey)
+		return nil, fmt.Errorf("it has no key %s with a token of the Git provider", tokenKey)
 	}
 	switch of {
 	case v1alpha1.GitProviderGitHub:

@@ -43,6 +43,8 @@ type Reconciler struct {
 
 	failures cache[types.UID, int]
 	readings cache[types.UID, reading]
+	// sent is when a comment was written last.
+	sent cache[types.UID, time.Time]
 }
 
 // LabelPullRequest is the label of Runs with the UID of their PullRequest.
@@ -96,7 +98,8 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		}
 	}
 	before = pull.DeepCopy()
-	if err := r.deliver(ctx, pull, repo, provider); err != nil && (pull.Status.Phase != v1alpha1.PullRequestEnded || pulls.KindOf(err) != pulls.NotFound) {
+	later, err := r.deliver(ctx, pull, repo, provider)
+	if err != nil && (pull.Status.Phase != v1alpha1.PullRequestEnded || pulls.KindOf(err) != pulls.NotFound) {
 		return r.retry(ctx, before, pull, err)
 	}
 	pull.Status.Delivered.Failure = ""
@@ -106,6 +109,9 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 	}
 	if pull.Status.Phase == v1alpha1.PullRequestEnded {
 		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
+	}
+	if again == 0 || (later > 0 && later < again) {
+		again = later
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -25,8 +26,18 @@ func (d *Discovery) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reco
 	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).Named("discovery").
 		For(&v1alpha1.Repository{}, builder.WithPredicates(changed)).
+		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(d.deleted), builder.WithPredicates(deletions())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(reconciler)
+}
+
+// deletions passes the events of deletions.
+func deletions() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 // SetupWithManager adds the controller of PullRequests. The reconciler is r, or a wrapper of it.

@@ -98,6 +98,12 @@ func (p *Proposal) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alph
 	return code, nil
 }
 
+// Base returns the ID of the commit that a branch is at.
+func (c *Codes) Base(ctx context.Context, r *v1alpha1.Repository, branch string) (string, error) {
+	_, commit, err := c.mirrors.Commit(ctx, r.UID, branch)
+	return commit.ID, err
+}
+
 // Reads reports whether a Stack reads the branch that a pull request is merged into.
 func (c *Codes) Reads(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, branch string) bool {
 	ref := refOf(r, stack.Spec.Source.Git)
