@@ -128,7 +128,7 @@ func readGitLab(e *Event, document []byte) error {
 func readGitLabNote(e *Event, document []byte) error {
 	var b struct {
 		Note struct {
-			On string `json:"noteable_type"` //nolint:misspell // the name that GitLab uses
+			On string `json:"noteable_type"` //nolint:misspell // GitLab spells it so
 		} `json:"object_attributes"`
 	}
 	if err := json.Unmarshal(document, &b); err != nil {

@@ -34,8 +34,8 @@ func TestMemoryOfAWebhookWithAMillionCommitsIsLimited(t *testing.T) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(sum.Sum(nil)))
 	takesAtMost(t, mib(16), func() {
-		if push, err := gitprovider.Verify(h, body, [][]byte{secret}, time.Now()); err != nil || push.Ref != "refs/heads/main" {
-			t.Errorf("%+v, %v", push, err)
+		if event, err := gitprovider.Verify(h, body, [][]byte{secret}, time.Now()); err != nil || event.Ref != "refs/heads/main" {
+			t.Errorf("%+v, %v", event, err)
 		}
 	})
 }

@@ -137,6 +137,18 @@ func TestPushRequestsFetch(t *testing.T) {
 	if h.repo.Annotations[v1alpha1.RequestedAtAnnotation] == first {
 		t.Error("another push is no other request")
 	}
+
+	// An event of a pull request is a request too, once.
+	second := h.repo.Annotations[v1alpha1.RequestedAtAnnotation]
+	for _, want := range []int{http.StatusAccepted, http.StatusOK} {
+		if got := h.push("/hooks/"+h.Namespace+"/infra", "the-old-secret", "pull_request", "3"); got != want || h.writes.Load() != 3 {
+			t.Errorf("a pull request is answered %d, want %d, after %d writes", got, want, h.writes.Load())
+		}
+	}
+	h.Seen(h.repo)
+	if h.repo.Annotations[v1alpha1.RequestedAtAnnotation] == second {
+		t.Error("a pull request is no other request")
+	}
 }
 
 func TestWebhooksThatRequestNoFetch(t *testing.T) {
@@ -165,6 +177,7 @@ func TestWebhooksThatRequestNoFetch(t *testing.T) {
 		"one to names that can be none":                       {"/hooks/%2e%2e/%00", "the-old-secret", "push", 401},
 		"a ping that is signed":                               {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "ping", 200},
 		"a signed event that needs no fetch":                  {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issues", 200},
+		"a signed comment on an issue":                        {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issue_comment", 200},
 		"one to another path":                                 {"/hook/" + h.Namespace + "/infra", "the-old-secret", "push", 404},
 		"one with the path of a Repository and one more":      {"/hooks/" + h.Namespace + "/infra/more", "the-old-secret", "push", 404},
 	} {
