@@ -374,6 +374,16 @@ func TestLifeOfPullRequests(t *testing.T) {
 	edit(map[string]any{"state": "open"})
 	f.await(number, head, "success", "(directory deleted)")
 
+	pull := &v1alpha1.PullRequest{ObjectMeta: object(fmt.Sprintf("infra-%d", number))}
+	must(t, f.Get(ctx, client.ObjectKeyFromObject(pull), pull))
+	deleted := pull.UID
+	must(t, f.Delete(ctx, pull))
+	f.eventually("a PullRequest that a user deletes is created again while it is open", func() string {
+		err := f.Get(ctx, client.ObjectKeyFromObject(pull), pull)
+		return unless(err == nil && pull.UID != deleted, err)
+	})
+	f.await(number, head, "success", "(directory deleted)")
+
 	next := f.push("merge", map[string]string{"net/main.tf": terraform("net", "merged")})
 	merged := f.open("alice", "merge", "Merge this")
 	f.await(merged, next, "success", "1 Stack planned")
