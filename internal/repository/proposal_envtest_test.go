@@ -1,0 +1,73 @@
+//go:build envtest
+
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/gitserver"
+)
+
+// Affected are exactly the Stacks whose code the merge changes, whatever the number of changed files, and a directory that is deleted
+// is known as such. atlantis#1178, atlantis#941: a deleted directory is not planned.
+func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
+	r := newEnv(t)
+	remote := r.remote("infra")
+	calls := "module \"common\" {\n  source = \"../common\"\n}\n"
+	r.push(remote, gitserver.Change{Files: map[string]string{"app/main.tf": calls, "common/main.tf": "# 1", "old/main.tf": "# old", "other/main.tf": "# other"}})
+	repo := r.declare(remote)
+	many := map[string]string{"common/main.tf": "# 2", "old/main.tf": "", "docs/net.md": "net"}
+	for i := range 5000 {
+		many[fmt.Sprintf("docs/%d.md", i)] = "text"
+	}
+	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: many})
+	r.push(remote, gitserver.Change{Files: map[string]string{"other/main.tf": "# of the base"}}) // after the head began
+	conflict := r.push(remote, gitserver.Change{Branch: "conflict", Onto: "change~1", Files: map[string]string{"other/main.tf": "# of the head"}})
+	r.settle(repo)
+	codes := NewCodes(r.Mirrors)
+	proposal, err := codes.Propose(t.Context(), repo, "main", head, "pull/12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proposal.Close() //nolint:errcheck // of a test
+	var affected []string
+	stacks := map[string]*v1alpha1.Stack{}
+	for _, folder := range []string{"app", "net", "old", "other"} {
+		stacks[folder] = r.stack(repo, r.Namespace, folder, "")
+		if proposal.Affects(t.Context(), repo, stacks[folder]) {
+			affected = append(affected, folder)
+		}
+	}
+	if !slices.Equal(affected, []string{"app", "old"}) {
+		t.Errorf("affected: %v", affected)
+	}
+	if !proposal.Deletes(stacks["old"]) || proposal.Deletes(stacks["app"]) {
+		t.Error("the directory that is deleted is old")
+	}
+	code, err := proposal.Of(t.Context(), repo, stacks["app"])
+	if err != nil || len(code.Files) != 2 || code.Revision != "pull/12@sha1:"+head {
+		t.Errorf("%+v, %v", code, err)
+	}
+	if before, err := codes.Of(t.Context(), repo, stacks["app"]); err != nil || before.Digest == code.Digest {
+		t.Errorf("the code of the base has the digest %s, %v", before.Digest, err)
+	}
+
+	second, err := codes.Propose(t.Context(), repo, "main", conflict, "pull/13")
+	if err != nil || !slices.Equal(second.Conflicts(), []string{"other/main.tf"}) || second.Tree() != "" {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	defer second.Close() //nolint:errcheck // of a test
+	if _, err := codes.Propose(t.Context(), repo, "main", "1111111111111111111111111111111111111111", "pull/14"); !errors.Is(err, ErrNotFetched) {
+		t.Errorf("a commit that is not fetched: %v", err)
+	}
+	if _, err := codes.Propose(t.Context(), repo, "none", head, "pull/15"); Reason(err) != v1alpha1.ReasonRefNotFound {
+		t.Errorf("a base that does not exist: %v", err)
+	}
+	if !codes.Reads(t.Context(), repo, stacks["app"], "main") || codes.Reads(t.Context(), repo, stacks["app"], "change") {
+		t.Error("the Stacks read main")
+	}
+}
