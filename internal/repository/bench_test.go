@@ -43,7 +43,7 @@ func BenchmarkProposal(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer server.Close() //nolint:errcheck // of a benchmark
+	defer server.Close()
 	mirrors := NewMirrors(b.TempDir())
 	mirrors.Egress = egresstest.Loopback()
 	ctx, cancel := context.WithCancel(context.Background())

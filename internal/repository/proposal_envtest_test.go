@@ -33,7 +33,7 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer proposal.Close() //nolint:errcheck // of a test
+	defer proposal.Close()
 	var affected []string
 	stacks := map[string]*v1alpha1.Stack{}
 	for _, folder := range []string{"app", "net", "old", "other"} {
@@ -60,7 +60,7 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	if err != nil || !slices.Equal(second.Conflicts(), []string{"other/main.tf"}) || second.Tree() != "" {
 		t.Fatalf("%+v, %v", second, err)
 	}
-	defer second.Close() //nolint:errcheck // of a test
+	defer second.Close()
 	if _, err := codes.Propose(t.Context(), repo, "main", "1111111111111111111111111111111111111111", "pull/14"); !errors.Is(err, ErrNotFetched) {
 		t.Errorf("a commit that is not fetched: %v", err)
 	}
