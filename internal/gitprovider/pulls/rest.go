@@ -171,6 +171,8 @@ func message(data []byte, secret string) string {
 	text := string(data)
 	if json.Unmarshal(data, &e) == nil && e.Message != "" {
 		text = e.Message
+	} else if message := bitbucketMessage(data); message != "" {
+		text = message
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	if secret != "" {
