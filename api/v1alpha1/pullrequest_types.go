@@ -311,17 +311,19 @@ type PullRequests struct {
 	Runner *PullRequestRunner `json:"runner,omitempty"`
 }
 
-// GitProvider is the type of a Git provider.
+// GitProvider is the type of a Git provider. Bitbucket is Bitbucket Cloud, whose forks cannot be planned.
 //
-// +kubebuilder:validation:Enum=Gitea;Forgejo;GitHub;GitLab
+// +kubebuilder:validation:Enum=Gitea;Forgejo;GitHub;GitLab;Bitbucket;BitbucketDataCenter
 type GitProvider string
 
 // Git providers.
 const (
-	GitProviderGitea   GitProvider = "Gitea"
-	GitProviderForgejo GitProvider = "Forgejo"
-	GitProviderGitHub  GitProvider = "GitHub"
-	GitProviderGitLab  GitProvider = "GitLab"
+	GitProviderGitea               GitProvider = "Gitea"
+	GitProviderForgejo             GitProvider = "Forgejo"
+	GitProviderGitHub              GitProvider = "GitHub"
+	GitProviderGitLab              GitProvider = "GitLab"
+	GitProviderBitbucket           GitProvider = "Bitbucket"
+	GitProviderBitbucketDataCenter GitProvider = "BitbucketDataCenter"
 )
 
 // Drafts is what to do with pull requests that are drafts.

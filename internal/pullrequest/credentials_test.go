@@ -99,6 +99,8 @@ func TestClientOfProvider(t *testing.T) {
 		"GitHub":                {v1alpha1.GitProviderGitHub, token, ""},
 		"an App of GitHub":      {v1alpha1.GitProviderGitHub, app, ""},
 		"GitLab":                {v1alpha1.GitProviderGitLab, token, ""},
+		"Bitbucket Cloud":       {v1alpha1.GitProviderBitbucket, token, ""},
+		"Bitbucket Data Center": {v1alpha1.GitProviderBitbucketDataCenter, token, ""},
 		"no token":              {v1alpha1.GitProviderGitLab, app, "it has no key token with a token of the Git provider"},
 		"an App without a key":  {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("1"), "githubAppInstallationID": []byte("2")}, "the value of githubAppPrivateKey is no private key"},
 		"an App without number": {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("x")}, "the value of githubAppID is no number"},

@@ -132,6 +132,10 @@ func (p *Providers) client(of v1alpha1.GitProvider, base *url.URL, path []string
 		return pulls.NewGitHub(pulls.GitHubOptions{URL: base.String(), Owner: owner, Name: name, Token: token, Web: p.Web})
 	case v1alpha1.GitProviderGitLab:
 		return pulls.NewGitLab(pulls.GitLabOptions{URL: base.String(), Project: strings.Join(path, "/"), Token: token, Web: p.Web})
+	case v1alpha1.GitProviderBitbucket: // its API is at another host than its repositories
+		return pulls.NewBitbucketCloud(pulls.BitbucketCloudOptions{Workspace: owner, Name: name, Token: token, Web: p.Web}), nil
+	case v1alpha1.GitProviderBitbucketDataCenter:
+		return pulls.NewBitbucketDataCenter(pulls.BitbucketDataCenterOptions{URL: base.String(), Project: owner, Name: name, Token: token, Web: p.Web}), nil
 	}
 	return pulls.NewGitea(pulls.GiteaOptions{URL: base.String(), Owner: owner, Name: name, Token: token, Web: p.Web}), nil
 }

@@ -263,9 +263,8 @@ func (b *bitbucketCloud) React(context.Context, int, int64, Reaction) error { re
 // Teams implements Client. It returns none: the API 2.0 does not list the groups of a user.
 func (b *bitbucketCloud) Teams(context.Context, string) ([]string, error) { return nil, nil }
 
-// Merge implements Client. The API cannot be told which head to merge: a commit that is pushed between the check of the
-// head and the merge, within milliseconds, is merged too. A merge check of the repository that resets approvals on
-// changes prevents it.
+// Merge implements Client. The API has no parameter for the expected head: a commit that is pushed between the check of
+// the head and the merge, within milliseconds, is merged too.
 func (b *bitbucketCloud) Merge(ctx context.Context, number int, head string, method Method) error {
 	p, err := b.Get(ctx, number)
 	if err != nil {

@@ -506,7 +506,7 @@ export interface components {
                      * @description Provider is the Git provider.
                      * @enum {string}
                      */
-                    provider: "Gitea" | "Forgejo" | "GitHub" | "GitLab";
+                    provider: "Gitea" | "Forgejo" | "GitHub" | "GitLab" | "Bitbucket" | "BitbucketDataCenter";
                     /** @description Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository. */
                     runner?: {
                         /** @description Env are environment variables of the engine, in place of spec.env of the Stack. */
