@@ -344,13 +344,17 @@ type PullRequestRunner struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// Env are environment variables of the engine, in place of spec.env of the Stack.
+	// Env are environment variables of the engine, in place of spec.env of the Stack. Names that start with CAIRN_ are
+	// reserved and rejected, and so is resourceFieldRef. At most 200.
 	// +kubebuilder:validation:MaxItems=200
-	// +listType=atomic
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.startsWith('CAIRN_'))",message="names that start with CAIRN_ are reserved"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef))",message="resourceFieldRef is not supported"
+	// +listType=map
+	// +listMapKey=name
 	// +optional
 	Env []corev1.EnvVar `json:"env,omitempty"`
 	// EnvFrom are Secrets and ConfigMaps with environment variables of the engine, in place of spec.envFrom of the
-	// Stack.
+	// Stack. At most 50.
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional

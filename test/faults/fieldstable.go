@@ -114,6 +114,7 @@ var uncovered = []reason{
 	{`Stack spec\.env\[\]\.valueFrom\.fileKeyRef\..*`, "", "of a volume that nothing in a runner's pod has; Kubernetes has it behind a feature gate"},
 	{`Stack spec\.runner\.build\..*`, "", "an image is built on a real node: test/e2e/testdata/build.txtar, and internal/stack and internal/run have right and wrong ones"},
 	{`(Stack|Repository) spec\.engine\.wrapped\..*`, "", "of Terragrunt, which has to be fetched from its maker first (internal/runner/terragrunt_test.go and internal/stack/engine_envtest_test.go)"},
+	{`(PullRequest|(Repository|Stack) spec\.pullRequests|Run spec\.pullRequest)\b.*`, "", "pull requests need a Git provider, which test/gitea runs"},
 	{`Stack spec\.backend\..*`, "", "a backend of the engine's own wants a server: test/scripts/testdata/backends.txtar and internal/runner/backend_test.go have right and wrong ones"},
 }
 

@@ -509,7 +509,10 @@ export interface components {
                     provider: "Gitea" | "Forgejo" | "GitHub" | "GitLab" | "Bitbucket" | "BitbucketDataCenter";
                     /** @description Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository. */
                     runner?: {
-                        /** @description Env are environment variables of the engine, in place of spec.env of the Stack. */
+                        /**
+                         * @description Env are environment variables of the engine, in place of spec.env of the Stack. Names that start with CAIRN_ are
+                         *     reserved and rejected, and so is resourceFieldRef. At most 200.
+                         */
                         env?: {
                             /**
                              * @description Name of the environment variable.
@@ -621,7 +624,7 @@ export interface components {
                         }[];
                         /**
                          * @description EnvFrom are Secrets and ConfigMaps with environment variables of the engine, in place of spec.envFrom of the
-                         *     Stack.
+                         *     Stack. At most 50.
                          */
                         envFrom?: {
                             /** @description The ConfigMap to select from */
@@ -1706,7 +1709,10 @@ export interface components {
                      *     the Stack is in the same namespace; otherwise the ServiceAccount default and no environment variables.
                      */
                     runner?: {
-                        /** @description Env are environment variables of the engine, in place of spec.env of the Stack. */
+                        /**
+                         * @description Env are environment variables of the engine, in place of spec.env of the Stack. Names that start with CAIRN_ are
+                         *     reserved and rejected, and so is resourceFieldRef. At most 200.
+                         */
                         env?: {
                             /**
                              * @description Name of the environment variable.
@@ -1818,7 +1824,7 @@ export interface components {
                         }[];
                         /**
                          * @description EnvFrom are Secrets and ConfigMaps with environment variables of the engine, in place of spec.envFrom of the
-                         *     Stack.
+                         *     Stack. At most 50.
                          */
                         envFrom?: {
                             /** @description The ConfigMap to select from */
