@@ -375,7 +375,9 @@ func TestLifeOfPullRequests(t *testing.T) {
 	f.await(number, head, "success", "(directory deleted)")
 
 	pull := &v1alpha1.PullRequest{ObjectMeta: object(fmt.Sprintf("infra-%d", number))}
-	must(t, f.Get(ctx, client.ObjectKeyFromObject(pull), pull))
+	f.eventually("the pull request is known again", func() string {
+		return unless(f.Get(ctx, client.ObjectKeyFromObject(pull), pull) == nil && pull.Status.Phase == v1alpha1.PullRequestPlanned, pull.Status)
+	})
 	deleted := pull.UID
 	must(t, f.Delete(ctx, pull))
 	f.eventually("a PullRequest that a user deletes is created again while it is open", func() string {
