@@ -200,6 +200,10 @@ const verbPlan = "plan"
 func (g *Gatherer) gatherInputs(
 	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, proposal *repository.Proposal, into *Affected,
 ) (transient bool, err error) {
+	if stack.Spec.Suspend { // its Run would wait, and the status of the commit with it
+		into.Problem = "spec.suspend of the Stack is true"
+		return false, nil
+	}
 	limited := withoutCredentials(repo, stack)
 	if into.DeletedDirectory != "" {
 		return false, g.gatherDestroy(ctx, limited, into)
