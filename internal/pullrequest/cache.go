@@ -29,3 +29,5 @@ func (c *cache[K, V]) open() *lru.Cache[K, V] {
 func (c *cache[K, V]) get(key K) (V, bool) { return c.open().Get(key) }
 
 func (c *cache[K, V]) add(key K, value V) { c.open().Add(key, value) }
+
+func (c *cache[K, V]) remove(key K) { c.open().Remove(key) }

@@ -33,18 +33,19 @@ type Gatherer struct {
 	// Access decides what users may do.
 	Access Access
 
-	merges cache[mergeKey, merged]
+	// merges has the last merge of each PullRequest.
+	merges cache[types.UID, merged]
 }
 
-// merged is the result of a merge, and whether nothing may run without a command.
+// merged is the result of a merge, what decided it, and whether nothing may run without a command.
 type merged struct {
 	*Merge
+	key        mergeKey
 	restricted bool
 }
 
 // mergeKey is what decides the result of a merge and the inputs of the affected Stacks.
 type mergeKey struct {
-	uid        types.UID
 	base, head string
 	// stacks and requests are hashes of the Stacks of the Repository, and of what comments requested.
 	stacks, requests uint64
@@ -71,11 +72,11 @@ func (g *Gatherer) gatherMerge(ctx context.Context, w *Snapshot, repo *v1alpha1.
 		return err
 	}
 	allowed := w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
-	key := mergeKey{w.PullRequest.UID, base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), allowed}
-	if known, ok := g.merges.get(key); ok && !known.restricted {
+	key := mergeKey{base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), allowed}
+	if known, ok := g.merges.get(w.PullRequest.UID); ok && known.key == key && !known.restricted {
 		w.Merge = known.Merge
 		return nil
-	} else if ok {
+	} else if ok && known.key == key {
 		if w.Restricted, err = g.restricted(ctx, w.PullRequest, provider, known.Affected); err != nil || w.Restricted {
 			w.Merge = known.Merge
 			return err
@@ -98,7 +99,7 @@ func (g *Gatherer) gatherMerge(ctx context.Context, w *Snapshot, repo *v1alpha1.
 		settled = settled && complete
 	}
 	if settled {
-		g.merges.add(key, merged{w.Merge, w.Restricted})
+		g.merges.add(w.PullRequest.UID, merged{w.Merge, key, w.Restricted})
 	}
 	return nil
 }

@@ -267,6 +267,7 @@ func (r *Reconciler) finish(ctx context.Context, pull *v1alpha1.PullRequest) (ct
 	if left {
 		return ctrl.Result{RequeueAfter: finishAgain}, nil
 	}
+	r.merges.remove(pull.UID)
 	before := pull.DeepCopy()
 	controllerutil.RemoveFinalizer(pull, v1alpha1.Finalizer)
 	return ctrl.Result{}, client.IgnoreNotFound(r.Client.Patch(ctx, pull, client.MergeFrom(before)))

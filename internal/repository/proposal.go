@@ -16,11 +16,7 @@ var ErrRemoteContent = errors.New("pull requests of a Repository with spec.submo
 // it would be after the merge. Close has to be called.
 type Proposal struct {
 	// Base is the commit that the branch is at.
-	Base git.Commit
-	// Head is the proposed commit.
-	Head string
-	// Name of the proposal in revisions. Example: pull/12.
-	Name  string
+	Base  git.Commit
 	codes *Codes
 	merge *git.Merge
 	// base is the code at Base, and merged that of the merge result, without what a Stack reads there. merged is
@@ -28,7 +24,7 @@ type Proposal struct {
 	base, merged Code
 }
 
-// Propose merges a commit into the branch of a name. It returns ErrNotFetched if the mirror does not have the commit yet.
+// Propose merges a commit into a branch. The name is that of the proposal in revisions, such as pull/12. It returns ErrNotFetched if the mirror does not have the commit yet.
 func (c *Codes) Propose(ctx context.Context, r *v1alpha1.Repository, branch, head, name string) (*Proposal, error) {
 	base, err := c.atRef(ctx, r, branch)
 	if err != nil {
@@ -46,7 +42,7 @@ func (c *Codes) Propose(ctx context.Context, r *v1alpha1.Repository, branch, hea
 	if err != nil {
 		return nil, err
 	}
-	p := &Proposal{Base: base.Commit, Head: head, Name: name, codes: c, merge: merge, base: base}
+	p := &Proposal{Base: base.Commit, codes: c, merge: merge, base: base}
 	if len(merge.Conflicts) > 0 {
 		return p, nil
 	}
