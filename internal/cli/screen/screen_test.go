@@ -33,6 +33,7 @@ type objects struct {
 	runs         []v1alpha1.Run
 	states       []v1alpha1.State
 	repositories []v1alpha1.Repository
+	pulls        []v1alpha1.PullRequest
 	events       []corev1.Event
 }
 
@@ -44,11 +45,16 @@ var screens = map[string]func(objects, Style) (string, error){
 	"get runs -o wide": func(o objects, s Style) (string, error) { return printed(Runs(o.runs, s), true) },
 	"get states":       func(o objects, s Style) (string, error) { return printed(States(o.states, s), true) },
 	"get repositories": func(o objects, s Style) (string, error) { return printed(Repositories(o.repositories, s), true) },
+	"get pr":           func(o objects, s Style) (string, error) { return printed(PullRequests(o.pulls, s), false) },
+	"get pr -o wide":   func(o objects, s Style) (string, error) { return printed(PullRequests(o.pulls, s), true) },
 	"history":          func(o objects, s Style) (string, error) { return printed(History(o.runs, s), false) },
 	"history -o wide":  func(o objects, s Style) (string, error) { return printed(History(o.runs, s), true) },
 	"why stack":        func(o objects, s Style) (string, error) { return drawn(o.description(false).Write, s) },
 	"why stack, color": func(o objects, s Style) (string, error) { s.Color = true; return drawn(o.description(false).Write, s) },
 	"why run":          func(o objects, s Style) (string, error) { return drawn(o.description(true).Write, s) },
+	"describe pr": func(o objects, s Style) (string, error) {
+		return drawn(func(w io.Writer, s Style) error { return PullRequest(w, &o.pulls[0], o.events, s) }, s)
+	},
 	"approve": func(o objects, s Style) (string, error) {
 		return drawn(func(w io.Writer, s Style) error { return Plan(w, &o.runs[0], s) }, s)
 	},
@@ -154,6 +160,8 @@ func read(t *testing.T, data []byte) objects {
 			o.states = append(o.states, decoded[v1alpha1.State](t, doc))
 		case "Repository":
 			o.repositories = append(o.repositories, decoded[v1alpha1.Repository](t, doc))
+		case "PullRequest":
+			o.pulls = append(o.pulls, decoded[v1alpha1.PullRequest](t, doc))
 		case "Event":
 			o.events = append(o.events, decoded[corev1.Event](t, doc))
 		default:

@@ -157,6 +157,48 @@ func States(states []v1alpha1.State, s Style) *metav1.Table {
 		"Name", "Version", "Serial", "Resources", "Size", "Locked by", "Updated by", "Updated", "Age", "+Versions", "+Lineage")
 }
 
+// PullRequests returns a table of PullRequests.
+func PullRequests(pulls []v1alpha1.PullRequest, s Style) *metav1.Table {
+	return table(pulls, func(p *v1alpha1.PullRequest) []any {
+		ready := condition(p.Status.Conditions, v1alpha1.ConditionReady)
+		return []any{
+			p.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(ready.Reason, "New"), plansOf(p), changesOf(p),
+			cmp.Or(p.Spec.Author, "-"), s.age(p.CreationTimestamp.Time), p.Spec.Title, p.Spec.Base, p.Spec.Head.Branch,
+			cmp.Or(p.Spec.URL, "-"), ready.Message,
+		}
+	}, func(p *v1alpha1.PullRequest) runtime.Object { return p },
+		"Name", "Ready", "Reason", "Plans", "Changes", "Author", "Age", "+Title", "+Base", "+Head", "+URL", "Message")
+}
+
+// plansOf returns how many of the affected Stacks are planned.
+func plansOf(p *v1alpha1.PullRequest) string {
+	var planned int
+	for _, stack := range p.Status.Stacks {
+		if stack.Phase == v1alpha1.PhaseSucceeded {
+			planned++
+		}
+	}
+	return fmt.Sprintf("%d/%d", planned, len(p.Status.Stacks)+len(p.Status.Skipped))
+}
+
+// changesOf returns the changes of all plans; "-" if there are no plans.
+func changesOf(p *v1alpha1.PullRequest) string {
+	var all v1alpha1.Plan
+	var planned bool
+	for _, stack := range p.Status.Stacks {
+		if plan := stack.Plan; plan != nil {
+			planned = true
+			all.Add, all.Change, all.Destroy = all.Add+plan.Add, all.Change+plan.Change, all.Destroy+plan.Destroy
+			all.Replace, all.Import, all.Forget = all.Replace+plan.Replace, all.Import+plan.Import, all.Forget+plan.Forget
+			all.Changes = all.Changes || plan.Changes
+		}
+	}
+	if !planned {
+		return "-"
+	}
+	return runinfo.Summary(&all)
+}
+
 // size formats a size in bytes.
 func size(bytes int64) string {
 	switch {

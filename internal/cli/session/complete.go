@@ -42,6 +42,19 @@ func CompleteStacksAndRuns(ctx context.Context, s *Session, args []string) ([]st
 	return s.CompleteNames(ctx, args, lists("")...)
 }
 
+// CompleteAll completes the argument of a command for one Stack, Run or PullRequest.
+func CompleteAll(ctx context.Context, s *Session, args []string) ([]string, error) {
+	names, err := CompleteStacksAndRuns(ctx, s, args)
+	if err != nil {
+		return nil, err
+	}
+	pulls, err := s.CompleteNames(ctx, args, &v1alpha1.PullRequestList{})
+	for _, name := range pulls {
+		names = append(names, "pr/"+name)
+	}
+	return names, err
+}
+
 // CompleteNames completes the first argument with the names of the objects of some kinds.
 func (s *Session) CompleteNames(ctx context.Context, args []string, kinds ...client.ObjectList) ([]string, error) {
 	if len(args) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,9 @@ func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, 
 		return nil, nil, err
 	}
 	kind, name := SplitKind(arg)
+	if kind == "pullrequest" {
+		return nil, nil, s.errPullRequest(arg)
+	}
 	var forbidden error
 	if kind != "run" {
 		stack := &v1alpha1.Stack{}
@@ -62,14 +66,53 @@ func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error
 		return nil, err
 	}
 	kind, name := SplitKind(arg)
-	if kind == "run" {
+	switch kind {
+	case "run":
 		return nil, fmt.Errorf("%s is a Run: use the name of a Stack", arg)
+	case "pullrequest":
+		return nil, s.errPullRequest(arg)
 	}
 	stack := &v1alpha1.Stack{}
 	if err := s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack); err != nil {
 		return nil, s.NotFound(ctx, err, ns, name, "stack")
 	}
 	return stack, nil
+}
+
+func (s *Session) errPullRequest(arg string) error {
+	return fmt.Errorf("%s is a PullRequest: `%s describe %s` lists its Stacks and Runs", arg, s.Program, arg)
+}
+
+// PullRequest returns the PullRequest with a name, or with a number that only one Repository of the namespace has:
+// infra-12 or 12, also as pr/12.
+func (s *Session) PullRequest(ctx context.Context, arg string) (*v1alpha1.PullRequest, error) {
+	ns, err := s.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	list := &v1alpha1.PullRequestList{}
+	if err := s.List(ctx, list, client.InNamespace(ns)); err != nil {
+		return nil, err
+	}
+	_, name := SplitKind(arg)
+	var found []string
+	var numbered *v1alpha1.PullRequest
+	for i, p := range list.Items {
+		if p.Name == name {
+			return &list.Items[i], nil
+		}
+		if strconv.FormatInt(p.Spec.Number, 10) == name {
+			numbered, found = &list.Items[i], append(found, p.Name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("there is no open PullRequest %s in namespace %s: `%s get pr -A` lists those of all namespaces",
+			name, ns, s.Program)
+	case 1:
+		return numbered, nil
+	}
+	return nil, fmt.Errorf("several Repositories have a pull request %s: use one of %s", name, strings.Join(found, ", "))
 }
 
 // runOf returns the active or else the last Run of a Stack; nil if it has none.
@@ -90,7 +133,7 @@ func (s *Session) runOf(ctx context.Context, stack *v1alpha1.Stack) (*v1alpha1.R
 	return nil, nil
 }
 
-// SplitKind splits stack/net or run/net-7, as kubectl prints names, with or without the group.
+// SplitKind splits stack/net, run/net-7 or pr/12, as kubectl prints names, with or without the group.
 func SplitKind(arg string) (kind, name string) {
 	before, name, found := strings.Cut(arg, "/")
 	if !found {
@@ -101,6 +144,8 @@ func SplitKind(arg string) (kind, name string) {
 		return "stack", name
 	case "run", "runs":
 		return "run", name
+	case "pr", "prs", "pullrequest", "pullrequests":
+		return "pullrequest", name
 	}
 	return "", arg
 }

@@ -16,15 +16,19 @@ import (
 
 func describeCommand(s *session.Session) *cobra.Command {
 	return &cobra.Command{
-		Use:     "describe STACK|RUN",
+		Use:     "describe STACK|RUN|pr/NUMBER",
 		Aliases: []string{"why"},
-		Short:   "Show the details of a Stack or Run: why it is not Ready, and what to do next",
+		Short:   "Show the details of a Stack, Run or PullRequest: why it is not Ready, and what to do next",
 		Example: s.Examples(`
 			cairn describe net
-			cairn describe net-7`),
+			cairn describe net-7
+			cairn describe pr/12`),
 		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
+		ValidArgsFunction: s.Complete(session.CompleteAll),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if kind, _ := session.SplitKind(args[0]); kind == "pullrequest" {
+				return describePullRequest(cmd.Context(), s, args[0])
+			}
 			d, err := describe(cmd.Context(), s, args[0])
 			if err != nil {
 				return err

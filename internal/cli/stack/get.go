@@ -51,6 +51,9 @@ var resources = []resource{
 	newResource("Repositories", func(l *v1alpha1.RepositoryList, s screen.Style) *metav1.Table {
 		return screen.Repositories(l.Items, s)
 	}, "repositories", "repository", "repos", "repo"),
+	newResource("PullRequests", func(l *v1alpha1.PullRequestList, s screen.Style) *metav1.Table {
+		return screen.PullRequests(l.Items, s)
+	}, "pullrequests", "pullrequest", "prs", "pr"),
 }
 
 // resourceNamed returns the resource with a name.
@@ -71,12 +74,13 @@ type getOptions struct {
 func getCommand(s *session.Session) *cobra.Command {
 	var g getOptions
 	cmd := &cobra.Command{
-		Use:   "get [stacks|runs|states|repositories] [NAME...]",
-		Short: "Show Stacks, or Runs, States or Repositories, in a table",
+		Use:   "get [stacks|runs|states|repositories|pullrequests] [NAME...]",
+		Short: "Show Stacks, or Runs, States, Repositories or PullRequests, in a table",
 		Example: s.Examples(`
 			cairn get
 			cairn get -A -o wide
 			cairn get runs -w
+			cairn get pr
 			cairn get stack net -o yaml
 			cairn get stacks -l team=data -o name`),
 		ValidArgsFunction: s.Complete(completeGet),

@@ -84,19 +84,28 @@ func planStack(ctx context.Context, s *session.Session, name, output string) err
 func diffCommand(s *session.Session) *cobra.Command {
 	var output string
 	cmd := onRun(s, &cobra.Command{
-		Use:   "diff STACK|RUN",
-		Short: "Show the plan that waits, or else the last one; nothing is run",
-		Long: `Shows the plan of a Run or, of a Stack, that of its active or else its last Run. It creates no Run. The exit
-code is 2 if the plan has changes. Needs get on runs/plan.`,
+		Use:   "diff STACK|RUN|pr/NUMBER",
+		Short: "Show the plan that waits, or else the last one, or those of a pull request; nothing is run",
+		Long: `Shows the plan of a Run or, of a Stack, that of its active or else its last Run. Of a pull request, it shows the
+plans of all Stacks that it affects. It creates no Run. The exit code is 2 if a plan has changes. Needs get on runs/plan.`,
 		Example: s.Examples(`
 			cairn diff net
-			cairn diff net-7 -o json`),
+			cairn diff net-7 -o json
+			cairn diff pr/12`),
 	}, func(ctx context.Context, run *v1alpha1.Run) error {
 		if err := showPlan(ctx, s, run, output); err != nil {
 			return err
 		}
 		return hasChanges(run)
 	})
+	cmd.ValidArgsFunction = s.Complete(session.CompleteAll)
+	onlyRun := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if kind, _ := session.SplitKind(args[0]); kind == "pullrequest" {
+			return diffPullRequest(cmd.Context(), s, args[0], output)
+		}
+		return onlyRun(cmd, args)
+	}
 	session.AddFormatFlag(cmd, &output)
 	return cmd
 }

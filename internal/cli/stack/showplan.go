@@ -16,18 +16,12 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, output s
 	if r.Status.Plan == nil {
 		return fmt.Errorf("the Run %s has no plan: %s", r.Name, screen.Line(r, s.Style()))
 	}
-	var view plan.View
-	if r.Status.Plan.Changes {
-		var err error
-		view, err = session.Call(ctx, s, func(server *userapi.Client) (plan.View, error) {
-			return server.Plan(ctx, r.Namespace, r.Name)
-		})
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			return showSummary(s, r, err)
-		}
+	view, err := readPlan(ctx, s, r)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return showSummary(s, r, err)
 	}
 	if output != "" {
 		return s.PrintValue(output, view)
@@ -40,6 +34,16 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, output s
 		return err
 	}
 	return screen.Findings(s.Text(), r, s.Style())
+}
+
+// readPlan reads the plan of a Run that has one; an empty one without changes.
+func readPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run) (plan.View, error) {
+	if !r.Status.Plan.Changes {
+		return plan.View{}, nil
+	}
+	return session.Call(ctx, s, func(server *userapi.Client) (plan.View, error) {
+		return server.Plan(ctx, r.Namespace, r.Name)
+	})
 }
 
 // showSummary shows the summary of a plan in the Run's status, if the server does not return the plan.
