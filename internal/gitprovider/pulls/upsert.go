@@ -14,25 +14,51 @@ type writer interface {
 	remove(ctx context.Context, number int, id int64) error
 }
 
-// upsert is Client.Upsert.
+// upsert is Client.Upsert. After it creates a comment it reads them again, and so does another process that creates one at the
+// same time: both keep the oldest.
 func upsert(ctx context.Context, w writer, number int, known int64, isOurs func(string) bool, body string) (int64, error) {
 	if known != 0 {
 		if err := w.update(ctx, number, known, body); KindOf(err) != NotFound {
 			return known, err
 		}
 	}
+	oldest, err := keepOldest(ctx, w, number, isOurs)
+	switch {
+	case err != nil:
+		return 0, err
+	case oldest != 0:
+		return oldest, w.update(ctx, number, oldest, body)
+	}
+	created, err := w.create(ctx, number, body)
+	if err != nil {
+		return 0, err
+	}
+	oldest, err = keepOldest(ctx, w, number, isOurs)
+	switch {
+	case err != nil:
+		return 0, err
+	case oldest == 0: // a list that is not up to date
+		return created, nil
+	case oldest != created:
+		return oldest, w.update(ctx, number, oldest, body)
+	}
+	return created, nil
+}
+
+// keepOldest returns the ID of the oldest comment of which isOurs reports true, and deletes the others; 0 if there is none.
+func keepOldest(ctx context.Context, w writer, number int, isOurs func(string) bool) (int64, error) {
 	found, err := w.written(ctx, number)
 	if err != nil {
 		return 0, err
 	}
 	ours := slices.DeleteFunc(found, func(c Comment) bool { return !isOurs(c.Body) })
 	if len(ours) == 0 {
-		return w.create(ctx, number, body)
+		return 0, nil
 	}
 	for _, c := range ours[1:] {
 		if err := w.remove(ctx, number, c.ID); err != nil && KindOf(err) != NotFound {
 			return 0, err
 		}
 	}
-	return ours[0].ID, w.update(ctx, number, ours[0].ID, body)
+	return ours[0].ID, nil
 }

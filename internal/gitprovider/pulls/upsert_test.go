@@ -1,0 +1,64 @@
+package pulls
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// comments is a pull request of which another process may write comments.
+type comments struct {
+	all []Comment
+	// before and after are called around a creation.
+	before, after func(*comments)
+}
+
+func (c *comments) written(context.Context, int) ([]Comment, error) { return slices.Clone(c.all), nil }
+
+func (c *comments) create(_ context.Context, _ int, body string) (int64, error) {
+	if c.before != nil {
+		c.before(c)
+	}
+	id := c.add(body)
+	if c.after != nil {
+		c.after(c)
+	}
+	return id, nil
+}
+
+func (c *comments) add(body string) int64 {
+	id := int64(len(c.all) + 1)
+	c.all = append(c.all, Comment{ID: id, Body: body})
+	return id
+}
+
+func (c *comments) update(_ context.Context, _ int, id int64, body string) error {
+	for i := range c.all {
+		if c.all[i].ID == id {
+			c.all[i].Body = body
+			return nil
+		}
+	}
+	return &Error{Kind: NotFound}
+}
+
+func (c *comments) remove(_ context.Context, _ int, id int64) error {
+	c.all = slices.DeleteFunc(c.all, func(o Comment) bool { return o.ID == id })
+	return nil
+}
+
+// Two processes that create the comment at the same time keep one. tofu-controller PR 1614: comments were duplicated.
+func TestTwoProcessesKeepOneComment(t *testing.T) {
+	other := func(c *comments) { c.add("M other") }
+	for name, c := range map[string]*comments{
+		"the other is first":  {before: other},
+		"the other is second": {after: other},
+		"no other":            {},
+	} {
+		id, err := upsert(t.Context(), c, 1, 0, func(body string) bool { return strings.HasPrefix(body, "M ") }, "M ours")
+		if err != nil || len(c.all) != 1 || c.all[0].ID != id || c.all[0].Body != "M ours" {
+			t.Errorf("%s: %d, %v: %+v", name, id, err, c.all)
+		}
+	}
+}
