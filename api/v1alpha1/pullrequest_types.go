@@ -156,6 +156,10 @@ type PullRequestStatus struct {
 	// +listType=atomic
 	// +optional
 	Stacks []PullRequestStack `json:"stacks,omitempty"`
+	// Plans is the number of plans that were started. The names of their Runs depend on it, so that a Run that was canceled
+	// is never used again.
+	// +optional
+	Plans int64 `json:"plans,omitempty"`
 	// Skipped are affected Stacks beyond spec.pullRequests.maxStacks of the Repository that no comment has requested,
 	// as namespace/name. At most 1,000.
 	// +listType=atomic
@@ -193,6 +197,9 @@ type PullRequestStack struct {
 	// InputsDigest is the digest of everything that decides the plan. Unset if the plan cannot start.
 	// +optional
 	InputsDigest string `json:"inputsDigest,omitempty"`
+	// PlanNumber is status.plans of the PullRequest when the plan was started.
+	// +optional
+	PlanNumber int64 `json:"planNumber,omitempty"`
 	// Run is the Run with the plan, in the namespace of the Stack. Unset before it is created.
 	// +optional
 	Run string `json:"run,omitempty"`
@@ -268,7 +275,7 @@ type PullRequestCommitStatus struct {
 	// Pending reports whether its state is pending.
 	// +optional
 	Pending bool `json:"pending,omitempty"`
-	// Digest of its state, description and URL.
+	// Digest of its state, description and URL. Empty before it is sent.
 	Digest string `json:"digest"`
 }
 
@@ -384,6 +391,9 @@ type RunPullRequest struct {
 	Name string `json:"name"`
 	// UID of the PullRequest.
 	UID types.UID `json:"uid"`
+	// PlanNumber is the number of the plan among those of the PullRequest.
+	// +optional
+	PlanNumber int64 `json:"planNumber,omitempty"`
 	// DestroyInputsDigest is the inputs digest of the last apply of the Stack, whose variables a plan of its destruction
 	// uses. Set if the pull request deletes the directory of the Stack: the Run then plans the destruction.
 	// +optional

@@ -63,13 +63,14 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 	providers := &pullrequest.Providers{Live: mgr.GetAPIReader(), Web: &http.Client{
 		Transport: download.Transport(o.Egress, providerTimeout), Timeout: providerTimeout,
 	}}
-	discovery := &pullrequest.Discovery{Client: mgr.GetClient(), Providers: providers, Mine: o.Shard.has}
+	discovery := &pullrequest.Discovery{Client: mgr.GetClient(), Provider: providers.Of, Mine: o.Shard.has}
+	access := pullrequest.RBAC{Client: p.direct}
 	pulls := &pullrequest.Reconciler{
-		Gatherer: pullrequest.Gatherer{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Codes: stacks.Code, Stacks: &stacks.Gatherer, Inputs: p.inputs,
-			Access: pullrequest.RBAC{Client: p.direct},
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Access: access, Provider: providers.Of,
+		Merger: &pullrequest.Gatherer{
+			Client: mgr.GetClient(), Codes: stacks.Code, Stacks: &stacks.Gatherer, Inputs: p.inputs, Access: access,
 		},
-		Providers: providers, Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, PublicURL: cmp.Or(o.PublicURL, o.StoreURL),
+		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, PublicURL: cmp.Or(o.PublicURL, o.StoreURL),
 	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),

@@ -46,6 +46,15 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 	if err != nil {
 		return nil, 0, err
 	}
+	if isNew := func(c pulls.Comment) bool { return c.ID > state.LastComment }; w.Restricted && slices.ContainsFunc(comments, isNew) {
+		// A command allows the head that its author saw, which may be a newer one than is known here.
+		switch p, err := provider.Get(ctx, int(pull.Spec.Number)); {
+		case err != nil:
+			return nil, 0, err
+		case p.Head.Commit != pull.Spec.Head.Commit:
+			return nil, readAgain, nil
+		}
+	}
 	first, ok := r.readings.get(pull.UID)
 	switch {
 	case !ok || !first.updated.Equal(pull.Spec.UpdatedAt.Time):
@@ -173,7 +182,9 @@ func (w *Snapshot) requestPlans(d command.Decision, facts command.Snapshot) {
 		}
 		key := Key{s.Stack.Namespace, s.Stack.Name}
 		if i := w.stack(key); i >= 0 {
-			w.PullRequest.Status.Stacks[i].Retries++
+			known := &w.PullRequest.Status.Stacks[i]
+			known.Retries++
+			known.Run, known.RunUID, known.Plan = "", "", nil // another Run plans it
 		}
 		if len(facts.Command.Stacks) > 0 && !slices.Contains(state.Requested, key.String()) && len(state.Requested) < maxRequested {
 			state.Requested = append(state.Requested, key.String())

@@ -35,7 +35,7 @@ func Decide(w Snapshot) v1alpha1.PullRequestStatus {
 	}
 	switch phase {
 	case v1alpha1.PullRequestPlanned:
-		next.Stacks, next.Skipped = w.stacks()
+		w.stacks(&next)
 	case v1alpha1.PullRequestAwaitingCommand:
 		next.Stacks, next.Skipped = nil, nil
 		for _, a := range w.Merge.Affected {
@@ -74,40 +74,40 @@ func (w Snapshot) phase() (v1alpha1.PullRequestPhase, string) {
 	return v1alpha1.PullRequestPlanned, ""
 }
 
-// stacks returns the Stacks that are planned, each with its Run, and those that are skipped.
-func (w Snapshot) stacks() (planned []v1alpha1.PullRequestStack, skipped []string) {
-	requested := w.PullRequest.Status.Commands.Requested
+// stacks sets the Stacks that are planned, each with its Run, and those that are skipped.
+func (w Snapshot) stacks(next *v1alpha1.PullRequestStatus) {
+	requested := next.Commands.Requested
+	next.Stacks, next.Skipped = nil, nil
 	for n, a := range w.Merge.Affected {
-		if n >= int(*w.Settings.MaxStacks) && !slices.Contains(requested, a.String()) {
-			if len(skipped) < maxSkipped {
-				skipped = append(skipped, a.String())
-			}
-			continue
+		if n < int(*w.Settings.MaxStacks) || slices.Contains(requested, a.String()) {
+			next.Stacks = append(next.Stacks, w.planOf(a, next))
+		} else if len(next.Skipped) < maxSkipped {
+			next.Skipped = append(next.Skipped, a.String())
 		}
-		planned = append(planned, w.planOf(a))
 	}
-	return w.observed(planned), skipped
+	next.Stacks = w.observed(next.Stacks)
 }
 
-// planOf returns the entry of a Stack: the one that it has while its inputs are the same.
-func (w Snapshot) planOf(a Affected) v1alpha1.PullRequestStack {
-	next := v1alpha1.PullRequestStack{
+// planOf returns the entry of a Stack: the one that it has while its inputs are the same, else one with another Run.
+func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.PullRequestStack {
+	planned := v1alpha1.PullRequestStack{
 		Namespace: a.Namespace, Name: a.Name, InputsDigest: a.InputsDigest, DeletedDirectory: a.DeletedDirectory,
 	}
-	is := func(s v1alpha1.PullRequestStack) bool { return s.Namespace == a.Namespace && s.Name == a.Name }
-	if i := slices.IndexFunc(w.PullRequest.Status.Stacks, is); i >= 0 {
-		next.Retries = w.PullRequest.Status.Stacks[i].Retries
+	if i := w.stack(a.Key); i >= 0 {
+		known := w.PullRequest.Status.Stacks[i]
+		if known.Run != "" && known.InputsDigest == a.InputsDigest && known.DeletedDirectory == a.DeletedDirectory {
+			return known
+		}
+		planned.Retries = known.Retries
 	}
 	if a.InputsDigest == "" {
-		next.Phase, next.Message = v1alpha1.PhaseFailed, runinfo.Clip(a.Problem, maxMessage)
-		return next
+		planned.Phase, planned.Message = v1alpha1.PhaseFailed, runinfo.Clip(a.Problem, maxMessage)
+		return planned
 	}
-	next.Run = runName(w.PullRequest, next, a.DestroyInputsDigest)
-	if i := slices.IndexFunc(w.PullRequest.Status.Stacks, is); i >= 0 && w.PullRequest.Status.Stacks[i].Run == next.Run {
-		return w.PullRequest.Status.Stacks[i]
-	}
-	next.Phase = v1alpha1.PhaseQueued
-	return next
+	next.Plans++
+	planned.PlanNumber, planned.Phase = next.Plans, v1alpha1.PhaseQueued
+	planned.Run = runName(w.PullRequest, planned)
+	return planned
 }
 
 // observed returns Stacks with what their Runs report. The result of a finished Run stays.

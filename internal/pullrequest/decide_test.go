@@ -16,17 +16,17 @@ const (
 	headTwo = "2222222222222222222222222222222222222222"
 )
 
-var now = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 // pull is an open pull request whose merge affects the Stacks net and app.
 func pull(changes ...func(*Snapshot)) Snapshot {
 	w := Snapshot{
-		Now: now, Settings: &v1alpha1.PullRequests{Drafts: v1alpha1.DraftsSkip, MaxStacks: ptr.To(int32(50))},
+		Now: noon, Settings: &v1alpha1.PullRequests{Drafts: v1alpha1.DraftsSkip, MaxStacks: ptr.To(int32(50))},
 		PullRequest: &v1alpha1.PullRequest{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra-12", UID: "pull", Generation: 3},
 			Spec: v1alpha1.PullRequestSpec{
 				Number: 12, State: v1alpha1.PullRequestOpen, Head: v1alpha1.PullRequestHead{Commit: headOne}, Base: "main",
-				UpdatedAt: metav1.NewTime(now),
+				UpdatedAt: metav1.NewTime(noon),
 			},
 		},
 		Merge: &Merge{
@@ -114,7 +114,7 @@ func TestOnlyOtherInputsArePlannedAgain(t *testing.T) {
 	if second.Stacks[1].Run == first.Stacks[1].Run || second.Stacks[1].Phase != v1alpha1.PhaseQueued {
 		t.Errorf("the plan of other inputs: %+v", second.Stacks[1])
 	}
-	w.PullRequest.Status.Stacks[0].Retries++
+	w.PullRequest.Status.Stacks[0].Run = "" // as a command does
 	if third := next(&w); third.Stacks[0].Run == first.Stacks[0].Run || third.Stacks[0].Plan != nil {
 		t.Errorf("the plan that a comment requests: %+v", third.Stacks[0])
 	}
@@ -135,15 +135,15 @@ func TestRunNamesHaveNoNumber(t *testing.T) {
 func TestHeadIsKnownSinceItsUpdate(t *testing.T) {
 	w := pull()
 	w.PullRequest.Status.Commands.Answer = "an answer about another head"
-	if s := next(&w); !s.HeadSince.Time.Equal(now) || s.Commands.Answer != "" {
+	if s := next(&w); !s.HeadSince.Time.Equal(noon) || s.Commands.Answer != "" {
 		t.Errorf("%+v", s)
 	}
-	w.PullRequest.Spec.UpdatedAt = metav1.NewTime(now.Add(time.Hour)) // a comment
-	if s := next(&w); !s.HeadSince.Time.Equal(now) {
+	w.PullRequest.Spec.UpdatedAt = metav1.NewTime(noon.Add(time.Hour)) // a comment
+	if s := next(&w); !s.HeadSince.Time.Equal(noon) {
 		t.Errorf("after a comment the head is known since %s", s.HeadSince)
 	}
 	w.PullRequest.Spec.Head.Commit = headTwo
-	if s := next(&w); !s.HeadSince.Time.Equal(now.Add(time.Hour)) {
+	if s := next(&w); !s.HeadSince.Time.Equal(noon.Add(time.Hour)) {
 		t.Errorf("after a push the head is known since %s", s.HeadSince)
 	}
 }

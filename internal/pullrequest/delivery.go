@@ -2,6 +2,7 @@ package pullrequest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ func (r *Reconciler) deliver(ctx context.Context, pull *v1alpha1.PullRequest, re
 	}
 	if ready := apimeta.FindStatusCondition(pull.Status.Conditions, v1alpha1.ConditionReady); ready.Reason == v1alpha1.ReasonPullRequestPlanning {
 		sent, _ := r.sent.get(pull.UID)
-		if wait := commentInterval - r.now().Sub(sent); wait > 0 {
+		if wait := commentInterval - now(r.Clock).Sub(sent); wait > 0 {
 			return wait, nil
 		}
 	}
@@ -62,41 +63,86 @@ func (r *Reconciler) deliver(ctx context.Context, pull *v1alpha1.PullRequest, re
 // commentInterval is the shortest time between two versions of a comment while plans are in progress.
 const commentInterval = 10 * time.Second
 
-func sendStatuses(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, report comment.PullRequest) error {
+// announce records, before anything is sent, what the Git provider may have received afterwards: if the process ends in between,
+// it is sent again, and statuses that may be pending end with the pull request.
+func announce(pull *v1alpha1.PullRequest, report comment.PullRequest) error {
 	delivered := &pull.Status.Delivered
+	if pull.Status.Phase == v1alpha1.PullRequestEnded {
+		for i := range delivered.Statuses {
+			if delivered.Statuses[i].Pending {
+				delivered.Statuses[i].Digest = ""
+			}
+		}
+		return nil
+	}
 	if delivered.Head != pull.Status.Head {
 		delivered.Head, delivered.Statuses = pull.Status.Head, nil
 	}
+	for _, s := range statusesOf(pull, report) {
+		next, i := recordOf(s), find(delivered, s.Context)
+		switch {
+		case i < 0:
+			delivered.Statuses = append(delivered.Statuses, v1alpha1.PullRequestCommitStatus{Context: s.Context, Pending: next.Pending})
+		case delivered.Statuses[i] != next:
+			delivered.Statuses[i].Digest = ""
+			delivered.Statuses[i].Pending = delivered.Statuses[i].Pending || next.Pending
+		}
+	}
+	digest, err := digestOf(report)
+	if delivered.CommentDigest != digest {
+		delivered.CommentDigest = ""
+	}
+	return err
+}
+
+// digestOf returns the digest of what a comment reports.
+func digestOf(report comment.PullRequest) (string, error) {
+	facts, err := json.Marshal(report)
+	return inputs.Digest(facts), err
+}
+
+// recordOf returns what status.delivered has of a status that was sent.
+func recordOf(s comment.Status) v1alpha1.PullRequestCommitStatus {
+	return v1alpha1.PullRequestCommitStatus{
+		Context: s.Context, Pending: s.State == comment.Pending, Digest: inputs.Digest(fmt.Appendf(nil, "%s\n%s\n%s", s.State, s.Description, s.URL)),
+	}
+}
+
+// statusesOf returns the statuses that the head should have.
+func statusesOf(pull *v1alpha1.PullRequest, report comment.PullRequest) []comment.Status {
 	var earlier []string
-	for _, s := range delivered.Statuses {
+	for _, s := range pull.Status.Delivered.Statuses {
 		earlier = append(earlier, s.Context)
 	}
-	for _, s := range comment.Statuses(report, statusContext, maxStackStatuses, earlier) {
-		if err := send(ctx, delivered, provider, s); err != nil {
+	return comment.Statuses(report, statusContext, maxStackStatuses, earlier)
+}
+
+// find returns the index of the status with a context; -1 if it has none.
+func find(delivered *v1alpha1.PullRequestDelivered, context string) int {
+	return slices.IndexFunc(delivered.Statuses, func(known v1alpha1.PullRequestCommitStatus) bool { return known.Context == context })
+}
+
+func sendStatuses(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, report comment.PullRequest) error {
+	for _, s := range statusesOf(pull, report) {
+		if err := send(ctx, pull, provider, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// send sends a status unless the head has it.
-func send(ctx context.Context, delivered *v1alpha1.PullRequestDelivered, provider Provider, s comment.Status) error {
-	next := v1alpha1.PullRequestCommitStatus{
-		Context: s.Context, Pending: s.State == comment.Pending, Digest: inputs.Digest(fmt.Appendf(nil, "%s\n%s\n%s", s.State, s.Description, s.URL)),
-	}
-	i := slices.IndexFunc(delivered.Statuses, func(known v1alpha1.PullRequestCommitStatus) bool { return known.Context == s.Context })
-	if i >= 0 && delivered.Statuses[i] == next {
+// send sends a status that was announced, unless the head has it.
+func send(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, s comment.Status) error {
+	delivered := &pull.Status.Delivered
+	next, i := recordOf(s), find(delivered, s.Context)
+	if delivered.Statuses[i] == next {
 		return nil
 	}
 	status := pulls.Status{Context: s.Context, State: stateOf(s.State), Description: s.Description, URL: s.URL}
-	if err := provider.SetStatus(ctx, delivered.Head, status); err != nil {
+	if err := provider.SetStatus(ctx, cmp.Or(delivered.Head, pull.Status.Head), status); err != nil {
 		return err
 	}
-	if i < 0 {
-		delivered.Statuses = append(delivered.Statuses, next)
-	} else {
-		delivered.Statuses[i] = next
-	}
+	delivered.Statuses[i] = next
 	return nil
 }
 
@@ -107,7 +153,7 @@ func endStatuses(ctx context.Context, pull *v1alpha1.PullRequest, provider Provi
 			continue
 		}
 		ended := comment.Status{Context: s.Context, State: comment.Failure, Description: "Not planned: the pull request was closed."}
-		if err := send(ctx, &pull.Status.Delivered, provider, ended); err != nil {
+		if err := send(ctx, pull, provider, ended); err != nil {
 			return err
 		}
 	}
@@ -127,11 +173,11 @@ func stateOf(s comment.State) pulls.StatusState {
 
 // sendComment writes the comment if it would report something else.
 func (r *Reconciler) sendComment(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, report comment.PullRequest) error {
-	facts, err := json.Marshal(report)
+	delivered := &pull.Status.Delivered
+	digest, err := digestOf(report)
 	if err != nil {
 		return err
 	}
-	delivered, digest := &pull.Status.Delivered, inputs.Digest(facts)
 	if delivered.CommentDigest == digest {
 		return nil
 	}
@@ -147,7 +193,7 @@ func (r *Reconciler) sendComment(ctx context.Context, pull *v1alpha1.PullRequest
 		return err
 	}
 	delivered.Comment, delivered.CommentDigest = id, digest
-	r.sent.add(pull.UID, r.now())
+	r.sent.add(pull.UID, now(r.Clock))
 	return nil
 }
 

@@ -23,10 +23,13 @@ import (
 
 // Discovery creates a PullRequest for each open pull request of a Repository, and updates its spec.
 type Discovery struct {
-	Client    client.Client
-	Providers *Providers
+	Client client.Client
+	// Provider returns the Provider of a Repository; a ConfigError if a user has to correct something.
+	Provider func(context.Context, *v1alpha1.Repository) (Provider, error)
 	// Mine reports whether this operator manages a namespace; nil for all.
 	Mine func(namespace string) bool
+	// Clock returns the time; time.Now when nil.
+	Clock func() time.Time
 
 	lists cache[types.NamespacedName, list]
 }
@@ -40,6 +43,8 @@ type list struct {
 	generation int64
 	request    string
 	failures   int
+	// complete is when a list was compared with all PullRequests, even if nothing changed at the Git provider.
+	complete time.Time
 }
 
 const (
@@ -47,6 +52,10 @@ const (
 	retryFirst, retryLongest = 10 * time.Second, 10 * time.Minute
 	// requestTimeout is the maximum duration of all requests of one reconcile.
 	requestTimeout = time.Minute
+	// relist is the longest time between two comparisons of the list with all PullRequests.
+	relist = 10 * time.Minute
+	// cacheDelay is the time that a cache gets to receive the newest version of an object.
+	cacheDelay = time.Second
 )
 
 // Reconcile lists the open pull requests of a Repository if that is due.
@@ -71,14 +80,22 @@ func (d *Discovery) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	interval := repo.Spec.PullRequests.Interval.Duration
 	asked := last.generation != repo.Generation || last.request != repo.Annotations[v1alpha1.RequestedAtAnnotation]
-	if wait := time.Until(last.at.Add(last.delay(interval))); !asked && wait > 0 {
+	if wait := last.at.Add(last.delay(interval)).Sub(now(d.Clock)); !asked && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	next := list{of: repo.UID, version: last.version, at: time.Now(), generation: repo.Generation, request: repo.Annotations[v1alpha1.RequestedAtAnnotation]}
+	next := list{of: repo.UID, version: last.version, at: now(d.Clock), generation: repo.Generation, request: repo.Annotations[v1alpha1.RequestedAtAnnotation]}
 	if last.generation != repo.Generation {
 		next.version = ""
 	}
+	if now(d.Clock).Sub(last.complete) < relist {
+		next.complete = last.complete
+	} else {
+		next.version, next.complete = "", next.at
+	}
 	err = d.update(ctx, repo, &next)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) { // the cache is not up to date
+		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	}
 	if failure := failureOf(err); err != nil && failure == nil {
 		return ctrl.Result{}, err
 	} else if failure != nil {
@@ -89,7 +106,7 @@ func (d *Discovery) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if limited := (*pulls.Error)(nil); errors.As(err, &limited) && limited.RetryAfter > 0 {
 		delay = limited.RetryAfter
 	}
-	return ctrl.Result{RequeueAfter: delay}, client.IgnoreNotFound(d.report(ctx, repo, listed(err)))
+	return ctrl.Result{RequeueAfter: delay}, ignoreConflict(client.IgnoreNotFound(d.report(ctx, repo, listed(err))))
 }
 
 // delay is the time until the next request.
@@ -113,7 +130,7 @@ func failureOf(err error) error {
 func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next *list) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	provider, err := d.Providers.Of(ctx, repo)
+	provider, err := d.Provider(ctx, repo)
 	if err != nil {
 		return err
 	}
@@ -166,7 +183,7 @@ func (d *Discovery) write(ctx context.Context, repo *v1alpha1.Repository, provid
 		}
 		before := known.DeepCopy()
 		known.Spec = spec
-		return client.IgnoreNotFound(d.Client.Patch(ctx, known, client.MergeFrom(before)))
+		return d.Client.Patch(ctx, known, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	}
 	made := &v1alpha1.PullRequest{
 		ObjectMeta: metav1.ObjectMeta{
@@ -176,11 +193,7 @@ func (d *Discovery) write(ctx context.Context, repo *v1alpha1.Repository, provid
 		},
 		Spec: spec,
 	}
-	err := d.Client.Create(ctx, made)
-	if apierrors.IsAlreadyExists(err) { // the cache does not have it yet
-		return nil
-	}
-	return err
+	return d.Client.Create(ctx, made)
 }
 
 // specOf returns the spec of a PullRequest.

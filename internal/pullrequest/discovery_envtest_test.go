@@ -83,7 +83,7 @@ func newDiscovered(t *testing.T, pulls ...map[string]any) *discovered {
 		},
 	}}
 	d.Make(d.repo)
-	d.Discovery = &Discovery{Client: d.Env.Client, Providers: &Providers{Live: d.Env.Live, Web: http.DefaultClient}}
+	d.Discovery = &Discovery{Client: d.Env.Client, Provider: (&Providers{Live: d.Env.Live, Web: http.DefaultClient}).Of}
 	return d
 }
 

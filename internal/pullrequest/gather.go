@@ -20,11 +20,9 @@ import (
 	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
-// Gatherer reads what decisions about a PullRequest need.
+// Gatherer is the Merger of the operator.
 type Gatherer struct {
 	Client client.Client
-	// Live reads Runs that the cache does not have: it has none that succeeded.
-	Live client.Reader
 	// Codes merges and reads code.
 	Codes *repository.Codes
 	// Stacks reads the inputs of Stacks.
@@ -59,9 +57,9 @@ type Access interface {
 	Allows(ctx context.Context, user string, groups []string, verb string, stack Key) (bool, error)
 }
 
-// gatherMerge merges the head into the base and finds the affected Stacks, with their inputs if they are to be planned. The result is
-// computed once for the same commits and Stacks. Whether the pull request is restricted is checked again as long as it is.
-func (g *Gatherer) gatherMerge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error {
+// Merge implements Merger. The result is computed once for the same commits and Stacks. Whether the pull request is restricted
+// is checked again as long as it is.
+func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error {
 	spec := w.PullRequest.Spec
 	base, err := g.Codes.Base(ctx, repo, spec.Base)
 	if err != nil {
@@ -77,7 +75,7 @@ func (g *Gatherer) gatherMerge(ctx context.Context, w *Snapshot, repo *v1alpha1.
 		w.Merge = known.Merge
 		return nil
 	} else if ok && known.key == key {
-		if w.Restricted, err = g.restricted(ctx, w.PullRequest, provider, known.Affected); err != nil || w.Restricted {
+		if w.Restricted, err = restricted(ctx, g.Access, w.PullRequest, provider, known.Affected); err != nil || w.Restricted {
 			w.Merge = known.Merge
 			return err
 		}
@@ -103,6 +101,9 @@ func (g *Gatherer) gatherMerge(ctx context.Context, w *Snapshot, repo *v1alpha1.
 	}
 	return nil
 }
+
+// Forget implements Merger.
+func (g *Gatherer) Forget(pull types.UID) { g.merges.remove(pull) }
 
 // reportCode records why the merge is not known: it is waited for, or a user has to act. Other errors are returned.
 func (w *Snapshot) reportCode(repo *v1alpha1.Repository, err error) error {
@@ -132,7 +133,7 @@ func (g *Gatherer) gatherAffected(
 		}
 		w.Merge.Affected = append(w.Merge.Affected, one)
 	}
-	if w.Restricted, err = g.restricted(ctx, w.PullRequest, provider, w.Merge.Affected); err != nil {
+	if w.Restricted, err = restricted(ctx, g.Access, w.PullRequest, provider, w.Merge.Affected); err != nil {
 		return false, err
 	}
 	commands := w.PullRequest.Status.Commands
@@ -172,20 +173,20 @@ func (g *Gatherer) stacks(ctx context.Context, repo *v1alpha1.Repository, branch
 
 // restricted reports whether nothing may run without a command: the head is in a fork, or its author does not have the
 // verb plan on one of the affected Stacks.
-func (g *Gatherer) restricted(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, affected []Affected) (bool, error) {
+func restricted(ctx context.Context, access Access, pull *v1alpha1.PullRequest, provider Provider, affected []Affected) (bool, error) {
 	if pull.Spec.Fork || pull.Spec.Author == "" {
 		return true, nil
 	}
 	groups, asked := []string(nil), false
 	for _, stack := range affected {
 		key := stack.Key
-		allowed, err := g.Access.Allows(ctx, pull.Spec.Author, nil, verbPlan, key)
+		allowed, err := access.Allows(ctx, pull.Spec.Author, nil, verbPlan, key)
 		if err == nil && !allowed && !asked {
 			groups, err = provider.groupsOf(ctx, pull.Spec.Author)
 			asked = true
 		}
 		if err == nil && !allowed && len(groups) > 0 {
-			allowed, err = g.Access.Allows(ctx, pull.Spec.Author, groups, verbPlan, key)
+			allowed, err = access.Allows(ctx, pull.Spec.Author, groups, verbPlan, key)
 		}
 		if err != nil || !allowed {
 			return true, err
@@ -267,30 +268,6 @@ func withoutCredentials(repo *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alp
 	limited.Spec.Env, limited.Spec.EnvFrom = runner.Env, runner.EnvFrom
 	limited.Spec.Runner.Template = podspec.Scheduling(stack.Spec.Runner.Template)
 	return limited
-}
-
-// gatherRuns reads the Runs of the status that are not finished there.
-func (g *Gatherer) gatherRuns(ctx context.Context, w *Snapshot) error {
-	w.Runs = map[Key]*v1alpha1.Run{}
-	for _, s := range w.PullRequest.Status.Stacks {
-		if s.Run == "" || s.Phase.Finished() {
-			continue
-		}
-		run := &v1alpha1.Run{}
-		key := client.ObjectKey{Namespace: s.Namespace, Name: s.Run}
-		err := g.Client.Get(ctx, key, run)
-		if apierrors.IsNotFound(err) {
-			err = g.Live.Get(ctx, key, run)
-		}
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return err
-		default:
-			w.Runs[Key{s.Namespace, s.Run}] = run
-		}
-	}
-	return nil
 }
 
 func hashOf(repo *v1alpha1.Repository, stacks []v1alpha1.Stack) uint64 {

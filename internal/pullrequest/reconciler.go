@@ -6,6 +6,7 @@
 package pullrequest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/gitprovider/pulls"
 	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
@@ -30,12 +32,27 @@ type Runs interface {
 	Forget(ctx context.Context, r *v1alpha1.Run) error
 }
 
+// Merger merges the heads of pull requests into their bases.
+type Merger interface {
+	// Merge merges the head into the base and finds the affected Stacks, with their inputs if they are to be planned. The
+	// snapshot gets the result, whether the pull request is restricted, or why the merge is not known.
+	Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error
+	// Forget drops what is in memory about a PullRequest.
+	Forget(pull types.UID)
+}
+
 // Reconciler plans the Stacks that a pull request affects, and reports to the Git provider.
 type Reconciler struct {
-	Gatherer
-	Providers *Providers
-	Runs      Runs
-	Plans     Plans
+	Client client.Client
+	// Live reads Runs that the cache does not have: it has none that succeeded.
+	Live   client.Reader
+	Merger Merger
+	// Access decides what users may do.
+	Access Access
+	// Provider returns the Provider of a Repository; a ConfigError if a user has to correct something.
+	Provider func(context.Context, *v1alpha1.Repository) (Provider, error)
+	Runs     Runs
+	Plans    Plans
 	// PublicURL is where users find the server; empty for no links to it.
 	PublicURL string
 	// Clock returns the time; time.Now when nil.
@@ -46,6 +63,9 @@ type Reconciler struct {
 	// sent is when a comment was written last.
 	sent cache[types.UID, time.Time]
 }
+
+// fetchDelay is when it is checked again whether the head is fetched: after a restart no event reports that.
+const fetchDelay = 2 * time.Second
 
 // LabelPullRequest is the label of Runs with the UID of their PullRequest.
 const LabelPullRequest = "cairn.dev/pull-request"
@@ -67,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	provider, err := r.Providers.Of(ctx, repo)
+	provider, err := r.Provider(ctx, repo)
 	if config := (*ConfigError)(nil); errors.As(err, &config) {
 		return ctrl.Result{}, nil // the Repository reports it
 	}
@@ -79,36 +99,47 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, provider Provider) (ctrl.Result, error) {
 	before := pull.DeepCopy()
-	w := Snapshot{Now: r.now(), PullRequest: pull, Settings: repo.Spec.PullRequests}
+	w := Snapshot{Now: now(r.Clock), PullRequest: pull, Settings: repo.Spec.PullRequests}
 	reactions, again, err := r.gather(ctx, &w, repo, provider)
 	if err != nil {
 		pull.Status = before.Status
 		return r.retry(ctx, before, pull, err)
 	}
 	pull.Status = Decide(w)
-	if err := r.act(ctx, before, pull, w.Merge); err != nil {
+	if err := announce(pull, r.reportOf(pull, repo)); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.report(ctx, before, pull); err != nil {
+	if err := r.report(ctx, before, pull); err != nil { // the names of Runs are written before these are created
 		return ctrl.Result{}, ignoreConflict(client.IgnoreNotFound(err))
+	}
+	reported := pull.DeepCopy()
+	if err := r.act(ctx, before, pull, w); err != nil {
+		if errors.Is(err, errGone) {
+			err = nil
+		}
+		return ctrl.Result{}, err
 	}
 	for _, reaction := range reactions {
 		if err := provider.React(ctx, int(pull.Spec.Number), reaction.comment, reaction.reaction); err != nil {
 			ctrl.LoggerFrom(ctx).Info("reaction not sent", "comment", reaction.comment, "error", err.Error()) // the comment has the answer
 		}
 	}
-	before = pull.DeepCopy()
 	later, err := r.deliver(ctx, pull, repo, provider)
 	if err != nil && (pull.Status.Phase != v1alpha1.PullRequestEnded || pulls.KindOf(err) != pulls.NotFound) {
-		return r.retry(ctx, before, pull, err)
+		return r.retry(ctx, reported, pull, err)
 	}
 	pull.Status.Delivered.Failure = ""
 	r.failures.add(pull.UID, 0)
-	if err := r.report(ctx, before, pull); err != nil {
-		return ctrl.Result{}, ignoreConflict(client.IgnoreNotFound(err))
+	if err := r.record(ctx, reported, pull); apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	} else if err != nil {
+		return ctrl.Result{}, err
 	}
 	if pull.Status.Phase == v1alpha1.PullRequestEnded {
 		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
+	}
+	if pull.Status.Phase == v1alpha1.PullRequestMerging {
+		later = fetchDelay
 	}
 	if again == 0 || (later > 0 && later < again) {
 		again = later
@@ -120,7 +151,7 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 // that is written.
 func (r *Reconciler) gather(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) (reactions []result, again time.Duration, err error) {
 	if phase, _ := w.phase(); phase == v1alpha1.PullRequestMerging { // the others need no merge
-		if err := r.gatherMerge(ctx, w, repo, provider); err != nil {
+		if err := r.Merger.Merge(ctx, w, repo, provider); err != nil {
 			return nil, 0, fmt.Errorf("merge: %w", err)
 		}
 	}
@@ -129,11 +160,35 @@ func (r *Reconciler) gather(ctx context.Context, w *Snapshot, repo *v1alpha1.Rep
 		return nil, 0, fmt.Errorf("read comments: %w", err)
 	}
 	if len(reactions) > 0 { // what was requested needs inputs
-		if err := r.gatherMerge(ctx, w, repo, provider); err != nil {
+		if err := r.Merger.Merge(ctx, w, repo, provider); err != nil {
 			return nil, 0, fmt.Errorf("merge: %w", err)
 		}
 	}
 	return reactions, again, r.gatherRuns(ctx, w)
+}
+
+// gatherRuns reads the Runs of the status that are not finished there.
+func (r *Reconciler) gatherRuns(ctx context.Context, w *Snapshot) error {
+	w.Runs = map[Key]*v1alpha1.Run{}
+	for _, s := range w.PullRequest.Status.Stacks {
+		if s.Run == "" || s.Phase.Finished() {
+			continue
+		}
+		run := &v1alpha1.Run{}
+		key := client.ObjectKey{Namespace: s.Namespace, Name: s.Run}
+		err := r.Client.Get(ctx, key, run)
+		if apierrors.IsNotFound(err) {
+			err = r.Live.Get(ctx, key, run)
+		}
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return err
+		default:
+			w.Runs[Key{s.Namespace, s.Run}] = run
+		}
+	}
+	return nil
 }
 
 // retry records an error of the Git provider, and retries later and later, since it may not respond for hours, or after the time
@@ -141,38 +196,54 @@ func (r *Reconciler) gather(ctx context.Context, w *Snapshot, repo *v1alpha1.Rep
 func (r *Reconciler) retry(ctx context.Context, before, pull *v1alpha1.PullRequest, err error) (ctrl.Result, error) {
 	response := (*pulls.Error)(nil)
 	if !errors.As(err, &response) {
-		return ctrl.Result{}, errors.Join(err, client.IgnoreNotFound(r.report(ctx, before, pull)))
+		return ctrl.Result{}, errors.Join(err, r.record(ctx, before, pull))
 	}
 	pull.Status.Delivered.Failure = runinfo.KeepIfEquivalent(pull.Status.Delivered.Failure, runinfo.Clip(err.Error(), maxMessage))
 	failures, _ := r.failures.get(pull.UID)
 	r.failures.add(pull.UID, failures+1)
 	wait := min(retryFirst<<min(failures, 10), retryLongest)
-	return ctrl.Result{RequeueAfter: max(wait, response.RetryAfter)}, ignoreConflict(client.IgnoreNotFound(r.report(ctx, before, pull)))
+	return ctrl.Result{RequeueAfter: max(wait, response.RetryAfter)}, ignoreConflict(r.record(ctx, before, pull))
 }
 
 // act creates the Runs of the next status, and ends those that it does not have.
-func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest, merge *Merge) error {
+func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest, w Snapshot) error {
 	current := map[Key]bool{}
+	var errs []error
 	for i := range pull.Status.Stacks {
 		s := &pull.Status.Stacks[i]
 		current[Key{s.Namespace, s.Run}] = true
-		if s.Run == "" || s.RunUID != "" || merge == nil {
-			continue
+		if s.Run == "" || s.Phase.Finished() || w.Merge == nil || w.Runs[Key{s.Namespace, s.Run}] != nil {
+			continue // also one that a user deleted is created
 		}
-		for _, a := range merge.Affected {
+		for _, a := range w.Merge.Affected {
 			if a.Key == (Key{s.Namespace, s.Name}) {
-				if err := r.create(ctx, pull, s, a); err != nil {
-					return err
-				}
+				errs = append(errs, r.create(ctx, pull, s, a))
 			}
 		}
 	}
-	var errs []error
+	var others []Key
 	for _, s := range before.Status.Stacks {
-		if s.Run != "" && !current[Key{s.Namespace, s.Run}] {
-			_, err := r.end(ctx, Key{s.Namespace, s.Run}, pull)
-			errs = append(errs, err)
+		if s.Run != "" {
+			others = append(others, Key{s.Namespace, s.Run})
 		}
+	}
+	var unfinished v1alpha1.RunList // also those whose names were never written to the status
+	of := client.MatchingFields{index.PullRequestField: string(pull.UID)}
+	if err := r.Client.List(ctx, &unfinished, of, client.UnsafeDisableDeepCopy); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for i := range unfinished.Items {
+		if run := &unfinished.Items[i]; run.Spec.PullRequest.PlanNumber <= pull.Status.Plans { // else it is of a newer status
+			others = append(others, Key{run.Namespace, run.Name})
+		}
+	}
+	for _, key := range others {
+		if current[key] {
+			continue
+		}
+		current[key] = true // once
+		_, err := r.end(ctx, key, pull)
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -197,7 +268,7 @@ func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s *
 			},
 			Revision: runinfo.Clip(a.Revision, 300), Source: a.Source,
 			PullRequest: &v1alpha1.RunPullRequest{
-				Namespace: pull.Namespace, Name: pull.Name, UID: pull.UID, DestroyInputsDigest: a.DestroyInputsDigest,
+				Namespace: pull.Namespace, Name: pull.Name, UID: pull.UID, PlanNumber: s.PlanNumber, DestroyInputsDigest: a.DestroyInputsDigest,
 			},
 		},
 	}
@@ -209,7 +280,22 @@ func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s *
 		return fmt.Errorf("create Run %s/%s: %w", s.Namespace, s.Run, err)
 	}
 	s.RunUID = run.UID
-	return nil
+	return r.deleteIfGone(ctx, pull, run)
+}
+
+// errGone: the PullRequest is being deleted, or is gone.
+var errGone = errors.New("the PullRequest is gone")
+
+// deleteIfGone deletes a Run that was created although the PullRequest is being deleted, so that nothing ends it: another
+// process is the leader.
+func (r *Reconciler) deleteIfGone(ctx context.Context, pull *v1alpha1.PullRequest, run *v1alpha1.Run) error {
+	newest := &v1alpha1.PullRequest{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(pull), newest)
+	if client.IgnoreNotFound(err) != nil || (err == nil && newest.UID == pull.UID && newest.DeletionTimestamp == nil) {
+		return err
+	}
+	err = r.Client.Delete(ctx, run, client.Preconditions{UID: &run.UID}, client.DisableReadYourWritesConsistency)
+	return cmp.Or(client.IgnoreNotFound(err), errGone)
 }
 
 // end cancels a Run that is not finished, and deletes one that is. It returns whether the Run is gone.
@@ -267,7 +353,7 @@ func (r *Reconciler) finish(ctx context.Context, pull *v1alpha1.PullRequest) (ct
 	if left {
 		return ctrl.Result{RequeueAfter: finishAgain}, nil
 	}
-	r.merges.remove(pull.UID)
+	r.Merger.Forget(pull.UID)
 	before := pull.DeepCopy()
 	controllerutil.RemoveFinalizer(pull, v1alpha1.Finalizer)
 	return ctrl.Result{}, client.IgnoreNotFound(r.Client.Patch(ctx, pull, client.MergeFrom(before)))
@@ -296,6 +382,22 @@ func (r *Reconciler) report(ctx context.Context, before, pull *v1alpha1.PullRequ
 	return r.Client.Status().Patch(ctx, pull, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
+// resend is a patch after which everything is sent to the Git provider again.
+var resend = client.RawPatch(types.MergePatchType, []byte(`{"status":{"delivered":{"commentDigest":null,"head":null}}}`))
+
+// record writes what the Git provider received. If the PullRequest changed meanwhile, what was sent may have replaced what
+// another process sent, so that everything is sent again.
+func (r *Reconciler) record(ctx context.Context, before, pull *v1alpha1.PullRequest) error {
+	err := r.report(ctx, before, pull)
+	if !apierrors.IsConflict(err) {
+		return client.IgnoreNotFound(err)
+	}
+	if patched := r.Client.Status().Patch(ctx, pull, resend); patched != nil {
+		return client.IgnoreNotFound(patched)
+	}
+	return err
+}
+
 func ignoreConflict(err error) error {
 	if apierrors.IsConflict(err) {
 		return nil // the newer version is on its way as an event
@@ -303,9 +405,10 @@ func ignoreConflict(err error) error {
 	return err
 }
 
-func (r *Reconciler) now() time.Time {
-	if r.Clock != nil {
-		return r.Clock()
+// now returns the time of a clock; that of this machine if it is nil.
+func now(clock func() time.Time) time.Time {
+	if clock != nil {
+		return clock()
 	}
 	return time.Now()
 }

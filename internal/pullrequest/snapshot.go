@@ -56,10 +56,9 @@ type Affected struct {
 	DestroyInputsDigest string
 }
 
-// runName returns the name of the Run that plans some inputs. It is the same for the same plan, so that two operators
-// create one Run, and differs from the names of the Stack's own Runs, which end with a number.
-func runName(pull *v1alpha1.PullRequest, stack v1alpha1.PullRequestStack, destroyInputs string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d", pull.UID, stack.Namespace, stack.InputsDigest, destroyInputs, stack.Retries))
+// runName returns the name of the Run of a plan. It differs from the names of the Stack's own Runs, which end with a number.
+func runName(pull *v1alpha1.PullRequest, stack v1alpha1.PullRequestStack) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", pull.UID, stack.Namespace, stack.PlanNumber))
 	letters := make([]byte, 10)
 	for i := range letters {
 		letters[i] = 'a' + sum[i]%26

@@ -35,6 +35,18 @@ func UnfinishedStackNames(o client.Object) []string {
 	return []string{run.Spec.Stack.Name}
 }
 
+// PullRequestField is the field by which the cache finds the Runs of a PullRequest that are not finished.
+const PullRequestField = "spec.pullRequest.uid"
+
+// PullRequestUIDs is the value of PullRequestField.
+func PullRequestUIDs(o client.Object) []string {
+	run := o.(*v1alpha1.Run)
+	if run.Spec.PullRequest == nil || run.Status.Phase.Finished() {
+		return nil
+	}
+	return []string{string(run.Spec.PullRequest.UID)}
+}
+
 // ReasonField is the field by which the cache finds the Runs whose condition has a reason, as long as they are not finished.
 const ReasonField = "status.reason"
 

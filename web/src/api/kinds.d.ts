@@ -151,7 +151,7 @@ export interface components {
                     statuses?: {
                         /** @description Context of the status. Example: cairn/prod/net. */
                         context: string;
-                        /** @description Digest of its state, description and URL. */
+                        /** @description Digest of its state, description and URL. Empty before it is sent. */
                         digest: string;
                         /** @description Pending reports whether its state is pending. */
                         pending?: boolean;
@@ -186,6 +186,12 @@ export interface components {
                  * @enum {string}
                  */
                 phase?: "Merging" | "Conflict" | "Failed" | "Draft" | "AwaitingCommand" | "Planned" | "Closed";
+                /**
+                 * Format: int64
+                 * @description Plans is the number of plans that were started. The names of their Runs depend on it, so that a Run that was canceled
+                 *     is never used again.
+                 */
+                plans?: number;
                 /**
                  * @description Skipped are affected Stacks beyond spec.pullRequests.maxStacks of the Repository that no comment has requested,
                  *     as namespace/name. At most 1,000.
@@ -352,6 +358,11 @@ export interface components {
                             version?: string;
                         };
                     };
+                    /**
+                     * Format: int64
+                     * @description PlanNumber is status.plans of the PullRequest when the plan was started.
+                     */
+                    planNumber?: number;
                     /**
                      * Format: int32
                      * @description Retries is the number of comments that requested another plan of the same inputs.
@@ -892,6 +903,11 @@ export interface components {
                     name: string;
                     /** @description Namespace of the PullRequest. */
                     namespace: string;
+                    /**
+                     * Format: int64
+                     * @description PlanNumber is the number of the plan among those of the PullRequest.
+                     */
+                    planNumber?: number;
                     /** @description UID of the PullRequest. */
                     uid: string;
                 };
