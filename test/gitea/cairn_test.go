@@ -3,9 +3,11 @@
 package gitea
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +34,7 @@ type fixture struct {
 	*testing.T
 	*devcluster.Cluster
 	gitea  *Server
+	front  *front
 	root   string
 	tokens map[string]string
 	// dir is alice's clone.
@@ -44,7 +47,7 @@ func newFixture(t *testing.T, change func(*v1alpha1.RepositorySpec), serveArgs .
 	s, err := New(ctx, "127.0.0.1", t.TempDir())
 	must(t, err)
 	t.Cleanup(func() { s.Kill() })
-	f := &fixture{T: t, gitea: s, tokens: map[string]string{}, dir: t.TempDir()}
+	f := &fixture{T: t, gitea: s, front: newFront(t, s.URL), tokens: map[string]string{}, dir: t.TempDir()}
 	f.root, err = s.User(ctx, Admin)
 	must(t, err)
 	for _, login := range []string{"alice", "bob", "mallory", "cairn"} {
@@ -69,7 +72,7 @@ func newFixture(t *testing.T, change func(*v1alpha1.RepositorySpec), serveArgs .
 		URL: s.URL + "/acme/infra.git", Interval: &metav1.Duration{Duration: time.Second},
 		Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
 		PullRequests: &v1alpha1.PullRequests{
-			Provider: v1alpha1.GitProviderGitea, Interval: &metav1.Duration{Duration: time.Second},
+			Provider: v1alpha1.GitProviderGitea, URL: f.front.URL, Interval: &metav1.Duration{Duration: time.Second},
 			Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
 		},
 	}
@@ -81,8 +84,8 @@ func newFixture(t *testing.T, change func(*v1alpha1.RepositorySpec), serveArgs .
 		&v1alpha1.Repository{ObjectMeta: object("infra"), Spec: spec},
 		&rbacv1.Role{ObjectMeta: object("plans"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"}, Verbs: []string{"plan"}}}},
 		&rbacv1.RoleBinding{ObjectMeta: object("plans"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "plans"}, Subjects: []rbacv1.Subject{
-			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" + strings.TrimPrefix(s.URL, "http://") + ":alice"},
-			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" + strings.TrimPrefix(s.URL, "http://") + ":bob"},
+			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":alice"},
+			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":bob"},
 		}},
 	)
 	for _, name := range []string{"net", "app", "other"} {
@@ -234,6 +237,18 @@ func (f *fixture) describe(number int) string {
 	return fmt.Sprintf("%+v", pull.Status)
 }
 
+// cairn runs a command of a user.
+func (f *fixture) cairn(args ...string) (out string, code int) {
+	f.Helper()
+	cmd := exec.CommandContext(f.Context(), filepath.Join(f.Bin, "cairn"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+f.Kubeconfig)
+	data, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		f.Fatal(err)
+	}
+	return string(data), cmd.ProcessState.ExitCode()
+}
+
 // planned returns the Stacks of a pull request.
 func (f *fixture) planned(number int) (names []string) {
 	f.Helper()
@@ -285,13 +300,32 @@ func TestPullRequestIsPlanned(t *testing.T) {
 		t.Errorf("the status of Stack app is %q", state)
 	}
 
-	older := head
+	name := fmt.Sprintf("pr/%d", number)
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"get", "pr"}, 0, "1/1 "},
+		{[]string{"describe", name}, 0, "default/app"},
+		{[]string{"diff", name}, 2, "~ input  = \"1\" -> \"2\""},
+		{[]string{"diff", name, "-o", "json"}, 2, `"stack": "app"`},
+		{[]string{"approve", name}, 1, "is a PullRequest: `cairn describe"},
+	} {
+		if out, code := f.cairn(tt.args...); code != tt.code || !strings.Contains(out, tt.want) {
+			t.Errorf("cairn %s: exit code %d\n%s", strings.Join(tt.args, " "), code, out)
+		}
+	}
+
 	head = f.push("change", map[string]string{"net/main.tf": terraform("net", "2")})
 	f.await(number, head, "success", "2 Stacks planned", "default/net")
-	_ = older
 
 	f.push("main", map[string]string{"README.md": "other\n"}) // the base moves, and nothing that is planned changes
-	time.Sleep(3 * time.Second)
+	git(t.Context(), t, f.dir, "switch", "-q", "change")
+	git(t.Context(), t, f.dir, "rebase", "-q", "origin/main")
+	git(t.Context(), t, f.dir, "push", "-qf", "origin", "change")
+	head = strings.TrimSpace(git(t.Context(), t, f.dir, "rev-parse", "HEAD"))
+	f.await(number, head, "success", "2 Stacks planned", head)
 	if runs := f.runs(); len(runs) != 2 {
 		t.Errorf("%d Runs", len(runs))
 	}
@@ -386,21 +420,29 @@ func TestLifeOfPullRequests(t *testing.T) {
 	})
 	f.await(number, head, "success", "(directory deleted)")
 
-	next := f.push("merge", map[string]string{"net/main.tf": terraform("net", "merged")})
-	merged := f.open("alice", "merge", "Merge this")
-	f.await(merged, next, "success", "1 Stack planned")
-	must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, merged), map[string]any{"Do": "squash"}, nil))
-	f.eventually("the merge is applied", func() string {
-		stack := &v1alpha1.Stack{}
-		must(t, f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net"}, stack))
-		run := &v1alpha1.Run{}
-		_ = f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net-2"}, run) // it only explains a failure
-		return unless(stack.Status.LastRun == "net-2" && apimeta.IsStatusConditionTrue(stack.Status.Conditions, v1alpha1.ConditionReady), run.Status)
-	})
-	f.await(number, head, "success", "(directory deleted)") // of the other one nothing changed
-	if ours := f.comments(merged); len(ours) != 1 {
-		t.Errorf("%d comments", len(ours))
+	for i, style := range []string{"squash", "merge", "rebase"} {
+		next := f.push(style, map[string]string{"net/main.tf": terraform("net", style)})
+		merged := f.open("alice", style, "Merge this")
+		f.await(merged, next, "success", "1 Stack planned")
+		review := map[string]any{"event": "APPROVED", "body": "/cairn plan"} // a review is no command
+		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", fmt.Sprintf("%s/pulls/%d/reviews", repo, merged), review, nil))
+		must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, merged), map[string]any{"Do": style}, nil))
+		applied := fmt.Sprintf("net-%d", i+2)
+		f.eventually("the merge by "+style+" is applied", func() string {
+			stack := &v1alpha1.Stack{}
+			must(t, f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net"}, stack))
+			run := &v1alpha1.Run{}
+			_ = f.Get(ctx, client.ObjectKey{Namespace: "default", Name: applied}, run) // it only explains a failure
+			return unless(stack.Status.LastRun == applied && apimeta.IsStatusConditionTrue(stack.Status.Conditions, v1alpha1.ConditionReady), run.Status)
+		})
+		if ours := f.comments(merged); len(ours) != 1 || strings.Contains(ours[0], "Last command") {
+			t.Errorf("%d comments after a merge by %s: %s", len(ours), style, ours)
+		}
+		if state, _ := f.status(next, "cairn"); state != "success" {
+			t.Errorf("the status after a merge by %s is %s", style, state)
+		}
 	}
+	f.await(number, head, "success", "(directory deleted)") // of the other one nothing changed
 }
 
 // What is to be written waits until the Git provider responds again, and is written once, also if Cairn is restarted.
