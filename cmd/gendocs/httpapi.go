@@ -35,7 +35,8 @@ type schema struct {
 
 // groups are the sections of the page, each with the part of a path that its requests have.
 var groups = []struct{ title, part string }{
-	{"Stacks", "/stacks"}, {"Runs", "/runs"}, {"States", "/states"}, {"Repositories", "/repositories"}, {"Other requests", ""},
+	{"Stacks", "/stacks"}, {"Runs", "/runs"}, {"States", "/states"}, {"Repositories", "/repositories"},
+	{"PullRequests", "/pullrequests"}, {"Other requests", ""},
 }
 
 // methods is the order of the methods of a path.

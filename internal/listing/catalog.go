@@ -19,6 +19,7 @@ type Catalog struct {
 	Runs         Shelf[userapi.Run]
 	Repositories Shelf[userapi.Repository]
 	States       Shelf[userapi.State]
+	PullRequests Shelf[userapi.PullRequest]
 	// Changes of all of them.
 	Changes *Changes
 
@@ -46,6 +47,8 @@ func (c *Catalog) Mirror(from client.WithWatch, namespaces []string) {
 			newMirror(from, in, "Run", Runs, &c.Runs, c.Changes, func() client.ObjectList { return &v1alpha1.RunList{} }),
 			newMirror(from, in, "Repository", Repositories, &c.Repositories, c.Changes, func() client.ObjectList { return &v1alpha1.RepositoryList{} }),
 			newMirror(from, in, "State", States, &c.States, c.Changes, func() client.ObjectList { return &v1alpha1.StateList{} }),
+			newMirror(from, in, "PullRequest", PullRequests, &c.PullRequests, c.Changes,
+				func() client.ObjectList { return &v1alpha1.PullRequestList{} }),
 		)
 	}
 }

@@ -27,8 +27,9 @@ type Kind[O, R any] struct {
 	// Sorts are what rows can be sorted by, Default the one when none is asked for; with - in front the largest is first.
 	Sorts   map[string]func(*R) Rank
 	Default string
-	// Filters let a row through whose value is one of those asked for.
+	// Filters let a row through whose value is one of those asked for; Sets one that has any of them.
 	Filters map[string]func(*R) string
+	Sets    map[string]func(*R) []string
 	// Words are the text that a search matches.
 	Words func(*R) []string
 }
@@ -192,11 +193,11 @@ func (k Kind[O, R]) parse(values url.Values) (query[R], error) {
 			}
 			q.after = at
 		default:
-			value, ok := k.Filters[name]
+			filter, ok := k.filter(name, of)
 			if !ok {
 				return q, &BadQuery{name, "there is no such parameter; there are " + strings.Join(k.Parameters(), ", ")}
 			}
-			q.filters = append(q.filters, func(row *R) bool { return slices.Contains(of, value(row)) })
+			q.filters = append(q.filters, filter)
 		}
 	}
 	by, down := strings.CutPrefix(q.sort, "-")
@@ -210,6 +211,16 @@ func (k Kind[O, R]) parse(values url.Values) (query[R], error) {
 		return q, &BadQuery{after, "it is of a list that was sorted in another way: begin again without it"}
 	}
 	return q, nil
+}
+
+// filter lets rows through that have one of the values of a parameter.
+func (k Kind[O, R]) filter(name string, values []string) (func(*R) bool, bool) {
+	if value, ok := k.Filters[name]; ok {
+		return func(row *R) bool { return slices.Contains(values, value(row)) }, true
+	}
+	set, ok := k.Sets[name]
+	has := func(one string) bool { return slices.Contains(values, one) }
+	return func(row *R) bool { return slices.ContainsFunc(set(row), has) }, ok
 }
 
 func bounded(name string, values []string) error {
@@ -231,6 +242,7 @@ func bounded(name string, values []string) error {
 // Parameters are all that can be asked with.
 func (k Kind[O, R]) Parameters() []string {
 	all := slices.AppendSeq([]string{search, order, limit, after}, maps.Keys(k.Filters))
+	all = slices.AppendSeq(all, maps.Keys(k.Sets))
 	slices.Sort(all)
 	return all
 }

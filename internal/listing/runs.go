@@ -46,12 +46,18 @@ func run(r *v1alpha1.Run) userapi.Run {
 		row.Reason, row.Message = intern(c.Reason), intern(c.Message)
 	}
 	if p := r.Status.Plan; p != nil {
-		row.Plan = &userapi.Counts{
-			Changes: p.Changes, Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
-		}
+		row.Plan = &userapi.Counts{}
+		addPlan(row.Plan, p)
 	}
 	if a := r.Spec.Approval; a != nil {
 		row.ApprovedBy = intern(a.By)
 	}
 	return row
+}
+
+// addPlan adds what a plan changes.
+func addPlan(sum *userapi.Counts, p *v1alpha1.Plan) {
+	sum.Changes = sum.Changes || p.Changes
+	sum.Add, sum.Change, sum.Destroy = sum.Add+p.Add, sum.Change+p.Change, sum.Destroy+p.Destroy
+	sum.Replace, sum.Import, sum.Forget = sum.Replace+p.Replace, sum.Import+p.Import, sum.Forget+p.Forget
 }

@@ -10,7 +10,7 @@ package operator
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks;runs;states;repositories,verbs=list;watch
 // +kubebuilder:rbac:roleName=operator,groups="",resources=secrets;configmaps;pods,verbs=list;watch
-// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks;runs;repositories;states,verbs=list;watch
+// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks;runs;repositories;states;pullrequests,verbs=list;watch
 
 // The leader of several operators. The Lease is in the chart, and created here where the tool that applies the
 // chart leaves Leases out, as Argo CD does. No role can allow the creation of one object by name, so it allows any

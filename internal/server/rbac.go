@@ -23,7 +23,7 @@ package server
 // identity provider names users (templates/rbac.yaml).
 //
 // +kubebuilder:rbac:roleName=server,groups="",resources=events,verbs=list
-// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks;repositories,verbs=get
+// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks;repositories;pullrequests,verbs=get
 
 // No Role in a namespace can allow reviews of tokens and of impersonation. An installation in single
 // namespaces does without, or is given this beside its Roles.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -145,6 +146,75 @@ func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
 	if _, code := get[struct{}](p, shown{}, "/api/v1/openapi.json"); code != http.StatusOK {
 		t.Errorf("the description: %d", code)
 	}
+}
+
+func TestUsersListPullRequestsThatTheirRolesAllow(t *testing.T) {
+	e, other := newEnv(t), newEnv(t)
+	p := e.serveLists()
+	user, who := e.account("alice")
+	_, unknown := e.account("stranger")
+	e.allow(user, may("list", "pullrequests"), may("get", "pullrequests", "infra-7"))
+	p.eventually(func() bool {
+		_, code := get[userapi.Page[userapi.PullRequest]](p, who, "/api/v1/namespaces/"+e.namespace+"/pullrequests")
+		return code == http.StatusOK
+	})
+	s := p.stream(who, "/api/v1/changes", "")
+	if event, data := s.next(); event != "hello" {
+		t.Fatalf("%s %s", event, data)
+	}
+	other.newPullRequest(7) // alice receives no event of it
+	e.newPullRequest(7)
+	event, data := s.next()
+	var c userapi.Change
+	must(t, json.Unmarshal([]byte(data), &c))
+	if want := (userapi.Change{Kind: "PullRequest", Namespace: e.namespace, Name: "infra-7"}); event != "change" || c != want {
+		t.Errorf("%s %s", event, data)
+	}
+	s.close()
+
+	p.eventually(func() bool { // until the catalog has the status
+		page, _ := get[userapi.Page[userapi.PullRequest]](p, who, "/api/v1/pullrequests?phase=Planned&stack="+e.namespace+"/net")
+		return page.Total == 1 && page.Items[0].Namespace == e.namespace && page.Items[0].Planned == 1 && page.Items[0].Plan.Add == 2
+	})
+	if page, _ := get[userapi.Page[userapi.PullRequest]](p, who, "/api/v1/pullrequests?stack="+e.namespace+"/web"); page.Total != 0 {
+		t.Errorf("%d pull requests plan a Stack that none affects", page.Total)
+	}
+	at := "/api/v1/namespaces/" + e.namespace + "/pullrequests/infra-7"
+	detail, code := get[userapi.Detail[userapi.PullRequest, v1alpha1.PullRequest]](p, who, at)
+	if code != http.StatusOK || detail.Row.Number != 7 || detail.Object.Status.Stacks[0].Name != "net" {
+		t.Errorf("%d, %+v", code, detail)
+	}
+	if access, code := get[userapi.Access](p, who, at+"/access"); code != http.StatusOK || len(access.Actions) != 0 {
+		t.Errorf("access is %d %+v", code, access)
+	}
+	if _, code := get[userapi.Events](p, who, at+"/events"); code != http.StatusOK {
+		t.Errorf("the events are %d", code)
+	}
+	for _, path := range []string{at, at + "/events", at + "/access", "/api/v1/pullrequests"} {
+		if _, code := get[struct{}](p, unknown, path); code != http.StatusForbidden {
+			t.Errorf("a stranger gets %d of %s", code, path)
+		}
+	}
+	if _, code := get[struct{}](p, who, "/api/v1/namespaces/"+other.namespace+"/pullrequests/infra-7"); code != http.StatusForbidden {
+		t.Errorf("the one of another namespace is %d", code)
+	}
+}
+
+// newPullRequest creates a PullRequest with the plan of one Stack.
+func (e *env) newPullRequest(number int64) {
+	e.Helper()
+	pull := &v1alpha1.PullRequest{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: fmt.Sprintf("infra-%d", number)},
+		Spec: v1alpha1.PullRequestSpec{
+			Repository: v1alpha1.ObjectRef{Name: "infra"}, Number: number, State: v1alpha1.PullRequestOpen, Base: "main",
+			Head: v1alpha1.PullRequestHead{Branch: "wider", Commit: strings.Repeat("a", 40)},
+		},
+	}
+	must(e.T, apiserver.Kube.Create(e.Context(), pull))
+	pull.Status = v1alpha1.PullRequestStatus{Phase: v1alpha1.PullRequestPlanned, Stacks: []v1alpha1.PullRequestStack{{
+		Namespace: e.namespace, Name: "net", Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{Digest: "sha256:" + strings.Repeat("a", 64), Changes: true, Add: 2},
+	}}}
+	must(e.T, apiserver.Kube.Status().Update(e.Context(), pull))
 }
 
 // stream follows server-sent events.

@@ -147,6 +147,58 @@ type Ref struct {
 	Revision string `json:"revision,omitempty"`
 }
 
+// A PullRequest is a row of the list of PullRequests.
+type PullRequest struct {
+	Object
+	// The name of the Repository, in the same namespace.
+	Repository string `json:"repository"`
+	// The number of the pull request at the Git provider.
+	Number int64 `json:"number"`
+	// The title, which its author chooses.
+	Title string `json:"title,omitempty"`
+	// The user who opened it, as the name of a user for RBAC. Absent if the login cannot be one.
+	Author string `json:"author,omitempty"`
+	// The URL of its page at the Git provider.
+	URL string `json:"url,omitempty"`
+	// Open, Merged or Closed.
+	State string `json:"state"`
+	// The phase of the PullRequest. Absent until an operator reconciles it.
+	Phase string `json:"phase,omitempty"`
+	// The status of the condition Ready: True, False or Unknown.
+	Ready string `json:"ready"`
+	// The reason of the condition Ready.
+	Reason string `json:"reason,omitempty"`
+	// The message of the condition Ready.
+	Message string `json:"message,omitempty"`
+	// Whether it is a draft.
+	Draft bool `json:"draft"`
+	// Whether its head is in another repository.
+	Fork bool `json:"fork"`
+	// The branch to merge into.
+	Base string `json:"base"`
+	// The branch to merge.
+	Branch string `json:"branch,omitempty"`
+	// The newest commit of the branch to merge.
+	Commit string `json:"commit"`
+	// The number of affected Stacks, including those that are not planned because of spec.pullRequests.maxStacks.
+	Affected int `json:"affected"`
+	// The number of Stacks whose plan succeeded.
+	Planned int `json:"planned"`
+	// The number of Stacks whose plan failed or was canceled, or could not start.
+	Failed int `json:"failed"`
+	// The number of Stacks whose plan has not finished or has not started.
+	Pending int `json:"pending"`
+	// The sums of the changes in all plans. Absent before there is a plan.
+	Plan *Counts `json:"plan,omitempty"`
+	// The time of the last update at the Git provider.
+	Updated *time.Time `json:"updated,omitempty"`
+	// Whether the PullRequest is being deleted.
+	Deleted bool `json:"deleted"`
+
+	// Stacks that it plans, as namespace/name. Rows are filtered by them; no response has them, because there can be many.
+	Stacks []string `json:"-"`
+}
+
 // A State is a row of the list of States.
 type State struct {
 	Object
@@ -182,7 +234,7 @@ type Lock struct {
 
 // Change is a change of an object in a list.
 type Change struct {
-	// Stack, Run, Repository or State.
+	// Stack, Run, Repository, State or PullRequest.
 	Kind string `json:"kind"`
 	// The namespace of the object.
 	Namespace string `json:"namespace"`

@@ -19,7 +19,9 @@ const (
 )
 
 // resources are the kinds of changes as roles name them.
-var resources = map[string]string{"Stack": "stacks", "Run": "runs", "Repository": "repositories", "State": "states"}
+var resources = map[string]string{
+	"Stack": "stacks", "Run": "runs", "Repository": "repositories", "State": "states", "PullRequest": "pullrequests",
+}
 
 // showChanges sends changes of objects that the user may list, as server-sent events: "change", a userapi.Change; and
 // "reset" when the changes since the event that the browser continues from are not known, so that it has to read all again;

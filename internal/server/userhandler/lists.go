@@ -20,6 +20,7 @@ func (s *API) addLists(mux router) {
 	addKind(s, mux, "Run", listing.Runs, &c.Runs)
 	addKind(s, mux, "Repository", listing.Repositories, &c.Repositories)
 	addKind(s, mux, "State", listing.States, &c.States)
+	addKind(s, mux, "PullRequest", listing.PullRequests, &c.PullRequests)
 	mux.Handle("GET /api/v1/activity", s.answerAnyone(httpapi.ShortTimeout, s.showActivity))
 	mux.Handle("GET /api/v1/changes", s.answerAnyone(httpapi.ShortTimeout, s.showChanges))
 	mux.Handle("GET /api/v1/openapi.json", http.HandlerFunc(showOpenAPI))

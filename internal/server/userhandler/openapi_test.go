@@ -126,6 +126,7 @@ func endpoints() map[string]endpoint {
 	addKind(all, "runs", listing.Runs.Parameters(), userapi.Page[userapi.Run]{}, userapi.Detail[userapi.Run, object]{})
 	addKind(all, "repositories", listing.Repositories.Parameters(), userapi.Page[userapi.Repository]{}, userapi.Detail[userapi.Repository, object]{})
 	addKind(all, "states", listing.States.Parameters(), userapi.Page[userapi.State]{}, userapi.Detail[userapi.State, object]{})
+	addKind(all, "pullrequests", listing.PullRequests.Parameters(), userapi.Page[userapi.PullRequest]{}, userapi.Detail[userapi.PullRequest, object]{})
 	return all
 }
 
@@ -154,7 +155,9 @@ func addBackend(all map[string]endpoint) {
 
 func addActions(all map[string]endpoint) {
 	const ns = "/api/v1/namespaces/{namespace}/"
-	one := map[string]string{"stacks": "a Stack", "runs": "a Run", "repositories": "a Repository", "states": "a State"}
+	one := map[string]string{
+		"stacks": "a Stack", "runs": "a Run", "repositories": "a Repository", "states": "a State", "pullrequests": "a PullRequest",
+	}
 	for resource, name := range one {
 		all["GET "+ns+resource+"/{name}/access"] = endpoint{
 			summary: "The actions on " + name + " that the roles of the caller allow, in any phase. Needs get on " + resource + ".", answer: userapi.Access{},

@@ -149,6 +149,224 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/namespaces/{namespace}/pullrequests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The pullrequests of a namespace. Needs list on pullrequests. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    author?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    deleted?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    draft?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    fork?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    phase?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    repository?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stack?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    state?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfPullRequest"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/pullrequests/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the pullrequests, with the whole object. Needs get on pullrequests. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfPullRequest"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/pullrequests/{name}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The actions on a PullRequest that the roles of the caller allow, in any phase. Needs get on pullrequests. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Access"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/pullrequests/{name}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The events of a PullRequest, the newest first. Needs get on pullrequests. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Events"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/namespaces/{namespace}/repositories": {
         parameters: {
             query?: never;
@@ -2159,6 +2377,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pullrequests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The pullrequests of all namespaces in which the caller can list them. Needs list on pullrequests. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    author?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    deleted?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    draft?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    fork?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    phase?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    repository?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stack?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    state?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfPullRequest"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/repositories": {
         parameters: {
             query?: never;
@@ -2608,7 +2898,7 @@ export interface components {
         Change: {
             /** @description Whether the object was deleted. It was created or changed otherwise. */
             deleted: boolean;
-            /** @description Stack, Run, Repository or State. */
+            /** @description Stack, Run, Repository, State or PullRequest. */
             kind: string;
             /** @description The name of the object. */
             name: string;
@@ -2649,6 +2939,14 @@ export interface components {
              * @description The number of replacements, which add and destroy count too.
              */
             replace: number;
+        };
+        /** @description A Detail is an object with its row. */
+        DetailOfPullRequest: {
+            /** @description The object as in Kubernetes, without managed fields. */
+            object?: {
+                [key: string]: unknown;
+            };
+            row: components["schemas"]["PullRequest"];
         };
         /** @description A Detail is an object with its row. */
         DetailOfRepository: {
@@ -2773,6 +3071,18 @@ export interface components {
             name: string;
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
+        PageOfPullRequest: {
+            /** @description The rows of this page. */
+            items?: components["schemas"]["PullRequest"][];
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description The number of rows that match, on all pages.
+             */
+            total: number;
+        };
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfRepository: {
             /** @description The rows of this page. */
             items?: components["schemas"]["Repository"][];
@@ -2865,6 +3175,81 @@ export interface components {
             title: string;
             /** @description Always about:blank: the title is the meaning of the status. */
             type: string;
+        };
+        /** @description A PullRequest is a row of the list of PullRequests. */
+        PullRequest: {
+            /**
+             * Format: int64
+             * @description The number of affected Stacks, including those that are not planned because of spec.pullRequests.maxStacks.
+             */
+            affected: number;
+            /** @description The user who opened it, as the name of a user for RBAC. Absent if the login cannot be one. */
+            author?: string;
+            /** @description The branch to merge into. */
+            base: string;
+            /** @description The branch to merge. */
+            branch?: string;
+            /** @description The newest commit of the branch to merge. */
+            commit: string;
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
+            created: string;
+            /** @description Whether the PullRequest is being deleted. */
+            deleted: boolean;
+            /** @description Whether it is a draft. */
+            draft: boolean;
+            /**
+             * Format: int64
+             * @description The number of Stacks whose plan failed or was canceled, or could not start.
+             */
+            failed: number;
+            /** @description Whether its head is in another repository. */
+            fork: boolean;
+            /** @description The message of the condition Ready. */
+            message?: string;
+            /** @description The name of the object. */
+            name: string;
+            /** @description The namespace of the object. */
+            namespace: string;
+            /**
+             * Format: int64
+             * @description The number of the pull request at the Git provider.
+             */
+            number: number;
+            /**
+             * Format: int64
+             * @description The number of Stacks whose plan has not finished or has not started.
+             */
+            pending: number;
+            /** @description The phase of the PullRequest. Absent until an operator reconciles it. */
+            phase?: string;
+            plan?: components["schemas"]["Counts"];
+            /**
+             * Format: int64
+             * @description The number of Stacks whose plan succeeded.
+             */
+            planned: number;
+            /** @description The status of the condition Ready: True, False or Unknown. */
+            ready: string;
+            /** @description The reason of the condition Ready. */
+            reason?: string;
+            /** @description The name of the Repository, in the same namespace. */
+            repository: string;
+            /** @description Open, Merged or Closed. */
+            state: string;
+            /** @description The title, which its author chooses. */
+            title?: string;
+            /** @description The UID of the object. */
+            uid: string;
+            /**
+             * Format: date-time
+             * @description The time of the last update at the Git provider.
+             */
+            updated?: string;
+            /** @description The URL of its page at the Git provider. */
+            url?: string;
         };
         /** @description A Ref is a branch, tag or commit that Stacks follow. */
         Ref: {
