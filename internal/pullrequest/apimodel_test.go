@@ -214,7 +214,7 @@ func (a *apiModel) remove(o client.Object, uid *types.UID) error {
 	return nil
 }
 
-// runStep lets a Run make its next step, as the controller of Runs and a pod would.
+// runStep does the next step of a Run, as the controller of Runs and a pod would.
 func (a *apiModel) runStep() bool {
 	var unfinished []*v1alpha1.Run
 	for _, k := range sorted(a.objects) {

@@ -244,7 +244,7 @@ func (g *gitModel) checkRun(run *v1alpha1.Run) {
 			return
 		}
 	}
-	g.violates("Run %s plans %s, which nobody allowed", run.Name, run.Spec.Revision)
+	g.violates("Run %s plans %s, which no user allowed", run.Name, run.Spec.Revision)
 }
 
 // expected returns the phase of an open pull request, and its aggregate status if all plans succeed.

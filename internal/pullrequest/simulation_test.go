@@ -33,7 +33,7 @@ var (
 
 // TestPullRequestHistories runs both controllers in random histories of pull requests, in processes that are killed at any request,
 // and whose requests and responses are lost, with caches that are late. The Git provider is a model behind the real client of
-// Gitea, and so are the API server, Runs and merges. At each step nothing may run that nobody allowed. After some steps nothing
+// Gitea, and so are the API server, Runs and merges. At each step nothing may run that no user allowed. After some steps nothing
 // fails any longer: each open pull request then has one comment and the right statuses, of a closed one nothing is left, and
 // further reconciles write nothing. In half of the histories there are two processes, as if one had not detected yet that it is
 // no longer the leader. What both wrote to the Git provider may then be that of the first.
@@ -62,7 +62,7 @@ type history struct {
 }
 
 func newHistory(seed uint64) *history {
-	h := &history{rand: rand.New(rand.NewPCG(seed, 0)), now: noon} //nolint:gosec // a history follows from its seed
+	h := &history{rand: rand.New(rand.NewPCG(seed, 0)), now: noon}
 	h.git, h.api = newGitModel(h), newAPIModel(h)
 	for range 1 + seed%2 {
 		h.processes = append(h.processes, newProcess(h))
@@ -117,7 +117,7 @@ func (h *history) live() string {
 	return h.problem
 }
 
-// step does one thing: an action of a user, a step of a Run, an event, a step of a reconcile, or the end of a process.
+// step does one of these: an action of a user, a step of a Run, an event, a step of a reconcile, or the end of a process.
 func (h *history) step() {
 	switch n := h.rand.IntN(100); {
 	case n < 8:

@@ -1,0 +1,43 @@
+package pullrequest
+
+import (
+	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/pullrequest/comment"
+)
+
+// Before a status is sent, what the head had is unknown, and it may be pending: if the process ends before it records the
+// result, the status is sent again, and ends with the pull request.
+func TestWhatIsSentIsRecordedFirst(t *testing.T) {
+	w := pull()
+	next(&w)
+	pull := w.PullRequest
+	report := comment.PullRequest{Head: headOne, Phase: comment.Conflict, Message: "main.tf"}
+	conflict := recordOf(comment.Statuses(report, statusContext, maxStackStatuses, nil)[0])
+	delivered := func(s v1alpha1.PullRequestCommitStatus) v1alpha1.PullRequestCommitStatus {
+		pull.Status.Delivered = v1alpha1.PullRequestDelivered{Head: headOne, Statuses: []v1alpha1.PullRequestCommitStatus{s}, CommentDigest: "old"}
+		if err := announce(pull, report); err != nil {
+			t.Fatal(err)
+		}
+		return pull.Status.Delivered.Statuses[0]
+	}
+	if got := delivered(conflict); got != conflict {
+		t.Errorf("nothing is to be sent: %+v", got)
+	}
+	if pull.Status.Delivered.CommentDigest != "" {
+		t.Error("a comment that is going to be sent is recorded as received")
+	}
+	pending := v1alpha1.PullRequestCommitStatus{Context: statusContext, Pending: true, Digest: "pending"}
+	if got := delivered(pending); got.Digest != "" || !got.Pending {
+		t.Errorf("a failure after a pending one: %+v", got)
+	}
+	report.Phase = comment.AwaitingCommand
+	if got := delivered(conflict); got.Digest != "" || !got.Pending {
+		t.Errorf("a pending one after a failure: %+v", got)
+	}
+	pull.Status.Phase = v1alpha1.PullRequestEnded
+	if got := delivered(pending); got.Digest != "" || !got.Pending {
+		t.Errorf("the pull request is closed: %+v", got)
+	}
+}
