@@ -291,7 +291,7 @@ func TestNames(t *testing.T) {
 	d.want(0, `"kind": "List"`, "", "get", "-o", "json")
 	d.want(0, "Stack net in "+d.Namespace, "", "why", "net")
 	d.want(1, "cannot get resource", "bob", "why", "net")
-	d.want(0, "repositories\nnet\n", "", "__complete", "get", "")
+	d.want(0, "pullrequests\nnet\n", "", "__complete", "get", "")
 }
 
 // TestReadOnlyUser checks that a user can read all objects, and gets an error with the missing verb for other commands.

@@ -20,6 +20,8 @@ var elsewhere = map[string][]string{
 	"internal/git/errors.go":        nil,                      // TestCodeReasonsAreReasonsOfTheAPI
 	"internal/closure/errors.go":    nil,                      // TestCodeReasonsAreReasonsOfTheAPI
 	"internal/engine/classify.go":   {"AuthenticationFailed"}, // Azure's
+	"internal/cli/stack/get.go":     {"PullRequests"},         // the plural of the kind, as a title
+	"cmd/gendocs/httpapi.go":        {"PullRequests"},         // the same
 }
 
 // TestValuesOfTheAPIAreConstants checks that conditions, reasons, phases and failure classes are constants of

@@ -42,6 +42,7 @@ var unused = map[string]string{
 	// Pull requests need a Git provider: test/gitea runs them with the same roles, and checks that no request is denied.
 	"operator create localsubjectaccessreviews.authorization.k8s.io": "pull requests",
 	"operator create pullrequests.cairn.dev":                         "pull requests",
+	"operator get pullrequests.cairn.dev":                            "pull requests",
 	"operator delete pullrequests.cairn.dev":                         "pull requests",
 	"operator patch pullrequests.cairn.dev":                          "pull requests",
 	"operator patch pullrequests.cairn.dev/status":                   "pull requests",
