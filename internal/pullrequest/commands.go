@@ -51,8 +51,8 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 		switch p, err := provider.Get(ctx, int(pull.Spec.Number)); {
 		case err != nil:
 			return nil, 0, err
-		case p.Head.Commit != pull.Spec.Head.Commit:
-			return nil, readAgain, nil
+		case p.Head.Commit != pull.Spec.Head.Commit: // it is discovered, which is an event
+			return nil, 0, nil
 		}
 	}
 	first, ok := r.readings.get(pull.UID)

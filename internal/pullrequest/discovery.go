@@ -93,8 +93,11 @@ func (d *Discovery) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		next.version, next.complete = "", next.at
 	}
 	err = d.update(ctx, repo, &next)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) { // the cache is not up to date
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // the cache is not up to date
 		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	case apierrors.IsAlreadyExists(err): // or a user created an object of that name, which stays
+		return ctrl.Result{RequeueAfter: retryFirst}, nil
 	}
 	if failure := failureOf(err); err != nil && failure == nil {
 		return ctrl.Result{}, err

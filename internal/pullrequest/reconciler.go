@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -64,8 +65,9 @@ type Reconciler struct {
 	sent cache[types.UID, time.Time]
 }
 
-// fetchDelay is when it is checked again whether the head is fetched: after a restart no event reports that.
-const fetchDelay = 2 * time.Second
+// fetchFirst and fetchLongest bound the time until it is checked again whether the head is fetched: after a restart no event
+// reports that. In between, it is as long as the pull request has waited.
+const fetchFirst, fetchLongest = 2 * time.Second, time.Minute
 
 // LabelPullRequest is the label of Runs with the UID of their PullRequest.
 const LabelPullRequest = "cairn.dev/pull-request"
@@ -139,7 +141,8 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
 	}
 	if pull.Status.Phase == v1alpha1.PullRequestMerging {
-		later = fetchDelay
+		waited := now(r.Clock).Sub(apimeta.FindStatusCondition(pull.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime.Time)
+		later = min(max(waited, fetchFirst), fetchLongest)
 	}
 	if again == 0 || (later > 0 && later < again) {
 		again = later

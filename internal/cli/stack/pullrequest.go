@@ -50,8 +50,10 @@ func diffPullRequest(ctx context.Context, s *session.Session, arg, output string
 	missing := len(pull.Status.Skipped)
 	for i, of := range pull.Status.Stacks {
 		if output == "" {
-			separator := map[bool]string{true: "\n"}[i > 0]
-			fmt.Fprintf(s.Text(), "%sStack %s/%s, Run %s: %s\n", separator, of.Namespace, of.Name, cmp.Or(of.Run, "-"), of.Phase)
+			if i > 0 {
+				fmt.Fprintln(s.Text())
+			}
+			fmt.Fprintf(s.Text(), "Stack %s/%s, Run %s: %s\n", of.Namespace, of.Name, cmp.Or(of.Run, "-"), of.Phase)
 		}
 		next, err := planOfStack(ctx, s, of, output == "")
 		switch {
