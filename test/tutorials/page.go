@@ -212,5 +212,5 @@ func matches(want, got string) bool {
 		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), `\.\.\.`, `.*`))
 	}
 	pattern.WriteString(`\n?$`)
-	return regexp.MustCompile(pattern.String()).MatchString(normal(got))
+	return regexp.MustCompile(pattern.String()).MatchString(normal(got) + "\n") // also if ... stands for no line
 }

@@ -30,6 +30,7 @@ func TestOutputs(t *testing.T) {
 		"lines that the page leaves out":             {"first\n...\nlast", "first\na\nb\nlast", true},
 		"no lines where the page leaves lines out":   {"first\n...\nlast", "first\nlast", true},
 		"another line after those that are left out": {"first\n...\nlast", "first\na\nother", false},
+		"no lines after those of the page":           {"first\n...", "first\n", true},
 		"other indentation":                          {"a\n  b", "a\n    b", false},
 	} {
 		if got := matches(test.want, test.got); got != test.equal {
