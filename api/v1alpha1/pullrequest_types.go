@@ -313,6 +313,14 @@ type PullRequests struct {
 	// +kubebuilder:validation:Maximum=200
 	// +optional
 	MaxStacks *int32 `json:"maxStacks,omitempty"`
+	// StatusContext is the name of the aggregate commit status, and begins those of Stacks. Set another one if a second
+	// Repository or cluster plans pull requests of the same Git repository, since a commit has one status for each name.
+	// Example: cairn-staging. Default: cairn.
+	// +kubebuilder:default=cairn
+	// +kubebuilder:validation:MaxLength=50
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +optional
+	StatusContext string `json:"statusContext,omitempty"`
 	// Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository.
 	// +optional
 	Runner *PullRequestRunner `json:"runner,omitempty"`

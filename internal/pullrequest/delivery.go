@@ -23,8 +23,6 @@ import (
 )
 
 const (
-	// statusContext is the context of the aggregate status, and begins those of Stacks.
-	statusContext = "cairn"
 	// maxStackStatuses is the maximum number of statuses of Stacks of a commit.
 	maxStackStatuses = 20
 	// maxPlanJSON is the maximum size of the JSON of a plan whose text is in a comment, in bytes.
@@ -45,7 +43,7 @@ func (r *Reconciler) deliver(ctx context.Context, pull *v1alpha1.PullRequest, re
 		return 0, endStatuses(ctx, pull, provider)
 	}
 	report := r.reportOf(pull, repo)
-	if err := sendStatuses(ctx, pull, provider, report); err != nil {
+	if err := sendStatuses(ctx, pull, repo, provider, report); err != nil {
 		return 0, err
 	}
 	if pull.Status.Phase == v1alpha1.PullRequestMerging { // the comment shows the plans before until there are others
@@ -65,7 +63,7 @@ const commentInterval = 10 * time.Second
 
 // announce records, before anything is sent, what the Git provider may have received afterwards: if the process ends in between,
 // it is sent again, and statuses that may be pending end with the pull request.
-func announce(pull *v1alpha1.PullRequest, report comment.PullRequest) error {
+func announce(pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, report comment.PullRequest) error {
 	delivered := &pull.Status.Delivered
 	if pull.Status.Phase == v1alpha1.PullRequestEnded {
 		for i := range delivered.Statuses {
@@ -78,7 +76,7 @@ func announce(pull *v1alpha1.PullRequest, report comment.PullRequest) error {
 	if delivered.Head != pull.Status.Head {
 		delivered.Head, delivered.Statuses = pull.Status.Head, nil
 	}
-	for _, s := range statusesOf(pull, report) {
+	for _, s := range statusesOf(pull, repo, report) {
 		next, i := recordOf(s), find(delivered, s.Context)
 		switch {
 		case i < 0:
@@ -109,12 +107,12 @@ func recordOf(s comment.Status) v1alpha1.PullRequestCommitStatus {
 }
 
 // statusesOf returns the statuses that the head should have.
-func statusesOf(pull *v1alpha1.PullRequest, report comment.PullRequest) []comment.Status {
+func statusesOf(pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, report comment.PullRequest) []comment.Status {
 	var earlier []string
 	for _, s := range pull.Status.Delivered.Statuses {
 		earlier = append(earlier, s.Context)
 	}
-	return comment.Statuses(report, statusContext, maxStackStatuses, earlier)
+	return comment.Statuses(report, repo.Spec.PullRequests.StatusContext, maxStackStatuses, earlier)
 }
 
 // find returns the index of the status with a context; -1 if it has none.
@@ -122,8 +120,10 @@ func find(delivered *v1alpha1.PullRequestDelivered, context string) int {
 	return slices.IndexFunc(delivered.Statuses, func(known v1alpha1.PullRequestCommitStatus) bool { return known.Context == context })
 }
 
-func sendStatuses(ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, report comment.PullRequest) error {
-	for _, s := range statusesOf(pull, report) {
+func sendStatuses(
+	ctx context.Context, pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, provider Provider, report comment.PullRequest,
+) error {
+	for _, s := range statusesOf(pull, repo, report) {
 		if err := send(ctx, pull, provider, s); err != nil {
 			return err
 		}

@@ -13,11 +13,12 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	w := pull()
 	next(&w)
 	pull := w.PullRequest
+	repo := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{PullRequests: &v1alpha1.PullRequests{StatusContext: "cairn"}}}
 	report := comment.PullRequest{Head: headOne, Phase: comment.Conflict, Message: "main.tf"}
-	conflict := recordOf(comment.Statuses(report, statusContext, maxStackStatuses, nil)[0])
+	conflict := recordOf(comment.Statuses(report, "cairn", maxStackStatuses, nil)[0])
 	delivered := func(s v1alpha1.PullRequestCommitStatus) v1alpha1.PullRequestCommitStatus {
 		pull.Status.Delivered = v1alpha1.PullRequestDelivered{Head: headOne, Statuses: []v1alpha1.PullRequestCommitStatus{s}, CommentDigest: "old"}
-		if err := announce(pull, report); err != nil {
+		if err := announce(pull, repo, report); err != nil {
 			t.Fatal(err)
 		}
 		return pull.Status.Delivered.Statuses[0]
@@ -28,7 +29,7 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	if pull.Status.Delivered.CommentDigest != "" {
 		t.Error("a comment that is going to be sent is recorded as received")
 	}
-	pending := v1alpha1.PullRequestCommitStatus{Context: statusContext, Pending: true, Digest: "pending"}
+	pending := v1alpha1.PullRequestCommitStatus{Context: "cairn", Pending: true, Digest: "pending"}
 	if got := delivered(pending); got.Digest != "" || !got.Pending {
 		t.Errorf("a failure after a pending one: %+v", got)
 	}

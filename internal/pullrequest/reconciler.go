@@ -108,7 +108,7 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		return r.retry(ctx, before, pull, err)
 	}
 	pull.Status = Decide(w)
-	if err := announce(pull, r.reportOf(pull, repo)); err != nil {
+	if err := announce(pull, repo, r.reportOf(pull, repo)); err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.report(ctx, before, pull); err != nil { // the names of Runs are written before these are created

@@ -469,7 +469,7 @@ func repositoryOf() *v1alpha1.Repository {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra", UID: "repository", ResourceVersion: "1", Generation: 1},
 		Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/acme/infra.git", PullRequests: &v1alpha1.PullRequests{
 			Provider: v1alpha1.GitProviderGitea, Interval: &metav1.Duration{Duration: 5 * time.Second}, Drafts: v1alpha1.DraftsSkip,
-			MaxStacks: ptr.To(int32(50)),
+			MaxStacks: ptr.To(int32(50)), StatusContext: "cairn",
 		}},
 	}
 }

@@ -28,7 +28,7 @@ type Status struct {
 
 // Statuses returns the aggregate status, which has the context itself and can be a required check, and then those of
 // Stacks, by name and at most limit. earlier are contexts that the head commit has from earlier calls. Each stays in
-// the result, also when its Stack is not affected now, so that none remains pending.
+// the result, also when its Stack is not affected now or the context was another one, so that none remains pending.
 func Statuses(pr PullRequest, context string, limit int, earlier []string) []Status {
 	state, description := pr.aggregate()
 	all := []Status{{context, state, clip(description, longestDescription), pr.URL}}
@@ -54,11 +54,13 @@ func Statuses(pr PullRequest, context string, limit int, earlier []string) []Sta
 		return slices.ContainsFunc(pr.Skipped, func(key string) bool { return clipContext(prefix+plan.Escape(key)) == c })
 	}
 	for _, c := range earlier {
-		if reported[c] || !strings.HasPrefix(c, prefix) {
+		if reported[c] {
 			continue
 		}
 		reported[c] = true
 		switch {
+		case !strings.HasPrefix(c, prefix): // the context was another one
+			all = append(all, Status{c, state, clip(description, longestDescription), pr.URL})
 		case pr.Phase == Planned && isSkipped(c):
 			all = append(all, Status{c, Failure, "Not planned: beyond maxStacks.", pr.URL})
 		case pr.Phase == Planned:

@@ -676,6 +676,13 @@ export interface components {
                         serviceAccountName?: string;
                     };
                     /**
+                     * @description StatusContext is the name of the aggregate commit status, and begins those of Stacks. Set another one if a second
+                     *     Repository or cluster plans pull requests of the same Git repository, since a commit has one status for each name.
+                     *     Example: cairn-staging. Default: cairn.
+                     * @default cairn
+                     */
+                    statusContext: string;
+                    /**
                      * @description URL of the Git provider. Default: the scheme and host of spec.url, if that is http or https. Example:
                      *     https://git.example.com.
                      */
