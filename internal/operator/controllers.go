@@ -70,7 +70,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Merger: &pullrequest.Gatherer{
 			Client: mgr.GetClient(), Codes: stacks.Code, Stacks: &stacks.Gatherer, Inputs: p.inputs, Access: access,
 		},
-		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, PublicURL: cmp.Or(o.PublicURL, o.StoreURL),
+		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, WebURL: cmp.Or(o.SignIn.URL, o.PublicURL),
 	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),

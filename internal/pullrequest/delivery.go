@@ -218,12 +218,16 @@ func (r *Reconciler) reportOf(pull *v1alpha1.PullRequest, repo *v1alpha1.Reposit
 	case v1alpha1.PullRequestFailed:
 		report.Message = apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady).Message
 	}
+	web := strings.TrimSuffix(r.WebURL, "/")
+	if web != "" {
+		report.URL = web + "/pullrequests/" + pull.Namespace + "/" + pull.Name
+	}
 	for _, one := range s.Stacks {
 		stack := comment.Stack{
 			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, DeletedDirectory: one.DeletedDirectory,
 		}
-		if one.Run != "" && r.PublicURL != "" {
-			stack.URL = strings.TrimSuffix(r.PublicURL, "/") + "/runs/" + one.Namespace + "/" + one.Run
+		if one.Run != "" && web != "" {
+			stack.URL = web + "/runs/" + one.Namespace + "/" + one.Run
 		}
 		if one.Phase != v1alpha1.PhaseSucceeded {
 			stack.Failure = one.Message

@@ -54,8 +54,8 @@ type Reconciler struct {
 	Provider func(context.Context, *v1alpha1.Repository) (Provider, error)
 	Runs     Runs
 	Plans    Plans
-	// PublicURL is where users find the server; empty for no links to it.
-	PublicURL string
+	// WebURL is where users find the web UI; empty for no links to it.
+	WebURL string
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time
 

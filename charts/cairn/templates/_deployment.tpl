@@ -79,6 +79,9 @@ spec:
         - --cache=/var/cache/cairn
         - --state-storage={{ $.Values.stateStorage }}
         - --store-url={{ include "cairn.storeURL" $ }}
+        {{- with include "cairn.publicURL" $ }}
+        - --public-url={{ . }}
+        {{- end }}
         {{- with $.Values.watchNamespaces }}
         - --namespaces={{ join "," . }}
         {{- end }}
@@ -140,9 +143,6 @@ spec:
         - --web-listen=:8080
         {{- if $.Values.metacontroller.enabled }}
         - --metacontroller=:8082
-        {{- end }}
-        {{- with include "cairn.publicURL" $ }}
-        - --public-url={{ . }}
         {{- end }}
         {{- if not $.Values.publishEndpoint }}
         - --publish-endpoint=false

@@ -71,6 +71,11 @@ func (p *processFlags) addCommon(f *pflag.FlagSet) {
 		"directory for mirrors of repositories, engines and providers; a cache, so it can be deleted")
 	f.StringVar(&p.StoreURL, "store-url", "https://cairn.cairn-system.svc:8443",
 		"address of the server for runners; its host is in the server's certificate")
+	f.StringVar(&p.PublicURL, "public-url", "",
+		"address of the server for users, for example https://cairn.example.com; default: store-url")
+	f.StringVar(&p.SignIn.URL, "web-url", "",
+		"address of the web UI for users, which comments on pull requests link to, for example https://cairn.example.com; "+
+			"default: public-url, and no links without that")
 	f.StringSliceVar(&p.allowed, "allowed-address", nil,
 		"addresses and CIDRs of git servers and registries that Cairn may connect to although they are loopback, "+
 			"link-local, a metadata service or the API server, for example 127.0.0.0/8; default: none")
@@ -148,8 +153,6 @@ func (p *processFlags) serverFlags() *pflag.FlagSet {
 		"address for webhooks of Git providers and for the web UI, plain HTTP: put an Ingress in front; 0 disables them")
 	f.StringVar(&p.MetacontrollerAddress, "metacontroller", "0",
 		"address for the hooks of metacontroller, plain HTTP, for example :8082 ("+version.Docs+"how-to/metacontroller.md); 0 disables them")
-	f.StringVar(&p.PublicURL, "public-url", "",
-		"address of the server for users, for example https://cairn.example.com; default: store-url")
 	f.BoolVar(&p.PublicTrusted, "public-trusted", false,
 		"the certificate at public-url is from a CA that clients trust, such as an Ingress's; without this flag it is the "+
 			"server's own")
@@ -195,8 +198,6 @@ func (p *processFlags) addDownloadFlags(f *pflag.FlagSet) {
 
 // addSignInFlags adds the flags for users of the web UI.
 func (p *processFlags) addSignInFlags(f *pflag.FlagSet) {
-	f.StringVar(&p.SignIn.URL, "web-url", "",
-		"address of the web UI, for example https://cairn.example.com; default: public-url")
 	f.DurationVar(&p.SignIn.Lifetime, "session-lifetime", 12*time.Hour,
 		"lifetime of a session in the browser; never longer than that of the token that the user signed in with")
 	f.StringVar(&p.SignIn.Links, "signin-links", "",
