@@ -180,6 +180,8 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 		return metav1.ConditionUnknown, v1alpha1.ReasonPullRequestPlanning, fmt.Sprintf("%d of %d plans are in progress", pending, len(s.Stacks))
 	case failed > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d of %d plans failed", failed, len(s.Stacks))
+	case len(s.Skipped) == 0 && len(s.Stacks) == 1:
+		return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, "1 Stack is planned"
 	case len(s.Skipped) > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d affected Stacks are not planned, because of "+
 			"spec.pullRequests.maxStacks of the Repository", len(s.Skipped))

@@ -117,6 +117,38 @@ func (h *history) live() string {
 	return h.problem
 }
 
+// Of 50 open pull requests of which nothing changes, an interval costs one request to the Git provider, no write and no plan. The
+// affected Stacks among 2,000 are measured by BenchmarkProposal.
+func TestManyPullRequestsCostNothing(t *testing.T) {
+	h := newHistory(2) // one process
+	h.quiet = true
+	for number := range 50 {
+		h.git.pulls = append(h.git.pulls, &pullModel{
+			Number: number + 1, Title: "Change", State: "open", User: userModel{"alice"}, Updated: h.now,
+			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		})
+	}
+	h.git.fetch()
+	pass := func(interval time.Duration, intervals int) {
+		for range intervals {
+			h.settle()
+			h.now = h.now.Add(interval)
+		}
+	}
+	interval := h.api.objects[key{"Repository", "web", "infra"}].(*v1alpha1.Repository).Spec.PullRequests.Interval.Duration
+	pass(time.Minute, 20)
+	h.check()
+	writes, requests := h.api.writes, h.git.requests
+	const intervals = 20
+	pass(interval, intervals)
+	if h.problem != "" || h.api.writes != writes || h.git.requests-requests > intervals {
+		t.Errorf("%d intervals: %d writes, %d requests; %s", intervals, h.api.writes-writes, h.git.requests-requests, h.problem)
+	}
+	if known := len(h.api.objects); known < 100 { // 50 PullRequests and their Runs
+		t.Errorf("only %d objects", known)
+	}
+}
+
 // step does one of these: an action of a user, a step of a Run, an event, a step of a reconcile, or the end of a process.
 func (h *history) step() {
 	switch n := h.rand.IntN(100); {
