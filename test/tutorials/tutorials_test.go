@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"cairn.dev/cairn/dev/authority"
+	"cairn.dev/cairn/dev/tools"
 	"cairn.dev/cairn/test/devcluster"
 	"cairn.dev/cairn/test/story"
 )
@@ -40,6 +41,9 @@ func TestTutorials(t *testing.T) {
 	for _, p := range pages {
 		name := strings.TrimSuffix(filepath.Base(p.path), ".md")
 		t.Run(filepath.Base(filepath.Dir(p.path))+"/"+name, func(t *testing.T) {
+			if _, err := tools.Path("gitea"); err != nil && strings.Contains(p.testscript(), "\ngitea-server\n") {
+				t.Skip("the page needs a Gitea, which takes minutes to build: make test-gitea builds it and runs this page")
+			}
 			start := time.Now()
 			t.Cleanup(func() { t.Logf("%s took %.0fs", p.path, time.Since(start).Seconds()) })
 			path := filepath.Join(t.TempDir(), name+".txtar")
@@ -49,7 +53,7 @@ func TestTutorials(t *testing.T) {
 			}
 			commands := env.Commands()
 			maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
-				"objects": objects(env), "step": p.step,
+				"objects": objects(env), "step": p.step, "gitea-server": giteaServer, "gitea": callGitea,
 			})
 			testscript.Run(t, testscript.Params{Files: []string{path}, Cmds: commands, Setup: func(e *testscript.Env) error {
 				e.Setenv("TESTDATA", testdata)
