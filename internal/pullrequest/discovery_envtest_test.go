@@ -149,7 +149,7 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// A provider that fails is reported and asked less and less often; nothing is deleted. burrito#333: a failure was not reported.
+// A provider that fails is reported and asked less and less often; nothing is deleted. burrito #333: a failure was not reported.
 func TestDiscoveryReportsFailures(t *testing.T) {
 	d := newDiscovered(t, giteaPull(1, "open", headOne))
 	d.look()

@@ -13,7 +13,7 @@ import (
 )
 
 // Affected are exactly the Stacks whose code the merge changes, whatever the number of changed files, and a directory that is deleted
-// is known as such. atlantis#1178, atlantis#941: a deleted directory is not planned.
+// is known as such. atlantis #1178, #941: a deleted directory was not planned. digger #2687: a pull request of more than 300 files failed.
 func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	r := newEnv(t)
 	remote := r.remote("infra")
@@ -21,7 +21,7 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	r.push(remote, gitserver.Change{Files: map[string]string{"app/main.tf": calls, "common/main.tf": "# 1", "old/main.tf": "# old", "other/main.tf": "# other"}})
 	repo := r.declare(remote)
 	many := map[string]string{"common/main.tf": "# 2", "old/main.tf": "", "docs/net.md": "net"}
-	for i := range 5000 {
+	for i := range 100_000 {
 		many[fmt.Sprintf("docs/%d.md", i)] = "text"
 	}
 	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: many})

@@ -24,6 +24,7 @@ func answering(t *testing.T, handler http.HandlerFunc) Client {
 	})
 }
 
+// atlantis #4932: a status was lost when the rate limit was exceeded. What is rate limited says when to try again.
 func TestErrorsHaveAKind(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
