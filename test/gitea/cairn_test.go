@@ -18,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -333,8 +334,24 @@ func TestPullRequestIsPlanned(t *testing.T) {
 	f.await(number, head, "failure", "the head conflicts with the base", "net/main.tf")
 }
 
+// The comment as Gitea renders it, for the documentation.
+func TestPictureOfTheComment(t *testing.T) {
+	if os.Getenv("SCREENS") == "" {
+		t.Skip("SCREENS is not set: the picture in docs/screens is taken with SCREENS=1 make test-gitea")
+	}
+	f := newFixture(t, nil, "--web-url=https://cairn.example.com")
+	head := f.push("change", map[string]string{"common/main.tf": terraform("common", "2"), "net/main.tf": terraform("net", "2"), "other/main.tf": "resource {}\n"})
+	number := f.open("alice", "change", "Change the network")
+	f.await(number, head, "failure", "1 of 3 Stacks failed")
+	page := fmt.Sprintf("%s/acme/infra/pulls/%d", f.gitea.URL, number)
+	out, err := exec.CommandContext(t.Context(), "node", "../browser/picture.mjs", page, ".comment-list .comment .render-content:has(table)", "../../docs/screens/pull-request-comment.png").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // Nothing of a fork runs before a user with the verb plan has asked for it, for that head commit only.
-// ambient-code#763: a permission survived a push. Azure/telescope#1266: a fork ran with the credentials of the repository.
+// ambient-code #763: a permission survived a push. Azure/telescope #1266: a fork ran with the credentials of the repository.
 func TestForkNeedsCommandForItsHead(t *testing.T) {
 	f := newFixture(t, nil)
 	ctx := t.Context()
@@ -420,6 +437,18 @@ func TestLifeOfPullRequests(t *testing.T) {
 	})
 	f.await(number, head, "success", "(directory deleted)")
 
+	suspend := func(suspend bool) {
+		app := &v1alpha1.Stack{ObjectMeta: object("app")}
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspend))
+		must(t, f.Patch(ctx, app, patch))
+	}
+	suspend(true)
+	waits := f.push("suspended", map[string]string{"common/main.tf": terraform("common", "3")})
+	suspended := f.open("alice", "suspended", "Change the module of a Stack that is suspended")
+	f.await(suspended, waits, "failure", "spec.suspend of the Stack is true")
+	suspend(false)
+	f.await(suspended, waits, "success", "1 Stack planned")
+
 	for i, style := range []string{"squash", "merge", "rebase"} {
 		next := f.push(style, map[string]string{"net/main.tf": terraform("net", style)})
 		merged := f.open("alice", style, "Merge this")
@@ -445,7 +474,7 @@ func TestLifeOfPullRequests(t *testing.T) {
 	f.await(number, head, "success", "(directory deleted)") // of the other one nothing changed
 }
 
-// What is to be written waits until the Git provider responds again, and is written once, also if Cairn is restarted.
+// atlantis #4932: a status that the provider did not accept was lost. What is to be written waits until the Git provider responds again, and is written once, also if Cairn is restarted.
 func TestNothingIsLostWhileGiteaIsDown(t *testing.T) {
 	f := newFixture(t, nil)
 	ctx := t.Context()
