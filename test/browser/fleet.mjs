@@ -50,8 +50,64 @@ const fromGit = (name, path, spec) => ({
   spec: { apply: 'Automatic', ...spec, source: { git: { repository: { name: 'infra' }, path } } },
 })
 
+/**
+ * Creates a pull request as Cairn describes it. Its Repository has no credentials for a Git provider, so that Cairn leaves it as it is; what
+ * Cairn does with real ones is tested by test/gitea.
+ */
+async function createPullRequest({ apply, kubectl }, url) {
+  const commit = '4be1f6c84be1f6c84be1f6c84be1f6c84be1f6c8'
+  const pull = { apiVersion: 'cairn.dev/v1alpha1', kind: 'PullRequest', metadata: { name: 'platform-12', namespace } }
+  const plan = (add, change, destroy) => ({ digest: '', changes: true, add, change, destroy, replace: 0, import: 0, forget: 0 })
+  await apply(
+    {
+      apiVersion: 'cairn.dev/v1alpha1',
+      kind: 'Repository',
+      metadata: { name: 'platform', namespace },
+      spec: { url, pullRequests: { provider: 'Gitea', url: 'https://git.example.com', credentials: { secret: { name: 'none' } } } },
+    },
+    {
+      ...pull,
+      spec: {
+        repository: { name: 'platform' },
+        number: 12,
+        url: 'https://git.example.com/acme/platform/pulls/12',
+        title: 'Version 17 of the database, with a larger disk',
+        author: 'gitea:git.example.com:alice',
+        state: 'Open',
+        base: 'main',
+        head: { branch: 'database-17', commit },
+        updatedAt: '2026-11-20T12:00:00Z',
+      },
+    },
+  )
+  const status = {
+    observedGeneration: 1,
+    phase: 'Planned',
+    head: commit,
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'False',
+        reason: 'PlansFailed',
+        message: '1 of 4 plans failed',
+        lastTransitionTime: '2026-11-20T12:01:00Z',
+      },
+    ],
+    stacks: [
+      { namespace, name: 'alerts', run: 'alerts-1', phase: 'Failed', message: 'rule 7: no such metric: http_requests_totl' },
+      { namespace, name: 'database', run: 'database-2', phase: 'Succeeded', plan: plan(3, 2, 1) },
+      { namespace, name: 'dns', run: 'dns-1', phase: 'Succeeded', deletedDirectory: 'envs/prod/dns', plan: plan(0, 0, 2) },
+      { namespace, name: 'network', phase: 'Queued', message: 'waits for the concurrency limit' },
+    ],
+    skipped: ['staging/database'],
+    commands: { answer: '/cairn command of gitea:git.example.com:bob\nPlans were requested of: prod/database.' },
+  }
+  await kubectl('patch', 'pullrequest/platform-12', `--namespace=${namespace}`, '--subresource=status', '--type=merge', `--patch=${JSON.stringify({ status })}`)
+}
+
 /** Creates the fleet, and returns a function that removes what is outside of Cairn. */
-export async function createFleet({ apply, kubectl, until: wait }) {
+export async function createFleet(cairn) {
+  const { apply, kubectl, until: wait } = cairn
   const dir = await mkdtemp(join(tmpdir(), 'cairn-fleet-'))
   const zone = join(dir, 'zone')
   await writeFile(zone, 'shop A 203.0.113.7\n')
@@ -83,6 +139,7 @@ export async function createFleet({ apply, kubectl, until: wait }) {
     await until('run/database-2', 'jsonpath={.status.phase}=AwaitingApproval')
     await until('run/cluster-1', 'jsonpath={.status.phase}=AwaitingApproval')
     await until('run/alerts-1', 'jsonpath={.status.phase}=Failed')
+    await createPullRequest(cairn, git.url)
   } catch (error) {
     await stop()
     throw error

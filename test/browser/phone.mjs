@@ -53,6 +53,7 @@ describe('a phone', () => {
     ['/runs/default/pocket-1?tab=log', /Plan: 2 to add/],
     ['/states', 'States'],
     ['/repositories', 'Repositories'],
+    ['/pullrequests', 'Pull requests'],
     ['/graph', /drawn, \d+ listed/],
   ]) {
     test(`${path} fits the width of a phone`, async () => {

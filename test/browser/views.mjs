@@ -30,6 +30,8 @@ const views = [
   { path: '/states/prod/database?tab=resources', shows: /user\["shop"\]/ },
   { path: '/repositories', shows: 'infra', screen: 'repositories' },
   { path: '/repositories/prod/infra', shows: 'infra', screen: 'repository' },
+  { path: '/pullrequests', shows: '#12', screen: 'pull-requests' },
+  { path: '/pullrequests/prod/platform-12', shows: 'envs/prod/dns', screen: 'pull-request', dark: true, phone: true },
   { path: '/graph', shows: 'waits for network', screen: 'graph' },
 ]
 

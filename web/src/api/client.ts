@@ -5,6 +5,7 @@ export type Stack = Schemas['Stack']
 export type Run = Schemas['Run']
 export type Repository = Schemas['Repository']
 export type State = Schemas['State']
+export type PullRequest = Schemas['PullRequest']
 export type Activity = Schemas['Activity']
 export type Problem = Schemas['Problem']
 export type Me = Schemas['Me']
@@ -106,7 +107,7 @@ export async function send(
   })
 }
 
-export type Plural = 'stacks' | 'runs' | 'repositories' | 'states'
+export type Plural = 'stacks' | 'runs' | 'repositories' | 'states' | 'pullrequests'
 
 /** The address of an object in the API. What cannot be a name, as `..` in an address of this page, leads nowhere. */
 export function objectPath(kind: Plural, namespace: string, name: string, rest = ''): string {

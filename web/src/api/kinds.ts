@@ -1,5 +1,5 @@
 import type { components } from './kinds.d'
-import type { Plural, Repository, Run, Stack, State } from './client'
+import type { Plural, PullRequest, Repository, Run, Stack, State } from './client'
 
 type Kinds = components['schemas']
 export type Metadata = Kinds['Metadata']
@@ -7,10 +7,17 @@ export type StackObject = Kinds['Stack']
 export type RunObject = Kinds['Run']
 export type RepositoryObject = Kinds['Repository']
 export type StateObject = Kinds['State']
+export type PullRequestObject = Kinds['PullRequest']
 
 /** Rows of lists, and objects as Kubernetes has them, of each kind. */
-export type Rows = { stacks: Stack; runs: Run; repositories: Repository; states: State }
-export type Objects = { stacks: StackObject; runs: RunObject; repositories: RepositoryObject; states: StateObject }
+export type Rows = { stacks: Stack; runs: Run; repositories: Repository; states: State; pullrequests: PullRequest }
+export type Objects = {
+  stacks: StackObject
+  runs: RunObject
+  repositories: RepositoryObject
+  states: StateObject
+  pullrequests: PullRequestObject
+}
 export type Detail<K extends Plural> = { row: Rows[K]; object: Objects[K] }
 export type Page<K extends Plural> = { items?: Rows[K][]; next?: string; total: number }
 

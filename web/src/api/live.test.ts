@@ -26,6 +26,7 @@ test('a change invalidates its object and the lists of its type', () => {
     ['runs', 'list'],
   ])
   expect(keysOf({ kind: 'Repository', namespace: 'a', name: 'b' })[0]).toEqual(['repositories', 'a', 'b'])
+  expect(keysOf({ kind: 'PullRequest', namespace: 'a', name: 'b' })[1]).toEqual(['pullrequests', 'list'])
   expect(keysOf({ kind: 'Secret', namespace: 'a', name: 'b' })).toEqual([])
 })
 

@@ -5,7 +5,13 @@ import type { Plural } from './client'
 /** A change that the server publishes. */
 export type Change = { kind: string; namespace: string; name: string; deleted?: boolean }
 
-const plurals: Record<string, Plural> = { Stack: 'stacks', Run: 'runs', Repository: 'repositories', State: 'states' }
+const plurals: Record<string, Plural> = {
+  Stack: 'stacks',
+  Run: 'runs',
+  Repository: 'repositories',
+  State: 'states',
+  PullRequest: 'pullrequests',
+}
 
 /** Returns the keys of the queries that a change invalidates: the object, and the lists of its resource. */
 export function keysOf(change: Change): QueryKey[] {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
-import { Activity, Boxes, Database, GitBranch, Home, Network } from 'lucide-react'
+import { Activity, Boxes, Database, GitBranch, GitPullRequest, Home, Network } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { listQuery, meQuery } from '../api/queries'
 import { Problem } from '../ui/Problem'
@@ -17,6 +17,7 @@ const places = [
   { to: '/runs', label: 'Runs', key: 'r', icon: Activity },
   { to: '/states', label: 'States', key: 't', icon: Database },
   { to: '/repositories', label: 'Repositories', key: 'p', icon: GitBranch },
+  { to: '/pullrequests', label: 'Pull requests', key: 'q', icon: GitPullRequest },
   { to: '/graph', label: 'Graph', key: 'd', icon: Network },
 ] as const
 

@@ -58,6 +58,17 @@ const repositoryRoute = createRoute({
   path: '/repositories/$namespace/$name',
   component: lazyRouteComponent(() => import('../pages/Repository')),
 })
+const pullRequestsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/pullrequests',
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import('../pages/PullRequests')),
+})
+const pullRequestRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/pullrequests/$namespace/$name',
+  component: lazyRouteComponent(() => import('../pages/PullRequest')),
+})
 
 const routeTree = rootRoute.addChildren([
   signinRoute,
@@ -69,6 +80,8 @@ const routeTree = rootRoute.addChildren([
     statesRoute,
     repositoriesRoute,
     repositoryRoute,
+    pullRequestsRoute,
+    pullRequestRoute,
     ...viewRoutes,
   ]),
 ])

@@ -49,12 +49,14 @@ const stackTab = z.enum(['history', 'resources', 'outputs', 'dependencies', 'eve
 export type StackTab = z.infer<typeof stackTab>
 export const stackSearch = z.object({ tab: stackTab.optional().catch(undefined) })
 
-/** The search of the lists of Runs, States and Repositories. */
+/** The search of the lists of Runs, States, Repositories and pull requests. */
 export const listSearch = z.object({
   q: word,
   namespace: words,
   phase: words,
   stack: words,
+  repository: words,
+  author: words,
   ready: words,
   locked: flag,
   rescued: flag,

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
+import type { Condition } from '../api/kinds'
+import { condition } from '../api/kinds'
 import { accessQuery, listQuery, objectQuery, useAction } from '../api/queries'
 import { asYAML } from '../stack/spec'
 import { ReadyBadge } from '../ui/Badge'
@@ -11,8 +13,10 @@ import { Facts, PageHead, Section, useTitle } from '../ui/Page'
 import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import { Ago } from '../ui/Time'
+import { inWords } from '../ui/tone'
 import { Events } from '../views/Events'
 import { safe, safeText } from '../views/text/escape'
+import { PullTable } from './pullrows'
 import { shortRevision } from './words'
 
 const route = getRouteApi('/app/repositories/$namespace/$name')
@@ -127,6 +131,9 @@ export default function Repository() {
           <Empty title={stacks.data ? 'No Stacks found that use it, or you cannot view them' : 'Loading'} />
         )}
       </Section>
+      {object.spec.pullRequests && (
+        <PullRequests namespace={namespace} name={name} problem={condition(object, 'PullRequests')} />
+      )}
       <Section title="Events" bare>
         <Events kind="repositories" namespace={namespace} name={name} />
       </Section>
@@ -134,5 +141,38 @@ export default function Repository() {
         <pre className="overflow-x-auto p-3 font-mono text-sm">{safeText(yaml)}</pre>
       </Section>
     </>
+  )
+}
+
+const mostPulls = 50
+
+/** The pull requests, and why the list of the Git provider is not known. */
+function PullRequests({ namespace, name, problem }: { namespace: string; name: string; problem?: Condition }) {
+  const pulls = useQuery(listQuery('pullrequests', { namespace, repository: name, limit: mostPulls }))
+  const { items = [], total = 0 } = pulls.data ?? {}
+  return (
+    <Section
+      title="Pull requests"
+      actions={
+        total > mostPulls && (
+          <Link to="/pullrequests" search={{ namespace: [namespace], repository: [name] }} className="link">
+            All {total.toLocaleString('en')}
+          </Link>
+        )
+      }
+    >
+      {problem?.status === 'False' && (
+        <p className="bg-warnbg text-warn p-3 break-words">
+          <span className="font-medium">{inWords(problem.reason)}</span>: {safe(problem.message)}
+        </p>
+      )}
+      {pulls.error ? (
+        <Problem error={pulls.error} retry={() => void pulls.refetch()} />
+      ) : items.length > 0 ? (
+        <PullTable label={`Pull requests of ${name}`} rows={items} />
+      ) : (
+        <Empty title={pulls.data ? 'No open pull requests' : 'Loading'} />
+      )}
+    </Section>
   )
 }

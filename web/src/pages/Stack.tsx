@@ -16,7 +16,7 @@ import { asYAML } from '../stack/spec'
 import { Badge, PhaseBadge, ReadyBadge } from '../ui/Badge'
 import { buttonClass } from '../ui/Button'
 import { CopyButton } from '../ui/CopyButton'
-import { Facts, PageHead, useTitle } from '../ui/Page'
+import { Facts, PageHead, Section, useTitle } from '../ui/Page'
 import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import { Tabs } from '../ui/Tabs'
@@ -24,6 +24,7 @@ import { Ago } from '../ui/Time'
 import { Events } from '../views/Events'
 import { counts } from '../views/run/words'
 import { safe, safeText } from '../views/text/escape'
+import { PullTable } from './pullrows'
 import { Counts } from './runrows'
 import { shortRevision } from './words'
 
@@ -91,6 +92,7 @@ export default function Stack() {
       <div className="panel mb-5">
         <Facts facts={facts(row, object)} />
       </div>
+      {row.repository && <PullRequests namespace={namespace} name={name} />}
       <Tabs
         label="About the Stack"
         value={tab}
@@ -124,6 +126,30 @@ export default function Stack() {
         ]}
       />
     </>
+  )
+}
+
+const mostPulls = 5
+
+/** The open pull requests that plan the Stack, of those that the user may see. */
+function PullRequests({ namespace, name }: { namespace: string; name: string }) {
+  const stack = `${namespace}/${name}`
+  const pulls = useQuery(listQuery('pullrequests', { stack, state: 'Open', limit: mostPulls }))
+  const { items = [], total = 0 } = pulls.data ?? {}
+  if (items.length === 0) return null
+  return (
+    <Section
+      title="Pull requests that plan it"
+      actions={
+        total > mostPulls && (
+          <Link to="/pullrequests" search={{ stack: [stack] }} className="link">
+            All {total.toLocaleString('en')}
+          </Link>
+        )
+      }
+    >
+      <PullTable label={`Pull requests that plan ${name}`} rows={items} />
+    </Section>
   )
 }
 

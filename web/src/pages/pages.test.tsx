@@ -2,7 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
 import { problem, showApp } from '../test/app'
-import { aRun, aStack } from '../test/rows'
+import { aPullRequest, aRun, aStack } from '../test/rows'
 
 const metadata = { name: 'web', namespace: 'shop', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' }
 const spec = {
@@ -310,6 +310,226 @@ describe('a Run', () => {
     await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
     reject()
     expect(await within(await screen.findByRole('dialog')).findByText('ask again')).toBeInTheDocument()
+  })
+})
+
+describe('pull requests', () => {
+  const of = '/api/v1/namespaces/shop/pullrequests/infra-7'
+  const plan = { digest: 'd', changes: true, add: 2, change: 1, destroy: 3, replace: 0, import: 0, forget: 0 }
+  const ready = {
+    type: 'Ready',
+    status: 'False',
+    reason: 'PlansFailed',
+    message: '1 of 3 plans failed',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }
+  const pull = (row = {}, status = {}) => {
+    const shown = aPullRequest(row)
+    return {
+      body: {
+        row: shown,
+        object: {
+          metadata: { ...metadata, name: 'infra-7' },
+          spec: {
+            repository: { name: 'infra' },
+            number: 7,
+            state: 'Open',
+            base: 'main',
+            head: { branch: 'wider', commit: shown.commit },
+          },
+          status: { phase: shown.phase, head: shown.commit, conditions: [ready], ...status },
+        },
+      },
+    }
+  }
+
+  test('are listed with their phases, and filtered by the address', async () => {
+    const { asked } = showApp('/pullrequests?phase=Planned&repository=infra&author=gitea:a:b&stack=shop/net&q=subnet', {
+      '/api/v1/pullrequests': runs(
+        aPullRequest(),
+        aPullRequest({
+          name: 'infra-8',
+          number: 8,
+          title: 'Drop it',
+          ready: 'False',
+          reason: 'PlansFailed',
+          affected: 5,
+          planned: 1,
+          failed: 1,
+          pending: 2,
+          fork: true,
+        }),
+        aPullRequest({ name: 'infra-9', number: 9, title: 'Wait', phase: 'AwaitingCommand', ready: 'False' }),
+      ),
+    })
+    const table = await screen.findByRole('table', { name: 'Pull requests' })
+    expect(within(table).getByRole('link', { name: '#7 Widen the subnet' })).toHaveAttribute(
+      'href',
+      '/pullrequests/shop/infra-7',
+    )
+    const row = (name: RegExp) => within(table).getByRole('row', { name })
+    expect(row(/#7/)).toHaveTextContent('Planned')
+    expect(row(/#7/)).toHaveTextContent('1 planned')
+    expect(row(/#8/)).toHaveTextContent('Plans failed')
+    expect(row(/#8/)).toHaveTextContent('Fork')
+    expect(row(/#8/)).toHaveTextContent('1 planned, 1 failed, 2 pending, 1 skipped')
+    expect(row(/#9/)).toHaveTextContent('Awaiting command')
+    const list = new URL(asked.find((a) => a.path.startsWith('/api/v1/pullrequests'))!.path, 'http://localhost')
+    expect(Object.fromEntries(list.searchParams)).toEqual({
+      limit: '100',
+      phase: 'Planned',
+      repository: 'infra',
+      author: 'gitea:a:b',
+      stack: 'shop/net',
+      q: 'subnet',
+    })
+    expect(document.title).toBe('Pull requests · Cairn')
+  })
+
+  test('have a page with the plans of the affected Stacks', async () => {
+    showApp('/pullrequests/shop/infra-7', {
+      [of]: pull(
+        { affected: 4, ready: 'False', reason: 'PlansFailed' },
+        {
+          stacks: [
+            { namespace: 'shop', name: 'net', run: 'net-pr7', phase: 'Succeeded', plan },
+            { namespace: 'blog', name: 'web', run: 'web-pr7', phase: 'Failed', message: 'no such file' },
+            { namespace: 'shop', name: 'old', run: 'old-pr7', phase: 'Planning', deletedDirectory: 'envs/old' },
+          ],
+          skipped: ['shop/extra'],
+          commands: {
+            answer: 'All affected Stacks are planned again.',
+            allowedBy: 'alice',
+            allowedHead: 'a'.repeat(40),
+          },
+          delivered: { failure: '503 Service Unavailable' },
+        },
+      ),
+    })
+    await screen.findByRole('heading', { level: 1, name: 'Widen the subnet #7' })
+    expect(screen.getByRole('link', { name: '#7' })).toHaveAttribute(
+      'href',
+      'https://git.example.com/acme/infra/pulls/7',
+    )
+    expect(screen.getByText(/1 of 3 plans failed/)).toHaveTextContent('Plans failed: 1 of 3 plans failed')
+    expect(screen.getByText('main wider')).toHaveTextContent('main ←from wider')
+    const table = screen.getByRole('table', { name: 'Affected Stacks' })
+    expect(within(table).getByRole('link', { name: 'shop/net' })).toHaveAttribute('href', '/stacks/shop/net')
+    expect(within(table).getByRole('link', { name: 'Plan of shop/net' })).toHaveAttribute('href', '/runs/shop/net-pr7')
+    expect(within(table).getByRole('link', { name: 'Plan of blog/web' })).toHaveAttribute('href', '/runs/blog/web-pr7')
+    const row = (name: RegExp) => within(table).getByRole('row', { name })
+    expect(row(/shop\/net/)).toHaveTextContent('2 to add')
+    expect(row(/shop\/net/)).toHaveTextContent('3 to destroy')
+    expect(row(/blog\/web/)).toHaveTextContent('no such file')
+    expect(row(/shop\/old/)).toHaveTextContent('deletes the directory envs/old')
+    expect(screen.getByText('shop/extra')).toBeInTheDocument()
+    expect(screen.getByText(/All affected Stacks are planned again/)).toBeInTheDocument()
+    expect(screen.getByText('by alice')).toBeInTheDocument()
+    expect(screen.getByRole('alert')).toHaveTextContent('503 Service Unavailable')
+    expect(document.title).toBe('infra-7 · Pull requests · Cairn')
+  })
+
+  test('show conflicts, and that the status is about an older commit', async () => {
+    showApp('/pullrequests/shop/infra-7', {
+      [of]: pull(
+        { phase: 'Conflict', affected: 0 },
+        { head: 'b'.repeat(40), merge: { head: 'b', base: 'c', conflicts: ['net/main.tf'] } },
+      ),
+    })
+    expect(await screen.findByText('net/main.tf')).toBeInTheDocument()
+    expect(screen.getByText(/This is about commit bbbbbbb; the newest is aaaaaaa/)).toBeInTheDocument()
+    expect(screen.getByText('No Stack is planned')).toBeInTheDocument()
+  })
+
+  test('show text of their authors as text, and no link but of http and https', async () => {
+    const hostile = '<img src=x onerror=alert(1)>\u202egpj.exe'
+    const { container } = showApp('/pullrequests/shop/infra-7', {
+      [of]: pull(
+        { title: hostile, author: hostile, branch: hostile, url: 'javascript:alert(1)' },
+        {
+          conditions: [{ ...ready, message: hostile }],
+          stacks: [{ namespace: 'shop', name: 'net', message: hostile, deletedDirectory: hostile }],
+          commands: { answer: hostile },
+          delivered: { failure: hostile },
+          merge: { head: 'a', base: 'b', conflicts: [hostile] },
+        },
+      ),
+    })
+    await screen.findByRole('heading', { level: 1, name: '<img src=x onerror=alert(1)>\\u202egpj.exe #7' })
+    expect(container.querySelector('img')).toBeNull()
+    expect(container.textContent).not.toContain('\u202e')
+    for (const link of container.querySelectorAll('a')) expect(link.getAttribute('href')).toMatch(/^[/#]/)
+  })
+
+  test('that plan a Stack are on its page', async () => {
+    showApp('/stacks/shop/web', {
+      [at]: stack(
+        { repository: 'shop/infra' },
+        { spec: { ...spec, source: { git: { repository: { name: 'infra' } } } } },
+      ),
+      '/api/v1/pullrequests?stack=shop%2Fweb&state=Open&limit=5': runs(aPullRequest()),
+    })
+    const table = await screen.findByRole('table', { name: 'Pull requests that plan web' })
+    expect(within(table).getByRole('link', { name: '#7 Widen the subnet' })).toBeInTheDocument()
+  })
+
+  test('of a Repository are on its page, with the reason why its list is not known', async () => {
+    showApp('/repositories/shop/infra', {
+      '/api/v1/namespaces/shop/repositories/infra': {
+        body: {
+          row: { ...metadata, name: 'infra', url: 'https://git.example.com/acme/infra.git', ready: 'True' },
+          object: {
+            metadata: { ...metadata, name: 'infra' },
+            spec: { url: 'https://git.example.com/acme/infra.git', pullRequests: { provider: 'Gitea' } },
+            status: {
+              conditions: [
+                { ...ready, type: 'PullRequests', reason: 'CredentialsNotFound', message: 'no Secret infra-pulls' },
+              ],
+            },
+          },
+        },
+      },
+      '/api/v1/pullrequests?namespace=shop&repository=infra&limit=50': runs(aPullRequest()),
+    })
+    const table = await screen.findByRole('table', { name: 'Pull requests of infra' })
+    expect(within(table).getByRole('link', { name: '#7 Widen the subnet' })).toBeInTheDocument()
+    expect(screen.getByText(/no Secret infra-pulls/)).toHaveTextContent('Credentials not found')
+  })
+
+  test('are linked from their Runs, and g q leads to them', async () => {
+    const { router } = showApp('/runs/shop/net-pr7', {
+      '/api/v1/namespaces/shop/runs/net-pr7': {
+        body: {
+          row: aRun({ name: 'net-pr7', phase: 'Succeeded' }),
+          object: {
+            metadata: { ...metadata, name: 'net-pr7' },
+            spec: {
+              stack: { name: 'net' },
+              operation: 'Plan',
+              cause: { type: 'PullRequest' },
+              inputsDigest: 'sha256:' + 'a'.repeat(64),
+              pullRequest: { namespace: 'code', name: 'infra-7', uid: 'u' },
+            },
+            status: { phase: 'Succeeded' },
+          },
+        },
+      },
+    })
+    expect(await screen.findByRole('link', { name: 'code/infra-7' })).toHaveAttribute(
+      'href',
+      '/pullrequests/code/infra-7',
+    )
+    await userEvent.setup().keyboard('gq')
+    await waitFor(() => expect(router.state.location.pathname).toBe('/pullrequests'))
+  })
+
+  test('follow changes', async () => {
+    let now = pull({ phase: 'Merging', ready: 'Unknown' })
+    const { context } = showApp('/pullrequests/shop/infra-7', { [of]: () => now })
+    expect(await screen.findByText('Merging')).toBeInTheDocument()
+    now = pull()
+    await context.client.invalidateQueries({ queryKey: ['pullrequests', 'shop', 'infra-7'] })
+    expect(await screen.findByText('Planned')).toBeInTheDocument()
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Run, Stack } from '../api/client'
+import type { PullRequest, Run, Stack } from '../api/client'
 
 /** A Stack for tests: one that is fine. */
 export function aStack(of: Partial<Stack> = {}): Stack {
@@ -35,6 +35,40 @@ export function aRun(of: Partial<Run> = {}): Run {
     phase: 'Succeeded',
     cause: { type: 'Spec' },
     attempts: 1,
+    ...of,
+  }
+}
+
+/** A pull request for tests: one whose only plan succeeded. */
+export function aPullRequest(of: Partial<PullRequest> = {}): PullRequest {
+  const name = of.name ?? 'infra-7'
+  return {
+    namespace: 'shop',
+    name,
+    uid: `pull-${name}`,
+    created: '2026-01-01T00:00:00Z',
+    repository: 'infra',
+    number: 7,
+    title: 'Widen the subnet',
+    author: 'gitea:git.example.com:alice',
+    url: 'https://git.example.com/acme/infra/pulls/7',
+    state: 'Open',
+    phase: 'Planned',
+    ready: 'True',
+    reason: 'PlansReady',
+    message: '1 Stack is planned',
+    draft: false,
+    fork: false,
+    base: 'main',
+    branch: 'wider',
+    commit: 'a'.repeat(40),
+    affected: 1,
+    planned: 1,
+    failed: 0,
+    pending: 0,
+    plan: { changes: true, add: 2, change: 1, destroy: 0, replace: 0, import: 0, forget: 0 },
+    updated: '2026-01-01T00:00:00Z',
+    deleted: false,
     ...of,
   }
 }

@@ -80,6 +80,21 @@ export function readyTone(ready: { ready: string; reason?: string; stalled?: boo
   return 'busy'
 }
 
+const pullPhases: Record<string, Tone> = {
+  Merging: 'busy',
+  AwaitingCommand: 'warn',
+  Conflict: 'bad',
+  Failed: 'bad',
+  Draft: 'none',
+  Closed: 'none',
+}
+
+/** The tone of a pull request: that of its plans, or of its phase before there are plans. */
+export function pullTone(pull: { phase?: string; ready: string }): Tone {
+  if (pull.phase === 'Planned') return ({ True: 'good', False: 'bad' } as const)[pull.ready] ?? 'busy'
+  return pullPhases[pull.phase ?? 'Merging'] ?? 'none'
+}
+
 /** Splits a word of the API into words: AwaitingApproval is "Awaiting approval". */
 export function inWords(name: string): string {
   const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { bytes, shortRevision } from '../pages/words'
+import { webAddress } from './address'
 import { ago, duration } from './time'
-import { inWords, phaseTone, readyTone, troubles } from './tone'
+import { inWords, phaseTone, pullTone, readyTone, troubles } from './tone'
 
 test('ages', () => {
   const now = new Date('2026-01-10T00:00:00Z')
@@ -34,6 +35,37 @@ test('revisions', () => {
   expect(shortRevision('0123456789abcdef')).toBe('0123456')
   expect(shortRevision('main@sha1:0123456789')).toBe('0123456')
   expect(shortRevision()).toBe('')
+})
+
+test('only addresses of http and https are links', () => {
+  expect(webAddress('https://git.example.com/acme/infra/pulls/7')).toBe('https://git.example.com/acme/infra/pulls/7')
+  expect(webAddress('http://127.0.0.1:3000/a')).toBe('http://127.0.0.1:3000/a')
+  for (const other of [
+    undefined,
+    '',
+    'javascript:alert(1)',
+    ' JaVaScRiPt:alert(1)',
+    'java\nscript:alert(1)',
+    'data:text/html,x',
+    'ssh://git@git.example.com/x',
+    '//evil.example/x',
+    '/stacks',
+    'infra',
+  ])
+    expect(webAddress(other), other).toBeUndefined()
+})
+
+test('colors of pull requests', () => {
+  const tone = (phase: string, ready = 'False') => pullTone({ phase, ready })
+  expect(['True', 'Unknown', 'False'].map((ready) => tone('Planned', ready))).toEqual(['good', 'busy', 'bad'])
+  expect(['AwaitingCommand', 'Conflict', 'Failed', 'Draft', 'Closed'].map((p) => tone(p))).toEqual([
+    'warn',
+    'bad',
+    'bad',
+    'none',
+    'none',
+  ])
+  expect(pullTone({ ready: 'Unknown' })).toBe('busy')
 })
 
 test('enum values as text', () => {

@@ -49,6 +49,17 @@ export function RunHead({ detail }: { detail: Detail<'runs'> }) {
             <span className="text-muted"> by {safe(spec.cause.by)}</span>
           )}
         </Fact>
+        {spec.pullRequest && (
+          <Fact name="Pull request">
+            <Link
+              to="/pullrequests/$namespace/$name"
+              params={{ namespace: spec.pullRequest.namespace, name: spec.pullRequest.name }}
+              className="link"
+            >
+              {spec.pullRequest.namespace}/{spec.pullRequest.name}
+            </Link>
+          </Fact>
+        )}
         {spec.revision && (
           <Fact name="Revision">
             <Digest text={spec.revision} show={revision(spec.revision)} />

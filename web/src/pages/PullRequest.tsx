@@ -1,0 +1,310 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { ColumnDef } from '@tanstack/react-table'
+import type { ReactNode } from 'react'
+import type { PullRequest as Row } from '../api/client'
+import type { PullRequestObject } from '../api/kinds'
+import { condition } from '../api/kinds'
+import { objectQuery } from '../api/queries'
+import { Named } from '../list/Named'
+import { SmallTable } from '../list/SmallTable'
+import { webAddress } from '../ui/address'
+import { Badge, PhaseBadge } from '../ui/Badge'
+import { CopyButton } from '../ui/CopyButton'
+import { Empty } from '../ui/Empty'
+import { Facts, PageHead, Section, useTitle } from '../ui/Page'
+import { Problem } from '../ui/Problem'
+import { Skeletons } from '../ui/Skeleton'
+import { Ago } from '../ui/Time'
+import { inWords } from '../ui/tone'
+import { Events } from '../views/Events'
+import { safe, safeText } from '../views/text/escape'
+import { PullBadge, PullFlags, titleOf } from './pullrows'
+import { Counts } from './runrows'
+import { shortRevision } from './words'
+
+const route = getRouteApi('/app/pullrequests/$namespace/$name')
+
+type Status = NonNullable<PullRequestObject['status']>
+type Affected = NonNullable<Status['stacks']>[number]
+
+/** A pull request: what Cairn does with it, and the plans of the Stacks that it affects. */
+export default function PullRequest() {
+  const { namespace, name } = route.useParams()
+  useTitle(`${name} · Pull requests`)
+  const detail = useQuery(objectQuery('pullrequests', namespace, name))
+  const { row, object } = detail.data ?? {}
+  const over = (
+    <>
+      <Link to="/pullrequests" className="link">
+        Pull requests
+      </Link>{' '}
+      /{' '}
+      <Link to="/pullrequests" search={{ namespace: [namespace] }} className="link">
+        {namespace}
+      </Link>
+    </>
+  )
+  if (!row || !object) {
+    return (
+      <>
+        <PageHead title={name} over={over} />
+        {detail.error ? (
+          <Problem error={detail.error} retry={() => void detail.refetch()} />
+        ) : (
+          <Skeletons lines={6} label="Loading the pull request" />
+        )}
+      </>
+    )
+  }
+  const status: Partial<Status> = object.status ?? {}
+  const skipped = status.skipped ?? []
+  const conflicts = status.merge?.conflicts ?? []
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            {titleOf(row)} <ProviderLink row={row} />
+          </>
+        }
+        over={over}
+        badge={
+          <>
+            <PullBadge pull={row} />
+            {row.state !== 'Open' && row.state !== row.phase && <Badge>{row.state}</Badge>}
+            <PullFlags pull={row} />
+          </>
+        }
+      />
+      {detail.error && (
+        <div className="mb-3">
+          <Problem error={detail.error} retry={() => void detail.refetch()} />
+        </div>
+      )}
+      <Standing object={object} />
+      <div className="panel mb-5">
+        <Facts facts={facts(row, object)} />
+      </div>
+      {conflicts.length > 0 && (
+        <Section title={`Conflicts (${conflicts.length})`}>
+          <Names names={conflicts} />
+        </Section>
+      )}
+      <Section title={`Affected Stacks (${row.affected})`} actions={row.plan && <Counts of={row.plan} />}>
+        <Stacks row={row} stacks={status.stacks ?? []} />
+      </Section>
+      {skipped.length > 0 && (
+        <Section title={`Skipped Stacks (${skipped.length})`}>
+          <p className="border-line border-b p-3">
+            They are affected, but more than <code className="font-mono">spec.pullRequests.maxStacks</code> of the
+            Repository. Comment <code className="font-mono">/cairn plan NAMESPACE/NAME</code> to plan one.
+          </p>
+          <Names names={skipped} />
+        </Section>
+      )}
+      <Section title="Events" bare>
+        <Events kind="pullrequests" namespace={namespace} name={name} />
+      </Section>
+    </>
+  )
+}
+
+/** The number, with a link to the Git provider if its address is one of the web. */
+function ProviderLink({ row }: { row: Row }) {
+  const address = webAddress(row.url)
+  const number = `#${row.number}`
+  if (!address) return <span className="text-muted font-normal">{number}</span>
+  return (
+    <a href={address} target="_blank" rel="noopener noreferrer" className="link font-normal" title={safe(address)}>
+      {number}
+    </a>
+  )
+}
+
+/** What Cairn does with the pull request, the result of the last command, and what the Git provider has not received. */
+function Standing({ object }: { object: PullRequestObject }) {
+  const { spec, status } = object
+  const ready = condition(object, 'Ready')
+  const answer = status?.commands?.answer
+  const failure = status?.delivered?.failure
+  return (
+    <div className="panel mb-3 flex flex-col gap-2 p-3">
+      <p className="text-[0.9375rem] break-words">
+        {ready ? (
+          <>
+            <span className="font-medium">{inWords(ready.reason)}</span>
+            {ready.message && `: ${safe(ready.message)}`}
+            <span className="text-muted">
+              {' '}
+              · <Ago at={ready.lastTransitionTime} />
+            </span>
+          </>
+        ) : (
+          'Not reconciled yet.'
+        )}
+      </p>
+      {status?.head && status.head !== spec.head.commit && (
+        <p className="text-warn">
+          This is about commit {shortRevision(status.head)}; the newest is {shortRevision(spec.head.commit)}.
+        </p>
+      )}
+      {answer && (
+        <p className="break-words whitespace-pre-wrap">
+          <span className="font-medium">Last command:</span> {safeText(answer)}
+        </p>
+      )}
+      {failure && (
+        <p role="alert" className="bg-warnbg text-warn rounded-md p-2 break-words">
+          <span className="font-medium">The last request to the Git provider failed; Cairn retries it:</span>{' '}
+          {safe(failure)}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function facts(row: Row, { status }: PullRequestObject): [ReactNode, ReactNode][] {
+  const all: [string, ReactNode][] = [
+    [
+      'Repository',
+      <Link
+        key="repository"
+        to="/repositories/$namespace/$name"
+        params={{ namespace: row.namespace, name: row.repository }}
+        className="link"
+      >
+        {row.namespace}/{row.repository}
+      </Link>,
+    ],
+    ['Author', row.author ? safe(row.author) : 'unknown'],
+    [
+      'Branches',
+      <span key="branches" className="font-mono text-sm break-all">
+        {safe(row.base)} <span aria-hidden>←</span>
+        <span className="sr-only">from</span> {safe(row.branch ?? row.commit)}
+      </span>,
+    ],
+    [
+      'Commit',
+      <span key="commit" className="inline-flex items-center gap-1">
+        <span className="font-mono text-sm">{shortRevision(row.commit)}</span>
+        <CopyButton text={row.commit} label="Copy the commit" />
+      </span>,
+    ],
+    ['Updated', <Ago key="updated" at={row.updated} />],
+    ['Created', <Ago key="created" at={row.created} />],
+  ]
+  const { allowedBy, allowedHead } = status?.commands ?? {}
+  if (allowedBy && allowedHead === row.commit) all.push(['Plans allowed', `by ${safe(allowedBy)}`])
+  return all
+}
+
+function Stacks({ row, stacks }: { row: Row; stacks: Affected[] }) {
+  if (stacks.length === 0) {
+    const unknown = row.phase !== 'Planned' || row.affected > 0
+    return <Empty title={unknown ? 'No Stack is planned' : 'No Stack is affected'} />
+  }
+  return (
+    <SmallTable
+      label="Affected Stacks"
+      rows={stacks}
+      columns={columns}
+      card={(s) => (
+        <>
+          <span className="flex items-start justify-between gap-2">
+            <span className="min-w-0 break-words">
+              <StackLink stack={s} />
+            </span>
+            <Phase stack={s} />
+          </span>
+          <span className="flex flex-wrap items-center gap-x-3">
+            <Plan stack={s} />
+            <Counts of={s.plan} />
+          </span>
+          <Notes stack={s} />
+        </>
+      )}
+      id={(s) => `${s.namespace}/${s.name}`}
+    />
+  )
+}
+
+const columns: ColumnDef<Affected>[] = [
+  { id: 'stack', header: 'Stack', cell: ({ row }) => <StackLink stack={row.original} /> },
+  { id: 'phase', header: 'Phase', cell: ({ row }) => <Phase stack={row.original} /> },
+  { id: 'changes', header: 'Changes', cell: ({ row }) => <Counts of={row.original.plan} /> },
+  { id: 'plan', header: 'Plan', cell: ({ row }) => <Plan stack={row.original} /> },
+  { id: 'notes', header: 'Message', cell: ({ row }) => <Notes stack={row.original} /> },
+]
+
+function StackLink({ stack }: { stack: Affected }) {
+  const { namespace, name } = stack
+  return (
+    <Link to="/stacks/$namespace/$name" params={{ namespace, name }} className="link font-medium">
+      <Named of={stack} />
+    </Link>
+  )
+}
+
+/** The phase of the Run; of a Stack without one, that it is not planned. */
+function Phase({ stack }: { stack: Affected }) {
+  return stack.phase ? <PhaseBadge phase={stack.phase} /> : <Badge>Not planned</Badge>
+}
+
+/** The link to the plan: that of the Run. */
+function Plan({ stack }: { stack: Affected }) {
+  if (!stack.run) return <span className="text-muted">–</span>
+  return (
+    <Link
+      to="/runs/$namespace/$name"
+      params={{ namespace: stack.namespace, name: stack.run }}
+      className="link"
+      title={`Run ${stack.run}`}
+      aria-label={`Plan of ${stack.namespace}/${stack.name}`}
+    >
+      Plan
+    </Link>
+  )
+}
+
+/** What there is to know about the plan of a Stack: why it failed, what policies found, and that it destroys the Stack. */
+function Notes({ stack }: { stack: Affected }) {
+  const { message, deletedDirectory, plan } = stack
+  const policy = plan?.policy
+  return (
+    <span className="flex min-w-0 flex-col text-sm break-words whitespace-normal">
+      {deletedDirectory && (
+        <span className="text-warn">
+          The pull request deletes the directory <span className="font-mono break-all">{safe(deletedDirectory)}</span>:
+          the plan shows what destroying the Stack would do.
+        </span>
+      )}
+      {plan?.unverified && <span className="text-warn">As its pod reported it: {safe(plan.unverified)}</span>}
+      {policy && policy.denied > 0 && <span className="text-bad">{policy.denied} denied by policies</span>}
+      {policy && (policy.approvalRequired ?? 0) + policy.warned > 0 && (
+        <span className="text-warn">
+          {[
+            policy.approvalRequired && `${policy.approvalRequired} require an approval`,
+            policy.warned && `${policy.warned} warned by policies`,
+          ]
+            .filter(Boolean)
+            .join(', ')}
+        </span>
+      )}
+      {message && <span>{safe(message)}</span>}
+    </span>
+  )
+}
+
+function Names({ names }: { names: string[] }) {
+  return (
+    <ul className="divide-line max-h-80 divide-y overflow-y-auto">
+      {names.map((name) => (
+        <li key={name} className="px-3 py-1.5 font-mono text-sm break-all">
+          {safe(name)}
+        </li>
+      ))}
+    </ul>
+  )
+}
