@@ -22,7 +22,7 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	repo := r.declare(remote)
 	many := map[string]string{"common/main.tf": "# 2", "old/main.tf": "", "docs/net.md": "net"}
 	for i := range 100_000 {
-		many[fmt.Sprintf("docs/%d.md", i)] = "text"
+		many[fmt.Sprintf("docs/%d/%d.md", i/1000, i)] = "text"
 	}
 	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: many})
 	r.push(remote, gitserver.Change{Files: map[string]string{"other/main.tf": "# of the base"}}) // after the head began
