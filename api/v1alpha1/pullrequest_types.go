@@ -261,6 +261,9 @@ type PullRequestDelivered struct {
 	// Head is the commit that has the statuses.
 	// +optional
 	Head string `json:"head,omitempty"`
+	// Shared is the digest of the statuses of other pull requests with the same head. Unset if there are none.
+	// +optional
+	Shared string `json:"shared,omitempty"`
 	// Statuses of the head, by context.
 	// +listType=map
 	// +listMapKey=context

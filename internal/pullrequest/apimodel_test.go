@@ -272,23 +272,23 @@ func (c *cacheModel) changed(k key) {
 	}
 }
 
-// next receives an event. It returns the object, and whether that was deleted.
-func (c *cacheModel) next(r *rand.Rand) (o client.Object, gone bool) {
+// next receives an event. It returns the object before and after it, and whether that was deleted.
+func (c *cacheModel) next(r *rand.Rand) (before, o client.Object, gone bool) {
 	if len(c.late) == 0 {
-		return nil, false
+		return nil, nil, false
 	}
 	i := r.IntN(len(c.late))
 	k := c.late[i]
 	c.late = slices.Delete(c.late, i, i+1)
-	before := c.objects[k]
+	before = c.objects[k]
 	c.refresh(k)
 	if now := c.objects[k]; now != nil {
-		return now, false
+		return before, now, false
 	}
 	if before == nil { // created and deleted in between
 		return c.next(r)
 	}
-	return before, true
+	return before, before, true
 }
 
 // kube is the client of a process: it reads from the cache, or from the API server if that is nil.

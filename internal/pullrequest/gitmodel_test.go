@@ -29,6 +29,8 @@ type gitModel struct {
 	statuses map[string]map[string]string
 	// writers are the processes that wrote the statuses of a commit, or a comment.
 	writers map[string]map[*process]bool
+	// shared are the heads that were of several pull requests.
+	shared map[string]bool
 	// fetched are the heads that the Repository has.
 	fetched  map[string]bool
 	commits  int
@@ -72,7 +74,7 @@ type commentModel struct {
 }
 
 func newGitModel(h *history) *gitModel {
-	g := &gitModel{history: h, statuses: map[string]map[string]string{}, writers: map[string]map[*process]bool{}, fetched: map[string]bool{}}
+	g := &gitModel{history: h, statuses: map[string]map[string]string{}, writers: map[string]map[*process]bool{}, shared: map[string]bool{}, fetched: map[string]bool{}}
 	g.base = g.commit()
 	return g
 }
@@ -104,6 +106,10 @@ func (g *gitModel) act() {
 			p.User.Login = "mallory"
 		case 1:
 			p.Head.Repo["id"] = 2
+		}
+		if len(g.pulls) > 0 && g.rand.IntN(3) == 0 { // atlantis #5228: two with the same head
+			p.Head.SHA = g.pulls[0].Head.SHA
+			g.shared[p.Head.SHA] = true
 		}
 		g.pulls = append(g.pulls, p)
 		g.tracef("%s opens pull request %d at %s", p.User.Login, p.Number, p.Head.SHA)

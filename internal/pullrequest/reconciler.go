@@ -108,7 +108,12 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		return r.retry(ctx, before, pull, err)
 	}
 	pull.Status = Decide(w)
-	if err := announce(pull, repo, r.reportOf(pull, repo)); err != nil {
+	report := r.reportOf(pull, repo)
+	due, err := r.dueStatuses(ctx, pull, repo)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := announce(pull, report, due); err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.report(ctx, before, pull); err != nil { // the names of Runs are written before these are created
@@ -126,7 +131,7 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 			ctrl.LoggerFrom(ctx).Info("reaction not sent", "comment", reaction.comment, "error", err.Error()) // the comment has the answer
 		}
 	}
-	later, err := r.deliver(ctx, pull, repo, provider)
+	later, err := r.deliver(ctx, pull, report, due, provider)
 	if err != nil && (pull.Status.Phase != v1alpha1.PullRequestEnded || pulls.KindOf(err) != pulls.NotFound) {
 		return r.retry(ctx, reported, pull, err)
 	}

@@ -45,6 +45,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 	find := lookups{r.Client}
 	return ctrl.NewControllerManagedBy(mgr).Named("pullrequest").
 		For(&v1alpha1.PullRequest{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(find.sharing)).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(plannedFor)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.pullRequestsOf)).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -66,6 +67,16 @@ type lookups struct{ cache client.Reader }
 // pullRequestsOf returns the PullRequests of a Repository: a fetch may have received their heads, or moved their base.
 func (l lookups) pullRequestsOf(ctx context.Context, repo client.Object) []reconcile.Request {
 	return l.list(ctx, client.ObjectKeyFromObject(repo))
+}
+
+// sharing returns the other PullRequests whose head is that of a PullRequest, since they have the statuses of this commit in common.
+func (l lookups) sharing(ctx context.Context, o client.Object) (requests []reconcile.Request) {
+	pull := o.(*v1alpha1.PullRequest)
+	others, _ := withHead(ctx, l.cache, pull, pull.Spec.Head.Commit, pull.Status.Delivered.Head) // an error only from a cache that is stopping
+	for _, other := range others {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)})
+	}
+	return requests
 }
 
 // affectedBy returns the PullRequests of the Repository of a Stack.

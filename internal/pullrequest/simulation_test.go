@@ -348,6 +348,9 @@ func (p *process) enqueueFor(o client.Object) {
 		}
 	case *v1alpha1.PullRequest:
 		p.add(false, client.ObjectKeyFromObject(o), p.now)
+		for _, r := range (lookups{&kube{history: p.history, cache: p.cache.objects}}).sharing(context.Background(), o) {
+			p.add(false, r.NamespacedName, p.now)
+		}
 	case *v1alpha1.Run:
 		for _, r := range plannedFor(context.Background(), o) {
 			p.add(false, r.NamespacedName, p.now)
@@ -369,9 +372,12 @@ func (p *process) add(discovery bool, key types.NamespacedName, at time.Time) {
 
 // receive handles the next event of a watch.
 func (p *process) receive() bool {
-	o, gone := p.cache.next(p.rand)
+	before, o, gone := p.cache.next(p.rand)
 	if o == nil {
 		return false
+	}
+	if before != nil && !gone { // the watch maps both
+		p.enqueueFor(before)
 	}
 	p.enqueueFor(o)
 	if pull, ok := o.(*v1alpha1.PullRequest); ok && gone {
@@ -413,6 +419,7 @@ func (noArtifacts) JSON(context.Context, string, types.UID, string, int64) ([]by
 func (h *history) check() {
 	known := map[int]bool{}
 	expected := map[string]bool{}
+	states := map[string]string{} // the worst one of the pull requests with a head
 	for _, k := range sorted(h.api.objects) {
 		pull, ok := h.api.objects[k].(*v1alpha1.PullRequest)
 		if !ok {
@@ -422,13 +429,21 @@ func (h *history) check() {
 		for _, s := range pull.Status.Stacks {
 			expected[s.Run] = true
 		}
-		h.checkPull(pull)
+		if head := pull.Spec.Head.Commit; pull.Spec.State == v1alpha1.PullRequestOpen {
+			states[head] = worst(states[head], h.checkPull(pull))
+		}
+	}
+	for head, state := range states {
+		if got := h.git.statuses[head]["cairn"]; got != state && len(h.git.writers[head]) < 2 {
+			h.violates("commit %s has status %q, and should have %q", head, got, state)
+		}
 	}
 	for _, p := range h.git.pulls {
 		if open := p.State == "open"; open != known[p.Number] {
 			h.violates("pull request %d is %s, and the API server has a PullRequest: %t", p.Number, p.State, known[p.Number])
 		}
-		if p.State != "open" && h.git.statuses[p.Head.SHA]["cairn"] == "pending" && len(h.git.writers[p.Head.SHA]) < 2 {
+		// The other pull request may have another head now, and leaves the statuses of the earlier one.
+		if p.State != "open" && !h.git.shared[p.Head.SHA] && h.git.statuses[p.Head.SHA]["cairn"] == "pending" && len(h.git.writers[p.Head.SHA]) < 2 {
 			h.violates("the status of closed pull request %d is pending", p.Number)
 		}
 	}
@@ -439,17 +454,23 @@ func (h *history) check() {
 	}
 }
 
+func worst(a, b string) string {
+	for _, state := range []string{"failure", "pending"} {
+		if a == state || b == state {
+			return state
+		}
+	}
+	return "success"
+}
+
 func numberOf(run *v1alpha1.Run) (number int64) {
 	_, _ = fmt.Sscanf(run.Spec.PullRequest.Name, "infra-%d", &number)
 	return number
 }
 
-// checkPull checks an open pull request.
-func (h *history) checkPull(pull *v1alpha1.PullRequest) {
+// checkPull checks an open pull request, and returns the aggregate status that it should have.
+func (h *history) checkPull(pull *v1alpha1.PullRequest) string {
 	p := h.git.pull(int(pull.Spec.Number))
-	if p == nil || p.State != "open" {
-		return
-	}
 	if pull.Spec.Head.Commit != p.Head.SHA || pull.Spec.Draft != p.Draft || pull.Status.Head != p.Head.SHA {
 		h.violates("pull request %d: %s is not the head %s", p.Number, pull.Status.Head, p.Head.SHA)
 	}
@@ -474,9 +495,6 @@ func (h *history) checkPull(pull *v1alpha1.PullRequest) {
 	if affected := h.git.affected(p); (phase == v1alpha1.PullRequestPlanned || phase == v1alpha1.PullRequestAwaitingCommand) && !slices.Equal(names, affected) {
 		h.violates("pull request %d reports Stacks %v, and affects %v", p.Number, names, affected)
 	}
-	if got := h.git.statuses[p.Head.SHA]["cairn"]; got != state && len(h.git.writers[p.Head.SHA]) < 2 {
-		h.violates("pull request %d has status %q, and should have %q", p.Number, got, state)
-	}
 	ours := h.git.commentsOf(p.Number, "cairn")
 	repo := h.api.objects[key{"Repository", "web", "infra"}].(*v1alpha1.Repository)
 	report := h.processes[0].reconciler.reportOf(pull, repo)
@@ -488,6 +506,7 @@ func (h *history) checkPull(pull *v1alpha1.PullRequest) {
 		}
 		h.violates("pull request %d has %d comments:\n%s\nwant:\n%s", p.Number, len(ours), strings.Join(bodies, "\n---\n"), want)
 	}
+	return state
 }
 
 func hashOfAll(parts ...any) uint64 {

@@ -147,6 +147,8 @@ export interface components {
                     failure?: string;
                     /** @description Head is the commit that has the statuses. */
                     head?: string;
+                    /** @description Shared is the digest of the statuses of other pull requests with the same head. Unset if there are none. */
+                    shared?: string;
                     /** @description Statuses of the head, by context. */
                     statuses?: {
                         /** @description Context of the status. Example: cairn/prod/net. */

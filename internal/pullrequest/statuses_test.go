@@ -13,12 +13,16 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	w := pull()
 	next(&w)
 	pull := w.PullRequest
-	repo := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{PullRequests: &v1alpha1.PullRequests{StatusContext: "cairn"}}}
 	report := comment.PullRequest{Head: headOne, Phase: comment.Conflict, Message: "main.tf"}
+	conflicts := report
 	conflict := recordOf(comment.Statuses(report, "cairn", maxStackStatuses, nil)[0])
 	delivered := func(s v1alpha1.PullRequestCommitStatus) v1alpha1.PullRequestCommitStatus {
 		pull.Status.Delivered = v1alpha1.PullRequestDelivered{Head: headOne, Statuses: []v1alpha1.PullRequestCommitStatus{s}, CommentDigest: "old"}
-		if err := announce(pull, repo, report); err != nil {
+		due := dueStatuses{all: comment.Statuses(report, "cairn", maxStackStatuses, []string{s.Context})}
+		if pull.Status.Phase == v1alpha1.PullRequestEnded {
+			due.all = []comment.Status{{Context: s.Context, State: comment.Failure}}
+		}
+		if err := announce(pull, report, due); err != nil {
 			t.Fatal(err)
 		}
 		return pull.Status.Delivered.Statuses[0]
@@ -36,6 +40,11 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	report.Phase = comment.AwaitingCommand
 	if got := delivered(conflict); got.Digest != "" || !got.Pending {
 		t.Errorf("a pending one after a failure: %+v", got)
+	}
+	pull.Status.Delivered = v1alpha1.PullRequestDelivered{Head: headOne, Statuses: []v1alpha1.PullRequestCommitStatus{conflict}}
+	announceStatuses(pull, dueStatuses{all: comment.Statuses(conflicts, "cairn", maxStackStatuses, nil), shared: "of another pull request"})
+	if got := pull.Status.Delivered.Statuses[0]; got.Digest != "" {
+		t.Errorf("another pull request may have written it: %+v", got)
 	}
 	pull.Status.Phase = v1alpha1.PullRequestEnded
 	if got := delivered(pending); got.Digest != "" || !got.Pending {
