@@ -20,7 +20,7 @@ func decoded() *v1alpha1.Stack {
 	stack := &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net", Annotations: map[string]string{v1alpha1.ChangedByAnnotation: "alice"}},
 		Status: v1alpha1.StackStatus{
-			Conditions:   []metav1.Condition{{Type: own("Ready"), Status: metav1.ConditionStatus(own("True")), Reason: own("Applied"), Message: own("1 resource is as declared")}},
+			Conditions:   []metav1.Condition{{Type: own("Ready"), Status: metav1.ConditionStatus(own("True")), Reason: own("Applied"), Message: own("Up to date (1 resource)")}},
 			InputsDigest: own("sha256:1"), AppliedInputsDigest: own("sha256:1"), Revision: own("main@sha1:1"), LastRun: own("net-2"),
 		},
 	}

@@ -72,7 +72,7 @@ export async function asViewer(name, options) {
   const token = await viewerToken(name)
   const page = await newPage(options)
   await to(page, '/signin?to=/stacks')
-  await page.getByLabel('A token of Kubernetes').fill(token)
+  await page.getByLabel('Kubernetes token').fill(token)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.waitForURL(cairn.origin + '/stacks')
   return page

@@ -159,10 +159,10 @@ describe('large objects', () => {
       await waitForText(region, /"shard-12\d*"/) // a visible one
     })
     await timed(t, 'the text', async () => {
-      await user.getByRole('tab', { name: 'Text', exact: true }).click()
+      await user.getByRole('tab', { name: 'Raw plan', exact: true }).click()
       await waitForText(user, 'terraform_data.shard[0] will be created')
     })
-    const text = user.getByRole('region', { name: 'Plan as text' })
+    const text = user.getByRole('region', { name: 'Raw plan' })
     await timed(t, 'its end', async () => {
       const end = text.getByText(`Plan: ${changes} to add`).first()
       await text.focus()

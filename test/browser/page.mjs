@@ -38,7 +38,7 @@ describe('a user', () => {
     const row = user.getByRole('button', { name: /terraform_data\.disk/ })
     await row.click()
     await waitForText(user, '"<script>alert(1)</script>"')
-    await user.getByRole('tab', { name: 'Text', exact: true }).click()
+    await user.getByRole('tab', { name: 'Raw plan', exact: true }).click()
     await waitForText(user, 'terraform_data.disk will be created')
 
     await user.getByRole('tab', { name: 'Log', exact: true }).click()
@@ -61,6 +61,6 @@ describe('a user', () => {
     await cairn.apply(stack('after', 'resource "terraform_data" "b" {}', { apply: 'Automatic', dependsOn: [{ name: 'reviewed' }] }))
     await to(user, '/graph')
     await user.locator('.react-flow__node', { hasText: 'after' }).waitFor()
-    await waitForText(user, 'waits for reviewed')
+    await waitForText(user, 'depends on reviewed')
   })
 })

@@ -43,7 +43,7 @@ describe('a phone', () => {
   const navigation = () => user.getByRole('navigation', { name: 'Pages' }).filter({ visible: true })
 
   for (const [path, shows] of [
-    ['/', 'What needs you'],
+    ['/', 'Needs attention'],
     ['/stacks', 'pocket'],
     ['/stacks/default/pocket', 'Read the plan of pocket-1'],
     ['/stacks/default/pocket?tab=spec', 'apiVersion'],
@@ -67,7 +67,7 @@ describe('a phone', () => {
   test('a user finds, reads and approves a plan that waits', async () => {
     await to(user, '/stacks')
     await navigation().getByRole('link', { name: 'Overview' }).tap()
-    await waitForText(user, 'What needs you')
+    await waitForText(user, 'Needs attention')
     await user.getByRole('main').getByRole('link', { name: /pocket-1/ }).first().tap()
     const change = user.getByRole('button', { name: /eu-central-1/ })
     await change.tap()

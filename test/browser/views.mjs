@@ -10,12 +10,12 @@ const screens = process.env.SCREENS && new URL('../../docs/screens/', import.met
 
 // The path of a view, a text that it shows when it is loaded, and the name of its screenshot; with `dark` and `phone` there are more.
 const views = [
-  { path: '/', shows: 'What needs you', screen: 'overview', dark: true, phone: true },
+  { path: '/', shows: 'Needs attention', screen: 'overview', dark: true, phone: true },
   { path: '/stacks', shows: 'monitoring', screen: 'stacks' },
   { path: '/stacks/prod/database', shows: 'database-2', screen: 'stack' },
   { path: '/stacks/prod/network?tab=resources', shows: 'Read the state' },
   { path: '/stacks/prod/network?tab=outputs', shows: '10.0.0.0/24' },
-  { path: '/stacks/prod/network?tab=dependencies', shows: 'Wait for it' },
+  { path: '/stacks/prod/network?tab=dependencies', shows: 'Required by' },
   { path: '/stacks/prod/network?tab=events', shows: 'Events' },
   { path: '/stacks/prod/network?tab=spec', shows: /envs\/prod\/network/ },
   { path: '/runs', shows: 'alerts-1', screen: 'runs' },
@@ -32,7 +32,7 @@ const views = [
   { path: '/repositories/prod/infra', shows: 'infra', screen: 'repository' },
   { path: '/pullrequests', shows: '#12', screen: 'pull-requests' },
   { path: '/pullrequests/prod/platform-12', shows: 'envs/prod/dns', screen: 'pull-request', dark: true, phone: true },
-  { path: '/graph', shows: 'waits for network', screen: 'graph' },
+  { path: '/graph', shows: 'depends on network', screen: 'graph' },
 ]
 
 // Actions with a confirmation.
@@ -79,7 +79,7 @@ describe('every view', () => {
   test('/signin is accessible', async () => {
     const anonymous = await newPage({ ...options, fails: [/\/api\/v1\//] })
     await useAxe(anonymous)
-    await checkView(anonymous, { path: '/signin', shows: 'A token of Kubernetes', screen: 'signin' })
+    await checkView(anonymous, { path: '/signin', shows: 'Kubernetes token', screen: 'signin' })
     await anonymous.context().close()
   })
 })

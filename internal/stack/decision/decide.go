@@ -314,9 +314,9 @@ func isReady(w Snapshot) (Decision, bool) {
 	d := Decision{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied, Message: "no resources"}
 	switch n := resources(w); {
 	case n == 1:
-		d.Message = "1 resource is as declared"
+		d.Message = "Up to date (1 resource)"
 	case n > 1:
-		d.Message = fmt.Sprintf("%d resources are as declared", n)
+		d.Message = fmt.Sprintf("Up to date (%d resources)", n)
 	}
 	d.Message += lastCheckFailed(w)
 	d.NextDriftCheck = nextDriftCheck(w)

@@ -66,7 +66,7 @@ func TestStatusForGitOpsTools(t *testing.T) {
 			newSnapshot(state(0), destroyedBefore), "Failed", "Suspended", "Destroyed",
 		},
 		"suspended and up to date": {
-			newSnapshot(suspended, isApplied), "Current", "Suspended", "Suspended: 3 resources are as declared; nothing is planned",
+			newSnapshot(suspended, isApplied), "Current", "Suspended", "Suspended: Up to date (3 resources); nothing is planned",
 		},
 		"suspended with changes": {
 			newSnapshot(suspended, isApplied, func(w *Snapshot) { w.Digest = "sha256:new" }), "Failed", "Suspended", "cairn resume net",

@@ -35,7 +35,7 @@ func TestLateRun(t *testing.T) {
 		},
 		"a Ready Stack stays Ready": {
 			snapshot: newSnapshot(applied("sha256:now"), state(3), withRun("net-2", "Succeeded", "sha256:now"), lastRun("net-2"), createdLate("net-1")),
-			ready:    "True", reason: "Applied", message: "3 resources are as declared",
+			ready:    "True", reason: "Applied", message: "Up to date (3 resources)",
 		},
 		"the Run after it continues": {
 			snapshot: newSnapshot(reservedFor("net-2", "Apply", "Spec"), withRun("net-2", "Applying", "sha256:now"), createdLate("net-1")),

@@ -24,7 +24,7 @@ export function ActivityChart({ since, onSince }: { since: Since; onSince: (sinc
   const { succeeded, failed, others } = sums(steps)
   return (
     <Section
-      title="Runs that ended"
+      title="Completed runs"
       actions={
         <div role="group" aria-label="Of which time" className="border-strong flex overflow-hidden rounded-md border">
           {(Object.keys(spans) as Since[]).map((s) => (

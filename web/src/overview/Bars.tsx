@@ -18,7 +18,7 @@ export default function Bars({ steps, days }: { steps: Step[]; days: boolean }) 
       <BarChart
         data={steps}
         accessibilityLayer
-        title="Runs that ended, over time"
+        title="Completed runs, over time"
         margin={{ top: 4, right: 4, bottom: 0, left: 0 }}
       >
         <CartesianGrid vertical={false} stroke="var(--color-line)" />

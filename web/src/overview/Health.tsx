@@ -9,7 +9,7 @@ import { Skeleton } from '../ui/Skeleton'
 const tiles: { label: string; search: StacksSearch; color: string }[] = [
   { label: 'Stacks', search: {}, color: 'text-ink' },
   { label: 'Ready', search: { ready: ['True'] }, color: 'text-good' },
-  { label: 'Under way', search: { ready: ['Unknown'] }, color: 'text-busy' },
+  { label: 'In progress', search: { ready: ['Unknown'] }, color: 'text-busy' },
   { label: 'Not ready', search: { ready: ['False'] }, color: 'text-bad' },
   { label: 'Drifted', search: { drifted: true }, color: 'text-warn' },
   { label: 'Suspended', search: { suspended: true }, color: 'text-muted' },
@@ -18,7 +18,7 @@ const tiles: { label: string; search: StacksSearch; color: string }[] = [
 /** How many Stacks stand in which way; each number leads to them. */
 export function Health() {
   return (
-    <Section title="Fleet" bare>
+    <Section title="Summary" bare>
       <ul className="grid grid-cols-3 gap-2 lg:grid-cols-6">
         {tiles.map((t) => (
           <Tile key={t.label} {...t} />

@@ -27,22 +27,22 @@ export function NeedsYou() {
   const error = all.find((q) => q.error)
   const quiet = all.every((q) => q.data?.total === 0)
   return (
-    <Section title="What needs you" bare>
+    <Section title="Needs attention" bare>
       {error ? (
         <Problem error={error.error} retry={() => all.forEach((q) => void q.refetch())} />
       ) : all.some((q) => !q.data) ? (
         <div className="panel p-3">
-          <Skeletons lines={4} label="Loading what needs you" />
+          <Skeletons lines={4} label="Loading what needs attention" />
         </div>
       ) : quiet ? (
         <p className="panel flex items-center gap-2 p-3">
-          <CircleCheck aria-hidden className="text-good size-4" /> Nothing: no plan waits, nothing is broken, nothing
-          has drifted.
+          <CircleCheck aria-hidden className="text-good size-4" /> Nothing: no plan awaits approval, no Stack is failing
+          or has drifted.
         </p>
       ) : (
         <div className="flex flex-col gap-3">
           <Group
-            title="Plans that wait for an approval"
+            title="Awaiting approval"
             total={waiting.data?.total}
             to="/runs"
             search={{ phase: ['AwaitingApproval'] }}
@@ -51,7 +51,7 @@ export function NeedsYou() {
               <Waiting key={r.uid} run={r} />
             ))}
           </Group>
-          <Group title="Broken" total={failed.data?.total} to="/stacks" search={{ reason: troubles }}>
+          <Group title="Failing" total={failed.data?.total} to="/stacks" search={{ reason: troubles }}>
             {failed.data?.items?.map((s) => (
               <Standing key={s.uid} stack={s} />
             ))}

@@ -72,7 +72,7 @@ export default function PullRequests() {
         onSort={(sort) => set({ sort })}
         empty={
           filtered ? (
-            <Empty title="No pull requests found">Remove a filter, or change the search.</Empty>
+            <Empty title="No matching pull requests">Clear the filters, or change the search.</Empty>
           ) : (
             <Empty title="No open pull requests, or you cannot view them">
               Cairn plans the pull requests of a Repository with <code className="font-mono">spec.pullRequests</code>.

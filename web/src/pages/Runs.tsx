@@ -68,7 +68,7 @@ export default function Runs() {
         onSort={(sort) => set({ sort })}
         empty={
           filtered ? (
-            <Empty title="No Runs found">Remove a filter, or change the search.</Empty>
+            <Empty title="No matching Runs">Clear the filters, or change the search.</Empty>
           ) : (
             <Empty title="No Runs that you can view">A Stack creates a Run when its code or its spec changes.</Empty>
           )

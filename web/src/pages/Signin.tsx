@@ -80,7 +80,7 @@ function WithToken({ to }: { to: string }) {
       }}
     >
       <label className="flex flex-col gap-1">
-        <span className="font-medium">A token of Kubernetes</span>
+        <span className="font-medium">Kubernetes token</span>
         <input
           type="password"
           name="token"

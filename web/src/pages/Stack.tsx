@@ -184,7 +184,7 @@ function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: 
       )}
       {waits ? (
         <div className="border-warn/40 bg-warnbg flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border p-2.5">
-          <span className="font-medium">A plan waits for an approval</span>
+          <span className="font-medium">A plan awaits approval</span>
           <Counts of={waits.plan} />
           <span className="text-muted">
             since <Ago at={waits.created} />
@@ -256,25 +256,25 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
     ],
     ['Engine', `${row.engine}${spec.engine.version ? ` ${spec.engine.version}` : ''}`],
     [
-      'Applies',
+      'Auto-apply',
       {
         Automatic: spec.requireApprovalFor?.length
-          ? `by itself; after an approval for ${spec.requireApprovalFor.join(', ')}`
-          : 'by itself',
+          ? `on, except for ${spec.requireApprovalFor.join(', ')}, which require approval`
+          : 'on',
         Manual: spec.preventSelfApproval
-          ? 'after the approval of another user than the one who caused the change'
-          : 'after an approval',
-        Never: 'never: it only plans',
+          ? 'off: another user than the one who caused the change has to approve'
+          : 'off: plans require approval',
+        Never: 'off: plans are never applied',
       }[row.apply],
     ],
     [
       'Drift',
       spec.drift &&
-        `looked for every ${spec.drift.interval}, then ${spec.drift.onDrift === 'Apply' ? 'applied away' : 'reported'}`,
+        `checked every ${spec.drift.interval}, then ${spec.drift.onDrift === 'Apply' ? 'corrected' : 'reported'}`,
     ],
     [
-      'When deleted',
-      { Destroy: 'its resources are destroyed', Orphan: 'its resources stay', Protect: 'refused' }[spec.deletionPolicy],
+      'Deletion',
+      { Destroy: 'destroys its resources', Orphan: 'keeps its resources', Protect: 'protected' }[spec.deletionPolicy],
     ],
     [
       'State',

@@ -88,7 +88,7 @@ export default function Stacks() {
         onSort={(to) => set({ sort: to as StacksSearch['sort'] })}
         empty={
           filtered ? (
-            <Empty title="No Stacks found">Remove a filter, or change the search.</Empty>
+            <Empty title="No matching Stacks">Clear the filters, or change the search.</Empty>
           ) : (
             <Empty title="No Stacks that you can view">
               Create one with <code className="font-mono">kubectl apply</code>, or ask for a role that lets you list
@@ -102,7 +102,7 @@ export default function Stacks() {
 }
 
 function readyWord(ready: string): string {
-  return { True: 'Ready', False: 'Not ready', Unknown: 'Under way' }[ready] ?? ready
+  return { True: 'Ready', False: 'Not ready', Unknown: 'In progress' }[ready] ?? ready
 }
 
 function Name({ stack }: { stack: Stack }) {

@@ -35,7 +35,7 @@ describe('a user without a session', () => {
       },
     })
     const user = userEvent.setup()
-    const field = await screen.findByLabelText('A token of Kubernetes')
+    const field = await screen.findByLabelText('Kubernetes token')
     expect(router.state.location.search).toEqual({ to: '/stacks?q=eu' })
     expect(screen.getByRole('link', { name: 'Sign in with Keycloak' })).toHaveAttribute(
       'href',
@@ -59,7 +59,7 @@ describe('a user without a session', () => {
     expect(await screen.findByText('The link was used already')).toBeInTheDocument()
     expect(screen.queryByText('Call this number')).not.toBeInTheDocument()
     const user = userEvent.setup()
-    await user.type(await screen.findByLabelText('A token of Kubernetes'), 'old')
+    await user.type(await screen.findByLabelText('Kubernetes token'), 'old')
     await user.click(screen.getByRole('button', { name: 'Sign in' }))
     expect(await screen.findByText('Kubernetes does not know this token')).toBeInTheDocument()
   })
@@ -186,7 +186,7 @@ describe('a Stack', () => {
     const frame = screen.getByRole('main')
     await router.navigate({ to: '/stacks/$namespace/$name', params: { namespace: 'shop', name: 'net' } })
     await screen.findByRole('heading', { name: 'net' })
-    await screen.findByText('Applies')
+    await screen.findByText('Auto-apply')
     expect(screen.queryByText(/web-2/)).toBeNull()
     expect(screen.getByRole('main')).toBe(frame) // it is not rendered again
   })
@@ -548,12 +548,12 @@ describe('the overview', () => {
     })
     expect(await screen.findByRole('link', { name: 'shop/web-9' })).toHaveAttribute('href', '/runs/shop/web-9')
     expect(screen.getByRole('link', { name: 'shop/net' })).toHaveAttribute('href', '/stacks/shop/net')
-    expect(screen.queryByText('Broken')).toBeNull()
+    expect(screen.queryByText('Failing')).toBeNull()
     expect(await screen.findByText('3 succeeded')).toBeInTheDocument()
   })
 
   test('shows that nothing waits', async () => {
     showApp('/', {})
-    expect(await screen.findByText(/Nothing: no plan waits/)).toBeInTheDocument()
+    expect(await screen.findByText(/Nothing: no plan awaits approval/)).toBeInTheDocument()
   })
 })

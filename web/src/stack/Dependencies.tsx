@@ -15,10 +15,10 @@ export function Dependencies({ stack }: { stack: Stack }) {
   const { before, after } = dependencies(stack.name, stack.uses ?? [], all.data)
   return (
     <div className="grid gap-4 md:grid-cols-2">
-      <List title="It waits for" none="No dependencies." items={before} namespace={stack.namespace} />
+      <List title="Depends on" none="No dependencies." items={before} namespace={stack.namespace} />
       <List
-        title="Wait for it"
-        none="No other Stack waits for it."
+        title="Required by"
+        none="No other Stack depends on it."
         items={after.map((s) => ({ name: s.name, stack: s }))}
         namespace={stack.namespace}
       />

@@ -42,7 +42,7 @@ describe('policy results', () => {
       findings: [{ policy: 'rules/cost.rego', action: 'RequireApproval' as const, message: 'it is dear' }],
     }
     const { container } = render(<Findings plan={{ ...plan, policy }} />)
-    expect(container).toHaveTextContent('2 asked, 2 require approval')
+    expect(container).toHaveTextContent('2 policies: 2 require approval')
     expect(container).toHaveTextContent('Approval required' + 'it is dear' + 'rules/cost.rego')
     expect(container).toHaveTextContent('and 1 more')
     expect(container).not.toHaveTextContent('none has anything to say')

@@ -156,8 +156,8 @@ function Graph({ stacks }: { stacks: Stack[] }) {
           </>
         ) : (
           <label className="flex items-center gap-1.5">
-            <input type="checkbox" checked={alone} onChange={(event) => setAlone(event.target.checked)} /> also those
-            that stand alone
+            <input type="checkbox" checked={alone} onChange={(event) => setAlone(event.target.checked)} /> Include
+            Stacks without dependencies
           </label>
         )}
         <span role="status" className="text-muted ml-auto text-sm tabular-nums">
@@ -170,7 +170,7 @@ function Graph({ stacks }: { stacks: Stack[] }) {
             Search, choose a namespace, or choose a Stack in the list to see what is around it.
           </Empty>
         ) : shown.nodes.length === 0 ? (
-          <Empty title={listed.length > 0 ? 'None of these Stacks waits for another one' : 'Nothing matches'}>
+          <Empty title={listed.length > 0 ? 'None of these Stacks depends on another one' : 'Nothing matches'}>
             {listed.length > 0 && 'They are in the list.'}
           </Empty>
         ) : (
@@ -208,7 +208,7 @@ function StackList({
   return (
     <div ref={box} className="panel max-h-[max(20rem,calc(100dvh-14rem))] overflow-y-auto">
       <ul
-        aria-label="Stacks, what each waits for, and what waits for it"
+        aria-label="Stacks, what each depends on, and what depends on it"
         className="relative"
         style={{ height: rows.getTotalSize() }}
       >
@@ -239,9 +239,9 @@ function StackList({
               </div>
               <div className="text-muted flex items-baseline gap-2 text-xs">
                 <span className="min-w-0 break-words">
-                  {n.uses.length > 0 && <>waits for {few(n.uses)}</>}
+                  {n.uses.length > 0 && <>depends on {few(n.uses)}</>}
                   {n.uses.length > 0 && n.usedBy.length > 0 && '; '}
-                  {n.usedBy.length > 0 && <>before {few(n.usedBy)}</>}
+                  {n.usedBy.length > 0 && <>required by {few(n.usedBy)}</>}
                   {n.uses.length + n.usedBy.length === 0 && 'has no dependencies'}
                 </span>
                 <button

@@ -21,13 +21,14 @@ export function Findings({ plan }: { plan: Plan }) {
       {policy && (
         <div className="panel mb-3 p-2.5">
           <p>
-            <span className="font-medium">Policies</span>: {policy.checked} asked
-            {policy.denied > 0 && <span className="text-bad">, {policy.denied} deny</span>}
-            {required > 0 && <span className="text-warn">, {required} require approval</span>}
-            {policy.warned > 0 && <span className="text-warn">, {policy.warned} warn</span>}
-            {policy.denied === 0 && required === 0 && policy.warned === 0 && (
-              <span className="text-good">, no findings</span>
-            )}
+            <span className="font-medium">{policy.checked === 1 ? '1 policy' : `${policy.checked} policies`}</span>:{' '}
+            {[
+              policy.denied > 0 && `${policy.denied} denied`,
+              required > 0 && (required === 1 ? '1 requires approval' : `${required} require approval`),
+              policy.warned > 0 && (policy.warned === 1 ? '1 warning' : `${policy.warned} warnings`),
+            ]
+              .filter(Boolean)
+              .join(', ') || 'no findings'}
           </p>
           {findings.length > 0 && (
             <ul className="mt-1 flex flex-col gap-1">

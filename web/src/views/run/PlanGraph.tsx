@@ -43,8 +43,7 @@ export default function PlanGraph({ namespace, name, digest }: { namespace: stri
     <>
       <div className="mb-2 flex flex-wrap items-center gap-3">
         <label className="flex items-center gap-1.5">
-          <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> also what stays as
-          it is
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Include unchanged
         </label>
         <span className="text-muted text-sm">
           {shown.nodes.length.toLocaleString('en')} of {graph.data.nodes.length.toLocaleString('en')} resources;

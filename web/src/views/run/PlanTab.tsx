@@ -66,9 +66,7 @@ export function PlanTab({ detail, shown, search, set }: Props) {
         />
       )}
       {plan.engineVersion && (
-        <p className="text-muted mt-2 text-sm">
-          Planned by version {plan.engineVersion} of the engine; only that one applies it.
-        </p>
+        <p className="text-muted mt-2 text-sm">Engine version {plan.engineVersion} (pinned for apply)</p>
       )}
     </>
   )

@@ -71,7 +71,7 @@ export function RunHead({ detail }: { detail: Detail<'runs'> }) {
         <Fact name="Created">
           <Ago at={metadata.creationTimestamp} />
         </Fact>
-        <Fact name={status?.finishedAt ? 'Took' : 'For'}>
+        <Fact name={status?.finishedAt ? 'Duration' : 'Elapsed'}>
           <Took from={metadata.creationTimestamp} {...(status?.finishedAt && { to: status.finishedAt })} />
           {(status?.retries ?? 0) > 0 && <span className="text-muted">, {status?.retries} tried again</span>}
         </Fact>

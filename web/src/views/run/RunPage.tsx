@@ -84,7 +84,7 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
     },
     {
       id: 'text',
-      label: 'Text',
+      label: 'Raw plan',
       content: shown ? <EngineText key={shown} namespace={namespace} name={name} hash={hash} /> : <NoPlan />,
     },
     { id: 'log', label: 'Log', content: <Log detail={detail} search={search} set={set} hash={hash} /> },
@@ -160,7 +160,7 @@ function EngineText({ namespace, name, hash }: { namespace: string; name: string
   return (
     <LogView
       feed={feed}
-      label="Plan as text"
+      label="Raw plan"
       download={path}
       filename={`${name}-plan.txt`}
       lineClass={classOfPlanLine}
