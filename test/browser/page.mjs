@@ -57,6 +57,25 @@ describe('a user', () => {
     await user.getByRole('button', { name: 'terraform_data.disk' }).waitFor()
   })
 
+  test('opens a failed Run at the step that failed, and cancels one above its log', async () => {
+    const fails = 'resource "terraform_data" "rule" { provisioner "local-exec" { command = "echo no such metric >&2; exit 1" } }'
+    await cairn.apply(stack('failing', fails, { apply: 'Automatic', retry: { limit: 0 } }))
+    await cairn.until('run/failing-1', 'jsonpath={.status.phase}=Failed')
+    await to(user, '/runs/default/failing-1')
+    await user.getByRole('tab', { name: 'Log', exact: true, selected: true }).waitFor()
+    await waitForText(user.getByRole('region', { name: 'Log' }), /no such metric/)
+    assert.equal(await user.getByRole('group', { name: 'Approval' }).count(), 0)
+
+    const slow = 'resource "terraform_data" "slow" { provisioner "local-exec" { command = "sleep 60" } }'
+    await cairn.apply(stack('canceled', slow, { apply: 'Automatic' }))
+    await cairn.until('run/canceled-1', 'jsonpath={.status.phase}=Applying')
+    await to(user, '/runs/default/canceled-1')
+    assert.equal(await user.getByRole('group', { name: 'Approval' }).count(), 0)
+    await user.locator('main header').getByRole('button', { name: 'Cancel' }).click()
+    await user.getByRole('dialog').getByRole('button', { name: 'Cancel the Run' }).click()
+    await waitForText(user, 'Canceled', { exact: true })
+  })
+
   test('sees the dependencies as a graph and as a list', async () => {
     await cairn.apply(stack('after', 'resource "terraform_data" "b" {}', { apply: 'Automatic', dependsOn: [{ name: 'reviewed' }] }))
     await to(user, '/graph')

@@ -55,3 +55,31 @@ describe('a killed server', () => {
     assert.deepEqual(counted, Array.from({ length: beats }, (_, i) => i + 1))
   })
 })
+
+describe('a browser without a network', () => {
+  let user
+  before(async () => {
+    user = await asAdmin({ fails: [/./] })
+  }, { timeout: 120_000 })
+  after(noErrors)
+
+  test('shows that it is disconnected, keeps what it shows, and goes on afterwards', { timeout: 120_000 }, async () => {
+    await getCairn().apply(stack('offline', 'resource "terraform_data" "a" {}', { apply: 'Automatic' }))
+    await to(user, '/runs')
+    await user.getByRole('link', { name: 'offline-1' }).first().waitFor()
+    await waitForText(user, 'Live', { exact: true })
+    await user.context().setOffline(true)
+    await waitForText(user, /^Disconnected: what is shown may be outdated/)
+    await user.getByRole('link', { name: 'offline-1' }).first().waitFor()
+    await user.context().setOffline(false)
+    await waitForText(user, 'Live', { exact: true })
+    assert.equal(await user.getByText(/^Disconnected: what/).count(), 0)
+  })
+
+  test('reads a server on this machine', { timeout: 120_000 }, async () => {
+    await user.addInitScript(() => Object.defineProperty(navigator, 'onLine', { get: () => false }))
+    await to(user, '/stacks/default/offline')
+    await waitForText(user, 'Up to date (1 resource)')
+    await waitForText(user, 'Live', { exact: true })
+  })
+})

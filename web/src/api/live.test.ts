@@ -112,6 +112,21 @@ describe('live', () => {
     expect(list).toHaveBeenCalledTimes(3)
   })
 
+  test('a change of the network connects again, and fetches everything if the server is reachable', async () => {
+    const list = watched(['runs', 'list', {}])
+    await vi.advanceTimersByTimeAsync(0)
+    window.dispatchEvent(new Event('offline'))
+    expect(live.state).toBe('away')
+    expect(sources).toHaveLength(2)
+    last().connected()
+    await vi.advanceTimersByTimeAsync(gather)
+    expect(live.state).toBe('live')
+    expect(list).toHaveBeenCalledTimes(2)
+    live.stop()
+    window.dispatchEvent(new Event('online'))
+    expect(sources).toHaveLength(2)
+  })
+
   test('a reset invalidates everything', async () => {
     const all = [watched(['me']), watched(['stacks', 'shop', 'web']), watched(['runs', 'list', {}])]
     await vi.advanceTimersByTimeAsync(0)

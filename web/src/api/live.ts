@@ -62,6 +62,10 @@ export class Live {
   private reading = new Map<string, { old: boolean }>()
   private readonly client: QueryClient
   private readonly open: () => Source
+  /** The network of the browser changed: a new stream shows whether the server is reachable. It can be on this machine. */
+  private readonly onNetwork = () => {
+    if (this.source) this.anew(this.source)
+  }
 
   constructor(client: QueryClient, open: () => Source = () => new EventSource('/api/v1/changes')) {
     this.client = client
@@ -71,6 +75,7 @@ export class Live {
   /** Connects, until stop. */
   start(): void {
     if (this.source) return
+    for (const event of ['offline', 'online']) window.addEventListener(event, this.onNetwork)
     const source = this.open()
     this.source = source
     const heard = () => {
@@ -108,6 +113,7 @@ export class Live {
 
   /** Disconnects. The next start fetches everything, because changes in the meantime are not received. */
   stop(): void {
+    for (const event of ['offline', 'online']) window.removeEventListener(event, this.onNetwork)
     clearTimeout(this.timer)
     clearTimeout(this.watch)
     this.source?.close()

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { Activity, Boxes, Database, GitBranch, GitPullRequest, Home, Network } from 'lucide-react'
 import { useEffect, useState } from 'react'
+import { useLiveness } from '../api/live'
 import { listQuery, meQuery } from '../api/queries'
 import { Problem } from '../ui/Problem'
 import { useKeys } from '../ui/keyboard'
@@ -24,6 +25,7 @@ const places = [
 /** The frame around every page but the sign-in. */
 export function Layout() {
   const { live } = useApp()
+  const away = useLiveness(live) === 'away'
   const navigate = useNavigate()
   const help = useHelp()
   const [problem, setProblem] = useState<unknown>()
@@ -59,6 +61,11 @@ export function Layout() {
         tabIndex={-1}
         className="flex min-h-0 min-w-0 grow flex-col overflow-y-auto p-3 focus:outline-none md:p-5"
       >
+        {away && (
+          <p role="status" className="bg-warnbg text-warn mb-3 rounded-md p-2">
+            Disconnected: what is shown may be outdated. Connecting again…
+          </p>
+        )}
         {me.error && (
           <div className="mb-3">
             <Problem error={me.error} retry={() => void me.refetch()} />

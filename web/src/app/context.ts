@@ -18,8 +18,9 @@ export function newClient(signedOut: () => void): QueryClient {
     queryCache: new QueryCache({ onError }),
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
-      queries: { staleTime: 30_000, retry: retries, refetchOnWindowFocus: false },
-      mutations: { retry: false },
+      // The server may be on this machine, so that requests do not depend on what the browser knows of networks.
+      queries: { staleTime: 30_000, retry: retries, refetchOnWindowFocus: false, networkMode: 'always' },
+      mutations: { retry: false, networkMode: 'always' },
     },
   })
 }

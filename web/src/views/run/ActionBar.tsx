@@ -16,23 +16,70 @@ type Props = {
   shown: string | undefined
 }
 
-/** The actions on a Run, at the bottom of the page. Empty if no action applies. */
+/** Returns the actions that are possible, and the callbacks of their buttons. A question stays until it is answered, whatever the Run becomes meanwhile. */
+function useActions(possible: Possible[]) {
+  const [asked, onAsking] = useAsking<Possible['action']>()
+  const can = (action: Possible['action']): Possible | undefined =>
+    possible.find((p) => p.action === action) ?? (asked === action ? { action } : undefined)
+  return { can, onAsking }
+}
+
+/** The actions on a Run that need no plan, for the head of the page. */
+export function HeadActions({ detail, possible }: Omit<Props, 'shown'>) {
+  const { metadata, spec, status } = detail.object
+  const run = useAction('runs', metadata.namespace, metadata.name)
+  const stack = useAction('stacks', metadata.namespace, spec.stack.name)
+  const { can, onAsking } = useActions(possible)
+  return (
+    <>
+      {can('cancel') && (
+        <ConfirmButton
+          label="Cancel"
+          onAsking={onAsking('cancel')}
+          title={`Cancel Run ${metadata.name}?`}
+          confirm="Cancel the Run"
+          kind="bare"
+          confirmKind="danger"
+          run={() => run.mutateAsync({ action: 'cancel' })}
+        >
+          <p>
+            {status?.phase === 'Applying' || status?.phase === 'Planning'
+              ? 'The engine is interrupted: it finishes the operations in progress and saves the state. This can take a while. Applied changes are not reverted.'
+              : 'The Run ends immediately; nothing is applied.'}
+          </p>
+        </ConfirmButton>
+      )}
+      {can('retry') && (
+        <ConfirmButton
+          label="Retry"
+          onAsking={onAsking('retry')}
+          title={`Retry what Run ${metadata.name} did not finish?`}
+          confirm="Retry"
+          run={() => stack.mutateAsync({ action: 'retry' })}
+        >
+          <p>
+            Stack {spec.stack.name} gets a new Run, which begins with a new plan and waits for an approval if the Stack
+            requires one.
+          </p>
+        </ConfirmButton>
+      )}
+    </>
+  )
+}
+
+/** The approval of a plan, which stays visible below it. Empty if the user cannot approve or reject one. */
 export function ActionBar({ detail, possible, shown }: Props) {
   const { metadata, spec, status } = detail.object
   const client = useQueryClient()
   const run = useAction('runs', metadata.namespace, metadata.name)
-  const stack = useAction('stacks', metadata.namespace, spec.stack.name)
   const [reason, setReason] = useState('')
-  // A question stays until it is answered, whatever the Run becomes meanwhile.
-  const [asked, onAsking] = useAsking<Possible['action']>()
-  if (possible.length === 0 && !asked) return null
-  const can = (action: Possible['action']): Possible | undefined =>
-    possible.find((p) => p.action === action) ?? (asked === action ? { action } : undefined)
+  const { can, onAsking } = useActions(possible)
   const approve = can('approve')
+  if (!approve && !can('reject')) return null
   const plan = status?.plan
   const old = shown !== undefined && plan !== undefined && plan.digest !== shown
   const total = counts(plan)
-  const destroys = (plan?.destroy ?? 0) + (plan?.replace ?? 0)
+  const destroys = plan?.destroy ?? 0 // with those to replace
 
   // The user approves the plan that is shown. The Run is fetched again, so that an outdated plan is reported as a sentence and not as a conflict.
   const approved = async () => {
@@ -45,50 +92,17 @@ export function ActionBar({ detail, possible, shown }: Props) {
   return (
     <div
       role="group"
-      aria-label="What can be done"
+      aria-label="Approval"
       className="panel border-strong sticky bottom-2 z-20 mt-3 flex flex-wrap items-center gap-2 p-2 shadow-lg"
     >
-      {(approve ?? can('reject')) && (
-        <div className="min-w-0 grow basis-56">
-          <p className="font-medium">{old ? 'The Run has another plan now' : total}</p>
-          <p className="text-muted text-sm">
-            Plan <span className="font-mono">{short(shown)}</span>
-            {approve?.why && <span className="text-warn"> {approve.why}</span>}
-          </p>
-        </div>
-      )}
+      <div className="min-w-0 grow basis-56">
+        <p className="font-medium">{old ? 'The Run has another plan now' : total}</p>
+        <p className="text-muted text-sm">
+          Plan <span className="font-mono">{short(shown)}</span>
+          {approve?.why && <span className="text-warn"> {approve.why}</span>}
+        </p>
+      </div>
       <div className="ml-auto flex flex-wrap justify-end gap-2">
-        {can('cancel') && (
-          <ConfirmButton
-            label="Cancel"
-            onAsking={onAsking('cancel')}
-            title={`Cancel Run ${metadata.name}?`}
-            confirm="Cancel the Run"
-            kind="bare"
-            confirmKind="danger"
-            run={() => run.mutateAsync({ action: 'cancel' })}
-          >
-            <p>
-              {status?.phase === 'Applying' || status?.phase === 'Planning'
-                ? 'The engine is interrupted: it finishes the operations in progress and saves the state. This can take a while. Applied changes are not reverted.'
-                : 'The Run ends immediately; nothing is applied.'}
-            </p>
-          </ConfirmButton>
-        )}
-        {can('retry') && (
-          <ConfirmButton
-            label="Retry"
-            onAsking={onAsking('retry')}
-            title={`Retry what Run ${metadata.name} did not finish?`}
-            confirm="Retry"
-            run={() => stack.mutateAsync({ action: 'retry' })}
-          >
-            <p>
-              Stack {spec.stack.name} gets a new Run, which begins with a new plan and waits for an approval if the
-              Stack requires one.
-            </p>
-          </ConfirmButton>
-        )}
         {can('reject') && (
           <ConfirmButton
             label="Reject"

@@ -11,7 +11,7 @@ import { phaseOf } from './actions'
 import { revision, short, waitsFor } from './words'
 
 /** What a Run is, why it is there, and what it waits for. */
-export function RunHead({ detail }: { detail: Detail<'runs'> }) {
+export function RunHead({ detail, actions }: { detail: Detail<'runs'>; actions: ReactNode }) {
   const now = useNow()
   const run = detail.object
   const { metadata, spec, status } = run
@@ -21,6 +21,7 @@ export function RunHead({ detail }: { detail: Detail<'runs'> }) {
   return (
     <PageHead
       title={<span className="font-mono">{metadata.name}</span>}
+      actions={actions}
       over={
         <>
           <Link className="link" to="/stacks/$namespace/$name" params={{ namespace, name: spec.stack.name }}>

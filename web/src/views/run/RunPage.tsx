@@ -15,8 +15,8 @@ import { LogView } from '../logs/LogView'
 import { formatRange, parseRange } from '../logs/range'
 import { classOfLogLine, classOfPlanLine } from '../text/lineClass'
 import type { RunSearch } from '../search'
-import { isFinished, phaseOf, possible } from './actions'
-import { ActionBar } from './ActionBar'
+import { failedStep, isFinished, phaseOf, possible } from './actions'
+import { ActionBar, HeadActions } from './ActionBar'
 import { PlanTab } from './PlanTab'
 import { RunHead } from './RunHead'
 import { Timeline } from './Timeline'
@@ -65,7 +65,8 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
   )
   const set = (to: Partial<RunSearch>) =>
     void navigate({ search: (was) => ({ ...was, ...to }), replace: true, resetScroll: false })
-  const tab = search.tab ?? (shown ? 'plan' : 'log')
+  const failed = failedStep(detail.object)
+  const tab = search.tab ?? (shown && !failed ? 'plan' : 'log')
 
   const tabs = [
     {
@@ -87,7 +88,18 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
       label: 'Raw plan',
       content: shown ? <EngineText key={shown} namespace={namespace} name={name} hash={hash} /> : <NoPlan />,
     },
-    { id: 'log', label: 'Log', content: <Log detail={detail} search={search} set={set} hash={hash} /> },
+    {
+      id: 'log',
+      label: 'Log',
+      content: (
+        <Log
+          detail={detail}
+          search={search.tab ? search : { ...search, step: search.step ?? failed }}
+          set={set}
+          hash={hash}
+        />
+      ),
+    },
     {
       id: 'graph',
       label: 'Graph',
@@ -104,7 +116,7 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
   ]
   return (
     <>
-      <RunHead detail={detail} />
+      <RunHead detail={detail} actions={<HeadActions detail={detail} possible={can} />} />
       <div className="grid grid-cols-1 gap-4 lg:grid-cols-[19rem_minmax(0,1fr)]">
         <div className="order-2 lg:order-1">
           <Section title="Timeline">

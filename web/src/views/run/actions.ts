@@ -10,6 +10,12 @@ const finished = ['Succeeded', 'Failed', 'Canceled', 'Superseded']
 export const phaseOf = (run: RunObject): string => run.status?.phase ?? 'Queued'
 export const isFinished = (run: RunObject): boolean => finished.includes(phaseOf(run))
 
+/** The step that a failed Run failed in. Undefined if it failed otherwise, for example because a policy denied its plan. */
+export function failedStep(run: RunObject): string | undefined {
+  if (phaseOf(run) !== 'Failed') return undefined
+  return run.status?.attempts?.at(-1)?.steps?.find((s) => s.state === 'Failed')?.name
+}
+
 /** Whether an approval by a user would be a self-approval: by who caused the change, or removed the rule against it. */
 const isOwn = ({ spec }: RunObject, user: string | undefined): boolean =>
   (spec.preventSelfApproval === true && spec.cause.by === user) ||

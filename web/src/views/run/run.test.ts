@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunObject, StackObject } from '../../api/kinds'
-import { isApproved, outdated, possible, waitsForApproval } from './actions'
+import { failedStep, isApproved, outdated, possible, waitsForApproval } from './actions'
 import { advice, counts, lasted, revision, short, waitsFor } from './words'
 
 const digest = 'sha256:' + 'a'.repeat(64)
@@ -82,6 +82,24 @@ describe('actions of a Run', () => {
     expect(outdated(run(), digest)).toBeUndefined()
     expect(outdated(run(), other)).toMatch(/another plan/)
     expect(outdated(run({ phase: 'Superseded' }), digest)).toMatch(/Superseded now/)
+  })
+})
+
+describe('the step that failed', () => {
+  const attempts = [
+    {
+      number: 1,
+      phase: 'Plan',
+      steps: [
+        { name: 'init', state: 'Succeeded' },
+        { name: 'plan', state: 'Failed' },
+      ],
+    },
+  ]
+  it('is that of the last attempt of a failed Run', () => {
+    expect(failedStep(run({ phase: 'Failed', status: { attempts } }))).toBe('plan')
+    expect(failedStep(run({ phase: 'Planning', status: { attempts } }))).toBeUndefined()
+    expect(failedStep(run({ phase: 'Failed', status: { attempts: [] } }))).toBeUndefined()
   })
 })
 
