@@ -36,6 +36,8 @@ const (
 	ReasonDependencyCycle = "DependencyCycle"
 	// ReasonDependencyNotReady: a Stack that this one depends on is not Ready. Check its conditions.
 	ReasonDependencyNotReady = "DependencyNotReady"
+	// ReasonDependencyNotFound: a Stack that this one depends on does not exist. Create it, or remove the dependency.
+	ReasonDependencyNotFound = "DependencyNotFound"
 	// ReasonDependentsExist: another Stack depends on this one, so it is not destroyed. Delete that one first.
 	ReasonDependentsExist = "DependentsExist"
 )

@@ -262,7 +262,7 @@ var knownReasons = func() map[string]bool {
 		v1alpha1.ReasonRepositoryNotReady,
 		// in trouble
 		v1alpha1.ReasonRunFailed, v1alpha1.ReasonDestroyFailed, v1alpha1.ReasonDestroyIncomplete,
-		v1alpha1.ReasonNamespaceTerminating, v1alpha1.ReasonAppliedInputsUnknown, v1alpha1.ReasonDependencyCycle,
+		v1alpha1.ReasonNamespaceTerminating, v1alpha1.ReasonAppliedInputsUnknown, v1alpha1.ReasonDependencyCycle, v1alpha1.ReasonDependencyNotFound,
 		v1alpha1.ReasonOutputsConflict, v1alpha1.ReasonOutputsFailed, v1alpha1.ReasonStateNotSaved,
 		v1alpha1.ReasonStateCleanupFailed, v1alpha1.ReasonRunsCleanupFailed, v1alpha1.ReasonDependentsExist,
 		v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded,

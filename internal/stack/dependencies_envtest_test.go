@@ -105,7 +105,7 @@ func TestStackWaitsForItsDependency(t *testing.T) {
 	r := newEmptyTestEnv(t)
 	net := r.withStack("net", after("vpc"))
 	net.reconcile()
-	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not found")
+	net.expectReady("False", "DependencyNotFound", "Stack vpc, which this one depends on, is not found")
 
 	vpc := r.withStack("vpc")
 	net.reconcile()

@@ -61,7 +61,7 @@ func (sim *simulation) inMind(t *resource) bool {
 // restful are the reasons of a Ready condition with which a Stack may remain until a user acts.
 var restful = []string{
 	"Applied", "AwaitingApproval", "RunFailed", "RunCanceled", "RunRejected", "Suspended", "Destroyed", "DeletionProtected", "ApplyNever", "ChangesPending", "SourceNotFound",
-	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed",
+	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependencyNotFound", "DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed",
 }
 
 // checkRest: nothing changes any more, and every Stack has a reason for that.

@@ -8,7 +8,7 @@ import (
 
 // next prints what to do next, as commands.
 func (d Description) next(p *page) {
-	hints := d.hints(p.style.Program)
+	hints := d.hints(p.style)
 	if len(hints) == 0 {
 		return
 	}
@@ -17,10 +17,11 @@ func (d Description) next(p *page) {
 }
 
 // hints returns the commands to use now, each with its purpose.
-func (d Description) hints(program string) []string {
+func (d Description) hints(s Style) []string {
+	program, kubectl := s.Command(), s.inNamespace("kubectl")
 	r := d.Run
 	if r != nil && !Phase(r).Finished() {
-		return runHints(r, program)
+		return runHints(r, program, kubectl)
 	}
 	if d.Alone || d.Stack == nil {
 		return finishedHints(r, program)
@@ -32,7 +33,7 @@ func (d Description) hints(program string) []string {
 		return []string{command("resume", name)}
 	case v1alpha1.ReasonDestroyed:
 		return []string{command("apply", name) + " creates its resources again",
-			"kubectl delete stack " + name + " deletes the Stack"}
+			kubectl + " delete stack " + name + " deletes the Stack"}
 	case v1alpha1.ReasonRunCanceled, v1alpha1.ReasonRunRejected:
 		if d.Stack.DeletionTimestamp != nil {
 			return []string{command("retry", name) + " continues the deletion"}
@@ -50,7 +51,7 @@ func (d Description) hints(program string) []string {
 			hints = append([]string{command("diff", st.Run) + " shows the drift"}, hints...)
 		}
 		return hints
-	case v1alpha1.ReasonDependencyNotReady:
+	case v1alpha1.ReasonDependencyNotReady, v1alpha1.ReasonDependencyNotFound:
 		if names := d.Stack.Dependencies(); len(names) > 0 {
 			return []string{command("get stacks", strings.Join(names, " ")) + " shows its dependencies"}
 		}
@@ -80,7 +81,7 @@ func denied(r *v1alpha1.Run) bool {
 }
 
 // runHints returns the hints for an active Run.
-func runHints(r *v1alpha1.Run, program string) []string {
+func runHints(r *v1alpha1.Run, program, kubectl string) []string {
 	stack := r.Spec.Stack.Name
 	cancel := program + " cancel " + r.Name + " cancels it"
 	if AwaitsApproval(r) {
@@ -97,7 +98,7 @@ func runHints(r *v1alpha1.Run, program string) []string {
 	case v1alpha1.ReasonPodPending, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable,
 		v1alpha1.ReasonTimeoutExceeded:
 		if n := len(r.Status.Attempts); n > 0 {
-			return []string{"kubectl describe pod " + r.Status.Attempts[n-1].Pod, cancel}
+			return []string{kubectl + " describe pod " + r.Status.Attempts[n-1].Pod, cancel}
 		}
 	case v1alpha1.ReasonCanceling:
 		return []string{program + " logs -f " + r.Name + " follows it"}

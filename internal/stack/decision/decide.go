@@ -175,6 +175,9 @@ func inputsArePending(w Snapshot) (Decision, bool) {
 	if w.Problem == nil || !w.Problem.Transient || w.ActiveRun() != nil {
 		return Decision{}, false
 	}
+	if w.Problem.Missing {
+		return Unready(w.Problem.Reason, "%s", w.Problem.Message)
+	}
 	if known := w.Stack.Status; w.Problem.After == 0 && known.InputsDigest != "" &&
 		known.ObservedGeneration == w.Stack.Generation && !readySays(w, w.Problem.Reason) {
 		return Decision{}, true

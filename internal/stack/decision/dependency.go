@@ -17,6 +17,8 @@ type Dependency struct {
 	Name string
 	// Waits is why Stacks that depend on it wait; empty when its last applied inputs are its current ones.
 	Waits string
+	// Missing reports that there is no Stack with this name.
+	Missing bool
 }
 
 // Dependent is a Stack that names this one as a dependency.
@@ -91,11 +93,19 @@ func dependencyGoesFirst(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	for _, d := range w.Dependencies {
+		if d.Missing {
+			return Unready(v1alpha1.ReasonDependencyNotFound, "%s", MissingDependency(d.Name))
+		}
 		if d.Waits != "" {
 			return progressing(v1alpha1.ReasonDependencyNotReady, "waits for Stack %s: %s", d.Name, d.Waits)
 		}
 	}
 	return Decision{}, false
+}
+
+// MissingDependency is the message about a Stack that does not exist.
+func MissingDependency(name string) string {
+	return fmt.Sprintf("Stack %s, which this one depends on, is not found: create it, or remove the dependency", name)
 }
 
 // dependentsGoFirst: what is built on this Stack is destroyed before it.

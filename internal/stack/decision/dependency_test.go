@@ -35,7 +35,15 @@ func TestDependencies(t *testing.T) {
 			snapshot: newSnapshot(dependsOn("vpc", "Running: Run vpc-1 is under way")), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: Running",
 		},
 		"a new Stack waits for all dependencies": {
-			snapshot: newSnapshot(dependsOn("vpc", ""), dependsOn("dns", "it is not found")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is not found",
+			snapshot: newSnapshot(dependsOn("vpc", ""), dependsOn("dns", "it is new")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is new",
+		},
+		"a dependency that does not exist needs a user": {
+			snapshot: newSnapshot(func(w *Snapshot) { w.Dependencies = []Dependency{{Name: "dns", Missing: true}} }), ready: "False", reason: "DependencyNotFound", message: "Stack dns, which this one depends on, is not found",
+		},
+		"an output of a Stack that does not exist needs a user, also when the last inputs are known": {
+			snapshot: newSnapshot(knownFrom("Applied"), func(w *Snapshot) {
+				w.Problem, w.Digest = &Problem{Transient: true, Missing: true, Reason: "DependencyNotFound", Message: MissingDependency("dns")}, ""
+			}), ready: "False", reason: "DependencyNotFound", message: "Stack dns",
 		},
 		"a new Stack starts when its dependencies are Ready": {
 			snapshot: newSnapshot(dependsOn("vpc", "")), start: "Apply net-1", ready: "Unknown", reason: "Running",

@@ -32,7 +32,7 @@ func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot)
 		case err != nil:
 			return err
 		case other == nil:
-			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Waits: "it is not found"})
+			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Missing: true})
 		default:
 			waits, err := g.waitsFor(ctx, other)
 			if err != nil {
@@ -207,7 +207,13 @@ const namedOutputs = 5
 // reasons are transient.
 func outputProblem(w *decision.Snapshot, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *decision.Problem {
 	for _, d := range w.Dependencies {
-		if d.Name == ref.Name && d.Waits != "" {
+		switch {
+		case d.Name != ref.Name:
+		case d.Missing:
+			return &decision.Problem{
+				Transient: true, Missing: true, Reason: v1alpha1.ReasonDependencyNotFound, Message: decision.MissingDependency(d.Name),
+			}
+		case d.Waits != "":
 			return outputWaits(ref.Name, d.Waits)
 		}
 	}

@@ -41,6 +41,7 @@ export const troubles = [
   'StateNotSaved',
   'StateCleanupFailed',
   'RunsCleanupFailed',
+  'DependencyNotFound',
   'DependentsExist',
   'PodCreateFailed',
   'TimeoutExceeded',
