@@ -132,7 +132,11 @@ func (d Description) events(p *page) {
 		if e.Type == corev1.EventTypeWarning {
 			kind = p.style.paint(yellow, e.Type)
 		}
-		p.row("  "+p.style.age(eventTime(e)), kind, e.Reason, e.InvolvedObject.Name, Clean(e.Message))
+		message := Clean(e.Message)
+		if d.Stack != nil && e.Message == Ready(d.Stack).Message {
+			message = "see above"
+		}
+		p.row("  "+p.style.age(eventTime(e)), kind, e.Reason, e.InvolvedObject.Name, message)
 	}
 }
 

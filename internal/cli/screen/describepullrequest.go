@@ -56,7 +56,7 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 		}
 	}
 	Description{Events: events}.events(p)
-	if hints := pullRequestHints(pr, s.Program); len(hints) > 0 {
+	if hints := pullRequestHints(pr, s); len(hints) > 0 {
 		p.text("")
 		p.row(s.paint(bold, "What to do next"), strings.Join(hints, "; "))
 	}
@@ -92,17 +92,17 @@ func stackLine(stack v1alpha1.PullRequestStack) string {
 }
 
 // pullRequestHints returns the commands to use now, each with its purpose.
-func pullRequestHints(pr *v1alpha1.PullRequest, program string) []string {
+func pullRequestHints(pr *v1alpha1.PullRequest, s Style) []string {
 	var hints []string
 	var planned bool
 	for _, stack := range pr.Status.Stacks {
 		planned = planned || stack.Plan != nil
 		if stack.Phase == v1alpha1.PhaseFailed && stack.Run != "" && len(hints) == 0 {
-			hints = append(hints, fmt.Sprintf("%s logs -n %s %s shows why it failed", program, stack.Namespace, stack.Run))
+			hints = append(hints, fmt.Sprintf("%s logs -n %s %s shows why it failed", s.Program, stack.Namespace, stack.Run))
 		}
 	}
 	if planned {
-		hints = append(hints, program+" diff pr/"+pr.Name+" shows the plans")
+		hints = append(hints, s.Command()+" diff pr/"+pr.Name+" shows the plans")
 	}
 	return hints
 }

@@ -135,7 +135,7 @@ func (d Description) run(p *page) {
 		p.row("  Digest", pl.Digest)
 		p.flush()
 		changes(p, pl, s, maxChanges, func(more int) string {
-			return fmt.Sprintf("and %d more: %s diff %s", more, s.Program, r.Name)
+			return fmt.Sprintf("and %d more: %s diff %s", more, s.Command(), r.Name)
 		})
 		findings(p, pl.Policy, s)
 	}
@@ -238,7 +238,11 @@ func attempt(p *page, a *v1alpha1.Attempt, s Style) {
 		p.row("    "+mark(step.State, s)+" "+step.Name, duration, Clean(step.Message))
 	}
 	p.flush()
-	if a.Failure != nil {
-		p.text("    %s: %s", s.paint(red, string(a.Failure.Class)), Clean(a.Failure.Message))
+	if f := a.Failure; f != nil {
+		message := after(": ", Clean(f.Message))
+		if slices.ContainsFunc(a.Steps, func(step v1alpha1.Step) bool { return step.Message == f.Message }) { // it is above
+			message = ""
+		}
+		p.text("    %s%s", s.paint(red, string(f.Class)), message)
 	}
 }

@@ -23,8 +23,21 @@ type Style struct {
 	Color bool
 	// Program is the name of the command: cairn, or kubectl cairn.
 	Program string
+	// Namespace is that of the flag -n, which commands for the user repeat; empty if it is not set.
+	Namespace string
 	// Now is the time from which ages are computed.
 	Now time.Time
+}
+
+// Command is the program with the flag -n, for commands that the output suggests.
+func (s Style) Command() string { return s.inNamespace(s.Program) }
+
+// inNamespace adds the flag -n to a program.
+func (s Style) inNamespace(program string) string {
+	if s.Namespace == "" {
+		return program
+	}
+	return program + " -n " + s.Namespace
 }
 
 // Escape codes for colors, which only repeat what words or signs express. All have one length, to align columns.
@@ -107,6 +120,11 @@ func Succeeded(r *v1alpha1.Run) metav1.Condition {
 
 // Phase returns the phase of a Run; Queued for one that was not reconciled yet.
 func Phase(r *v1alpha1.Run) v1alpha1.RunPhase { return cmp.Or(r.Status.Phase, v1alpha1.PhaseQueued) }
+
+// IsApplied reports whether a Run has applied its plan.
+func IsApplied(r *v1alpha1.Run) bool {
+	return Phase(r) == v1alpha1.PhaseSucceeded && (r.Spec.Operation == v1alpha1.OperationApply || r.Spec.Operation == v1alpha1.OperationDestroy)
+}
 
 // A page has rows of two columns, a name and a value, and lines of text.
 type page struct {

@@ -80,7 +80,7 @@ func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error
 }
 
 func (s *Session) errPullRequest(arg string) error {
-	return fmt.Errorf("%s is a PullRequest: `%s describe %s` lists its Stacks and Runs", arg, s.Program, arg)
+	return fmt.Errorf("%s is a PullRequest: `%s describe %s` lists its Stacks and Runs", arg, s.Command(), arg)
 }
 
 // PullRequest returns the PullRequest with a name, or with a number that only one Repository of the namespace has:
@@ -108,7 +108,7 @@ func (s *Session) PullRequest(ctx context.Context, arg string) (*v1alpha1.PullRe
 	switch len(found) {
 	case 0:
 		return nil, fmt.Errorf("there is no open PullRequest %s in namespace %s: `%s get pr -A` lists those of all namespaces",
-			name, ns, s.Program)
+			name, ns, s.Command())
 	case 1:
 		return numbered, nil
 	}

@@ -19,7 +19,7 @@ import (
 
 // Style returns the style of the output.
 func (s *Session) Style() screen.Style {
-	return screen.Style{Color: s.Color, Program: s.Program, Now: s.Now()}
+	return screen.Style{Color: s.Color, Program: s.Program, Namespace: s.namespaceFlag(), Now: s.Now()}
 }
 
 // Text returns the standard output for text that users write: logs, plans, messages and names. A terminal gets only

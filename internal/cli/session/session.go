@@ -146,6 +146,18 @@ func (s *Session) Namespace() (string, error) {
 	return ns, s.Explain(err)
 }
 
+// namespaceFlag returns the namespace of the flag -n; empty if the user did not set it.
+func (s *Session) namespaceFlag() string {
+	ns, isSet, err := s.loader().Namespace()
+	if err != nil || !isSet {
+		return ""
+	}
+	return ns
+}
+
+// Command is the program with the flag -n of the user, for commands that messages suggest.
+func (s *Session) Command() string { return s.Style().Command() }
+
 // Config returns the configuration of a Kubernetes client with the user's credentials.
 func (s *Session) Config() (*rest.Config, error) {
 	if s.rest != nil {

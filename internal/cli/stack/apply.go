@@ -88,7 +88,7 @@ func approveIfConfirmed(ctx context.Context, s *session.Session, run *v1alpha1.R
 		return notApproved(s, run, err)
 	case !ok:
 		fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits: `%s approve %s` approves it, `%s reject %s` rejects it.\n",
-			run.Name, s.Program, run.Name, s.Program, run.Name)
+			run.Name, s.Command(), run.Name, s.Command(), run.Name)
 		return session.ErrChanges
 	}
 	if err := approve(ctx, s, run, run.Status.Plan.Digest); err != nil {
@@ -101,7 +101,7 @@ func approveIfConfirmed(ctx context.Context, s *session.Session, run *v1alpha1.R
 func notApproved(s *session.Session, run *v1alpha1.Run, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return session.Interrupted("interrupted; Run %s waits: `%s approve %s` approves it, `%s reject %s` rejects it",
-			run.Name, s.Program, run.Name, s.Program, run.Name)
+			run.Name, s.Command(), run.Name, s.Command(), run.Name)
 	}
 	return fmt.Errorf("the Run %s is not approved: %w", run.Name, err)
 }
@@ -145,7 +145,7 @@ func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, 
 	}
 	operation, err := action.Again(stack, runs)
 	if err != nil {
-		return fmt.Errorf("%w; `%s apply %s` requests one", err, s.Program, stack.Name)
+		return fmt.Errorf("%w; `%s apply %s` requests one", err, s.Command(), stack.Name)
 	}
 	run, err := requestRun(ctx, s, stack, operation)
 	if err != nil {
@@ -162,6 +162,6 @@ func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, 
 	case finished(run):
 		return printResult(s, run)
 	}
-	fmt.Fprintf(s.ErrOut, "Run %s waits: `%s approve %s` approves it.\n", run.Name, s.Program, run.Name)
+	fmt.Fprintf(s.ErrOut, "Run %s waits: `%s approve %s` approves it.\n", run.Name, s.Command(), run.Name)
 	return session.ErrChanges
 }

@@ -125,7 +125,7 @@ Needs the verb reject on the Run.`,
 			return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
 		}
 		_, err = fmt.Fprintf(s.Text(), "Run %s is rejected by %s; `%s apply %s` requests another one.\n",
-			run.Name, screen.Clean(user), s.Program, run.Spec.Stack.Name)
+			run.Name, screen.Clean(user), s.Command(), run.Spec.Stack.Name)
 		return err
 	})
 	f := cmd.Flags()

@@ -118,5 +118,5 @@ func historyCommand(s *session.Session) *cobra.Command {
 
 // errNoRun returns the error of a Stack without a Run.
 func errNoRun(s *session.Session, stack *v1alpha1.Stack) error {
-	return fmt.Errorf("the Stack %s has no Runs yet: `%s why %s` shows why", stack.Name, s.Program, stack.Name)
+	return fmt.Errorf("the Stack %s has no Runs yet: `%s why %s` shows why", stack.Name, s.Command(), stack.Name)
 }

@@ -148,7 +148,7 @@ func follow(
 	if ctx.Err() != nil {
 		show.end()
 		return last, session.Interrupted("interrupted; Run %s continues: `%s why %s` shows it, `%s cancel %s` cancels it",
-			run.Name, s.Program, run.Name, s.Program, run.Name)
+			run.Name, s.Command(), run.Name, s.Command(), run.Name)
 	}
 	return last, err
 }
@@ -164,9 +164,9 @@ func outcome(s *session.Session, r *v1alpha1.Run) error {
 	result := screen.Result(r)
 	switch r.Status.Phase {
 	case v1alpha1.PhaseFailed:
-		result += fmt.Sprintf("; `%s logs %s` shows why", s.Program, r.Name)
+		result += fmt.Sprintf("; `%s logs %s` shows why", s.Command(), r.Name)
 	case v1alpha1.PhaseSuperseded:
-		result += fmt.Sprintf("; `%s why %s` shows the Run that replaces it", s.Program, r.Spec.Stack.Name)
+		result += fmt.Sprintf("; `%s why %s` shows the Run that replaces it", s.Command(), r.Spec.Stack.Name)
 	}
 	return errors.New(result)
 }

@@ -270,7 +270,7 @@ func keepNamed(
 				return s.NotFound(ctx, missing, ns, name, singular)
 			}
 			return session.Explained(missing, "there is no %s %s in namespace %s: `%s get %s` lists them",
-				singular, name, ns, s.Program, kind.names[0])
+				singular, name, ns, s.Command(), kind.names[0])
 		}
 		kept = append(kept, objects[i])
 	}

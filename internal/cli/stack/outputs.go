@@ -66,7 +66,7 @@ func printOutput(ctx context.Context, s *session.Session, stack *v1alpha1.Stack,
 			return err
 		}
 		return fmt.Errorf("the Stack %[2]s has no output %[1]s that can be shown: `%[3]s outputs %[4]s` lists them",
-			name, stack.Name, s.Program, stack.Name)
+			name, stack.Name, s.Command(), stack.Name)
 	case format != "":
 		return s.PrintValue(format, json.RawMessage(value.Raw))
 	}

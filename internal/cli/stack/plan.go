@@ -8,6 +8,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/local"
+	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 )
 
@@ -87,7 +88,7 @@ func diffCommand(s *session.Session) *cobra.Command {
 		Use:   "diff STACK|RUN|pr/NUMBER",
 		Short: "Show the plan that waits, or else the last one, or those of a pull request; nothing is run",
 		Long: `Shows the plan of a Run or, of a Stack, that of its active or else its last Run. Of a pull request, it shows the
-plans of all Stacks that it affects. It creates no Run. The exit code is 2 if a plan has changes. Needs get on runs/plan.`,
+plans of all Stacks that it affects. It creates no Run. The exit code is 2 if a plan has changes that are not applied. Needs get on runs/plan.`,
 		Example: s.Examples(`
 			cairn diff net
 			cairn diff net-7 -o json
@@ -110,9 +111,9 @@ plans of all Stacks that it affects. It creates no Run. The exit code is 2 if a 
 	return cmd
 }
 
-// hasChanges returns ErrChanges for a Run whose plan has changes.
+// hasChanges returns ErrChanges for a Run whose plan has changes that it has not applied.
 func hasChanges(r *v1alpha1.Run) error {
-	if r.Status.Plan != nil && r.Status.Plan.Changes {
+	if r.Status.Plan != nil && r.Status.Plan.Changes && !screen.IsApplied(r) {
 		return session.ErrChanges
 	}
 	return nil

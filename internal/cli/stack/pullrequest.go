@@ -78,7 +78,7 @@ func diffPullRequest(ctx context.Context, s *session.Session, arg, output string
 	switch ready := apimeta.FindStatusCondition(pull.Status.Conditions, v1alpha1.ConditionReady); {
 	case missing > 0:
 		return fmt.Errorf("%d of %d affected Stacks have no plan: `%s describe pr/%s` shows why", missing,
-			len(pull.Status.Stacks)+len(pull.Status.Skipped), s.Program, pull.Name)
+			len(pull.Status.Stacks)+len(pull.Status.Skipped), s.Command(), pull.Name)
 	case len(plans) == 0 && ready != nil:
 		fmt.Fprintf(s.ErrOut, "PullRequest %s has no plans: %s\n", pull.Name, screen.Clean(ready.Message))
 	}

@@ -24,7 +24,7 @@ func requestRun(
 ) (*v1alpha1.Run, error) {
 	if stack.Spec.Suspend {
 		return nil, fmt.Errorf("the Stack %s is suspended, so no Run starts: `%s resume %s` resumes it",
-			stack.Name, s.Program, stack.Name)
+			stack.Name, s.Command(), stack.Name)
 	}
 	user, err := s.User(ctx)
 	if err != nil {
@@ -38,11 +38,11 @@ func requestRun(
 	switch {
 	case ctx.Err() != nil:
 		return nil, session.Interrupted("interrupted before the Run was created; the request stays: `%s why %s` shows its "+
-			"result", s.Program, stack.Name)
+			"result", s.Command(), stack.Name)
 	case err == nil && !fulfills(run, stack, operation):
 		return nil, fmt.Errorf("the new Run of Stack %s is not the requested one, and is not followed: %s; `%s why %s` "+
 			"shows more",
-			stack.Name, screen.Line(run, s.Style()), s.Program, run.Name)
+			stack.Name, screen.Line(run, s.Style()), s.Command(), run.Name)
 	}
 	return run, err
 }
@@ -71,7 +71,7 @@ func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, re
 			return true, nil
 		case st.Annotations[v1alpha1.RequestedAtAnnotation] != request:
 			return false, fmt.Errorf("%s requested another Run of Stack %s meanwhile: `%s why %s` shows it",
-				cmp.Or(screen.Clean(st.Annotations[v1alpha1.RequestedByAnnotation]), "another user"), st.Name, s.Program, st.Name)
+				cmp.Or(screen.Clean(st.Annotations[v1alpha1.RequestedByAnnotation]), "another user"), st.Name, s.Command(), st.Name)
 		}
 		show.pending(st)
 		return false, nil
@@ -99,7 +99,7 @@ func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, re
 // rejection returns why a request was rejected. The event with the reason is written a moment after the request was
 // handled.
 func rejection(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) error {
-	reason := fmt.Sprintf("the request was rejected: `%s why %s` shows the events with the reason", s.Program, stack.Name)
+	reason := fmt.Sprintf("the request was rejected: `%s why %s` shows the events with the reason", s.Command(), stack.Name)
 	// An error or a timeout leaves the reason as it is.
 	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
 		events, err := eventsOf(ctx, s, stack)

@@ -60,7 +60,7 @@ func runShell(ctx context.Context, s *session.Session, name string, command []st
 	tty := session.IsTerminal(s.In) && (len(command) == 0 || session.IsTerminal(s.Out))
 	if !tty && len(command) == 0 {
 		return fmt.Errorf("a shell needs a terminal: add a command, for example `%s shell %s -- tofu state list`",
-			s.Program, name)
+			s.Command(), name)
 	}
 	stack, err := s.Stack(ctx, name)
 	if err != nil {
@@ -160,7 +160,7 @@ func attach(ctx context.Context, s *session.Session, shell *v1alpha1.Run, comman
 		return session.Interrupted("interrupted: Run %s is canceled", shell.Name)
 	case err != nil && !errors.As(err, &exit):
 		return fmt.Errorf("%w; Run %s may continue: `%s cancel %s` cancels it",
-			s.Explain(err), shell.Name, s.Program, shell.Name)
+			s.Explain(err), shell.Name, s.Command(), shell.Name)
 	}
 	restore()
 	return awaitEnd(ctx, s, shell, exit.Code)

@@ -30,6 +30,9 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, output s
 		_, err := fmt.Fprintf(s.Text(), "No changes: Run %s found no difference.\n", r.Name)
 		return err
 	}
+	if screen.IsApplied(r) {
+		fmt.Fprintf(s.Text(), "Run %s has applied this plan:\n\n", r.Name)
+	}
 	if err := view.Write(s.Text(), plan.Style{Color: s.Color}); err != nil {
 		return err
 	}

@@ -22,8 +22,9 @@ const few = 5
 export function NeedsYou() {
   const waiting = useQuery(listQuery('runs', { phase: 'AwaitingApproval', sort: 'created', limit: few }))
   const failed = useQuery(listQuery('stacks', { reason: troubles, sort: '-changed', limit: few }))
+  const canceled = useQuery(listQuery('stacks', { reason: ['RunCanceled'], sort: '-changed', limit: few }))
   const drifted = useQuery(listQuery('stacks', { drifted: true, sort: '-changed', limit: few }))
-  const all = [waiting, failed, drifted]
+  const all = [waiting, failed, canceled, drifted]
   const error = all.find((q) => q.error)
   const quiet = all.every((q) => q.data?.total === 0)
   return (
@@ -53,6 +54,11 @@ export function NeedsYou() {
           </Group>
           <Group title="Failing" total={failed.data?.total} to="/stacks" search={{ reason: troubles }}>
             {failed.data?.items?.map((s) => (
+              <Standing key={s.uid} stack={s} />
+            ))}
+          </Group>
+          <Group title="Canceled" total={canceled.data?.total} to="/stacks" search={{ reason: ['RunCanceled'] }}>
+            {canceled.data?.items?.map((s) => (
               <Standing key={s.uid} stack={s} />
             ))}
           </Group>
