@@ -17,6 +17,7 @@ import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import { Ago } from '../ui/Time'
 import { inWords } from '../ui/tone'
+import { CommitLink } from '../views/CommitLink'
 import { Events } from '../views/Events'
 import { safe, safeText } from '../views/text/escape'
 import { PullBadge, PullFlags, titleOf } from './pullrows'
@@ -188,7 +189,9 @@ function facts(row: Row, { status }: PullRequestObject): [ReactNode, ReactNode][
     [
       'Commit',
       <span key="commit" className="inline-flex items-center gap-1">
-        <span className="font-mono text-sm">{shortRevision(row.commit)}</span>
+        <CommitLink repository={`${row.namespace}/${row.repository}`} revision={`@sha1:${row.commit}`}>
+          <span className="font-mono text-sm">{shortRevision(row.commit)}</span>
+        </CommitLink>
         <CopyButton text={row.commit} label="Copy the commit" />
       </span>,
     ],

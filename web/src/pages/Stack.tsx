@@ -21,6 +21,7 @@ import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import { Tabs } from '../ui/Tabs'
 import { Ago } from '../ui/Time'
+import { CommitLink } from '../views/CommitLink'
 import { Events } from '../views/Events'
 import { counts } from '../views/run/words'
 import { safe, safeText } from '../views/text/escape'
@@ -246,7 +247,9 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
       'Revision',
       row.revision && (
         <span className="inline-flex items-center gap-1">
-          <span className="font-mono text-sm">{shortRevision(row.revision)}</span>
+          <CommitLink repository={row.repository} revision={row.revision}>
+            <span className="font-mono text-sm">{shortRevision(row.revision)}</span>
+          </CommitLink>
           <CopyButton text={row.revision} label="Copy the revision" />
           {status?.inputsDigest && status.appliedInputsDigest && status.inputsDigest !== status.appliedInputsDigest && (
             <Badge tone="warn">not applied yet</Badge>

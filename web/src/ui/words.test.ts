@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { bytes, shortRevision } from '../pages/words'
 import { webAddress } from './address'
+import { commitAddress } from './commit'
 import { ago, duration } from './time'
 import { inWords, phaseTone, pullTone, readyTone, troubles } from './tone'
 
@@ -89,4 +90,21 @@ test('colors of conditions', () => {
   expect(phaseTone('Failed')).toBe('bad')
   expect(phaseTone('SomethingNew')).toBe('none')
   for (const reason of troubles) expect(readyTone({ ready: 'False', reason })).toBe('bad')
+})
+
+test('a commit has a page at the Git provider', () => {
+  const id = '1f3c22a'.repeat(5) + '1f3c2'
+  const at = (url: string, provider?: string, revision = `main@sha1:${id}`) => commitAddress(url, provider, revision)
+  expect(at('https://github.com/acme/infra.git')).toBe(`https://github.com/acme/infra/commit/${id}`)
+  expect(at('https://alice:secret@git.example.com:3000/acme/infra')).toBe(
+    `https://git.example.com:3000/acme/infra/commit/${id}`,
+  )
+  expect(at('git@gitlab.com:acme/group/infra.git')).toBe(`https://gitlab.com/acme/group/infra/-/commit/${id}`)
+  expect(at('ssh://git@git.example.com:2222/acme/infra.git', 'GitLab')).toBe(
+    `https://git.example.com/acme/infra/-/commit/${id}`,
+  )
+  expect(at('https://bitbucket.org/acme/infra')).toBe(`https://bitbucket.org/acme/infra/commits/${id}`)
+  expect(at('https://git.example.com/scm/acme/infra.git', 'BitbucketDataCenter')).toBeUndefined()
+  expect(at('https://github.com/acme/infra', undefined, 'sha256:' + 'a'.repeat(64))).toBeUndefined()
+  expect(at('file:///srv/infra')).toBeUndefined()
 })

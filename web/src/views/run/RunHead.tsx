@@ -6,12 +6,21 @@ import { Badge, PhaseBadge } from '../../ui/Badge'
 import { CopyButton } from '../../ui/CopyButton'
 import { PageHead } from '../../ui/Page'
 import { Ago, Took, useNow } from '../../ui/Time'
+import { CommitLink } from '../CommitLink'
 import { safe } from '../text/escape'
 import { phaseOf } from './actions'
 import { revision, short, waitsFor } from './words'
 
 /** What a Run is, why it is there, and what it waits for. */
-export function RunHead({ detail, actions }: { detail: Detail<'runs'>; actions: ReactNode }) {
+export function RunHead({
+  detail,
+  repository,
+  actions,
+}: {
+  detail: Detail<'runs'>
+  repository: string | undefined
+  actions: ReactNode
+}) {
   const now = useNow()
   const run = detail.object
   const { metadata, spec, status } = run
@@ -63,11 +72,15 @@ export function RunHead({ detail, actions }: { detail: Detail<'runs'>; actions: 
         )}
         {spec.revision && (
           <Fact name="Revision">
-            <Digest text={spec.revision} show={revision(spec.revision)} />
+            <Digest text={spec.revision}>
+              <CommitLink repository={repository} revision={spec.revision}>
+                {safe(revision(spec.revision))}
+              </CommitLink>
+            </Digest>
           </Fact>
         )}
         <Fact name="Inputs">
-          <Digest text={spec.inputsDigest} show={short(spec.inputsDigest)} />
+          <Digest text={spec.inputsDigest}>{safe(short(spec.inputsDigest))}</Digest>
         </Fact>
         <Fact name="Created">
           <Ago at={metadata.creationTimestamp} />
@@ -113,11 +126,11 @@ function Approved({ detail }: { detail: Detail<'runs'> }) {
   )
 }
 
-function Digest({ text, show }: { text: string; show: string }) {
+function Digest({ text, children }: { text: string; children: ReactNode }) {
   return (
     <span className="inline-flex max-w-full items-center gap-1">
       <span className="truncate font-mono" title={safe(text)}>
-        {safe(show)}
+        {children}
       </span>
       <CopyButton text={text} label={`Copy ${safe(text)}`} />
     </span>

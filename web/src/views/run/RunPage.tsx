@@ -116,7 +116,11 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
   ]
   return (
     <>
-      <RunHead detail={detail} actions={<HeadActions detail={detail} possible={can} />} />
+      <RunHead
+        detail={detail}
+        repository={stack.data?.row?.repository}
+        actions={<HeadActions detail={detail} possible={can} />}
+      />
       <div className="grid grid-cols-1 gap-4 lg:grid-cols-[19rem_minmax(0,1fr)]">
         <div className="order-2 lg:order-1">
           <Section title="Timeline">
