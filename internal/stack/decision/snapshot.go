@@ -103,7 +103,7 @@ type Problem struct {
 	Reason, Message string
 	// Transient problems end by themselves; until then the status stays as it was.
 	Transient bool
-	// Missing reports that what the inputs need does not exist. The Stack is not Ready, and goes on as soon as it exists.
+	// Missing reports that what the inputs need does not exist. The Stack is not Ready, and continues as soon as it exists.
 	Missing bool
 	// After is when to check again, where no event comes when it has passed; 0 where one comes.
 	After time.Duration
