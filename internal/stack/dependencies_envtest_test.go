@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -105,7 +106,7 @@ func TestStackWaitsForItsDependency(t *testing.T) {
 	r := newEmptyTestEnv(t)
 	net := r.withStack("net", after("vpc"))
 	net.reconcile()
-	net.expectReady("False", "DependencyNotFound", "Stack vpc, which this one depends on, is not found")
+	net.expectReady("False", "DependencyNotFound", decision.MissingDependency("vpc"))
 
 	vpc := r.withStack("vpc")
 	net.reconcile()

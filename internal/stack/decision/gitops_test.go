@@ -33,7 +33,7 @@ func TestStatusForGitOpsTools(t *testing.T) {
 			newSnapshot(waiting), "InProgress", "Suspended", "AwaitingApproval",
 		},
 		"the Stack is applied": {
-			newSnapshot(state(2), withRun("net-1", "Succeeded", "sha256:now")), "Current", "Healthy", "Applied: 2 resources",
+			newSnapshot(state(2), withRun("net-1", "Succeeded", "sha256:now")), "Current", "Healthy", "Applied: Up to date (2 resources)",
 		},
 		"a drift check runs": {
 			newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2")), "Current", "Healthy", "Applied",
