@@ -229,7 +229,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
       <Link
         to="/repositories/$namespace/$name"
         params={{ namespace: repositoryNamespace, name: repository }}
-        className="link"
+        className="link underline"
       >
         {row.repository}
       </Link>
