@@ -58,7 +58,10 @@ describe('a user', () => {
   })
 
   test('opens a failed Run at the step that failed, and cancels one above its log', async () => {
-    const fails = 'resource "terraform_data" "rule" { provisioner "local-exec" { command = "echo no such metric >&2; exit 1" } }'
+    const fails = `
+      resource "terraform_data" "rule" {
+        provisioner "local-exec" { command = "echo no such metric >&2; exit 1" }
+      }`
     await cairn.apply(stack('failing', fails, { apply: 'Automatic', retry: { limit: 0 } }))
     await cairn.until('run/failing-1', 'jsonpath={.status.phase}=Failed')
     await to(user, '/runs/default/failing-1')
@@ -66,7 +69,10 @@ describe('a user', () => {
     await waitForText(user.getByRole('region', { name: 'Log' }), /no such metric/)
     assert.equal(await user.getByRole('group', { name: 'Approval' }).count(), 0)
 
-    const slow = 'resource "terraform_data" "slow" { provisioner "local-exec" { command = "sleep 60" } }'
+    const slow = `
+      resource "terraform_data" "slow" {
+        provisioner "local-exec" { command = "sleep 60" }
+      }`
     await cairn.apply(stack('canceled', slow, { apply: 'Automatic' }))
     await cairn.until('run/canceled-1', 'jsonpath={.status.phase}=Applying')
     await to(user, '/runs/default/canceled-1')
