@@ -95,7 +95,8 @@ func withHead(ctx context.Context, cache client.Reader, pull *v1alpha1.PullReque
 	}
 	for i := range all.Items {
 		other := &all.Items[i]
-		has := slices.Contains(heads, other.Spec.Head.Commit) || slices.Contains(heads, other.Status.Delivered.Head)
+		delivered := other.Status.Delivered.Head // empty before there are statuses
+		has := slices.Contains(heads, other.Spec.Head.Commit) || delivered != "" && slices.Contains(heads, delivered)
 		if has && other.UID != pull.UID && other.DeletionTimestamp == nil {
 			others = append(others, other)
 		}

@@ -3,6 +3,8 @@ package pullrequest
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/pullrequest/comment"
 )
@@ -49,5 +51,21 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	pull.Status.Phase = v1alpha1.PullRequestEnded
 	if got := delivered(pending); got.Digest != "" || !got.Pending {
 		t.Errorf("the pull request is closed: %+v", got)
+	}
+}
+
+// New pull requests with different heads have no statuses in common.
+func TestOnlyPullRequestsWithOneHeadShareStatuses(t *testing.T) {
+	h := newHistory(2)
+	find := lookups{&kube{history: h, cache: h.api.objects}}
+	for name, head := range map[string]string{"infra-1": headOne, "infra-2": "2", "infra-3": headOne} {
+		p := &v1alpha1.PullRequest{Spec: v1alpha1.PullRequestSpec{Repository: v1alpha1.ObjectRef{Name: "infra"}, Head: v1alpha1.PullRequestHead{Commit: head}}}
+		p.Namespace, p.Name, p.UID = "web", name, types.UID(name)
+		h.api.objects[keyOf(p)] = p
+	}
+	for name, want := range map[string]int{"infra-1": 1, "infra-2": 0} {
+		if got := find.sharing(t.Context(), h.api.objects[key{"PullRequest", "web", name}]); len(got) != want {
+			t.Errorf("%s shares statuses with %v", name, got)
+		}
 	}
 }

@@ -64,7 +64,7 @@ export class Live {
   private readonly open: () => Source
   /** The network of the browser changed: a new stream shows whether the server is reachable. It can be on this machine. */
   private readonly onNetwork = () => {
-    if (this.source) this.anew(this.source)
+    if (this.source) this.reconnect(this.source)
   }
 
   constructor(client: QueryClient, open: () => Source = () => new EventSource('/api/v1/changes')) {
@@ -80,7 +80,7 @@ export class Live {
     this.source = source
     const heard = () => {
       clearTimeout(this.watch)
-      if (this.source === source) this.watch = setTimeout(() => this.anew(source), silence)
+      if (this.source === source) this.watch = setTimeout(() => this.reconnect(source), silence)
     }
     heard()
     for (const event of ['open', 'hello', 'beat', 'change', 'reset', 'error']) source.addEventListener(event, heard)
@@ -124,7 +124,7 @@ export class Live {
   }
 
   /** Closes a stream that is disconnected, and connects again. */
-  private anew(source: Source): void {
+  private reconnect(source: Source): void {
     source.close()
     this.source = undefined
     this.missed = true

@@ -13,8 +13,8 @@ import { Badge, PhaseBadge } from '../ui/Badge'
 import { CopyButton } from '../ui/CopyButton'
 import { Empty } from '../ui/Empty'
 import { Facts, PageHead, Section, useTitle } from '../ui/Page'
+import { Pending } from '../ui/Pending'
 import { Problem } from '../ui/Problem'
-import { Skeletons } from '../ui/Skeleton'
 import { Ago } from '../ui/Time'
 import { inWords } from '../ui/tone'
 import { CommitLink } from '../views/CommitLink'
@@ -47,16 +47,7 @@ export default function PullRequest() {
     </>
   )
   if (!row || !object) {
-    return (
-      <>
-        <PageHead title={name} over={over} />
-        {detail.error ? (
-          <Problem error={detail.error} retry={() => void detail.refetch()} />
-        ) : (
-          <Skeletons lines={6} label="Loading the pull request" />
-        )}
-      </>
-    )
+    return <Pending title={name} over={over} query={detail} label="Loading the pull request" />
   }
   const status: Partial<Status> = object.status ?? {}
   const skipped = status.skipped ?? []

@@ -10,8 +10,8 @@ import { Button } from '../ui/Button'
 import { CopyButton } from '../ui/CopyButton'
 import { Empty } from '../ui/Empty'
 import { Facts, PageHead, Section, useTitle } from '../ui/Page'
+import { Pending } from '../ui/Pending'
 import { Problem } from '../ui/Problem'
-import { Skeletons } from '../ui/Skeleton'
 import { Ago } from '../ui/Time'
 import { inWords } from '../ui/tone'
 import { Events } from '../views/Events'
@@ -39,16 +39,7 @@ export default function Repository() {
     </>
   )
   if (!row || !object) {
-    return (
-      <>
-        <PageHead title={name} over={over} />
-        {detail.error ? (
-          <Problem error={detail.error} retry={() => void detail.refetch()} />
-        ) : (
-          <Skeletons lines={6} label="Loading the Repository" />
-        )}
-      </>
-    )
+    return <Pending title={name} over={over} query={detail} label="Loading the Repository" />
   }
   const users = (stacks.data?.items ?? []).filter((s) => s.repository === `${namespace}/${name}`)
   const yaml = asYAML('Repository', object)

@@ -17,8 +17,8 @@ import { Badge, PhaseBadge, ReadyBadge } from '../ui/Badge'
 import { buttonClass } from '../ui/Button'
 import { CopyButton } from '../ui/CopyButton'
 import { Facts, PageHead, Section, useTitle } from '../ui/Page'
+import { Pending } from '../ui/Pending'
 import { Problem } from '../ui/Problem'
-import { Skeletons } from '../ui/Skeleton'
 import { Tabs } from '../ui/Tabs'
 import { Ago } from '../ui/Time'
 import { CommitLink } from '../views/CommitLink'
@@ -54,16 +54,7 @@ export default function Stack() {
     </>
   )
   if (!row || !object) {
-    return (
-      <>
-        <PageHead title={name} over={over} />
-        {detail.error ? (
-          <Problem error={detail.error} retry={() => void detail.refetch()} />
-        ) : (
-          <Skeletons lines={8} label="Loading the Stack" />
-        )}
-      </>
-    )
+    return <Pending title={name} over={over} query={detail} label="Loading the Stack" />
   }
   const history = runs.data?.items ?? []
   return (
