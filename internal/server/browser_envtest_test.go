@@ -99,11 +99,11 @@ func (b *browser) goes(path string) *url.URL {
 }
 
 // signInError returns what the sign-in page shows.
-func (b *browser) signInError() string {
+func (b *browser) signInFailure() userapi.SignInFailure {
 	b.Helper()
 	var shown userapi.SignIn
 	must(b.T, json.Unmarshal([]byte(b.want(http.StatusOK, "", http.MethodGet, "/api/v1/signin", nil).body), &shown))
-	return shown.Error
+	return shown.Failure
 }
 
 // signIn signs in with a token.

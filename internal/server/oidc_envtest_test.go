@@ -27,6 +27,7 @@ import (
 
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // An identity is an identity provider with one client, Cairn. Everybody who comes is signed in as its claims say.
@@ -173,30 +174,30 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 	e := newEnv(t)
 	i := newIdentity(t)
 	p := e.serveSite(i.signsIn)
-	refused := func(t *testing.T, b *browser, to *url.URL, says string) {
+	refused := func(t *testing.T, b *browser, to *url.URL, want userapi.SignInFailure) {
 		t.Helper()
-		if why := b.signInError(); to.RequestURI() != "/signin" || !strings.Contains(why, says) || strings.Contains(why, "must not be shown") || b.kept() != nil {
-			t.Errorf("it leads to %s, with the error %q; want %q", to, why, says)
+		if why := b.signInFailure(); to.RequestURI() != "/signin" || why != want || b.kept() != nil {
+			t.Errorf("it leads to %s, with the failure %q; want %q", to, why, want)
 		}
 	}
 	for name, test := range map[string]struct {
 		claims map[string]any
-		says   string
+		want   userapi.SignInFailure
 	}{
-		"for another audience":     {map[string]any{"aud": "other"}, "not good"},
-		"of another issuer":        {map[string]any{"iss": "https://evil.example"}, "not good"},
-		"of another sign-in":       {map[string]any{"nonce": "another"}, "of another sign-in"},
-		"of no sign-in":            {map[string]any{"nonce": ""}, "of another sign-in"},
-		"that is over":             {map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}, "not good"},
-		"without a name":           {map[string]any{"name": ""}, "does not name you"},
-		"with more than it keeps":  {map[string]any{"groups": strings.Fields(strings.Repeat("a-group-with-a-name ", 300))}, "you are in 300 groups"},
-		"with groups that are odd": {map[string]any{"groups": 7}, "no list of names"},
+		"for another audience":     {map[string]any{"aud": "other"}, userapi.SignInProviderError},
+		"of another issuer":        {map[string]any{"iss": "https://evil.example"}, userapi.SignInProviderError},
+		"of another sign-in":       {map[string]any{"nonce": "another"}, userapi.SignInExpired},
+		"of no sign-in":            {map[string]any{"nonce": ""}, userapi.SignInExpired},
+		"that is over":             {map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}, userapi.SignInProviderError},
+		"without a name":           {map[string]any{"name": ""}, userapi.SignInIdentityRejected},
+		"with more than it keeps":  {map[string]any{"groups": strings.Fields(strings.Repeat("a-group-with-a-name ", 300))}, userapi.SignInTooLarge},
+		"with groups that are odd": {map[string]any{"groups": 7}, userapi.SignInIdentityRejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i.claims = test.claims
 			defer func() { i.claims = map[string]any{} }()
 			b := p.browser()
-			refused(t, b, b.through(i, "/"), test.says)
+			refused(t, b, b.through(i, "/"), test.want)
 		})
 	}
 	t.Run("with a name of Kubernetes' own", func(t *testing.T) {
@@ -204,7 +205,7 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		i.claims = map[string]any{"groups": []string{"system:masters"}}
 		defer func() { i.claims = map[string]any{} }()
 		b := bare.browser()
-		refused(t, b, b.through(i, "/"), "Kubernetes' own")
+		refused(t, b, b.through(i, "/"), userapi.SignInIdentityRejected)
 	})
 	t.Run("signed with another key", func(t *testing.T) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -213,20 +214,20 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		i.key = key
 		defer func() { i.key = own }()
 		b := p.browser()
-		refused(t, b, b.through(i, "/"), "not good")
+		refused(t, b, b.through(i, "/"), userapi.SignInProviderError)
 	})
 	t.Run("with the state of another", func(t *testing.T) {
 		b := p.browser()
 		back := i.visit(b.goes("/signin/oidc"))
 		back.Set("state", "another")
-		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), "another sign-in")
+		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), userapi.SignInExpired)
 	})
 	t.Run("in another browser", func(t *testing.T) {
 		back := i.visit(p.browser().goes("/signin/oidc"))
 		b := p.browser()
-		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), "in another browser")
+		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), userapi.SignInExpired)
 		b.goes("/signin/oidc") // begins another one
-		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), "another sign-in")
+		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), userapi.SignInExpired)
 	})
 	t.Run("twice", func(t *testing.T) {
 		b := p.browser()
@@ -238,7 +239,7 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		again := p.browser()
 		again.http.Jar.SetCookies(at, kept) // as a thief who has stolen them
 		again.sends = http.Header{"Cookie": {kept[0].Name + "=" + kept[0].Value}}
-		refused(t, again, again.goes("/signin/oidc/callback?"+back.Encode()), `"invalid_grant"`)
+		refused(t, again, again.goes("/signin/oidc/callback?"+back.Encode()), userapi.SignInProviderError)
 		if left := b.http.Jar.Cookies(at); len(left) != 1 || left[0].Name != "__Host-cairn" {
 			t.Errorf("the cookies are %v", left)
 		}
@@ -248,18 +249,18 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		stolen := i.visit(thief.goes("/signin/oidc"))
 		back := i.visit(b.goes("/signin/oidc"))
 		back.Set("code", stolen.Get("code"))
-		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), `"invalid_grant"`)
+		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), userapi.SignInProviderError)
 	})
 	t.Run("refused there", func(t *testing.T) {
 		b := p.browser()
 		back := i.visit(b.goes("/signin/oidc"))
-		refused(t, b, b.goes("/signin/oidc/callback?error=access_denied&state="+back.Get("state")), `"access_denied"`)
+		refused(t, b, b.goes("/signin/oidc/callback?error=access_denied&state="+back.Get("state")), userapi.SignInProviderDenied)
 	})
 	t.Run("while it is away", func(t *testing.T) {
 		other := e.serveSite(i.signsIn)
 		i.away = true
 		b := other.browser()
-		refused(t, b, b.goes("/signin/oidc"), "does not publish how to sign in")
+		refused(t, b, b.goes("/signin/oidc"), userapi.SignInProviderError)
 		i.away = false
 		if to := b.through(i, "//evil.example"); to.RequestURI() != "/" || to.Host != strings.TrimPrefix(b.base, "https://") {
 			t.Errorf("it leads to %s", to)

@@ -4,8 +4,39 @@ package userapi
 type SignIn struct {
 	// The ways to sign in.
 	Methods []SignInMethod `json:"methods"`
-	// The reason why the last sign-in of this browser failed, for a minute after it. Absent otherwise.
-	Error string `json:"error,omitempty"`
+	// Why the last sign-in of this browser failed, for a minute after it: LinkExpired, SignInExpired, ProviderDenied,
+	// ProviderError, IdentityRejected, TooLarge, TokenRejected or Failed. Absent otherwise.
+	Failure SignInFailure `json:"failure,omitempty"`
+}
+
+// A SignInFailure is why a sign-in failed. The server's log has the details.
+type SignInFailure string
+
+// The values of a SignInFailure.
+const (
+	// SignInLinkExpired: the link was used already, or is older than ten minutes.
+	SignInLinkExpired SignInFailure = "LinkExpired"
+	// SignInExpired: the sign-in took too long, or was started in another browser or another tab.
+	SignInExpired SignInFailure = "SignInExpired"
+	// SignInProviderDenied: the identity provider did not sign the user in.
+	SignInProviderDenied SignInFailure = "ProviderDenied"
+	// SignInProviderError: the identity provider is unavailable, or its response is not valid.
+	SignInProviderError SignInFailure = "ProviderError"
+	// SignInIdentityRejected: the user name or the groups of the identity provider cannot be used: the name is missing or not
+	// verified, or begins with system:.
+	SignInIdentityRejected SignInFailure = "IdentityRejected"
+	// SignInTooLarge: the token, or the names of the groups, are longer than a browser stores.
+	SignInTooLarge SignInFailure = "TooLarge"
+	// SignInTokenRejected: Kubernetes rejected the token.
+	SignInTokenRejected SignInFailure = "TokenRejected"
+	// SignInFailed: another error.
+	SignInFailed SignInFailure = "Failed"
+)
+
+// SignInFailures are all values of a SignInFailure.
+var SignInFailures = []SignInFailure{
+	SignInLinkExpired, SignInExpired, SignInProviderDenied, SignInProviderError, SignInIdentityRejected, SignInTooLarge,
+	SignInTokenRejected, SignInFailed,
 }
 
 // A SignInMethod is one way to sign in.

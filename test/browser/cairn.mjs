@@ -50,6 +50,8 @@ export async function startCairn() {
     /** Returns the ID of the process of operator and server. It is restarted when it ends. */
     pid: async () => Number(await readFile(join(data, 'serve.pid'), 'utf8')),
     kubectl,
+    /** Returns a new link that signs the administrator in. */
+    newLink: async () => (await run(cairn, ['dev', 'link', '--data', data])).stdout.trim(),
     /** Waits until an object exists and has a condition of kubectl wait. */
     until: async (object, condition, namespace = 'default') => {
       for (const wanted of ['create', condition]) await kubectl('wait', object, `--for=${wanted}`, `--namespace=${namespace}`, '--timeout=180s')

@@ -18,6 +18,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
+
+	"cairn.dev/cairn/internal/userapi"
 )
 
 const (
@@ -110,7 +112,7 @@ func (p *identityProvider) discovered(ctx context.Context) (*oidc.Provider, erro
 	}
 	known, err, _ := p.asking.Do("", func() (any, error) { return oidc.NewProvider(context.WithoutCancel(ctx), p.Issuer) })
 	if err != nil {
-		return nil, fmt.Errorf("the identity provider %s does not publish how to sign in: %w", p.Label(), err)
+		return nil, failure(userapi.SignInProviderError, "the identity provider %s does not publish how to sign in: %w", p.Label(), err)
 	}
 	p.known.Store(known.(*oidc.Provider))
 	return known.(*oidc.Provider), nil
@@ -152,13 +154,13 @@ func (p *identityProvider) BeginSignIn(ctx context.Context, to string) (address,
 func (p *identityProvider) FinishSignIn(ctx context.Context, kept string, query url.Values) (Session, string, error) {
 	var in signingIn
 	if err := p.open(kept, &in); err != nil {
-		return Session{}, "", errors.New("the sign-in took too long, or was begun in another browser: try again")
+		return Session{}, "", ErrSignInExpired
 	}
 	if subtle.ConstantTimeCompare([]byte(in.State), []byte(query.Get("state"))) != 1 {
-		return Session{}, "", errors.New("this is the end of another sign-in: try again")
+		return Session{}, "", failure(userapi.SignInExpired, "this is the end of another sign-in")
 	}
 	if code := query.Get("error"); code != "" {
-		return Session{}, "", fmt.Errorf("the identity provider %s did not sign you in: %.100q", p.Label(), code)
+		return Session{}, "", failure(userapi.SignInProviderDenied, "the identity provider %s did not sign the user in: %.100q", p.Label(), code)
 	}
 	ctx = oidc.ClientContext(ctx, p.web)
 	known, err := p.discovered(ctx)
@@ -173,24 +175,28 @@ func (p *identityProvider) FinishSignIn(ctx context.Context, kept string, query 
 	var no *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &no): // its body may have anything in it
-		return Session{}, "", fmt.Errorf("the identity provider %s does not take the sign-in: %.100q (%d); try again", p.Label(), no.ErrorCode, no.Response.StatusCode)
+		return Session{}, "", failure(userapi.SignInProviderError, "the identity provider %s rejects the sign-in: %.100q (%d)",
+			p.Label(), no.ErrorCode, no.Response.StatusCode)
 	case err != nil:
-		return Session{}, "", fmt.Errorf("the identity provider %s does not answer: %w", p.Label(), err)
+		return Session{}, "", failure(userapi.SignInProviderError, "the identity provider %s does not respond: %w", p.Label(), err)
 	}
 	text, _ := token.Extra("id_token").(string)
 	id, err := known.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.now}).Verify(ctx, text)
 	if err != nil {
-		return Session{}, "", fmt.Errorf("the ID token of %s is not good: %w", p.Label(), err)
+		return Session{}, "", failure(userapi.SignInProviderError, "the ID token of %s is not valid: %w", p.Label(), err)
 	}
 	if subtle.ConstantTimeCompare([]byte(in.Nonce), []byte(id.Nonce)) != 1 {
-		return Session{}, "", fmt.Errorf("the ID token of %s is of another sign-in: try again", p.Label())
+		return Session{}, "", failure(userapi.SignInExpired, "the ID token of %s is of another sign-in", p.Label())
 	}
 	claims := map[string]any{}
 	if err := id.Claims(&claims); err != nil {
-		return Session{}, "", fmt.Errorf("the ID token of %s cannot be read: %w", p.Label(), err)
+		return Session{}, "", failure(userapi.SignInProviderError, "the ID token of %s cannot be read: %w", p.Label(), err)
 	}
 	name, groups, err := p.Claims.identity(id.Issuer, claims)
-	return Session{Name: name, Groups: groups, Provider: p.name()}, in.To, err
+	if err != nil {
+		return Session{}, "", failure(userapi.SignInIdentityRejected, "%w", err)
+	}
+	return Session{Name: name, Groups: groups, Provider: p.name()}, in.To, nil
 }
 
 // The prefix of names that are Kubernetes' own, and of no user of an identity provider.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // SignIn configures how users sign in with a browser.
@@ -145,10 +146,11 @@ func (s *sessions) Start(r *http.Request, in Session) (*http.Cookie, error) {
 	}
 	switch {
 	case len(text) > mostCookie && in.Token != "":
-		return nil, httpapi.Errorf(http.StatusBadRequest, "the token has %d characters, which is more than a browser stores: sign in with one of a service account "+
-			"(kubectl create token NAME)", len(in.Token))
+		return nil, failure(userapi.SignInTooLarge, "%w", httpapi.Errorf(http.StatusBadRequest, "the token has %d characters, which is more "+
+			"than a browser stores: sign in with one of a ServiceAccount (kubectl create token NAME)", len(in.Token)))
 	case len(text) > mostCookie:
-		return nil, httpapi.Errorf(http.StatusBadRequest, "you are in %d groups, which are more than a browser stores: configure the identity provider to send Cairn fewer", len(in.Groups))
+		return nil, failure(userapi.SignInTooLarge, "%w", httpapi.Errorf(http.StatusBadRequest, "you are in %d groups, which are more than a "+
+			"browser stores: configure the identity provider to send Cairn fewer", len(in.Groups)))
 	}
 	c.Value, c.MaxAge = text, int(until.Sub(s.now())/time.Second)
 	return c, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"cairn.dev/cairn/internal/server/auth"
@@ -19,12 +20,8 @@ const (
 	oidcPath   = "/signin/oidc"
 )
 
-const (
-	// longestReason is how much of the error of a failed sign-in is stored for the sign-in page.
-	longestReason = 500
-	// failureLifetime is how long the sign-in page shows it, in seconds.
-	failureLifetime = 60
-)
+// failureLifetime is how long the sign-in page shows why a sign-in failed, in seconds.
+const failureLifetime = 60
 
 // addSessions adds how users sign in and out, for programs.
 func (s *API) addSessions(mux router) {
@@ -51,7 +48,7 @@ func (s *API) showSignIn(w http.ResponseWriter, r *http.Request) error {
 		methods = append(methods, userapi.SignInMethod{Type: userapi.SignInOIDC, Name: p.Label(), URL: oidcPath})
 	}
 	methods = append(methods, userapi.SignInMethod{Type: userapi.SignInToken})
-	return httpapi.WriteJSON(w, http.StatusOK, userapi.SignIn{Methods: methods, Error: s.signInFailure(r)})
+	return httpapi.WriteJSON(w, http.StatusOK, userapi.SignIn{Methods: methods, Failure: s.signInFailure(r)})
 }
 
 // beginSession signs a user in with a token.
@@ -117,25 +114,21 @@ func (s *API) noteSignIn(r *http.Request, by string, p auth.User, err error) {
 	log.Info("audit: signed in")
 }
 
-// signInFailed returns a cookie with the error of a failed sign-in. It is not in the address of the sign-in page, where any link could
+// signInFailed returns a cookie with why a sign-in failed. It is not in the address of the sign-in page, where any link could
 // set it.
-func (s *API) signInFailed(r *http.Request, text string) *http.Cookie {
+func (s *API) signInFailed(r *http.Request, why userapi.SignInFailure) *http.Cookie {
 	c := s.Users.Sessions.Cookie(r, auth.SignInErrorCookie) //nolint:gosec // see there
-	c.Value, c.MaxAge = url.QueryEscape(httpapi.OneLine(text, longestReason)), failureLifetime
+	c.Value, c.MaxAge = string(why), failureLifetime
 	return c
 }
 
-// signInFailure returns the error of the failed sign-in of a browser; empty without one.
-func (s *API) signInFailure(r *http.Request) string {
+// signInFailure returns why the sign-in of a browser failed; empty if none did.
+func (s *API) signInFailure(r *http.Request) userapi.SignInFailure {
 	c, err := r.Cookie(s.Users.Sessions.Cookie(r, auth.SignInErrorCookie).Name)
-	if err != nil {
+	if err != nil || !slices.Contains(userapi.SignInFailures, userapi.SignInFailure(c.Value)) {
 		return ""
 	}
-	text, err := url.QueryUnescape(c.Value)
-	if err != nil {
-		return ""
-	}
-	return httpapi.OneLine(text, longestReason)
+	return userapi.SignInFailure(c.Value)
 }
 
 // redirect sends a browser to the path that a handler returns, or to the page that shows its error.
@@ -151,11 +144,7 @@ func (s *API) redirect(by string, h func(http.ResponseWriter, *http.Request) (st
 			if !errors.As(err, &no) { // startSession has noted those
 				s.noteSignIn(r, by, auth.User{}, err)
 			}
-			_, text := httpapi.StatusOf(err)
-			if no == nil {
-				text = err.Error()
-			}
-			http.SetCookie(w, s.signInFailed(r, text))
+			http.SetCookie(w, s.signInFailed(r, auth.WhySignInFailed(err)))
 			to = signInPage
 		}
 		w.Header().Set("Location", to)
@@ -181,7 +170,7 @@ func (s *API) toProvider(w http.ResponseWriter, r *http.Request) (string, error)
 func (s *API) fromProvider(w http.ResponseWriter, r *http.Request) (string, error) {
 	c, err := r.Cookie(s.Users.Sessions.Cookie(r, auth.SignInCookie).Name)
 	if err != nil {
-		return "", errors.New("the sign-in took too long, or was begun in another browser: try again")
+		return "", auth.ErrSignInExpired
 	}
 	http.SetCookie(w, s.Users.Sessions.Clear(r, auth.SignInCookie))
 	in, to, err := s.Users.Provider.FinishSignIn(r.Context(), c.Value, r.URL.Query())

@@ -112,7 +112,7 @@ export const meQuery = queryOptions({
 /** The ways to sign in here. */
 export const signinQuery = queryOptions({
   queryKey: ['signin'],
-  queryFn: ({ signal }) => json<{ methods?: SignInMethod[]; error?: string }>('/api/v1/signin', signal),
+  queryFn: ({ signal }) => json<{ methods?: SignInMethod[]; failure?: string }>('/api/v1/signin', signal),
 })
 
 /** Fetches an object and the lists that contain it again. */

@@ -637,6 +637,8 @@ export interface paths {
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     cause?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
+                    commit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     finished?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
@@ -1104,6 +1106,8 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    commit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     deleted?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -2525,6 +2529,8 @@ export interface paths {
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     cause?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
+                    commit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     finished?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
@@ -2707,6 +2713,8 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    commit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     deleted?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -3361,8 +3369,8 @@ export interface components {
         };
         /** @description SignIn is the list of ways to sign in with a browser. */
         SignIn: {
-            /** @description The reason why the last sign-in of this browser failed, for a minute after it. Absent otherwise. */
-            error?: string;
+            /** @description Why the last sign-in of this browser failed, for a minute after it: LinkExpired, SignInExpired, ProviderDenied, ProviderError, IdentityRejected, TooLarge, TokenRejected or Failed. Absent otherwise. */
+            failure?: string;
             /** @description The ways to sign in. */
             methods?: components["schemas"]["SignInMethod"][];
         };

@@ -15,9 +15,9 @@ export function Broken({ error, reset }: ErrorComponentProps) {
 /** Shown for an address that is none. */
 export function NotFound() {
   return (
-    <Empty title="There is no such page">
+    <Empty title="Page not found">
       <Link to="/" className="link">
-        To the overview
+        Overview
       </Link>
     </Empty>
   )

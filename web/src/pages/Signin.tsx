@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useRouter } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { send } from '../api/client'
 import { signinQuery } from '../api/queries'
@@ -10,9 +11,28 @@ import { Button, buttonClass } from '../ui/Button'
 import { useTitle } from '../ui/Page'
 import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
-import { safe } from '../views/text/escape'
 
 const route = getRouteApi('/signin')
+
+/** What to do after a sign-in failed, by the reason that the server reports. */
+const failures: Record<string, ReactNode> = {
+  LinkExpired: (
+    <>
+      This link was used already, or is older than ten minutes. <code className="font-mono">cairn dev link</code> prints
+      a new one.
+    </>
+  ),
+  SignInExpired: 'The sign-in took too long, or was started in another browser. Sign in again.',
+  ProviderDenied:
+    'The identity provider did not sign you in. Ask its administrator whether you are assigned to this application.',
+  ProviderError:
+    'The identity provider is unavailable, or its response is not valid. Sign in again; if that fails too, contact the administrator of Cairn.',
+  IdentityRejected:
+    'The identity provider sent a user name or groups that cannot be used: a name that is missing, that is not verified, or that begins with system:. Contact the administrator of Cairn.',
+  TooLarge: 'You are in too many groups for the session of a browser. Contact the administrator of Cairn.',
+  TokenRejected: 'Kubernetes rejected the token: it expired, or is for another audience. Create a new one.',
+  Failed: 'The sign-in failed. The server log has the reason: contact the administrator of Cairn.',
+}
 
 /** The ways to sign in. */
 export default function Signin() {
@@ -20,7 +40,7 @@ export default function Signin() {
   const { to = '/' } = route.useSearch()
   const signin = useQuery(signinQuery)
   const methods = signin.data?.methods ?? []
-  const error = signin.data?.error
+  const failure = signin.data?.failure
   const others = methods.filter((m) => m.type !== 'Token' && m.url && isInside(m.url))
   return (
     <main className="mx-auto flex min-h-dvh w-full max-w-sm flex-col justify-center gap-4 p-4">
@@ -28,9 +48,9 @@ export default function Signin() {
         <Logo className="size-8" />
         <h1 className="text-xl font-semibold">Sign in to Cairn</h1>
       </div>
-      {error && (
+      {failure && (
         <div role="alert" className="border-bad/40 bg-badbg rounded-md border p-3 break-words">
-          {safe(error)}
+          {failures[failure] ?? failures.Failed}
         </div>
       )}
       {signin.error && <Problem error={signin.error} retry={() => void signin.refetch()} />}
@@ -50,7 +70,7 @@ export default function Signin() {
   )
 }
 
-/** Signs in with a token of Kubernetes. The web UI drops it at once: the server keeps it in a cookie that no script can read. */
+/** Signs in with a Kubernetes token. The web UI drops it at once: the server keeps it in a cookie that no script can read. */
 function WithToken({ to }: { to: string }) {
   const { client } = useApp()
   const router = useRouter()
@@ -92,8 +112,9 @@ function WithToken({ to }: { to: string }) {
         />
       </label>
       <p className="text-muted text-sm">
-        As of <code className="font-mono">kubectl create token NAME</code>. What its account may do in Kubernetes, you
-        may do here.
+        <code className="font-mono">kubectl create token NAME</code> prints one. You can do here what its ServiceAccount
+        can do in Kubernetes. On your own machine, <code className="font-mono">cairn dev link</code> prints a link that
+        signs you in.
       </p>
       <Problem error={error} />
       <Button type="submit" kind="main" busy={busy} disabled={busy || !token.trim()}>

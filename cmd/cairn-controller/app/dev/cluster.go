@@ -135,7 +135,10 @@ func newCluster(ctx context.Context, o options, data string, plane *dev.ControlP
 	if cluster.group, err = children.NewGroup(); err != nil {
 		return nil, err
 	}
-	return cluster, cluster.addProcesses(ctx, o, data, kubeconfigs)
+	if err := cluster.addProcesses(ctx, o, data, kubeconfigs); err != nil {
+		return nil, err
+	}
+	return cluster, signIn{cluster.webURL, plane.AdminToken()}.write(data)
 }
 
 // path returns the entries of PATH for cairn, kubectl and the engines.

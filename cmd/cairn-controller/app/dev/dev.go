@@ -10,8 +10,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"cairn.dev/cairn/internal/signinlink"
 )
 
 // options are the options of a cluster on this machine.
@@ -57,8 +55,8 @@ func (c *cluster) link() (string, error) {
 	if c.webURL == "" {
 		return "", nil
 	}
-	path, err := signinlink.New(c.links, c.plane.AdminToken())
-	return fmt.Sprintf("In a browser, once and within ten minutes:\n  %s%s\n", c.webURL, path), err
+	link, err := signIn{c.webURL, c.plane.AdminToken()}.link(c.links)
+	return fmt.Sprintf("In a browser, once and within ten minutes:\n  %s\nAfter that: cairn dev link\n", link), err
 }
 
 func devCommand() *cobra.Command {
@@ -102,6 +100,7 @@ cairn-controller server. Their process IDs are in the data directory: serve.pid,
 	f.BoolVar(&o.auditReads, "audit-reads", false,
 		"record all requests to the API server in controlplane/audit.log of the data directory, in place of writes alone")
 	f.TextVar(&o.level, "log-level", o.level, "debug, info, warn or error")
+	cmd.AddCommand(linkCommand())
 	return cmd
 }
 

@@ -69,7 +69,7 @@ func (c *cluster) addProcesses(ctx context.Context, o options, data string, kube
 	if len(o.namespaces) > 0 {
 		args = append(args, "--namespaces="+strings.Join(o.namespaces, ","), "--runner-tokens=jwks")
 	} else if here := onThisMachine(web); here != "" { // with namespaces alone, Cairn has no permission to review tokens
-		c.webURL, c.links = "http://"+here, filepath.Join(data, "links")
+		c.webURL, c.links = "http://"+here, filepath.Join(data, linksDir)
 		args = append(args, "--web-url="+c.webURL, "--signin-links="+c.links)
 		if err := os.RemoveAll(c.links); err != nil { // links of an earlier start
 			return err
