@@ -38,6 +38,10 @@ func from(repository string) func(*v1alpha1.Stack) {
 	}
 }
 
+func revision(of string) func(*v1alpha1.Stack) {
+	return func(s *v1alpha1.Stack) { s.Status.Revision = of }
+}
+
 func has(resources int32) func(*v1alpha1.Stack) {
 	return func(s *v1alpha1.Stack) { s.Status.Resources = resources }
 }
@@ -57,8 +61,8 @@ func rowsOf[O, R any](k Kind[O, R], objects ...*O) []*R {
 }
 
 var fleet = rowsOf(Stacks,
-	stackOf("web", "shop", is("True", "Applied", "12 resources"), from("infra"), has(12)),
-	stackOf("web", "blog", is("False", "RunFailed", "the quota of eu-west is used up"), from("infra"), has(3)),
+	stackOf("web", "shop", is("True", "Applied", "12 resources"), from("infra"), has(12), revision("main@sha1:c0ffee")),
+	stackOf("web", "blog", is("False", "RunFailed", "the quota of eu-west is used up"), from("infra"), has(3), revision("sha256:c0ffee")),
 	stackOf("data", "lake", is("Unknown", "AwaitingApproval", "plan of lake-4 waits"), drifted, has(120)),
 	stackOf("data", "blog"),
 )
@@ -73,6 +77,7 @@ func TestPages(t *testing.T) {
 		"a Stack without a condition":          {"ready=Unknown", "data/blog data/lake"},
 		"any of two values":                    {"reason=Applied&reason=RunFailed", "web/blog web/shop"},
 		"two filters":                          {"namespace=data&drifted=true", "data/lake"},
+		"a commit":                             {"commit=c0ffee", "web/shop"},
 		"no such repository":                   {"repository=other", ""},
 		"a search in all words":                {"q=EU-West+quota", "web/blog"},
 		"a search for namespace and name":      {"q=data/", "data/blog data/lake"},
@@ -108,7 +113,7 @@ func TestBadQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{
-		"shade=red":                           "shade: there is no such parameter; there are after, deleted, drifted,",
+		"shade=red":                           "shade: there is no such parameter; there are after, commit, deleted, drifted,",
 		"sort=shade":                          `sort: rows cannot be sorted by "shade", but by changed, created, name,`,
 		"limit=0":                             "limit: \"0\" is no number from 1 to 500",
 		"limit=501":                           "limit: \"501\" is no number from 1 to 500",

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"strconv"
+	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
@@ -26,11 +27,18 @@ var Runs = Kind[v1alpha1.Run, userapi.Run]{
 		"phase":     func(r *userapi.Run) string { return r.Phase },
 		"operation": func(r *userapi.Run) string { return r.Operation },
 		"cause":     func(r *userapi.Run) string { return r.Cause.Type },
+		"commit":    func(r *userapi.Run) string { return commitOf(r.Revision) },
 		"finished":  func(r *userapi.Run) string { return strconv.FormatBool(v1alpha1.RunPhase(r.Phase).Finished()) },
 	},
 	Words: func(r *userapi.Run) []string {
 		return []string{r.Namespace + "/" + r.Name, r.Cause.Message, r.Cause.By, r.Revision}
 	},
+}
+
+// commitOf returns the commit of a revision such as main@sha1:1f3c...; empty if it is none.
+func commitOf(revision string) string {
+	_, commit, _ := strings.Cut(revision, "@sha1:")
+	return commit
 }
 
 func run(r *v1alpha1.Run) userapi.Run {

@@ -32,6 +32,7 @@ var Stacks = Kind[v1alpha1.Stack, userapi.Stack]{
 		"deleted":    func(s *userapi.Stack) string { return strconv.FormatBool(s.Deleted) },
 		"repository": repositoryName,
 		"engine":     func(s *userapi.Stack) string { return s.Engine },
+		"commit":     func(s *userapi.Stack) string { return commitOf(s.Revision) },
 	},
 	Words: func(s *userapi.Stack) []string {
 		return []string{s.Namespace + "/" + s.Name, repositoryName(s), s.Message}

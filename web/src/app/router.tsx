@@ -69,6 +69,11 @@ const pullRequestRoute = createRoute({
   path: '/pullrequests/$namespace/$name',
   component: lazyRouteComponent(() => import('../pages/PullRequest')),
 })
+const commitRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/commits/$commit',
+  component: lazyRouteComponent(() => import('../pages/Commit')),
+})
 
 const routeTree = rootRoute.addChildren([
   signinRoute,
@@ -82,6 +87,7 @@ const routeTree = rootRoute.addChildren([
     repositoryRoute,
     pullRequestsRoute,
     pullRequestRoute,
+    commitRoute,
     ...viewRoutes,
   ]),
 ])

@@ -14,6 +14,7 @@ import { Pending } from '../ui/Pending'
 import { Problem } from '../ui/Problem'
 import { Ago } from '../ui/Time'
 import { inWords } from '../ui/tone'
+import { CommitLink } from '../views/CommitLink'
 import { Events } from '../views/Events'
 import { safe, safeText } from '../views/text/escape'
 import { PullTable } from './pullrows'
@@ -89,7 +90,9 @@ export default function Repository() {
               <li key={r.name} className="flex items-center gap-3 px-3 py-1.5">
                 <span className="min-w-0 break-words">{safe(r.name)}</span>
                 <span className="text-muted ml-auto font-mono text-sm" title={r.revision}>
-                  {shortRevision(r.revision)}
+                  <CommitLink repository={`${namespace}/${name}`} revision={r.revision}>
+                    {shortRevision(r.revision)}
+                  </CommitLink>
                 </span>
                 {r.revision && <CopyButton text={r.revision} label={`Copy the revision of ${safe(r.name)}`} />}
               </li>

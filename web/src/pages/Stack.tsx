@@ -21,7 +21,7 @@ import { Pending } from '../ui/Pending'
 import { Problem } from '../ui/Problem'
 import { Tabs } from '../ui/Tabs'
 import { Ago } from '../ui/Time'
-import { CommitLink } from '../views/CommitLink'
+import { CommitLink, PathLink } from '../views/CommitLink'
 import { Events } from '../views/Events'
 import { counts } from '../views/run/words'
 import { safe, safeText } from '../views/text/escape'
@@ -224,7 +224,14 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
       >
         {row.repository}
       </Link>
-      {git.path && <span className="font-mono text-sm"> {safe(git.path)}</span>}
+      {git.path && (
+        <>
+          {' '}
+          <PathLink repository={row.repository} revision={row.revision} path={git.path}>
+            <span className="font-mono text-sm">{safe(git.path)}</span>
+          </PathLink>
+        </>
+      )}
       {git.ref && <span className="text-muted"> at {safe(git.ref)}</span>}
     </>
   ) : spec.source.configMap ? (

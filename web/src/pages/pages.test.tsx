@@ -53,10 +53,10 @@ describe('a user without a session', () => {
 
   test('sees why the sign-in failed', async () => {
     showApp('/signin?error=Call+this+number', {
-      '/api/v1/signin': { body: { methods: [{ type: 'Token' }], error: 'The link was used already' } },
+      '/api/v1/signin': { body: { methods: [{ type: 'Token' }], failure: 'LinkExpired' } },
       'POST /api/v1/session': problem(401, 'Kubernetes does not know this token'),
     })
-    expect(await screen.findByText('The link was used already')).toBeInTheDocument()
+    expect(await screen.findByRole('alert')).toHaveTextContent(/cairn dev link prints a new one/)
     expect(screen.queryByText('Call this number')).not.toBeInTheDocument()
     const user = userEvent.setup()
     await user.type(await screen.findByLabelText('Kubernetes token'), 'old')
@@ -92,6 +92,35 @@ describe('a user without a session', () => {
     await context.client.invalidateQueries({ queryKey: ['stacks', 'list'] })
     await waitFor(() => expect(router.state.location.pathname).toBe('/signin'))
     expect(router.state.location.search).toEqual({ to: '/stacks' })
+  })
+})
+
+describe('a commit', () => {
+  const commit = 'c0ffee0'.repeat(5) + 'c0ffe'
+  const row = (name: string) => screen.findByRole('row', { name: new RegExp(name) })
+
+  test('shows the newest Run of each Stack, and whether the Stack is at it', async () => {
+    const { asked } = showApp(`/commits/${commit}`, {
+      '/api/v1/runs': runs(
+        aRun({ name: 'db-2', stack: 'db', phase: 'AwaitingApproval' }),
+        aRun({ name: 'db-1', stack: 'db', phase: 'Failed' }),
+        aRun({ name: 'web-9', stack: 'web', phase: 'Succeeded' }),
+      ),
+      '/api/v1/stacks': { body: { items: [aStack({ name: 'db' }), aStack({ name: 'new' })], total: 2 } },
+    })
+    expect(await row('db')).toHaveTextContent(/db-2/)
+    expect(await row('db')).not.toHaveTextContent(/db-1|At another revision/)
+    expect(await row('web')).toHaveTextContent(/web-9.*At another revision/)
+    expect(await row('new')).not.toHaveTextContent('At another revision') // no Run of it is left
+    expect(screen.getByText('1 awaiting approval, 1 succeeded')).toBeInTheDocument()
+    const lists = asked.filter((a) => /^\/api\/v1\/(runs|stacks)\?.*commit=/.test(a.path))
+    expect(lists).toHaveLength(2)
+    for (const { path } of lists) expect(path).toContain(`commit=${commit}`)
+  })
+
+  test('that changed no Stack says so', async () => {
+    showApp(`/commits/${commit}`, { '/api/v1/runs': runs(), '/api/v1/stacks': runs() })
+    expect(await screen.findByText('No Stacks of this commit')).toBeInTheDocument()
   })
 })
 

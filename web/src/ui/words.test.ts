@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { bytes, shortRevision } from '../pages/words'
 import { webAddress } from './address'
-import { commitAddress } from './commit'
+import { providerPages } from './commit'
 import { ago, duration } from './time'
 import { inWords, phaseTone, pullTone, readyTone, troubles } from './tone'
 
@@ -94,7 +94,8 @@ test('colors of conditions', () => {
 
 test('a commit has a page at the Git provider', () => {
   const id = '1f3c22a'.repeat(5) + '1f3c2'
-  const at = (url: string, provider?: string, revision = `main@sha1:${id}`) => commitAddress(url, provider, revision)
+  const at = (url: string, provider?: string, revision = `main@sha1:${id}`) =>
+    providerPages(url, provider, revision).commit
   expect(at('https://github.com/acme/infra.git')).toBe(`https://github.com/acme/infra/commit/${id}`)
   expect(at('https://alice:secret@git.example.com:3000/acme/infra')).toBe(
     `https://git.example.com:3000/acme/infra/commit/${id}`,
@@ -107,4 +108,16 @@ test('a commit has a page at the Git provider', () => {
   expect(at('https://git.example.com/scm/acme/infra.git', 'BitbucketDataCenter')).toBeUndefined()
   expect(at('https://github.com/acme/infra', undefined, 'sha256:' + 'a'.repeat(64))).toBeUndefined()
   expect(at('file:///srv/infra')).toBeUndefined()
+})
+
+test('a path has a page at the Git provider', () => {
+  const id = '1f3c22a'.repeat(5) + '1f3c2'
+  const at = (url: string, provider?: string) => providerPages(url, provider, `main@sha1:${id}`, 'envs/a b').file
+  expect(at('https://github.com/acme/infra.git')).toBe(`https://github.com/acme/infra/tree/${id}/envs/a%20b`)
+  expect(at('git@gitlab.com:acme/infra.git')).toBe(`https://gitlab.com/acme/infra/-/tree/${id}/envs/a%20b`)
+  expect(at('https://git.example.com/acme/infra', 'Gitea')).toBe(
+    `https://git.example.com/acme/infra/src/commit/${id}/envs/a%20b`,
+  )
+  expect(at('https://bitbucket.org/acme/infra')).toBe(`https://bitbucket.org/acme/infra/src/${id}/envs/a%20b`)
+  expect(at('https://git.example.com/acme/infra')).toBeUndefined() // a commit has the same address everywhere, a path has not
 })
