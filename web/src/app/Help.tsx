@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { commands } from '../ui/commands'
 import { Dialog } from '../ui/Dialog'
 
 /** Whether the list of keys is shown. */
@@ -20,10 +21,13 @@ export function Help({
   places: readonly Place[]
 }) {
   const keys: [string, string][] = [
+    ['Ctrl K, ⌘ K', 'command palette: actions, pages, objects'],
     ['/', 'search'],
     ['j, k, ↓, ↑', 'next and previous row'],
     ['Enter', 'open the row'],
     ...places.map((p): [string, string] => [`g ${p.key}`, p.label]),
+    ['[, ]', 'previous and next tab'],
+    ...(open ? commands() : []).flatMap(({ label, hotkey }): [string, string][] => (hotkey ? [[hotkey, label]] : [])),
     ['?', 'this list'],
   ]
   return (

@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
-import { Activity, Boxes, Database, GitBranch, GitPullRequest, Home, Network } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { Activity, Boxes, Database, GitBranch, GitPullRequest, Home, Network, Search } from 'lucide-react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { useLiveness } from '../api/live'
 import { listQuery, meQuery } from '../api/queries'
 import { Problem } from '../ui/Problem'
+import { buttonClass } from '../ui/Button'
 import { useKeys } from '../ui/keyboard'
 import { useApp } from './context'
 import { Help, useHelp } from './Help'
 import { Logo } from './Logo'
 import { UserMenu } from './UserMenu'
 import { Liveness } from './Liveness'
+
+const Palette = lazy(() => import('./Palette'))
 
 const places = [
   { to: '/', label: 'Overview', key: 'o', icon: Home },
@@ -29,6 +32,7 @@ export function Layout() {
   const navigate = useNavigate()
   const help = useHelp()
   const [problem, setProblem] = useState<unknown>()
+  const [palette, setPalette] = useState(false)
   const me = useQuery({ ...meQuery, refetchInterval: (q) => (q.state.status === 'error' ? 5_000 : false) })
   useEffect(() => {
     live.start()
@@ -38,6 +42,16 @@ export function Layout() {
     '?': () => help.setOpen(true),
     ...Object.fromEntries(places.map((p) => [`g ${p.key}`, () => void navigate({ to: p.to })])),
   })
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+      if (document.querySelector('[role=dialog]')) return
+      event.preventDefault()
+      setPalette(true)
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
   return (
     <div className="flex h-dvh flex-col md:flex-row">
       <a
@@ -50,8 +64,19 @@ export function Layout() {
         <Link to="/" className="flex items-center gap-2 text-lg font-semibold md:px-2">
           <Logo className="size-6" /> Cairn
         </Link>
+        <button
+          type="button"
+          aria-label="Search commands, pages and objects"
+          aria-keyshortcuts="Control+K Meta+K"
+          className={`${buttonClass()} ml-auto text-muted md:mx-0 md:justify-start md:px-2`}
+          onClick={() => setPalette(true)}
+        >
+          <Search aria-hidden className="size-4" />
+          <span className="hidden md:inline">Search</span>
+          <kbd className="ml-auto hidden font-mono text-xs md:inline">Ctrl K</kbd>
+        </button>
         <Places className="hidden flex-col gap-0.5 md:flex" />
-        <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
+        <div className="flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
           <Liveness />
           <UserMenu me={me.data} onHelp={() => help.setOpen(true)} onProblem={setProblem} />
         </div>
@@ -80,6 +105,11 @@ export function Layout() {
       </main>
       <Places className="border-line bg-panel flex shrink-0 justify-around border-t md:hidden" below />
       <Help open={help.open} onOpenChange={help.setOpen} places={places} />
+      {palette && (
+        <Suspense>
+          <Palette onClose={() => setPalette(false)} places={places} />
+        </Suspense>
+      )}
     </div>
   )
 }

@@ -7,7 +7,7 @@ import { ConfirmButton, useAsking } from '../ui/Dialog'
 import type { DeletionPolicy, StackAction } from './actions'
 import { stackActions } from './actions'
 
-type Asked = { label: string; icon: ReactNode; confirm: string; says: (stack: Stack) => ReactNode }
+type Asked = { label: string; hotkey?: string; icon: ReactNode; confirm: string; says: (stack: Stack) => ReactNode }
 
 const after = (stack: Stack) =>
   stack.apply === 'Manual'
@@ -17,18 +17,21 @@ const after = (stack: Stack) =>
 const asked: Record<StackAction, Asked> = {
   plan: {
     label: 'Plan',
+    hotkey: 'p',
     icon: <Eye aria-hidden className="size-4" />,
     confirm: 'Plan',
     says: () => 'A Run plans the declared configuration. It applies nothing.',
   },
   apply: {
     label: 'Apply',
+    hotkey: 'a',
     icon: <Play aria-hidden className="size-4" />,
     confirm: 'Apply',
     says: (s) => <>A Run plans and applies the declared configuration. {after(s)}</>,
   },
   retry: {
     label: 'Retry',
+    hotkey: 't',
     icon: <RotateCcw aria-hidden className="size-4" />,
     confirm: 'Retry',
     says: (s) => <>A Run retries what failed or was canceled, with a new plan. {after(s)}</>,
@@ -76,11 +79,12 @@ export function StackActions({
   const all = stackActions(stack, deletionPolicy, runs, access)
   const shown = (Object.keys(asked) as StackAction[]).filter((a) => all.includes(a) || a === asking)
   return shown.map((action) => {
-    const { label, icon, confirm, says } = asked[action]
+    const { label, hotkey, icon, confirm, says } = asked[action]
     return (
       <ConfirmButton
         key={action}
         label={label}
+        hotkey={hotkey}
         onAsking={onAsking(action)}
         icon={icon}
         kind={action === 'destroy' ? 'danger' : 'plain'}

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useEffect, useState } from 'react'
 import type { ButtonProps } from './Button'
 import { Button } from './Button'
+import { useCommand } from './commands'
 import { Problem } from './Problem'
 
 /** The dialog that is open, and the onAsking callback of its button. */
@@ -58,6 +59,7 @@ export function ConfirmButton({
   icon,
   small,
   disabled,
+  hotkey,
   run,
   onAsking,
 }: {
@@ -71,6 +73,8 @@ export function ConfirmButton({
   icon?: ReactNode
   small?: boolean
   disabled?: boolean
+  /** The key that opens the dialog. */
+  hotkey?: string
   run: () => Promise<unknown>
   onAsking?: (asking: boolean) => void
 }) {
@@ -86,6 +90,7 @@ export function ConfirmButton({
     setTyped('')
     setError(undefined)
   }
+  useCommand(typeof label === 'string' && !disabled ? label : undefined, () => change(true), hotkey)
   const act = async () => {
     setBusy(true)
     setError(undefined)

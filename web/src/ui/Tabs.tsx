@@ -1,5 +1,6 @@
 import { Tabs as Base } from '@base-ui/react/tabs'
 import type { ReactNode } from 'react'
+import { useKeys } from './keyboard'
 
 export type Tab = { id: string; label: ReactNode; content: ReactNode }
 
@@ -18,6 +19,11 @@ export function Tabs({
   onChange: (id: string) => void
   label: string
 }) {
+  const step = (by: number) => {
+    const to = tabs[tabs.findIndex((t) => t.id === value) + by]
+    if (to) onChange(to.id)
+  }
+  useKeys({ '[': () => step(-1), ']': () => step(1) })
   return (
     <Base.Root value={value} onValueChange={(id) => onChange(String(id))}>
       <Base.List aria-label={label} className="border-line flex gap-1 overflow-x-auto border-b" activateOnFocus>

@@ -10,6 +10,9 @@ export function isTyping(target: EventTarget | null): boolean {
   )
 }
 
+/** The first of two keys. The second one is no key of its own then. */
+const prefix = 'g'
+
 /** Keys of the page by their name (`/`, `j`), or two after each other (`g s`). Ignored while the user types. */
 export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): void {
   const latest = useRef(keys)
@@ -21,13 +24,10 @@ export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): v
     let at = 0
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return
-      const both = event.timeStamp - at < 1500 ? `${before} ${event.key}` : ''
-      before = event.key
+      const second = before === prefix && event.timeStamp - at < 1500
+      before = second ? '' : event.key
       at = event.timeStamp
-      const act = latest.current[both] ?? latest.current[event.key]
-      if (!act) return
-      act(event)
-      before = ''
+      latest.current[second ? `${prefix} ${event.key}` : event.key]?.(event)
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)

@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { Detail } from '../../api/kinds'
 import { objectQuery, useAction } from '../../api/queries'
 import { ConfirmButton, useAsking } from '../../ui/Dialog'
+import { useDraft } from '../../ui/draft'
 import { ProblemError } from '../../api/client'
 import { safe } from '../text/escape'
 import type { Possible } from './actions'
@@ -35,6 +35,7 @@ export function HeadActions({ detail, possible }: Omit<Props, 'shown'>) {
       {can('cancel') && (
         <ConfirmButton
           label="Cancel"
+          hotkey="c"
           onAsking={onAsking('cancel')}
           title={`Cancel Run ${metadata.name}?`}
           confirm="Cancel the Run"
@@ -52,6 +53,7 @@ export function HeadActions({ detail, possible }: Omit<Props, 'shown'>) {
       {can('retry') && (
         <ConfirmButton
           label="Retry"
+          hotkey="t"
           onAsking={onAsking('retry')}
           title={`Retry what Run ${metadata.name} did not finish?`}
           confirm="Retry"
@@ -72,7 +74,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
   const { metadata, spec, status } = detail.object
   const client = useQueryClient()
   const run = useAction('runs', metadata.namespace, metadata.name)
-  const [reason, setReason] = useState('')
+  const [reason, setReason] = useDraft(`rejection of ${metadata.namespace}/${metadata.name}`)
   const { can, onAsking } = useActions(possible)
   const approve = can('approve')
   if (!approve && !can('reject')) return null
@@ -106,13 +108,18 @@ export function ActionBar({ detail, possible, shown }: Props) {
         {can('reject') && (
           <ConfirmButton
             label="Reject"
+            hotkey="x"
             onAsking={onAsking('reject')}
             title={`Reject the plan of Run ${metadata.name}?`}
             confirm="Reject"
             kind="danger"
-            run={() =>
-              run.mutateAsync({ action: 'reject', body: { planDigest: shown, ...(reason && { message: reason }) } })
-            }
+            run={async () => {
+              await run.mutateAsync({
+                action: 'reject',
+                body: { planDigest: shown, ...(reason && { message: reason }) },
+              })
+              setReason('')
+            }}
           >
             <p>The plan is not applied. A change of the Stack, or a request, starts a new Run.</p>
             <label className="flex flex-col gap-1">
@@ -129,6 +136,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
         {approve && (
           <ConfirmButton
             label="Approve…"
+            hotkey="a"
             onAsking={onAsking('approve')}
             title={`Approve the plan of Run ${metadata.name}?`}
             confirm="Approve and apply"
