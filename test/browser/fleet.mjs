@@ -105,7 +105,7 @@ async function createPullRequest({ apply, kubectl }, url) {
   await kubectl('patch', 'pullrequest/platform-12', `--namespace=${namespace}`, '--subresource=status', '--type=merge', `--patch=${JSON.stringify({ status })}`)
 }
 
-/** Creates the fleet, and returns a function that removes what is outside of Cairn. */
+/** Creates the fleet, and returns the commit of its Repository and a function that removes what is outside of Cairn. */
 export async function createFleet(cairn) {
   const { apply, kubectl, until: wait } = cairn
   const dir = await mkdtemp(join(tmpdir(), 'cairn-fleet-'))
@@ -140,9 +140,10 @@ export async function createFleet(cairn) {
     await until('run/cluster-1', 'jsonpath={.status.phase}=AwaitingApproval')
     await until('run/alerts-1', 'jsonpath={.status.phase}=Failed')
     await createPullRequest(cairn, git.url)
+    const revision = await kubectl('get', 'stack/network', `--namespace=${namespace}`, '--output=jsonpath={.status.revision}')
+    return { stop, commit: revision.split(':').at(-1) }
   } catch (error) {
     await stop()
     throw error
   }
-  return { stop }
 }

@@ -45,7 +45,8 @@ export const stacksSearch = z.object({
 })
 export type StacksSearch = z.infer<typeof stacksSearch>
 
-const stackTab = z.enum(['history', 'resources', 'outputs', 'dependencies', 'events', 'spec'])
+export const stackTabs = ['history', 'resources', 'outputs', 'dependencies', 'events', 'spec'] as const
+const stackTab = z.enum(stackTabs)
 export type StackTab = z.infer<typeof stackTab>
 export const stackSearch = z.object({ tab: stackTab.optional().catch(undefined) })
 

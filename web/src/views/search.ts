@@ -26,8 +26,10 @@ export const runSearch = z.object({
 })
 export type RunSearch = z.infer<typeof runSearch>
 
+export const stateTabs = ['versions', 'diff', 'resources', 'events'] as const
+
 export const stateSearch = z.object({
-  tab: z.enum(['versions', 'diff', 'resources', 'events']).optional().catch(undefined),
+  tab: z.enum(stateTabs).optional().catch(undefined),
   from: number,
   to: number,
   q: text,

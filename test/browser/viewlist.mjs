@@ -1,0 +1,32 @@
+// Every view of the web UI: a test of web/src/app fails if a route or a tab is not in this list.
+
+// The path of a view, a text that it shows when it is loaded, and the name of its screenshot; with `dark` and `phone` there are more.
+export const views = [
+  { path: '/', shows: 'Needs attention', screen: 'overview', dark: true, phone: true },
+  { path: '/stacks', shows: 'monitoring', screen: 'stacks' },
+  { path: '/stacks/prod/database', shows: 'database-2', screen: 'stack' },
+  { path: '/stacks/prod/network?tab=resources', shows: 'Read the state' },
+  { path: '/stacks/prod/network?tab=outputs', shows: '10.0.0.0/24' },
+  { path: '/stacks/prod/network?tab=dependencies', shows: 'Required by' },
+  { path: '/stacks/prod/network?tab=events', shows: 'Events' },
+  { path: '/stacks/prod/network?tab=spec', shows: /envs\/prod\/network/ },
+  { path: '/runs', shows: 'alerts-1', screen: 'runs' },
+  { path: '/runs/prod/database-2', shows: 'terraform_data.disk', screen: 'run-plan', dark: true, phone: true },
+  { path: '/runs/prod/database-2?tab=text', shows: /will be replaced/ },
+  { path: '/runs/prod/database-2?tab=graph', shows: 'terraform_data.disk' },
+  { path: '/runs/prod/database-2?tab=events', shows: 'Events' },
+  { path: '/runs/prod/database-1?tab=log&step=apply', shows: /Creation complete/, screen: 'run-log' },
+  { path: '/runs/prod/alerts-1?tab=log', shows: /no such metric/ },
+  { path: '/states', shows: 'database', screen: 'states' },
+  { path: '/states/prod/database?tab=versions', shows: 'database-1', screen: 'state' },
+  { path: '/states/prod/database?tab=diff', shows: 'There is only one version' },
+  { path: '/states/prod/database?tab=events', shows: 'Events' },
+  { path: '/states/prod/database?tab=resources', shows: /user\["shop"\]/ },
+  { path: '/commits/COMMIT', shows: 'network', screen: 'commit' },
+  { path: '/repositories', shows: 'infra', screen: 'repositories' },
+  { path: '/repositories/prod/infra', shows: 'infra', screen: 'repository' },
+  { path: '/pullrequests', shows: '#12', screen: 'pull-requests' },
+  { path: '/pullrequests/prod/platform-12', shows: 'envs/prod/dns', screen: 'pull-request', dark: true, phone: true },
+  { path: '/no/such/page', shows: 'Page not found' },
+  { path: '/graph', shows: 'depends on network', screen: 'graph' },
+]
