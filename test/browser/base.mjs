@@ -67,9 +67,11 @@ export async function newPage({ fails = [], ...options } = {}) {
 /** Opens a page as the administrator. */
 export const asAdmin = (options) => newPage({ storageState: admin, ...options })
 
-/** Opens a page as a user with cairn-view only, who signs in by the form with a Kubernetes token. */
-export async function asViewer(name, options) {
-  const token = await viewerToken(name)
+/**
+ * Opens a page as a user with cairn-view only, in all namespaces or in one, who signs in by the form with a Kubernetes token.
+ */
+export async function asViewer(name, { namespace, ...options } = {}) {
+  const token = await viewerToken(name, namespace)
   const page = await newPage(options)
   await to(page, '/signin?to=/stacks')
   await page.getByLabel('Kubernetes token').fill(token)
@@ -78,22 +80,22 @@ export async function asViewer(name, options) {
   return page
 }
 
-/** Creates a ServiceAccount with cairn-view only, and returns a token of it. */
-async function viewerToken(name) {
+/** Creates a ServiceAccount with cairn-view only, in all namespaces or in one, and returns a token of it. */
+async function viewerToken(name, only) {
   const namespace = 'default'
   await cairn.apply(
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name },
+      kind: only ? 'RoleBinding' : 'ClusterRoleBinding',
+      metadata: only ? { name, namespace: only } : { name },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cairn-view' },
       subjects: [{ kind: 'ServiceAccount', name, namespace }],
     },
   )
   // RBAC takes effect asynchronously; until then the web UI would show a denial.
   const allowed = () =>
-    cairn.kubectl('auth', 'can-i', 'list', 'stacks.cairn.dev', `--as=system:serviceaccount:${namespace}:${name}`).then(
+    cairn.kubectl('auth', 'can-i', 'list', 'stacks.cairn.dev', `--as=system:serviceaccount:${namespace}:${name}`, `--namespace=${only ?? namespace}`).then(
       () => true,
       () => false,
     )

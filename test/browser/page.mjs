@@ -1,7 +1,7 @@
 // The web UI as a user uses it, in a real browser, with a real Cairn and real runs.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { asAdmin, newPage, noErrors, waitForText, getCairn, to } from './base.mjs'
+import { asAdmin, noErrors, waitForText, getCairn, to } from './base.mjs'
 import { stack } from './cairn.mjs'
 
 describe('a user', () => {
@@ -11,16 +11,6 @@ describe('a user', () => {
     user = await asAdmin()
   }, { timeout: 120_000 })
   after(noErrors)
-
-  test('without a session is redirected to the sign-in, and a sign-in link works once', async () => {
-    const anonymous = await newPage({ fails: [/\/api\/v1\//] })
-    await to(anonymous, '/stacks')
-    await anonymous.waitForURL(/\/signin/)
-    await anonymous.goto(cairn.link)
-    await anonymous.waitForURL(/\/signin$/)
-    await anonymous.getByRole('alert').first().waitFor()
-    await anonymous.context().close()
-  })
 
   test('watches a Run, reads its plan, approves it and sees it applied', async () => {
     const code = `

@@ -66,14 +66,15 @@ export function Layout() {
         </Link>
         <button
           type="button"
-          aria-label="Search commands, pages and objects"
           aria-keyshortcuts="Control+K Meta+K"
           className={`${buttonClass()} ml-auto text-muted md:mx-0 md:justify-start md:px-2`}
           onClick={() => setPalette(true)}
         >
           <Search aria-hidden className="size-4" />
-          <span className="hidden md:inline">Search</span>
-          <kbd className="ml-auto hidden font-mono text-xs md:inline">Ctrl K</kbd>
+          <span className="sr-only md:not-sr-only">Search</span>
+          <kbd aria-hidden className="ml-auto hidden font-mono text-xs md:inline">
+            Ctrl K
+          </kbd>
         </button>
         <Places className="hidden flex-col gap-0.5 md:flex" />
         <div className="flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">

@@ -7,7 +7,11 @@ import { Broken, NotFound } from './Broken'
 export const rootRoute = createRootRouteWithContext<AppContext>()({
   component: Outlet,
   errorComponent: Broken,
-  notFoundComponent: NotFound,
+  notFoundComponent: () => (
+    <main className="p-4">
+      <NotFound />
+    </main>
+  ),
 })
 
 /** The parent of all that only who is signed in may see. */
