@@ -15,6 +15,8 @@ export KUBEBUILDER_ASSETS := $(BIN)
 # replaces that of GOFLAGS, so it has this tag too.
 export GO_TAGS := disable_grpc_modules
 ENVTEST := -tags=envtest,$(GO_TAGS)
+# As in the images, so that both share compiled packages, and tests run what is released.
+export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -tags=$(GO_TAGS) $(filter-out -trimpath -tags=%,$(shell go env GOFLAGS))
 
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
@@ -40,7 +42,7 @@ bin/kubectl-cairn: bin/cairn
 
 # Static: it is copied into whatever image a Stack chooses.
 bin/cairn-runner: FORCE
-	@CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags "-s -w $(X_VERSION)" -o $@ ./cmd/cairn-runner
+	@go build -buildvcs=false -ldflags "-s -w $(X_VERSION)" -o $@ ./cmd/cairn-runner
 
 # go builds what is in web/dist into bin/cairn-controller; where there is nothing, the server has a placeholder for the web UI.
 .PHONY: web
@@ -138,7 +140,7 @@ go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary 
 # One call of go, so that no core idles at the end of a part, and no package is tested with the tag and without it. The list is for
 # test-unit: it compiles, and does not run, its tests of the packages that have both.
 .PHONY: test
-test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) ## Run all tests (about 20 minutes on two cores; GOTESTFLAGS="-race -run X" to choose)
+test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) ## Run all tests (about 20 minutes on two cores; GOTESTFLAGS="-run X" to choose)
 	@failed=; \
 	(cd api && $(call go-test,,./...)) || failed=1; \
 	go list -test -export -f '{{""}}' $$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') || failed=1; \
@@ -155,8 +157,8 @@ RACE ?=
 RACED := -race -timeout 30m -skip 'TestUninterruptiblePolicy|TestPolicyThat|TestPathologicalPolicies|TestValidations'
 .PHONY: race
 race: tools ## Run tests with the race detector; RACE=all for those of all packages, which takes long
-	@go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,runnerapi bucket bucketgc weightedlru closure policy gitprovider providers git runner)) ./test/leaks
-	@go test $(RACED) $(ENVTEST) $(GOTESTFLAGS) $(if $(RACE),./internal/...,$(addprefix ./internal/,state repository stack run server operator))
+	@CGO_ENABLED=1 go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,runnerapi bucket bucketgc weightedlru closure policy gitprovider providers git runner)) ./test/leaks
+	@CGO_ENABLED=1 go test $(RACED) $(ENVTEST) $(GOTESTFLAGS) $(if $(RACE),./internal/...,$(addprefix ./internal/,state repository stack run server operator))
 
 N ?= 100000
 SEED ?=
