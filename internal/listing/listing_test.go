@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -66,6 +68,25 @@ var fleet = rowsOf(Stacks,
 	stackOf("data", "lake", is("Unknown", "AwaitingApproval", "plan of lake-4 waits"), drifted, has(120)),
 	stackOf("data", "blog"),
 )
+
+// TestStackNamesTheOutputsThatItUses checks that a dependency which is only the order has no output.
+func TestStackNamesTheOutputsThatItUses(t *testing.T) {
+	from := func(stack, output string) *v1alpha1.ValueFrom {
+		return &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: stack, Output: output}}
+	}
+	row := Stacks.Row(stackOf("shop", "web", func(s *v1alpha1.Stack) {
+		s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "dns"}}
+		s.Spec.Variables = []v1alpha1.Variable{{Name: "size"}, {Name: "vpc", ValueFrom: from("net", "vpc_id")}, {Name: "zone", ValueFrom: from("net", "zone")}}
+		s.Status.Units = []v1alpha1.Unit{{Path: "live/db", Outputs: true, Stacks: []string{"db"}}, {Path: "live/log", Stacks: []string{"log"}}}
+	}))
+	if diff := cmp.Diff([]string{"dns", "net", "db", "log"}, row.Uses); diff != "" {
+		t.Error(diff)
+	}
+	want := []userapi.UsedOutput{{Stack: "net", Output: "vpc_id", Variable: "vpc"}, {Stack: "net", Output: "zone", Variable: "zone"}, {Stack: "db"}}
+	if diff := cmp.Diff(want, row.UsedOutputs); diff != "" {
+		t.Error(diff)
+	}
+}
 
 func TestPages(t *testing.T) {
 	for name, test := range map[string]struct{ query, want string }{

@@ -53,7 +53,7 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Object: object(&s.ObjectMeta), Ready: intern(string(is.Status)), Reason: intern(is.Reason), Message: intern(is.Message),
 		Changed: when(&is.LastTransitionTime), Apply: intern(string(s.Spec.Apply)), Engine: intern(string(s.EngineOf().Name)),
 		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Resources: s.Status.Resources, Run: s.Status.CurrentRun,
-		LastRun: s.Status.LastRun, Revision: intern(s.Status.Revision), Uses: s.Dependencies(),
+		LastRun: s.Status.LastRun, Revision: intern(s.Status.Revision), Uses: s.Dependencies(), UsedOutputs: usedOutputs(s),
 		Drifted: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
 		Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
@@ -61,6 +61,26 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		row.Repository, row.Path = intern(key.String()), s.Spec.Source.Git.Path
 	}
 	return row
+}
+
+// usedOutputs are the outputs of other Stacks that a Stack uses, in the order of its spec; last those of Terragrunt units.
+func usedOutputs(s *v1alpha1.Stack) []userapi.UsedOutput {
+	var used []userapi.UsedOutput
+	for _, v := range s.Spec.Variables {
+		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
+			ref := v.ValueFrom.Stack
+			used = append(used, userapi.UsedOutput{Stack: intern(ref.Name), Output: intern(ref.Output), Variable: intern(v.Name)})
+		}
+	}
+	for _, u := range s.Status.Units {
+		if !u.Outputs {
+			continue
+		}
+		for _, name := range u.Stacks {
+			used = append(used, userapi.UsedOutput{Stack: intern(name)})
+		}
+	}
+	return used
 }
 
 // ready is the Ready condition; Unknown as long as there is none.

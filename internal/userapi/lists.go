@@ -61,6 +61,18 @@ type Stack struct {
 	LastRun string `json:"lastRun,omitempty"`
 	// The names of the Stacks that this one depends on.
 	Uses []string `json:"uses,omitempty"`
+	// The outputs of these Stacks that this one uses. A dependency that has none here is only the order.
+	UsedOutputs []UsedOutput `json:"usedOutputs,omitempty"`
+}
+
+// A UsedOutput is an output of a Stack that another Stack uses.
+type UsedOutput struct {
+	// The name of the Stack that has the output.
+	Stack string `json:"stack"`
+	// The name of the output. Absent if it can be any of them, as with Terragrunt.
+	Output string `json:"output,omitempty"`
+	// The name of the variable that has the value of the output. Absent with Terragrunt.
+	Variable string `json:"variable,omitempty"`
 }
 
 // A Run is a row of the list of Runs.

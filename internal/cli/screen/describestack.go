@@ -3,6 +3,7 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,11 +94,14 @@ func rules(st *v1alpha1.Stack) string {
 	return strings.Join(parts, ", ")
 }
 
-// dependencyLine returns what a Stack is applied after.
+// dependencyLine returns what a Stack is applied after, with the outputs that it uses.
 func dependencyLine(st *v1alpha1.Stack) string {
-	var all []string
-	if names := st.Dependencies(); len(names) > 0 {
-		all = append(all, "Stack "+strings.Join(names, ", Stack "))
+	var stacks, all []string
+	for _, name := range st.Dependencies() {
+		stacks = append(stacks, "Stack "+name+usedOutputs(st, name))
+	}
+	if len(stacks) > 0 {
+		all = append(all, strings.Join(stacks, ", "))
 	}
 	for _, u := range st.Status.Units {
 		if len(u.Stacks) == 0 {
@@ -105,6 +109,31 @@ func dependencyLine(st *v1alpha1.Stack) string {
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// usedOutputs returns the outputs of a dependency that a Stack uses, in brackets; empty if it is only the order.
+func usedOutputs(st *v1alpha1.Stack, dependency string) string {
+	var outputs []string
+	for _, v := range st.Spec.Variables {
+		if v.ValueFrom == nil || v.ValueFrom.Stack == nil || v.ValueFrom.Stack.Name != dependency {
+			continue
+		}
+		if output := v.ValueFrom.Stack.Output; !slices.Contains(outputs, output) {
+			outputs = append(outputs, output)
+		}
+	}
+	for _, u := range st.Status.Units {
+		if u.Outputs && slices.Contains(u.Stacks, dependency) {
+			return " (any output)"
+		}
+	}
+	switch len(outputs) {
+	case 0:
+		return ""
+	case 1:
+		return " (output " + outputs[0] + ")"
+	}
+	return " (outputs " + strings.Join(outputs, ", ") + ")"
 }
 
 // state returns the version of the state, and its lock.

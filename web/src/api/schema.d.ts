@@ -3434,6 +3434,8 @@ export interface components {
             suspended: boolean;
             /** @description The UID of the object. */
             uid: string;
+            /** @description The outputs of these Stacks that this one uses. A dependency that has none here is only the order. */
+            usedOutputs?: components["schemas"]["UsedOutput"][];
             /** @description The names of the Stacks that this one depends on. */
             uses?: string[];
         };
@@ -3520,6 +3522,15 @@ export interface components {
         Unlock: {
             /** @description The ID of the lock. The server rejects another one. */
             id: string;
+        };
+        /** @description A UsedOutput is an output of a Stack that another Stack uses. */
+        UsedOutput: {
+            /** @description The name of the output. Absent if it can be any of them, as with Terragrunt. */
+            output?: string;
+            /** @description The name of the Stack that has the output. */
+            stack: string;
+            /** @description The name of the variable that has the value of the output. Absent with Terragrunt. */
+            variable?: string;
         };
         /** @description View is the content of a plan. */
         View: {

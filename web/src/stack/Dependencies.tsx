@@ -5,6 +5,9 @@ import { Badge, ReadyBadge } from '../ui/Badge'
 import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import { safe } from '../views/text/escape'
+import type { UsedOutput } from '../views/graph/stacks'
+import { outputsOf } from '../views/graph/stacks'
+import { outputsText } from '../views/graph/words'
 import { dependencies, stacksOf } from './depends'
 
 /** What goes before a Stack and what comes after it. */
@@ -15,11 +18,16 @@ export function Dependencies({ stack }: { stack: Stack }) {
   const { before, after } = dependencies(stack.name, stack.uses ?? [], all.data)
   return (
     <div className="grid gap-4 md:grid-cols-2">
-      <List title="Depends on" none="No dependencies." items={before} namespace={stack.namespace} />
+      <List
+        title="Depends on"
+        none="No dependencies."
+        items={before.map((b) => ({ ...b, outputs: outputsOf(stack, b.name) }))}
+        namespace={stack.namespace}
+      />
       <List
         title="Required by"
         none="No other Stack depends on it."
-        items={after.map((s) => ({ name: s.name, stack: s }))}
+        items={after.map((s) => ({ name: s.name, stack: s, outputs: outputsOf(s, stack.name) }))}
         namespace={stack.namespace}
       />
       <p className="md:col-span-2">
@@ -39,7 +47,7 @@ function List({
 }: {
   title: string
   none: string
-  items: { name: string; stack?: Stack }[]
+  items: { name: string; stack?: Stack; outputs: UsedOutput[] }[]
   namespace: string
 }) {
   return (
@@ -49,8 +57,8 @@ function List({
         <p className="text-muted">{none}</p>
       ) : (
         <ul className="panel divide-line divide-y">
-          {items.map(({ name, stack }) => (
-            <li key={name} className="flex items-center gap-2 p-2">
+          {items.map(({ name, stack, outputs }) => (
+            <li key={name} className="flex flex-wrap items-center gap-x-2 p-2">
               <Link
                 to="/stacks/$namespace/$name"
                 params={{ namespace, name }}
@@ -59,7 +67,10 @@ function List({
                 {name}
               </Link>
               {stack ? <ReadyBadge of={stack} /> : <Badge tone="bad">Missing</Badge>}
-              <span className="text-muted min-w-0 truncate text-sm">{stack?.message && safe(stack.message)}</span>
+              <span className="text-muted min-w-0 flex-1 truncate text-sm">
+                {stack?.message && safe(stack.message)}
+              </span>
+              <span className="text-muted w-full text-sm break-words">{outputsText(outputs)}</span>
             </li>
           ))}
         </ul>

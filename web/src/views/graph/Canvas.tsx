@@ -3,8 +3,8 @@ import type { Edge as FlowEdge, Node, NodeProps } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import './canvas.css'
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
-import { useMemo } from 'react'
+import type { FocusEvent, KeyboardEvent } from 'react'
+import { useMemo, useState } from 'react'
 import { cx } from '../../ui/cx'
 import { Problem } from '../../ui/Problem'
 import { Skeletons } from '../../ui/Skeleton'
@@ -13,8 +13,19 @@ import type { Edge } from '../plan/json'
 import { safe } from '../text/escape'
 import { layout, nodeSize } from './elk'
 
-/** What is drawn of a node. */
-export type Drawn = { id: string; title: string; over?: string; under?: ReactNode; tone: Tone; chosen?: boolean }
+/** What is drawn of a node. A screen reader reads `about` after the visible text. */
+export type Drawn = {
+  id: string
+  title: string
+  over?: string
+  under?: string
+  about?: string
+  tone: Tone
+  chosen?: boolean
+}
+
+/** What is drawn of an edge: a label, which is shown where there is room, and dashes. A screen reader reads `about`. */
+export type Line = Edge & { label?: string; dashed?: boolean; about?: string }
 
 type Data = Drawn & Record<string, unknown>
 
@@ -47,12 +58,10 @@ function Box({ data }: NodeProps<Node<Data>>) {
     >
       <Handle type="target" position={Position.Left} className="graph-handle" isConnectable={false} />
       <span aria-hidden className={cx('w-1 shrink-0', bar[data.tone])} />
-      <span className="min-w-0 grow px-2 py-1">
-        <span className="block truncate font-mono leading-5">{safe(data.title)}</span>
-        <span className="text-muted block truncate text-xs leading-4">
-          {data.under ?? (data.over && safe(data.over))}
-        </span>
-      </span>
+      <div className="min-w-0 grow px-2 py-1">
+        <div className="truncate font-mono leading-5">{safe(data.title)}</div>
+        <div className="text-muted truncate text-xs leading-4">{safe(data.under ?? data.over ?? '')}</div>
+      </div>
       <Handle type="source" position={Position.Right} className="graph-handle" isConnectable={false} />
     </div>
   )
@@ -60,7 +69,14 @@ function Box({ data }: NodeProps<Node<Data>>) {
 
 const nodeTypes = { box: Box }
 
-type Props = { nodes: Drawn[]; edges: Edge[]; label: string; height?: string; onChoose?: (id: string) => void }
+/** With more edges than this, only those of one node have their labels. */
+const mostLabels = 40
+
+/** The node that an event is about. */
+const nodeAt = (event: { target: EventTarget }) =>
+  (event.target as Element).closest<HTMLElement>('.react-flow__node')?.dataset.id
+
+type Props = { nodes: Drawn[]; edges: Line[]; label: string; height?: string; onChoose?: (id: string) => void }
 
 /** A graph in layers. What it shows has to be in a list beside it too. */
 export function Canvas({ nodes, edges, label, height = 'h-[max(20rem,calc(100dvh-14rem))]', onChoose }: Props) {
@@ -69,21 +85,25 @@ export function Canvas({ nodes, edges, label, height = 'h-[max(20rem,calc(100dvh
     () => JSON.stringify([nodes.map((n) => n.id), edges.map((e) => [e.from, e.to])]),
     [nodes, edges],
   )
+  const labelled = edges.some((e) => e.label)
   const places = useQuery({
-    queryKey: ['layout', shape],
+    queryKey: ['layout', shape, labelled],
     queryFn: ({ signal }) =>
       layout(
         nodes.map((n) => n.id),
         edges,
+        labelled,
         signal,
       ),
     staleTime: Infinity,
     gcTime: 30_000,
     retry: false,
   })
-  const flow = useMemo(() => {
+  // The node under the pointer or with the keyboard focus.
+  const [pointed, setPointed] = useState<string | undefined>()
+  const flowNodes = useMemo(() => {
     if (!places.data) return undefined
-    const flowNodes: Node<Data>[] = nodes.map((n) => ({
+    return nodes.map((n): Node<Data> => ({
       id: n.id,
       type: 'box',
       position: places.data.get(n.id) ?? { x: 0, y: 0 },
@@ -91,33 +111,55 @@ export function Canvas({ nodes, edges, label, height = 'h-[max(20rem,calc(100dvh
       ...nodeSize,
       draggable: false,
       connectable: false,
-      ariaLabel: safe(`${n.over ?? ''} ${n.title}`.trim()),
+      ariaRole: 'button' as const,
+      // It begins with the visible text, so that users of speech input can say that.
+      ariaLabel: [safe(`${n.title} ${n.under ?? n.over ?? ''}`.trim()), n.about].filter(Boolean).join(', '),
+      domAttributes: { 'aria-roledescription': undefined, 'aria-describedby': undefined },
     }))
+  }, [places.data, nodes])
+  const flowEdges = useMemo(() => {
     const chosen = new Set(nodes.filter((n) => n.chosen).map((n) => n.id))
-    const flowEdges: FlowEdge[] = edges.map((e) => ({
-      id: `${e.from}|${e.to}`,
-      source: e.from,
-      target: e.to,
-      focusable: false,
-      className: chosen.has(e.from) || chosen.has(e.to) ? 'graph-edge-chosen' : 'graph-edge',
-    }))
-    return { nodes: flowNodes, edges: flowEdges }
-  }, [places.data, nodes, edges])
+    if (pointed) chosen.add(pointed)
+    const few = edges.length <= mostLabels
+    return edges.map((e): FlowEdge => {
+      const isChosen = chosen.has(e.from) || chosen.has(e.to)
+      return {
+        id: `${e.from}|${e.to}`,
+        source: e.from,
+        target: e.to,
+        focusable: false,
+        ...(e.about && { ariaLabel: e.about }),
+        className: cx(isChosen ? 'graph-edge-chosen' : 'graph-edge', e.dashed && 'graph-edge-dashed'),
+        ...(e.label && (few || isChosen) && { label: e.label }),
+        ...(isChosen && { zIndex: 1 }),
+      }
+    })
+  }, [nodes, edges, pointed])
 
   if (places.error) return <Problem error={places.error} retry={() => void places.refetch()} />
   return (
     <div role="group" aria-label={label} className={cx('panel overflow-hidden', height)}>
-      {!flow ? (
+      {!flowNodes ? (
         <div className="p-3">
           <Skeletons label="Laying out the graph" />
         </div>
       ) : (
         <ReactFlow
           key={shape}
-          nodes={flow.nodes}
-          edges={flow.edges}
+          nodes={flowNodes}
+          edges={flowEdges}
           nodeTypes={nodeTypes}
           onNodeClick={(_, node) => onChoose?.(node.id)}
+          onNodeMouseEnter={(_, node) => setPointed(node.id)}
+          onNodeMouseLeave={() => setPointed(undefined)}
+          onFocus={(event: FocusEvent) => setPointed(nodeAt(event))}
+          onBlur={() => setPointed(undefined)}
+          onKeyDown={(event: KeyboardEvent) => {
+            const node = nodeAt(event)
+            if (node === undefined || (event.key !== 'Enter' && event.key !== ' ')) return
+            event.preventDefault()
+            onChoose?.(node)
+          }}
           fitView
           fitViewOptions={{ maxZoom: 1.1, padding: 0.1 }}
           minZoom={0.05}
@@ -125,7 +167,7 @@ export function Canvas({ nodes, edges, label, height = 'h-[max(20rem,calc(100dvh
           nodesDraggable={false}
           nodesConnectable={false}
           elementsSelectable={false}
-          nodesFocusable={false}
+          nodesFocusable={!!onChoose}
           edgesFocusable={false}
         >
           <Background gap={24} className="graph-background" />

@@ -17,7 +17,8 @@ import { inWords, readyTone } from '../../ui/tone'
 import type { GraphSearch } from '../search'
 import { Canvas } from './Canvas'
 import type { StackNode } from './stacks'
-import { graphOfStacks, part } from './stacks'
+import { graphOfStacks, outputsOf, part } from './stacks'
+import { edgeLabel, outputsText } from './words'
 
 const route = getRouteApi('/app/graph')
 
@@ -53,7 +54,9 @@ export default function GraphPage() {
   return (
     <>
       <PageHead title="Graph">
-        <p className="text-muted">Dependencies of Stacks: by dependsOn, and by the outputs that they use.</p>
+        <p className="text-muted">
+          Dependencies of Stacks. A line with a name passes outputs; a dashed line, by dependsOn, is only the order.
+        </p>
       </PageHead>
       {error ? (
         <Problem error={error} retry={() => void (size.error ? size.refetch() : stacks.refetch())} />
@@ -97,10 +100,21 @@ function Graph({ stacks }: { stacks: Stack[] }) {
         title: n.stack.name,
         over: n.stack.namespace,
         under: `${n.stack.namespace} · ${inWords(n.stack.reason ?? n.stack.ready)}`,
+        about: relations(n),
         tone: readyTone(n.stack),
         chosen: n.id === wanted.focus,
       })),
     [shown, wanted.focus],
+  )
+  const lines = useMemo(
+    () =>
+      shown.edges.map((e) => ({
+        ...e,
+        label: edgeLabel(e.outputs),
+        dashed: e.outputs.length === 0,
+        about: `${e.to} depends on ${e.from}: ${outputsText(e.outputs)}`,
+      })),
+    [shown],
   )
   const namespaces = useMemo(() => [...new Set(stacks.map((s) => s.namespace))].sort(), [stacks])
   if (stacks.length === 0)
@@ -176,7 +190,7 @@ function Graph({ stacks }: { stacks: Stack[] }) {
         ) : (
           <Canvas
             nodes={drawn}
-            edges={shown.edges}
+            edges={lines}
             label="Stacks and their dependencies; the list contains the same"
             onChoose={(id) => set({ focus: id })}
           />
@@ -238,12 +252,7 @@ function StackList({
                 </span>
               </div>
               <div className="text-muted flex items-baseline gap-2 text-xs">
-                <span className="min-w-0 break-words">
-                  {n.uses.length > 0 && <>depends on {few(n.uses)}</>}
-                  {n.uses.length > 0 && n.usedBy.length > 0 && '; '}
-                  {n.usedBy.length > 0 && <>required by {few(n.usedBy)}</>}
-                  {n.uses.length + n.usedBy.length === 0 && 'has no dependencies'}
-                </span>
+                <span className="min-w-0 break-words">{relations(n)}</span>
                 <button
                   type="button"
                   className="link ml-auto shrink-0"
@@ -261,7 +270,16 @@ function StackList({
   )
 }
 
-function few(ids: string[]): string {
+/** What a Stack depends on, with the outputs that it uses, and what depends on it. */
+function relations(n: StackNode): string {
+  const parts = []
+  if (n.uses.length > 0)
+    parts.push(`depends on ${few(n.uses, (name) => ` (${outputsText(outputsOf(n.stack, name))})`)}`)
+  if (n.usedBy.length > 0) parts.push(`required by ${few(n.usedBy)}`)
+  return parts.join('; ') || 'has no dependencies'
+}
+
+function few(ids: string[], more: (name: string) => string = () => ''): string {
   const names = ids.slice(0, 5).map((id) => id.slice(id.indexOf('/') + 1))
-  return names.join(', ') + (ids.length > 5 ? ` and ${ids.length - 5} more` : '')
+  return names.map((name) => name + more(name)).join(', ') + (ids.length > 5 ? ` and ${ids.length - 5} more` : '')
 }

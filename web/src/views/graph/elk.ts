@@ -17,8 +17,16 @@ const soon = {
   'elk.layered.crossingMinimization.greedySwitch.type': 'OFF',
 }
 
-/** Finds places for nodes, in layers from what is used to what uses it, beside the page. The signal ends it. */
-export async function layout(ids: string[], edges: Edge[], signal: AbortSignal): Promise<Map<string, Place>> {
+/**
+ * Finds places for nodes, in layers from what is used to what uses it, beside the page. Labels of edges need space between the layers. The
+ * signal ends it.
+ */
+export async function layout(
+  ids: string[],
+  edges: Edge[],
+  labelled: boolean,
+  signal: AbortSignal,
+): Promise<Map<string, Place>> {
   const elk = new ELK({ workerUrl })
   const end = () => elk.terminateWorker()
   signal.addEventListener('abort', end)
@@ -29,7 +37,7 @@ export async function layout(ids: string[], edges: Edge[], signal: AbortSignal):
         'elk.algorithm': 'layered',
         'elk.direction': 'RIGHT',
         'elk.spacing.nodeNode': '14',
-        'elk.layered.spacing.nodeNodeBetweenLayers': '70',
+        'elk.layered.spacing.nodeNodeBetweenLayers': labelled ? '170' : '70',
         'elk.separateConnectedComponents': 'true',
         'elk.spacing.componentComponent': '28',
         'elk.aspectRatio': '1.6',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Stack } from '../../api/client'
 import { graphOfStacks, near, part } from './stacks'
+import { edgeLabel, outputsText } from './words'
 
 const stack = (id: string, ...uses: string[]): Stack => {
   const [namespace = '', name = ''] = id.split('/')
@@ -20,11 +21,31 @@ const all = { depth: 2, alone: true }
 describe('the graph of Stacks', () => {
   it('has edges from dependencies to dependents within a namespace', () => {
     expect(graph.edges).toEqual([
-      { from: 'a/vpc', to: 'a/cluster' },
-      { from: 'a/cluster', to: 'a/app' },
-      { from: 'a/vpc', to: 'a/dns' },
+      { from: 'a/vpc', to: 'a/cluster', outputs: [] },
+      { from: 'a/cluster', to: 'a/app', outputs: [] },
+      { from: 'a/vpc', to: 'a/dns', outputs: [] },
     ])
     expect(graph.nodes[0]?.usedBy).toEqual(['a/cluster', 'a/dns'])
+  })
+  it('names the outputs that an edge passes, and not those of another edge', () => {
+    const used = [
+      { stack: 'vpc', output: 'id', variable: 'vpc' },
+      { stack: 'dns', output: 'zone', variable: 'zone' },
+      { stack: 'vpc', output: 'zone', variable: 'zone' },
+    ]
+    const app = { ...stack('a/app', 'vpc', 'dns', 'log'), usedOutputs: used }
+    const { edges } = graphOfStacks([app, stack('a/vpc'), stack('a/dns'), stack('a/log')])
+    expect(edges.map((e) => [e.from, outputsText(e.outputs), edgeLabel(e.outputs)])).toEqual([
+      ['a/vpc', 'id → var.vpc, zone', 'id, zone'],
+      ['a/dns', 'zone', 'zone'],
+      ['a/log', 'order only', undefined],
+    ])
+  })
+  it('has short labels of safe text', () => {
+    const outputs = ['a'.repeat(40), 'b\u202e', 'c', 'd'].map((output) => ({ stack: 'vpc', output, variable: 'x' }))
+    expect(edgeLabel(outputs)).toBe(`${'a'.repeat(21)}…, b\\u202e and 2 more`)
+    expect(outputsText([{ stack: 'vpc', output: 'b\u202e', variable: 'x' }])).toBe('b\\u202e → var.x')
+    expect([edgeLabel([{ stack: 'db' }]), outputsText([{ stack: 'db' }])]).toEqual(['any output', 'any output'])
   })
   it('is split into components', () => {
     expect(ids(part(graph, { ...all, alone: false }))).toEqual(['a/vpc', 'a/cluster', 'a/app', 'a/dns'])

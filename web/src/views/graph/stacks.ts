@@ -1,27 +1,39 @@
 import type { Stack } from '../../api/client'
 import type { Edge, Graph } from '../plan/json'
 
+export type UsedOutput = NonNullable<Stack['usedOutputs']>[number]
+
 export const idOf = (s: { namespace: string; name: string }) => `${s.namespace}/${s.name}`
 
 /** A Stack with what goes before it and what comes after it. */
 export type StackNode = { id: string; stack: Stack; uses: string[]; usedBy: string[] }
 
+/** A dependency with the outputs that it passes; one without any is only the order. */
+export type Dependency = Edge & { outputs: UsedOutput[] }
+
+export type StackGraph = Graph<StackNode, Dependency>
+
 /** Stacks and which uses which: an edge goes from what goes first to what waits for it. What is used and not there has no node. */
-export function graphOfStacks(stacks: Stack[]): Graph<StackNode> {
+export function graphOfStacks(stacks: Stack[]): StackGraph {
   const nodes = new Map<string, StackNode>(
     stacks.map((s) => [idOf(s), { id: idOf(s), stack: s, uses: [], usedBy: [] }]),
   )
-  const edges: Edge[] = []
+  const edges: Dependency[] = []
   for (const node of nodes.values()) {
     for (const name of new Set(node.stack.uses ?? [])) {
       const used = nodes.get(`${node.stack.namespace}/${name}`)
       if (!used || used === node) continue
       node.uses.push(used.id)
       used.usedBy.push(node.id)
-      edges.push({ from: used.id, to: node.id })
+      edges.push({ from: used.id, to: node.id, outputs: outputsOf(node.stack, name) })
     }
   }
   return { nodes: [...nodes.values()], edges }
+}
+
+/** The outputs of a dependency that a Stack uses. */
+export function outputsOf(stack: Stack, dependency: string): UsedOutput[] {
+  return (stack.usedOutputs ?? []).filter((u) => u.stack === dependency)
 }
 
 /** The selected nodes: those that match, or one node with its neighbors up to a distance. */
@@ -33,7 +45,7 @@ export type Selection = {
   alone: boolean
 }
 
-export function part(graph: Graph<StackNode>, selection: Selection): Graph<StackNode> {
+export function part(graph: StackGraph, selection: Selection): StackGraph {
   const focused = selection.focus ? near(graph, selection.focus, selection.depth) : undefined
   const words = (selection.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const nodes = graph.nodes.filter((n) => {
@@ -48,7 +60,7 @@ export function part(graph: Graph<StackNode>, selection: Selection): Graph<Stack
 }
 
 /** A node, all that it waits for and all that waits for it, within a distance; not what is beside it. */
-export function near(graph: Graph<StackNode>, focus: string, depth: number): Set<string> | undefined {
+export function near(graph: StackGraph, focus: string, depth: number): Set<string> | undefined {
   const nodes = new Map(graph.nodes.map((n) => [n.id, n]))
   if (!nodes.has(focus)) return undefined
   const found = new Set([focus])

@@ -71,7 +71,7 @@ function actionOf(c: ResourceChange): Action | undefined {
 export type ResourceNode = { id: string; module: string; label: string; counts: Map<Action, number>; instances: number }
 /** An edge goes from what is used to what uses it. */
 export type Edge = { from: string; to: string }
-export type Graph<N> = { nodes: N[]; edges: Edge[] }
+export type Graph<N, E = Edge> = { nodes: N[]; edges: E[] }
 
 const keys = /\[(?:"(?:[^"\\]|\\.)*"|\d+)\]/g
 /** An address without the keys of instances. */

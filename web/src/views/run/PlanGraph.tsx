@@ -29,7 +29,7 @@ export default function PlanGraph({ namespace, name, digest }: { namespace: stri
       (shown?.nodes ?? []).map((n) => ({
         id: n.id,
         title: n.label,
-        ...(n.module && { over: n.module }),
+        ...(n.module && { over: n.module, about: safe(n.module) }),
         under: said(n),
         tone: toneOf(n),
         chosen: n.id === chosen,
