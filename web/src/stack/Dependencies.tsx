@@ -1,38 +1,56 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Stack } from '../api/client'
+import { ProblemError } from '../api/client'
 import { Badge, ReadyBadge } from '../ui/Badge'
 import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
-import { safe } from '../views/text/escape'
-import type { UsedOutput } from '../views/graph/stacks'
-import { outputsOf } from '../views/graph/stacks'
+import type { StackNode, UsedOutput } from '../views/graph/stacks'
+import { graphOfStacks, idOf, notFound, outputsOf } from '../views/graph/stacks'
 import { outputsText } from '../views/graph/words'
-import { dependencies, stacksOf } from './depends'
+import { safe } from '../views/text/escape'
+import { stacksOf } from './depends'
 
-/** What goes before a Stack and what comes after it. */
+/**
+ * What goes before a Stack and what comes after it. A user who cannot list Stacks sees only the names that the Stack itself has, whether or
+ * not they exist.
+ */
 export function Dependencies({ stack }: { stack: Stack }) {
   const all = useQuery(stacksOf(stack.namespace))
-  if (all.error) return <Problem error={all.error} retry={() => void all.refetch()} />
-  if (!all.data) return <Skeletons label="Loading dependencies" />
-  const { before, after } = dependencies(stack.name, stack.uses ?? [], all.data)
+  const denied = all.error instanceof ProblemError && all.error.status === 403
+  if (all.error && !denied) return <Problem error={all.error} retry={() => void all.refetch()} />
+  if (!all.data && !denied) return <Skeletons label="Loading dependencies" />
+  const others = (all.data ?? []).filter((s) => s.name !== stack.name)
+  const graph = graphOfStacks([stack, ...others])
+  const nodes = new Map(graph.nodes.map((n) => [n.id, n]))
+  const { uses, usedBy } = nodes.get(idOf(stack))!
+  const found = (ids: string[]) => ids.flatMap((id) => nodes.get(id) ?? [])
   return (
     <div className="grid gap-4 md:grid-cols-2">
       <List
         title="Depends on"
         none="No dependencies."
-        items={before.map((b) => ({ ...b, outputs: outputsOf(stack, b.name) }))}
-        namespace={stack.namespace}
+        items={found(uses)}
+        listed={!denied}
+        outputs={(n) => outputsOf(stack, n.name)}
       />
-      <List
-        title="Required by"
-        none="No other Stack depends on it."
-        items={after.map((s) => ({ name: s.name, stack: s, outputs: outputsOf(s, stack.name) }))}
-        namespace={stack.namespace}
-      />
+      {denied ? (
+        <section>
+          <h3 className="mb-1 font-medium">Required by</h3>
+          <p className="text-muted">You cannot list the Stacks of this namespace, so their states are not shown.</p>
+        </section>
+      ) : (
+        <List
+          title="Required by"
+          none="No other Stack depends on it."
+          items={found(usedBy)}
+          listed
+          outputs={(n) => (n.stack ? outputsOf(n.stack, stack.name) : [])}
+        />
+      )}
       <p className="md:col-span-2">
-        <Link to="/graph" className="link">
-          See all in the graph
+        <Link to="/graph" search={{ focus: idOf(stack) }} className="link">
+          See them in the graph
         </Link>
       </p>
     </div>
@@ -43,12 +61,14 @@ function List({
   title,
   none,
   items,
-  namespace,
+  listed,
+  outputs,
 }: {
   title: string
   none: string
-  items: { name: string; stack?: Stack; outputs: UsedOutput[] }[]
-  namespace: string
+  items: StackNode[]
+  listed: boolean
+  outputs: (node: StackNode) => UsedOutput[]
 }) {
   return (
     <section>
@@ -57,20 +77,24 @@ function List({
         <p className="text-muted">{none}</p>
       ) : (
         <ul className="panel divide-line divide-y">
-          {items.map(({ name, stack, outputs }) => (
-            <li key={name} className="flex flex-wrap items-center gap-x-2 p-2">
-              <Link
-                to="/stacks/$namespace/$name"
-                params={{ namespace, name }}
-                className="link min-w-0 font-medium break-words"
-              >
-                {name}
-              </Link>
-              {stack ? <ReadyBadge of={stack} /> : <Badge tone="bad">Missing</Badge>}
+          {items.map((n) => (
+            <li key={n.id} className="flex flex-wrap items-center gap-x-2 p-2">
+              {n.stack ? (
+                <Link
+                  to="/stacks/$namespace/$name"
+                  params={{ namespace: n.namespace, name: n.name }}
+                  className="link min-w-0 font-medium break-words"
+                >
+                  {n.name}
+                </Link>
+              ) : (
+                <span className="min-w-0 font-medium break-words">{safe(n.name)}</span>
+              )}
+              {n.stack ? <ReadyBadge of={n.stack} /> : listed && <Badge tone="bad">{notFound}</Badge>}
               <span className="text-muted min-w-0 flex-1 truncate text-sm">
-                {stack?.message && safe(stack.message)}
+                {n.stack?.message && safe(n.stack.message)}
               </span>
-              <span className="text-muted w-full text-sm break-words">{outputsText(outputs)}</span>
+              <span className="text-muted w-full text-sm break-words">{outputsText(outputs(n))}</span>
             </li>
           ))}
         </ul>

@@ -20,16 +20,3 @@ export function stacksOf(namespace: string) {
     },
   })
 }
-
-/** The dependencies and the dependents of a Stack. A dependency without an object does not exist. */
-export function dependencies(
-  name: string,
-  uses: string[],
-  all: Stack[],
-): { before: { name: string; stack?: Stack }[]; after: Stack[] } {
-  const byName = new Map(all.map((s) => [s.name, s]))
-  return {
-    before: uses.map((n) => ({ name: n, stack: byName.get(n) })),
-    after: all.filter((s) => s.uses?.includes(name)),
-  }
-}

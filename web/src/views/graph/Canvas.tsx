@@ -13,7 +13,7 @@ import type { Edge } from '../plan/json'
 import { safe } from '../text/escape'
 import { layout, nodeSize } from './elk'
 
-/** What is drawn of a node. A screen reader reads `about` after the visible text. */
+/** What is drawn of a node; with dashes, what is not found. A screen reader reads `about` after the visible text. */
 export type Drawn = {
   id: string
   title: string
@@ -22,6 +22,7 @@ export type Drawn = {
   about?: string
   tone: Tone
   chosen?: boolean
+  dashed?: boolean
 }
 
 /** What is drawn of an edge: a label, which is shown where there is room, and dashes. A screen reader reads `about`. */
@@ -51,6 +52,7 @@ function Box({ data }: NodeProps<Node<Data>>) {
       className={cx(
         'border-strong flex items-stretch overflow-hidden rounded-md border text-left text-sm',
         ground[data.tone],
+        data.dashed && 'border-dashed',
         data.chosen && 'outline-accent outline-2',
       )}
       style={{ width: nodeSize.width, height: nodeSize.height }}

@@ -6,7 +6,7 @@ import type { Stack } from '../../api/client'
 import { send } from '../../api/client'
 import type { Page } from '../../api/kinds'
 import { keys, listPath, listQuery } from '../../api/queries'
-import { ReadyBadge } from '../../ui/Badge'
+import { Badge, ReadyBadge } from '../../ui/Badge'
 import { Button } from '../../ui/Button'
 import { cx } from '../../ui/cx'
 import { Empty } from '../../ui/Empty'
@@ -15,9 +15,10 @@ import { Problem } from '../../ui/Problem'
 import { Skeletons } from '../../ui/Skeleton'
 import { inWords, readyTone } from '../../ui/tone'
 import type { GraphSearch } from '../search'
+import { safe } from '../text/escape'
 import { Canvas } from './Canvas'
 import type { StackNode } from './stacks'
-import { graphOfStacks, outputsOf, part } from './stacks'
+import { graphOfStacks, notFound, outputsOf, part } from './stacks'
 import { edgeLabel, outputsText } from './words'
 
 const route = getRouteApi('/app/graph')
@@ -97,11 +98,12 @@ function Graph({ stacks }: { stacks: Stack[] }) {
     () =>
       shown.nodes.map((n) => ({
         id: n.id,
-        title: n.stack.name,
-        over: n.stack.namespace,
-        under: `${n.stack.namespace} · ${inWords(n.stack.reason ?? n.stack.ready)}`,
+        title: n.name,
+        over: n.namespace,
+        under: `${n.namespace} · ${stateOf(n)}`,
         about: relations(n),
-        tone: readyTone(n.stack),
+        tone: n.stack ? readyTone(n.stack) : 'bad',
+        dashed: !n.stack,
         chosen: n.id === wanted.focus,
       })),
     [shown, wanted.focus],
@@ -240,15 +242,19 @@ function StackList({
               style={{ top: row.start }}
             >
               <div className="flex items-center gap-2">
-                <Link
-                  className="link min-w-0 truncate font-mono"
-                  to="/stacks/$namespace/$name"
-                  params={{ namespace: n.stack.namespace, name: n.stack.name }}
-                >
-                  {n.stack.name}
-                </Link>
+                {n.stack ? (
+                  <Link
+                    className="link min-w-0 truncate font-mono"
+                    to="/stacks/$namespace/$name"
+                    params={{ namespace: n.namespace, name: n.name }}
+                  >
+                    {n.name}
+                  </Link>
+                ) : (
+                  <span className="min-w-0 truncate font-mono">{safe(n.name)}</span>
+                )}
                 <span className="ml-auto shrink-0">
-                  <ReadyBadge of={n.stack} />
+                  {n.stack ? <ReadyBadge of={n.stack} /> : <Badge tone="bad">{notFound}</Badge>}
                 </span>
               </div>
               <div className="text-muted flex items-baseline gap-2 text-xs">
@@ -270,11 +276,15 @@ function StackList({
   )
 }
 
+/** The state of a Stack in words. */
+const stateOf = (n: StackNode) => (n.stack ? inWords(n.stack.reason ?? n.stack.ready) : notFound)
+
 /** What a Stack depends on, with the outputs that it uses, and what depends on it. */
 function relations(n: StackNode): string {
   const parts = []
-  if (n.uses.length > 0)
-    parts.push(`depends on ${few(n.uses, (name) => ` (${outputsText(outputsOf(n.stack, name))})`)}`)
+  const { stack } = n
+  if (stack && n.uses.length > 0)
+    parts.push(`depends on ${few(n.uses, (name) => ` (${outputsText(outputsOf(stack, name))})`)}`)
   if (n.usedBy.length > 0) parts.push(`required by ${few(n.usedBy)}`)
   return parts.join('; ') || 'has no dependencies'
 }

@@ -22,10 +22,16 @@ describe('the graph of Stacks', () => {
   it('has edges from dependencies to dependents within a namespace', () => {
     expect(graph.edges).toEqual([
       { from: 'a/vpc', to: 'a/cluster', outputs: [] },
+      { from: 'a/gone', to: 'a/cluster', outputs: [] },
       { from: 'a/cluster', to: 'a/app', outputs: [] },
       { from: 'a/vpc', to: 'a/dns', outputs: [] },
     ])
     expect(graph.nodes[0]?.usedBy).toEqual(['a/cluster', 'a/dns'])
+  })
+  it('has a node without a row for a Stack that is not found', () => {
+    const missing = graph.nodes.filter((n) => !n.stack)
+    expect(missing).toEqual([{ id: 'a/gone', namespace: 'a', name: 'gone', uses: [], usedBy: ['a/cluster'] }])
+    expect(ids(part(graph, { ...all, q: 'not found' }))).toEqual(['a/gone'])
   })
   it('names the outputs that an edge passes, and not those of another edge', () => {
     const used = [
@@ -48,15 +54,15 @@ describe('the graph of Stacks', () => {
     expect([edgeLabel([{ stack: 'db' }]), outputsText([{ stack: 'db' }])]).toEqual(['any output', 'any output'])
   })
   it('is split into components', () => {
-    expect(ids(part(graph, { ...all, alone: false }))).toEqual(['a/vpc', 'a/cluster', 'a/app', 'a/dns'])
+    expect(ids(part(graph, { ...all, alone: false }))).toEqual(['a/vpc', 'a/cluster', 'a/app', 'a/dns', 'a/gone'])
     expect(ids(part(graph, { ...all, namespace: 'b' }))).toEqual(['b/vpc'])
     const found = part(graph, { ...all, q: 'A/ vpc' })
     expect([ids(found), found.edges]).toEqual([['a/vpc'], []])
   })
   it('around one Stack has its dependencies and dependents', () => {
-    expect([...(near(graph, 'a/cluster', 1) ?? [])].sort()).toEqual(['a/app', 'a/cluster', 'a/vpc'])
+    expect([...(near(graph, 'a/cluster', 1) ?? [])].sort()).toEqual(['a/app', 'a/cluster', 'a/gone', 'a/vpc'])
     expect([...(near(graph, 'a/app', 1) ?? [])].sort()).toEqual(['a/app', 'a/cluster'])
-    expect(ids(part(graph, { ...all, focus: 'a/app', depth: 9 }))).toEqual(['a/vpc', 'a/cluster', 'a/app'])
+    expect(ids(part(graph, { ...all, focus: 'a/app', depth: 9 }))).toEqual(['a/vpc', 'a/cluster', 'a/app', 'a/gone'])
     expect(near(graph, 'none/there', 1)).toBeUndefined()
   })
   it('with a cycle is finite', () => {

@@ -5,27 +5,42 @@ export type UsedOutput = NonNullable<Stack['usedOutputs']>[number]
 
 export const idOf = (s: { namespace: string; name: string }) => `${s.namespace}/${s.name}`
 
-/** A Stack with what goes before it and what comes after it. */
-export type StackNode = { id: string; stack: Stack; uses: string[]; usedBy: string[] }
+/** A Stack with what goes before it and what comes after it. One that others depend on, but that is not found, has no row. */
+export type StackNode = {
+  id: string
+  namespace: string
+  name: string
+  stack?: Stack
+  uses: string[]
+  usedBy: string[]
+}
+
+/** The state of a Stack that is not found: a user can list all Stacks of a namespace or none. */
+export const notFound = 'Not found'
 
 /** A dependency with the outputs that it passes; one without any is only the order. */
 export type Dependency = Edge & { outputs: UsedOutput[] }
 
 export type StackGraph = Graph<StackNode, Dependency>
 
-/** Stacks and which uses which: an edge goes from what goes first to what waits for it. What is used and not there has no node. */
+/** Stacks and which uses which: an edge goes from what goes first to what waits for it. */
 export function graphOfStacks(stacks: Stack[]): StackGraph {
-  const nodes = new Map<string, StackNode>(
-    stacks.map((s) => [idOf(s), { id: idOf(s), stack: s, uses: [], usedBy: [] }]),
-  )
+  const nodes = new Map<string, StackNode>()
+  for (const stack of stacks) {
+    const { namespace, name } = stack
+    nodes.set(idOf(stack), { id: idOf(stack), namespace, name, stack, uses: [], usedBy: [] })
+  }
   const edges: Dependency[] = []
-  for (const node of nodes.values()) {
-    for (const name of new Set(node.stack.uses ?? [])) {
-      const used = nodes.get(`${node.stack.namespace}/${name}`)
-      if (!used || used === node) continue
-      node.uses.push(used.id)
+  for (const stack of stacks) {
+    const node = nodes.get(idOf(stack))!
+    for (const name of new Set(stack.uses)) {
+      const id = idOf({ namespace: node.namespace, name })
+      if (id === node.id) continue
+      const used = nodes.get(id) ?? { id, namespace: node.namespace, name, uses: [], usedBy: [] }
+      nodes.set(id, used)
+      node.uses.push(id)
       used.usedBy.push(node.id)
-      edges.push({ from: used.id, to: node.id, outputs: outputsOf(node.stack, name) })
+      edges.push({ from: id, to: node.id, outputs: outputsOf(stack, name) })
     }
   }
   return { nodes: [...nodes.values()], edges }
@@ -50,9 +65,11 @@ export function part(graph: StackGraph, selection: Selection): StackGraph {
   const words = (selection.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const nodes = graph.nodes.filter((n) => {
     if (focused) return focused.has(n.id)
-    if (selection.namespace && n.stack.namespace !== selection.namespace) return false
+    if (selection.namespace && n.namespace !== selection.namespace) return false
     if (!selection.alone && n.uses.length + n.usedBy.length === 0) return false
-    const said = `${n.id} ${n.stack.reason ?? ''} ${n.stack.path ?? ''} ${n.stack.repository ?? ''}`.toLowerCase()
+    const said = [n.id, ...(n.stack ? [n.stack.reason, n.stack.path, n.stack.repository] : [notFound])]
+      .join(' ')
+      .toLowerCase()
     return words.every((w) => said.includes(w))
   })
   const ids = new Set(nodes.map((n) => n.id))

@@ -1,20 +1,5 @@
 import { expect, test } from 'vitest'
-import { aStack } from '../test/rows'
 import { asYAML } from './spec'
-import { dependencies } from './depends'
-
-test('dependencies have both directions, also to missing Stacks', () => {
-  const net = aStack({ name: 'net' })
-  const web = aStack({ name: 'web', uses: ['net', 'gone'] })
-  const mail = aStack({ name: 'mail', uses: ['web'] })
-  expect(dependencies('web', web.uses!, [net, web, mail])).toEqual({
-    before: [
-      { name: 'net', stack: net },
-      { name: 'gone', stack: undefined },
-    ],
-    after: [mail],
-  })
-})
 
 test('a spec is shown without comments', () => {
   const metadata = {
