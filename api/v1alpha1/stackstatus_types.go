@@ -161,6 +161,11 @@ func (s *Stack) Dependencies() []string {
 	})
 }
 
+// Destroyed reports that nothing is left of the Stack, because a user asked for that.
+func (s *Stack) Destroyed() bool {
+	return s.Status.DestroyedByRun != "" && s.Status.CurrentRun == ""
+}
+
 // ReservedRun is a name that Cairn reserved for a Run, and the purpose of the Run.
 type ReservedRun struct {
 	// Name is the name of the Run. Example: net-7.

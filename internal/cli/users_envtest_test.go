@@ -231,6 +231,27 @@ func TestApplyWithoutAnApprovalStops(t *testing.T) {
 	d.want(1, "cairn resume net", "", "plan", "net")
 }
 
+// TestDestroyShowsTheStacksThatItWaitsFor checks also that a user who cannot list Stacks sees none.
+func TestDestroyShowsTheStacksThatItWaitsFor(t *testing.T) {
+	d := newCLIEnv(t)
+	d.stack("net")
+	for name, on := range map[string]string{"cluster": "net", "app": "cluster", "dns": "other"} {
+		st := d.stack(name)
+		st.Spec.DependsOn = []v1alpha1.Dependency{{Name: on}}
+		apiserver.Must(t, apiserver.Kube.Update(t.Context(), st))
+	}
+	d.want(1, "\n  1. app\n  2. cluster\n", "", "destroy", "net")
+	d.allow("eve", "stacks", "get")
+	var errOut string
+	d.until(func() bool {
+		_, errOut, _ = d.cairn(t.Context(), "eve", "destroy", "net")
+		return strings.Contains(errOut, "confirm with --yes")
+	})
+	if strings.Contains(errOut, "cluster") {
+		t.Errorf("a user who cannot list Stacks sees %q", errOut)
+	}
+}
+
 // TestApplyApprovesOnlyTheRequestedRun checks also with --yes.
 func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 	d := newCLIEnv(t)

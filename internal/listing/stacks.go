@@ -52,8 +52,9 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 	row := userapi.Stack{
 		Object: object(&s.ObjectMeta), Ready: intern(string(is.Status)), Reason: intern(is.Reason), Message: intern(is.Message),
 		Changed: when(&is.LastTransitionTime), Apply: intern(string(s.Spec.Apply)), Engine: intern(string(s.EngineOf().Name)),
-		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Resources: s.Status.Resources, Run: s.Status.CurrentRun,
-		LastRun: s.Status.LastRun, Revision: intern(s.Status.Revision), Uses: s.Dependencies(), UsedOutputs: usedOutputs(s),
+		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Destroyed: s.Destroyed(),
+		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun, Revision: intern(s.Status.Revision),
+		Uses: s.Dependencies(), UsedOutputs: usedOutputs(s),
 		Drifted: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
 		Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}

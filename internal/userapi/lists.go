@@ -43,6 +43,8 @@ type Stack struct {
 	Suspended bool `json:"suspended"`
 	// Whether the Stack is being deleted.
 	Deleted bool `json:"deleted"`
+	// Whether all of its resources were destroyed on request. It then has no resources until a user requests an apply.
+	Destroyed bool `json:"destroyed"`
 	// The value of spec.apply: Automatic, Manual or Never.
 	Apply string `json:"apply"`
 	// The name of the engine.

@@ -17,14 +17,17 @@ func destroyCommand(s *session.Session) *cobra.Command {
 	cmd := onStack(s, &cobra.Command{
 		Use:   "destroy STACK",
 		Short: "Destroy all resources of a Stack; the Stack stays",
-		Long: `Requests a Run that destroys all resources, follows it and shows its plan. It asks for the Stack's name
-before it destroys anything; without a terminal it needs --yes. The Stack remains, and creates no resources before a
-user requests an apply. To remove the Stack too, delete it. Needs the verb destroy on the Stack and, if its plans need
-an approval, approve on its Runs.`,
+		Long: `Requests a Run that destroys all resources, follows it and shows its plan. It lists the Stacks that have to
+be destroyed first, and asks for the Stack's name before it destroys anything; without a terminal it needs --yes. The
+Stack remains, and creates no resources before a user requests an apply. To remove the Stack too, delete it. Needs the
+verb destroy on the Stack and, if its plans need an approval, approve on its Runs.`,
 		Example: s.Examples(`
 			cairn destroy net
 			cairn destroy net --yes`),
 	}, func(ctx context.Context, stack *v1alpha1.Stack) error {
+		if err := showDependents(ctx, s, stack); err != nil {
+			return err
+		}
 		if err := confirmDestroy(ctx, s, stack, yes); err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func (g *Gatherer) gatherDependents(ctx context.Context, w *decision.Snapshot) e
 		}
 		w.Dependents = append(w.Dependents, decision.Dependent{
 			Name: other.Name, Deleting: other.DeletionTimestamp != nil, Circular: back != nil,
-			Destroyed: other.Status.DestroyedByRun != "" && other.Status.CurrentRun == "",
+			Destroyed: other.Destroyed(),
 		})
 	}
 	return nil

@@ -3399,6 +3399,8 @@ export interface components {
             created: string;
             /** @description Whether the Stack is being deleted. */
             deleted: boolean;
+            /** @description Whether all of its resources were destroyed on request. It then has no resources until a user requests an apply. */
+            destroyed: boolean;
             /** @description Whether drift is detected. */
             drifted: boolean;
             /** @description The name of the engine. */

@@ -6,6 +6,7 @@ import { useAction } from '../api/queries'
 import { ConfirmButton, useAsking } from '../ui/Dialog'
 import type { DeletionPolicy, StackAction } from './actions'
 import { stackActions } from './actions'
+import { DestroyWaitsFor } from './DestroyedFirst'
 
 type Asked = { label: string; hotkey?: string; icon: ReactNode; confirm: string; says: (stack: Stack) => ReactNode }
 
@@ -94,6 +95,7 @@ export function StackActions({
         run={() => act.mutateAsync({ action })}
       >
         <p>{says(stack)}</p>
+        {action === 'destroy' && <DestroyWaitsFor stack={stack} />}
       </ConfirmButton>
     )
   })

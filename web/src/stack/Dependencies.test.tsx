@@ -1,4 +1,5 @@
-import { screen, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
 import { expect, test } from 'vitest'
 import { problem, showApp } from '../test/app'
 import { aStack } from '../test/rows'
@@ -29,8 +30,28 @@ test('the dependencies of a Stack have their outputs, and what is not found', as
     'goneNot foundorder only',
   ])
   expect(await rowsOf('Required by')).toEqual(['mailAppliedall is as declaredurl'])
+  expect(await rowsOf('Before a destroy')).toEqual(['mail'])
   expect(screen.getByRole('link', { name: 'net' })).toBeInTheDocument()
   expect(screen.queryByRole('link', { name: 'gone' })).not.toBeInTheDocument()
+})
+
+test('a destroy waits for the Stacks that depend on it, and its confirmation names them in order', async () => {
+  const { context } = showApp('/stacks/shop/web', {
+    '/api/v1/namespaces/shop/stacks/web': { body: { row: web, object: { metadata, spec } } },
+    '/api/v1/namespaces/shop/stacks/web/access': { body: { actions: { destroy: true } } },
+    '/api/v1/stacks?namespace=shop&limit=500': () => ({ body: { items: stacks, total: stacks.length } }),
+  })
+  let stacks = [web, mail, aStack({ name: 'list', uses: ['mail'], deleted: true })]
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Destroy' }))
+  const dialog = within(await screen.findByRole('dialog'))
+  const order = await dialog.findByRole('list', { name: 'Destroyed first' })
+  expect([...order.children].map((li) => li.textContent)).toEqual(['list, which is being deleted', 'mail'])
+  expect(dialog.getByText(/Nothing is destroyed before the 2 Stacks that depend on it/)).toBeInTheDocument()
+
+  stacks = [web, { ...mail, destroyed: true }]
+  await context.client.invalidateQueries()
+  await waitFor(() => expect(dialog.queryByRole('list', { name: 'Destroyed first' })).not.toBeInTheDocument())
 })
 
 test('a user who cannot list Stacks sees the names that the Stack has, whether or not they exist', async () => {

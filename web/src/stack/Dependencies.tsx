@@ -9,7 +9,8 @@ import type { StackNode, UsedOutput } from '../views/graph/stacks'
 import { graphOfStacks, idOf, notFound, outputsOf } from '../views/graph/stacks'
 import { outputsText } from '../views/graph/words'
 import { safe } from '../views/text/escape'
-import { stacksOf } from './depends'
+import { destroyedFirst, stacksOf } from './depends'
+import { DestroyedFirst } from './DestroyedFirst'
 
 /**
  * What goes before a Stack and what comes after it. A user who cannot list Stacks sees only the names that the Stack itself has, whether or
@@ -47,6 +48,16 @@ export function Dependencies({ stack }: { stack: Stack }) {
           listed
           outputs={(n) => (n.stack ? outputsOf(n.stack, stack.name) : [])}
         />
+      )}
+      {!denied && destroyedFirst(graph, idOf(stack)).length > 0 && (
+        <section className="md:col-span-2">
+          <h3 className="mb-1 font-medium">Before a destroy</h3>
+          <DestroyedFirst stack={stack} graph={graph} />
+          <p className="text-muted mt-1">
+            A deletion of this Stack waits for them too, unless spec.deletionPolicy is Orphan or it has no resources:
+            then it is deleted, and they have the reason DependencyNotFound before their next Runs.
+          </p>
+        </section>
       )}
       <p className="md:col-span-2">
         <Link to="/graph" search={{ focus: idOf(stack) }} className="link">

@@ -15,6 +15,7 @@ export function aStack(of: Partial<Stack> = {}): Stack {
     drifted: false,
     suspended: false,
     deleted: false,
+    destroyed: false,
     apply: 'Manual',
     engine: 'OpenTofu',
     resources: 3,

@@ -77,11 +77,16 @@ export function part(graph: StackGraph, selection: Selection): StackGraph {
 }
 
 /** A node, all that it waits for and all that waits for it, within a distance; not what is beside it. */
-export function near(graph: StackGraph, focus: string, depth: number): Set<string> | undefined {
+export function near(
+  graph: StackGraph,
+  focus: string,
+  depth: number,
+  ways: ('uses' | 'usedBy')[] = ['uses', 'usedBy'],
+): Set<string> | undefined {
   const nodes = new Map(graph.nodes.map((n) => [n.id, n]))
   if (!nodes.has(focus)) return undefined
   const found = new Set([focus])
-  for (const way of ['uses', 'usedBy'] as const) {
+  for (const way of ways) {
     let edge = [focus]
     for (let i = 0; i < depth && edge.length > 0; i++) {
       edge = edge.flatMap((id) => nodes.get(id)?.[way] ?? []).filter((id) => !found.has(id))
