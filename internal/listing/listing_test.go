@@ -88,6 +88,23 @@ func TestStackNamesTheOutputsThatItUses(t *testing.T) {
 	}
 }
 
+// TestStackHasTheLabelsOfUsers checks that a row has a bounded number of labels.
+func TestStackHasTheLabelsOfUsers(t *testing.T) {
+	row := Stacks.Row(stackOf("shop", "web", func(s *v1alpha1.Stack) {
+		s.Labels = map[string]string{"team": "shop", "app": "web", "helm.sh/chart": "x", "app.kubernetes.io/managed-by": "Helm"}
+	}))
+	if diff := cmp.Diff([]string{"app=web", "team=shop"}, row.Labels); diff != "" {
+		t.Error(diff)
+	}
+	many := map[string]string{}
+	for i := range 100 {
+		many[fmt.Sprint("label", i)] = "x"
+	}
+	if n := len(labelsOf(many)); n != mostLabels {
+		t.Errorf("%d labels, want %d", n, mostLabels)
+	}
+}
+
 func TestPages(t *testing.T) {
 	for name, test := range map[string]struct{ query, want string }{
 		"by name, and then by namespace":       {"", "data/blog web/blog data/lake web/shop"},

@@ -50,11 +50,12 @@ func repositoryName(s *userapi.Stack) string {
 func stack(s *v1alpha1.Stack) userapi.Stack {
 	is := ready(s.Status.Conditions)
 	row := userapi.Stack{
-		Object: object(&s.ObjectMeta), Ready: intern(string(is.Status)), Reason: intern(is.Reason), Message: intern(is.Message),
-		Changed: when(&is.LastTransitionTime), Apply: intern(string(s.Spec.Apply)), Engine: intern(string(s.EngineOf().Name)),
+		Object: object(&s.ObjectMeta), Ready: intern(string(is.Status)), Reason: intern(is.Reason),
+		Message: intern(is.Message), Changed: when(&is.LastTransitionTime), Apply: intern(string(s.Spec.Apply)),
+		Engine:    intern(string(s.EngineOf().Name)),
 		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Destroyed: s.Destroyed(),
-		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun, Revision: intern(s.Status.Revision),
-		Uses: s.Dependencies(), UsedOutputs: usedOutputs(s),
+		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun,
+		Revision: intern(s.Status.Revision), Uses: s.Dependencies(), UsedOutputs: usedOutputs(s), Labels: labelsOf(s.Labels),
 		Drifted: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
 		Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
@@ -64,14 +65,15 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 	return row
 }
 
-// usedOutputs are the outputs of other Stacks that a Stack uses, in the order of its spec; last those of Terragrunt units.
+// usedOutputs are the outputs of other Stacks that a Stack uses: those of its spec, then those of Terragrunt units.
 func usedOutputs(s *v1alpha1.Stack) []userapi.UsedOutput {
 	var used []userapi.UsedOutput
 	for _, v := range s.Spec.Variables {
-		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
-			ref := v.ValueFrom.Stack
-			used = append(used, userapi.UsedOutput{Stack: intern(ref.Name), Output: intern(ref.Output), Variable: intern(v.Name)})
+		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {
+			continue
 		}
+		stack, output := v.ValueFrom.Stack.Name, v.ValueFrom.Stack.Output
+		used = append(used, userapi.UsedOutput{Stack: intern(stack), Output: intern(output), Variable: intern(v.Name)})
 	}
 	for _, u := range s.Status.Units {
 		if !u.Outputs {

@@ -65,6 +65,8 @@ type Stack struct {
 	Uses []string `json:"uses,omitempty"`
 	// The outputs of these Stacks that this one uses. A dependency that has none here is only the order.
 	UsedOutputs []UsedOutput `json:"usedOutputs,omitempty"`
+	// The labels as key=value, in order. At most 20, without those by which Helm, Flux and Argo CD recognize their objects.
+	Labels []string `json:"labels,omitempty"`
 }
 
 // A UsedOutput is an output of a Stack that another Stack uses.

@@ -2,7 +2,9 @@
 // selects some.
 import { useCairn } from './base.mjs'
 
-const all = ['views', 'page', 'signin', 'navigation', 'attention', 'permissions', 'states', 'phone', 'hostile', 'large', 'restart']
+const all = [
+  'views', 'page', 'signin', 'navigation', 'attention', 'permissions', 'states', 'phone', 'hostile', 'large', 'graph', 'restart',
+]
 const chosen = process.env.ONLY ? process.env.ONLY.split(',') : all
 
 useCairn()

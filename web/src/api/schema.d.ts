@@ -3405,6 +3405,8 @@ export interface components {
             drifted: boolean;
             /** @description The name of the engine. */
             engine: string;
+            /** @description The labels as key=value, in order. At most 20, without those by which Helm, Flux and Argo CD recognize their objects. */
+            labels?: string[];
             /** @description The name of the newest Run. */
             lastRun?: string;
             /** @description The message of the condition Ready. */

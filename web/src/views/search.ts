@@ -41,5 +41,15 @@ export const graphSearch = z.object({
   namespace: text,
   focus: text,
   depth: z.coerce.number().int().min(1).max(9).optional().catch(undefined),
+  /** Includes Stacks without dependencies. */
+  alone: z.preprocess((a) => a === true || a === 'true' || undefined, z.boolean().optional()),
+  /** What Stacks are grouped by: namespace, repository or label:KEY; none for no groups. Absent, it depends on their number. */
+  group: text,
+  /** The groups that are expanded. */
+  open: z
+    .preprocess((o) => (typeof o === 'string' ? [o] : o), z.array(z.string().max(500)).max(50).optional())
+    .catch(undefined),
+  /** A drawing with a list, or only the list. Absent, a phone has the list. */
+  view: z.enum(['graph', 'list']).optional().catch(undefined),
 })
 export type GraphSearch = z.infer<typeof graphSearch>

@@ -1,19 +1,23 @@
 import { Background, Controls, Handle, MiniMap, Position, ReactFlow } from '@xyflow/react'
-import type { Edge as FlowEdge, Node, NodeProps } from '@xyflow/react'
+import type { Edge as FlowEdge, Node, NodeProps, ReactFlowInstance } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import './canvas.css'
 import { useQuery } from '@tanstack/react-query'
 import type { FocusEvent, KeyboardEvent } from 'react'
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { cx } from '../../ui/cx'
 import { Problem } from '../../ui/Problem'
 import { Skeletons } from '../../ui/Skeleton'
 import type { Tone } from '../../ui/tone'
 import type { Edge } from '../plan/json'
 import { safe } from '../text/escape'
-import { layout, nodeSize } from './elk'
+import { layout } from './elk'
+import { nodeSize } from './grid'
 
-/** What is drawn of a node; with dashes, what is not found. A screen reader reads `about` after the visible text. */
+/**
+ * What is drawn of a node: with dashes, what is not found; as several sheets, a group; highlighted and in view, what is marked. A screen
+ * reader reads `about` after the visible text.
+ */
 export type Drawn = {
   id: string
   title: string
@@ -23,6 +27,8 @@ export type Drawn = {
   tone: Tone
   chosen?: boolean
   dashed?: boolean
+  group?: boolean
+  marked?: boolean
 }
 
 /** What is drawn of an edge: a label, which is shown where there is room, and dashes. A screen reader reads `about`. */
@@ -53,6 +59,8 @@ function Box({ data }: NodeProps<Node<Data>>) {
         'border-strong flex items-stretch overflow-hidden rounded-md border text-left text-sm',
         ground[data.tone],
         data.dashed && 'border-dashed',
+        data.group && 'shadow-[3px_3px_0_0_var(--color-strong)]',
+        data.marked && 'outline-warn outline-3',
         data.chosen && 'outline-accent outline-2',
       )}
       style={{ width: nodeSize.width, height: nodeSize.height }}
@@ -61,7 +69,8 @@ function Box({ data }: NodeProps<Node<Data>>) {
       <Handle type="target" position={Position.Left} className="graph-handle" isConnectable={false} />
       <span aria-hidden className={cx('w-1 shrink-0', bar[data.tone])} />
       <div className="min-w-0 grow px-2 py-1">
-        <div className="truncate font-mono leading-5">{safe(data.title)}</div>
+        {/* The space separates the two for tools that read the text without its layout. */}
+        <div className="truncate font-mono leading-5">{safe(data.title)}</div>{' '}
         <div className="text-muted truncate text-xs leading-4">{safe(data.under ?? data.over ?? '')}</div>
       </div>
       <Handle type="source" position={Position.Right} className="graph-handle" isConnectable={false} />
@@ -70,6 +79,14 @@ function Box({ data }: NodeProps<Node<Data>>) {
 }
 
 const nodeTypes = { box: Box }
+
+/** Where edges are attached, so that nodes out of view need not be rendered. */
+const handles = [
+  { type: 'target' as const, position: Position.Left, x: 0, y: nodeSize.height / 2, width: 1, height: 1 },
+  { type: 'source' as const, position: Position.Right, x: nodeSize.width, y: nodeSize.height / 2, width: 1, height: 1 },
+]
+
+const fit = { maxZoom: 1.1, padding: 0.1 }
 
 /** With more edges than this, only those of one node have their labels. */
 const mostLabels = 40
@@ -111,12 +128,18 @@ export function Canvas({ nodes, edges, label, height = 'h-[max(20rem,calc(100dvh
       position: places.data.get(n.id) ?? { x: 0, y: 0 },
       data: n,
       ...nodeSize,
+      measured: nodeSize,
+      handles,
       draggable: false,
       connectable: false,
       ariaRole: 'button' as const,
       // It begins with the visible text, so that users of speech input can say that.
       ariaLabel: [safe(`${n.title} ${n.under ?? n.over ?? ''}`.trim()), n.about].filter(Boolean).join(', '),
-      domAttributes: { 'aria-roledescription': undefined, 'aria-describedby': undefined },
+      domAttributes: {
+        'aria-roledescription': undefined,
+        'aria-describedby': undefined,
+        ...(n.group && { 'aria-expanded': false }),
+      },
     }))
   }, [places.data, nodes])
   const flowEdges = useMemo(() => {
@@ -137,6 +160,13 @@ export function Canvas({ nodes, edges, label, height = 'h-[max(20rem,calc(100dvh
       }
     })
   }, [nodes, edges, pointed])
+
+  const [instance, setInstance] = useState<ReactFlowInstance<Node<Data>>>()
+  const markedIds = JSON.stringify(nodes.filter((n) => n.marked).map((n) => n.id))
+  useEffect(() => {
+    const ids = JSON.parse(markedIds) as string[]
+    void instance?.fitView({ ...fit, ...(ids.length > 0 && { nodes: ids.map((id) => ({ id })) }) })
+  }, [instance, markedIds])
 
   if (places.error) return <Problem error={places.error} retry={() => void places.refetch()} />
   return (
@@ -163,7 +193,8 @@ export function Canvas({ nodes, edges, label, height = 'h-[max(20rem,calc(100dvh
             onChoose?.(node)
           }}
           fitView
-          fitViewOptions={{ maxZoom: 1.1, padding: 0.1 }}
+          fitViewOptions={fit}
+          onInit={setInstance}
           minZoom={0.05}
           onlyRenderVisibleElements={nodes.length > 150}
           nodesDraggable={false}

@@ -2,11 +2,8 @@ import type { ElkNode } from 'elkjs/lib/elk-api'
 import ELK from 'elkjs/lib/elk-api'
 import workerUrl from 'elkjs/lib/elk-worker.min.js?url'
 import type { Edge } from '../plan/json'
-
-/** Where a node is drawn. */
-export type Place = { x: number; y: number }
-
-export const nodeSize = { width: 200, height: 46 }
+import { besideAll, nodeSize } from './grid'
+import type { Place } from './grid'
 
 const good = { 'elk.layered.thoroughness': '7', 'elk.layered.nodePlacement.strategy': 'BRANDES_KOEPF' }
 /** For many nodes: good enough soon is better than good. */
@@ -18,8 +15,8 @@ const soon = {
 }
 
 /**
- * Finds places for nodes, in layers from what is used to what uses it, beside the page. Labels of edges need space between the layers. The
- * signal ends it.
+ * Finds places for nodes, in layers from what is used to what uses it, beside the page. Labels of edges need space between the layers.
+ * Nodes without edges are in a grid below. The signal ends it.
  */
 export async function layout(
   ids: string[],
@@ -27,6 +24,9 @@ export async function layout(
   labelled: boolean,
   signal: AbortSignal,
 ): Promise<Map<string, Place>> {
+  const linked = new Set(edges.flatMap((e) => [e.from, e.to]))
+  const alone = ids.filter((id) => !linked.has(id))
+  if (linked.size === 0) return besideAll(new Map(), alone)
   const elk = new ELK({ workerUrl })
   const end = () => elk.terminateWorker()
   signal.addEventListener('abort', end)
@@ -43,13 +43,13 @@ export async function layout(
         'elk.aspectRatio': '1.6',
         // Only positions are requested: the page draws edges itself, and routing edges takes half the time and much memory.
         'elk.edgeRouting': 'POLYLINE',
-        ...(ids.length > 400 ? soon : good),
+        ...(linked.size > 400 ? soon : good),
       },
-      children: ids.map((id) => ({ id, ...nodeSize })),
+      children: ids.filter((id) => linked.has(id)).map((id) => ({ id, ...nodeSize })),
       edges: edges.map((e, i) => ({ id: `e${i}`, sources: [e.from], targets: [e.to] })),
     }
     const placed = await elk.layout(graph)
-    return new Map((placed.children ?? []).map((c) => [c.id, { x: c.x ?? 0, y: c.y ?? 0 }]))
+    return besideAll(new Map((placed.children ?? []).map((c) => [c.id, { x: c.x ?? 0, y: c.y ?? 0 }])), alone)
   } finally {
     signal.removeEventListener('abort', end)
     elk.terminateWorker()

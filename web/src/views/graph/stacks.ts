@@ -51,9 +51,8 @@ export function outputsOf(stack: Stack, dependency: string): UsedOutput[] {
   return (stack.usedOutputs ?? []).filter((u) => u.stack === dependency)
 }
 
-/** The selected nodes: those that match, or one node with its neighbors up to a distance. */
+/** The selected nodes: those of a namespace, or one node with its neighbors up to a distance. */
 export type Selection = {
-  q?: string | undefined
   namespace?: string | undefined
   focus?: string | undefined
   depth: number
@@ -62,18 +61,41 @@ export type Selection = {
 
 export function part(graph: StackGraph, selection: Selection): StackGraph {
   const focused = selection.focus ? near(graph, selection.focus, selection.depth) : undefined
-  const words = (selection.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const nodes = graph.nodes.filter((n) => {
     if (focused) return focused.has(n.id)
     if (selection.namespace && n.namespace !== selection.namespace) return false
-    if (!selection.alone && n.uses.length + n.usedBy.length === 0) return false
-    const said = [n.id, ...(n.stack ? [n.stack.reason, n.stack.path, n.stack.repository] : [notFound])]
-      .join(' ')
-      .toLowerCase()
-    return words.every((w) => said.includes(w))
+    return selection.alone || !isAlone(n)
   })
   const ids = new Set(nodes.map((n) => n.id))
   return { nodes, edges: graph.edges.filter((e) => ids.has(e.from) && ids.has(e.to)) }
+}
+
+/** Whether a Stack has no dependencies and nothing depends on it. */
+export const isAlone = (n: StackNode) => n.uses.length + n.usedBy.length === 0
+
+/** Whether a Stack has all words of a search. */
+export function matches(n: StackNode, q: string): boolean {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+  const said = [n.id, ...(n.stack ? [n.stack.reason, n.stack.path, n.stack.repository] : [notFound])]
+    .join(' ')
+    .toLowerCase()
+  return words.every((w) => said.includes(w))
+}
+
+/** The layer of each Stack: 1 if it depends on none, otherwise one more than the highest of its dependencies. A cycle counts once. */
+export function layersOf(graph: StackGraph): Map<string, number> {
+  const nodes = new Map(graph.nodes.map((n) => [n.id, n]))
+  const layers = new Map<string, number>()
+  const layer = (id: string): number => {
+    const known = layers.get(id)
+    if (known !== undefined) return known
+    layers.set(id, 0) // while it is computed, for a cycle
+    const found = 1 + Math.max(0, ...(nodes.get(id)?.uses ?? []).map(layer))
+    layers.set(id, found)
+    return found
+  }
+  for (const id of nodes.keys()) layer(id)
+  return layers
 }
 
 /** A node, all that it waits for and all that waits for it, within a distance; not what is beside it. */
