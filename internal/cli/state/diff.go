@@ -17,9 +17,11 @@ func diffCommand(s *session.Session) *cobra.Command {
 	cmd := onState(s, &cobra.Command{
 		Use:   "diff STACK [FROM] [TO]",
 		Short: "Compare two versions of a Stack's state",
-		Long: `Shows the differences of version TO of the state from version FROM: resources that were added or removed, and
-attributes that changed. TO is the current version by default, and FROM the version before it. Sensitive values are not
-shown, only that they differ. The exit code is 0 also if the versions differ.`,
+		Long: `Shows the differences of version TO of the state from version FROM: resources that were added, removed or
+moved, and attributes that changed. TO is the current version by default, and FROM the version before it. A resource has
+moved if its address disappeared, and another address has the object with its type, provider and ID; if several objects
+have the same ID, they count as removed and added. Sensitive values are not shown, only that they differ. The exit code
+is 0 also if the versions differ.`,
 		Example: s.Examples(`
 			cairn state diff net
 			cairn state diff net 3

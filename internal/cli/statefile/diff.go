@@ -1,11 +1,14 @@
 package statefile
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"cairn.dev/cairn/internal/natural"
 )
 
 // Actions of a difference.
@@ -13,10 +16,15 @@ const (
 	Added   = "add"
 	Removed = "remove"
 	Changed = "change"
+	Moved   = "move"
 )
+
+// actions in the order in which they are listed: destructive ones first, as in a plan.
+var actions = []string{Removed, Changed, Added, Moved}
 
 // A Difference lists the differences of a state from another.
 type Difference struct {
+	// Resources by action and address.
 	Resources []ResourceDifference  `json:"resources"`
 	Outputs   []AttributeDifference `json:"outputs"`
 }
@@ -26,8 +34,10 @@ type ResourceDifference struct {
 	Address string `json:"address"`
 	// Deposed is the key of an object that was replaced and still has to be destroyed.
 	Deposed string `json:"deposed,omitempty"`
-	// Action: add, remove or change.
+	// Action: add, remove, change or move.
 	Action string `json:"action"`
+	// Previous is the address of a moved resource in the earlier state.
+	Previous string `json:"previous,omitempty"`
 	// Attributes that differ, if both states have the resource.
 	Attributes []AttributeDifference `json:"attributes,omitempty"`
 	// Notes are differences outside of the attributes. Example: now tainted.
@@ -66,25 +76,40 @@ func Compare(from, to *State) Difference {
 	d := Difference{Resources: []ResourceDifference{}, Outputs: []AttributeDifference{}}
 	before := managed(from)
 	after := managed(to)
-	for _, r := range sorted(before, after) {
-		id := identity{r.Address, r.Deposed}
-		x, inFrom := before[id]
-		y, inTo := after[id]
-		change := ResourceDifference{Address: r.Address, Deposed: r.Deposed}
-		switch {
-		case !inFrom:
+	previous := moves(before, after)
+	moved := map[identity]bool{}
+	for _, old := range previous {
+		moved[old] = true
+	}
+	for id := range before {
+		if _, ok := after[id]; !ok && !moved[id] {
+			d.Resources = append(d.Resources, ResourceDifference{Address: id.address, Deposed: id.deposed, Action: Removed})
+		}
+	}
+	for id, y := range after {
+		change := ResourceDifference{Address: id.address, Deposed: id.deposed, Action: Changed}
+		x, ok := before[id]
+		if old, isMove := previous[id]; isMove {
+			x, ok = before[old], true
+			change.Action, change.Previous = Moved, old.address
+		}
+		if !ok {
 			change.Action = Added
-		case !inTo:
-			change.Action = Removed
-		default:
-			change.Action = Changed
+		} else {
 			change.Attributes = compareValues(nil, "", x.Attributes, y.Attributes)
-			if change.Notes = notes(x, y); len(change.Attributes)+len(change.Notes) == 0 {
+			change.Notes = notes(x, y)
+			if change.Action == Changed && len(change.Attributes)+len(change.Notes) == 0 {
 				continue
 			}
 		}
 		d.Resources = append(d.Resources, change)
 	}
+	slices.SortFunc(d.Resources, func(a, b ResourceDifference) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(actions, a.Action), slices.Index(actions, b.Action)),
+			natural.Compare(a.Address, b.Address), cmp.Compare(a.Deposed, b.Deposed),
+		)
+	})
 	d.Outputs = append(d.Outputs, compareMaps(nil, "", from.Outputs, to.Outputs)...)
 	return d
 }
@@ -97,12 +122,6 @@ func managed(s *State) map[identity]Resource {
 		}
 	}
 	return all
-}
-
-func sorted(a, b map[identity]Resource) []Resource {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return slices.SortedFunc(maps.Values(all), order)
 }
 
 func notes(a, b Resource) []string {

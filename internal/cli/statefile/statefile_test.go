@@ -203,7 +203,7 @@ func TestCompareMasksValuesSecretInOneState(t *testing.T) {
 		if err := d.Write(&out, Style{}); err != nil {
 			t.Fatal(err)
 		}
-		want := "~ t.n\n    ~ a.x = (sensitive value)\n    ~ l = (sensitive value)\n\n0 added, 0 removed, 1 changed\n"
+		want := "Changed (1):\n  ~ t.n\n      ~ a.x = (sensitive value)\n      ~ l = (sensitive value)\n\n0 added, 0 removed, 1 changed, 0 moved\n"
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Error(diff)
 		}

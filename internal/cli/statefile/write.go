@@ -17,6 +17,7 @@ const (
 	red    = "31"
 	green  = "32"
 	yellow = "33"
+	blue   = "34"
 	faint  = "2"
 )
 
@@ -137,23 +138,33 @@ func (p printer) text(s, indent string) {
 // longestShown is the length to which values are cut in a comparison.
 const longestShown = 200
 
+var headings = map[string]string{Removed: "Removed", Changed: "Changed", Added: "Added", Moved: "Moved"}
+
 // Write writes the differences as text.
 func (d Difference) Write(w io.Writer, style Style) error {
 	var out strings.Builder
 	if d.None() {
 		out.WriteString("Nothing is different but what the engine counts.\n")
 	}
+	group := ""
 	for _, r := range d.Resources {
+		if r.Action != group {
+			group = r.Action
+			fmt.Fprintf(&out, "%s (%d):\n", headings[group], d.Count(group))
+		}
 		name := r.Address
 		if r.Deposed != "" {
 			name += " (deposed " + Printable(r.Deposed) + ")"
 		}
-		out.WriteString(style.mark(r.Action) + " " + name + "\n")
+		if r.Previous != "" {
+			name += " (moved from " + r.Previous + ")"
+		}
+		out.WriteString("  " + style.mark(r.Action) + " " + name + "\n")
 		for _, a := range r.Attributes {
-			out.WriteString("    " + style.attribute(a) + "\n")
+			out.WriteString("      " + style.attribute(a) + "\n")
 		}
 		for _, note := range r.Notes {
-			out.WriteString("    " + style.paint(faint, "# "+Printable(note)) + "\n")
+			out.WriteString("      " + style.paint(faint, "# "+Printable(note)) + "\n")
 		}
 	}
 	if len(d.Outputs) > 0 {
@@ -171,7 +182,8 @@ func (d Difference) Write(w io.Writer, style Style) error {
 
 // Summary counts the differences of resources.
 func (d Difference) Summary() string {
-	return fmt.Sprintf("%d added, %d removed, %d changed", d.Count(Added), d.Count(Removed), d.Count(Changed))
+	return fmt.Sprintf("%d added, %d removed, %d changed, %d moved",
+		d.Count(Added), d.Count(Removed), d.Count(Changed), d.Count(Moved))
 }
 
 func (s Style) mark(action string) string {
@@ -180,6 +192,8 @@ func (s Style) mark(action string) string {
 		return s.paint(green, "+")
 	case Removed:
 		return s.paint(red, "-")
+	case Moved:
+		return s.paint(blue, ">")
 	}
 	return s.paint(yellow, "~")
 }

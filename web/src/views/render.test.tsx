@@ -49,6 +49,33 @@ describe('policy results', () => {
   })
 })
 
+describe('the differences of two states', () => {
+  const difference: View = {
+    changes: [
+      { address: 't.gone', action: 'delete', attributes: [] },
+      { address: 't.a[2]', action: 'create', attributes: [] },
+      { address: 't.a[10]', action: 'create', attributes: [] },
+      { address: 'module.m.t.b', previous: 't.b', action: 'move', module: 'module.m', attributes: [] },
+    ],
+  }
+  it('are in groups with counts, and name where a resource was before', async () => {
+    render(<PlanView view={difference} filter={noFilter} onFilter={vi.fn()} past />)
+    const rows = within(screen.getByRole('region', { name: 'Changes' })).getAllByRole('button')
+    expect(rows.map((row) => row.textContent)).toEqual([
+      expect.stringMatching(/^removed-1 removed$/),
+      expect.stringMatching(/^-removedt\.gone$/),
+      expect.stringMatching(/^added\+2 added$/),
+      expect.stringMatching(/t\.a\[2\]$/),
+      expect.stringMatching(/t\.a\[10\]$/),
+      expect.stringMatching(/^moved>1 moved$/),
+      expect.stringMatching(/module\.m\.t\.b moved from t\.b/),
+    ])
+    await userEvent.click(rows[2]!)
+    expect(screen.queryByText('t.a[2]')).toBeNull()
+    expect(screen.getByRole('button', { name: /removed 1/ })).toBeInTheDocument()
+  })
+})
+
 describe('a plan', () => {
   it('shows what forces a replacement, collapsed and expanded', async () => {
     render(<Plan view={recorded('replace')} />)

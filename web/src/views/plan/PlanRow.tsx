@@ -6,7 +6,7 @@ import type { Row } from './rows'
 import { forcing } from './rows'
 import { TextDiff } from './TextDiff'
 import type { Action, Attribute, Change } from './types'
-import { toneText, wordOf } from './types'
+import { doneWord, toneText, wordOf } from './types'
 import { sides, texts } from './values'
 
 /** The sign that shows whether a row is expanded. */
@@ -15,25 +15,26 @@ function Fold({ open }: { open: boolean }) {
   return <Icon aria-hidden className="text-muted size-4 shrink-0 my-0.5" />
 }
 
-function Sign({ action }: { action: Action }) {
+function Sign({ action, past = false }: { action: Action; past?: boolean }) {
   return (
     <span
       className={cx('w-7 shrink-0 text-center font-mono font-semibold whitespace-pre', toneText[wordOf(action).tone])}
     >
       <span aria-hidden>{wordOf(action).sign}</span>
-      <span className="sr-only">{wordOf(action).done}</span>
+      <span className="sr-only">{doneWord(action, past)}</span>
     </span>
   )
 }
 
-function Counts({ counts }: { counts: Map<Action, number> }) {
+function Counts({ counts, past }: { counts: Map<Action, number>; past: boolean }) {
+  const words = (action: Action) => (past ? '' : 'to ') + doneWord(action, past)
   return (
     <span className="ml-auto flex flex-wrap justify-end gap-x-2 font-mono text-xs">
       {[...counts].map(([action, n]) => (
-        <span key={action} className={toneText[wordOf(action).tone]} title={`${n} to ${wordOf(action).done}`}>
+        <span key={action} className={toneText[wordOf(action).tone]} title={`${n} ${words(action)}`}>
           {wordOf(action).sign}
           {n.toLocaleString('en')}
-          <span className="sr-only"> to {wordOf(action).done}</span>
+          <span className="sr-only"> {words(action)}</span>
         </span>
       ))}
     </span>
@@ -42,11 +43,12 @@ function Counts({ counts }: { counts: Map<Action, number> }) {
 
 const head = 'flex w-full gap-1.5 px-2 py-1 text-left'
 
-/** A row of a plan. */
-export function PlanRow({ row, onToggle }: { row: Row; onToggle: (key: string) => void }) {
+/** A row of a plan, or of what has changed. */
+export function PlanRow({ row, past, onToggle }: { row: Row; past: boolean; onToggle: (key: string) => void }) {
   const button = { type: 'button', onClick: () => onToggle(row.key) } as const
   switch (row.kind) {
     case 'module':
+    case 'action':
     case 'outputs':
       return (
         <button
@@ -58,13 +60,15 @@ export function PlanRow({ row, onToggle }: { row: Row; onToggle: (key: string) =
           <span className="min-w-0 font-medium break-all">
             {row.kind === 'outputs' ? (
               'Outputs'
+            ) : row.kind === 'action' ? (
+              <span className="capitalize">{doneWord(row.action, true)}</span>
             ) : row.module === '' ? (
               'Root module'
             ) : (
               <span className="font-mono">{safe(row.module)}</span>
             )}
           </span>
-          <Counts counts={row.counts} />
+          <Counts counts={row.kind === 'action' ? new Map([[row.action, row.count]]) : row.counts} past={past} />
         </button>
       )
     case 'change':
@@ -75,8 +79,16 @@ export function PlanRow({ row, onToggle }: { row: Row; onToggle: (key: string) =
           className={cx(head, 'border-line hover:bg-hover items-start border-b')}
         >
           <Fold open={row.open} />
-          <Sign action={row.change.action} />
-          <span className="min-w-0 font-mono break-all">{addressIn(row.change)}</span>
+          <Sign action={row.change.action} past={past} />
+          <span className="min-w-0 font-mono break-all">
+            {addressIn(row.change)}
+            {past && row.change.previous && (
+              <span className="text-muted">
+                <span className="font-sans"> moved from </span>
+                {safe(row.change.previous)}
+              </span>
+            )}
+          </span>
           <Marks change={row.change} />
         </button>
       )
@@ -88,7 +100,7 @@ export function PlanRow({ row, onToggle }: { row: Row; onToggle: (key: string) =
           className={cx(head, 'border-line hover:bg-hover items-start border-b')}
         >
           <Fold open={row.open} />
-          <Sign action={row.output.action} />
+          <Sign action={row.output.action} past={past} />
           <span className="font-mono break-all">{safe(row.output.name)}</span>
         </button>
       )

@@ -7,9 +7,9 @@ import { Empty } from '../../ui/Empty'
 import type { Filter } from './filter'
 import { countActions, filtered, noFilter } from './filter'
 import { PlanRow } from './PlanRow'
-import { foldable, rowsOf } from './rows'
+import { foldable, rowsByAction, rowsOf } from './rows'
 import type { Action, View } from './types'
-import { actions, toneText, wordOf } from './types'
+import { actions, doneWord, toneText, wordOf } from './types'
 
 /** So many changes are unfolded at once at most: each has its attributes. */
 const mostUnfolded = 2_000
@@ -20,16 +20,18 @@ type Props = {
   onFilter: (filter: Filter) => void
   /** The text for a plan without changes. */
   nothing?: string
+  /** It is what has changed, in groups by action, instead of what a plan would change, by module. */
+  past?: boolean
 }
 
 /** What a plan would do: by module, destructive changes first, each attribute before and after. */
-export function PlanView({ view, filter, onFilter, nothing = 'No changes' }: Props) {
+export function PlanView({ view, filter, onFilter, nothing = 'No changes', past = false }: Props) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const wanted = useDeferredValue(filter)
   const all = useMemo(() => [...(view.changes ?? []), ...(view.outputs ?? [])], [view])
   const counts = useMemo(() => countActions(all), [all])
   const some = useMemo(() => filtered(view, wanted), [view, wanted])
-  const rows = useMemo(() => rowsOf(some.changes, some.outputs, toggled), [some, toggled])
+  const rows = useMemo(() => (past ? rowsByAction : rowsOf)(some.changes, some.outputs, toggled), [some, toggled, past])
   if (all.length === 0) return <Empty title={nothing} />
 
   const toggle = (key: string) => {
@@ -45,6 +47,7 @@ export function PlanView({ view, filter, onFilter, nothing = 'No changes' }: Pro
       <div className="border-line flex flex-wrap items-center gap-1.5 border-b p-1.5">
         <ActionFilter
           counts={counts}
+          past={past}
           chosen={filter.actions}
           onChange={(chosen) => onFilter({ ...filter, actions: chosen })}
         />
@@ -99,7 +102,7 @@ export function PlanView({ view, filter, onFilter, nothing = 'No changes' }: Pro
           </Button>
         </Empty>
       ) : (
-        <Rows rows={rows} onToggle={toggle} />
+        <Rows rows={rows} past={past} onToggle={toggle} />
       )}
     </div>
   )
@@ -107,10 +110,12 @@ export function PlanView({ view, filter, onFilter, nothing = 'No changes' }: Pro
 
 function ActionFilter({
   counts,
+  past,
   chosen,
   onChange,
 }: {
   counts: Map<Action, number>
+  past: boolean
   chosen: Action[]
   onChange: (chosen: Action[]) => void
 }) {
@@ -134,7 +139,7 @@ function ActionFilter({
               <span aria-hidden className={cx('font-mono font-semibold', toneText[wordOf(a).tone])}>
                 {wordOf(a).sign}
               </span>
-              {wordOf(a).done}{' '}
+              {doneWord(a, past)}{' '}
               <span className="text-muted tabular-nums">{(counts.get(a) ?? 0).toLocaleString('en')}</span>
             </button>
           )
@@ -143,7 +148,9 @@ function ActionFilter({
   )
 }
 
-function Rows({ rows, onToggle }: { rows: ReturnType<typeof rowsOf>; onToggle: (key: string) => void }) {
+type RowsProps = { rows: ReturnType<typeof rowsOf>; past: boolean; onToggle: (key: string) => void }
+
+function Rows({ rows, past, onToggle }: RowsProps) {
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: rows.length,
@@ -175,7 +182,7 @@ function Rows({ rows, onToggle }: { rows: ReturnType<typeof rowsOf>; onToggle: (
               className="absolute inset-x-0"
               style={{ top: item.start }}
             >
-              <PlanRow row={row} onToggle={onToggle} />
+              <PlanRow row={row} past={past} onToggle={onToggle} />
             </div>
           )
         })}

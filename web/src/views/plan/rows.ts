@@ -1,3 +1,4 @@
+import { natural } from '../text/natural'
 import { countActions } from './filter'
 import type { Action, Attribute, Change, Output } from './types'
 import { actions } from './types'
@@ -5,6 +6,7 @@ import { actions } from './types'
 /** A row of a plan as it is shown. Each is drawn only while it is to be seen. */
 export type Row =
   | { kind: 'module'; key: string; module: string; counts: Map<Action, number>; open: boolean }
+  | { kind: 'action'; key: string; action: Action; count: number; open: boolean }
   | { kind: 'change'; key: string; change: Change; open: boolean }
   | { kind: 'note'; key: string; text: string }
   | { kind: 'attribute'; key: string; attribute: Attribute; action: Action; open: boolean }
@@ -13,6 +15,7 @@ export type Row =
 
 export const outputsKey = 'outputs'
 
+export const actionKey = (action: Action) => `g:${action}`
 export const moduleKey = (module: string) => `m:${module}`
 export const changeKey = (c: Change) => `c:${c.address}|${c.deposed ?? ''}`
 export const outputKey = (o: Output) => `o:${o.name}`
@@ -29,7 +32,7 @@ export function rowsOf(changes: Change[], outputs: Output[], toggled: Toggled): 
     if (inside) inside.push(c)
     else modules.set(c.module ?? '', [c])
   }
-  const names = [...modules.keys()].sort()
+  const names = [...modules.keys()].sort(natural)
   for (const module of names) {
     const inside = modules.get(module) ?? []
     const key = moduleKey(module)
@@ -39,12 +42,31 @@ export function rowsOf(changes: Change[], outputs: Output[], toggled: Toggled): 
     inside.sort((a, b) => actions.indexOf(a.action) - actions.indexOf(b.action))
     for (const change of inside) changeRows(rows, change, toggled)
   }
+  addOutputs(rows, outputs, toggled)
+  return rows
+}
+
+/** Returns the rows of what has changed, which are in groups by action. */
+export function rowsByAction(changes: Change[], outputs: Output[], toggled: Toggled): Row[] {
+  const rows: Row[] = []
+  for (const action of actions) {
+    const inside = changes.filter((c) => c.action === action)
+    if (inside.length === 0) continue
+    const key = actionKey(action)
+    const open = !toggled.has(key)
+    rows.push({ kind: 'action', key, action, count: inside.length, open })
+    if (open) for (const change of inside) changeRows(rows, change, toggled)
+  }
+  addOutputs(rows, outputs, toggled)
+  return rows
+}
+
+function addOutputs(rows: Row[], outputs: Output[], toggled: Toggled): void {
   if (outputs.length > 0) {
     const open = !toggled.has(outputsKey)
     rows.push({ kind: 'outputs', key: outputsKey, counts: countActions(outputs), open })
     if (open) for (const output of outputs) outputRows(rows, output, toggled)
   }
-  return rows
 }
 
 function changeRows(rows: Row[], change: Change, toggled: Toggled): void {

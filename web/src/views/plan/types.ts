@@ -33,14 +33,15 @@ export type Attribute = {
 }
 
 /** Words and signs of an action. */
-const words: Partial<Record<Action, { sign: string; will: string; done: string; tone: Tone }>> = {
-  delete: { sign: '-', will: 'will be destroyed', done: 'destroy', tone: 'bad' },
+type Words = { sign: string; will: string; done: string; past?: string; tone: Tone }
+const words: Partial<Record<Action, Words>> = {
+  delete: { sign: '-', will: 'will be destroyed', done: 'destroy', past: 'removed', tone: 'bad' },
   replace: { sign: '-/+', will: 'will be replaced', done: 'replace', tone: 'bad' },
   forget: { sign: '.', will: 'is removed from the state, but not destroyed', done: 'forget', tone: 'warn' },
-  update: { sign: '~', will: 'will be changed', done: 'change', tone: 'warn' },
-  create: { sign: '+', will: 'will be created', done: 'add', tone: 'good' },
+  update: { sign: '~', will: 'will be changed', done: 'change', past: 'changed', tone: 'warn' },
+  create: { sign: '+', will: 'will be created', done: 'add', past: 'added', tone: 'good' },
   import: { sign: '&', will: 'will be imported', done: 'import', tone: 'good' },
-  move: { sign: '>', will: 'is moved', done: 'move', tone: 'busy' },
+  move: { sign: '>', will: 'is moved', done: 'move', past: 'moved', tone: 'busy' },
   read: { sign: '<=', will: 'is read during the apply', done: 'read', tone: 'busy' },
 }
 
@@ -55,6 +56,12 @@ export const toneText: Record<Tone, string> = {
 }
 
 /** The words of an action; also of one that this page does not know yet. */
-export function wordOf(action: Action): { sign: string; will: string; done: string; tone: Tone } {
+export function wordOf(action: Action): Words {
   return words[action] ?? { sign: '?', will: action, done: action, tone: 'warn' }
+}
+
+/** The word of an action: what a plan would do or, with past, what was done. */
+export function doneWord(action: Action, past: boolean): string {
+  const { done, past: was = done } = wordOf(action)
+  return past ? was : done
 }

@@ -54,7 +54,7 @@ export function Difference({ namespace, name, versions, from, to, onChange }: Pr
       ) : error ? (
         <Problem error={error} />
       ) : view ? (
-        <PlanView view={view} filter={filter} onFilter={setFilter} nothing="No differences" />
+        <PlanView view={view} filter={filter} onFilter={setFilter} nothing="No differences" past />
       ) : (
         <Skeletons lines={4} label="Loading both versions" />
       )}

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { parseExactly, writeExactly } from '../text/exact'
 import { compare } from './compare'
 import { parseState, Secret } from './statefile'
 import { sides } from '../plan/values'
@@ -125,6 +127,48 @@ describe('the difference of two states', () => {
       action: 'update',
       reason: expect.stringContaining('tainted') as string,
     })
+  })
+})
+
+describe('cairn state diff decides the same', () => {
+  type Case = { name: string; from: Spec[]; to: Spec[]; want: string[] }
+  type Spec = Record<string, unknown> & { key?: string | number; sensitive?: string[] }
+  // Parsed exactly, as a state is.
+  const cases = parseExactly(readFileSync('../internal/cli/statefile/testdata/compare.json', 'utf8')) as Case[]
+  const build = (specs: Spec[]) =>
+    parseState(
+      writeExactly({
+        version: 4,
+        resources: specs.map(({ key, attributes, deposed, sensitive = [], ...r }) => ({
+          mode: 'managed',
+          type: 't',
+          provider: 'provider["x/y"]',
+          ...r,
+          instances: [
+            {
+              ...(key !== undefined && { index_key: key }),
+              deposed,
+              attributes,
+              sensitive_attributes: sensitive.map((value) => [{ type: 'get_attr', value }]),
+            },
+          ],
+        })),
+      }),
+    )
+  it.each(cases)('$name', ({ from, to, want }) => {
+    const view = compare(build(from), build(to))
+    expect(
+      view.changes?.map(({ action, address, deposed, previous, attributes = [] }) => {
+        const paths = action === 'create' || action === 'delete' ? [] : attributes.map((a) => a.path)
+        return (
+          `${action} ${address}` +
+          (deposed ? ` (${deposed})` : '') +
+          (previous ? ` from ${previous}` : '') +
+          (paths.length > 0 ? `: ${paths.join(', ')}` : '')
+        )
+      }),
+    ).toEqual(want)
+    expect(JSON.stringify(view)).not.toMatch(/horse|battery|staple/)
   })
 })
 

@@ -3,7 +3,8 @@
  * in them as Secret. A Secret is never shown; it is compared.
  */
 
-import { Exact, parseExactly } from '../text/exact'
+import { Exact, parseExactly, writeExactly } from '../text/exact'
+import { natural } from '../text/natural'
 
 /** A value that the screen shows only on request. */
 export class Secret {
@@ -14,6 +15,10 @@ export class Secret {
   /** Whether both hide the same. */
   same(other: unknown): boolean {
     return other instanceof Secret && equal(this.#value, other.#value)
+  }
+  /** A text that only the same value has: to compare it, never to show it. */
+  key(): string {
+    return writeExactly(this.#value ?? null)
   }
   toJSON(): string {
     return '(sensitive)'
@@ -110,11 +115,7 @@ export function parseState(text: string): Statefile {
 }
 
 function byAddress(a: Resource, b: Resource): number {
-  return (
-    a.module.localeCompare(b.module) ||
-    a.mode.localeCompare(b.mode) ||
-    a.address.localeCompare(b.address, 'en', { numeric: true })
-  )
+  return natural(a.module, b.module) || natural(a.mode, b.mode) || natural(a.address, b.address)
 }
 
 function addressOf(r: NonNullable<File['resources']>[number], i: Instance): string {
