@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"net/url"
 	"slices"
@@ -22,8 +23,12 @@ import (
 type Kind[O, R any] struct {
 	// Row is what a list shows of an object. It has no pointer into the object.
 	Row func(*O) R
-	// Name is the object's namespace and name, which are unique.
+	// Name is the object's namespace and name, which are unique unless an object has several rows.
 	Name func(*R) (namespace, name string)
+	// Part distinguishes the rows of an object; nil where each object has one.
+	Part func(*R) string
+	// Compare orders the texts of ranks and parts; nil orders them by their bytes.
+	Compare func(a, b string) int
 	// Sorts are what rows can be sorted by, Default the one when none is asked for; with - in front the largest is first.
 	Sorts   map[string]func(*R) Rank
 	Default string
@@ -38,10 +43,6 @@ type Kind[O, R any] struct {
 type Rank struct {
 	Number int64  `json:"n,omitempty"`
 	Text   string `json:"t,omitempty"`
-}
-
-func (r Rank) compare(o Rank) int {
-	return cmp.Or(cmp.Compare(r.Number, o.Number), cmp.Compare(r.Text, o.Text))
 }
 
 // Bounds of what is asked for.
@@ -65,6 +66,7 @@ type cursor struct {
 	Rank
 	Namespace string `json:"ns"`
 	Name      string `json:"name"`
+	Part      string `json:"p,omitempty"`
 }
 
 // query is what is asked for.
@@ -72,6 +74,7 @@ type query[R any] struct {
 	words   []string
 	filters []func(*R) bool
 	rank    func(*R) Rank
+	texts   func(a, b string) int
 	sort    string
 	down    bool
 	limit   int
@@ -91,19 +94,27 @@ type ranked[R any] struct {
 
 // Page returns the part of the rows that the values ask for. An error is a *BadQuery.
 func (k Kind[O, R]) Page(rows []*R, values url.Values) (userapi.Page[R], error) {
+	return k.PageOf(slices.Values(rows), values)
+}
+
+// PageOf is Page for rows that are computed: each is valid until the next one.
+func (k Kind[O, R]) PageOf(rows iter.Seq[*R], values url.Values) (userapi.Page[R], error) {
 	q, err := k.parse(values)
 	if err != nil {
 		return userapi.Page[R]{}, err
 	}
 	page := userapi.Page[R]{Items: []R{}}
 	var first []ranked[R] // those of the page and one more, in order
-	for _, row := range rows {
+	for row := range rows {
 		if !k.matches(row, q) {
 			continue
 		}
 		page.Total++
 		r := ranked[R]{cursor{Rank: q.rank(row)}, row}
 		r.Namespace, r.Name = k.Name(row)
+		if k.Part != nil {
+			r.Part = k.Part(row)
+		}
 		first = q.insert(first, r)
 	}
 	for _, r := range first[:min(q.limit, len(first))] {
@@ -128,16 +139,24 @@ func (q query[R]) insert(rows []ranked[R], row ranked[R]) []ranked[R] {
 		}
 		rows = rows[:q.limit]
 	}
+	copied := *row.row
+	row.row = &copied
 	here, _ := slices.BinarySearchFunc(rows, row, func(a, b ranked[R]) int { return q.compare(a.cursor, b.cursor) })
 	return slices.Insert(rows, here, row)
 }
 
 func (q query[R]) compare(a, b cursor) int {
-	ranks := a.compare(b.Rank)
+	ranks := cmp.Compare(a.Number, b.Number)
+	if ranks == 0 {
+		ranks = q.texts(a.Text, b.Text)
+	}
 	if q.down {
 		ranks = -ranks
 	}
-	return cmp.Or(ranks, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	if objects := cmp.Or(ranks, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)); objects != 0 {
+		return objects
+	}
+	return q.texts(a.Part, b.Part)
 }
 
 func (k Kind[O, R]) matches(row *R, q query[R]) bool {
@@ -169,7 +188,10 @@ func containsFold(text, word string) bool {
 }
 
 func (k Kind[O, R]) parse(values url.Values) (query[R], error) {
-	q := query[R]{limit: DefaultLimit, sort: k.Default}
+	q := query[R]{limit: DefaultLimit, sort: k.Default, texts: k.Compare}
+	if q.texts == nil {
+		q.texts = cmp.Compare[string]
+	}
 	for name, of := range values {
 		if err := bounded(name, of); err != nil {
 			return q, err
@@ -228,8 +250,8 @@ func bounded(name string, values []string) error {
 		return &BadQuery{name, fmt.Sprintf("%d values are too many: %d are the most", len(values), mostValues)}
 	}
 	most := longestValue
-	if name == after { // it holds a namespace, a name and a text
-		most *= 8
+	if name == after { // it holds a namespace, a name and two texts, of which some bytes are escaped
+		most *= 64
 	}
 	for _, v := range values {
 		if len(v) > most {

@@ -46,7 +46,7 @@ var States = Kind[v1alpha1.State, userapi.State]{
 	Row: func(s *v1alpha1.State) userapi.State {
 		row := userapi.State{
 			Object: object(&s.ObjectMeta), Version: s.Status.Version, Serial: s.Status.Serial, Size: s.Status.Size, Resources: s.Status.Resources,
-			UpdatedBy: intern(s.Status.UpdatedBy), Rescued: s.Status.Rescued != nil,
+			SHA256: s.Status.SHA256, UpdatedBy: intern(s.Status.UpdatedBy), Rescued: s.Status.Rescued != nil,
 		}
 		if l := s.Status.Lock; l != nil {
 			row.Lock = &userapi.Lock{ID: l.ID, Run: l.Run, By: l.By, Who: l.Who, Since: l.Since.Time}

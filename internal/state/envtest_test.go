@@ -119,7 +119,9 @@ func (env *testEnv) inBucket() []string {
 	env.Helper()
 	keys, err := env.bucket.List(env.Context(), "states")
 	must(env.T, err)
-	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasSuffix(key, "/backup") })
+	return slices.DeleteFunc(keys, func(key string) bool {
+		return strings.HasSuffix(key, "/backup") || strings.HasSuffix(key, "/index")
+	})
 }
 
 // stateFile returns a state of a serial and a lineage with a text in an output.

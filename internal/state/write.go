@@ -159,15 +159,29 @@ func (s *Store) commitFrom(
 		return &now.StateStatus, nil
 	})
 	if err == nil && !now.Unchanged {
-		if err := s.backUpFor(ctx, key, given.from.stack, now.StateStatus, next.data); err != nil {
-			s.Log.Warn("a state has no backup for now",
-				"namespace", key.Namespace, "stack", key.Name, "version", now.Version, "error", err)
-		}
+		s.describe(ctx, key, given.from.stack, now.StateStatus, next.data)
 	}
 	if err == nil && len(dropped) > 0 {
 		s.versions.Collect(ctx, key, now.StateStatus, dropped)
 	}
 	return now, err
+}
+
+// describe writes what the bucket has of the current version beside its bytes: its backup and its index. Both can be
+// written again.
+func (s *Store) describe(
+	ctx context.Context, key types.NamespacedName, stack types.UID, now v1alpha1.StateStatus, data []byte,
+) {
+	log := s.Log.With("namespace", key.Namespace, "stack", key.Name, "version", now.Version)
+	if err := s.backUpFor(ctx, key, stack, now, data); err != nil {
+		log.Warn("a state has no backup for now", "error", err)
+	}
+	if now.Resources <= 0 {
+		return
+	}
+	if _, err := s.writeIndex(ctx, key, data); err != nil {
+		log.Warn("a state has no index for now", "error", err)
+	}
 }
 
 // renumber is the candidate with another serial.

@@ -91,6 +91,15 @@ func (c *Client) State(ctx context.Context, namespace, name string, version int6
 	return c.get(ctx, call{path: statePath(namespace, name, "versions/"+which)}, LargestState)
 }
 
+// Resources returns a page of the resources in the states of a namespace; of all namespaces if it is empty.
+func (c *Client) Resources(ctx context.Context, namespace string, query url.Values) (Resources, error) {
+	path := "/api/v1/resources"
+	if namespace != "" {
+		path = "/api/v1/namespaces/" + url.PathEscape(namespace) + "/resources"
+	}
+	return decode[Resources](ctx, c, call{path: path, query: query}, largestList)
+}
+
 // Journal returns the journal of a state.
 func (c *Client) Journal(ctx context.Context, namespace, name string) (Journal, error) {
 	return decode[Journal](ctx, c, call{path: statePath(namespace, name, "journal")}, LargestJournal)

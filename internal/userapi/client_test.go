@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -63,6 +64,11 @@ func TestClientSendsTheDocumentedRequests(t *testing.T) {
 		"the journal of a state": {func(c *Client) (any, error) { return c.Journal(t.Context(), "web", "net") },
 			`{"resources":[{"address":"a.b","standing":"Missing"}]}`, asked{"GET /api/v1/namespaces/web/states/net/journal", ""},
 			Journal{[]JournalResource{{Address: "a.b", Standing: "Missing"}}}},
+		"resources": {func(c *Client) (any, error) { return c.Resources(t.Context(), "", url.Values{"type": {"a"}}) },
+			`{"items":[{"address":"a.b"}],"total":1,"missing":{"pending":2}}`, asked{"GET /api/v1/resources?type=a", ""},
+			Resources{Page[Resource]{Items: []Resource{{Address: "a.b"}}, Total: 1}, MissingResources{Pending: 2}}},
+		"resources of a namespace": {func(c *Client) (any, error) { return c.Resources(t.Context(), "web", nil) },
+			`{}`, asked{"GET /api/v1/namespaces/web/resources", ""}, Resources{}},
 		"push": {func(c *Client) (any, error) { return c.PushState(t.Context(), "web", "net", []byte("{s}"), false) },
 			version, asked{"POST /api/v1/namespaces/web/states/net/versions", "{s}"}, StateVersion{4, 9, 2}},
 		"push by force": {func(c *Client) (any, error) { return c.PushState(t.Context(), "web", "net", []byte("{s}"), true) },

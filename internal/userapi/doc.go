@@ -18,6 +18,8 @@
 //	                                                                   sort=-created sorts, limit and after cut, all else
 //	                                                                   filters. Needs list on the kind
 //	GET  /api/v1/namespaces/{ns}/{kind}/{name}                         a Detail. Needs get
+//	GET  /api/v1/resources                                             Resources: a Page of what the states have, by their indexes,
+//	                                                                   of all namespaces or of one. Needs pull on states
 //	GET  /api/v1/activity?since=168h&step=3h                           an Activity. Needs list on runs
 //	GET  /api/v1/changes                                               Changes as they come, as server-sent events
 //	GET  /api/v1/me                                                    Me
@@ -168,6 +170,8 @@ const (
 	LargestPlan = 64 << 20
 	// LargestLog is how much of a pod's log is looked through for a rescued state.
 	LargestLog = 1 << 30
+	// largestList is how large a page of a list may be.
+	largestList = 16 << 20
 	// largestMessage is how much is read of an answer that is an error.
 	largestMessage = 64 << 10
 )

@@ -226,12 +226,55 @@ type State struct {
 	Size int64 `json:"size"`
 	// The number of resource instances; -1 if the engine encrypts the state.
 	Resources int32 `json:"resources"`
+	// The SHA256 of the current version. Absent before the first one.
+	SHA256 string `json:"sha256,omitempty"`
 	// The Run that wrote the current version. Absent if a user wrote it.
 	UpdatedBy string `json:"updatedBy,omitempty"`
 	// The lock. Absent if the state is not locked.
 	Lock *Lock `json:"lock,omitempty"`
 	// Whether there is a rescued state: one that an apply could not save as a version.
 	Rescued bool `json:"rescued"`
+}
+
+// A Resource is a row of the list of resources: an instance of a managed resource in the current version of a state.
+type Resource struct {
+	// The namespace of the Stack.
+	Namespace string `json:"namespace"`
+	// The name of the Stack, which is that of its State.
+	Stack string `json:"stack"`
+	// The address, as the engine writes it.
+	Address string `json:"address"`
+	// The type.
+	Type string `json:"type"`
+	// The address of the module. Absent in the root module.
+	Module string `json:"module,omitempty"`
+	// The source of the provider.
+	Provider string `json:"provider,omitempty"`
+	// The key of an object that was replaced and still has to be destroyed.
+	Deposed string `json:"deposed,omitempty"`
+	// Whether the next plan replaces it.
+	Tainted bool `json:"tainted,omitempty"`
+}
+
+// Resources is a page of the list of resources.
+type Resources struct {
+	Page[Resource]
+	// What the list lacks.
+	Missing MissingResources `json:"missing"`
+}
+
+// MissingResources are the numbers of States whose resources are not listed, or not all of them.
+type MissingResources struct {
+	// States whose index is not read yet: repeat the request.
+	Pending int `json:"pending,omitempty"`
+	// States that the engine encrypts: their resources are not known.
+	Encrypted int `json:"encrypted,omitempty"`
+	// States that cannot be read.
+	Unreadable int `json:"unreadable,omitempty"`
+	// States for whose index the server has no memory left.
+	Omitted int `json:"omitted,omitempty"`
+	// States with more resources than an index has.
+	Cut int `json:"cut,omitempty"`
 }
 
 // A Lock is the lock of a State.

@@ -114,21 +114,25 @@ const (
 	AskTogether = 16
 )
 
-// listRight is a user's right to list a kind in a namespace; in all of them when that is empty.
+// listRight is a user's right to what a list shows in a namespace; in all of them when that is empty.
 type listRight struct {
-	user                [sha256.Size]byte
-	resource, namespace string
+	user [sha256.Size]byte
+	Right
+	namespace string
 }
 
 // CanList checks whether a user can list a resource in a namespace; in all of them when the namespace is empty.
 func (z *Authorizer) CanList(ctx context.Context, p User, resource, namespace string) (bool, error) {
-	right := listRight{p.mark(), resource, namespace}
+	return z.can(ctx, p, Right{Verb: "list", Resource: resource}, namespace)
+}
+
+// can checks whether a user has a right to all objects of a namespace; of all namespaces when that is empty.
+func (z *Authorizer) can(ctx context.Context, p User, need Right, namespace string) (bool, error) {
+	right := listRight{p.mark(), need, namespace}
 	if allowed, ok := z.known.Get(right); ok {
 		return allowed, nil
 	}
-	err := z.Authorize(ctx, p, authorizationv1.ResourceAttributes{
-		Verb: "list", Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource, Namespace: namespace,
-	})
+	err := z.Authorize(ctx, p, need.On(types.NamespacedName{Namespace: namespace}))
 	var no *httpapi.Error
 	switch {
 	case err == nil:
@@ -141,10 +145,10 @@ func (z *Authorizer) CanList(ctx context.Context, p User, resource, namespace st
 	return err == nil, nil
 }
 
-// VisibleNamespaces returns a predicate for the namespaces in which a user can list a resource. A user who can list it in none of
-// them is denied.
-func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, resource string, namespaces []string) (func(namespace string) bool, error) {
-	everywhere, err := z.CanList(ctx, p, resource, "")
+// VisibleNamespaces returns a predicate for the namespaces in which a user has a right to all objects, such as to list them. A user who
+// has it in none of them is denied.
+func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, need Right, namespaces []string) (func(namespace string) bool, error) {
+	everywhere, err := z.can(ctx, p, need, "")
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +161,7 @@ func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, resource str
 	group.SetLimit(AskTogether)
 	for _, namespace := range namespaces {
 		group.Go(func() error {
-			allowed, err := z.CanList(ctx, p, resource, namespace)
+			allowed, err := z.can(ctx, p, need, namespace)
 			if allowed {
 				mu.Lock()
 				seen[namespace] = true
@@ -170,11 +174,11 @@ func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, resource str
 		return nil, err
 	}
 	if len(namespaces) > 0 && len(seen) == 0 {
-		what := authorizationv1.ResourceAttributes{Verb: "list", Group: v1alpha1.GroupVersion.Group, Resource: resource}
+		var where types.NamespacedName
 		if len(namespaces) == 1 {
-			what.Namespace = namespaces[0]
+			where.Namespace = namespaces[0]
 		}
-		return nil, lacks(p, what)
+		return nil, lacks(p, need.On(where))
 	}
 	return func(namespace string) bool { return seen[namespace] }, nil
 }

@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
+	"cairn.dev/cairn/internal/server/inventory"
 	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/server/tenant"
 	"cairn.dev/cairn/internal/state"
@@ -63,6 +64,8 @@ type API struct {
 	Options
 	// memory that users' requests take.
 	memory httpbackend.StateMemory
+	// inventory has the resources of all states.
+	inventory *inventory.Inventory
 	// following are the streams of each user, and followers all of them.
 	following following
 	followers *semaphore.Weighted
@@ -70,9 +73,13 @@ type API struct {
 
 // New creates an API.
 func New(o Options) *API {
-	return &API{Options: o, memory: httpbackend.StateMemory{
+	memory := httpbackend.StateMemory{
 		Semaphore: tenant.NewSemaphore(userMemory, userPart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,
-	}, followers: semaphore.NewWeighted(mostFollowers)}
+	}
+	return &API{
+		Options: o, memory: memory, inventory: inventory.New(o.State, o.Catalog, memory.Semaphore, o.Log),
+		followers: semaphore.NewWeighted(mostFollowers),
+	}
 }
 
 // AddRoutes adds all that browsers use: the user API, sign-in, and the web UI for all other paths.

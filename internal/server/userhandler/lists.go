@@ -21,6 +21,8 @@ func (s *API) addLists(mux router) {
 	addKind(s, mux, "Repository", listing.Repositories, &c.Repositories)
 	addKind(s, mux, "State", listing.States, &c.States)
 	addKind(s, mux, "PullRequest", listing.PullRequests, &c.PullRequests)
+	mux.Handle("GET /api/v1/resources", s.answerAnyone(httpapi.ShortTimeout, s.listResources))
+	mux.Handle("GET /api/v1/namespaces/{namespace}/resources", s.answerAnyone(httpapi.ShortTimeout, s.listResources))
 	mux.Handle("GET /api/v1/activity", s.answerAnyone(httpapi.ShortTimeout, s.showActivity))
 	mux.Handle("GET /api/v1/changes", s.answerAnyone(httpapi.ShortTimeout, s.showChanges))
 	mux.Handle("GET /api/v1/openapi.json", http.HandlerFunc(showOpenAPI))
@@ -40,7 +42,7 @@ func addKind[O, R any, P pointer[O]](
 ) {
 	resource := resources[name]
 	list := func(w http.ResponseWriter, r *http.Request, p auth.User) error {
-		rows, err := seenBy(r.Context(), s, p, resource, shelf, r.PathValue("namespace"))
+		rows, err := seenBy(r.Context(), s, p, mayList(resource), shelf, r.PathValue("namespace"))
 		if err != nil {
 			return err
 		}
@@ -78,9 +80,11 @@ func showObject[O, R any](w http.ResponseWriter, kind listing.Kind[O, R], o *O) 
 	return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[R, *O]{Row: kind.Row(o), Object: o})
 }
 
-// seenBy returns the rows of a kind that a user may list: of one namespace, or of all.
+func mayList(resource string) auth.Right { return auth.Right{Verb: "list", Resource: resource} }
+
+// seenBy returns the rows of a kind to which a user has a right, such as to list them: of one namespace, or of all.
 func seenBy[R any](
-	ctx context.Context, s *API, p auth.User, resource string, shelf *listing.Shelf[R], namespace string,
+	ctx context.Context, s *API, p auth.User, need auth.Right, shelf *listing.Shelf[R], namespace string,
 ) ([]*R, error) {
 	if err := s.Catalog.CheckFilled(); err != nil { // half a list must not pass for a whole one
 		return nil, err
@@ -89,7 +93,7 @@ func seenBy[R any](
 	if namespace == "" {
 		namespaces = shelf.Namespaces()
 	}
-	seen, err := s.Authorizer.VisibleNamespaces(ctx, p, resource, namespaces)
+	seen, err := s.Authorizer.VisibleNamespaces(ctx, p, need, namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +110,7 @@ func (s *API) showActivity(w http.ResponseWriter, r *http.Request, p auth.User) 
 	if err != nil {
 		return err
 	}
-	runs, err := seenBy(r.Context(), s, p, "runs", &s.Catalog.Runs, r.URL.Query().Get("namespace"))
+	runs, err := seenBy(r.Context(), s, p, mayList("runs"), &s.Catalog.Runs, r.URL.Query().Get("namespace"))
 	if err != nil {
 		return err
 	}

@@ -127,6 +127,13 @@ func endpoints() map[string]endpoint {
 	addKind(all, "repositories", listing.Repositories.Parameters(), userapi.Page[userapi.Repository]{}, userapi.Detail[userapi.Repository, object]{})
 	addKind(all, "states", listing.States.Parameters(), userapi.Page[userapi.State]{}, userapi.Detail[userapi.State, object]{})
 	addKind(all, "pullrequests", listing.PullRequests.Parameters(), userapi.Page[userapi.PullRequest]{}, userapi.Detail[userapi.PullRequest, object]{})
+	inventory := endpoint{
+		summary: "The resources in the states of all namespaces in which the caller can pull every state, without values. Needs pull on states.",
+		query:   lists(listing.Resources.Parameters()), answer: userapi.Resources{},
+	}
+	all["GET /api/v1/resources"] = inventory
+	inventory.summary = "The resources in the states of a namespace, without values. Needs pull on states."
+	all["GET /api/v1/namespaces/{namespace}/resources"] = inventory
 	return all
 }
 

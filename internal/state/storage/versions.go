@@ -152,6 +152,19 @@ func Unpack(packed []byte, v v1alpha1.StateVersion) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
+// Decompress returns what Pack compressed, if it has at most so many bytes.
+func Decompress(packed []byte, most int64) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return data, err
+}
+
 // split cuts packed bytes into chunks that fit a Secret each.
 func split(packed []byte, size int) [][]byte {
 	var chunks [][]byte

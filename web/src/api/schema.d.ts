@@ -621,6 +621,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/namespaces/{namespace}/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The resources in the states of a namespace, without values. Needs pull on states. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    provider?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stack?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    type?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Resources"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/namespaces/{namespace}/runs": {
         parameters: {
             query?: never;
@@ -2513,6 +2577,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The resources in the states of all namespaces in which the caller can pull every state, without values. Needs pull on states. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    provider?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stack?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    type?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Resources"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -3069,6 +3195,34 @@ export interface components {
             /** @description The user that impersonates. Absent without impersonation. */
             real?: string;
         };
+        /** @description MissingResources are the numbers of States whose resources are not listed, or not all of them. */
+        MissingResources: {
+            /**
+             * Format: int64
+             * @description States with more resources than an index has.
+             */
+            cut?: number;
+            /**
+             * Format: int64
+             * @description States that the engine encrypts: their resources are not known.
+             */
+            encrypted?: number;
+            /**
+             * Format: int64
+             * @description States for whose index the server has no memory left.
+             */
+            omitted?: number;
+            /**
+             * Format: int64
+             * @description States whose index is not read yet: repeat the request.
+             */
+            pending?: number;
+            /**
+             * Format: int64
+             * @description States that cannot be read.
+             */
+            unreadable?: number;
+        };
         /** @description Output is the change of one output. */
         Output: {
             /** @description One of delete, update and create. */
@@ -3309,6 +3463,38 @@ export interface components {
             /** @description The URL of the repository. */
             url: string;
         };
+        /** @description A Resource is a row of the list of resources: an instance of a managed resource in the current version of a state. */
+        Resource: {
+            /** @description The address, as the engine writes it. */
+            address: string;
+            /** @description The key of an object that was replaced and still has to be destroyed. */
+            deposed?: string;
+            /** @description The address of the module. Absent in the root module. */
+            module?: string;
+            /** @description The namespace of the Stack. */
+            namespace: string;
+            /** @description The source of the provider. */
+            provider?: string;
+            /** @description The name of the Stack, which is that of its State. */
+            stack: string;
+            /** @description Whether the next plan replaces it. */
+            tainted?: boolean;
+            /** @description The type. */
+            type: string;
+        };
+        /** @description Resources is a page of the list of resources. */
+        Resources: {
+            /** @description The rows of this page. */
+            items?: components["schemas"]["Resource"][];
+            missing: components["schemas"]["MissingResources"];
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description The number of rows that match, on all pages.
+             */
+            total: number;
+        };
         /** @description Restore restores the backup of a state that Cairn does not restore by itself, or discards it. */
         Restore: {
             /** @description Whether to discard the backup. The State stays as it is. */
@@ -3467,6 +3653,8 @@ export interface components {
              * @description The serial of the current version, as the engine counts it.
              */
             serial: number;
+            /** @description The SHA256 of the current version. Absent before the first one. */
+            sha256?: string;
             /**
              * Format: int64
              * @description The size of the current version in bytes.
