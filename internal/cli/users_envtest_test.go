@@ -45,8 +45,8 @@ type cliEnv struct {
 	apiserver.Env
 	kubeconfig string
 	server     *httptest.Server
-	// logs responds to a request for a log.
-	logs http.HandlerFunc
+	// logs responds to a request for a log, and resources to one for the resources of states.
+	logs, resources http.HandlerFunc
 }
 
 func newCLIEnv(t *testing.T) *cliEnv {
@@ -63,6 +63,7 @@ func newCLIEnv(t *testing.T) *cliEnv {
 		_ = json.NewEncoder(w).Encode(plan.View{EngineVersion: "1.12.6", Changes: []plan.Change{{Address: "terraform_data.disk", Action: "create"}}})
 	})
 	mux.HandleFunc("GET /api/v1/namespaces/{ns}/runs/{run}/logs", func(w http.ResponseWriter, r *http.Request) { d.logs(w, r) })
+	mux.HandleFunc("GET /api/v1/resources", func(w http.ResponseWriter, r *http.Request) { d.resources(w, r) })
 	d.server = httptest.NewTLSServer(mux)
 	t.Cleanup(d.server.Close)
 	return d
@@ -312,7 +313,7 @@ func TestNames(t *testing.T) {
 	d.want(0, `"kind": "List"`, "", "get", "-o", "json")
 	d.want(0, "Stack net in "+d.Namespace, "", "why", "net")
 	d.want(1, "cannot get resource", "bob", "why", "net")
-	d.want(0, "pullrequests\nnet\n", "", "__complete", "get", "")
+	d.want(0, "pullrequests\nresources\nnet\n", "", "__complete", "get", "")
 }
 
 // TestReadOnlyUser checks that a user can read all objects, and gets an error with the missing verb for other commands.

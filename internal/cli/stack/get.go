@@ -69,22 +69,34 @@ func resourceNamed(name string) (resource, bool) {
 type getOptions struct {
 	everywhere, watch bool
 	selector, format  string
+	// types are those of resources in the states.
+	types []string
 }
 
 func getCommand(s *session.Session) *cobra.Command {
 	var g getOptions
 	cmd := &cobra.Command{
-		Use:   "get [stacks|runs|states|repositories|pullrequests] [NAME...]",
-		Short: "Show Stacks, or Runs, States, Repositories or PullRequests, in a table",
+		Use:   "get [stacks|runs|states|repositories|pullrequests|resources] [NAME...]",
+		Short: "Show Stacks, or Runs, States, Repositories, PullRequests or resources, in a table",
+		Long: `Shows objects in a table; Stacks by default. With resources, it shows the addresses and types of the resources
+in the current states of the Stacks that are named, or of all, which needs the verb pull on states. They are from an
+index, so that no state is read, and no values of them.`,
 		Example: s.Examples(`
 			cairn get
 			cairn get -A -o wide
 			cairn get runs -w
 			cairn get pr
 			cairn get stack net -o yaml
-			cairn get stacks -l team=data -o name`),
+			cairn get stacks -l team=data -o name
+			cairn get resources -A --type aws_s3_bucket`),
 		ValidArgsFunction: s.Complete(completeGet),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && slices.Contains(inventoryNames, strings.ToLower(args[0])) {
+				return getResources(cmd.Context(), s, args[1:], g)
+			}
+			if len(g.types) > 0 {
+				return errors.New("--type is of resources: use it with get resources")
+			}
 			kind, names := parseGet(args)
 			return get(cmd.Context(), s, kind, names, g)
 		},
@@ -93,6 +105,7 @@ func getCommand(s *session.Session) *cobra.Command {
 	f.BoolVarP(&g.everywhere, "all-namespaces", "A", false, "in all namespaces")
 	f.BoolVarP(&g.watch, "watch", "w", false, "continue, and show each change")
 	f.StringVarP(&g.selector, "selector", "l", "", "only those with these labels, for example team=data,env!=dev")
+	f.StringSliceVar(&g.types, "type", nil, "only resources of this type; repeat it for several types")
 	session.AddFormatFlag(cmd, &g.format, session.FormatWide, session.FormatName)
 	return cmd
 }
@@ -309,6 +322,7 @@ func completeGet(ctx context.Context, s *session.Session, args []string) ([]stri
 		for _, r := range resources {
 			words = append(words, r.names[0])
 		}
+		words = append(words, inventoryNames[0])
 	}
 	kind, _ := parseGet(args)
 	ns, err := s.Namespace()
