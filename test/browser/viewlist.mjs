@@ -22,6 +22,7 @@ export const views = [
   { path: '/states/prod/database?tab=diff', shows: 'There is only one version' },
   { path: '/states/prod/database?tab=events', shows: 'Events' },
   { path: '/states/prod/database?tab=resources', shows: /user\["shop"\]/ },
+  { path: '/resources', shows: 'terraform_data.disk', screen: 'resources' },
   { path: '/commits/COMMIT', shows: 'network', screen: 'commit' },
   { path: '/repositories', shows: 'infra', screen: 'repositories' },
   { path: '/repositories/prod/infra', shows: 'infra', screen: 'repository' },

@@ -25,7 +25,7 @@ export const keys = {
 export type ListParams = Record<string, string | number | boolean | string[] | undefined>
 
 /** The address of a list with its parameters. One that is an array is given once for each. */
-export function listPath(kind: Plural, params: ListParams, after?: string): string {
+export function listPath(kind: Plural | 'resources', params: ListParams, after?: string): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(params)) {
     for (const one of Array.isArray(value) ? value : [value]) {

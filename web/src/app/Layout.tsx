@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
-import { Activity, Boxes, Database, GitBranch, GitPullRequest, Home, Network, Search } from 'lucide-react'
+import { Activity, Boxes, Database, GitBranch, GitPullRequest, Home, Layers, Network, Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { useLiveness } from '../api/live'
 import { listQuery, meQuery } from '../api/queries'
@@ -20,6 +20,7 @@ const places = [
   { to: '/stacks', label: 'Stacks', key: 's', icon: Boxes },
   { to: '/runs', label: 'Runs', key: 'r', icon: Activity },
   { to: '/states', label: 'States', key: 't', icon: Database },
+  { to: '/resources', label: 'Resources', key: 'e', icon: Layers },
   { to: '/repositories', label: 'Repositories', key: 'p', icon: GitBranch },
   { to: '/pullrequests', label: 'Pull requests', key: 'q', icon: GitPullRequest },
   { to: '/graph', label: 'Graph', key: 'd', icon: Network },

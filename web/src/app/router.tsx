@@ -47,6 +47,12 @@ const statesRoute = createRoute({
   validateSearch: listSearch,
   component: lazyRouteComponent(() => import('../pages/States')),
 })
+const resourcesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/resources',
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import('../pages/Resources')),
+})
 const repositoriesRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/repositories',
@@ -83,6 +89,7 @@ const routeTree = rootRoute.addChildren([
     stackRoute,
     runsRoute,
     statesRoute,
+    resourcesRoute,
     repositoriesRoute,
     repositoryRoute,
     pullRequestsRoute,

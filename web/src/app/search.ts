@@ -50,13 +50,14 @@ const stackTab = z.enum(stackTabs)
 export type StackTab = z.infer<typeof stackTab>
 export const stackSearch = z.object({ tab: stackTab.optional().catch(undefined) })
 
-/** The search of the lists of Runs, States, Repositories and pull requests. */
+/** The search of the lists of Runs, States, Repositories, pull requests and resources. */
 export const listSearch = z.object({
   q: word,
   namespace: words,
   phase: words,
   stack: words,
   repository: words,
+  type: words,
   author: words,
   ready: words,
   locked: flag,
