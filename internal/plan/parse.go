@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
+
+	"cairn.dev/cairn/internal/engine"
 )
 
 // Parse reads the engine's JSON of a plan, masked or not: what is marked sensitive is not in the View either way.
@@ -84,7 +86,8 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 		view.Changes = reads
 	}
 	slices.SortStableFunc(view.Changes, func(a, b Change) int {
-		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action), strings.Compare(a.Address, b.Address))
+		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action),
+			engine.CompareAddresses(a.Address, b.Address))
 	})
 	return view, nil
 }

@@ -52,7 +52,7 @@ func planOf(t *testing.T, file string) (json []byte) {
 	}
 	home := t.TempDir()
 	code := filepath.Join(home, "code")
-	tofu := engine(t, home, code)
+	tofu := runEngine(t, home, code)
 	for _, stage := range []string{"before/", ""} {
 		if !write(t, code, stage, archive) {
 			continue
@@ -90,8 +90,8 @@ func write(t *testing.T, dir, stage string, archive *txtar.Archive) bool {
 	return len(names) > 0
 }
 
-// engine returns a function that runs OpenTofu with the only provider of the tests.
-func engine(t *testing.T, home, dir string) func(args ...string) []byte {
+// runEngine returns a function that runs OpenTofu with the only provider of the tests.
+func runEngine(t *testing.T, home, dir string) func(args ...string) []byte {
 	t.Helper()
 	bin, err := tools.Dir()
 	if err != nil {

@@ -29,6 +29,35 @@ func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
 	return p.end()
 }
 
+// maxDestroyed is how many addresses a question lists.
+const maxDestroyed = 20
+
+// Destroyed prints what a plan destroys and replaces, for the question that follows it: a user confirms it by sight,
+// also after a long plan. It prints nothing if there is nothing.
+func Destroyed(w io.Writer, pl *v1alpha1.Plan, s Style) error {
+	if pl.Destroy == 0 {
+		return nil
+	}
+	// The status lists them before the other changes.
+	first := slices.DeleteFunc(slices.Clone(pl.Resources), func(c v1alpha1.ResourceChange) bool {
+		return c.Action != "delete" && c.Action != "replace"
+	})
+	first = first[:min(len(first), maxDestroyed)]
+	p := newPage(w, s)
+	title := "This destroys " + count(int(pl.Destroy), "resource")
+	if pl.Replace > 0 {
+		title += fmt.Sprintf(", and creates %d of them again", pl.Replace)
+	}
+	p.text("\n%s:", s.paint(bold, title))
+	for _, c := range first {
+		p.text("    %s %s", sign(c.Action, s), Clean(c.Address))
+	}
+	if more := int(pl.Destroy) - len(first); more > 0 {
+		p.text("    and %d more", more)
+	}
+	return p.end()
+}
+
 // Findings prints the findings of policies for a plan, and a note if a script would apply it.
 func Findings(w io.Writer, r *v1alpha1.Run, s Style) error {
 	if script := runinfo.ByScript(r); script != "" {

@@ -25,19 +25,20 @@ apply on the Stack, and approve on its Runs to approve a plan.`,
 			cairn apply net
 			cairn apply net --yes`),
 	}, func(ctx context.Context, stack *v1alpha1.Stack) error {
-		return requestAndApprove(ctx, s, stack, v1alpha1.OperationApply, func(ctx context.Context) (bool, error) {
+		confirm := func(ctx context.Context, run *v1alpha1.Run) (bool, error) {
 			if yes {
 				return true, nil
 			}
-			return s.Ask(ctx, "Approve this plan and apply it? Enter 'yes' to confirm:", "yes")
-		})
+			return askToApprove(ctx, s, run, "Approve this plan and apply it? Enter 'yes' to confirm:", "yes")
+		}
+		return requestAndApprove(ctx, s, stack, v1alpha1.OperationApply, confirm)
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
 	return cmd
 }
 
-// A confirmation returns whether the user approves the plan that was shown.
-type confirmation func(context.Context) (bool, error)
+// A confirmation returns whether the user approves the plan of a Run, which was shown.
+type confirmation func(context.Context, *v1alpha1.Run) (bool, error)
 
 // requestAndApprove requests a Run, and follows it to its end. It shows each plan, and approves those that the user
 // confirms.
@@ -82,7 +83,7 @@ func requestAndApprove(
 
 // approveIfConfirmed approves the plan of a Run if the user confirms it. Otherwise the Run waits.
 func approveIfConfirmed(ctx context.Context, s *session.Session, run *v1alpha1.Run, confirm confirmation) error {
-	ok, err := confirm(ctx)
+	ok, err := confirm(ctx, run)
 	switch {
 	case err != nil:
 		return notApproved(s, run, err)

@@ -59,7 +59,7 @@ func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, 
 		}
 	}
 	if o.show && s.TTY {
-		ok, err := s.Ask(ctx, "Approve this plan? Enter 'yes' to confirm:", "yes")
+		ok, err := askToApprove(ctx, s, run, "Approve this plan? Enter 'yes' to confirm:", "yes")
 		if err != nil {
 			return notApproved(s, run, err)
 		}
@@ -80,6 +80,18 @@ func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, 
 		return err
 	}
 	return printResult(s, run)
+}
+
+// askToApprove asks the user to approve the plan of a Run, below the resources that it destroys and replaces.
+func askToApprove(ctx context.Context, s *session.Session, run *v1alpha1.Run, question, want string) (bool, error) {
+	if s.TTY {
+		style := s.Style()
+		style.Color = s.ColorErr
+		if err := screen.Destroyed(s.ErrOut, run.Status.Plan, style); err != nil {
+			return false, err
+		}
+	}
+	return s.Ask(ctx, question, want)
 }
 
 // approve writes the approval of the plan with a digest.

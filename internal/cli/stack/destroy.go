@@ -31,13 +31,14 @@ verb destroy on the Stack and, if its plans need an approval, approve on its Run
 		if err := confirmDestroy(ctx, s, stack, yes); err != nil {
 			return err
 		}
-		return requestAndApprove(ctx, s, stack, v1alpha1.OperationDestroy, func(ctx context.Context) (bool, error) {
+		confirm := func(ctx context.Context, run *v1alpha1.Run) (bool, error) {
 			if yes {
 				return true, nil
 			}
-			return s.Ask(ctx, "Approve this plan and destroy all resources? Enter the Stack's name, "+
+			return askToApprove(ctx, s, run, "Approve this plan and destroy all resources? Enter the Stack's name, "+
 				stack.Name+", to confirm:", stack.Name)
-		})
+		}
+		return requestAndApprove(ctx, s, stack, v1alpha1.OperationDestroy, confirm)
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
 	return cmd

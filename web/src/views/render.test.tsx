@@ -26,9 +26,9 @@ beforeEach(() => {
 
 const recorded = (name: string) => JSON.parse(readFileSync(`src/views/testdata/${name}.json`, 'utf8')) as View
 
-function Plan({ view }: { view: View }) {
+function Plan({ view, review }: { view: View; review?: boolean }) {
   const [filter, setFilter] = useState(noFilter)
-  return <PlanView view={view} filter={filter} onFilter={setFilter} />
+  return <PlanView review={review} view={view} filter={filter} onFilter={setFilter} />
 }
 
 describe('policy results', () => {
@@ -86,6 +86,19 @@ describe('a plan', () => {
     expect(row).toHaveAttribute('aria-expanded', 'true')
     expect(screen.getByText('forces replacement')).toBeInTheDocument()
     expect(screen.getByText('because it cannot be changed in place')).toBeInTheDocument()
+  })
+  it('of a Run begins with what it replaces, unfolded, which can be folded', async () => {
+    render(<Plan review view={recorded('replace')} />)
+    expect(screen.getAllByRole('button', { expanded: true })[0]).toHaveTextContent('Destroyed and replaced')
+    const row = screen.getByRole('button', { name: /terraform_data\.first/ })
+    expect(row).toHaveAttribute('aria-expanded', 'true')
+    await userEvent.click(row)
+    expect(row).toHaveAttribute('aria-expanded', 'false')
+    await userEvent.click(row)
+    await userEvent.click(screen.getByRole('button', { name: 'Fold all' }))
+    expect(row).toHaveAttribute('aria-expanded', 'false')
+    await userEvent.click(screen.getByRole('button', { name: 'Unfold all' }))
+    expect(row).toHaveAttribute('aria-expanded', 'true')
   })
   it('hides sensitive values', async () => {
     const { container } = render(<Plan view={recorded('sensitive')} />)
@@ -161,13 +174,25 @@ const approve = async () => {
 }
 
 describe('actions of a Run', () => {
-  it('approve the plan that is shown, after a confirmation with its counts', async () => {
+  it('approve the plan that is shown, after a confirmation with its counts and what it destroys', async () => {
     const requests = serve(detail(digest))
-    bar(detail(digest), digest, [{ action: 'approve' }])
+    const run = detail(digest)
+    const plan = run.object.status.plan!
+    plan.resources = [
+      { address: 'a.b["\u202e"]', action: 'delete' },
+      { address: 'a.c', action: 'create' },
+    ]
+    bar(run, digest, [{ action: 'approve' }])
     await userEvent.click(screen.getByRole('button', { name: 'Approve…' }))
     const dialog = await screen.findByRole('dialog')
     expect(dialog).toHaveTextContent('3 to add, 1 to destroy')
-    expect(dialog).toHaveTextContent('1 resource is destroyed')
+    expect(dialog).toHaveTextContent('1 resource is destroyed:')
+    const list = within(dialog).getByRole('list', { name: 'Destroyed and replaced' })
+    expect(
+      within(list)
+        .getAllByRole('listitem')
+        .map((r) => r.textContent),
+    ).toEqual(['-destroya.b["\\u202e"]'])
     expect(dialog).toHaveTextContent(digest)
     expect(requests).toEqual([])
     await userEvent.click(within(dialog).getByRole('button', { name: 'Approve and apply' }))

@@ -47,6 +47,7 @@ const head = 'flex w-full gap-1.5 px-2 py-1 text-left'
 export function PlanRow({ row, past, onToggle }: { row: Row; past: boolean; onToggle: (key: string) => void }) {
   const button = { type: 'button', onClick: () => onToggle(row.key) } as const
   switch (row.kind) {
+    case 'destroyed':
     case 'module':
     case 'action':
     case 'outputs':
@@ -58,7 +59,9 @@ export function PlanRow({ row, past, onToggle }: { row: Row; past: boolean; onTo
         >
           <Fold open={row.open} />
           <span className="min-w-0 font-medium break-all">
-            {row.kind === 'outputs' ? (
+            {row.kind === 'destroyed' ? (
+              'Destroyed and replaced'
+            ) : row.kind === 'outputs' ? (
               'Outputs'
             ) : row.kind === 'action' ? (
               <span className="capitalize">{doneWord(row.action, true)}</span>

@@ -7,7 +7,7 @@ import { Empty } from '../../ui/Empty'
 import type { Filter } from './filter'
 import { countActions, filtered, noFilter } from './filter'
 import { PlanRow } from './PlanRow'
-import { foldable, rowsByAction, rowsOf } from './rows'
+import { foldable, isOpen, reviewOf, rowsByAction, rowsOf } from './rows'
 import type { Action, View } from './types'
 import { actions, doneWord, toneText, wordOf } from './types'
 
@@ -18,6 +18,8 @@ type Props = {
   view: View
   filter: Filter
   onFilter: (filter: Filter) => void
+  /** Whether this is the plan of a Run: what it destroys and replaces is at the top, unfolded. */
+  review?: boolean
   /** The text for a plan without changes. */
   nothing?: string
   /** It is what has changed, in groups by action, instead of what a plan would change, by module. */
@@ -25,13 +27,18 @@ type Props = {
 }
 
 /** What a plan would do: by module, destructive changes first, each attribute before and after. */
-export function PlanView({ view, filter, onFilter, nothing = 'No changes', past = false }: Props) {
+export function PlanView({ view, filter, onFilter, review = false, nothing = 'No changes', past = false }: Props) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const wanted = useDeferredValue(filter)
   const all = useMemo(() => [...(view.changes ?? []), ...(view.outputs ?? [])], [view])
   const counts = useMemo(() => countActions(all), [all])
   const some = useMemo(() => filtered(view, wanted), [view, wanted])
-  const rows = useMemo(() => (past ? rowsByAction : rowsOf)(some.changes, some.outputs, toggled), [some, toggled, past])
+  const first = useMemo(() => (review ? reviewOf(view.changes ?? []) : undefined), [view, review])
+  const rows = useMemo(
+    () =>
+      past ? rowsByAction(some.changes, some.outputs, toggled) : rowsOf(some.changes, some.outputs, toggled, first),
+    [some, toggled, past, first],
+  )
   if (all.length === 0) return <Empty title={nothing} />
 
   const toggle = (key: string) => {
@@ -41,7 +48,11 @@ export function PlanView({ view, filter, onFilter, nothing = 'No changes', past 
   }
   const shown = some.changes.length + some.outputs.length
   const keys = foldable(some.changes, some.outputs)
-  const unfolded = keys.some((key) => toggled.has(key))
+  const unfolded = keys.some((key) => isOpen(key, toggled, first))
+  const toggleAll = () => {
+    const other = unfolded ? [...(first?.unfolded ?? [])] : keys.filter((key) => !first?.unfolded.has(key))
+    setToggled(new Set([...toggled].filter((key) => !/^[co]:/.test(key)).concat(other)))
+  }
   return (
     <div className="panel overflow-hidden">
       <div className="border-line flex flex-wrap items-center gap-1.5 border-b p-1.5">
@@ -88,9 +99,7 @@ export function PlanView({ view, filter, onFilter, nothing = 'No changes', past 
               <UnfoldVertical aria-hidden className="size-4" />
             )
           }
-          onClick={() =>
-            setToggled(new Set([...toggled].filter((k) => !/^[co]:/.test(k)).concat(unfolded ? [] : keys)))
-          }
+          onClick={toggleAll}
         >
           {unfolded ? 'Fold all' : 'Unfold all'}
         </Button>

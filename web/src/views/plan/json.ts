@@ -1,5 +1,6 @@
 import { different } from '../state/compare'
 import type { Action, View } from './types'
+import { natural } from '../text/natural'
 
 /*
  * What is read of a plan in the engine's own JSON: what has changed outside, and which resources refer to which. It is without
@@ -49,13 +50,15 @@ type PlanJSON = {
 export function driftOf(json: unknown): View {
   const drift = (json as PlanJSON).resource_drift ?? []
   return {
-    changes: drift.map((d) => ({
-      address: d.address ?? '',
-      action: actionOf(d) ?? 'update',
-      type: d.type ?? '',
-      module: d.module_address ?? '',
-      attributes: different(d.change?.before, d.change?.after),
-    })),
+    changes: drift
+      .map((d) => ({
+        address: d.address ?? '',
+        action: actionOf(d) ?? 'update',
+        type: d.type ?? '',
+        module: d.module_address ?? '',
+        attributes: different(d.change?.before, d.change?.after),
+      }))
+      .sort((a, b) => natural(a.address, b.address)),
   }
 }
 

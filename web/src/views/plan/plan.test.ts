@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { countActions, filtered, noFilter } from './filter'
 import { driftOf, graphOf } from './json'
 import type { Row, Toggled } from './rows'
-import { changeKey, foldable, moduleKey, notesOf, rowsOf } from './rows'
+import { changeKey, destroyedKey, foldable, moduleKey, notesOf, reviewOf, rowsOf } from './rows'
 import { difference } from './TextDiff'
 import type { View } from './types'
 import { brief, sides, texts } from './values'
@@ -45,6 +45,40 @@ describe('the rows of a plan', () => {
     ])
     expect(notesOf(change('moved', 'terraform_data.new'))).toEqual(['moved from terraform_data.old'])
     expect(notesOf(change('imported', 'terraform_data.same'))).toEqual(['imported by 5f0c'])
+  })
+  const deleted = (module: string, n: number) =>
+    Array.from({ length: n }, (_, i) => ({
+      address: `${module ? `${module}.` : ''}a.b[${i}]`,
+      module,
+      action: 'delete' as const,
+      attributes: [{ path: 'id', before: i }],
+    }))
+  it('of a review begin with what is destroyed and replaced in all modules, the first 50 unfolded', () => {
+    const kept = { address: 'a.kept', module: '', action: 'update' as const, attributes: [{ path: 'id' }] }
+    const replaced = { address: 'module.m.a.c', module: 'module.m', action: 'replace' as const }
+    const changes = [...deleted('', 30), ...deleted('module.m', 30), replaced, kept]
+    const shown = rowsOf(changes, [], new Set(), reviewOf(changes))
+    expect(shown.filter((r) => r.kind === 'destroyed' || r.kind === 'module').map((r) => r.key)).toEqual([
+      destroyedKey,
+      moduleKey(''),
+    ])
+    const found = shown.filter((r) => r.kind === 'change')
+    expect(found.map((r) => r.change)).toEqual(changes)
+    expect(found.map((r) => r.open)).toEqual(found.map((_, i) => i < 50))
+    expect(shown.filter((r) => r.kind === 'attribute')).toHaveLength(50)
+    const folded = rowsOf(changes, [], new Set([destroyedKey]), reviewOf(changes))
+    expect(folded.filter((r) => r.kind === 'change').map((r) => r.change)).toEqual([kept])
+  })
+  it('of a review without such changes are those of any plan', () => {
+    const { changes = [], outputs = [] } = recorded('moved')
+    expect(rowsOf(changes, outputs, new Set(), reviewOf(changes))).toEqual(rowsOf(changes, outputs, new Set()))
+  })
+  it('have modules in the order of their numbers', () => {
+    const modules = ['module.m[10]', 'module.m[9]', 'module.m["a"]', '']
+    const changes = modules.map((module) => ({ address: `${module}.a.b`, module, action: 'create' as const }))
+    expect(rows({ changes }).filter((r) => r.kind === 'module')).toMatchObject(
+      ['', 'module.m["a"]', 'module.m[9]', 'module.m[10]'].map((module) => ({ module })),
+    )
   })
   it('of 10,000 changes are computed fast', () => {
     const changes = Array.from({ length: 10_000 }, (_, i) => ({
@@ -209,5 +243,7 @@ describe('the JSON of the plan', () => {
       { address: 'a.x', action: 'update', type: 'a', module: '', attributes: [{ path: 'n', before: 1, after: 2 }] },
     ])
     expect(driftOf({})).toEqual({ changes: [] })
+    const many = { resource_drift: [10, 9].map((i) => ({ address: `a.x[${i}]`, change: { actions: ['update'] } })) }
+    expect(driftOf(many).changes?.map((c) => c.address)).toEqual(['a.x[9]', 'a.x[10]'])
   })
 })

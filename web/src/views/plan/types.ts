@@ -6,6 +6,9 @@ export type Action = 'delete' | 'replace' | 'forget' | 'update' | 'create' | 'im
 /** Actions as the API sorts them: destructive changes first. */
 export const actions: Action[] = ['delete', 'replace', 'forget', 'update', 'create', 'import', 'move', 'read']
 
+/** Whether a change destroys a resource, also to create it again. */
+export const destroys = (c: { action: string }): boolean => c.action === 'delete' || c.action === 'replace'
+
 export type Change = {
   address: string
   previous?: string

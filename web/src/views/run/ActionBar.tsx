@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { Detail } from '../../api/kinds'
+import type { Detail, RunObject } from '../../api/kinds'
 import { objectQuery, useAction } from '../../api/queries'
 import { ConfirmButton, useAsking } from '../../ui/Dialog'
 import { useDraft } from '../../ui/draft'
@@ -7,7 +7,11 @@ import { ProblemError } from '../../api/client'
 import { safe } from '../text/escape'
 import type { Possible } from './actions'
 import { outdated } from './actions'
-import { counts, short } from './words'
+import type { Action } from '../plan/types'
+import { wordOf } from '../plan/types'
+import { counts, destroyed, short } from './words'
+
+type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 
 type Props = {
   detail: Detail<'runs'>
@@ -81,7 +85,6 @@ export function ActionBar({ detail, possible, shown }: Props) {
   const plan = status?.plan
   const old = shown !== undefined && plan !== undefined && plan.digest !== shown
   const total = counts(plan)
-  const destroys = plan?.destroy ?? 0 // with those to replace
 
   // The user approves the plan that is shown. The Run is fetched again, so that an outdated plan is reported as a sentence and not as a conflict.
   const approved = async () => {
@@ -152,12 +155,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
                   Exactly this plan is applied to Stack <strong>{safe(spec.stack.name)}</strong>:{' '}
                   <strong>{total}</strong>.
                 </p>
-                {destroys > 0 && (
-                  <p className="bg-badbg text-bad rounded p-2 font-medium">
-                    {destroys.toLocaleString('en')} {destroys === 1 ? 'resource is' : 'resources are'} destroyed
-                    {(plan?.replace ?? 0) > 0 && ', or destroyed and recreated'}.
-                  </p>
-                )}
+                {plan && plan.destroy > 0 && <Destroyed plan={plan} />}
                 {plan?.script && (
                   <p className="text-warn">A script of spec.commands replaces the apply of the engine.</p>
                 )}
@@ -185,6 +183,32 @@ export function ActionBar({ detail, possible, shown }: Props) {
           </ConfirmButton>
         )}
       </div>
+    </div>
+  )
+}
+
+/** What a plan destroys and replaces, by address, so that the user confirms it by sight. */
+function Destroyed({ plan }: { plan: Plan }) {
+  const { first, more } = destroyed(plan)
+  return (
+    <div className="bg-badbg text-bad rounded p-2">
+      <p className="font-medium">
+        {plan.destroy.toLocaleString('en')} {plan.destroy === 1 ? 'resource is' : 'resources are'} destroyed
+        {plan.replace > 0 && ', or destroyed and recreated'}
+        {first.length > 0 ? ':' : '.'}
+      </p>
+      <ul aria-label="Destroyed and replaced" className="mt-1 font-mono text-sm">
+        {first.map((r, i) => (
+          <li key={i} className="flex gap-1.5">
+            <span aria-hidden className="w-7 shrink-0 text-center whitespace-pre">
+              {wordOf(r.action as Action).sign}
+            </span>
+            <span className="sr-only">{wordOf(r.action as Action).done}</span>
+            <span className="min-w-0 break-all">{safe(r.address)}</span>
+          </li>
+        ))}
+      </ul>
+      {first.length > 0 && more > 0 && <p className="text-sm">and {more.toLocaleString('en')} more</p>}
     </div>
   )
 }

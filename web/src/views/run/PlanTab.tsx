@@ -42,7 +42,7 @@ export function PlanTab({ detail, shown, search, set }: Props) {
   return (
     <>
       {shown === plan.digest && <Findings plan={plan} />}
-      {view.data && <PlanView view={view.data} filter={filter} onFilter={onFilter} />}
+      {view.data && <PlanView review view={view.data} filter={filter} onFilter={onFilter} />}
       {view.isPending && <Skeletons lines={5} label="Loading the plan" />}
       {view.error && (
         <>
@@ -52,7 +52,7 @@ export function PlanTab({ detail, shown, search, set }: Props) {
               <p className="text-muted mb-1 text-sm">
                 What the Run itself says of it, the first {plan.resources?.length} addresses:
               </p>
-              <PlanView view={summaryView(plan)} filter={filter} onFilter={onFilter} />
+              <PlanView review view={summaryView(plan)} filter={filter} onFilter={onFilter} />
             </div>
           )}
         </>

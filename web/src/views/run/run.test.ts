@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RunObject, StackObject } from '../../api/kinds'
 import { failedStep, isApproved, outdated, possible, waitsForApproval } from './actions'
-import { advice, counts, lasted, revision, short, waitsFor } from './words'
+import { advice, counts, destroyed, lasted, revision, short, waitsFor } from './words'
 
 const digest = 'sha256:' + 'a'.repeat(64)
 const other = 'sha256:' + 'b'.repeat(64)
@@ -136,6 +136,17 @@ describe('texts', () => {
     expect(counts({ digest, changes: false, add: 0, change: 0, destroy: 0, replace: 0, import: 0, forget: 0 })).toBe(
       'no changes',
     )
+  })
+  it('list what is destroyed and replaced, up to a limit', () => {
+    const resources = Array.from({ length: 30 }, (_, i) => ({
+      address: `a.b[${i}]`,
+      action: i < 25 ? 'delete' : 'replace',
+    }))
+    expect(destroyed({ destroy: 30, resources })).toEqual({ first: resources.slice(0, 20), more: 10 })
+    const other = { address: 'a.c', action: 'update' }
+    const one = { address: 'a.b', action: 'replace' }
+    expect(destroyed({ destroy: 1, resources: [one, other] })).toEqual({ first: [one], more: 0 })
+    expect(destroyed({ destroy: 2 })).toEqual({ first: [], more: 2 })
   })
   it('explain what to do for each failure class', () => {
     for (const c of ['Transient', 'ConfigurationError', 'PolicyDenied', 'PodLost', 'Canceled', 'StateNotSaved'])

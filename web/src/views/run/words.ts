@@ -1,11 +1,13 @@
 import type { RunObject } from '../../api/kinds'
 import { condition } from '../../api/kinds'
 import { duration } from '../../ui/time'
+import { destroys } from '../plan/types'
 import { isFinished, waitsForApproval } from './actions'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 /** What of a plan, or of drift, is counted. */
 type Counted = Pick<Plan, 'add' | 'change' | 'destroy' | 'replace'> & Partial<Plan>
+type Listed = NonNullable<Plan['resources']>[number]
 type Attempt = NonNullable<NonNullable<RunObject['status']>['attempts']>[number]
 export type Step = NonNullable<Attempt['steps']>[number]
 
@@ -23,6 +25,16 @@ export function counts(plan: Counted | undefined): string {
     .map(([n, word]) => `${Number(n).toLocaleString('en')} ${word}`)
   if (parts.length > 0) return parts.join(', ')
   return plan.changes ? 'only outputs or addresses change' : 'no changes'
+}
+
+/** So many addresses are listed for a confirmation at most. */
+const mostListed = 20
+
+/** The resources that a plan destroys or replaces: the first of them, and how many more there are. */
+export function destroyed(plan: Pick<Plan, 'destroy' | 'resources'>): { first: Listed[]; more: number } {
+  // The Run lists them before its other changes.
+  const first = (plan.resources ?? []).filter(destroys).slice(0, mostListed)
+  return { first, more: plan.destroy - first.length }
 }
 
 /** The counts of a plan as engines sign them: +3 ~1. */
