@@ -172,7 +172,9 @@ func (d *cliEnv) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.
 					return
 				}
 				if r, ok := e.Object.(*v1alpha1.Run); ok && r.Status.Phase != "" && !r.Status.Phase.Finished() {
-					if phase := next(r); phase != r.Status.Phase {
+					if phase := next(r); phase == v1alpha1.PhaseSucceeded {
+						d.turn(r, phase, "1 added")
+					} else if phase != r.Status.Phase {
 						d.turn(r, phase, "1 to add")
 					}
 				}
@@ -222,7 +224,7 @@ func TestApplyWithoutAnApprovalStops(t *testing.T) {
 	d.operator(d.stack("net"), waitsThenApplies)
 	d.want(2, "terraform_data.disk", "", "apply", "net")
 	d.want(2, "`cairn approve net-2` approves it", "", "apply", "net")
-	d.want(0, "Run net-3 succeeded: 1 to add", "", "apply", "net", "--yes")
+	d.want(0, "Run net-3 succeeded: 1 added", "", "apply", "net", "--yes")
 	d.want(1, "--yes", "", "destroy", "net")
 	d.want(0, "Run net-4 succeeded", "", "destroy", "net", "--yes")
 	d.want(1, "there is nothing to retry: Run net-4 succeeded", "", "retry", "net")

@@ -7,6 +7,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -59,6 +60,12 @@ func run(r *v1alpha1.Run) userapi.Run {
 	}
 	if a := r.Spec.Approval; a != nil {
 		row.ApprovedBy = intern(a.By)
+	}
+	wait := runinfo.WaitOf(r)
+	row.Waited = int64(wait.Ended.Seconds())
+	if !wait.Since.IsZero() {
+		since := wait.Since
+		row.WaitingSince = &since
 	}
 	return row
 }

@@ -104,6 +104,11 @@ type Run struct {
 	ApprovedBy string `json:"approvedBy,omitempty"`
 	// The time at which the Run ended.
 	Finished *time.Time `json:"finished,omitempty"`
+	// The number of seconds that the Run waited between its plan and the apply, for an approval or a window, without the
+	// current wait. They are not part of its duration.
+	Waited int64 `json:"waited,omitempty"`
+	// The time at which the current wait began. Absent if the Run does not wait for an approval or a window.
+	WaitingSince *time.Time `json:"waitingSince,omitempty"`
 }
 
 // A Cause is the cause of a Run.

@@ -113,7 +113,7 @@ func (d Description) run(p *page) {
 	if Phase(r).Finished() {
 		active = ", took "
 	}
-	p.row("  Operation", string(r.Spec.Operation)+active+runDuration(r, s))
+	p.row("  Operation", string(r.Spec.Operation)+active+runDuration(r, s)+runWait(r, s))
 	p.row("  Cause", cause(r))
 	p.row("  Revision", Clean(r.Spec.Revision))
 	if a := r.Spec.Approval; a != nil {
@@ -142,6 +142,22 @@ func (d Description) run(p *page) {
 	for i := max(0, len(r.Status.Attempts)-2); i < len(r.Status.Attempts); i++ {
 		attempt(p, &r.Status.Attempts[i], s)
 	}
+}
+
+// runWait returns how long a Run waited for an approval; empty if it did not wait.
+func runWait(r *v1alpha1.Run, s Style) string {
+	_, waited := runinfo.Duration(r, s.Now)
+	if waited < time.Second {
+		return ""
+	}
+	text := ", waited " + Duration(waited)
+	if !runinfo.WaitOf(r).Since.IsZero() {
+		text = ", waiting " + Duration(waited)
+	}
+	if runinfo.WaitsForUser(r) {
+		text += " for an approval"
+	}
+	return text
 }
 
 func (d Description) engine() v1alpha1.EngineName {

@@ -181,7 +181,7 @@ func Result(r *v1alpha1.Run) string {
 	message := Clean(Succeeded(r).Message)
 	p := r.Status.Plan
 	if Phase(r) == v1alpha1.PhaseSucceeded && p != nil && p.Changes && r.Spec.Operation != v1alpha1.OperationPlan {
-		return fmt.Sprintf("Run %s succeeded: %s", r.Name, cmp.Or(message, runinfo.Summary(p)))
+		return fmt.Sprintf("Run %s succeeded: %s", r.Name, cmp.Or(message, runinfo.Applied(p)))
 	}
 	if phase := Phase(r); message != "" && (phase == v1alpha1.PhaseCanceled || phase == v1alpha1.PhaseSuperseded) {
 		return fmt.Sprintf("Run %s: %s", r.Name, message)

@@ -128,13 +128,10 @@ func approvedBy(r *v1alpha1.Run) string {
 	return ""
 }
 
-// runDuration returns the duration of a Run with its waits, until now if it is active.
+// runDuration returns the duration of a Run until now if it is active, without the time that it waited for an approval.
 func runDuration(r *v1alpha1.Run, s Style) string {
-	end := s.Now
-	if r.Status.FinishedAt != nil {
-		end = r.Status.FinishedAt.Time
-	}
-	return Duration(end.Sub(r.CreationTimestamp.Time).Truncate(time.Millisecond))
+	active, _ := runinfo.Duration(r, s.Now)
+	return Duration(active.Truncate(time.Millisecond))
 }
 
 // States returns a table of States.

@@ -239,5 +239,5 @@ func applyIsDone(w Snapshot) (Decision, bool) {
 	if w.Run.Spec.Operation == v1alpha1.OperationDestroy {
 		reason = v1alpha1.ReasonDestroyed
 	}
-	return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: reason, Message: runinfo.Summary(w.Run.Status.Plan)}, true
+	return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: reason, Message: runinfo.Applied(w.Run.Status.Plan)}, true
 }

@@ -315,7 +315,7 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(applying, changed, suspended), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"an apply that is done is the end, although the inputs changed meanwhile": {
-			snapshot: snapshot(applyEnded, changed), phase: "Succeeded", reason: "Applied", message: "3 to add",
+			snapshot: snapshot(applyEnded, changed), phase: "Succeeded", reason: "Applied", message: "3 added",
 		},
 		"an apply that is done is the end, although the Stack is gone": {
 			snapshot: snapshot(applyEnded, stackGone), phase: "Succeeded", reason: "Applied",

@@ -17,14 +17,23 @@ func Summary(p *v1alpha1.Plan) string {
 	case p.Changes:
 		text = "only outputs change"
 	}
+	return text + warnings(p)
+}
+
+// Applied is a short text of what the apply of a plan did, as in "3 added, 1 destroyed".
+func Applied(p *v1alpha1.Plan) string {
+	done := engine.Summary{Add: p.Add, Change: p.Change, Remove: p.Destroy, Import: p.Import, Forget: p.Forget}
+	return done.String() + warnings(p)
+}
+
+func warnings(p *v1alpha1.Plan) string {
 	switch {
 	case p.Policy == nil || p.Policy.Warned == 0:
+		return ""
 	case p.Policy.Warned == 1:
-		text += "; 1 warning"
-	default:
-		text += fmt.Sprintf("; %d warnings", p.Policy.Warned)
+		return "; 1 warning"
 	}
-	return text
+	return fmt.Sprintf("; %d warnings", p.Policy.Warned)
 }
 
 // Counts are how many resources a plan would change.

@@ -3547,6 +3547,16 @@ export interface components {
             stack: string;
             /** @description The UID of the object. */
             uid: string;
+            /**
+             * Format: int64
+             * @description The number of seconds that the Run waited between its plan and the apply, for an approval or a window, without the current wait. They are not part of its duration.
+             */
+            waited?: number;
+            /**
+             * Format: date-time
+             * @description The time at which the current wait began. Absent if the Run does not wait for an approval or a window.
+             */
+            waitingSince?: string;
         };
         /** @description A Session is a request to sign in. */
         Session: {

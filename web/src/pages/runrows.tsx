@@ -3,7 +3,8 @@ import type { ColumnDef } from '@tanstack/react-table'
 import type { Run } from '../api/client'
 import { Named, rowLink } from '../list/Named'
 import { PhaseBadge } from '../ui/Badge'
-import { Ago, Took } from '../ui/Time'
+import { RunDuration } from '../ui/RunDuration'
+import { Ago } from '../ui/Time'
 import { safe } from '../views/text/escape'
 import { shortRevision } from './words'
 
@@ -92,7 +93,7 @@ export const runColumns: ColumnDef<Run>[] = [
     id: 'took',
     header: 'Duration',
     meta: { width: '5.5rem' },
-    cell: ({ row }) => <Took from={row.original.created} to={row.original.finished} />,
+    cell: ({ row }) => <RunDuration run={row.original} />,
   },
   {
     id: 'created',

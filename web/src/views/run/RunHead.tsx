@@ -5,7 +5,8 @@ import { condition } from '../../api/kinds'
 import { Badge, PhaseBadge } from '../../ui/Badge'
 import { CopyButton } from '../../ui/CopyButton'
 import { PageHead } from '../../ui/Page'
-import { Ago, Took, useNow } from '../../ui/Time'
+import { RunDuration } from '../../ui/RunDuration'
+import { Ago, useNow } from '../../ui/Time'
 import { CommitLink } from '../CommitLink'
 import { safe } from '../text/escape'
 import { phaseOf } from './actions'
@@ -86,7 +87,7 @@ export function RunHead({
           <Ago at={metadata.creationTimestamp} />
         </Fact>
         <Fact name={status?.finishedAt ? 'Duration' : 'Elapsed'}>
-          <Took from={metadata.creationTimestamp} {...(status?.finishedAt && { to: status.finishedAt })} />
+          <RunDuration run={detail.row} beside />
           {(status?.retries ?? 0) > 0 && <span className="text-muted">, {status?.retries} tried again</span>}
         </Fact>
         {spec.approval && (
@@ -110,7 +111,7 @@ function Approved({ detail }: { detail: Detail<'runs'> }) {
   const { spec, status } = detail.object
   const approval = spec.approval
   if (!approval) return null
-  const applied = status?.attempts?.find((a) => a.phase === 'Apply')
+  const applied = status?.attempts?.findLast((a) => a.phase === 'Apply' && a.finishedAt && !a.failure)
   return (
     <>
       by {safe(approval.by)}
@@ -119,7 +120,7 @@ function Approved({ detail }: { detail: Detail<'runs'> }) {
       )}
       {applied && (
         <>
-          , applied <Ago at={applied.startedAt} />
+          , applied <Ago at={applied.finishedAt} />
         </>
       )}
     </>
