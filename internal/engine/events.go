@@ -81,11 +81,10 @@ func (h hook) changes() bool {
 // cut off: an engine may have been killed while it wrote.
 func ReadEvents(r io.Reader) (Events, error) { return FollowEvents(r, nil) }
 
-// FollowEvents is ReadEvents while the engine still writes them. It calls onDone for each change that an apply has
-// done.
-func FollowEvents(r io.Reader, onDone func(Done)) (Events, error) {
+// FollowEvents is ReadEvents while the engine still writes them. It calls observe for the operations of an apply.
+func FollowEvents(r io.Reader, observe Observer) (Events, error) {
 	l := NewListener(io.Discard)
-	l.Notify(onDone)
+	l.Notify(observe)
 	_, err := io.Copy(l, r)
 	events, bad := l.Close()
 	return events, cmp.Or(err, bad)
@@ -130,30 +129,41 @@ func (h hook) done() Done {
 	return Done{Address: h.Resource.Address, Type: h.Resource.Type, Action: h.Action, IDKey: h.IDKey, ID: h.ID}
 }
 
-// notifier calls onDone for each change that an apply has done, as soon as the engine reports it.
+// An Observer is called when the operation of an apply on a resource begins or ends, as soon as the engine reports it.
+type Observer func(what Done, state runnerapi.OperationState)
+
+// operationStates are the states that events report.
+var operationStates = map[string]runnerapi.OperationState{
+	"apply_start":    runnerapi.OperationStarted,
+	"apply_complete": runnerapi.OperationSucceeded,
+	"apply_errored":  runnerapi.OperationFailed,
+}
+
+// notifier calls an Observer.
 type notifier struct {
-	onDone func(Done)
+	observe Observer
 	// ends are the resources being destroyed, by address: only the first event of a destroy has the ID.
 	ends map[string]Done
 }
 
 func (t *notifier) of(e event) {
-	if t.onDone == nil || e.Hook == nil || !e.Hook.changes() {
+	state := operationStates[e.Type]
+	if t.observe == nil || state == "" || e.Hook == nil || !e.Hook.changes() {
 		return
 	}
 	d := e.Hook.done()
-	switch {
-	case e.Type == "apply_start" && d.Action == string(Delete):
-		if t.ends == nil {
-			t.ends = map[string]Done{}
-		}
-		t.ends[d.Address] = d
-	case e.Type == "apply_complete":
-		if d.Action == string(Delete) && d.ID == "" {
+	if d.Action == string(Delete) {
+		switch {
+		case state == runnerapi.OperationStarted:
+			if t.ends == nil {
+				t.ends = map[string]Done{}
+			}
+			t.ends[d.Address] = d
+		case d.ID == "":
 			d = cmp.Or(t.ends[d.Address], d)
 		}
-		t.onDone(d)
 	}
+	t.observe(d, state)
 }
 
 // valueUndeclared is the warning about a value of a variable file for which the code has no variable. Of many, engines

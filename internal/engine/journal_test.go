@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func created(address, id string) Done { return done(Create, address, id) }
@@ -304,12 +306,21 @@ func TestDoneIsReportedDuringAnApply(t *testing.T) {
 {"type":"apply_complete","hook":{"resource":{"addr":"a.b","resource_type":"a"},"action":"create","id_key":"id","id_value":"new"}}
 {"type":"apply_errored","hook":{"resource":{"addr":"a.c","resource_type":"a"},"action":"create"}}
 {"type":"apply_complete","hook":{"resource":{"addr":"a.d"`
-	want := []Done{
-		{Address: "a.b", Type: "a", Action: "delete", IDKey: "id", ID: "old"},
-		{Address: "a.b", Type: "a", Action: "create", IDKey: "id", ID: "new"},
+	type operation struct {
+		What  Done
+		State runnerapi.OperationState
 	}
-	var got []Done
-	if _, err := FollowEvents(strings.NewReader(events), func(d Done) { got = append(got, d) }); err != nil {
+	deleted := Done{Address: "a.b", Type: "a", Action: "delete", IDKey: "id", ID: "old"}
+	want := []operation{
+		{deleted, "Started"},
+		{deleted, "Succeeded"},
+		{Done{Address: "a.b", Type: "a", Action: "create"}, "Started"},
+		{Done{Address: "a.b", Type: "a", Action: "create", IDKey: "id", ID: "new"}, "Succeeded"},
+		{Done{Address: "a.c", Type: "a", Action: "create"}, "Failed"},
+	}
+	var got []operation
+	observe := func(d Done, state runnerapi.OperationState) { got = append(got, operation{d, state}) }
+	if _, err := FollowEvents(strings.NewReader(events), observe); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -317,7 +328,7 @@ func TestDoneIsReportedDuringAnApply(t *testing.T) {
 	}
 	got = nil
 	l := NewListener(&strings.Builder{})
-	l.Notify(func(d Done) { got = append(got, d) })
+	l.Notify(observe)
 	for _, c := range []byte(events) {
 		if _, err := l.Write([]byte{c}); err != nil {
 			t.Fatal(err)

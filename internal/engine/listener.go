@@ -22,8 +22,8 @@ type Listener struct {
 // NewListener returns a Listener that writes to text.
 func NewListener(text io.Writer) *Listener { return &Listener{text: text} }
 
-// Notify has it call onDone for each change that an apply has done, as soon as the engine reports it.
-func (l *Listener) Notify(onDone func(Done)) { l.notifier.onDone = onDone }
+// Notify has it call observe for the operations of an apply.
+func (l *Listener) Notify(observe Observer) { l.notifier.observe = observe }
 
 // Write takes a part of what the engine prints.
 func (l *Listener) Write(p []byte) (int, error) {

@@ -46,10 +46,12 @@ type testServer struct {
 	downloads []runnerapi.Download
 	reports   map[int32][]runnerapi.Report
 	logs      map[int32][]byte
-	requests  []string
-	forms     map[string][]byte // forms of plans, by digest/form
-	verdict   runnerapi.PolicyResult
-	checked   []string // plans that the policies were asked about
+	// operations are the lines of applies, by attempt.
+	operations map[int32][]byte
+	requests   []string
+	forms      map[string][]byte // forms of plans, by digest/form
+	verdict    runnerapi.PolicyResult
+	checked    []string // plans that the policies were asked about
 	// cancels are the responses to requests for interrupts; held is how long a request waits for one.
 	cancels chan string
 	held    time.Duration
@@ -76,7 +78,7 @@ func newTestServer(t testing.TB) *testServer {
 	t.Helper()
 	s := &testServer{
 		t: t, orders: make(chan runnerapi.Order, 10), sources: map[string][]byte{}, plans: map[string][]byte{},
-		reports: map[int32][]runnerapi.Report{}, logs: map[int32][]byte{}, forms: map[string][]byte{},
+		reports: map[int32][]runnerapi.Report{}, logs: map[int32][]byte{}, operations: map[int32][]byte{}, forms: map[string][]byte{},
 		cancels: make(chan string, 1), held: 30 * time.Second, cgroup: t.TempDir(),
 	}
 	s.server = httptest.NewUnstartedServer(s)
@@ -258,12 +260,16 @@ func (s *testServer) serve(w http.ResponseWriter, r *http.Request, body []byte) 
 		json.NewEncoder(w).Encode(runnerapi.JournalEntries{Entries: s.journal, UpTo: journalEnd})
 	case "POST journal":
 		s.storeBatch(r, read)
-	case "POST logs":
-		if have := len(s.logs[s.attempt]); r.URL.Query().Get("offset") != strconv.Itoa(have) {
+	case "POST logs", "POST operations":
+		to := s.logs
+		if path == "operations" {
+			to = s.operations
+		}
+		if have := len(to[s.attempt]); r.URL.Query().Get("offset") != strconv.Itoa(have) {
 			http.Error(w, strconv.Itoa(have), http.StatusConflict)
 			return
 		}
-		s.logs[s.attempt] = append(s.logs[s.attempt], body...)
+		to[s.attempt] = append(to[s.attempt], body...)
 	case "GET state":
 		give(s.state)
 	case "PUT backend":

@@ -155,8 +155,12 @@ func (c *Client) Report(ctx context.Context, report Report) error {
 // AppendLog appends to the attempt's log and returns the offset at which it continues. That is not the end of data when
 // the server has more of the log already, or less, than offset.
 func (c *Client) AppendLog(ctx context.Context, offset int64, data []byte) (next int64, err error) {
+	return c.append(ctx, "/v1/logs", offset, data)
+}
+
+func (c *Client) append(ctx context.Context, path string, offset int64, data []byte) (next int64, err error) {
 	query := url.Values{"offset": {strconv.FormatInt(offset, 10)}}
-	err = c.do(ctx, call{method: http.MethodPost, path: "/v1/logs", query: query, data: data})
+	err = c.do(ctx, call{method: http.MethodPost, path: path, query: query, data: data})
 	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == http.StatusConflict {
 		if wanted, bad := strconv.ParseInt(refused.Message, 10, 64); bad == nil && wanted >= 0 {
 			return wanted, nil

@@ -36,6 +36,7 @@
 //	POST   /v1/steps                  a Report
 //	POST   /v1/logs?offset=N          append to the attempt's log; 409 with the wanted offset when N is not it, also
 //	                                  in the header Cairn-Log-Offset
+//	POST   /v1/operations?offset=N    append to the operations of an apply, in the same way: lines, each an Operation
 //
 // Every request carries the pod's token (audience "cairn"), in the header Cairn-Attempt the number of the attempt
 // it is sent for, and in the header Cairn-Session the key of the runner's session. The server answers 403 when the Run

@@ -95,6 +95,7 @@ func TestOnlyThePodOfAnAttemptSavesForIt(t *testing.T) {
 	second.attempt = 1
 	for _, r := range []struct{ method, path string }{
 		{"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/rescue"}, {"POST", "/v1/journal?batch=0"}, {"POST", "/v1/logs?offset=0"},
+		{"POST", "/v1/operations?offset=0"},
 	} {
 		second.expect(http.StatusForbidden, "names no attempt 1 of this pod", r.method, r.path, []byte("{}"))
 	}

@@ -52,7 +52,7 @@ func TestRunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
 	batch := []byte(`{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"vpc-1"}]}`)
 	for _, other := range []struct{ method, path string }{
 		{"GET", "/v1/order"}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"UNLOCK", "/v1/state"},
-		{"DELETE", "/v1/state"}, {"GET", "/v1/journal"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"}, {"PUT", "/v1/plan"},
+		{"DELETE", "/v1/state"}, {"GET", "/v1/journal"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"}, {"POST", "/v1/operations?offset=0"}, {"PUT", "/v1/plan"},
 		{"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"POST", "/v1/outputs"},
 		{"GET", "/v1/outputs/net/x"}, {"GET", "/v1/interrupt"}, {"GET", "/v1/sources/" + e.source}, {"POST", "/v1/policy/" + e.source},
 	} {

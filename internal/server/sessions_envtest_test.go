@@ -47,6 +47,7 @@ func TestStolenRunnerTokenIsRejected(t *testing.T) {
 		{"POST", "/v1/policy/" + e.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
 		{"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"POST", "/v1/journal?batch=0"}, {"GET", "/v1/journal"},
 		{"GET", "/v1/providers/registry.opentofu.org/hashicorp/time/index.json"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"},
+		{"POST", "/v1/operations?offset=0"},
 	}
 	for _, key := range []string{"", "another key"} {
 		for _, request := range requests {

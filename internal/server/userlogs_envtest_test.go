@@ -5,6 +5,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -237,4 +239,58 @@ func TestUsersReadLogsAsEvents(t *testing.T) {
 	if event, data := s.next(); event != "log" || data != `{"text":"second\n"}` {
 		t.Errorf("%s %s", event, data)
 	}
+}
+
+// What an apply does to each resource is read as a log is, beside it.
+func TestOperationsAreReadWhileAnApplyRuns(t *testing.T) {
+	e := newEnv(t)
+	p := e.serveUsers()
+	user, who := e.account("alice")
+	e.allow(user, may("get", "runs/logs"), may("pull", "states"))
+	p.authorized(p.as(who))
+	r, run := e.applying()
+	add := func(offset int64, line string) int64 {
+		next, err := r.client().AppendOperations(t.Context(), offset, []byte(line))
+		must(t, err)
+		return next
+	}
+	const started, succeeded = `{"address":"a.b","state":"Started"}` + "\n", `{"address":"a.b","state":"Succeeded"}` + "\n"
+	at := add(0, started)
+	_, err := r.client().AppendLog(t.Context(), 0, []byte("a line of the log\n"))
+	must(t, err)
+	logs := "/api/v1/namespaces/" + e.namespace + "/runs/" + run.Name + "/logs?"
+	s := p.stream(who, logs+"attempt=1&of=operations&follow=true", "")
+	text := func() string {
+		event, data := s.next()
+		var piece userapi.LogPiece
+		if err := json.Unmarshal([]byte(data), &piece); err != nil || event != "log" {
+			t.Fatalf("%s %s", event, data)
+		}
+		return piece.Text
+	}
+	if got := text(); got != started {
+		t.Errorf("got %q", got)
+	}
+	add(at, succeeded)
+	if got := text(); got != succeeded {
+		t.Errorf("got %q", got)
+	}
+	s.close()
+
+	b := p.browser().signIn(who)
+	b.want(200, "a line of the log", "GET", logs+"attempt=1", nil)
+	b.want(400, "there is only operations, of an attempt", "GET", logs+"of=operations", nil)
+	b.want(400, "there is only operations, of an attempt", "GET", logs+"attempt=1&of=others", nil)
+	b.want(404, "has no attempt 7", "GET", logs+"attempt=7&of=operations", nil)
+	stranger, none := e.account("bob")
+	e.allow(stranger, may("get", "runs"), may("pull", "states"))
+	p.authorized(p.as(none))
+	p.browser().signIn(none).want(403, "get", "GET", logs+"attempt=1&of=operations", nil)
+
+	r.expect(409, fmt.Sprint(at+int64(len(succeeded))), "POST", "/v1/operations?offset=99999", []byte("x"))
+	end := int64(len(started) + len(succeeded))
+	for end < runnerapi.LargestOperations {
+		end = add(end, strings.Repeat("x", int(min(1<<20, runnerapi.LargestOperations-end))))
+	}
+	r.expect(413, "ends at 8388608 bytes", "POST", fmt.Sprintf("/v1/operations?offset=%d", end), []byte("x"))
 }

@@ -8,7 +8,9 @@
 //	                                                                   secrets. Needs get on runs/plan
 //	GET  /api/v1/namespaces/{ns}/runs/{run}/logs?attempt=N&offset=B    the log of an attempt or, without N, of all of them
 //	                                                                   in order, from byte B on; with follow=true also what
-//	                                                                   comes, until it is over. Needs get on runs/logs
+//	                                                                   comes, until it is over. With of=operations, what the
+//	                                                                   apply of attempt N did to each resource: lines of
+//	                                                                   JSON. Needs get on runs/logs
 //	GET  /api/v1/namespaces/{ns}/states/{state}/versions/{n}           a version of a state; n may be "current". Needs pull
 //	                                                                   on states, as the ones below need theirs
 //	GET  /api/v1/namespaces/{ns}/states/{state}/journal                what its journal has, beside the current version: a
@@ -134,6 +136,9 @@ const (
 	FormText = "text"
 	FormJSON = "json"
 )
+
+// OfOperations selects, in place of the log of an attempt, what its apply did to each resource.
+const OfOperations = "operations"
 
 // Current names the current version of a state in a path.
 const Current = "current"

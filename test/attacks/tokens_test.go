@@ -76,7 +76,7 @@ func (s *orderServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			order, s.sent = s.order, true
 		}
 		_ = json.NewEncoder(w).Encode(order)
-	case "/v1/steps", "/v1/logs", "/v1/interrupt":
+	case "/v1/steps", "/v1/logs", "/v1/operations", "/v1/interrupt":
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		w.WriteHeader(http.StatusNotFound)

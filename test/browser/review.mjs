@@ -1,5 +1,9 @@
-// The review of a plan that destroys, at three widths: what is destroyed and replaced comes first, and an approval confirms it by sight.
+// The review of a plan that destroys, at three widths: what is destroyed and replaced comes first, and an approval confirms it by sight. Then
+// the apply of a plan, resource by resource.
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { useAxe, violations } from './axe.mjs'
 import { asAdmin, noErrors, waitForText, getCairn, to } from './base.mjs'
@@ -29,20 +33,43 @@ const review = (of, spec) => {
   return all
 }
 
+const widths = [1440, 1024, 390]
+
+// An apply whose resource slow lasts until the file exists.
+const waits = (file) => `
+  resource "terraform_data" "fast" {
+    count = 3
+  }
+  resource "terraform_data" "slow" {
+    depends_on = [terraform_data.fast]
+    provisioner "local-exec" {
+      command = "until [ -e ${file} ]; do sleep 0.1; done"
+    }
+  }
+  resource "terraform_data" "last" {
+    depends_on = [terraform_data.slow]
+  }
+`
+
 describe('the review of a plan', () => {
-  let cairn, user
+  let cairn, user, folder
   before(async () => {
     cairn = getCairn()
     user = await asAdmin({ reducedMotion: 'reduce' })
+    folder = await mkdtemp(join(tmpdir(), 'cairn-review-'))
     await useAxe(user)
-    await cairn.apply(review({ count: items, version: 1 }, { apply: 'Automatic' }))
+    await cairn.apply(review({ count: items, version: 1 }, { apply: 'Automatic' }), stack('progress', waits(join(folder, 'file')), { apply: 'Manual' }))
     await cairn.until('run/review-1', 'jsonpath={.status.phase}=Succeeded')
     await cairn.apply(review({ count: 1, version: 2 }, { apply: 'Manual' }))
     await cairn.until('run/review-2', 'jsonpath={.status.phase}=AwaitingApproval')
   }, { timeout: 180_000 })
-  after(noErrors)
+  after(async () => {
+    await rm(folder, { recursive: true, force: true })
+    await noErrors()
+  })
+  const fits = async () => assert.equal(await user.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false)
 
-  for (const width of [1440, 1024, 390]) {
+  for (const width of widths) {
     test(`starts with what is destroyed and replaced, at a width of ${width}`, async () => {
       await user.setViewportSize({ width, height: 900 })
       await to(user, '/runs/default/review-2')
@@ -64,7 +91,7 @@ describe('the review of a plan', () => {
       })
       const order = (await rows.allInnerTexts()).map((text) => /item\[\d+\]|server|Root module|added/.exec(text)?.[0]).filter(Boolean)
       assert.deepEqual(order.slice(-4), [`item[${items - 1}]`, 'server', 'Root module', 'added'])
-      assert.equal(await user.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false)
+      await fits()
 
       await user.getByRole('button', { name: 'Approve…' }).click()
       const list = user.getByRole('dialog').getByRole('list', { name: 'Destroyed and replaced' })
@@ -75,6 +102,33 @@ describe('the review of a plan', () => {
       await user.keyboard.press('Escape')
     })
   }
+
+  test('is followed by an apply that shows each resource while it runs, and by a duration without the wait', async () => {
+    await to(user, '/runs/default/progress-1')
+    await user.getByRole('button', { name: 'Approve…' }).click()
+    await user.getByRole('button', { name: 'Approve and apply' }).click()
+    await user.getByRole('tab', { name: 'Apply', exact: true, selected: true }).waitFor()
+    await waitForText(user, '3 of 5 done, 1 in progress')
+    const region = user.getByRole('region', { name: 'Resources of the apply' })
+    const row = (name) => region.getByRole('listitem').filter({ hasText: name })
+    await waitForText(row('slow'), /in progress \d+s/)
+    await waitForText(row('last'), 'pending')
+    await waitForText(row('fast[2]'), /done \d/)
+    for (const width of widths) {
+      await user.setViewportSize({ width, height: 900 })
+      await fits()
+      assert.deepEqual(await violations(user), [])
+    }
+    await writeFile(join(folder, 'file'), '')
+    await waitForText(user, '5 of 5 done')
+    await waitForText(user, 'Succeeded', { exact: true })
+    await waitForText(user.getByRole('status'), '5 added')
+    await waitForText(user.getByRole('main'), /, waited .* for an approval/)
+    assert.equal(await user.getByRole('main').getByText(/Applying|in progress|pending/).count(), 0)
+    await user.setViewportSize({ width: widths[0], height: 900 })
+    await to(user, '/runs?q=progress')
+    await user.getByTitle(/^waited .* for an approval$/).filter({ visible: true }).first().waitFor({ state: 'attached' })
+  })
 
   test('scrolls 5,000 changes at 50 frames a second or more', async (t) => {
     const page = await asAdmin()

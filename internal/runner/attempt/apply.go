@@ -12,6 +12,7 @@ import (
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runner/workspace"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // apply does the steps of an order to apply. What follows the engine has to be done even when the attempt has timed
@@ -99,7 +100,8 @@ func (a *attempt) applyPlan(ctx context.Context, journal *report.Journal) (resul
 	args := a.engine.Args(engine.Apply{
 		Events: a.work.Events(), VariableFiles: a.files.paths(), Plan: a.work.Plan(), Version: a.engine.version,
 	})
-	code, events, err := a.run(ctx, engine.StepApply, call{Options: process.Options{OnDone: journal.Add}, args: args})
+	do := call{Options: process.Options{Observe: a.observe(journal)}, args: args}
+	code, events, err := a.run(ctx, engine.StepApply, do)
 	a.exitCode = &code
 	changed := int32(len(events.Changed))
 	a.changed = &changed
@@ -110,6 +112,16 @@ func (a *attempt) applyPlan(ctx context.Context, journal *report.Journal) (resul
 		return result{}, &programError{engine.Transient, a.engine.Name() + " ended before all was applied", code}
 	}
 	return result{message: events.Done.String(), exitCode: &code}, nil
+}
+
+// observe returns the observer of an apply: users see all operations, and the journal gets what was done.
+func (a *attempt) observe(journal *report.Journal) engine.Observer {
+	return func(what engine.Done, state runnerapi.OperationState) {
+		a.operations.Add(what, state)
+		if state == runnerapi.OperationSucceeded {
+			journal.Add(what)
+		}
+	}
 }
 
 func (a *attempt) erroredState() string { return filepath.Join(a.ranIn(), engine.ErroredState) }

@@ -23,6 +23,8 @@ type attempt struct {
 	client *runnerapi.Client
 	// text is the attempt's log, in the pod and on the server. What may hold a secret goes through the redactor first.
 	text io.Writer
+	// operations reports what an apply does to each resource.
+	operations *report.Operations
 	// report reports each step.
 	report *report.Reporter
 	// progress reports downloads.

@@ -159,7 +159,7 @@ func (a *attempt) followCommand(
 		ended, err := a.launchCommand(ctx, cmd, h, group)
 		return ended, engine.Events{}, err
 	}
-	pipe, err := process.OpenEventPipe(into, journal.Add)
+	pipe, err := process.OpenEventPipe(into, a.observe(journal))
 	if err != nil {
 		return process.Exit{}, engine.Events{}, err
 	}

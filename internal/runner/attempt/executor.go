@@ -96,14 +96,18 @@ func (e *Executor) Run(ctx context.Context, client *runnerapi.Client, order runn
 	client = client.For(order.Attempt, order.Patience)
 	log := report.StartLog(client.AppendLog, e.Log)
 	defer log.Abandon()
+	operations := report.StartOperations(client.AppendOperations, e.secrets, e.Log)
+	defer operations.Abandon()
 	a := &attempt{
 		Executor: e, order: order, client: client,
-		text:   report.Tee{Pod: e.Output, Server: log},
-		report: report.StartReporter(client, e.Log),
+		text:       report.Tee{Pod: e.Output, Server: log},
+		operations: operations,
+		report:     report.StartReporter(client, e.Log),
 	}
 	failure := a.do(ctx)
 	done := a.done(failure)
 	log.End(logWait)
+	operations.End(logWait)
 	err := a.finish(ctx, done)
 	log.End(lastLogWait)
 	if err != nil && failure != nil && failure.Class == stranded {

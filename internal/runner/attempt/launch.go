@@ -89,7 +89,7 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 
 // launchAndRead runs the engine and returns its events, wherever it writes them.
 func (a *attempt) launchAndRead(ctx context.Context, do call) (process.Exit, engine.Events, error) {
-	if do.Events || do.OnDone == nil {
+	if do.Events || do.Observe == nil {
 		exit, err := a.launch(ctx, do)
 		if err != nil || do.Events {
 			return exit, exit.Events, err
@@ -97,7 +97,7 @@ func (a *attempt) launchAndRead(ctx context.Context, do call) (process.Exit, eng
 		events, err := a.readEvents()
 		return exit, events, err
 	}
-	pipe, err := process.OpenEventPipe(a.work.Events(), do.OnDone)
+	pipe, err := process.OpenEventPipe(a.work.Events(), do.Observe)
 	if err != nil {
 		return process.Exit{}, engine.Events{}, err
 	}

@@ -17,8 +17,8 @@ type EventPipe struct {
 	done        chan struct{}
 }
 
-// OpenEventPipe creates the named pipe and calls onDone for each change that an apply has done.
-func OpenEventPipe(path string, onDone func(engine.Done)) (*EventPipe, error) {
+// OpenEventPipe creates the named pipe and calls observe for the operations of an apply.
+func OpenEventPipe(path string, observe engine.Observer) (*EventPipe, error) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
@@ -34,7 +34,7 @@ func OpenEventPipe(path string, onDone func(engine.Done)) (*EventPipe, error) {
 	p := &EventPipe{read: read, write: write, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		p.events, p.err = engine.FollowEvents(read, onDone)
+		p.events, p.err = engine.FollowEvents(read, observe)
 	}()
 	return p, nil
 }

@@ -47,8 +47,8 @@ type Options struct {
 	Answer io.Writer
 	// Events: the program prints events on standard output; the log gets them as text.
 	Events bool
-	// OnDone is called for each change that an apply has done, as soon as the events report it; may be nil.
-	OnDone func(engine.Done)
+	// Observe is called for the operations of an apply, as soon as the events report them; may be nil.
+	Observe engine.Observer
 	// Group is set for a program that may run engines, as a script does and Terragrunt.
 	Group *Group
 }
@@ -58,7 +58,7 @@ func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Exit, err
 	last := &Tail{Limit: tailLimit}
 	text := &merged{to: l.Secrets.Writer(io.MultiWriter(l.Text, last))}
 	listener := engine.NewListener(text)
-	listener.Notify(o.OnDone)
+	listener.Notify(o.Observe)
 	cmd.Stdout, cmd.Stderr = text, text
 	switch {
 	case o.Answer != nil:

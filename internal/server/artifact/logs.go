@@ -26,8 +26,8 @@ import (
 const (
 	// MaxChunk is the largest chunk of a log, in bytes.
 	MaxChunk = 1 << 20
-	// largestLog of an attempt.
-	largestLog = 64 << 20
+	// LargestLog of an attempt.
+	LargestLog = 64 << 20
 	// openLogs is how many logs' ends are remembered.
 	openLogs = 10_000
 )
@@ -62,6 +62,11 @@ func AttemptLogFolder(namespace string, run types.UID, attempt int32) string {
 	return fmt.Sprintf("%s/%d", LogFolder(namespace, run), attempt)
 }
 
+// OperationsFolder returns the folder with the operations of an attempt, which are kept like its log.
+func OperationsFolder(namespace string, run types.UID, attempt int32) string {
+	return fmt.Sprintf("%s/operations-%d", LogFolder(namespace, run), attempt)
+}
+
 // LogFolder returns the folder with the logs of a Run.
 func LogFolder(namespace string, run types.UID) string {
 	return fmt.Sprintf("logs/%s/%s", namespace, run)
@@ -89,8 +94,10 @@ func fitChunk(next, offset, n int64) fit {
 }
 
 // Append writes a chunk if it starts where the log ends, and returns the offset of the end. It reads the bucket before it rejects a
-// chunk.
-func (l *Logs) Append(ctx context.Context, folder string, offset int64, data []byte) (next int64, ok bool, err error) {
+// chunk. A log of more than largest bytes is rejected.
+func (l *Logs) Append(
+	ctx context.Context, folder string, offset int64, data []byte, largest int64,
+) (next int64, ok bool, err error) {
 	end := l.end(folder)
 	end.mu.Lock()
 	defer end.mu.Unlock()
@@ -110,8 +117,8 @@ func (l *Logs) Append(ctx context.Context, folder string, offset int64, data []b
 	if n == 0 {
 		return end.next, true, nil
 	}
-	if offset+n > largestLog {
-		return 0, false, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the log of an attempt ends at %d bytes", int64(largestLog))
+	if offset+n > largest {
+		return 0, false, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the log of an attempt ends at %d bytes", largest)
 	}
 	if err := l.bucket.PutLoose(ctx, chunkKey(folder, offset), data); err != nil {
 		end.known = false

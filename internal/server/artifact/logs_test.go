@@ -47,14 +47,14 @@ func TestLogIsAppendedByManyServers(t *testing.T) {
 	for i := 0; offset < int64(len(text)); i++ {
 		end := min(offset+int64(1+i*7%50), int64(len(text)))
 		for range 1 + i%2 { // every second answer is lost
-			next, ok, err := servers[i%3].Append(t.Context(), folder, offset, []byte(text[offset:end]))
+			next, ok, err := servers[i%3].Append(t.Context(), folder, offset, []byte(text[offset:end]), LargestLog)
 			if err != nil || !ok || next != end {
 				t.Fatalf("append [%d, %d): next %d, %v, %v", offset, end, next, ok, err)
 			}
 		}
 		offset = end
 	}
-	next, ok, err := servers[0].Append(t.Context(), folder, offset+1, []byte("x"))
+	next, ok, err := servers[0].Append(t.Context(), folder, offset+1, []byte("x"), LargestLog)
 	if err != nil || ok || next != offset {
 		t.Fatalf("a gap: next %d, %v, %v", next, ok, err)
 	}
@@ -83,13 +83,13 @@ func TestOverlappingChunksAreReadOnce(t *testing.T) {
 func TestLogIsBounded(t *testing.T) {
 	b := buckettest.New(t)
 	logs := NewLogs(b)
-	if err := b.Put(t.Context(), chunkKey("logs/ns/uid/1", largestLog-10), make([]byte, 5)); err != nil {
+	if err := b.Put(t.Context(), chunkKey("logs/ns/uid/1", LargestLog-10), make([]byte, 5)); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := logs.Append(t.Context(), "logs/ns/uid/1", largestLog-5, make([]byte, 5)); err != nil || !ok {
+	if _, ok, err := logs.Append(t.Context(), "logs/ns/uid/1", LargestLog-5, make([]byte, 5), LargestLog); err != nil || !ok {
 		t.Fatalf("up to the end: %v", err)
 	}
-	_, _, err := logs.Append(t.Context(), "logs/ns/uid/1", largestLog, bytes.Repeat([]byte("x"), 1))
+	_, _, err := logs.Append(t.Context(), "logs/ns/uid/1", LargestLog, bytes.Repeat([]byte("x"), 1), LargestLog)
 	if code, _ := httpapi.StatusOf(err); code != 413 {
 		t.Fatalf("past the end: %d, %v", code, err)
 	}
@@ -132,7 +132,7 @@ func TestLogIsReadFromAnyByteOfItsChunks(t *testing.T) {
 
 func TestLogIsListedOnlyOnRequest(t *testing.T) {
 	l := NewLogs(buckettest.New(t))
-	if _, ok, err := l.Append(t.Context(), "logs/ns/uid/1", 0, []byte("text")); err != nil || !ok {
+	if _, ok, err := l.Append(t.Context(), "logs/ns/uid/1", 0, []byte("text"), LargestLog); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	for _, test := range []struct {
@@ -152,7 +152,7 @@ func TestAppendNotifiesFollowersOfTheRun(t *testing.T) {
 	mine, leave := l.Changes.Subscribe(LogFolder("ns", "uid"))
 	other, leaveOther := l.Changes.Subscribe(LogFolder("ns", "uid-2"))
 	for i := range 3 { // news are not lost while they are not read, and are no queue
-		if _, _, err := l.Append(t.Context(), AttemptLogFolder("ns", "uid", 1), int64(i), []byte("x")); err != nil {
+		if _, _, err := l.Append(t.Context(), AttemptLogFolder("ns", "uid", 1), int64(i), []byte("x"), LargestLog); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -133,4 +133,5 @@ func (s *API) AddRoutes(mux *http.ServeMux) {
 	handle("GET /v1/journal", httpapi.LongTimeout, current, s.journal)
 	handle("POST /v1/steps", httpapi.ShortTimeout, named, s.report)
 	handle("POST /v1/logs", httpapi.ShortTimeout, logging, s.appendLog)
+	handle("POST /v1/operations", httpapi.ShortTimeout, logging, s.appendOperations)
 }

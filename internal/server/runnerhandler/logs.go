@@ -4,12 +4,23 @@ import (
 	"net/http"
 	"strconv"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
 // appendLog appends to the attempt's log, if the offset is where it ends.
 func (s *API) appendLog(w http.ResponseWriter, r *http.Request, c Caller) error {
+	return s.append(w, r, c, artifact.AttemptLogFolder(c.Pod.Namespace, c.Run.UID, c.Attempt), artifact.LargestLog)
+}
+
+// appendOperations appends to the operations of an apply in the same way.
+func (s *API) appendOperations(w http.ResponseWriter, r *http.Request, c Caller) error {
+	folder := artifact.OperationsFolder(c.Pod.Namespace, c.Run.UID, c.Attempt)
+	return s.append(w, r, c, folder, runnerapi.LargestOperations)
+}
+
+func (s *API) append(w http.ResponseWriter, r *http.Request, c Caller, folder string, largest int64) error {
 	offset, err := strconv.ParseInt(r.URL.Query().Get("offset"), 10, 64)
 	if err != nil || offset < 0 {
 		return httpapi.Errorf(http.StatusBadRequest, "?offset= has to be the offset of the bytes")
@@ -19,7 +30,7 @@ func (s *API) appendLog(w http.ResponseWriter, r *http.Request, c Caller) error 
 		return err
 	}
 	defer free()
-	next, ok, err := s.Logs.Append(r.Context(), artifact.AttemptLogFolder(c.Pod.Namespace, c.Run.UID, c.Attempt), offset, data)
+	next, ok, err := s.Logs.Append(r.Context(), folder, offset, data, largest)
 	if err != nil {
 		return err
 	}

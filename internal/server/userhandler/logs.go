@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 const (
@@ -50,6 +51,14 @@ func (s *API) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	if err != nil {
 		return err
 	}
+	folder := artifact.AttemptLogFolder
+	switch of := r.URL.Query().Get("of"); {
+	case of == "":
+	case of == userapi.OfOperations && attempt > 0:
+		folder = artifact.OperationsFolder
+	default:
+		return httpapi.Errorf(http.StatusBadRequest, "of=%.40q: there is only %s, of an attempt", of, userapi.OfOperations)
+	}
 	run, err := s.readRun(r.Context(), a)
 	if err != nil {
 		return err
@@ -69,7 +78,7 @@ func (s *API) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	news, leave := s.Logs.Changes.Subscribe(artifact.LogFolder(run.Namespace, run.UID))
 	defer leave()
 	f := &follower{
-		server: s, run: run, key: a.NamespacedName, to: http.NewResponseController(w), w: w,
+		server: s, run: run, key: a.NamespacedName, folder: folder, to: http.NewResponseController(w), w: w,
 		offset: offset, follow: follow, news: news, skip: attempt == 0, asked: time.Now(),
 	}
 	f.may = func(ctx context.Context) error { return s.mayStill(ctx, a) }
@@ -125,6 +134,8 @@ type follower struct {
 	server *API
 	run    *v1alpha1.Run
 	key    types.NamespacedName
+	// folder returns the folder of an attempt.
+	folder func(namespace string, run types.UID, attempt int32) string
 	w      http.ResponseWriter
 	to     *http.ResponseController
 	// offset is how many bytes are left out still, and skip whether whole attempts are.
@@ -166,7 +177,7 @@ func (f *follower) all(ctx context.Context) error {
 
 // attempt sends the log of one attempt until that is over.
 func (f *follower) attempt(ctx context.Context, number int32) error {
-	folder := artifact.AttemptLogFolder(f.run.Namespace, f.run.UID, number)
+	folder := f.folder(f.run.Namespace, f.run.UID, number)
 	at := f.offset
 	f.listed = time.Time{}
 	for {

@@ -84,6 +84,8 @@ func endpoints() map[string]endpoint {
 			query: map[string]string{
 				"attempt": "The number of an attempt. Default: all attempts.", "offset": "The number of bytes to skip.",
 				"follow": "With true, the response continues until the Run ends.",
+				"of": "With operations, what the apply of the attempt did to each resource, in place of its log: lines of JSON with " +
+					"at, address, action (create, update or delete; a replacement is two) and state (Started, Succeeded or Failed).",
 			},
 			mime: "text/plain",
 		},

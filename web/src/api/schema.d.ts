@@ -1014,6 +1014,8 @@ export interface paths {
                     attempt?: string;
                     /** @description With true, the response continues until the Run ends. */
                     follow?: string;
+                    /** @description With operations, what the apply of the attempt did to each resource, in place of its log: lines of JSON with at, address, action (create, update or delete; a replacement is two) and state (Started, Succeeded or Failed). */
+                    of?: string;
                     /** @description The number of bytes to skip. */
                     offset?: string;
                 };

@@ -11,7 +11,7 @@ const number = z.coerce
   .optional()
   .catch(undefined)
 
-export const runTabs = ['plan', 'text', 'log', 'graph', 'events'] as const
+export const runTabs = ['plan', 'text', 'apply', 'log', 'graph', 'events'] as const
 
 export const runSearch = z.object({
   tab: z.enum(runTabs).optional().catch(undefined),

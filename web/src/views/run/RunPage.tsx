@@ -17,6 +17,7 @@ import { classOfLogLine, classOfPlanLine } from '../text/lineClass'
 import type { RunSearch } from '../search'
 import { failedStep, isFinished, phaseOf, possible } from './actions'
 import { ActionBar, HeadActions } from './ActionBar'
+import { ApplyTab } from './ApplyTab'
 import { PlanTab } from './PlanTab'
 import { RunHead } from './RunHead'
 import { Timeline } from './Timeline'
@@ -66,7 +67,11 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
   const set = (to: Partial<RunSearch>) =>
     void navigate({ search: (was) => ({ ...was, ...to }), replace: true, resetScroll: false })
   const failed = failedStep(detail.object)
-  const tab = search.tab ?? (shown && !failed ? 'plan' : 'log')
+  // A user who sees an apply begin sees it to its end.
+  const applying = phaseOf(detail.object) === 'Applying'
+  const [watched, setWatched] = useState(applying)
+  if (applying && !watched) setWatched(true)
+  const tab = search.tab ?? (failed ? 'log' : watched ? 'apply' : shown ? 'plan' : 'log')
 
   const tabs = [
     {
@@ -88,6 +93,7 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
       label: 'Raw plan',
       content: shown ? <EngineText key={shown} namespace={namespace} name={name} hash={hash} /> : <NoPlan />,
     },
+    { id: 'apply', label: 'Apply', content: <ApplyTab run={detail.object} /> },
     {
       id: 'log',
       label: 'Log',

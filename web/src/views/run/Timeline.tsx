@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router'
-import { Check, CircleDashed, LoaderCircle, Minus, X } from 'lucide-react'
 import type { RunObject } from '../../api/kinds'
 import { Badge } from '../../ui/Badge'
 import { cx } from '../../ui/cx'
 import { Took } from '../../ui/Time'
 import { inWords } from '../../ui/tone'
 import { safe } from '../text/escape'
+import { StateIcon } from './StateIcon'
 import type { Step } from './words'
 import { advice } from './words'
 
@@ -65,6 +65,7 @@ function StepRow({ step, attempt, run }: { step: Step; attempt: Attempt; run: Ru
   const row = (
     <>
       <StateIcon state={step.state} />
+      <span className="sr-only">{step.state}: </span>
       <span className={cx('w-24 shrink-0 truncate', skipped && 'text-muted')}>{step.name}</span>
       <span
         className={cx(
@@ -95,22 +96,5 @@ function StepRow({ step, attempt, run }: { step: Step; attempt: Attempt; run: Ru
     >
       {row}
     </Link>
-  )
-}
-
-function StateIcon({ state }: { state: Step['state'] }) {
-  const className = 'size-4 shrink-0'
-  const icon = {
-    Succeeded: <Check aria-hidden className={cx(className, 'text-good')} />,
-    Failed: <X aria-hidden className={cx(className, 'text-bad')} />,
-    Running: <LoaderCircle aria-hidden className={cx(className, 'text-busy animate-spin')} />,
-    Skipped: <Minus aria-hidden className={cx(className, 'text-muted')} />,
-    Waiting: <CircleDashed aria-hidden className={cx(className, 'text-muted')} />,
-  }[state]
-  return (
-    <>
-      {icon}
-      <span className="sr-only">{state}: </span>
-    </>
   )
 }
