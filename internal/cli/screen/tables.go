@@ -55,7 +55,7 @@ func Stacks(stacks []v1alpha1.Stack, s Style) *metav1.Table {
 			ready.Message,
 		}
 	}, func(st *v1alpha1.Stack) runtime.Object { return st },
-		"Name", "Ready", "Reason", "Resources", "Run", "Age", "+Apply", "+Drift", "+Revision", "Message")
+		"Name", "Ready", "Reason", "Resources", "Run", "Age", "+Apply", "+Drift", "+Revision", messageColumn)
 }
 
 // stackReason returns the reason of the condition Ready, and whether the Stack is being deleted.
@@ -92,7 +92,7 @@ func Runs(runs []v1alpha1.Run, s Style) *metav1.Table {
 			cmp.Or(r.Spec.Revision, "-"), Succeeded(r).Message,
 		}
 	}, func(r *v1alpha1.Run) runtime.Object { return r },
-		"Name", "Stack", "Operation", "Cause", "Phase", "Plan", "Age", "+By", "+Attempts", "+Revision", "Message")
+		"Name", "Stack", "Operation", "Cause", "Phase", "Plan", "Age", "+By", "+Attempts", "+Revision", messageColumn)
 }
 
 // History returns a table of the Runs of one Stack.
@@ -104,7 +104,7 @@ func History(runs []v1alpha1.Run, s Style) *metav1.Table {
 			Succeeded(r).Message,
 		}
 	}, func(r *v1alpha1.Run) runtime.Object { return r },
-		"Name", "Operation", "Cause", "Phase", "Plan", "Approved", "Took", "Age", "+Why", "+Revision", "Message")
+		"Name", "Operation", "Cause", "Phase", "Plan", "Approved", "Took", "Age", "+Why", "+Revision", messageColumn)
 }
 
 func planned(r *v1alpha1.Run) string {
@@ -164,7 +164,7 @@ func PullRequests(pulls []v1alpha1.PullRequest, s Style) *metav1.Table {
 			cmp.Or(p.Spec.URL, "-"), ready.Message,
 		}
 	}, func(p *v1alpha1.PullRequest) runtime.Object { return p },
-		"Name", "Ready", "Reason", "Plans", "Changes", "Author", "Age", "+Title", "+Base", "+Head", "+URL", "Message")
+		"Name", "Ready", "Reason", "Plans", "Changes", "Author", "Age", "+Title", "+Base", "+Head", "+URL", messageColumn)
 }
 
 // plansOf returns how many of the affected Stacks are planned.
@@ -225,5 +225,5 @@ func Repositories(repositories []v1alpha1.Repository, s Style) *metav1.Table {
 			cmp.Or(r.Spec.Ref, "-"), interval, fmt.Sprint(len(r.Status.Refs)), ready.Message,
 		}
 	}, func(r *v1alpha1.Repository) runtime.Object { return r },
-		"Name", "Ready", "Reason", "URL", "Fetched", "Age", "+Ref", "+Interval", "+Refs", "Message")
+		"Name", "Ready", "Reason", "URL", "Fetched", "Age", "+Ref", "+Interval", "+Refs", messageColumn)
 }

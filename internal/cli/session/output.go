@@ -73,9 +73,26 @@ func (f *formatFlag) String() string {
 // Type returns the type of the value for the help.
 func (*formatFlag) Type() string { return "string" }
 
+// TablePrinter returns a function that prints tables below each other, in the same columns. A terminal gets one line for
+// each row: messages are cut to its width, except in wide tables.
+func (s *Session) TablePrinter(wide, namespaces bool) func(*metav1.Table) error {
+	printer := printers.NewTablePrinter(printers.PrintOptions{Wide: wide, WithNamespace: namespaces})
+	out := printers.GetNewTabWriter(s.Text()) // one for all tables: it keeps the widths of the columns
+	fit := screen.Fit{Width: s.Width}
+	return func(t *metav1.Table) error {
+		if !wide {
+			fit.Cut(t, namespaces)
+		}
+		if err := printer.PrintObj(t, out); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+}
+
 // PrintTable prints a table as text.
 func (s *Session) PrintTable(t *metav1.Table, wide, namespaces bool) error {
-	return printers.NewTablePrinter(printers.PrintOptions{Wide: wide, WithNamespace: namespaces}).PrintObj(t, s.Text())
+	return s.TablePrinter(wide, namespaces)(t)
 }
 
 // PrintObject prints an object, or a list of them, as kubectl does.

@@ -43,8 +43,9 @@ type Session struct {
 	Overrides  clientcmd.ConfigOverrides
 	// Color is true if standard output shows color.
 	Color bool
-	// Screen is true if standard output is a terminal.
+	// Screen is true if standard output is a terminal, and Width is the number of its columns; 0 if it is unknown.
 	Screen bool
+	Width  int
 	// TTY is true if the command can ask the user: standard input and standard error are a terminal.
 	TTY bool
 	// Redraw is true if a line on standard error can be overwritten, and ColorErr if standard error shows color.
@@ -87,6 +88,9 @@ func FromProcess() *Session {
 	dumb := os.Getenv("TERM") == "dumb"
 	colors := !dumb && os.Getenv("NO_COLOR") == ""
 	s.Color, s.Screen, s.ColorErr = stdout && colors, stdout, stderr && colors
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		s.Width = width
+	}
 	s.TTY, s.Redraw = stdin && stderr, stderr && !dumb
 	s.URL, s.CA = os.Getenv("CAIRN_SERVER"), os.Getenv("CAIRN_SERVER_CA")
 	return s

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -78,9 +77,12 @@ func getCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [stacks|runs|states|repositories|pullrequests|resources] [NAME...]",
 		Short: "Show Stacks, or Runs, States, Repositories, PullRequests or resources, in a table",
-		Long: `Shows objects in a table; Stacks by default. With resources, it shows the addresses and types of the resources
-in the current states of the Stacks that are named, or of all, which needs the verb pull on states. They are from an
-index, so that no state is read, and no values of them.`,
+		Long: `Shows objects in a table; Stacks by default. On a terminal each object is one line: its message is cut to the
+width of the terminal, and ends with … there. It is whole with -o wide, with -o yaml, in a pipe or a file, and in the
+output of cairn describe.
+
+With resources, it shows the addresses and types of the resources in the current states of the Stacks that are named,
+or of all, which needs the verb pull on states. They are from an index, so that no state is read, and no values of them.`,
 		Example: s.Examples(`
 			cairn get
 			cairn get -A -o wide
@@ -167,17 +169,8 @@ func get(ctx context.Context, s *session.Session, kind resource, names []string,
 		fmt.Fprintf(s.ErrOut, "There are no %s %s.\n", kind.plural, where)
 		return nil
 	}
-	// One printer and one writer for all tables: they keep the widths of the columns.
-	printer := printers.NewTablePrinter(printers.PrintOptions{
-		Wide: g.format == session.FormatWide, WithNamespace: g.everywhere,
-	})
-	out := printers.GetNewTabWriter(s.Text())
-	show := func(list client.ObjectList) error {
-		if err := printer.PrintObj(kind.table(list, s.Style()), out); err != nil {
-			return err
-		}
-		return out.Flush()
-	}
+	printTable := s.TablePrinter(g.format == session.FormatWide, g.everywhere)
+	show := func(list client.ObjectList) error { return printTable(kind.table(list, s.Style())) }
 	if err := show(list); err != nil || !g.watch {
 		return err
 	}
