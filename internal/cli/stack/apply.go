@@ -127,16 +127,18 @@ func printResult(s *session.Session, run *v1alpha1.Run) error {
 func retryCommand(s *session.Session) *cobra.Command {
 	var wait bool
 	cmd := onStack(s, &cobra.Command{
-		Use:   "retry STACK",
+		Use:   "retry STACK...",
 		Short: "Retry a failed or canceled Run, with a new plan",
 		Long: `Requests a Run for the apply or destroy that failed or was canceled. It starts with a new plan, which waits
-for an approval if the Stack requires one. Needs the verb apply on the Stack, or destroy.`,
+for an approval if the Stack requires one. Of several names, each is retried in turn, also after an error. Needs the
+verb apply on the Stack, or destroy.`,
 		Example: s.Examples(`
 			cairn retry net
+			cairn retry net dns
 			cairn retry net --wait`),
 	}, func(ctx context.Context, stack *v1alpha1.Stack) error { return retryStack(ctx, s, stack, wait) })
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run until it ends or waits for an approval")
-	return cmd
+	return several(s, cmd, session.CompleteStacks)
 }
 
 func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, wait bool) error {

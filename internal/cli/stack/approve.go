@@ -3,6 +3,7 @@ package stack
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,12 +27,14 @@ type approveOptions struct {
 func approveCommand(s *session.Session) *cobra.Command {
 	var o approveOptions
 	cmd := onRun(s, &cobra.Command{
-		Use:   "approve STACK|RUN",
+		Use:   "approve STACK|RUN...",
 		Short: "Approve the plan that waits, so that exactly it is applied",
 		Long: `Approves the current plan of a Run, and no other: a new plan of the Run needs a new approval. Set the digest
-of the plan that you read to approve only that plan. Needs the verb approve on the Run.`,
+of the plan that you read to approve only that plan. Of several names, each is approved in turn, also after an error.
+Needs the verb approve on the Run.`,
 		Example: s.Examples(`
 			cairn approve net
+			cairn approve net dns --show
 			cairn approve net --show
 			cairn approve net-7 --digest sha256:1f3c... --wait`),
 	}, func(ctx context.Context, run *v1alpha1.Run) error {
@@ -44,6 +47,14 @@ of the plan that you read to approve only that plan. Needs the verb approve on t
 	f.StringVar(&o.digest, "digest", "", digestUsage)
 	f.BoolVar(&o.show, "show", false, "show the whole plan first and, on a terminal, ask")
 	f.BoolVar(&o.wait, "wait", false, "follow the Run to its end")
+	several(s, cmd, session.CompleteStacksAndRuns)
+	all := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.digest != "" && len(args) > 1 {
+			return errors.New("--digest is of the plan of one Run: use it with one name")
+		}
+		return all(cmd, args)
+	}
 	return cmd
 }
 
