@@ -35,6 +35,11 @@ type Kind[O, R any] struct {
 	// Filters let a row through whose value is one of those asked for; Sets one that has any of them.
 	Filters map[string]func(*R) string
 	Sets    map[string]func(*R) []string
+	// Labels are those of a row as key=value, nil for kinds that are not filtered by labels. A row passes if it has one of the values
+	// asked for of each key.
+	Labels func(*R) []string
+	// NotReady are the rows that each group counts; nil for none.
+	NotReady func(*R) bool
 	// Words are the text that a search matches.
 	Words func(*R) []string
 }
@@ -53,16 +58,24 @@ const (
 	MostLimit = 500
 	// longestValue of a filter or a search, and how many of them there are.
 	longestValue, mostValues = 253, 50
+	// longestLabel is a domain of 253 characters, a name of 63 and a value of 63, with what is between them.
+	longestLabel = 253 + 1 + 63 + 1 + 63
 )
 
 // Parameters that every list has.
 const (
 	search, order, limit, after = "q", "sort", "limit", "after"
+	facets, group, collapsed    = "facet", "group", "collapsed"
+	// label is a parameter of kinds with Labels.
+	label = "label"
 )
 
 // cursor is the last row of a page, after which the next one continues. It stays valid when rows are added or removed.
 type cursor struct {
 	Sort string `json:"s"`
+	// GroupBy is the field of the groups, and Group the value of the row.
+	GroupBy string `json:"gb,omitempty"`
+	Group   string `json:"g,omitempty"`
 	Rank
 	Namespace string `json:"ns"`
 	Name      string `json:"name"`
@@ -72,13 +85,21 @@ type cursor struct {
 // query is what is asked for.
 type query[R any] struct {
 	words   []string
-	filters []func(*R) bool
+	filters []filter[R]
 	rank    func(*R) Rank
 	texts   func(a, b string) int
 	sort    string
 	down    bool
 	limit   int
 	after   *cursor
+	facets  []*facet[R]
+	grouping[R]
+}
+
+// filter lets some rows through by the value of a field.
+type filter[R any] struct {
+	field string
+	lets  func(*R) bool
 }
 
 // BadQuery is the error of an invalid query, with the valid values.
@@ -106,7 +127,14 @@ func (k Kind[O, R]) PageOf(rows iter.Seq[*R], values url.Values) (userapi.Page[R
 	page := userapi.Page[R]{Items: []R{}}
 	var first []ranked[R] // those of the page and one more, in order
 	for row := range rows {
-		if !k.matches(row, q) {
+		field, unmet := q.unmet(row)
+		if unmet > 1 || unmet == 1 && len(q.facets) == 0 || !k.isFound(row, q.words) {
+			continue
+		}
+		for _, f := range q.facets {
+			f.count(row, field)
+		}
+		if unmet > 0 {
 			continue
 		}
 		page.Total++
@@ -115,15 +143,27 @@ func (k Kind[O, R]) PageOf(rows iter.Seq[*R], values url.Values) (userapi.Page[R
 		if k.Part != nil {
 			r.Part = k.Part(row)
 		}
+		if q.isGrouped() {
+			if r.Group = q.of(row); !q.count(r.Group, k.NotReady != nil && k.NotReady(row)) {
+				continue
+			}
+		}
 		first = q.insert(first, r)
 	}
-	for _, r := range first[:min(q.limit, len(first))] {
+	shown := first[:min(q.limit, len(first))]
+	for _, r := range shown {
 		page.Items = append(page.Items, *r.row)
 	}
 	if len(first) > q.limit {
 		last := first[q.limit-1].cursor
-		last.Sort = q.sort
+		last.Sort, last.GroupBy = q.sort, q.by
 		page.Next = last.String()
+	}
+	for _, f := range q.facets {
+		page.Facets = append(page.Facets, f.answer())
+	}
+	if q.isGrouped() {
+		page.Groups = q.groupsOf(shown, q.after, page.Next == "")
 	}
 	return page, nil
 }
@@ -153,23 +193,33 @@ func (q query[R]) compare(a, b cursor) int {
 	if q.down {
 		ranks = -ranks
 	}
-	if objects := cmp.Or(ranks, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)); objects != 0 {
+	objects := cmp.Or(compareGroups(a.Group, b.Group), ranks, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	if objects != 0 {
 		return objects
 	}
 	return q.texts(a.Part, b.Part)
 }
 
-func (k Kind[O, R]) matches(row *R, q query[R]) bool {
+// unmet returns how many filters do not let a row through, at most two, and the field of the first.
+func (q query[R]) unmet(row *R) (field string, n int) {
 	for _, f := range q.filters {
-		if !f(row) {
-			return false
+		if f.lets(row) {
+			continue
 		}
+		if n++; n > 1 {
+			break
+		}
+		field = f.field
 	}
-	if len(q.words) == 0 {
+	return field, n
+}
+
+func (k Kind[O, R]) isFound(row *R, words []string) bool {
+	if len(words) == 0 {
 		return true
 	}
 	texts := k.Words(row)
-	for _, word := range q.words {
+	for _, word := range words {
 		if !slices.ContainsFunc(texts, func(text string) bool { return containsFold(text, word) }) {
 			return false
 		}
@@ -214,12 +264,28 @@ func (k Kind[O, R]) parse(values url.Values) (query[R], error) {
 				return q, err
 			}
 			q.after = at
-		default:
-			filter, ok := k.filter(name, of)
-			if !ok {
-				return q, &BadQuery{name, "there is no such parameter; there are " + strings.Join(k.Parameters(), ", ")}
+		case facets:
+			for _, field := range of {
+				f, err := k.facet(field)
+				if err != nil {
+					return q, err
+				}
+				q.facets = append(q.facets, f)
 			}
-			q.filters = append(q.filters, filter)
+		case group:
+			value, err := k.groupValue(one)
+			if err != nil {
+				return q, err
+			}
+			q.by, q.of = one, value
+		case collapsed:
+			q.collapsed = of
+		default:
+			filters, err := k.filter(name, of)
+			if err != nil {
+				return q, err
+			}
+			q.filters = append(q.filters, filters...)
 		}
 	}
 	by, down := strings.CutPrefix(q.sort, "-")
@@ -229,20 +295,25 @@ func (k Kind[O, R]) parse(values url.Values) (query[R], error) {
 		return q, &BadQuery{order, fmt.Sprintf("rows cannot be sorted by %q, but by %s; - in front turns it round", by, known)}
 	}
 	q.rank, q.down = rank, down
-	if q.after != nil && q.after.Sort != q.sort {
+	if q.after != nil && (q.after.Sort != q.sort || q.after.GroupBy != q.by) {
 		return q, &BadQuery{after, "it is of a list that was sorted in another way: begin again without it"}
 	}
 	return q, nil
 }
 
 // filter lets rows through that have one of the values of a parameter.
-func (k Kind[O, R]) filter(name string, values []string) (func(*R) bool, bool) {
+func (k Kind[O, R]) filter(name string, values []string) ([]filter[R], error) {
 	if value, ok := k.Filters[name]; ok {
-		return func(row *R) bool { return slices.Contains(values, value(row)) }, true
+		return []filter[R]{{name, func(row *R) bool { return slices.Contains(values, value(row)) }}}, nil
 	}
-	set, ok := k.Sets[name]
-	has := func(one string) bool { return slices.Contains(values, one) }
-	return func(row *R) bool { return slices.ContainsFunc(set(row), has) }, ok
+	if set, ok := k.Sets[name]; ok {
+		has := func(one string) bool { return slices.Contains(values, one) }
+		return []filter[R]{{name, func(row *R) bool { return slices.ContainsFunc(set(row), has) }}}, nil
+	}
+	if name == label && k.Labels != nil {
+		return labelFilters(k.Labels, values)
+	}
+	return nil, &BadQuery{name, "there is no such parameter; there are " + strings.Join(k.Parameters(), ", ")}
 }
 
 func bounded(name string, values []string) error {
@@ -250,8 +321,11 @@ func bounded(name string, values []string) error {
 		return &BadQuery{name, fmt.Sprintf("%d values are too many: %d are the most", len(values), mostValues)}
 	}
 	most := longestValue
-	if name == after { // it holds a namespace, a name and two texts, of which some bytes are escaped
+	switch name {
+	case after: // it holds a namespace, a name and texts, of which some bytes are escaped
 		most *= 64
+	case label, group:
+		most = longestLabel
 	}
 	for _, v := range values {
 		if len(v) > most {
@@ -263,8 +337,17 @@ func bounded(name string, values []string) error {
 
 // Parameters are all that can be asked with.
 func (k Kind[O, R]) Parameters() []string {
-	all := slices.AppendSeq([]string{search, order, limit, after}, maps.Keys(k.Filters))
-	all = slices.AppendSeq(all, maps.Keys(k.Sets))
+	all := append([]string{search, order, limit, after, facets, group, collapsed}, k.fields()...)
+	slices.Sort(all)
+	return all
+}
+
+// fields are what rows are filtered by.
+func (k Kind[O, R]) fields() []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(k.Filters)), maps.Keys(k.Sets))
+	if k.Labels != nil {
+		all = append(all, label)
+	}
 	slices.Sort(all)
 	return all
 }

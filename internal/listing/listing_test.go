@@ -48,6 +48,10 @@ func has(resources int32) func(*v1alpha1.Stack) {
 	return func(s *v1alpha1.Stack) { s.Status.Resources = resources }
 }
 
+func labels(all map[string]string) func(*v1alpha1.Stack) {
+	return func(s *v1alpha1.Stack) { s.Labels = all }
+}
+
 func drifted(s *v1alpha1.Stack) {
 	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDrifted, Status: metav1.ConditionTrue})
 }
@@ -85,23 +89,6 @@ func TestStackNamesTheOutputsThatItUses(t *testing.T) {
 	want := []userapi.UsedOutput{{Stack: "net", Output: "vpc_id", Variable: "vpc"}, {Stack: "net", Output: "zone", Variable: "zone"}, {Stack: "db"}}
 	if diff := cmp.Diff(want, row.UsedOutputs); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestStackHasTheLabelsOfUsers checks that a row has a bounded number of labels.
-func TestStackHasTheLabelsOfUsers(t *testing.T) {
-	row := Stacks.Row(stackOf("shop", "web", func(s *v1alpha1.Stack) {
-		s.Labels = map[string]string{"team": "shop", "app": "web", "helm.sh/chart": "x", "app.kubernetes.io/managed-by": "Helm"}
-	}))
-	if diff := cmp.Diff([]string{"app=web", "team=shop"}, row.Labels); diff != "" {
-		t.Error(diff)
-	}
-	many := map[string]string{}
-	for i := range 100 {
-		many[fmt.Sprint("label", i)] = "x"
-	}
-	if n := len(labelsOf(many)); n != mostLabels {
-		t.Errorf("%d labels, want %d", n, mostLabels)
 	}
 }
 
@@ -151,7 +138,7 @@ func TestBadQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{
-		"shade=red":                           "shade: there is no such parameter; there are after, commit, deleted, drifted,",
+		"shade=red":                           "shade: there is no such parameter; there are after, collapsed, commit, deleted,",
 		"sort=shade":                          `sort: rows cannot be sorted by "shade", but by changed, created, name,`,
 		"limit=0":                             "limit: \"0\" is no number from 1 to 500",
 		"limit=501":                           "limit: \"501\" is no number from 1 to 500",
@@ -159,6 +146,13 @@ func TestBadQueries(t *testing.T) {
 		"after=" + other.Next:                 "after: it is of a list that was sorted in another way",
 		"q=" + strings.Repeat("a", 254):       "q: it is longer than 253 bytes",
 		strings.Repeat("reason=Applied&", 51): "reason: 51 values are too many: 50 are the most",
+		"label=team":                          "label: use key=value, as in team=data",
+		"label==data":                         "label: use key=value, as in team=data",
+		"label=a=" + strings.Repeat("a", 380): "label: it is longer than 381 bytes",
+		"facet=name":                          "facet: the values of name are not counted, but those of commit, deleted, drifted,",
+		"group=name":                          "group: rows cannot be grouped by name; use label:KEY",
+		"group=label:":                        "group: rows cannot be grouped by label:;",
+		"group=ready&after=" + other.Next:     "after: it is of a list that was sorted in another way",
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -215,7 +209,7 @@ func TestPagesAreDisjoint(t *testing.T) {
 	}
 }
 
-// A page out of 50,000 Runs.
+// A page out of 50,000 Runs, or 10,000 Stacks.
 func BenchmarkPage(b *testing.B) {
 	var runs []*userapi.Run
 	for i := range 50_000 {
@@ -225,11 +219,27 @@ func BenchmarkPage(b *testing.B) {
 		r.Spec.Cause.Message = "1f3c2ab Widen the subnet of the cluster"
 		runs = append(runs, rowsOf(Runs, r)...)
 	}
-	for name, values := range map[string]url.Values{"newest": {}, "search": {"q": {"run-4999"}}, "none": {"phase": {"Failed"}}} {
+	benchmarkPages(b, Runs, runs, map[string]url.Values{
+		"newest": {}, "search": {"q": {"run-4999"}}, "none": {"phase": {"Failed"}},
+	})
+	var stacks []*userapi.Stack
+	for i := range 10_000 {
+		stacks = append(stacks, rowsOf(Stacks, stackOf(fmt.Sprintf("ns-%d", i%300), fmt.Sprintf("stack-%d", i), is("True", "Applied", "12 resources"),
+			from(fmt.Sprintf("repository-%d", i%40)), labels(map[string]string{
+				"team": fmt.Sprintf("team-%d", i%50), "env": "prod", "app": fmt.Sprintf("app-%d", i),
+			})))...)
+	}
+	benchmarkPages(b, Stacks, stacks, map[string]url.Values{
+		"grouped by label": {"group": {"label:team"}, "label": {"env=prod"}}, "facets": {"facet": {"namespace", "reason", "label"}, "ready": {"True"}},
+	})
+}
+
+func benchmarkPages[O, R any](b *testing.B, k Kind[O, R], rows []*R, queries map[string]url.Values) {
+	for name, values := range queries {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Runs.Page(runs, values); err != nil {
+				if _, err := k.Page(rows, values); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -34,8 +34,10 @@ var Stacks = Kind[v1alpha1.Stack, userapi.Stack]{
 		"engine":     func(s *userapi.Stack) string { return s.Engine },
 		"commit":     func(s *userapi.Stack) string { return commitOf(s.Revision) },
 	},
+	Labels:   func(s *userapi.Stack) []string { return s.Labels },
+	NotReady: func(s *userapi.Stack) bool { return s.Ready == string(metav1.ConditionFalse) },
 	Words: func(s *userapi.Stack) []string {
-		return []string{s.Namespace + "/" + s.Name, repositoryName(s), s.Message}
+		return append([]string{s.Namespace + "/" + s.Name, repositoryName(s), s.Message}, s.Labels...)
 	},
 }
 

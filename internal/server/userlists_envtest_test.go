@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -116,6 +117,13 @@ func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
 		page, _ := get[userapi.Page[userapi.Stack]](p, all, "/api/v1/stacks?limit=500")
 		return strings.Contains(names(page), "hidden") && strings.Contains(names(page), "web")
 	})
+	byNamespace, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks?facet=namespace&group=namespace")
+	if diff := cmp.Diff([]userapi.Facet{{Field: "namespace", Values: []userapi.FacetValue{{Value: e.namespace, Count: 2}}}}, byNamespace.Facets); diff != "" {
+		t.Errorf("the values are not those of Stacks that alice may list: %s", diff)
+	}
+	if diff := cmp.Diff([]userapi.Group{{Value: e.namespace, Count: 2, Rows: 2}}, byNamespace.Groups); diff != "" {
+		t.Errorf("the groups are not those of Stacks that alice may list: %s", diff)
+	}
 	detail, code := get[userapi.Detail[userapi.Stack, v1alpha1.Stack]](p, who, "/api/v1/namespaces/"+e.namespace+"/stacks/web")
 	if code != http.StatusOK || detail.Row.Name != "web" || detail.Object.UID == "" {
 		t.Errorf("%d, %+v", code, detail)

@@ -10,6 +10,41 @@ type Page[R any] struct {
 	Total int `json:"total"`
 	// The value of the parameter `after` for the next page. Absent on the last page.
 	Next string `json:"next,omitempty"`
+	// The values of the fields that the parameter `facet` requests.
+	Facets []Facet `json:"facets,omitempty"`
+	// The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups.
+	Groups []Group `json:"groups,omitempty"`
+}
+
+// A Facet has the most frequent values of a field, to filter by. It counts the rows that match the search and the filters of all other
+// fields.
+type Facet struct {
+	// The field, which is also the parameter to filter by.
+	Field string `json:"field"`
+	// The most frequent values, in descending order of their number.
+	Values []FacetValue `json:"values"`
+	// The number of other values.
+	More int `json:"more,omitempty"`
+}
+
+// A FacetValue is a value of a field.
+type FacetValue struct {
+	// The value. Of labels, it is key=value.
+	Value string `json:"value"`
+	// The number of rows with this value.
+	Count int `json:"count"`
+}
+
+// A Group is the rows that have the same value of a field.
+type Group struct {
+	// The value. Empty for the rows that have none, which are last.
+	Value string `json:"value"`
+	// The number of matching rows in the group, on all pages.
+	Count int `json:"count"`
+	// The number of them whose ready is False.
+	NotReady int `json:"notReady,omitempty"`
+	// The number of its rows on this page: the next ones in items.
+	Rows int `json:"rows"`
 }
 
 // An Object has the fields of all rows.

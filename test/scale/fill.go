@@ -54,7 +54,9 @@ func NameOf(i int) string { return fmt.Sprintf("stack-%d", i) }
 func Stack(namespace, name string, size, history int) *v1alpha1.Stack {
 	kept := int32(history)
 	return &v1alpha1.Stack{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, Labels: map[string]string{"team": namespace, "env": "prod"},
+		},
 		Spec: v1alpha1.StackSpec{
 			Source: v1alpha1.Source{Inline: map[string]string{"main.tf": `variable "size" {}
 variable "token" {}

@@ -27,6 +27,7 @@ import (
 // asked are the requests of the web UI: its lists by default, searched, filtered and sorted by the usual columns.
 var asked = []string{
 	"stacks", "stacks?sort=-changed", "stacks?q=stack+9", "stacks?ready=False&sort=name", "stacks?namespace=" + firstNamespace,
+	"stacks?group=namespace", "stacks?group=label:team&label=env=prod", "stacks?facet=namespace&facet=label&ready=False",
 	"runs?sort=-created", "runs?phase=Failed&phase=AwaitingApproval&sort=-created", "runs?q=net", "states?sort=-size",
 }
 

@@ -42,10 +42,14 @@ type endpoint struct {
 
 // means are the parameters that every list has; all others filter.
 var means = map[string]string{
-	"q":     "Only rows that contain all of these words, in any case.",
-	"sort":  "The sort key, with - in front for descending order.",
-	"limit": "The number of rows of a page: 1 to 500. Default: 50.",
-	"after": "The value of next in the previous page.",
+	"q":         "Only rows that contain all of these words, in any case.",
+	"sort":      "The sort key, with - in front for descending order.",
+	"limit":     "The number of rows of a page: 1 to 500. Default: 50.",
+	"after":     "The value of next in the previous page.",
+	"facet":     "A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields.",
+	"group":     "The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks.",
+	"collapsed": "The value of a group whose rows are left out. Repeat the parameter for several groups.",
+	"label":     "Only rows with this label, as key=value. Of several values of a key, one has to match; of several keys, all.",
 }
 
 func lists(parameters []string) map[string]string {

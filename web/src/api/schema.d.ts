@@ -164,12 +164,18 @@ export interface paths {
                     after?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     author?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     deleted?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     draft?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     fork?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -380,6 +386,12 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -634,6 +646,12 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -700,10 +718,16 @@ export interface paths {
                     after?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     cause?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     commit?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     finished?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -1172,6 +1196,8 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     commit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -1180,6 +1206,12 @@ export interface paths {
                     drifted?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     engine?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description Only rows with this label, as key=value. Of several values of a key, one has to match; of several keys, all. */
+                    label?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -1678,6 +1710,12 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -2462,12 +2500,18 @@ export interface paths {
                     after?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     author?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     deleted?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     draft?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     fork?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -2532,6 +2576,12 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -2592,6 +2642,12 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -2656,10 +2712,16 @@ export interface paths {
                     after?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     cause?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     commit?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     finished?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -2841,6 +2903,8 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     commit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -2849,6 +2913,12 @@ export interface paths {
                     drifted?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     engine?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description Only rows with this label, as key=value. Of several values of a key, one has to match; of several keys, all. */
+                    label?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -2913,6 +2983,12 @@ export interface paths {
                 query?: {
                     /** @description The value of next in the previous page. */
                     after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
                     /** @description The number of rows of a page: 1 to 500. Default: 50. */
                     limit?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
@@ -3145,6 +3221,48 @@ export interface components {
             /** @description The events. */
             items?: components["schemas"]["Event"][];
         };
+        /** @description A Facet has the most frequent values of a field, to filter by. It counts the rows that match the search and the filters of all other fields. */
+        Facet: {
+            /** @description The field, which is also the parameter to filter by. */
+            field: string;
+            /**
+             * Format: int64
+             * @description The number of other values.
+             */
+            more?: number;
+            /** @description The most frequent values, in descending order of their number. */
+            values?: components["schemas"]["FacetValue"][];
+        };
+        /** @description A FacetValue is a value of a field. */
+        FacetValue: {
+            /**
+             * Format: int64
+             * @description The number of rows with this value.
+             */
+            count: number;
+            /** @description The value. Of labels, it is key=value. */
+            value: string;
+        };
+        /** @description A Group is the rows that have the same value of a field. */
+        Group: {
+            /**
+             * Format: int64
+             * @description The number of matching rows in the group, on all pages.
+             */
+            count: number;
+            /**
+             * Format: int64
+             * @description The number of them whose ready is False.
+             */
+            notReady?: number;
+            /**
+             * Format: int64
+             * @description The number of its rows on this page: the next ones in items.
+             */
+            rows: number;
+            /** @description The value. Empty for the rows that have none, which are last. */
+            value: string;
+        };
         /** @description Journal lists resource changes of applies that the state may lack. */
         Journal: {
             /** @description The resources. */
@@ -3236,6 +3354,10 @@ export interface components {
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfPullRequest: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
             /** @description The rows of this page. */
             items?: components["schemas"]["PullRequest"][];
             /** @description The value of the parameter `after` for the next page. Absent on the last page. */
@@ -3248,6 +3370,10 @@ export interface components {
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfRepository: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
             /** @description The rows of this page. */
             items?: components["schemas"]["Repository"][];
             /** @description The value of the parameter `after` for the next page. Absent on the last page. */
@@ -3260,6 +3386,10 @@ export interface components {
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfRun: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
             /** @description The rows of this page. */
             items?: components["schemas"]["Run"][];
             /** @description The value of the parameter `after` for the next page. Absent on the last page. */
@@ -3272,6 +3402,10 @@ export interface components {
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfStack: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
             /** @description The rows of this page. */
             items?: components["schemas"]["Stack"][];
             /** @description The value of the parameter `after` for the next page. Absent on the last page. */
@@ -3284,6 +3418,10 @@ export interface components {
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfState: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
             /** @description The rows of this page. */
             items?: components["schemas"]["State"][];
             /** @description The value of the parameter `after` for the next page. Absent on the last page. */
@@ -3486,6 +3624,10 @@ export interface components {
         };
         /** @description Resources is a page of the list of resources. */
         Resources: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
             /** @description The rows of this page. */
             items?: components["schemas"]["Resource"][];
             missing: components["schemas"]["MissingResources"];
