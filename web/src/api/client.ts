@@ -12,6 +12,8 @@ export type Problem = Schemas['Problem']
 export type Me = Schemas['Me']
 export type SignInMethod = Schemas['SignInMethod']
 export type ObjectEvent = Schemas['Event']
+export type Facet = Schemas['Facet']
+export type Group = Schemas['Group']
 
 /** An error response of the API, or no response. Its message is a sentence for users. */
 export class ProblemError extends Error {

@@ -1,5 +1,5 @@
 import type { components } from './kinds.d'
-import type { Plural, PullRequest, Repository, Run, Stack, State } from './client'
+import type { Facet, Group, Plural, PullRequest, Repository, Run, Stack, State } from './client'
 
 type Kinds = components['schemas']
 export type Metadata = Kinds['Metadata']
@@ -19,7 +19,13 @@ export type Objects = {
   pullrequests: PullRequestObject
 }
 export type Detail<K extends Plural> = { row: Rows[K]; object: Objects[K] }
-export type Page<K extends Plural> = { items?: Rows[K][]; next?: string; total: number }
+export type Page<K extends Plural> = {
+  items?: Rows[K][]
+  next?: string
+  total: number
+  facets?: Facet[]
+  groups?: Group[]
+}
 
 export type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string }
 

@@ -50,14 +50,38 @@ export function listQuery<K extends Plural>(kind: K, params: ListParams) {
   })
 }
 
-/** A list that fetches more pages on scrolling. */
-export function pagesQuery<K extends Plural>(kind: K, params: ListParams) {
+/** How many values of a parameter the API accepts. */
+const mostValues = 50
+
+/**
+ * A list that fetches more pages on scrolling. Pages that are fetched from now on have no rows of the collapsed groups; the list hides
+ * those that it has already.
+ */
+export function pagesQuery<K extends Plural>(kind: K, params: ListParams, collapsed: string[] = []) {
   return infiniteQueryOptions({
     queryKey: keys.list(kind, { ...params, pages: 'all' }),
     queryFn: ({ signal, pageParam }) =>
-      json<Page<K>>(listPath(kind, { limit: pageParam ? 500 : 100, ...params }, pageParam), signal),
+      json<Page<K>>(
+        listPath(
+          kind,
+          { limit: pageParam ? 500 : 100, ...params, collapsed: collapsed.slice(0, mostValues) },
+          pageParam,
+        ),
+        signal,
+      ),
     initialPageParam: '',
     getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** The values of a field to filter a list by, each with the number of rows that match all other filters. */
+export function facetQuery(kind: Plural, field: string, params: ListParams) {
+  const { sort: _, group: __, ...filters } = params
+  return queryOptions({
+    queryKey: keys.list(kind, { ...filters, facet: field }),
+    queryFn: async ({ signal }) =>
+      (await json<Page<Plural>>(listPath(kind, { ...filters, facet: field, limit: 1 }), signal)).facets?.[0] ?? null,
     placeholderData: keepPreviousData,
   })
 }

@@ -18,6 +18,11 @@ describe('the search of Stacks', () => {
       suspended: false,
     })
   })
+  test('groups by a field or a label', () => {
+    for (const group of ['namespace', 'label:app.kubernetes.io/name'])
+      expect(stacksSearch.parse({ group })).toEqual({ group })
+    for (const group of ['name', 'label:', 'label:a=b', 7]) expect(stacksSearch.parse({ group })).toEqual({})
+  })
   test('drops unknown parameters', () => {
     const search = {
       q: { $ne: 1 },

@@ -38,10 +38,16 @@ export const stacksSearch = z.object({
   reason: words,
   repository: words,
   engine: words,
+  label: words,
   drifted: flag,
   suspended: flag,
   deleted: flag,
   sort: stackSort,
+  group: z
+    .string()
+    .regex(/^(namespace|repository|reason|label:[\w./-]{1,317})$/)
+    .optional()
+    .catch(undefined),
 })
 export type StacksSearch = z.infer<typeof stacksSearch>
 

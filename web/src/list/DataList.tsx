@@ -5,11 +5,16 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useEffect, useMemo, useRef } from 'react'
+import type { Group } from '../api/client'
 import { cx } from '../ui/cx'
 import { isTyping } from '../ui/keyboard'
 import { useNarrow } from '../ui/media'
 import { Problem } from '../ui/Problem'
 import { Skeleton } from '../ui/Skeleton'
+import { GroupHead } from './GroupHead'
+import { linesOf } from './lines'
+import type { Selectable, Selection } from './selection'
+import { SelectAll, SelectRow } from './Select'
 import { flip } from './sort'
 
 declare module '@tanstack/react-table' {
@@ -22,10 +27,16 @@ declare module '@tanstack/react-table' {
   }
 }
 
-type Row = { uid: string }
-type Pages<R> = UseInfiniteQueryResult<InfiniteData<{ items?: R[]; total: number }>>
+type Row = Selectable
+type Pages<R> = UseInfiniteQueryResult<InfiniteData<{ items?: R[]; total: number; groups?: Group[] }>>
 
+/** How a list shows its groups. */
+export type Groups = { collapsed: string[]; onToggle: (value: string) => void; word: (value: string) => ReactNode }
+
+const noGroups: string[] = []
 const rowHeight = 40
+/** The width of the column with the checkboxes. */
+const selectWidth = '2.5rem'
 
 /**
  * A list of the API, of which only the rows in sight are there. Cells hold at most one line; on a phone rows are cards. Each row
@@ -39,6 +50,8 @@ export function DataList<R extends Row>({
   sort,
   onSort,
   empty,
+  groups,
+  selection,
 }: {
   label: string
   pages: Pages<R>
@@ -47,10 +60,18 @@ export function DataList<R extends Row>({
   sort?: string
   onSort: (sort: string) => void
   empty: ReactNode
+  /** How groups are shown, if the list has any. */
+  groups?: Groups
+  /** The selected rows. Without it none can be selected. */
+  selection?: Selection<R>
 }) {
   const narrow = useNarrow()
   const box = useRef<HTMLDivElement>(null)
-  const rows = useMemo(() => pages.data?.pages.flatMap((p) => p.items ?? []) ?? [], [pages.data])
+  const collapsed = groups?.collapsed ?? noGroups
+  const { rows, lines, incomplete } = useMemo(
+    () => linesOf(pages.data?.pages ?? [], collapsed),
+    [pages.data, collapsed],
+  )
   const total = pages.data?.pages[0]?.total ?? 0
   const table = useReactTable({
     data: rows,
@@ -61,23 +82,31 @@ export function DataList<R extends Row>({
   })
   const model = table.getRowModel().rows
   const virtual = useVirtualizer({
-    count: model.length,
+    count: lines.length,
     getScrollElement: () => box.current,
     estimateSize: () => (narrow ? 76 : rowHeight),
-    getItemKey: (i) => model[i]?.id ?? i,
+    getItemKey: (i) => {
+      const line = lines[i]
+      return typeof line === 'number' ? (model[line]?.id ?? i) : `group ${line?.value}`
+    },
     overscan: 12,
   })
   const shown = virtual.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
-  const { hasNextPage, isFetchingNextPage, fetchNextPage, isError } = pages
+  const { hasNextPage, isFetchingNextPage, fetchNextPage, isError, refetch } = pages
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && !isError && last >= model.length - 40) void fetchNextPage()
-  }, [hasNextPage, isFetchingNextPage, isError, fetchNextPage, last, model.length])
-  useRowKeys(box, model.length, (i) => virtual.scrollToIndex(i))
+    if (hasNextPage && !isFetchingNextPage && !isError && last >= lines.length - 40) void fetchNextPage()
+  }, [hasNextPage, isFetchingNextPage, isError, fetchNextPage, last, lines.length])
+  useEffect(() => {
+    if (incomplete) void refetch()
+  }, [incomplete, refetch])
+  useRowKeys(box, lines.length, (i) => virtual.scrollToIndex(i))
 
   if (pages.isPending && !pages.isError) return <Waiting label={label} />
-  if (pages.error && rows.length === 0) return <Problem error={pages.error} retry={() => void pages.refetch()} />
-  const template = { gridTemplateColumns: columns.map((c) => c.meta?.width ?? 'minmax(0,1fr)').join(' ') }
+  if (pages.error && lines.length === 0) return <Problem error={pages.error} retry={() => void pages.refetch()} />
+  const widths = columns.map((c) => c.meta?.width ?? 'minmax(0,1fr)')
+  const template = { gridTemplateColumns: (selection ? [selectWidth, ...widths] : widths).join(' ') }
+  const columnCount = columns.length + (selection ? 1 : 0)
   return (
     <>
       {pages.error && (
@@ -86,9 +115,19 @@ export function DataList<R extends Row>({
         </div>
       )}
       <div ref={box} className="panel relative min-h-64 grow overflow-y-auto" aria-busy={pages.isPlaceholderData}>
-        <div role="table" aria-label={label} aria-rowcount={total + 1} aria-colcount={columns.length}>
+        <div
+          role="table"
+          aria-label={label}
+          aria-rowcount={total + 1 + lines.length - rows.length}
+          aria-colcount={columnCount}
+        >
           <div role="rowgroup" className={narrow ? 'sr-only' : 'bg-panel border-line sticky top-0 z-10 border-b'}>
             <div role="row" aria-rowindex={1} className="text-muted grid h-9 items-center text-sm" style={template}>
+              {selection && (
+                <div role="columnheader" className="pl-3">
+                  <SelectAll label={label} rows={rows} all={!hasNextPage} selection={selection} />
+                </div>
+              )}
               {table.getFlatHeaders().map((h) => (
                 <Head key={h.id} by={h.column.columnDef.meta?.sort} sort={sort} onSort={onSort}>
                   {flexRender(h.column.columnDef.header, h.getContext())}
@@ -98,23 +137,50 @@ export function DataList<R extends Row>({
           </div>
           <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
             {shown.map((item) => {
-              const row = model[item.index]
+              const line = lines[item.index]
+              const place = {
+                'data-index': item.index,
+                'aria-rowindex': item.index + 2,
+                ref: narrow ? virtual.measureElement : undefined,
+              }
+              const style = { transform: `translateY(${item.start}px)` }
+              if (groups && typeof line === 'object')
+                return (
+                  <div key={item.key} role="row" {...place} className="absolute inset-x-0 top-0" style={style}>
+                    <div role="cell" aria-colspan={columnCount}>
+                      <GroupHead group={line} {...groups} />
+                    </div>
+                  </div>
+                )
+              const row = typeof line === 'number' ? model[line] : undefined
               if (!row) return null
+              const checkbox = selection && (
+                <SelectRow
+                  row={row.original}
+                  selection={selection}
+                  onChoose={(on, range) => selection.choose(rows, row.index, on, range)}
+                />
+              )
               return (
                 <div
                   key={item.key}
                   role="row"
-                  data-index={item.index}
-                  aria-rowindex={item.index + 2}
-                  ref={narrow ? virtual.measureElement : undefined}
+                  {...place}
+                  aria-selected={selection?.chosen.has(row.id)}
                   className={cx(
                     'border-line hover:bg-hover focus-within:bg-chosen absolute inset-x-0 top-0 border-b',
-                    !narrow && 'grid h-10 items-center',
+                    narrow ? 'flex' : 'grid h-10 items-center',
+                    selection?.chosen.has(row.id) && 'bg-chosen',
                   )}
-                  style={{ transform: `translateY(${item.start}px)`, ...(narrow ? {} : template) }}
+                  style={narrow ? style : { ...style, ...template }}
                 >
+                  {selection && (
+                    <div role="cell" className="pl-3">
+                      {checkbox}
+                    </div>
+                  )}
                   {narrow ? (
-                    <div role="cell" className="flex flex-col gap-1 p-3">
+                    <div role="cell" className="flex min-w-0 grow flex-col gap-1 p-3">
                       {card(row.original)}
                     </div>
                   ) : (
@@ -129,11 +195,13 @@ export function DataList<R extends Row>({
             })}
           </div>
         </div>
-        {rows.length === 0 && empty}
+        {lines.length === 0 && empty}
       </div>
       <p role="status" className="text-muted mt-1.5 shrink-0 text-sm tabular-nums">
         {total === 1 ? '1 row' : `${total.toLocaleString('en')} rows`}
-        {rows.length < total && `, ${rows.length.toLocaleString('en')} of them here; more come as you scroll`}
+        {rows.length < total &&
+          collapsed.length === 0 &&
+          `, ${rows.length.toLocaleString('en')} of them here; more come as you scroll`}
       </p>
     </>
   )
@@ -193,7 +261,7 @@ function useRowKeys(box: React.RefObject<HTMLDivElement | null>, count: number, 
   })
   useEffect(() => {
     const focus = (index: number, tries: number) => {
-      const link = box.current?.querySelector<HTMLElement>(`[role=row][data-index="${index}"] a`)
+      const link = box.current?.querySelector<HTMLElement>(`[role=row][data-index="${index}"] :is(a, button)`)
       if (link) link.focus({ preventScroll: true })
       else if (tries > 0) requestAnimationFrame(() => focus(index, tries - 1))
     }

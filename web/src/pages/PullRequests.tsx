@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { PullRequest } from '../api/client'
 import { pagesQuery } from '../api/queries'
 import type { ListSearch } from '../app/search'
 import { DataList } from '../list/DataList'
@@ -15,8 +14,6 @@ import { PullCard, pullColumns } from './pullrows'
 
 const route = getRouteApi('/app/pullrequests')
 
-const phases = ['Merging', 'Planned', 'AwaitingCommand', 'Draft', 'Conflict', 'Failed', 'Closed']
-
 /** The open pull requests of all Repositories, the last updated first. */
 export default function PullRequests() {
   useTitle('Pull requests')
@@ -25,38 +22,46 @@ export default function PullRequests() {
   const navigate = route.useNavigate()
   const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
   const pages = useInfiniteQuery(pagesQuery('pullrequests', { ...filters, sort }))
-  const seen = pages.data?.pages.flatMap((p) => p.items ?? []) ?? []
-  const of = (value: (p: PullRequest) => string | undefined) =>
-    [...new Set(seen.flatMap((p) => value(p) ?? []))].slice(0, 100)
   const filtered = Object.values(filters).some((v) => v !== undefined)
+  const of = { kind: 'pullrequests', params: filters } as const
   return (
     <>
       <PageHead title="Pull requests" />
       <SearchBar search={<Search label="Search pull requests" value={q} onChange={(q) => set({ q })} />}>
-        <Filter label="Phase" chosen={phase} known={phases} word={inWords} onChange={(phase) => set({ phase })} />
         <Filter
+          {...of}
+          label="Phase"
+          field="phase"
+          chosen={phase}
+          word={inWords}
+          onChange={(phase) => set({ phase })}
+        />
+        <Filter
+          {...of}
           label="Namespace"
+          field="namespace"
           free
           chosen={namespace}
-          known={of((p) => p.namespace)}
           onChange={(namespace) => set({ namespace })}
         />
         <Filter
+          {...of}
           label="Repository"
+          field="repository"
           free
           chosen={repository}
-          known={of((p) => p.repository)}
           onChange={(repository) => set({ repository })}
         />
         <Filter
+          {...of}
           label="Author"
+          field="author"
           free
           chosen={author}
-          known={of((p) => p.author)}
           word={safe}
           onChange={(author) => set({ author })}
         />
-        {stack && <Filter label="Stack" free chosen={stack} known={[]} onChange={(stack) => set({ stack })} />}
+        <Filter {...of} label="Stack" field="stack" free chosen={stack} onChange={(stack) => set({ stack })} />
         {filtered && (
           <Button kind="bare" onClick={() => void navigate({ search: sort ? { sort } : {}, replace: true })}>
             Clear

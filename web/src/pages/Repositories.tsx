@@ -22,25 +22,22 @@ export default function Repositories() {
   const { q, namespace, ready, sort } = route.useSearch()
   const navigate = route.useNavigate()
   const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
-  const pages = useInfiniteQuery(pagesQuery('repositories', { q, namespace, ready, sort }))
-  const namespaces = [...new Set(pages.data?.pages.flatMap((p) => p.items ?? []).map((r) => r.namespace))]
+  const filters = { q, namespace, ready }
+  const pages = useInfiniteQuery(pagesQuery('repositories', { ...filters, sort }))
+  const of = { kind: 'repositories', params: filters } as const
   return (
     <>
       <PageHead title="Repositories" />
       <SearchBar search={<Search label="Search Repositories" value={q} onChange={(q) => set({ q })} />}>
         <Filter
+          {...of}
           label="Namespace"
+          field="namespace"
           free
           chosen={namespace}
-          known={namespaces}
           onChange={(namespace) => set({ namespace })}
         />
-        <Filter
-          label="Ready"
-          chosen={ready}
-          known={['True', 'False', 'Unknown']}
-          onChange={(ready) => set({ ready })}
-        />
+        <Filter {...of} label="Ready" field="ready" chosen={ready} onChange={(ready) => set({ ready })} />
       </SearchBar>
       <DataList
         label="Repositories"

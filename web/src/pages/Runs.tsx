@@ -13,46 +13,37 @@ import { runColumns, RunCard } from './runrows'
 
 const route = getRouteApi('/app/runs')
 
-const phases = [
-  'Queued',
-  'Planning',
-  'AwaitingApproval',
-  'Applying',
-  'Shell',
-  'Succeeded',
-  'Failed',
-  'Canceled',
-  'Superseded',
-]
-
 /** The Runs of all Stacks, newest first. */
 export default function Runs() {
   useTitle('Runs')
   const { q, namespace, phase, stack, sort } = route.useSearch()
   const navigate = route.useNavigate()
   const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
-  const pages = useInfiniteQuery(pagesQuery('runs', { q, namespace, phase, stack, sort }))
-  const seen = pages.data?.pages.flatMap((p) => p.items ?? []) ?? []
-  const filtered = [q, namespace, phase, stack].some((v) => v !== undefined)
+  const filters = { q, namespace, phase, stack }
+  const pages = useInfiniteQuery(pagesQuery('runs', { ...filters, sort }))
+  const filtered = Object.values(filters).some((v) => v !== undefined)
+  const of = { kind: 'runs', params: filters } as const
   return (
     <>
       <PageHead title="Runs" />
       <SearchBar search={<Search label="Search Runs" value={q} onChange={(q) => set({ q })} />}>
-        <Filter label="Phase" chosen={phase} known={phases} word={inWords} onChange={(phase) => set({ phase })} />
         <Filter
+          {...of}
+          label="Phase"
+          field="phase"
+          chosen={phase}
+          word={inWords}
+          onChange={(phase) => set({ phase })}
+        />
+        <Filter
+          {...of}
           label="Namespace"
+          field="namespace"
           free
           chosen={namespace}
-          known={[...new Set(seen.map((r) => r.namespace))]}
           onChange={(namespace) => set({ namespace })}
         />
-        <Filter
-          label="Stack"
-          free
-          chosen={stack}
-          known={[...new Set(seen.map((r) => r.stack))].slice(0, 100)}
-          onChange={(stack) => set({ stack })}
-        />
+        <Filter {...of} label="Stack" field="stack" free chosen={stack} onChange={(stack) => set({ stack })} />
         {filtered && (
           <Button kind="bare" onClick={() => void navigate({ search: sort ? { sort } : {}, replace: true })}>
             Clear

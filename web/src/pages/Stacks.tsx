@@ -4,8 +4,10 @@ import type { ColumnDef } from '@tanstack/react-table'
 import type { Stack } from '../api/client'
 import { pagesQuery } from '../api/queries'
 import type { StacksSearch } from '../app/search'
+import { useCollapsed } from '../list/collapse'
 import { DataList } from '../list/DataList'
 import { Filter, Toggle } from '../list/Filter'
+import { fieldWord, GroupBy } from '../list/GroupBy'
 import { Named, rowLink } from '../list/Named'
 import { Search, SearchBar } from '../list/Search'
 import { Badge, ReadyBadge } from '../ui/Badge'
@@ -24,49 +26,49 @@ export default function Stacks() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const set = (change: Partial<StacksSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
-  const pages = useInfiniteQuery(pagesQuery('stacks', search))
-  const seen = pages.data?.pages.flatMap((p) => p.items ?? []) ?? []
-  const of = (value: (s: Stack) => string | undefined) => [...new Set(seen.flatMap((s) => value(s) ?? []))]
-  const { sort, ...filters } = search
+  const { sort, group, ...filters } = search
+  const [collapsed, toggle] = useCollapsed(group)
+  const pages = useInfiniteQuery(pagesQuery('stacks', search, collapsed))
   const filtered = Object.values(filters).some((v) => v !== undefined)
+  const of = { kind: 'stacks', params: search } as const
   return (
     <>
       <PageHead title="Stacks" />
       <SearchBar search={<Search label="Search Stacks" value={search.q} onChange={(q) => set({ q })} />}>
         <Filter
+          {...of}
           label="Namespace"
+          field="namespace"
           free
           chosen={search.namespace}
-          known={of((s) => s.namespace)}
           onChange={(namespace) => set({ namespace })}
         />
         <Filter
+          {...of}
           label="Ready"
+          field="ready"
           chosen={search.ready}
-          known={['True', 'False', 'Unknown']}
           word={readyWord}
           onChange={(ready) => set({ ready })}
         />
         <Filter
+          {...of}
           label="Reason"
+          field="reason"
           chosen={search.reason}
-          known={of((s) => s.reason)}
           word={inWords}
           onChange={(reason) => set({ reason })}
         />
+        <Filter {...of} label="Label" field="label" free chosen={search.label} onChange={(label) => set({ label })} />
         <Filter
+          {...of}
           label="Repository"
+          field="repository"
           free
           chosen={search.repository}
-          known={of((s) => s.repository?.split('/')[1])}
           onChange={(repository) => set({ repository })}
         />
-        <Filter
-          label="Engine"
-          chosen={search.engine}
-          known={['OpenTofu', 'Terraform', 'Terragrunt']}
-          onChange={(engine) => set({ engine })}
-        />
+        <Filter {...of} label="Engine" field="engine" chosen={search.engine} onChange={(engine) => set({ engine })} />
         <Toggle label="Drifted" on={search.drifted === true} onChange={(on) => set({ drifted: on || undefined })} />
         <Toggle
           label="Suspended"
@@ -74,14 +76,21 @@ export default function Stacks() {
           onChange={(on) => set({ suspended: on || undefined })}
         />
         {filtered && (
-          <Button kind="bare" onClick={() => void navigate({ search: sort ? { sort } : {}, replace: true })}>
+          <Button
+            kind="bare"
+            onClick={() => void navigate({ search: { ...(sort && { sort }), ...(group && { group }) }, replace: true })}
+          >
             Clear
           </Button>
         )}
+        <GroupBy params={search} chosen={group} onChange={(group) => set({ group })} />
       </SearchBar>
       <DataList
         label="Stacks"
         pages={pages}
+        groups={
+          group ? { collapsed, onToggle: toggle, word: (value) => <GroupWord by={group} value={value} /> } : undefined
+        }
         columns={columns}
         card={(s) => <Card stack={s} />}
         sort={search.sort ?? 'name'}
@@ -97,6 +106,17 @@ export default function Stacks() {
           )
         }
       />
+    </>
+  )
+}
+
+/** The value of a group: a word, or that its Stacks have none. */
+function GroupWord({ by, value }: { by: string; value: string }) {
+  if (!value) return <span className="text-muted font-normal">without {fieldWord(by)}</span>
+  return (
+    <>
+      <span className="text-muted font-normal">{fieldWord(by)}: </span>
+      {by === 'reason' ? inWords(value) : value}
     </>
   )
 }

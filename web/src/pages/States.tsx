@@ -22,17 +22,19 @@ export default function States() {
   const { q, namespace, locked, rescued, sort } = route.useSearch()
   const navigate = route.useNavigate()
   const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
-  const pages = useInfiniteQuery(pagesQuery('states', { q, namespace, locked, rescued, sort }))
-  const namespaces = [...new Set(pages.data?.pages.flatMap((p) => p.items ?? []).map((s) => s.namespace))]
+  const filters = { q, namespace, locked, rescued }
+  const pages = useInfiniteQuery(pagesQuery('states', { ...filters, sort }))
   return (
     <>
       <PageHead title="States" />
       <SearchBar search={<Search label="Search States" value={q} onChange={(q) => set({ q })} />}>
         <Filter
           label="Namespace"
+          kind="states"
+          field="namespace"
+          params={filters}
           free
           chosen={namespace}
-          known={namespaces}
           onChange={(namespace) => set({ namespace })}
         />
         <Toggle label="Locked" on={locked === true} onChange={(on) => set({ locked: on || undefined })} />

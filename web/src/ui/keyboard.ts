@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react'
 /** Reports whether a key is for a field or a dialog, and not for the page. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
+  if (target instanceof HTMLInputElement && target.type === 'checkbox' && !target.closest('[role=dialog]')) return false
   return (
     target.isContentEditable ||
     ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) ||
