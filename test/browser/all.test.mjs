@@ -3,7 +3,7 @@
 import { useCairn } from './base.mjs'
 
 const all = [
-  'views', 'page', 'signin', 'navigation', 'attention', 'permissions', 'states', 'review', 'inventory', 'phone', 'hostile', 'large', 'graph', 'restart',
+  'views', 'page', 'signin', 'navigation', 'attention', 'permissions', 'states', 'review', 'inventory', 'phone', 'hostile', 'lists', 'large', 'graph', 'restart',
 ]
 const chosen = process.env.ONLY ? process.env.ONLY.split(',') : all
 

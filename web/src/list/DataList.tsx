@@ -125,7 +125,12 @@ export function DataList<R extends Row>({
             <div role="row" aria-rowindex={1} className="text-muted grid h-9 items-center text-sm" style={template}>
               {selection && (
                 <div role="columnheader" className="pl-3">
-                  <SelectAll label={label} rows={rows} all={!hasNextPage} selection={selection} />
+                  <SelectAll
+                    label={label}
+                    rows={rows}
+                    all={!hasNextPage && collapsed.length === 0}
+                    selection={selection}
+                  />
                 </div>
               )}
               {table.getFlatHeaders().map((h) => (
@@ -166,7 +171,6 @@ export function DataList<R extends Row>({
                   key={item.key}
                   role="row"
                   {...place}
-                  aria-selected={selection?.chosen.has(row.id)}
                   className={cx(
                     'border-line hover:bg-hover focus-within:bg-chosen absolute inset-x-0 top-0 border-b',
                     narrow ? 'flex' : 'grid h-10 items-center',
@@ -175,7 +179,7 @@ export function DataList<R extends Row>({
                   style={narrow ? style : { ...style, ...template }}
                 >
                   {selection && (
-                    <div role="cell" className="pl-3">
+                    <div role="cell" className={cx('pl-3', narrow && 'pt-2.5')}>
                       {checkbox}
                     </div>
                   )}

@@ -1,10 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { pagesQuery } from '../api/queries'
+import type { Run } from '../api/client'
 import type { ListSearch } from '../app/search'
+import { BulkBar } from '../bulk/BulkBar'
 import { DataList } from '../list/DataList'
 import { Filter } from '../list/Filter'
 import { Search, SearchBar } from '../list/Search'
+import { useSelection } from '../list/selection'
 import { Button } from '../ui/Button'
 import { Empty } from '../ui/Empty'
 import { PageHead, useTitle } from '../ui/Page'
@@ -21,6 +24,7 @@ export default function Runs() {
   const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
   const filters = { q, namespace, phase, stack }
   const pages = useInfiniteQuery(pagesQuery('runs', { ...filters, sort }))
+  const selection = useSelection<Run>(filters)
   const filtered = Object.values(filters).some((v) => v !== undefined)
   const of = { kind: 'runs', params: filters } as const
   return (
@@ -53,6 +57,7 @@ export default function Runs() {
       <DataList
         label="Runs"
         pages={pages}
+        selection={selection}
         columns={runColumns}
         card={(run) => <RunCard run={run} />}
         sort={sort ?? '-created'}
@@ -64,6 +69,13 @@ export default function Runs() {
             <Empty title="No Runs that you can view">A Stack creates a Run when its code or its spec changes.</Empty>
           )
         }
+      />
+      <BulkBar
+        kind="runs"
+        actions={['approve', 'retry']}
+        rows={pages.data?.pages.flatMap((p) => p.items ?? []) ?? []}
+        all={!pages.hasNextPage}
+        selection={selection}
       />
     </>
   )

@@ -4,12 +4,14 @@ import type { ColumnDef } from '@tanstack/react-table'
 import type { Stack } from '../api/client'
 import { pagesQuery } from '../api/queries'
 import type { StacksSearch } from '../app/search'
+import { BulkBar } from '../bulk/BulkBar'
 import { useCollapsed } from '../list/collapse'
 import { DataList } from '../list/DataList'
 import { Filter, Toggle } from '../list/Filter'
 import { fieldWord, GroupBy } from '../list/GroupBy'
 import { Named, rowLink } from '../list/Named'
 import { Search, SearchBar } from '../list/Search'
+import { useSelection } from '../list/selection'
 import { Badge, ReadyBadge } from '../ui/Badge'
 import { Button } from '../ui/Button'
 import { Empty } from '../ui/Empty'
@@ -29,6 +31,7 @@ export default function Stacks() {
   const { sort, group, ...filters } = search
   const [collapsed, toggle] = useCollapsed(group)
   const pages = useInfiniteQuery(pagesQuery('stacks', search, collapsed))
+  const selection = useSelection<Stack>(filters)
   const filtered = Object.values(filters).some((v) => v !== undefined)
   const of = { kind: 'stacks', params: search } as const
   return (
@@ -88,6 +91,7 @@ export default function Stacks() {
       <DataList
         label="Stacks"
         pages={pages}
+        selection={selection}
         groups={
           group ? { collapsed, onToggle: toggle, word: (value) => <GroupWord by={group} value={value} /> } : undefined
         }
@@ -105,6 +109,13 @@ export default function Stacks() {
             </Empty>
           )
         }
+      />
+      <BulkBar
+        kind="stacks"
+        actions={['approve', 'retry', 'plan']}
+        rows={pages.data?.pages.flatMap((p) => p.items ?? []) ?? []}
+        all={!pages.hasNextPage && collapsed.length === 0}
+        selection={selection}
       />
     </>
   )
