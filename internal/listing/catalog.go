@@ -66,6 +66,15 @@ func (c *Catalog) Start(ctx context.Context) error {
 // NeedLeaderElection returns false: every process may serve.
 func (c *Catalog) NeedLeaderElection() bool { return false }
 
+// Namespaces returns those that have an object of any kind.
+func (c *Catalog) Namespaces() []string {
+	all := slices.Concat(
+		c.Stacks.Namespaces(), c.Runs.Namespaces(), c.Repositories.Namespaces(), c.States.Namespaces(), c.PullRequests.Namespaces(),
+	)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // CheckFilled returns an error until all objects that existed at the start are in the catalog.
 func (c *Catalog) CheckFilled() error {
 	if len(c.mirrors) == 0 || slices.ContainsFunc(c.mirrors, func(m mirroring) bool { return !m.isFilled() }) {

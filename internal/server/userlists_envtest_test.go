@@ -156,6 +156,35 @@ func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
 	}
 }
 
+// TestListOfANamespaceWithoutObjects checks that a user of one namespace gets an empty list of what only others have, and that no
+// error names a namespace that the user did not name.
+func TestListOfANamespaceWithoutObjects(t *testing.T) {
+	e, other := newEnv(t), newEnv(t)
+	p := e.serveLists()
+	e.newRun(e.stack, "net-1")
+	other.newStack("staging")
+	user, who := other.account("alice")
+	other.allow(user, may("list", "stacks"), may("list", "runs"))
+	_, stranger := other.account("stranger")
+	p.eventually(func() bool {
+		page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks?q=staging")
+		return page.Total == 1
+	})
+	if page, code := get[userapi.Page[userapi.Run]](p, who, "/api/v1/runs"); code != http.StatusOK || page.Total != 0 {
+		t.Errorf("the list of Runs has code %d and %d rows", code, page.Total)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+"/api/v1/runs", nil)
+	must(t, err)
+	answer, err := p.transport(stranger).RoundTrip(r)
+	must(t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	must(t, err)
+	if answer.StatusCode != http.StatusForbidden || bytes.Contains(body, []byte(e.namespace)) {
+		t.Errorf("code %d: %s", answer.StatusCode, body)
+	}
+}
+
 func TestUsersListPullRequestsThatTheirRolesAllow(t *testing.T) {
 	e, other := newEnv(t), newEnv(t)
 	p := e.serveLists()

@@ -146,8 +146,13 @@ func (z *Authorizer) can(ctx context.Context, p User, need Right, namespace stri
 }
 
 // VisibleNamespaces returns a predicate for the namespaces in which a user has a right to all objects, such as to list them. A user who
-// has it in none of them is denied.
-func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, need Right, namespaces []string) (func(namespace string) bool, error) {
+// has it in none of them is denied. The error names no namespace that the user did not name: asked is the one that was, or empty.
+func (z *Authorizer) VisibleNamespaces(
+	ctx context.Context, p User, need Right, asked string, namespaces []string,
+) (func(namespace string) bool, error) {
+	if asked != "" {
+		namespaces = []string{asked}
+	}
 	everywhere, err := z.can(ctx, p, need, "")
 	if err != nil {
 		return nil, err
@@ -174,11 +179,7 @@ func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, need Right, 
 		return nil, err
 	}
 	if len(namespaces) > 0 && len(seen) == 0 {
-		var where types.NamespacedName
-		if len(namespaces) == 1 {
-			where.Namespace = namespaces[0]
-		}
-		return nil, lacks(p, need.On(where))
+		return nil, lacks(p, need.On(types.NamespacedName{Namespace: asked}))
 	}
 	return func(namespace string) bool { return seen[namespace] }, nil
 }

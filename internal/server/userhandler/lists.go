@@ -89,11 +89,8 @@ func seenBy[R any](
 	if err := s.Catalog.CheckFilled(); err != nil { // half a list must not pass for a whole one
 		return nil, err
 	}
-	namespaces := []string{namespace}
-	if namespace == "" {
-		namespaces = shelf.Namespaces()
-	}
-	seen, err := s.Authorizer.VisibleNamespaces(ctx, p, need, namespaces)
+	// Of any kind: a user of a namespace without objects of this one gets an empty list.
+	seen, err := s.Authorizer.VisibleNamespaces(ctx, p, need, namespace, s.Catalog.Namespaces())
 	if err != nil {
 		return nil, err
 	}
