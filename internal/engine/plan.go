@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"cairn.dev/cairn/internal/natural"
 )
 
 // Action is what a plan would do to a resource.
@@ -73,7 +75,7 @@ func (all *Changes) add(c change) {
 // Sort orders the changes for users: gravest first, and then by address.
 func (all Changes) Sort() {
 	slices.SortStableFunc(all, func(a, b ResourceChange) int {
-		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action), CompareAddresses(a.Address, b.Address))
+		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action), natural.Compare(a.Address, b.Address))
 	})
 }
 

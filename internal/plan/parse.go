@@ -12,7 +12,7 @@ import (
 
 	tfjson "github.com/hashicorp/terraform-json"
 
-	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/natural"
 )
 
 // Parse reads the engine's JSON of a plan, masked or not: what is marked sensitive is not in the View either way.
@@ -87,7 +87,7 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 	}
 	slices.SortStableFunc(view.Changes, func(a, b Change) int {
 		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action),
-			engine.CompareAddresses(a.Address, b.Address))
+			natural.Compare(a.Address, b.Address))
 	})
 	return view, nil
 }

@@ -18,7 +18,10 @@ func (s *API) listResources(w http.ResponseWriter, r *http.Request, p auth.User)
 		return err
 	}
 	query := r.URL.Query()
-	chosen := func(name, value string) bool { return !query.Has(name) || slices.Contains(query[name], value) }
+	// The values of a field are counted also in rows that this field's filter leaves out.
+	chosen := func(name, value string) bool {
+		return !query.Has(name) || slices.Contains(query["facet"], name) || slices.Contains(query[name], value)
+	}
 	states = slices.DeleteFunc(states, func(st *userapi.State) bool {
 		return !chosen("namespace", st.Namespace) || !chosen("stack", st.Name)
 	})

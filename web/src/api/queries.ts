@@ -76,10 +76,10 @@ export function pagesQuery<K extends Plural>(kind: K, params: ListParams, collap
 }
 
 /** The values of a field to filter a list by, each with the number of rows that match all other filters. */
-export function facetQuery(kind: Plural, field: string, params: ListParams) {
-  const { sort: _, group: __, ...filters } = params
+export function facetQuery(kind: Plural | 'resources', field: string, params: ListParams) {
+  const filters = { ...params, sort: undefined, group: undefined }
   return queryOptions({
-    queryKey: keys.list(kind, { ...filters, facet: field }),
+    queryKey: [kind, 'list', { ...filters, facet: field }],
     queryFn: async ({ signal }) =>
       (await json<Page<Plural>>(listPath(kind, { ...filters, facet: field, limit: 1 }), signal)).facets?.[0] ?? null,
     placeholderData: keepPreviousData,

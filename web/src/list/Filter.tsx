@@ -12,7 +12,7 @@ import { Problem } from '../ui/Problem'
 
 type Props = {
   label: string
-  kind: Plural
+  kind: Plural | 'resources'
   /** The field that is filtered. */
   field: string
   /** All parameters of the list. */

@@ -17,7 +17,7 @@ import { safe } from '../views/text/escape'
 
 const route = getRouteApi('/app/resources')
 
-type Row = NonNullable<Answer['items']>[number] & { uid: string }
+type Row = NonNullable<Answer['items']>[number] & { uid: string; name: string }
 type Missing = Partial<Answer['missing']>
 
 /** The resources in the states of all Stacks, by the indexes of the States: no state is read, and no value of it. */
@@ -27,7 +27,10 @@ function resourcesQuery(params: ListParams) {
     queryFn: async ({ signal, pageParam }) => {
       const path = listPath('resources', { limit: pageParam ? 500 : 100, ...params }, pageParam)
       const page = (await (await send('GET', path, undefined, signal)).json()) as Answer
-      const items = page.items?.map((r): Row => ({ ...r, uid: `${r.namespace}/${r.stack}/${r.address}/${r.deposed}` }))
+      const items = page.items?.map((r): Row => {
+        const uid = `${r.namespace}/${r.stack}/${r.address}/${r.deposed}`
+        return { ...r, uid, name: r.stack }
+      })
       return { ...page, items }
     },
     initialPageParam: '',
@@ -45,21 +48,20 @@ export default function Resources() {
   const navigate = route.useNavigate()
   const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
   const pages = useInfiniteQuery(resourcesQuery({ q, namespace, stack, type, sort }))
-  const rows = pages.data?.pages.flatMap((p) => p.items ?? []) ?? []
-  const known = (of: (row: Row) => string) => [...new Set(rows.map(of))]
+  const of = { kind: 'resources', params: { q, namespace, stack, type }, free: true } as const
   return (
     <>
       <PageHead title="Resources" />
       <SearchBar search={<Search label="Search resources" value={q} onChange={(q) => set({ q })} />}>
-        <Filter label="Type" free chosen={type} known={known((r) => r.type)} onChange={(type) => set({ type })} />
+        <Filter {...of} label="Type" field="type" chosen={type} onChange={(type) => set({ type })} />
         <Filter
+          {...of}
           label="Namespace"
-          free
+          field="namespace"
           chosen={namespace}
-          known={known((r) => r.namespace)}
           onChange={(namespace) => set({ namespace })}
         />
-        <Filter label="Stack" free chosen={stack} known={known((r) => r.stack)} onChange={(stack) => set({ stack })} />
+        <Filter {...of} label="Stack" field="stack" chosen={stack} onChange={(stack) => set({ stack })} />
       </SearchBar>
       <Lacks missing={pages.data?.pages[0]?.missing ?? {}} />
       <DataList
