@@ -16,6 +16,7 @@ export const views = [
   { path: '/runs/prod/database-2?tab=graph', shows: 'terraform_data.disk' },
   { path: '/runs/prod/database-2?tab=events', shows: 'Events' },
   { path: '/runs/prod/database-1?tab=log&step=apply', shows: /Creation complete/, screen: 'run-log' },
+  { path: '/runs/prod/database-1?tab=apply', shows: 'terraform_data.disk', screen: 'run-apply' },
   { path: '/runs/prod/alerts-1?tab=log', shows: /no such metric/ },
   { path: '/states', shows: 'database', screen: 'states' },
   { path: '/states/prod/database?tab=versions', shows: 'database-1', screen: 'state' },
