@@ -50,10 +50,10 @@ const node = (name: RegExp) => screen.findByRole('button', { name })
 test('the list has the Stacks by layer with their outputs', async () => {
   show('/graph?view=list')
   expect(await listed()).toEqual([
-    'Layer 1 (2)goneNot foundrequired by webaround it',
-    'netAppliedrequired by webaround it',
-    'Layer 2 (1)webApplieddepends on net (id → var.vpc), gone (order only)around it',
-    'No dependencies (1)mailAppliedhas no dependenciesaround it',
+    'Layer 1 (2)goneNot foundrequired by webFocus',
+    'netAppliedrequired by webFocus',
+    'Layer 2 (1)webApplieddepends on net (id → var.vpc), gone (order only)Focus',
+    'No dependencies (1)mailAppliedhas no dependenciesFocus',
   ])
   expect(screen.queryByRole('group', { name: /^Stacks and their dependencies/ })).not.toBeInTheDocument()
 })
@@ -80,6 +80,6 @@ test('a group has the numbers of its Stacks, and is expanded by the address', as
 
 test('a search lists what matches and highlights it', async () => {
   show('/graph?q=gone')
-  expect(await listed()).toEqual(['Layer 1 (1)goneNot foundrequired by webaround it'])
+  expect(await listed()).toEqual(['Layer 1 (1)goneNot foundrequired by webFocus'])
   expect(screen.getByText('3 drawn, 1 listed, 1 highlighted')).toBeInTheDocument()
 })

@@ -94,10 +94,10 @@ export function StackList({
                   <button
                     type="button"
                     className="link ml-auto shrink-0"
-                    aria-label={`around it: show what is around ${n.id}`}
+                    aria-label={`Focus: show what is around ${n.id}`}
                     onClick={() => onFocus(n.id)}
                   >
-                    around it
+                    Focus
                   </button>
                 </div>
               </div>
