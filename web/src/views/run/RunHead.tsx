@@ -53,7 +53,7 @@ export function RunHead({
         {waits ? safe(waits) : safe(said?.message ?? 'It was just created.')}
       </p>
       <dl className="panel flex flex-wrap gap-x-8 gap-y-2 p-3">
-        <Fact name="Cause" wide>
+        <Fact name="Trigger" wide>
           {spec.cause.type}
           {spec.cause.message && `: ${safe(spec.cause.message)}`}
           {spec.cause.by && !spec.cause.message?.includes(spec.cause.by) && (
