@@ -34,10 +34,12 @@ var gravest = []Action{Delete, Replace, Forget, Update, Create, Import, Move}
 type ResourceChange struct {
 	Address string
 	Action  Action
+	// AlsoImported is true of a resource that is imported and changed at once.
+	AlsoImported bool
 }
 
 // Changes are what a plan would do, gravest first. Each is one of the actions: a resource that is imported and changed
-// at once counts as changed, and one that is replaced as neither created nor deleted. A resource that is replaced while
+// at once is changed, and one that is replaced is neither created nor deleted. A resource that is replaced while
 // its old object lives on (lifecycle destroy = false) is two changes, a forget and a create.
 type Changes []ResourceChange
 
@@ -55,7 +57,9 @@ type change struct {
 func (all *Changes) add(c change) {
 	put := func(actions ...Action) {
 		for _, action := range actions {
-			*all = append(*all, ResourceChange{Address: c.Resource.Address, Action: action})
+			*all = append(*all, ResourceChange{
+				Address: c.Resource.Address, Action: action, AlsoImported: c.Importing != nil && action != Import,
+			})
 		}
 	}
 	switch c.Action {
@@ -98,16 +102,22 @@ type Counts struct {
 	// Add and Destroy include the replacements, as engines count them.
 	Add, Change, Destroy int32
 	// Replace is how many of Add and of Destroy are one replacement.
-	Replace              int32
+	Replace int32
+	// Import includes the resources that are imported and changed at once, as engines count them.
 	Import, Forget, Move int32
 }
 
 // Counts counts the changes.
 func (all Changes) Counts() Counts {
-	replace := all.count(Replace)
+	replace, imports := all.count(Replace), all.count(Import)
+	for _, c := range all {
+		if c.AlsoImported {
+			imports++
+		}
+	}
 	return Counts{
 		Add: all.count(Create) + replace, Change: all.count(Update), Destroy: all.count(Delete) + replace, Replace: replace,
-		Import: all.count(Import), Forget: all.count(Forget), Move: all.count(Move),
+		Import: imports, Forget: all.count(Forget), Move: all.count(Move),
 	}
 }
 

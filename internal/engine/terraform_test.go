@@ -154,9 +154,9 @@ func TestPlansOfTerraform(t *testing.T) {
 	}{
 		{"plan-nothing", 0, nil},
 		{"plan-outputs", 2, nil},
-		{"plan-moves", 2, Changes{{"terraform_data.b", Move}}},
-		{"plan-create", 2, Changes{{"terraform_data.a", Create}, {"terraform_data.b", Create}}},
-		{"plan-destroy", 2, Changes{{"terraform_data.a", Delete}, {"terraform_data.b", Delete}}},
+		{"plan-moves", 2, Changes{{Address: "terraform_data.b", Action: Move}}},
+		{"plan-create", 2, Changes{{Address: "terraform_data.a", Action: Create}, {Address: "terraform_data.b", Action: Create}}},
+		{"plan-destroy", 2, Changes{{Address: "terraform_data.a", Action: Delete}, {Address: "terraform_data.b", Action: Delete}}},
 	} {
 		for _, version := range terraforms {
 			r, events, _ := readRecording(t, version, test.name)

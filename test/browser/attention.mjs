@@ -60,8 +60,8 @@ describe('what needs attention', () => {
   test('a plan has the counts of the engine in its list, its page and its approval', async () => {
     const counts = /2 to add, 1 to change, 2 to destroy \(1 to replace\), 1 to import/
     await to(user, '/runs/default/counted-2')
-    const text = await user.evaluate(async () => (await fetch('/api/v1/namespaces/default/runs/counted-2/plan?format=text')).text())
-    assert.match(text, /Plan: 1 to import, 2 to add, 1 to change, 2 to destroy/)
+    const log = await user.evaluate(async () => (await fetch('/api/v1/namespaces/default/runs/counted-2/logs')).text())
+    assert.match(log, /Plan: 1 to import, 2 to add, 1 to change, 2 to destroy/)
     await user.getByRole('group', { name: 'Approval' }).getByText(counts).waitFor()
     await user.getByRole('button', { name: 'Approve…' }).click()
     await user.getByRole('dialog').getByText(counts).first().waitFor()

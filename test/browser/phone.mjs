@@ -65,9 +65,11 @@ describe('a phone', () => {
   }
 
   test('a user finds, reads and approves a plan that waits', async () => {
-    await to(user, '/stacks')
-    await navigation().getByRole('link', { name: 'Overview' }).tap()
+    await to(user, '/')
     await waitForText(user, 'Needs attention')
+    // The overview has only the first of those that wait.
+    await navigation().getByRole('link', { name: /^Runs/ }).tap()
+    await user.waitForURL('**/runs')
     await user.getByRole('main').getByRole('link', { name: /pocket-1/ }).first().tap()
     const change = user.getByRole('button', { name: /eu-central-1/ })
     await change.tap()

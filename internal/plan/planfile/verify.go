@@ -305,7 +305,9 @@ func (f *File) Changes() engine.Changes {
 		}
 		add := func(actions ...engine.Action) {
 			for _, a := range actions {
-				all = append(all, engine.ResourceChange{Address: c.address, Action: a})
+				all = append(all, engine.ResourceChange{
+					Address: c.address, Action: a, AlsoImported: c.importing && a != engine.Import,
+				})
 			}
 		}
 		switch is := actions[c.action].actions; {

@@ -164,6 +164,9 @@ func (a *attempt) fetchedPlan() *aboutPlan {
 	}
 	about.counted = true
 	for _, change := range view.Changes {
+		if change.Importing != "" && change.Action != plan.Import {
+			about.Import++
+		}
 		switch change.Action {
 		case plan.Create:
 			about.Add++
