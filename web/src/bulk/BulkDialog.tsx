@@ -7,10 +7,10 @@ import { Badge } from '../ui/Badge'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { safeText } from '../views/text/escape'
-import { counts, short } from '../views/run/words'
+import { counts, short, warnings } from '../views/run/words'
 import { each, perform, prepare } from './requests'
 import type { BulkAction, Skipped, Step, Target } from './steps'
-import { distinct, isStep, sums, warnings } from './steps'
+import { distinct, isStep, sums } from './steps'
 
 /** What became of a request. Undefined before it is sent. */
 type Result = 'sent' | 'done' | { error: string }

@@ -3,7 +3,7 @@ import type { RunObject, StackObject } from '../api/kinds'
 import { aRun, aStack } from '../test/rows'
 import { each } from './requests'
 import type { Skipped, Step } from './steps'
-import { approval, distinct, request, retryOfRun, sums, warnings } from './steps'
+import { approval, distinct, request, retryOfRun, sums } from './steps'
 
 const digest = 'sha256:' + 'a'.repeat(64)
 const target = { uid: 'u', namespace: 'shop', name: 'web-7' }
@@ -78,12 +78,6 @@ test('plans are summed, and a replacement is one address', () => {
   const moved = { ...plan, add: 0, change: 0, destroy: 0, replace: 0, resources: [{ address: 'a', action: 'move' }] }
   expect(sums([plan, plan, moved])).toMatchObject({ add: 6, change: 2, destroy: 4, replace: 2, addresses: 11 })
   expect(sums([]).changes).toBe(false)
-})
-
-test('warnings are those of the approval of one plan', () => {
-  expect(warnings(plan)).toEqual([])
-  const policy = { approvalRequired: 1, warned: 2, checked: 1, denied: 0 }
-  expect(warnings({ ...plan, script: true, policy })).toHaveLength(3)
 })
 
 test('few requests are sent at a time, and none after a stop', async () => {

@@ -102,16 +102,3 @@ export function sums(plans: Plan[]) {
     addresses: sum((p) => Math.max(p.add + p.change + p.destroy - p.replace, p.resources?.length ?? 0)),
   }
 }
-
-/** What to know about a plan before it is approved, beside its counts. */
-export function warnings(plan: Plan): string[] {
-  const findings = (n: number) => `${n} ${n === 1 ? 'finding' : 'findings'}`
-  const { approvalRequired = 0, warned = 0 } = plan.policy ?? {}
-  return [
-    plan.script && 'A script replaces the apply of the engine.',
-    plan.unverified && 'Cairn could not verify the plan.',
-    approvalRequired > 0 && `Policies require an approval: ${findings(approvalRequired)}.`,
-    warned > 0 && `Policies warn: ${findings(warned)}.`,
-    (plan.untracked?.length ?? 0) > 0 && 'Resources exist that are not in the state.',
-  ].filter((w) => typeof w === 'string')
-}

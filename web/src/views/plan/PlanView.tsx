@@ -1,9 +1,9 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
 import { FoldVertical, UnfoldVertical } from 'lucide-react'
-import { useDeferredValue, useMemo, useRef, useState } from 'react'
+import { useDeferredValue, useMemo, useState } from 'react'
 import { Button } from '../../ui/Button'
 import { cx } from '../../ui/cx'
 import { Empty } from '../../ui/Empty'
+import { Rows } from '../Rows'
 import type { Filter } from './filter'
 import { countActions, filtered, noFilter } from './filter'
 import { PlanRow } from './PlanRow'
@@ -111,7 +111,9 @@ export function PlanView({ view, filter, onFilter, review = false, nothing = 'No
           </Button>
         </Empty>
       ) : (
-        <Rows rows={rows} past={past} onToggle={toggle} />
+        <Rows label="Changes" rows={rows} keyOf={(row) => row.key}>
+          {(row) => <PlanRow row={row} past={past} onToggle={toggle} />}
+        </Rows>
       )}
     </div>
   )
@@ -153,49 +155,6 @@ function ActionFilter({
             </button>
           )
         })}
-    </div>
-  )
-}
-
-type RowsProps = { rows: ReturnType<typeof rowsOf>; past: boolean; onToggle: (key: string) => void }
-
-function Rows({ rows, past, onToggle }: RowsProps) {
-  const box = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => 30,
-    getItemKey: (i) => rows[i]?.key ?? i,
-    overscan: 12,
-    initialRect: { width: 900, height: 700 },
-  })
-  return (
-    <div
-      ref={box}
-      role="region"
-      aria-label="Changes"
-      // What is scrolled has to be reached by keys.
-      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-      tabIndex={0}
-      className="max-h-[max(24rem,calc(100dvh-14rem))] overflow-y-auto [overflow-anchor:none]"
-    >
-      <div className="relative" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((item) => {
-          const row = rows[item.index]
-          if (!row) return null
-          return (
-            <div
-              key={item.key}
-              data-index={item.index}
-              ref={virtual.measureElement}
-              className="absolute inset-x-0"
-              style={{ top: item.start }}
-            >
-              <PlanRow row={row} past={past} onToggle={onToggle} />
-            </div>
-          )
-        })}
-      </div>
     </div>
   )
 }

@@ -9,7 +9,7 @@ import type { Possible } from './actions'
 import { outdated } from './actions'
 import type { Action } from '../plan/types'
 import { wordOf } from '../plan/types'
-import { counts, destroyed, short } from './words'
+import { counts, destroyed, short, warnings } from './words'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 
@@ -156,25 +156,12 @@ export function ActionBar({ detail, possible, shown }: Props) {
                   <strong>{total}</strong>.
                 </p>
                 {plan && plan.destroy > 0 && <Destroyed plan={plan} />}
-                {plan?.script && (
-                  <p className="text-warn">A script of spec.commands replaces the apply of the engine.</p>
-                )}
-                {(plan?.policy?.approvalRequired ?? 0) > 0 && (
-                  <p className="text-warn">
-                    Policies require an approval: {plan?.policy?.approvalRequired}{' '}
-                    {plan?.policy?.approvalRequired === 1 ? 'finding' : 'findings'}.
-                  </p>
-                )}
-                {(plan?.policy?.warned ?? 0) > 0 && (
-                  <p className="text-warn">
-                    Policies warn: {plan?.policy?.warned} {plan?.policy?.warned === 1 ? 'finding' : 'findings'}.
-                  </p>
-                )}
-                {(plan?.untracked?.length ?? 0) > 0 && (
-                  <p className="text-warn">
-                    {plan?.untracked?.length} resources exist but are not in the state: the apply may create them again.
-                  </p>
-                )}
+                {plan &&
+                  warnings(plan).map((w) => (
+                    <p key={w} className="text-warn">
+                      {w}
+                    </p>
+                  ))}
               </>
             )}
             <p className="text-muted text-sm">

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { objectPath, ProblemError } from '../../api/client'
 import type { RunObject } from '../../api/kinds'
 import { cx } from '../../ui/cx'
@@ -10,6 +9,7 @@ import { Skeletons } from '../../ui/Skeleton'
 import { Took } from '../../ui/Time'
 import { planQuery } from '../plan/queries'
 import { toneText, wordOf } from '../plan/types'
+import { Rows } from '../Rows'
 import { safe } from '../text/escape'
 import type { Resource } from './operations'
 import { OperationsFeed, progressText, resourcesOf } from './operations'
@@ -57,49 +57,9 @@ function Applied({ run, attempt }: { run: RunObject; attempt: Attempt }) {
         <progress aria-label={text} value={done} max={resources.length} className="accent-accent h-2 grow basis-40" />
         {feed.state.kind === 'waiting' && <p className="text-warn text-sm">{safe(feed.state.detail)}; retrying</p>}
       </div>
-      <Rows resources={resources} over={attempt.finishedAt !== undefined} />
-    </div>
-  )
-}
-
-function Rows({ resources, over }: { resources: Resource[]; over: boolean }) {
-  const box = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({
-    count: resources.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => 30,
-    getItemKey: (i) => resources[i]?.address ?? i,
-    overscan: 12,
-    initialRect: { width: 900, height: 700 },
-  })
-  return (
-    <div
-      ref={box}
-      role="region"
-      aria-label="Resources of the apply"
-      // What is scrolled has to be reached by keys.
-      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-      tabIndex={0}
-      className="max-h-[max(24rem,calc(100dvh-14rem))] overflow-y-auto [overflow-anchor:none]"
-    >
-      <div role="list" className="relative" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((item) => {
-          const resource = resources[item.index]
-          if (!resource) return null
-          return (
-            <div
-              key={item.key}
-              role="listitem"
-              data-index={item.index}
-              ref={virtual.measureElement}
-              className="border-line absolute inset-x-0 flex items-start gap-1.5 border-b px-2 py-1"
-              style={{ top: item.start }}
-            >
-              <Row resource={resource} over={over} />
-            </div>
-          )
-        })}
-      </div>
+      <Rows label="Resources of the apply" rows={resources} keyOf={(r) => r.address}>
+        {(r) => <Row resource={r} over={attempt.finishedAt !== undefined} />}
+      </Rows>
     </div>
   )
 }
@@ -114,7 +74,7 @@ const icons = {
 
 function Row({ resource: r, over }: { resource: Resource; over: boolean }) {
   return (
-    <>
+    <div className="border-line flex items-start gap-1.5 border-b px-2 py-1">
       <StateIcon state={icons[r.state]} className="my-0.5" />
       <span
         className={cx(
@@ -130,7 +90,7 @@ function Row({ resource: r, over }: { resource: Resource; over: boolean }) {
         {stateText(r, over)} {r.state === 'running' && r.from && <Took from={r.from} />}
         {(r.state === 'done' || r.state === 'failed') && r.from && r.to && <Took from={r.from} to={r.to} />}
       </span>
-    </>
+    </div>
   )
 }
 

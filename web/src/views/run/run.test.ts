@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RunObject, StackObject } from '../../api/kinds'
 import { failedStep, isApproved, outdated, possible, waitsForApproval } from './actions'
-import { advice, counts, destroyed, lasted, revision, short, waitsFor } from './words'
+import { advice, counts, destroyed, lasted, revision, short, waitsFor, warnings } from './words'
 
 const digest = 'sha256:' + 'a'.repeat(64)
 const other = 'sha256:' + 'b'.repeat(64)
@@ -159,4 +159,11 @@ describe('texts', () => {
     expect(lasted('2026-01-01T00:00:00Z', undefined, now + 1500)).toBe(1500)
     expect(lasted(undefined, undefined, now)).toBeUndefined()
   })
+})
+
+it('a plan has warnings for its approval', () => {
+  const plan = { digest, changes: true, add: 3, change: 1, destroy: 0, replace: 0, import: 0, forget: 0 }
+  expect(warnings(plan)).toEqual([])
+  const policy = { approvalRequired: 1, warned: 2, checked: 1, denied: 0 }
+  expect(warnings({ ...plan, script: true, policy, unverified: 'it is encrypted' })).toHaveLength(4)
 })

@@ -37,6 +37,20 @@ export function destroyed(plan: Pick<Plan, 'destroy' | 'resources'>): { first: L
   return { first, more: plan.destroy - first.length }
 }
 
+/** What to know about a plan before it is approved, beside its counts. */
+export function warnings(plan: Plan): string[] {
+  const findings = (n: number) => `${n} ${n === 1 ? 'finding' : 'findings'}`
+  const { approvalRequired = 0, warned = 0 } = plan.policy ?? {}
+  const untracked = plan.untracked?.length ?? 0
+  return [
+    plan.script && 'A script of spec.commands replaces the apply of the engine.',
+    plan.unverified && 'Cairn could not verify that this is what the plan does.',
+    approvalRequired > 0 && `Policies require an approval: ${findings(approvalRequired)}.`,
+    warned > 0 && `Policies warn: ${findings(warned)}.`,
+    untracked > 0 && `${untracked} resources exist but are not in the state: the apply may create them again.`,
+  ].filter((w) => typeof w === 'string')
+}
+
 /** The counts of a plan as engines sign them: +3 ~1. */
 export function signs(plan: Plan | undefined): string {
   if (!plan) return ''
