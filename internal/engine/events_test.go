@@ -27,11 +27,11 @@ func TestRecordedPlans(t *testing.T) {
 			{Address: "terraform_data.replace_first", Action: Replace},
 			{Address: "terraform_data.forget", Action: Forget},
 			{Address: "terraform_data.replace_kept", Action: Forget},
-			{Address: "terraform_data.import_changed", Action: Update, AlsoImported: true},
+			{Address: "terraform_data.import_changed", Action: Update, Imported: true},
 			{Address: "terraform_data.new_name_changed", Action: Update},
 			{Address: "terraform_data.update", Action: Update},
 			{Address: "terraform_data.replace_kept", Action: Create},
-			{Address: "terraform_data.import", Action: Import},
+			{Address: "terraform_data.import", Action: Import, Imported: true},
 			{Address: "terraform_data.new_name", Action: Move},
 		}},
 	} {

@@ -34,8 +34,8 @@ var gravest = []Action{Delete, Replace, Forget, Update, Create, Import, Move}
 type ResourceChange struct {
 	Address string
 	Action  Action
-	// AlsoImported is true of a resource that is imported and changed at once.
-	AlsoImported bool
+	// Imported is true of a resource that is imported, whatever else is done to it.
+	Imported bool
 }
 
 // Changes are what a plan would do, gravest first. Each is one of the actions: a resource that is imported and changed
@@ -58,7 +58,7 @@ func (all *Changes) add(c change) {
 	put := func(actions ...Action) {
 		for _, action := range actions {
 			*all = append(*all, ResourceChange{
-				Address: c.Resource.Address, Action: action, AlsoImported: c.Importing != nil && action != Import,
+				Address: c.Resource.Address, Action: action, Imported: c.Importing != nil,
 			})
 		}
 	}
@@ -109,9 +109,9 @@ type Counts struct {
 
 // Counts counts the changes.
 func (all Changes) Counts() Counts {
-	replace, imports := all.count(Replace), all.count(Import)
+	replace, imports := all.count(Replace), int32(0)
 	for _, c := range all {
-		if c.AlsoImported {
+		if c.Imported {
 			imports++
 		}
 	}

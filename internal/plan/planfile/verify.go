@@ -305,9 +305,7 @@ func (f *File) Changes() engine.Changes {
 		}
 		add := func(actions ...engine.Action) {
 			for _, a := range actions {
-				all = append(all, engine.ResourceChange{
-					Address: c.address, Action: a, AlsoImported: c.importing && a != engine.Import,
-				})
+				all = append(all, engine.ResourceChange{Address: c.address, Action: a, Imported: c.importing})
 			}
 		}
 		switch is := actions[c.action].actions; {

@@ -51,7 +51,7 @@ func TestJSONMatchesThePlanFile(t *testing.T) {
 func TestChangesOfThePlanFile(t *testing.T) {
 	want := engine.Changes{
 		{Address: "test_disk.gone", Action: "delete"}, {Address: "test_disk.replaced", Action: "replace"}, {Address: "test_disk.forgotten", Action: "forget"},
-		{Address: "test_disk.grown", Action: "update"}, {Address: "test_disk.new", Action: "create"}, {Address: "test_disk.imported", Action: "import"},
+		{Address: "test_disk.grown", Action: "update"}, {Address: "test_disk.new", Action: "create"}, {Address: "test_disk.imported", Action: "import", Imported: true},
 		{Address: "test_disk.moved", Action: "move"},
 	}
 	if diff := cmp.Diff(want, read(t, all).Changes()); diff != "" {

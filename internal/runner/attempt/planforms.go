@@ -163,26 +163,12 @@ func (a *attempt) fetchedPlan() *aboutPlan {
 		return about
 	}
 	about.counted = true
-	for _, change := range view.Changes {
-		if change.Importing != "" && change.Action != plan.Import {
-			about.Import++
-		}
-		switch change.Action {
-		case plan.Create:
-			about.Add++
-		case plan.Update:
-			about.Change++
-		case plan.Delete:
-			about.Destroy++
-		case plan.Replace:
-			about.Add++
-			about.Destroy++
-			about.Replace++
-		case plan.Import:
-			about.Import++
-		case plan.Forget:
-			about.Forget++
-		}
+	changes := make(engine.Changes, len(view.Changes))
+	for i, c := range view.Changes {
+		changes[i] = engine.ResourceChange{Action: engine.Action(c.Action), Imported: c.Importing != ""}
 	}
+	n := changes.Counts()
+	about.Add, about.Change, about.Destroy, about.Replace = n.Add, n.Change, n.Destroy, n.Replace
+	about.Import, about.Forget = n.Import, n.Forget
 	return about
 }
