@@ -146,19 +146,21 @@ func (z *Authorizer) can(ctx context.Context, p User, need Right, namespace stri
 }
 
 // VisibleNamespaces returns a predicate for the namespaces in which a user has a right to all objects, such as to list them. A user who
-// has it in none of them is denied. The error names no namespace that the user did not name: asked is the one that was, or empty.
+// has it in none of them is denied. The error names no namespace that the user did not name: asked is the one that was, or empty
+// for all that have objects.
 func (z *Authorizer) VisibleNamespaces(
-	ctx context.Context, p User, need Right, asked string, namespaces []string,
+	ctx context.Context, p User, need Right, asked string, all func() []string,
 ) (func(namespace string) bool, error) {
-	if asked != "" {
-		namespaces = []string{asked}
-	}
 	everywhere, err := z.can(ctx, p, need, "")
 	if err != nil {
 		return nil, err
 	}
 	if everywhere {
 		return func(string) bool { return true }, nil
+	}
+	namespaces := []string{asked}
+	if asked == "" {
+		namespaces = all()
 	}
 	var mu sync.Mutex
 	seen := map[string]bool{}

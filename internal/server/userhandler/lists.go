@@ -90,7 +90,7 @@ func seenBy[R any](
 		return nil, err
 	}
 	// Of any kind: a user of a namespace without objects of this one gets an empty list.
-	seen, err := s.Authorizer.VisibleNamespaces(ctx, p, need, namespace, s.Catalog.Namespaces())
+	seen, err := s.Authorizer.VisibleNamespaces(ctx, p, need, namespace, s.Catalog.Namespaces)
 	if err != nil {
 		return nil, err
 	}
