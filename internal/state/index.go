@@ -14,7 +14,7 @@ import (
 )
 
 // The bucket has an index of each State beside its versions: the addresses of the resources in the current version
-// (decision 91). Nothing is decided on it. It is written once its version is the current one, and names that by its
+// (decision 84). Nothing is decided on it. It is written once its version is the current one, and names that by its
 // SHA256. If that write failed, or an older one overtook it, the next reader writes it again.
 
 // largestIndex is more than a compressed index.

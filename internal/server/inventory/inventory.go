@@ -1,5 +1,5 @@
 // Package inventory lists the resources of all states, from the indexes that are beside them in the bucket (decision
-// 91). It keeps the indexes that were read in a compact form: no values, and no bytes of a state.
+// 84). It keeps the indexes that were read in a compact form: no values, and no bytes of a state.
 package inventory
 
 import (
