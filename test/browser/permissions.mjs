@@ -62,6 +62,21 @@ describe('users with different permissions', () => {
     assert.ok(Math.min(...took) < 1_000, `the other user saw it after ${took} ms`)
   })
 
+  test('a change with kubectl is on the screen within half a second', async (t) => {
+    await to(viewer, '/stacks/default/paused')
+    const shown = viewer.getByText('Suspended', { exact: true }).first()
+    await shown.waitFor()
+    const took = []
+    for (const [suspend, state] of [[false, 'detached'], [true, 'visible'], [false, 'detached'], [true, 'visible'], [false, 'detached']]) {
+      const began = performance.now()
+      const changed = shown.waitFor({ state }).then(() => performance.now())
+      await cairn.kubectl('patch', 'stack/paused', '--namespace=default', '--type=merge', `--patch=${JSON.stringify({ spec: { suspend } })}`)
+      took.push(Math.round((await changed) - began))
+    }
+    t.diagnostic(`shown ${took.join(', ')} ms after kubectl was started`)
+    assert.ok(Math.min(...took) < 500, `the user saw it after ${took} ms`)
+  })
+
   test('a rejection is shown with its reason, and the buttons disappear', async () => {
     await Promise.all([admin, viewer].map((page) => to(page, '/runs/default/shared-1')))
     // The same user in a second tab.

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// gatherChanges is how long changes are gathered before they are sent: a Stack at work changes many times a second.
+	// gatherChanges is how long changes are gathered after some were sent: a Stack at work changes many times a second. The
+	// first one is sent at once.
 	gatherChanges = 250 * time.Millisecond
 	// heartbeat is how often a heartbeat is sent. Proxies end connections that are silent for a minute.
 	heartbeat = 20 * time.Second
@@ -68,6 +69,7 @@ func (s *API) sendChanges(ctx context.Context, events *eventStream, p auth.User,
 		if place, err = s.sendChangesSince(ctx, events, p, place); err != nil {
 			return err
 		}
+		sent := time.Now()
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -75,7 +77,7 @@ func (s *API) sendChanges(ctx context.Context, events *eventStream, p auth.User,
 			err = events.send("", "beat", struct{}{})
 		case <-news:
 			select {
-			case <-time.After(gatherChanges):
+			case <-time.After(time.Until(sent.Add(gatherChanges))):
 			case <-ctx.Done():
 			}
 		}
