@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { bytes, shortRevision } from '../pages/words'
 import { webAddress } from './address'
 import { providerPages } from './commit'
-import { ago, duration } from './time'
+import { ago, duration, moment } from './time'
 import { inWords, phaseTone, pullTone, readyTone, troubles } from './tone'
 
 test('ages', () => {
@@ -25,6 +25,10 @@ test('ages', () => {
 test('durations', () => {
   const of = [0, 850, 12_000, 200_000, 7_500_000, 273_600_000, -1, NaN].map(duration)
   expect(of).toEqual(['0ms', '850ms', '12s', '3m 20s', '2h 5m', '3d 4h', '0s', '0s'])
+})
+
+test('moments', () => {
+  expect(moment(new Date(2026, 0, 9, 5, 4, 3))).toBe('2026-01-09 05:04:03')
 })
 
 test('sizes', () => {
