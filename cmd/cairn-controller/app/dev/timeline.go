@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // A timeline prints the progress of Runs, each line with the seconds since the last headline.
@@ -96,11 +96,11 @@ func (t *timeline) run(r *v1alpha1.Run) {
 		}
 	}
 	if r.Status.Phase.Finished() {
-		summary := ""
-		if r.Status.Plan != nil {
-			summary = ": " + runinfo.Summary(r.Status.Plan)
+		result := ""
+		if c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
+			result = ": " + c.Message
 		}
-		t.once(r.Name+"/end", "Run %s %s%s", r.Name, r.Status.Phase, summary)
+		t.once(r.Name+"/end", "Run %s %s%s", r.Name, r.Status.Phase, result)
 	}
 }
 
