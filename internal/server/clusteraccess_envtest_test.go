@@ -105,8 +105,9 @@ func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 	if _, err := issuer.VerifyPod(t.Context(), pod.token); err != nil {
 		t.Errorf("refused: %v", err)
 	}
-	if code, _ := httpapi.StatusOf(second(auth.TokenReview{Client: apiserver.Kube}.VerifyPod(t.Context(), pod.token))); code != 401 {
-		t.Errorf("a review says %d", code)
+	err = second(auth.TokenReview{Client: apiserver.Kube}.VerifyPod(t.Context(), pod.token))
+	if code, _ := httpapi.StatusOf(err); code != 401 {
+		t.Errorf("a review says %d (%v)", code, err)
 	}
 }
 

@@ -164,13 +164,21 @@ func (r Env) Make(objects ...client.Object) {
 	}
 }
 
-// Seen reads an object from the API server and waits until the cache has it as it is there.
+// Seen reads an object from the API server and waits until the cache has it as it is there: also its metadata, which for Secrets and
+// ConfigMaps has a cache of its own.
 func (r Env) Seen(o client.Object) {
 	r.Helper()
 	Must(r.T, r.Live.Get(r.Context(), client.ObjectKeyFromObject(o), o))
-	r.eventually(o, func(cached client.Object, err error) bool {
+	current := func(cached client.Object, err error) bool {
 		return err == nil && cached.GetResourceVersion() == o.GetResourceVersion()
-	})
+	}
+	r.eventually(o, current)
+	switch o.(type) {
+	case *corev1.Secret:
+		r.eventually(Metadata("Secret", o.GetNamespace(), o.GetName()), current)
+	case *corev1.ConfigMap:
+		r.eventually(Metadata("ConfigMap", o.GetNamespace(), o.GetName()), current)
+	}
 }
 
 // Gone waits until the cache has heard that an object is gone.

@@ -23,7 +23,7 @@ for (let i = 0; i < 7; i++) {
   })
   await page.goto(`${url}/stacks`, { waitUntil: 'commit' })
   await page.getByRole('row').filter({ hasText: first }).first().waitFor()
-  await page.waitForFunction(() => globalThis.rowsPainted)
+  await page.waitForFunction(() => globalThis.rowsPainted && performance.getEntriesByName('first-contentful-paint')[0])
   const count = (await page.getByRole('table').getAttribute('aria-rowcount')) - 1
   if (count !== Number(total)) throw new Error(`the list has ${count} Stacks, not ${total}`)
   rows.push(await page.evaluate(() => globalThis.rowsPainted))
