@@ -1,20 +1,30 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 
-// Any user can write an address, so unknown parameters are ignored and are never an error.
-const word = z.string().max(500).optional().catch(undefined)
-const words = z
-  .union([z.string(), z.array(z.string())])
-  .transform((v) => [...new Set((Array.isArray(v) ? v : [v]).filter((w) => w !== '' && w.length <= 500))].slice(0, 50))
-  .transform((v) => (v.length > 0 ? v : undefined))
-  .optional()
-  .catch(undefined)
-const flag = z
-  .union([z.boolean(), z.enum(['true', 'false']).transform((v) => v === 'true')])
-  .optional()
-  .catch(undefined)
+/** A parameter that is optional. Any user can write an address, so an invalid value is ignored and never an error. */
+export const lenient = <T extends z.ZodMiniType>(value: T) => z.catch(z.optional(value), undefined)
+
+const word = lenient(z.string().check(z.maxLength(500)))
+const words = lenient(
+  z.pipe(
+    z.union([z.string(), z.array(z.string())]),
+    z.transform((v) => {
+      const kept = [...new Set((Array.isArray(v) ? v : [v]).filter((w) => w !== '' && w.length <= 500))].slice(0, 50)
+      return kept.length > 0 ? kept : undefined
+    }),
+  ),
+)
+const flag = lenient(
+  z.union([
+    z.boolean(),
+    z.pipe(
+      z.enum(['true', 'false']),
+      z.transform((v) => v === 'true'),
+    ),
+  ]),
+)
 
 /** A path within the web UI. Other addresses are rejected, because a link could redirect users to another site. */
-const inside = z.string().refine(isInside).optional().catch(undefined)
+const inside = lenient(z.string().check(z.refine(isInside)))
 
 /** Reports whether an address is on this site. */
 export function isInside(to: string): boolean {
@@ -24,12 +34,9 @@ export function isInside(to: string): boolean {
 export const signinSearch = z.object({ to: inside })
 
 const sorts = ['name', 'created', 'changed', 'reason', 'resources'] as const
-const stackSort = z
-  .enum([...sorts, ...sorts.map((s) => `-${s}` as const)])
-  .optional()
-  .catch(undefined)
+const stackSort = lenient(z.enum([...sorts, ...sorts.map((s) => `-${s}` as const)]))
 
-export const overviewSearch = z.object({ since: z.enum(['24h', '168h', '720h']).optional().catch(undefined) })
+export const overviewSearch = z.object({ since: lenient(z.enum(['24h', '168h', '720h'])) })
 
 export const stacksSearch = z.object({
   q: word,
@@ -43,18 +50,14 @@ export const stacksSearch = z.object({
   suspended: flag,
   deleted: flag,
   sort: stackSort,
-  group: z
-    .string()
-    .regex(/^(namespace|repository|reason|label:[\w./-]{1,317})$/)
-    .optional()
-    .catch(undefined),
+  group: lenient(z.string().check(z.regex(/^(namespace|repository|reason|label:[\w./-]{1,317})$/))),
 })
 export type StacksSearch = z.infer<typeof stacksSearch>
 
 export const stackTabs = ['history', 'resources', 'outputs', 'dependencies', 'events', 'spec'] as const
 const stackTab = z.enum(stackTabs)
 export type StackTab = z.infer<typeof stackTab>
-export const stackSearch = z.object({ tab: stackTab.optional().catch(undefined) })
+export const stackSearch = z.object({ tab: lenient(stackTab) })
 
 /** The search of the lists of Runs, States, Repositories, pull requests and resources. */
 export const listSearch = z.object({
@@ -68,10 +71,6 @@ export const listSearch = z.object({
   ready: words,
   locked: flag,
   rescued: flag,
-  sort: z
-    .string()
-    .regex(/^-?[a-z]{1,30}$/)
-    .optional()
-    .catch(undefined),
+  sort: lenient(z.string().check(z.regex(/^-?[a-z]{1,30}$/))),
 })
 export type ListSearch = z.infer<typeof listSearch>

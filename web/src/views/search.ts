@@ -1,24 +1,23 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
+import { lenient } from '../app/search'
 import { actions } from './plan/types'
 
-// Any user can write an address, so unknown parameters are ignored.
-const text = z.coerce.string().max(500).optional().catch(undefined)
-const number = z.coerce
-  .number()
-  .int()
-  .positive()
-  .max(2 ** 31)
-  .optional()
-  .catch(undefined)
+const text = lenient(z.coerce.string().check(z.maxLength(500)))
+const number = lenient(z.coerce.number().check(z.int(), z.positive(), z.maximum(2 ** 31)))
+/** One is a word, several are a list. */
+const list = <T extends z.ZodMiniType>(of: T) =>
+  lenient(
+    z.pipe(
+      z.transform((value: unknown) => (typeof value === 'string' ? [value] : value)),
+      z.array(of).check(z.maxLength(50)),
+    ),
+  )
 
 export const runTabs = ['plan', 'text', 'apply', 'log', 'graph', 'events'] as const
 
 export const runSearch = z.object({
-  tab: z.enum(runTabs).optional().catch(undefined),
-  // One is a word, several are a list.
-  action: z
-    .preprocess((a) => (typeof a === 'string' ? [a] : a), z.array(z.enum(actions as [string, ...string[]])).optional())
-    .catch(undefined),
+  tab: lenient(z.enum(runTabs)),
+  action: list(z.enum(actions as [string, ...string[]])),
   address: text,
   q: text,
   attempt: number,
@@ -29,7 +28,7 @@ export type RunSearch = z.infer<typeof runSearch>
 export const stateTabs = ['versions', 'diff', 'resources', 'events'] as const
 
 export const stateSearch = z.object({
-  tab: z.enum(stateTabs).optional().catch(undefined),
+  tab: lenient(z.enum(stateTabs)),
   from: number,
   to: number,
   q: text,
@@ -40,16 +39,19 @@ export const graphSearch = z.object({
   q: text,
   namespace: text,
   focus: text,
-  depth: z.coerce.number().int().min(1).max(9).optional().catch(undefined),
+  depth: lenient(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(9))),
   /** Includes Stacks without dependencies. */
-  alone: z.preprocess((a) => a === true || a === 'true' || undefined, z.boolean().optional()),
+  alone: lenient(
+    z.pipe(
+      z.transform((value) => value === true || value === 'true'),
+      z.literal(true),
+    ),
+  ),
   /** What Stacks are grouped by: namespace, repository or label:KEY; none for no groups. Absent, it depends on their number. */
   group: text,
   /** The groups that are expanded. */
-  open: z
-    .preprocess((o) => (typeof o === 'string' ? [o] : o), z.array(z.string().max(500)).max(50).optional())
-    .catch(undefined),
+  open: list(z.string().check(z.maxLength(500))),
   /** A drawing with a list, or only the list. Absent, a phone has the list. */
-  view: z.enum(['graph', 'list']).optional().catch(undefined),
+  view: lenient(z.enum(['graph', 'list'])),
 })
 export type GraphSearch = z.infer<typeof graphSearch>
