@@ -1,10 +1,13 @@
 import { brotliCompressSync, constants } from 'node:zlib'
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
+
+/** How many bytes every page may load first, compressed. */
+const shell = 170_000
 
 /** What is worth it lies beside its compressed form, so that the server only has to send them. */
 function compressed(): Plugin {
@@ -26,6 +29,9 @@ function compressed(): Plugin {
           brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: text.length } }),
         )
       }
+      const links = readFileSync(join(folder, 'index.html'), 'utf8').matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g)
+      const bytes = Array.from(links, ([, name]) => statSync(join(folder, `${name}.br`)).size).reduce((a, b) => a + b)
+      if (bytes > shell) throw new Error(`every page loads ${bytes} bytes first, more than ${shell}: load a part later`)
     },
   }
 }
