@@ -19,8 +19,9 @@ func applyCommand(s *session.Session) *cobra.Command {
 		Use:   "apply STACK",
 		Short: "Plan a Stack and apply the plan once it is approved",
 		Long: `Requests a Run, even if nothing changed, follows it and shows its plan. If the plan needs an approval, it
-asks you. Without a terminal and without --yes it stops there: the Run waits, and the exit code is 2. Needs the verb
-apply on the Stack, and approve on its Runs to approve a plan.`,
+asks you. Without a terminal and without --yes it stops there: the Run waits, and the exit code is 2. Once the plan is
+applied, cairn outputs shows the new outputs. Needs the verb apply on the Stack, and approve on its Runs to approve a
+plan.`,
 		Example: s.Examples(`
 			cairn apply net
 			cairn apply net --yes`),

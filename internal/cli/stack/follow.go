@@ -23,6 +23,9 @@ const (
 	retryInterval  = time.Second
 	// pollInterval is the interval of reads for users who may not watch.
 	pollInterval = 2 * time.Second
+	// recordTimeout is how long the end of a Run may take to be in the status of its Stack. Without an operator it takes
+	// longer.
+	recordTimeout = 10 * time.Second
 )
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -128,8 +131,8 @@ func watchOnce(
 	}
 }
 
-// follow shows the progress of a Run until it satisfies a condition, and returns it. An interrupt does not affect the
-// Run.
+// follow shows the progress of a Run until it satisfies a condition, and returns it. The result of a Run that ended is
+// in the status of its Stack then. An interrupt does not affect the Run.
 func follow(
 	ctx context.Context, s *session.Session, run *v1alpha1.Run, until func(*v1alpha1.Run) bool,
 ) (*v1alpha1.Run, error) {
@@ -150,7 +153,24 @@ func follow(
 		return last, session.Interrupted("interrupted; Run %s continues: `%s why %s` shows it, `%s cancel %s` cancels it",
 			run.Name, s.Command(), run.Name, s.Command(), run.Name)
 	}
+	if err == nil && finished(last) {
+		awaitRecord(ctx, s, last, show)
+	}
 	return last, err
+}
+
+// awaitRecord waits until the status of the Stack has the result of a Run that ended, for the next command of a script,
+// such as `cairn outputs`. The operator writes it a moment after the Run. A user who may not read the Stack does not
+// wait.
+func awaitRecord(ctx context.Context, s *session.Session, run *v1alpha1.Run, show *progress) {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Stack.Name}
+	// The result of the Run is known whether this succeeds or not.
+	_ = await(ctx, s, &v1alpha1.Stack{}, &v1alpha1.StackList{}, key, show, func(o client.Object, exists bool) (bool, error) {
+		stack, ok := o.(*v1alpha1.Stack)
+		return !ok || !exists || stack.Status.CurrentRun != run.Name, nil
+	})
 }
 
 // finished returns whether a Run has ended.

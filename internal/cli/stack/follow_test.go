@@ -75,6 +75,57 @@ func TestAwaitPollsWithoutPermissionToWatch(t *testing.T) {
 	})
 }
 
+// TestFollowAwaitsTheRecord checks how long follow continues after the end of a Run. A Stack whose status never has the
+// end is one without an operator.
+func TestFollowAwaitsTheRecord(t *testing.T) {
+	for name, tt := range map[string]struct {
+		gets  int // of the Stack, until its status has the end; 0: never
+		err   error
+		phase v1alpha1.RunPhase
+		want  time.Duration
+	}{
+		"recorded already":              {gets: 1, phase: v1alpha1.PhaseSucceeded},
+		"recorded later":                {gets: 3, phase: v1alpha1.PhaseFailed, want: 2 * retryInterval},
+		"never":                         {phase: v1alpha1.PhaseSucceeded, want: recordTimeout},
+		"the user may not read Stacks":  {phase: v1alpha1.PhaseSucceeded, err: apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net", nil)},
+		"the Stack is deleted":          {phase: v1alpha1.PhaseSucceeded, err: apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net")},
+		"the Run waits for an approval": {phase: v1alpha1.PhaseAwaitingApproval},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, _, _ := quietStack()
+				gets := 0
+				s.Client = interceptor.NewClient(nil, interceptor.Funcs{
+					Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+						switch o := o.(type) {
+						case *v1alpha1.Run:
+							o.Name, o.Spec.Stack.Name, o.Status.Phase = "net-1", "net", tt.phase
+						case *v1alpha1.Stack:
+							o.Status.CurrentRun = "net-1"
+							if gets++; gets == tt.gets {
+								o.Status.CurrentRun = ""
+							}
+							return tt.err
+						}
+						return nil
+					},
+					Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+						w := watch.NewFake()
+						w.Stop()
+						return w, nil
+					},
+				})
+				run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-1"}}
+				began := time.Now()
+				run, err := follow(t.Context(), s, run, func(*v1alpha1.Run) bool { return true })
+				if elapsed := time.Since(began); err != nil || run.Status.Phase != tt.phase || elapsed != tt.want {
+					t.Errorf("%s after %s: %v", run.Status.Phase, elapsed, err)
+				}
+			})
+		})
+	}
+}
+
 func TestProgress(t *testing.T) {
 	s, _, errOut := quietStack()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
