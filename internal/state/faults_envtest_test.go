@@ -54,6 +54,41 @@ func TestCrashBeforeTheStatusIsUpdated(t *testing.T) {
 	}
 }
 
+// TestFailedSecretIsWrittenAgain checks a write of which the first Secret fails, on a remembered State and on one that is
+// read: the version must not count without its bytes.
+func TestFailedSecretIsWrittenAgain(t *testing.T) {
+	for name, remembered := range map[string]bool{"remembered": true, "read": false} {
+		t.Run(name, func(t *testing.T) {
+			env := newTestEnv(t, state.Options{})
+			me := env.attempt()
+			failed := false
+			flaky := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+				Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+					if _, ok := obj.(*corev1.Secret); ok && !failed {
+						failed = true
+						return apierrors.NewInternalError(errors.New("etcd is unavailable"))
+					}
+					return c.Create(ctx, obj, opts...)
+				},
+			}), apiserver.Kube, env.bucket, state.Options{})
+			store := env.store
+			if remembered {
+				env.store = flaky // it takes the lock, and so remembers the State
+			}
+			env.lock(me, "a")
+			env.store = store
+			one := stateFile(1, "L", "", 1)
+			if err := flaky.Write(t.Context(), env.key, me, "a", one); err != nil {
+				if env.status().Version != 0 {
+					t.Errorf("version %d counts after an error", env.status().Version)
+				}
+				must(t, flaky.Write(t.Context(), env.key, me, "a", one))
+			}
+			env.reads(one)
+		})
+	}
+}
+
 func TestExistingSecretDoesNotPreventAWrite(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	me := env.attempt()

@@ -132,7 +132,7 @@ func (s *Store) commitFrom(
 	ctx context.Context, key types.NamespacedName, remembered *v1alpha1.State, given *candidate, admit admission,
 ) (Outcome, error) {
 	var next candidate
-	var version v1alpha1.StateVersion
+	var version v1alpha1.StateVersion // whose bytes are stored
 	var dropped []v1alpha1.StateVersion
 	var now Outcome
 	err := s.updateFrom(ctx, key, remembered, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
@@ -149,10 +149,11 @@ func (s *Store) commitFrom(
 			}
 		}
 		if number := admitted.Version + 1; version.Version != number || version.SHA256 != next.SHA256 {
-			version = newVersion(number, next.Summary, given.from, s.date(given.from))
-			if version, err = s.versions.Put(ctx, key, version, next.data); err != nil {
+			stored, err := s.versions.Put(ctx, key, newVersion(number, next.Summary, given.from, s.date(given.from)), next.data)
+			if err != nil {
 				return nil, err
 			}
+			version = stored
 		}
 		now.StateStatus, dropped = decision.Accept(*admitted, next.Summary, version, s.Keep)
 		now.Unchanged = false
