@@ -12,7 +12,7 @@ import (
 func TestSomeFaults(t *testing.T) {
 	if err := run(t.Context(), options{
 		only: regexp.MustCompile(`^(` +
-			`writes: automatic, (operator patch stacks 3: timeout, applied|operator create runs 3: 429|server create configmaps 1: crash before|server update states 5: timeout, not applied)|` +
+			`writes: automatic, (one of each kind: .*|operator patch stacks 3: timeout, applied|operator create runs 3: 429|server create configmaps 1: crash before|server update states 5: timeout, not applied)|` +
 			`watches: automatic, server hears of runs 2: dropped|` +
 			`git: files, request 3: connections cut|` +
 			`runners: cloud, create b, before: engine SIGKILL|` +

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,11 +18,13 @@ import (
 // writes injects each failure of each write to the API server.
 var writes = suite{name: "writes", points: writePoints}
 
-// writeFaults are the failures of a write of a process.
-var writeFaults = []struct {
+// A writeFault is a failure of a write of a process.
+type writeFault struct {
 	name string
 	do   func(ctx context.Context, c *cairn, w *proxy.Call)
-}{
+}
+
+var writeFaults = []writeFault{
 	{"crash before", func(_ context.Context, c *cairn, w *proxy.Call) { c.kill(); w.Cut() }},
 	{"crash after", func(ctx context.Context, c *cairn, w *proxy.Call) { w.Forward(ctx); c.kill(); w.Cut() }},
 	{"conflict", func(_ context.Context, _ *cairn, w *proxy.Call) {
@@ -42,38 +45,63 @@ var writeFaults = []struct {
 func writePoints(b baseline) []point {
 	var all []point
 	for n, s := range stories {
-		for i, w := range b[s.name].Writes {
-			for j, f := range writeFaults {
+		for j, f := range writeFaults {
+			if n == 0 {
+				all = append(all, writePoint(b, s, "one of each kind", f, oneOfEachKind()))
+			}
+			for i, w := range b[s.name].Writes {
 				// The first story is tried with all faults; of the others each write with one, in turn.
-				if n > 0 && i%len(writeFaults) != j {
-					continue
+				if n == 0 || i%len(writeFaults) == j {
+					at := func(other proxy.Write) bool { return other.String() == w.String() }
+					all = append(all, writePoint(b, s, w.String(), f, at))
 				}
-				all = append(all, point{
-					name:  s.name + ", " + w.String() + ": " + f.name,
-					fault: f.name,
-					try: func(ctx context.Context, l *lane) (bool, error) {
-						var reached atomic.Bool
-						t, err := l.runStory(ctx, s, hooks{begin: func() {
-							for _, c := range l.cairns() {
-								c.OnWrite(func(call *proxy.Call) {
-									if call.Write.String() != w.String() || reached.Swap(true) {
-										call.Pass()
-										return
-									}
-									f.do(ctx, c, call)
-								})
-							}
-						}})
-						if err == nil {
-							err = b.same(s, t)
-						}
-						return reached.Load(), err
-					},
-				})
 			}
 		}
 	}
 	return all
+}
+
+// oneOfEachKind selects a write of each kind in one story. None of them is right after another: a failure must not hide
+// what the process does after the one before.
+func oneOfEachKind() func(proxy.Write) bool {
+	var mu sync.Mutex
+	known := map[string]bool{}
+	selected := false
+	return func(w proxy.Write) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		kind := w.Actor + " " + w.Verb + " " + w.Resource
+		selected = !selected && !known[kind]
+		known[kind] = known[kind] || selected
+		return selected
+	}
+}
+
+// writePoint is a story in which the selected writes fail.
+func writePoint(b baseline, s story, name string, f writeFault, selected func(proxy.Write) bool) point {
+	return point{
+		name:  s.name + ", " + name + ": " + f.name,
+		fault: f.name,
+		try: func(ctx context.Context, l *lane) (bool, error) {
+			var reached atomic.Bool
+			t, err := l.runStory(ctx, s, hooks{begin: func() {
+				for _, c := range l.cairns() {
+					c.OnWrite(func(call *proxy.Call) {
+						if !selected(call.Write) {
+							call.Pass()
+							return
+						}
+						reached.Store(true)
+						f.do(ctx, c, call)
+					})
+				}
+			}})
+			if err == nil {
+				err = b.same(s, t)
+			}
+			return reached.Load(), err
+		},
+	}
 }
 
 // watches delays events, closes watches, or expires their resource version.
