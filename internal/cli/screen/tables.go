@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run/runinfo"
@@ -129,9 +130,10 @@ func approvedBy(r *v1alpha1.Run) string {
 }
 
 // runDuration returns the duration of a Run until now if it is active, without the time that it waited for an approval.
+// It has no fractions, since the times of a Run have none.
 func runDuration(r *v1alpha1.Run, s Style) string {
 	active, _ := runinfo.Duration(r, s.Now)
-	return Duration(active.Truncate(time.Millisecond))
+	return duration.HumanDuration(active)
 }
 
 // States returns a table of States.
