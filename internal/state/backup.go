@@ -66,7 +66,7 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 }
 
 // restore restores a State from its backup if it is behind, and writes the backup from the State otherwise. It returns
-// the status afterwards.
+// the status afterwards. A damaged version is not an error here: reads of it fail, and a user can replace it.
 func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1.StateStatus, error) {
 	c, err := s.compare(ctx, key)
 	if err != nil {
@@ -79,7 +79,9 @@ func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1
 	case decision.Newer:
 		return s.restoreBackup(ctx, key, *c.backup, c.body, c.stack)
 	case decision.Older:
-		err = s.backUpCurrent(ctx, key, c.now)
+		if err = s.backUpCurrent(ctx, key, c.now); decision.ReasonOf(err) == decision.Damaged {
+			err = nil
+		}
 	}
 	return c.now, err
 }
@@ -150,6 +152,23 @@ func (s *Store) unpackBackup(
 			"Restore it from a backup of the bucket; to continue without it, remove it", key, backupKey(key), err)
 	}
 	return data, nil
+}
+
+// readBackup returns the bytes of a version from the backup; nil if that is of another version, or damaged too.
+func (s *Store) readBackup(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) ([]byte, error) {
+	b, body, err := s.openBackup(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	if b == nil || b.SHA256 != v.SHA256 {
+		return nil, nil
+	}
+	data, err := s.unpackBackup(ctx, key, *b, body)
+	if decision.ReasonOf(err) == decision.Damaged {
+		return nil, nil
+	}
+	return data, err
 }
 
 // openBackup reads the head of a backup; nil when there is none. An unreadable backup counts as none: it can

@@ -84,6 +84,9 @@ func TestFailedSecretIsWrittenAgain(t *testing.T) {
 				}
 				must(t, flaky.Write(t.Context(), env.key, me, "a", one))
 			}
+			if n := len(env.secrets()); n != 1 {
+				t.Errorf("%d Secrets: the version counts without its bytes", n)
+			}
 			env.reads(one)
 		})
 	}
@@ -129,26 +132,93 @@ func TestForeignSecretIsNotUsedAsAState(t *testing.T) {
 	env.reads(stateFile(1, "L", "", 1))
 }
 
-func TestDamagedStateIsNotReturned(t *testing.T) {
-	env := newTestEnv(t, state.Options{})
+// damaged is a state with two versions and without its lock, where the Secret of the current version is deleted, or has
+// other bytes.
+func damaged(t *testing.T, forged bool) (env *testEnv, current []byte, secret string) {
+	t.Helper()
+	env = newTestEnv(t, state.Options{})
+	env.stack()
 	me := env.attempt()
 	env.lock(me, "a")
+	current = stateFile(2, "L", "", 2)
 	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
-	secret := env.secrets()[0]
-	secret.Finalizers = nil
-	must(t, apiserver.Kube.Update(t.Context(), &secret))
-	must(t, apiserver.Kube.Delete(t.Context(), &secret))
-	_, err := env.store.Read(t.Context(), env.key)
-	wantRejected(t, err, decision.Damaged)
-	if !strings.Contains(err.Error(), secret.Name) {
-		t.Errorf("the error does not name the Secret: %v", err)
+	must(t, env.store.Write(t.Context(), env.key, me, "a", current))
+	must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+	env.rest(me, "")
+	for _, s := range env.secrets() {
+		if !strings.Contains(s.Name, "-v2-") {
+			continue
+		}
+		secret = s.Name
+		env.remove(s)
+		if forged {
+			s.ResourceVersion, s.UID, s.Finalizers, s.Data = "", "", nil, map[string][]byte{"chunk": []byte("x")}
+			must(t, apiserver.Kube.Create(t.Context(), &s))
+		}
 	}
-	forged := secret.DeepCopy()
-	forged.ResourceVersion, forged.UID = "", ""
-	forged.Data = map[string][]byte{"chunk": []byte("x")}
-	must(t, apiserver.Kube.Create(t.Context(), forged))
-	_, err = env.store.Read(t.Context(), env.key)
-	wantRejected(t, err, decision.Damaged)
+	return env, current, secret
+}
+
+// remove deletes a Secret in spite of its finalizer.
+func (env *testEnv) remove(secret corev1.Secret) {
+	env.Helper()
+	secret.Finalizers = nil
+	must(env.T, apiserver.Kube.Update(env.Context(), &secret))
+	must(env.T, apiserver.Kube.Delete(env.Context(), &secret))
+}
+
+func TestDamagedStateIsReadFromItsBackup(t *testing.T) {
+	for name, forged := range map[string]bool{"deleted": false, "with other bytes": true} {
+		t.Run(name, func(t *testing.T) {
+			env, current, _ := damaged(t, forged)
+			env.reads(current)
+			for _, s := range env.secrets() {
+				if strings.Contains(s.Name, "-v1-") {
+					env.remove(s)
+				}
+			}
+			_, err := env.store.ReadVersion(t.Context(), env.key, 1) // the backup is of version 2
+			wantRejected(t, err, decision.Damaged)
+			must(t, env.store.Promote(t.Context(), env.key)) // before a plan
+			me := env.attempt()
+			env.lock(me, "b")
+			must(t, env.store.Write(t.Context(), env.key, me, "b", stateFile(3, "L", "", 3)))
+			env.reads(stateFile(3, "L", "", 3))
+		})
+	}
+}
+
+// TestDamagedStateIsReplacedByAUser checks a damaged state without a backup, or with one of another version: it is not
+// returned, and no plan begins with it, until a user replaces it.
+func TestDamagedStateIsReplacedByAUser(t *testing.T) {
+	for name, replace := range map[string]func(env *testEnv, current []byte) error{
+		"rollback": func(env *testEnv, _ []byte) error {
+			_, err := env.store.Rollback(env.Context(), env.key, "alice", 1, 2)
+			return err
+		},
+		"push of a later state": func(env *testEnv, _ []byte) error {
+			_, err := env.store.Push(env.Context(), env.key, "alice", stateFile(3, "L", "", 2), false, 2)
+			return err
+		},
+		"push of its bytes by force": func(env *testEnv, current []byte) error {
+			_, err := env.store.Push(env.Context(), env.key, "alice", current, true, 2)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env, current, secret := damaged(t, false)
+			must(t, env.bucket.Delete(t.Context(), "states/"+env.namespace+"/net/backup"))
+			_, err := env.store.Read(t.Context(), env.key)
+			wantRejected(t, err, decision.Damaged)
+			if !strings.Contains(err.Error(), secret) {
+				t.Errorf("the error does not name the Secret: %v", err)
+			}
+			must(t, replace(env, current))
+			if _, err := env.store.Read(t.Context(), env.key); err != nil || env.status().Version != 3 {
+				t.Errorf("version %d: %v", env.status().Version, err)
+			}
+		})
+	}
 }
 
 func TestFinalizerKeepsTheSecretOfTheCurrentVersion(t *testing.T) {

@@ -255,10 +255,8 @@ func TestStateDeletedMeanwhileIsNotRecreated(t *testing.T) {
 
 func TestDamagedStateIsRetriedAndCanBeDeleted(t *testing.T) {
 	env := earlier(t, stateFile(1, "L", "one", 1))
-	secret := env.secrets()[0]
-	secret.Finalizers = nil
-	must(t, apiserver.Kube.Update(t.Context(), &secret))
-	must(t, apiserver.Kube.Delete(t.Context(), &secret))
+	env.remove(env.secrets()[0])
+	must(t, env.bucket.Delete(t.Context(), "states/"+env.namespace+"/net/backup"))
 	if result, written := env.reconcile(); written || result.RequeueAfter == 0 {
 		t.Errorf("written %v, %+v", written, result)
 	}

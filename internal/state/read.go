@@ -72,7 +72,7 @@ func (s *Store) readRescued(ctx context.Context, key types.NamespacedName, r v1a
 }
 
 // read returns the version that pick chooses, and the State that it was chosen from. A version may be deleted while
-// it is read, so damage counts only when a second read chooses the same one.
+// it is read, so damage counts only when a second read chooses the same one, and only if no backup has its bytes.
 func (s *Store) read(
 	ctx context.Context, key types.NamespacedName, pick func(v1alpha1.StateStatus) (v1alpha1.StateVersion, bool),
 ) ([]byte, *v1alpha1.State, error) {
@@ -91,7 +91,14 @@ func (s *Store) read(
 		case !ok:
 			return nil, nil, ErrNone
 		case v.Version == seen:
-			return nil, nil, damage
+			data, err := s.readBackup(ctx, key, v)
+			if err == nil && data == nil {
+				err = damage
+			} else if err == nil {
+				s.Log.Warn("a damaged version of a state was read from its backup",
+					"namespace", key.Namespace, "stack", key.Name, "version", v.Version, "error", damage)
+			}
+			return data, st, err
 		}
 		data, err := s.versions.Get(ctx, key, v)
 		if decision.ReasonOf(err) == "" {

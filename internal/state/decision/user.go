@@ -32,7 +32,7 @@ func AdmitPush(w Snapshot, next Summary, force bool) (status *v1alpha1.StateStat
 		return nil, 0, rejectBeforeRescue(w)
 	case isLost(w) && !force:
 		return nil, 0, rejectLost(w, "push by force")
-	case now.Version > 0 && next.SHA256 == now.SHA256 && now.Rescued == nil && !isLost(w):
+	case now.Version > 0 && next.SHA256 == now.SHA256 && !force: // by force also where its bytes are damaged
 		return nil, 0, nil
 	case follows || force || empty:
 	case next.Lineage != now.Lineage:

@@ -88,6 +88,7 @@ func TestAdmitPush(t *testing.T) {
 		"nothing is pushed by force while an attempt is under way":   {snapshot: Snapshot{Status: at5(), Busy: applying()}, next: follows, force: true, want: Busy},
 		"a rescued state comes first":                                {snapshot: Snapshot{Status: at5(rescued)}, next: Summary{Serial: 9, Lineage: "L"}, want: Stale, message: "serial 7"},
 		"force drops a rescued state":                                {snapshot: Snapshot{Status: at5(rescued)}, next: Summary{Serial: 9, Lineage: "L"}, force: true},
+		"force writes the same bytes again":                          {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
 		"force writes the same bytes again after a rescued state":    {snapshot: Snapshot{Status: at5(rescued)}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
 		"a state that was lost comes first":                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, next: follows, want: Stale, message: "attempt 2 of Run net-7 lost a newer state"},
 		"a lost first state comes first":                             {snapshot: Snapshot{Stranded: lost}, next: follows, want: Stale, message: "cairn state recover"},

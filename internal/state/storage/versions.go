@@ -110,8 +110,9 @@ func damaged(key types.NamespacedName, v v1alpha1.StateVersion, err error) error
 	if v.Storage != v1alpha1.StateStorageBucket {
 		place = "Secrets " + strings.Join(secretNames(key.Name, v), ", ")
 	}
-	return decision.Reject(decision.Damaged, "version %d of state %s is damaged (%s): %v. Put it back from a backup, "+
-		"or go back to an older version", v.Version, key, place, err)
+	return decision.Reject(decision.Damaged, "version %[1]d of state %[2]s is damaged (%[3]s): %[4]v. Go back to an older "+
+		"version with cairn state rollback %[5]s VERSION, or push a copy with cairn state push %[5]s FILE --force",
+		v.Version, key, place, err, key.Name)
 }
 
 // packers are kept for the next state, since one takes most of a megabyte.
