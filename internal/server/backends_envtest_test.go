@@ -10,6 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -38,6 +41,23 @@ func TestStateFollowsItsStacksBackend(t *testing.T) {
 	if s := st.Status; s.Version != 2 || s.UpdatedBy != run.Name || s.Backend == nil || *s.Backend != (v1alpha1.StateBackend{Type: "s3", Version: 2, Serial: 9}) {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestPlanReadsWhatAnotherServerFollowed checks a plan that got its order from this server, while another one wrote what
+// the backend has.
+func TestPlanReadsWhatAnotherServerFollowed(t *testing.T) {
+	e := newEnv(t)
+	e.fakes.backend = bucketOf("states")
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	r.expect(200, `{"wrote":true}`, "PUT", "/v1/backend?type=s3", stateFile(3, "L", "elsewhere"))
+	e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderPlan, Attempt: 1, Stack: "net", Run: run.Name, Namespace: e.namespace, Backend: &runnerapi.Backend{Type: "s3"}}
+	r.expect(200, `"kind":"Plan"`, "GET", "/v1/order", nil)
+	other := state.New(apiserver.Kube, apiserver.Kube, e.bucket, state.Options{Fingerprint: e.keys.Fingerprint})
+	me := decision.Holder{Run: run.Name, Attempt: 1, PodUID: r.pod.UID}
+	_, _, err := other.Follow(t.Context(), client.ObjectKeyFromObject(e.stack), me, "s3", stateFile(9, "L", "later"))
+	must(t, err)
+	r.reads(stateFile(9, "L", "later"))
 }
 
 // Cairn's own lock rejects a second apply, whatever the lock of the backend does. A Stack whose backend was removed

@@ -4,13 +4,17 @@ package state_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/test/apiserver"
@@ -103,6 +107,91 @@ func TestRememberedStateIsOnlyABase(t *testing.T) {
 			test(env, me)
 		})
 	}
+}
+
+// TestRememberedAbsenceIsOnlyABase checks a server that remembers that there was no State, in a namespace whose quota
+// allows no other one.
+func TestRememberedAbsenceIsOnlyABase(t *testing.T) {
+	env := newTestEnv(t, state.Options{})
+	full := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("states").GroupResource(), o.GetName(), errors.New("exceeded quota"))
+		},
+	})
+	other := env.store
+	env.store = state.New(full, apiserver.Kube, env.bucket, state.Options{Log: other.Log})
+	must(t, env.store.Promote(t.Context(), env.key)) // before the first plan
+	me := env.attempt()
+	_, err := other.Lock(t.Context(), env.key, me, decision.LockRequest{ID: "a"})
+	must(t, err)
+	must(t, other.Unlock(t.Context(), env.key, me, "a"))
+	env.lock(env.attempt(), "b")
+}
+
+// TestShellRecordsWhatTheCurrentStateHas checks a shell whose lock is requested from a server that remembers an older
+// State than the current one. What that had does not count for the journal: the next plan misses the same as before.
+func TestShellRecordsWhatTheCurrentStateHas(t *testing.T) {
+	for name, tt := range map[string]struct{ before, now, created string }{
+		"the older one had what was created again": {"one", "", "one"},
+		"the older one had nothing in its place":   {"", "old", "new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := newTestEnv(t, state.Options{})
+			behind, current := env.store, env.other()
+			for i, store := range []*state.Store{behind, current} {
+				me, id := env.attempt(), []string{tt.before, tt.now}[i]
+				_, err := store.Lock(t.Context(), env.key, me, decision.LockRequest{ID: "a"})
+				must(t, err)
+				must(t, store.Write(t.Context(), env.key, me, "a", vpcState(i+1, id)))
+				must(t, store.Unlock(t.Context(), env.key, me, "a"))
+			}
+			killed := env.attempt()
+			_, err := current.Lock(t.Context(), env.key, killed, decision.LockRequest{ID: "a"})
+			must(t, err)
+			must(t, current.AppendJournal(t.Context(), env.key, env.run, killed, 0, fmt.Appendf(nil,
+				`{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":%q}]}`, tt.created)))
+			env.killPod(killed)
+			missing := func() string {
+				data, err := current.Read(t.Context(), env.key)
+				must(t, err)
+				instances, err := engine.ReadInstances(data)
+				must(t, err)
+				journal, err := current.Journal(t.Context(), env.key)
+				must(t, err)
+				return fmt.Sprintf("%+v", engine.FindMissing(journal.Entries, instances))
+			}
+			before := missing()
+			shell := env.attemptTo(v1alpha1.AttemptShell)
+			env.opensShell()
+			_, err = behind.Lock(t.Context(), env.key, shell, decision.LockRequest{ID: "b"})
+			must(t, err)
+			must(t, current.RecordHeld(t.Context(), env.key))
+			if after := missing(); after != before || before == "[]" {
+				t.Errorf("the next plan misses %s, before the shell %s", after, before)
+			}
+		})
+	}
+}
+
+// vpcState is a state with one aws_vpc.a of that ID; with none if it is empty.
+func vpcState(serial int, id string) []byte {
+	resources := ""
+	if id != "" {
+		resources = fmt.Sprintf(`{"mode":"managed","type":"aws_vpc","name":"a","instances":[{"attributes":{"id":%q}}]}`, id)
+	}
+	return fmt.Appendf(nil, `{"version":4,"serial":%d,"lineage":"L","outputs":{},"resources":[%s]}`, serial, resources)
+}
+
+// opensShell replaces the Run by one of a shell with the same attempts: its spec cannot be changed.
+func (env *testEnv) opensShell() {
+	env.Helper()
+	run := env.run.DeepCopy()
+	run.ResourceVersion, run.UID, run.Finalizers, run.Spec.Operation = "", "", nil, v1alpha1.OperationShell
+	must(env.T, apiserver.Kube.Delete(env.Context(), env.run))
+	must(env.T, apiserver.Kube.Create(env.Context(), run))
+	run.Status = env.run.Status
+	must(env.T, apiserver.Kube.Status().Update(env.Context(), run))
+	env.run = run
 }
 
 func TestPlanReadsTheVersionThatItBeganWith(t *testing.T) {

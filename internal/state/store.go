@@ -141,7 +141,7 @@ func (s *Store) updateRecent(ctx context.Context, key types.NamespacedName, deci
 }
 
 // updateFrom is update that first decides on a remembered State, if it is not nil. Only a swap shows that such a State is
-// the current one: a rejection, or that nothing has to change, is decided again on what the API server has.
+// the current one: after any error, and if nothing has to change, it is decided again on what the API server has.
 func (s *Store) updateFrom(
 	ctx context.Context, key types.NamespacedName, remembered *v1alpha1.State, decide decider,
 ) error {
@@ -165,10 +165,10 @@ func (s *Store) updateFrom(
 		switch {
 		case err == nil:
 			return nil
-		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && (live || !apierrors.IsNotFound(err)):
-			return fmt.Errorf("write State %s: %w", key, err)
 		case !live:
 			continue
+		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err):
+			return fmt.Errorf("write State %s: %w", key, err)
 		}
 		if err := s.Pause(ctx, try); err != nil {
 			return err

@@ -20,7 +20,8 @@ func (s *Store) Lock(
 ) (base string, err error) {
 	var from *v1alpha1.Lock
 	var before, inputs string // those that the State named, and those that it names now
-	err = s.updateRecent(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	remembered := s.recent.get(key)
+	err = s.updateFrom(ctx, key, remembered, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		base, before, inputs = st.Status.SHA256, st.Status.InputsDigest, st.Status.InputsDigest
 		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
@@ -43,6 +44,9 @@ func (s *Store) Lock(
 			inputs = next.InputsDigest
 		}
 		if w.Run != nil && w.Run.Spec.Operation == v1alpha1.OperationShell { // a user works in it
+			if st == remembered { // what is recorded stays, so the State has to be read for it
+				return nil, nil
+			}
 			err = s.recordHeld(ctx, key, st.Status)
 		}
 		return next, err
@@ -92,6 +96,9 @@ func (s *Store) WriteVersion(
 			err = s.recordHeld(ctx, key, st.Status)
 		}
 		return next, 0, err
+	}
+	if by.User != "" {
+		return s.commit(ctx, key, given, admit)
 	}
 	return s.commitFrom(ctx, key, s.recent.get(key), given, admit)
 }

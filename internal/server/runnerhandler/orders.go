@@ -106,7 +106,7 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 func (s *API) readyToWork(ctx context.Context, c Caller, order runnerapi.Order) (runnerapi.Order, error) {
 	key := types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack}
 	var err error
-	if order.Kind == runnerapi.OrderPlan {
+	if order.Kind == runnerapi.OrderPlan && order.Backend == nil { // another server may write what that backend has
 		err = s.State.BeginPlan(ctx, key, c.Holder())
 	} else {
 		err = s.State.Promote(ctx, key)
