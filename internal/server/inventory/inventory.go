@@ -208,12 +208,12 @@ func (v *Inventory) keep(key types.NamespacedName, index *compact) {
 	v.kept[key] = index
 }
 
-// prune removes the indexes of states that were deleted.
+// prune removes the indexes of states that were deleted, and of earlier versions.
 func (v *Inventory) prune() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for key, index := range v.kept {
-		if v.catalog.States.Get(key.Namespace, key.Name) == nil {
+		if st := v.catalog.States.Get(key.Namespace, key.Name); st == nil || st.SHA256 != index.sha256 {
 			v.held -= index.size()
 			delete(v.kept, key)
 		}

@@ -148,6 +148,19 @@ func TestIndexesAreReadOnceForEachVersion(t *testing.T) {
 	}
 }
 
+func TestANewVersionTakesTheMemoryOfTheOldOne(t *testing.T) {
+	f := newFixture(t)
+	f.put(rowOf("a", "1", 1))
+	f.inBucket["a"] = indexOf("1", "n", "[0]")
+	f.lists("a t.n[0]")
+	f.most = f.held
+	f.put(rowOf("a", "2", 1))
+	f.inBucket["a"] = indexOf("2", "n", "[1]")
+	if missing := f.lists("a t.n[1]"); missing != (userapi.MissingResources{}) {
+		t.Errorf("missing %+v", missing)
+	}
+}
+
 func TestAStateWithoutAnIndexIsRead(t *testing.T) {
 	f := newFixture(t)
 	f.put(rowOf("old", "1", 1)) // from before there were indexes
