@@ -135,7 +135,9 @@ func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, d decision.D
 		return r.finish(ctx, w, d)
 	}
 	request, why := decision.RejectedRequest(w)
-	before := w.Stack.Status.LastRun
+	if d.Start != nil {
+		w.Reserved = reservationOf(w, d)
+	}
 	changed, err := r.report(ctx, w, d)
 	if err != nil {
 		return err
@@ -144,7 +146,7 @@ func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, d decision.D
 		r.Events.RequestRejected(w, request, why)
 	}
 	if d.Start != nil {
-		if err := r.isStillAbsent(ctx, w, before); err != nil {
+		if err := r.isStillAbsent(ctx, w); err != nil {
 			return err
 		}
 		if err := r.start(ctx, w, d); err != nil {
@@ -169,16 +171,17 @@ func (r *Reconciler) report(ctx context.Context, w decision.Snapshot, d decision
 	w.Stack.Status = next
 	err = r.Client.Status().Patch(ctx, w.Stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if err == nil && d.Start != nil {
-		r.Reserved.set(w.Stack, reservationOf(w, d))
+		r.Reserved.set(w.Stack, w.Reserved)
 	}
 	return changed, err
 }
 
 // isStillAbsent fails when the Run that was named before was created after all, late, while the next one was named. A
 // Run begins only while the API server has it as the last one in its Stack's status: either this finds the Run, or the
-// Run finds that a newer one is named.
-func (r *Reconciler) isStillAbsent(ctx context.Context, w decision.Snapshot, before string) error {
-	if before == "" || before == w.Stack.Status.LastRun || w.RunNamed(before) != nil {
+// Run finds that a newer one is named. After an error it is asked for again.
+func (r *Reconciler) isStillAbsent(ctx context.Context, w decision.Snapshot) error {
+	before := w.Reserved.Before
+	if before == "" || w.RunNamed(before) != nil {
 		return nil
 	}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: before}, &v1alpha1.Run{})
@@ -215,7 +218,7 @@ func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.
 	case err == nil:
 		r.trace(ctx, w, made)
 	case run.IsRejection(err):
-		r.Reserved.set(w.Stack, reservationOf(w, d))
+		r.Reserved.set(w.Stack, w.Reserved)
 	}
 	return err
 }
@@ -227,8 +230,8 @@ func (r *Reconciler) reportRejection(ctx context.Context, w decision.Snapshot, d
 	if !run.IsRejection(why) {
 		return why
 	}
-	before := reservationOf(w, d).Rejection
-	w.Reserved = decision.Reservation{Run: d.Name, Rejection: runinfo.KeepIfEquivalent(before, "Run "+d.Name+" cannot be created: "+why.Error())}
+	before := w.Reserved.Rejection
+	w.Reserved.Rejection = runinfo.KeepIfEquivalent(before, "Run "+d.Name+" cannot be created: "+why.Error())
 	r.Reserved.set(w.Stack, w.Reserved)
 	if w.Reserved.Rejection == before {
 		return why
@@ -242,12 +245,12 @@ func (r *Reconciler) reportRejection(ctx context.Context, w decision.Snapshot, d
 	return errors.Join(why, err)
 }
 
-// reservationOf is the reservation of the Run that is to be created. The rejection of the same Run is kept.
+// reservationOf is the reservation of the Run that is to be created. That of the same Run is kept.
 func reservationOf(w decision.Snapshot, d decision.Decision) decision.Reservation {
 	if w.Reserved.Run == d.Name {
 		return w.Reserved
 	}
-	return decision.Reservation{Run: d.Name}
+	return decision.Reservation{Run: d.Name, Before: w.Stack.Status.LastRun}
 }
 
 // owner is the owner reference of a Run to its Stack. It does not block the Stack's deletion: a foreground deletion

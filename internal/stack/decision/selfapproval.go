@@ -33,14 +33,14 @@ func preventsSelfApproval(w Snapshot) bool {
 	return w.Stack.Spec.PreventSelfApproval || keptSelfApproval(w) != nil
 }
 
-// takesOverState reports that the last apply of the State was of another Stack of the same name.
-func takesOverState(w Snapshot) bool {
+// TakesOverState reports that the last apply of the State was of another Stack of the same name.
+func (w Snapshot) TakesOverState() bool {
 	return w.State != nil && w.State.Status.StackUID != "" && w.State.Status.StackUID != w.Stack.UID
 }
 
 // setApprovalRules sets what a Run keeps of the rules for its approval, whatever becomes of the Stack.
 func setApprovalRules(w Snapshot, spec *v1alpha1.RunSpec) {
-	spec.PreventSelfApproval, spec.TakesOverState = preventsSelfApproval(w), takesOverState(w)
+	spec.PreventSelfApproval, spec.TakesOverState = preventsSelfApproval(w), w.TakesOverState()
 	if kept := keptSelfApproval(w); kept != nil {
 		spec.SelfApprovalRemovedBy = kept.RemovedBy
 	}

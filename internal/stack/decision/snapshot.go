@@ -91,6 +91,8 @@ type Reservation struct {
 	Run string
 	// Rejection is why the API server rejected it; empty when it did not.
 	Rejection string
+	// Before is the Run that was named before it, which must not be created any more; empty for the first.
+	Before string
 }
 
 // Commit is the commit that the code is from.

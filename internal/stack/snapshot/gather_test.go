@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/stack/decision"
@@ -104,5 +106,21 @@ func TestLateRunIsALeftover(t *testing.T) {
 	w := decision.Snapshot{Stack: &v1alpha1.Stack{}, LateRun: "net-1"}
 	if err := (&Gatherer{}).GatherLeftover(t.Context(), &w); err != nil || w.Leftover != (decision.Leftover{Run: "net-1"}) {
 		t.Errorf("%+v, %v", w.Leftover, err)
+	}
+}
+
+// TestStateOfAnEarlierStackIsReadAgain checks a cache that still has a State which was deleted with its Stack.
+func TestStateOfAnEarlierStackIsReadAgain(t *testing.T) {
+	w := decision.Snapshot{
+		Stack: &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{UID: "now"}},
+		State: &v1alpha1.State{Status: v1alpha1.StateStatus{StackUID: "before"}},
+	}
+	none := interceptor.NewClient(nil, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("states").GroupResource(), "net")
+		},
+	})
+	if err := (&Gatherer{Live: none}).GatherLeftover(t.Context(), &w); err != nil || w.State != nil {
+		t.Errorf("%+v, %v", w.State, err)
 	}
 }
