@@ -103,6 +103,7 @@ func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
 	r.reconcile()
 	r.expectAttempts()
 	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
+	r.reconcile()
 	for _, pod := range r.pods() {
 		if pod.Name != foreign.Name && pod.DeletionTimestamp == nil {
 			t.Errorf("pod %s stays, and would wait for an order that never comes", pod.Name)

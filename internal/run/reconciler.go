@@ -46,12 +46,15 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	run := &v1alpha1.Run{}
 	err := r.Client.Get(ctx, req.NamespacedName, run)
-	if apierrors.IsNotFound(err) || (err == nil && (run.Status.Phase.Finished() || run.DeletionTimestamp != nil)) {
+	switch {
+	case apierrors.IsNotFound(err), err == nil && run.DeletionTimestamp != nil:
 		r.Scheduler.Remove(ctx, req.NamespacedName)
 		return ctrl.Result{}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return ctrl.Result{}, err
+	case run.Status.Phase.Finished():
+		r.Scheduler.Remove(ctx, req.NamespacedName)
+		return ctrl.Result{}, r.deleteUnusedPods(ctx, run)
 	}
 	snapshot, err := r.gather(ctx, run)
 	if err != nil {
@@ -75,11 +78,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if decision.DeletePod {
 		if err := r.deletePod(ctx, run); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
-	if endsEarly(&run.Status) {
-		if err := r.deleteLeftover(ctx, run); err != nil {
 			return ctrl.Result{}, err
 		}
 	}

@@ -112,6 +112,12 @@ func hasRunningContainer(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(containers(pod), func(c corev1.ContainerStatus) bool { return c.State.Running != nil })
 }
 
+// HasNotStarted reports whether none of a pod's containers has started, apart from init containers.
+func HasNotStarted(pod *corev1.Pod) bool {
+	started := func(c corev1.ContainerStatus) bool { return c.State.Running != nil || c.State.Terminated != nil }
+	return pod.Status.Phase == corev1.PodPending && !slices.ContainsFunc(pod.Status.ContainerStatuses, started)
+}
+
 // containers are the states of all containers, those first that start first.
 func containers(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
