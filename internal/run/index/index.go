@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // StackField is the field by which caches find the Runs of a Stack, without those of pull requests.
@@ -86,13 +87,19 @@ func ByPod(ctx context.Context, c client.Reader, namespace string, uid types.UID
 }
 
 // StackOf is the Run's Stack; nil when it is gone or another one has its name. Only the API server decides that: a cache's view of
-// Stacks may be older than that of Runs, and have a Stack that was deleted and recreated since.
+// Stacks may be older than that of Runs, and have a Stack that was deleted and recreated since. Nor does a view from before the Run
+// decide anything: the rules for its apply may be stricter by now.
 func StackOf(ctx context.Context, cached, live client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
 	stack, err := StackIn(ctx, cached, run)
-	if err == nil && stack == nil {
+	if err == nil && (stack == nil || isFromBefore(stack, run)) {
 		stack, err = StackIn(ctx, live, run)
 	}
 	return stack, err
+}
+
+// isFromBefore reports whether a view of a Stack is older than its Run, whose name is written to the Stack first.
+func isFromBefore(stack *v1alpha1.Stack, run *v1alpha1.Run) bool {
+	return run.Spec.PullRequest == nil && runinfo.Number(stack.Status.LastRun) < runinfo.Number(run.Name)
 }
 
 // StackIn is the Run's Stack in one view of them.
