@@ -27,6 +27,14 @@ func HideMemory() error {
 	return nil
 }
 
+// AdoptOrphans has processes whose parent ends become children of this one, if it is among those that started them.
+func AdoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt orphans: %w", err)
+	}
+	return nil
+}
+
 // Descendants returns the processes that this one started, and those that they started.
 func Descendants() []Process {
 	children := map[int][]Process{}

@@ -15,3 +15,6 @@ func Descendants() []Process { return nil }
 
 // members returns none either.
 func members(int) []Process { return nil }
+
+// AdoptOrphans does nothing.
+func AdoptOrphans() error { return nil }

@@ -85,10 +85,13 @@ func run(c Config, command []string, signals <-chan os.Signal) (int, error) {
 	cmd := &exec.Cmd{
 		Path: path, Args: command, Dir: c.Dir, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
+	if err := process.AdoptOrphans(); err != nil {
+		return 0, err
+	}
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	ended, evicted := make(chan struct{}), make(chan struct{})
+	ended, evicted, interrupted := make(chan struct{}), make(chan struct{}), false
 	go func() {
 		defer close(evicted)
 		for {
@@ -97,6 +100,7 @@ func run(c Config, command []string, signals <-chan os.Signal) (int, error) {
 				return
 			case s := <-signals:
 				if s == syscall.SIGTERM || s == syscall.SIGHUP {
+					interrupted = true
 					endAll(ended, interruptGrace, hangupGrace)
 					return
 				}
@@ -106,6 +110,7 @@ func run(c Config, command []string, signals <-chan os.Signal) (int, error) {
 	err := cmd.Wait()
 	close(ended)
 	<-evicted
+	waitForEngines(interrupted)
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		return 0, err
 	}
@@ -145,6 +150,21 @@ func endAll(ended <-chan struct{}, interruptGrace, hangupGrace time.Duration) {
 		return
 	}
 	signalAll(syscall.SIGKILL)
+}
+
+// waitForEngines interrupts the engines that the command has left, unless they were interrupted before, and waits for
+// them however long they take: the end of the session is that of the container.
+func waitForEngines(interrupted bool) {
+	if !process.HasEngine(process.Descendants()) {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "an engine is at work still: it is interrupted and waited for")
+	if !interrupted {
+		signalAll(syscall.SIGINT)
+	}
+	for process.HasEngine(process.Descendants()) {
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 func signalAll(s syscall.Signal) {
