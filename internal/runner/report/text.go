@@ -26,6 +26,9 @@ func Truncate(text string, longest int) string {
 		return text
 	}
 	end := longest - len("…")
+	if end < 0 {
+		return ""
+	}
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
