@@ -52,7 +52,8 @@ func bitbucketUpsert(
 	ctx context.Context, c bitbucketCommenter, number int, known int64, isOurs func(string) bool, body string,
 ) (int64, error) {
 	if known != 0 {
-		if err := c.edit(ctx, number, known, body); KindOf(err) != NotFound {
+		err := c.edit(ctx, number, known, body)
+		if kind := KindOf(err); kind != NotFound && kind != Forbidden { // Forbidden: the token is that of another user now
 			return known, err
 		}
 	}

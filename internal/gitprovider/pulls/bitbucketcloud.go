@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -126,7 +127,9 @@ func (b *bitbucketCloud) Open(ctx context.Context, last Version) ([]PullRequest,
 	var open []PullRequest
 	for _, p := range found {
 		pull, err := b.complete(ctx, p, b.commits, commits)
-		if err != nil {
+		if err != nil { // the next call continues
+			maps.Copy(commits, b.commits)
+			b.commits = commits
 			return nil, "", err
 		}
 		if open = append(open, pull); pull.Head.Commit == "" && p.Source.Commit.Hash != "" {

@@ -1,7 +1,10 @@
 package pulls
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -330,4 +333,39 @@ func TestBitbucketCloudTakesThePermissionOfTheUserOnly(t *testing.T) {
 			t.Errorf("%s, %v", got, err)
 		}
 	})
+}
+
+// What an interrupted list completed is not requested again, or a list that takes longer than a reconcile may would never end.
+func TestBitbucketCloudContinuesAListThatFailed(t *testing.T) {
+	requests := map[string]int{}
+	failing := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests[r.URL.Path]++
+		const repo = "/repositories/acme/infra"
+		hash := func(n int) string { return fmt.Sprintf("%d%039d", n, 0) }
+		switch path := r.URL.Path; {
+		case path == repo+"/pullrequests":
+			var values []map[string]any
+			for n := 1; n <= 3; n++ {
+				values = append(values, map[string]any{"id": n, "state": "OPEN", "source": map[string]any{"commit": map[string]any{"hash": hash(n)[:12]}}})
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"values": values})
+		case path == repo+"/pullrequests/3/commits" && failing:
+			w.WriteHeader(http.StatusTooManyRequests)
+		default:
+			var n int
+			_, _ = fmt.Sscanf(path, repo+"/pullrequests/%d/commits", &n)
+			_ = json.NewEncoder(w).Encode(map[string]any{"values": []map[string]any{{"hash": hash(n)}}})
+		}
+	}))
+	defer server.Close()
+	c := NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t", Web: server.Client()})
+	if _, _, err := c.Open(t.Context(), ""); KindOf(err) != RateLimited {
+		t.Fatal(err)
+	}
+	failing = false
+	open, _, err := c.Open(t.Context(), "")
+	if n := requests["/repositories/acme/infra/pullrequests/1/commits"]; err != nil || len(open) != 3 || n != 1 {
+		t.Errorf("%d pull requests, %v, the first was completed %d times", len(open), err, n)
+	}
 }

@@ -304,7 +304,7 @@ func (g *gitHub) Teams(ctx context.Context, login string) (teams []string, err e
 			}
 		}
 		err := g.query(ctx, teamsOfUser, variables, &found)
-		if KindOf(err) == NotFound { // the owner is a user
+		if kind := KindOf(err); kind == NotFound || kind == Forbidden { // the owner is a user, or its teams are hidden from the client
 			return nil, nil
 		}
 		if err != nil {

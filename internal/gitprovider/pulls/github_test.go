@@ -259,3 +259,20 @@ func TestAppOfGitHub(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A token without read:org, which only commands of members of teams need, sees no teams.
+func TestGitHubTeamsThatTheTokenMayNotRead(t *testing.T) {
+	for _, kind := range []string{"FORBIDDEN", "INSUFFICIENT_SCOPES"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			respond(w, http.StatusOK, object{"data": object{"organization": nil}, "errors": []object{{"type": kind, "message": "Resource not accessible"}}})
+		}))
+		c, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if teams, err := c.Teams(t.Context(), "bob"); err != nil || teams != nil {
+			t.Errorf("%s: %v, %v", kind, teams, err)
+		}
+		server.Close()
+	}
+}

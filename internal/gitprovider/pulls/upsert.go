@@ -18,7 +18,8 @@ type writer interface {
 // same time: both keep the oldest.
 func upsert(ctx context.Context, w writer, number int, known int64, isOurs func(string) bool, body string) (int64, error) {
 	if known != 0 {
-		if err := w.update(ctx, number, known, body); KindOf(err) != NotFound {
+		err := w.update(ctx, number, known, body)
+		if kind := KindOf(err); kind != NotFound && kind != Forbidden { // Forbidden: the token is that of another user now
 			return known, err
 		}
 	}

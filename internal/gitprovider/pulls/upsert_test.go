@@ -48,6 +48,33 @@ func (c *comments) remove(_ context.Context, _ int, id int64) error {
 	return nil
 }
 
+// others is a pull request whose first comment is of the user of an earlier token.
+type others struct{ comments }
+
+func (c *others) written(ctx context.Context, n int) ([]Comment, error) {
+	all, err := c.comments.written(ctx, n)
+	return all[1:], err
+}
+
+func (c *others) update(ctx context.Context, n int, id int64, body string) error {
+	if id == 1 {
+		return &Error{Kind: Forbidden}
+	}
+	return c.comments.update(ctx, n, id, body)
+}
+
+// After the token is that of another user, the comment of the earlier one cannot be changed.
+func TestACommentOfAnotherUserIsReplaced(t *testing.T) {
+	c := &others{}
+	c.add("M old")
+	for _, body := range []string{"M new", "M newer"} {
+		id, err := upsert(t.Context(), c, 1, 1, func(body string) bool { return strings.HasPrefix(body, "M ") }, body)
+		if err != nil || id != 2 || len(c.all) != 2 || c.all[1].Body != body {
+			t.Errorf("%d, %v: %+v", id, err, c.all)
+		}
+	}
+}
+
 // Two processes that create the comment at the same time keep one. tofu-controller PR 1614: comments were duplicated.
 func TestTwoProcessesKeepOneComment(t *testing.T) {
 	other := func(c *comments) { c.add("M other") }
