@@ -109,7 +109,7 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit, Restricted: w.Restricted,
 		Closed: w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
 	}
-	if c.Created.After(w.PullRequest.Status.HeadSince.Time) {
+	if c.Created.Truncate(time.Second).After(w.PullRequest.Status.HeadSince.Time) { // which has no fraction of a second
 		facts.SeenHead = facts.Head
 	}
 	if facts.Stacks, err = r.commandStacks(ctx, w, provider, c.Author, facts.User); err != nil {

@@ -1,6 +1,7 @@
 package pullrequest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,6 +170,7 @@ func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next 
 		if err != nil {
 			return err
 		}
+		p.Head.Commit = cmp.Or(p.Head.Commit, pull.Spec.Head.Commit) // Bitbucket Cloud has none of a deleted fork
 		if err := d.write(ctx, repo, provider, pull, p); err != nil {
 			return err
 		}

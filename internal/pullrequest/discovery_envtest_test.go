@@ -174,3 +174,15 @@ func TestDiscoveryReportsFailures(t *testing.T) {
 		t.Error(d.condition())
 	}
 }
+
+// A closed pull request whose commits are gone ends, and holds up no other. Bitbucket Cloud has no commits of a deleted fork.
+func TestAClosedPullRequestWithoutCommitsEnds(t *testing.T) {
+	d := newDiscovered(t, giteaPull(1, "open", headOne))
+	d.look()
+	d.known()
+	d.provider.pulls[0] = giteaPull(1, "closed", "")
+	d.look()
+	if got := d.known()[1].Spec; got.State != v1alpha1.PullRequestMerged || got.Head.Commit != headOne {
+		t.Errorf("%+v", got)
+	}
+}

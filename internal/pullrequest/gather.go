@@ -122,23 +122,40 @@ func (w *Snapshot) reportCode(repo *v1alpha1.Repository, err error) error {
 func (g *Gatherer) gatherAffected(
 	ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider, proposal *repository.Proposal, stacks []v1alpha1.Stack,
 ) (complete bool, err error) {
-	stacks = slices.DeleteFunc(stacks, func(s v1alpha1.Stack) bool { return !proposal.Affects(ctx, repo, &s) })
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
+	var affected []*v1alpha1.Stack
 	for i := range stacks {
-		one := Affected{Key: Key{stacks[i].Namespace, stacks[i].Name}, UID: string(stacks[i].UID)}
-		if proposal.Deletes(&stacks[i]) {
-			one.DeletedDirectory = stacks[i].Spec.Source.Git.Path
+		stack := &stacks[i]
+		affects, err := proposal.Affects(ctx, repo, stack)
+		if err != nil {
+			return false, fmt.Errorf("find the affected Stacks: %w", err)
 		}
-		w.Merge.Affected = append(w.Merge.Affected, one)
+		if !affects {
+			continue
+		}
+		one := Affected{Key: Key{stack.Namespace, stack.Name}, UID: string(stack.UID)}
+		if proposal.Deletes(stack) {
+			one.DeletedDirectory = stack.Spec.Source.Git.Path
+		}
+		affected, w.Merge.Affected = append(affected, stack), append(w.Merge.Affected, one)
 	}
 	if w.Restricted, err = restricted(ctx, g.Access, w.PullRequest, provider, w.Merge.Affected); err != nil {
 		return false, err
 	}
-	commands := w.PullRequest.Status.Commands
+	commands := &w.PullRequest.Status.Commands
 	if w.Restricted && commands.AllowedHead != w.PullRequest.Spec.Head.Commit {
 		return true, nil
+	}
+	if w.Restricted { // a change of the base may affect Stacks that it did not when a user allowed the head
+		planned := slices.DeleteFunc(slices.Clone(w.Merge.Affected[:min(len(w.Merge.Affected), int(*w.Settings.MaxStacks))]),
+			func(a Affected) bool { return slices.Contains(commands.Requested, a.String()) })
+		allowed, err := mayPlan(ctx, g.Access, commands.AllowedBy, provider, planned)
+		if err != nil {
+			return false, err
+		}
+		if !allowed {
+			commands.AllowedHead, commands.AllowedBy = "", ""
+			return true, nil
+		}
 	}
 	complete = true
 	for i := range w.Merge.Affected {
@@ -146,7 +163,7 @@ func (g *Gatherer) gatherAffected(
 		if i >= int(*w.Settings.MaxStacks) && !slices.Contains(commands.Requested, one.String()) {
 			continue
 		}
-		transient, err := g.gatherInputs(ctx, repo, &stacks[i], proposal, one)
+		transient, err := g.gatherInputs(ctx, repo, affected[i], proposal, one)
 		if err != nil {
 			return false, err
 		}
@@ -177,22 +194,28 @@ func restricted(ctx context.Context, access Access, pull *v1alpha1.PullRequest, 
 	if pull.Spec.Fork || pull.Spec.Author == "" {
 		return true, nil
 	}
+	allowed, err := mayPlan(ctx, access, pull.Spec.Author, provider, affected)
+	return !allowed, err
+}
+
+// mayPlan reports whether a user has the verb plan on each of some Stacks.
+func mayPlan(ctx context.Context, access Access, user string, provider Provider, affected []Affected) (bool, error) {
 	groups, asked := []string(nil), false
 	for _, stack := range affected {
 		key := stack.Key
-		allowed, err := access.Allows(ctx, pull.Spec.Author, nil, verbPlan, key)
+		allowed, err := access.Allows(ctx, user, nil, verbPlan, key)
 		if err == nil && !allowed && !asked {
-			groups, err = provider.groupsOf(ctx, pull.Spec.Author)
+			groups, err = provider.groupsOf(ctx, user)
 			asked = true
 		}
 		if err == nil && !allowed && len(groups) > 0 {
-			allowed, err = access.Allows(ctx, pull.Spec.Author, groups, verbPlan, key)
+			allowed, err = access.Allows(ctx, user, groups, verbPlan, key)
 		}
 		if err != nil || !allowed {
-			return true, err
+			return false, err
 		}
 	}
-	return false, nil
+	return true, nil
 }
 
 // verbPlan is the verb that a plan requires.

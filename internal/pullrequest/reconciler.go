@@ -108,6 +108,9 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		return r.retry(ctx, before, pull, err)
 	}
 	pull.Status = Decide(w)
+	if err := r.leave(ctx, pull); err != nil {
+		return ctrl.Result{}, err
+	}
 	report := r.reportOf(pull, repo)
 	due, err := r.dueStatuses(ctx, pull, repo)
 	if err != nil {
@@ -116,8 +119,10 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 	if err := announce(pull, report, due); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.report(ctx, before, pull); err != nil { // the names of Runs are written before these are created
-		return ctrl.Result{}, ignoreConflict(client.IgnoreNotFound(err))
+	if err := r.report(ctx, before, pull); apierrors.IsConflict(err) { // with an annotation, for example, which is no event here
+		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	} else if err != nil { // the names of Runs are written before these are created
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	reported := pull.DeepCopy()
 	if err := r.act(ctx, before, pull, w); err != nil {
@@ -203,7 +208,9 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *Snapshot) error {
 // that it requests. Other errors are returned.
 func (r *Reconciler) retry(ctx context.Context, before, pull *v1alpha1.PullRequest, err error) (ctrl.Result, error) {
 	response := (*pulls.Error)(nil)
-	if !errors.As(err, &response) {
+	if errors.Is(err, pulls.ErrTooMany) {
+		response = &pulls.Error{}
+	} else if !errors.As(err, &response) {
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, before, pull))
 	}
 	pull.Status.Delivered.Failure = runinfo.KeepIfEquivalent(pull.Status.Delivered.Failure, runinfo.Clip(err.Error(), maxMessage))
@@ -392,6 +399,27 @@ func (r *Reconciler) report(ctx context.Context, before, pull *v1alpha1.PullRequ
 
 // resend is a patch after which everything is sent to the Git provider again.
 var resend = client.RawPatch(types.MergePatchType, []byte(`{"status":{"delivered":{"commentDigest":null,"head":null}}}`))
+
+// leave lets the pull requests whose head this one had send their statuses again: it may have replaced them, and they may not have
+// been reconciled while it had their head.
+func (r *Reconciler) leave(ctx context.Context, pull *v1alpha1.PullRequest) error {
+	head := pull.Status.Delivered.Head
+	if head == "" || head == pull.Status.Head || pull.Status.Phase == v1alpha1.PullRequestEnded {
+		return nil
+	}
+	others, err := withHead(ctx, r.Client, pull, head)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other.Spec.Head.Commit == head {
+			if err := r.Client.Status().Patch(ctx, other.DeepCopy(), resend); client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // record writes what the Git provider received. If the PullRequest changed meanwhile, what was sent may have replaced what
 // another process sent, so that everything is sent again.

@@ -333,6 +333,9 @@ func (p *process) kill() {
 func (p *process) enqueueAll() {
 	for _, k := range sorted(p.cache.objects) {
 		p.enqueueFor(p.cache.objects[k])
+		if k.kind == "PullRequest" {
+			p.add(false, types.NamespacedName{Namespace: k.namespace, Name: k.name}, p.now)
+		}
 	}
 }
 
@@ -347,7 +350,6 @@ func (p *process) enqueueFor(o client.Object) {
 			}
 		}
 	case *v1alpha1.PullRequest:
-		p.add(false, client.ObjectKeyFromObject(o), p.now)
 		for _, r := range (lookups{&kube{history: p.history, cache: p.cache.objects}}).sharing(context.Background(), o) {
 			p.add(false, r.NamespacedName, p.now)
 		}
@@ -380,6 +382,10 @@ func (p *process) receive() bool {
 		p.enqueueFor(before)
 	}
 	p.enqueueFor(o)
+	if pull, ok := o.(*v1alpha1.PullRequest); ok && (before == nil || gone || before.GetGeneration() != pull.Generation ||
+		before.GetDeletionTimestamp().IsZero() != pull.DeletionTimestamp.IsZero()) { // as GenerationChangedPredicate
+		p.add(false, client.ObjectKeyFromObject(o), p.now)
+	}
 	if pull, ok := o.(*v1alpha1.PullRequest); ok && gone {
 		for _, r := range p.discovery.deleted(context.Background(), pull) {
 			p.add(true, r.NamespacedName, p.now)

@@ -66,7 +66,7 @@ func BenchmarkProposal(b *testing.B) {
 		}
 		affected := 0
 		for i := range all {
-			if proposal.Affects(ctx, repo, &all[i]) {
+			if affects, _ := proposal.Affects(ctx, repo, &all[i]); affects {
 				affected++
 			}
 		}

@@ -66,12 +66,19 @@ func (p *Proposal) Tree() string { return p.merge.TreeID }
 // Close deletes the merge result. What it returned cannot be read afterwards.
 func (p *Proposal) Close() error { return p.merge.Close() }
 
-// Affects reports whether the code of a Stack differs between the base and the merge result.
-func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
+// Affects reports whether the code of a Stack differs between the base and the merge result. Code that a user has to correct has no
+// digest; code that cannot be read now is an error.
+func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (bool, error) {
 	want := wanted(r, stack)
-	before, _ := p.codes.closures.Digest(ctx, p.base.tree, p.base.mirror, want) // an error has no digest
-	after, _ := p.codes.closures.Digest(ctx, p.merged.tree, p.merged.mirror, want)
-	return before != after
+	before, err := p.codes.closures.Digest(ctx, p.base.tree, p.base.mirror, want)
+	if err != nil && Reason(err) == "" {
+		return false, err
+	}
+	after, err := p.codes.closures.Digest(ctx, p.merged.tree, p.merged.mirror, want)
+	if err != nil && Reason(err) == "" {
+		return false, err
+	}
+	return before != after, nil
 }
 
 // Deletes reports whether the proposal deletes the directory of a Stack.

@@ -38,7 +38,9 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	stacks := map[string]*v1alpha1.Stack{}
 	for _, folder := range []string{"app", "net", "old", "other"} {
 		stacks[folder] = r.stack(repo, r.Namespace, folder, "")
-		if proposal.Affects(t.Context(), repo, stacks[folder]) {
+		if affects, err := proposal.Affects(t.Context(), repo, stacks[folder]); err != nil {
+			t.Fatal(err)
+		} else if affects {
 			affected = append(affected, folder)
 		}
 	}

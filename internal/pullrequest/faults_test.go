@@ -1,0 +1,223 @@
+package pullrequest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/egress/egresstest"
+	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/gitprovider/pulls"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/test/gitserver"
+)
+
+// commented is a Git provider with comments whose times have milliseconds.
+type commented struct {
+	pulls.Client
+	comments []pulls.Comment
+	head     string
+}
+
+func (c commented) Comments(context.Context, int, time.Time) ([]pulls.Comment, error) {
+	return c.comments, nil
+}
+func (c commented) Teams(context.Context, string) ([]string, error) { return nil, nil }
+func (c commented) Get(context.Context, int) (pulls.PullRequest, error) {
+	return pulls.PullRequest{Head: pulls.Ref{Commit: c.head}}, nil
+}
+
+// allowed are the Stacks on which Alice has the verb plan.
+type allowed map[Key]bool
+
+func (a allowed) Allows(_ context.Context, user string, _ []string, _ string, stack Key) (bool, error) {
+	return user == "gitlab:git.example.com:alice" && (a == nil || a[stack]), nil
+}
+
+// A command is for the head that its author saw, also if the push follows within the same second: times of GitLab and Bitbucket
+// have fractions, and that of the head has none.
+func TestACommandBeforeAPushWithinTheSecondIsNotForIt(t *testing.T) {
+	pushed := noon.Add(900 * time.Millisecond)
+	w := pull()
+	w.Restricted = true
+	w.PullRequest.Spec.UpdatedAt = metav1.NewTime(pushed).Rfc3339Copy() // as specOf does
+	w.PullRequest.Spec.Head.Commit = headTwo
+	next(&w)
+	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: headTwo, comments: []pulls.Comment{
+		{ID: 1, Author: "alice", Body: "/cairn plan", Created: pushed.Add(-700 * time.Millisecond)}, // for headOne
+	}}}
+	r := &Reconciler{Access: allowed(nil)}
+	if _, _, err := r.commands(t.Context(), &w, provider); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.PullRequest.Status.Commands; got.AllowedHead != "" {
+		t.Errorf("%s allowed %s before it was pushed: %s", got.AllowedBy, got.AllowedHead, got.Answer)
+	}
+}
+
+// A conflict with a change that is no other generation, such as an annotation, is no event of the controller.
+func TestAPullRequestIsReconciledAfterAConflict(t *testing.T) {
+	h := newHistory(2)
+	h.quiet = true
+	h.git.pulls = []*pullModel{{
+		Number: 1, State: "open", User: userModel{"alice"}, Updated: h.now,
+		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+	}}
+	h.git.fetch()
+	h.settle()
+	p := h.processes[0]
+	name := client.ObjectKey{Namespace: "web", Name: "infra-1"}
+	h.git.pulls[0].Head.SHA = h.git.commit()
+	h.git.fetch()
+	pull := h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest).DeepCopy()
+	pull.Spec.Head.Commit = h.git.pulls[0].Head.SHA
+	h.api.put(pull)
+	for p.receive() {
+	}
+	p.queue = nil
+	annotated := clone(pull)
+	annotated.SetAnnotations(map[string]string{"example.com/note": "x"})
+	h.api.put(annotated) // while it is reconciled
+	result, err := p.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+	if err != nil || result.RequeueAfter == 0 {
+		t.Errorf("the new head is never planned: %+v, %v", result, err)
+	}
+}
+
+type stacksOf struct {
+	client.Client
+	stacks []v1alpha1.Stack
+}
+
+func (s stacksOf) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	for i := range s.stacks {
+		list.(*v1alpha1.StackList).Items = append(list.(*v1alpha1.StackList).Items, *s.stacks[i].DeepCopy())
+	}
+	return nil
+}
+
+// fetched is a Repository with the branches main and dev, and a head that changes the Stacks of both.
+func fetched(t *testing.T) (g *Gatherer, repo *v1alpha1.Repository, head string, stop func()) {
+	t.Helper()
+	repos := gitserver.New(t)
+	remote, err := repos.Init("infra")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(err)
+	_, err = remote.Commit(gitserver.Change{Message: "Begin", Files: map[string]string{"dev/main.tf": "# 1", "prod/main.tf": "# 1"}})
+	must(err)
+	_, err = remote.Commit(gitserver.Change{Branch: "dev", Onto: "main", Message: "dev", Files: map[string]string{"readme.md": "dev"}})
+	must(err)
+	head, err = remote.Commit(gitserver.Change{Branch: "change", Onto: "main", Message: "Change", Files: map[string]string{"dev/main.tf": "# 2", "prod/main.tf": "# 2"}})
+	must(err)
+	web, err := gitserver.ServeHTTP(repos, false)
+	must(err)
+	t.Cleanup(func() { _ = web.Close() })
+	repo = repositoryOf()
+	repo.Spec.URL, repo.Spec.Ref, repo.Spec.Timeout = web.URL+remote.Path(), "main", &metav1.Duration{Duration: time.Minute}
+	mirrors, over := repository.NewMirrors(t.TempDir()), make(chan error, 1)
+	mirrors.Egress = egresstest.Loopback()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { over <- mirrors.Start(ctx) }()
+	stop = func() { cancel(); over <- <-over }
+	t.Cleanup(stop)
+	mirrors.Fetch(repo, git.Auth{}, repository.Ask{}, nil)
+	<-mirrors.Ended()
+	if last, _ := mirrors.LastFetch(repo.UID); last.Reason != "" {
+		t.Fatal(last.Message)
+	}
+	stack := func(name, ref string) v1alpha1.Stack {
+		return v1alpha1.Stack{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name, Generation: 1},
+			Spec: v1alpha1.StackSpec{Suspend: true, Source: v1alpha1.Source{Git: &v1alpha1.GitSource{
+				Repository: v1alpha1.RepositoryRef{Namespace: "web", Name: "infra"}, Path: name, Ref: ref,
+			}}},
+		}
+	}
+	g = &Gatherer{
+		Client: stacksOf{stacks: []v1alpha1.Stack{stack("dev", "dev"), stack("prod", "main")}}, Codes: repository.NewCodes(mirrors),
+		Access: allowed{{"web", "dev"}: true},
+	}
+	return g, repo, head, stop
+}
+
+// A command allows the plans of the Stacks that its author may plan. Who opened a pull request can change its base, and with it the
+// affected Stacks.
+func TestACommandDoesNotAllowStacksThatItsAuthorMayNotPlan(t *testing.T) {
+	g, repo, head, _ := fetched(t)
+	w := Snapshot{Now: noon, Settings: repo.Spec.PullRequests, PullRequest: &v1alpha1.PullRequest{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra-12", UID: "pull"},
+		Spec: v1alpha1.PullRequestSpec{
+			Number: 12, State: v1alpha1.PullRequestOpen, Fork: true, Author: "gitlab:git.example.com:mallory",
+			Head: v1alpha1.PullRequestHead{Commit: head}, Base: "dev", UpdatedAt: metav1.NewTime(noon),
+		},
+	}}
+	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: head, comments: []pulls.Comment{
+		{ID: 1, Author: "alice", Body: "/cairn plan", Created: noon.Add(time.Minute)},
+	}}}
+	gathered := func() v1alpha1.PullRequestPhase {
+		t.Helper()
+		w.Merge, w.Restricted, w.Problem, w.Waits = nil, false, "", ""
+		if err := g.Merge(t.Context(), &w, repo, provider); err != nil {
+			t.Fatal(err)
+		}
+		return next(&w).Phase
+	}
+	if phase := gathered(); phase != v1alpha1.PullRequestAwaitingCommand {
+		t.Fatal(phase, w.Problem, w.Waits)
+	}
+	r := &Reconciler{Access: g.Access}
+	w.PullRequest.Spec.UpdatedAt = metav1.NewTime(noon.Add(time.Minute))
+	if _, _, err := r.commands(t.Context(), &w, provider); err != nil {
+		t.Fatal(err)
+	}
+	if phase := gathered(); phase != v1alpha1.PullRequestPlanned || w.PullRequest.Status.Stacks[0].Name != "dev" {
+		t.Fatal(phase, w.PullRequest.Status.Commands)
+	}
+	w.PullRequest.Spec.Base = "main" // by Mallory
+	if phase := gathered(); phase != v1alpha1.PullRequestAwaitingCommand {
+		t.Errorf("it is %s, with Stack %s that no user with the verb plan allowed", phase, w.PullRequest.Status.Stacks[0].Name)
+	}
+}
+
+// Code that cannot be read now is not code that is the same.
+func TestUnreadableCodeIsNotUnaffected(t *testing.T) {
+	g, repo, head, stop := fetched(t)
+	proposal, err := g.Codes.Propose(t.Context(), repo, "main", head, "pull/12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proposal.Close()
+	stop() // as a change of spec.timeout, which closes the mirror
+	w := pull()
+	w.Merge.Affected = nil
+	complete, err := g.gatherAffected(t.Context(), &w, repo, Provider{}, proposal, g.Client.(stacksOf).stacks[1:])
+	if err == nil {
+		t.Errorf("complete: %t, affected: %v; Ready: %s", complete, w.Merge.Affected, next(&w).Conditions[0].Message)
+	}
+}
+
+// A limit of a client is a failure that users read, and not one that is repeated in silence.
+func TestTooManyTeamsAreReported(t *testing.T) {
+	h := newHistory(2)
+	h.quiet = true
+	o := pull().PullRequest
+	o.Name = "infra-1"
+	h.api.put(clone(o))
+	now := h.api.objects[keyOf(o)].(*v1alpha1.PullRequest)
+	r := &Reconciler{Client: &kube{history: h}}
+	result, err := r.retry(t.Context(), now, now.DeepCopy(), fmt.Errorf("merge: %w", pulls.ErrTooMany))
+	if got := h.api.objects[keyOf(o)].(*v1alpha1.PullRequest).Status.Delivered.Failure; err != nil || result.RequeueAfter == 0 || got == "" {
+		t.Errorf("%+v, %v, failure %q", result, err, got)
+	}
+}
