@@ -52,8 +52,7 @@ func bitbucketUpsert(
 	ctx context.Context, c bitbucketCommenter, number int, known int64, isOurs func(string) bool, body string,
 ) (int64, error) {
 	if known != 0 {
-		err := c.edit(ctx, number, known, body)
-		if kind := KindOf(err); kind != NotFound && kind != Forbidden { // Forbidden: the token is that of another user now
+		if err := c.edit(ctx, number, known, body); !mustReplace(err) {
 			return known, err
 		}
 	}

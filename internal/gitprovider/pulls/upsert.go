@@ -18,8 +18,7 @@ type writer interface {
 // same time: both keep the oldest.
 func upsert(ctx context.Context, w writer, number int, known int64, isOurs func(string) bool, body string) (int64, error) {
 	if known != 0 {
-		err := w.update(ctx, number, known, body)
-		if kind := KindOf(err); kind != NotFound && kind != Forbidden { // Forbidden: the token is that of another user now
+		if err := w.update(ctx, number, known, body); !mustReplace(err) {
 			return known, err
 		}
 	}
@@ -62,4 +61,10 @@ func keepOldest(ctx context.Context, w writer, number int, isOurs func(string) b
 		}
 	}
 	return ours[0].ID, nil
+}
+
+// mustReplace reports whether a known comment has to be replaced: it was deleted, or is of the user of an earlier token.
+func mustReplace(err error) bool {
+	kind := KindOf(err)
+	return kind == NotFound || kind == Forbidden
 }

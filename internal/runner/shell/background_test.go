@@ -67,7 +67,6 @@ func TestShellWaitsForAnEngineThatItLeft(t *testing.T) {
 			if _, err := os.Stat(saved); err != nil {
 				t.Error("the user's process has ended, and an engine that it started is at work, or was interrupted twice")
 			}
-			time.Sleep(2 * time.Second)
 		})
 	}
 }
