@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -11,7 +13,8 @@ import (
 type FetchOptions struct {
 	// Commits wanted by their full IDs, which no branch or tag need have: the head of a pull request from a fork.
 	// One that is there already costs nothing. One that cannot be had is ErrNoRef; all the rest is fetched then.
-	// They are kept for two weeks at least; ask again for those that are older.
+	// They are kept for two weeks at least; ask again for those that are older. One that would exceed the limit of the
+	// mirror is fetched again after an hour at the earliest; until then Resolve returns ErrMirrorTooLarge for it.
 	Commits []string
 }
 
@@ -245,7 +248,7 @@ func (s *session) fetchCommits(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		switch err := s.fetchCommit(ctx, id); {
 		case err == nil:
-		case errors.Is(err, errDamaged) || errors.Is(err, ErrMirrorTooLarge) || errors.Is(ctx.Err(), context.Canceled):
+		case errors.Is(err, errDamaged) || errors.Is(ctx.Err(), context.Canceled):
 			return err
 		case errors.Is(err, ErrNoRef):
 			unknown = append(unknown, short(id))
@@ -271,10 +274,43 @@ func (s *session) fetchCommit(ctx context.Context, id string) error {
 		return fail(ErrNoRef, "%.100q is not the full ID of a commit", id)
 	}
 	_, err := s.m.readers.read(ctx, id+"^{commit}", "commit", mostCommit)
-	if isMissing(err) {
-		err = s.fetch(ctx, id)
+	if !isMissing(err) {
+		return s.explain(err)
+	}
+	if err := s.m.oversized.find(id); err != nil {
+		return err
+	}
+	before, err := s.packs()
+	if err != nil {
+		return err
+	}
+	if err = s.fetch(ctx, id); errors.Is(err, ErrMirrorTooLarge) {
+		s.m.oversized.add(id, err)
+		err = errors.Join(err, s.deletePacks(before))
 	}
 	return s.explain(err)
+}
+
+// packs returns the names of the files of packs.
+func (s *session) packs() (map[string]bool, error) {
+	entries, err := os.ReadDir(filepath.Join(s.m.path(s.repo), "objects", "pack"))
+	names := map[string]bool{}
+	for _, entry := range entries {
+		names[entry.Name()] = true
+	}
+	return names, err
+}
+
+// deletePacks deletes all packs except those of before: no ref names what a fetch of a commit received. It is in packs,
+// however small, since git checks it.
+func (s *session) deletePacks(before map[string]bool) error {
+	now, err := s.packs()
+	for name := range now {
+		if !before[name] {
+			err = errors.Join(err, os.Remove(filepath.Join(s.m.path(s.repo), "objects", "pack", name)))
+		}
+	}
+	return err
 }
 
 // named lists the first few.

@@ -72,10 +72,11 @@ type Mirror struct {
 	objects string
 	source  *Mirror
 
-	queue   *queue
-	suspect atomic.Bool // an object could not be read: the next Fetch checks the mirror
-	readers *readers
-	apps    *apps
+	queue     *queue
+	suspect   atomic.Bool // an object could not be read: the next Fetch checks the mirror
+	oversized *oversized
+	readers   *readers
+	apps      *apps
 
 	mu   sync.Mutex
 	refs refs
@@ -116,6 +117,7 @@ func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
 	m := &Mirror{
 		dir: dir, o: o, number: o.Trees.opened.Add(1), roots: roots, beside: map[string]*Mirror{},
 		queue: &queue{turn: make(chan struct{}, 1)}, apps: &apps{turn: make(chan struct{}, 1)},
+		oversized: &oversized{commits: map[string]oversize{}},
 	}
 	m.readers = &readers{m: m, turns: make(chan struct{}, mostReaders)}
 	if err := m.prepare(ctx); err != nil {

@@ -128,7 +128,7 @@ type Commit struct {
 
 // Resolve returns the commit of a branch, a tag, a full commit ID or a name like refs/heads/main, as of the last
 // fetch. "" and "HEAD" are the remote's HEAD. A branch wins over a tag of its name. ErrNoRef when there is none,
-// ErrEmpty when that is not known until a fetch succeeds.
+// ErrMirrorTooLarge when the fetch of the commit was stopped, ErrEmpty when that is not known until a fetch succeeds.
 func (m *Mirror) Resolve(ctx context.Context, ref string) (Commit, error) {
 	id, name, err := m.known().find(ref)
 	if err != nil {
@@ -154,6 +154,9 @@ func (m *Mirror) Resolve(ctx context.Context, ref string) (Commit, error) {
 func (m *Mirror) noCommit(ctx context.Context, ref, id string) error {
 	err := m.readers.stream(ctx, id, "commit", func(string, int64, io.Reader) error { return nil })
 	if isID(ref) || !isMissing(err) { // a tag may name what is no commit
+		if err := m.oversized.find(id); err != nil {
+			return fmt.Errorf("commit %s: %w", id, err)
+		}
 		return fail(ErrNoRef, "there is no commit %s", id)
 	}
 	m.suspect.Store(true)

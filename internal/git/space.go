@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -111,6 +112,38 @@ func (m *Mirror) trimObjects(over int64) (deleted int64) {
 		}
 	}
 	return deleted
+}
+
+// oversizedFor is how long a commit that would exceed the limit of the mirror is not fetched again: each try would
+// download as much as the limit.
+const oversizedFor = time.Hour
+
+// oversized are the commits whose fetch was stopped since they would exceed the limit of the mirror.
+type oversized struct {
+	mu      sync.Mutex
+	commits map[string]oversize
+}
+
+type oversize struct {
+	err error
+	at  time.Time
+}
+
+func (o *oversized) add(id string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.commits, func(_ string, one oversize) bool { return time.Since(one.at) >= oversizedFor })
+	o.commits[id] = oversize{err, time.Now()}
+}
+
+// find returns why a commit is not fetched; nil when nothing is known against it.
+func (o *oversized) find(id string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if one, ok := o.commits[id]; ok && time.Since(one.at) < oversizedFor {
+		return one.err
+	}
+	return nil
 }
 
 // watchPause is how long the growth of a mirror is not watched: a fast network delivers some 30 MiB meanwhile.

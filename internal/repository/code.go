@@ -185,7 +185,7 @@ func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
 
 // Reason is the kind of an error of Of or Archive, for a condition; empty for a transient one.
 func Reason(err error) string {
-	for _, lasting := range []error{git.ErrNoRef, git.ErrContent, git.ErrTooLarge, git.ErrConfig} {
+	for _, lasting := range []error{git.ErrNoRef, git.ErrContent, git.ErrTooLarge, git.ErrMirrorTooLarge, git.ErrConfig} {
 		if errors.Is(err, lasting) {
 			return git.Reason(err)
 		}

@@ -138,7 +138,7 @@ func nextFetch(w Snapshot) time.Time {
 		}
 		return w.Last.At.Add(wait)
 	}
-	if w.Unknown {
+	if w.Unknown && (interval == 0 || interval > longest) {
 		return w.Last.At.Add(longest) // a missing commit may be pushed yet
 	}
 	if interval == 0 {

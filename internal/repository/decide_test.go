@@ -81,7 +81,9 @@ func TestDecide(t *testing.T) {
 		"a missing ref is reported":                               {snapshot: newSnapshot(func(w *Snapshot) { w.Refs[0].Revision = "" }), ready: "False", reason: "RefNotFound", message: "no branch, tag or commit main", stalled: true, requeue: 4*time.Minute - jitterOf()},
 		"a missing default branch is reported":                    {snapshot: newSnapshot(func(w *Snapshot) { w.Repository.Spec.Ref, w.Refs = "", []v1alpha1.RefStatus{{Name: Head}} }), ready: "False", reason: "RefNotFound", message: "no default branch", stalled: true, requeue: 4*time.Minute - jitterOf()},
 		"a missing ref of a Stack does not affect the Repository": {snapshot: newSnapshot(func(w *Snapshot) { w.Refs = append(w.Refs, v1alpha1.RefStatus{Name: "v9"}) }), ready: "True", reason: "Fetched", requeue: 4*time.Minute - jitterOf()},
-		"a commit that is not found is retried every 5m":          {snapshot: newSnapshot(func(w *Snapshot) { w.Unknown = true }), ready: "True", reason: "Fetched", requeue: 4 * time.Minute},
+		"a commit that is not found is retried every 5m":          {snapshot: newSnapshot(func(w *Snapshot) { w.Unknown, w.Repository.Spec.Interval.Duration = true, time.Hour }), ready: "True", reason: "Fetched", requeue: 4 * time.Minute},
+		"and without an interval":                                 {snapshot: newSnapshot(func(w *Snapshot) { w.Unknown, w.Repository.Spec.Interval.Duration = true, 0 }), ready: "True", reason: "Fetched", requeue: 4 * time.Minute},
+		"but not later than the interval":                         {snapshot: newSnapshot(func(w *Snapshot) { w.Unknown = true }), ready: "True", reason: "Fetched", requeue: 4*time.Minute - jitterOf()},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

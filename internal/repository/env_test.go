@@ -39,7 +39,9 @@ type env struct {
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	r := &env{
-		Env:   apiserver.New(t, apiserver.Index{Of: &v1alpha1.Stack{}, Field: StackIndex, Values: IndexStack}),
+		Env: apiserver.New(t,
+			apiserver.Index{Of: &v1alpha1.Stack{}, Field: StackIndex, Values: IndexStack},
+			apiserver.Index{Of: &v1alpha1.PullRequest{}, Field: PullRequestIndex, Values: IndexPullRequest}),
 		repos: gitserver.New(t), dir: t.TempDir(),
 	}
 	var err error

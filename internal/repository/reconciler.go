@@ -265,6 +265,9 @@ func (r *Reconciler) gatherRefs(ctx context.Context, w *Snapshot, wanted []strin
 		case errors.Is(err, ErrNotFetched): // nothing is known of any
 			w.Refs = nil
 			return nil
+		case errors.Is(err, git.ErrMirrorTooLarge): // the Stacks that name the commit report it
+			w.Refs = append(w.Refs, status)
+			continue
 		case !errors.Is(err, git.ErrNoRef):
 			return err
 		}
@@ -295,7 +298,8 @@ func (r *Reconciler) missingHeads(ctx context.Context, repo *v1alpha1.Repository
 		switch {
 		case errors.Is(err, git.ErrNoRef) && pulls.Items[i].Spec.State == v1alpha1.PullRequestOpen:
 			missing = append(missing, head)
-		case err != nil && !errors.Is(err, git.ErrNoRef):
+		case errors.Is(err, git.ErrNoRef), errors.Is(err, git.ErrMirrorTooLarge): // the PullRequest reports the latter
+		case err != nil:
 			return nil, err
 		}
 	}

@@ -3,6 +3,8 @@
 package repository
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -250,6 +252,49 @@ func TestCommitsOutsideOfBranchesAreFetched(t *testing.T) {
 	r.expect(repo, "True", "Fetched")
 	r.expectRefs(repo, map[string]string{"main": second, nowhere: "", loose: loose})
 	r.moves(repo)
+}
+
+// Who opens a pull request from a fork decides how large its head is. The Repository and its Stacks do not depend on
+// it, and the pull request reports it.
+func TestTooLargeHeadOfAPullRequestDoesNotAffectTheRepository(t *testing.T) {
+	r := newEnv(t)
+	r.Mirrors.Limits.Repository = 2 << 20
+	remote := r.remote("infra")
+	data := make([]byte, 3<<20)
+	_, err := rand.Read(data)
+	apiserver.Must(t, err)
+	large := r.push(remote, gitserver.Change{Branch: "fork", Files: map[string]string{"net/image": base64.StdEncoding.EncodeToString(data)}})
+	_, err = remote.Git("update-ref", "refs/pull/12/head", large)
+	apiserver.Must(t, err)
+	apiserver.Must(t, remote.DeleteBranch("fork"))
+	repo := r.declare(remote, func(repo *v1alpha1.Repository) {
+		repo.Spec.PullRequests = &v1alpha1.PullRequests{
+			Provider: v1alpha1.GitProviderGitea, Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},
+		}
+	})
+	pinned := r.stack(repo, r.Namespace, "net", large)
+	r.Make(&v1alpha1.PullRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: repo.Name + "-12"},
+		Spec: v1alpha1.PullRequestSpec{
+			Repository: v1alpha1.ObjectRef{Name: repo.Name}, Number: 12, State: v1alpha1.PullRequestOpen, Fork: true, Base: "main",
+			Head: v1alpha1.PullRequestHead{Commit: large},
+		},
+	})
+
+	r.settle(repo)
+	r.expect(repo, "True", "Fetched")
+	codes := NewCodes(r.Mirrors)
+	if _, err := codes.Of(t.Context(), repo, pinned); Reason(err) != v1alpha1.ReasonMirrorTooLarge {
+		t.Errorf("the Stack reports %v", err)
+	}
+	if _, err := codes.Propose(t.Context(), repo, "main", large, "pull/12"); Reason(err) != v1alpha1.ReasonMirrorTooLarge {
+		t.Errorf("the pull request reports %v", err)
+	}
+	second := r.push(remote, gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})
+	r.request(repo, "now")
+	r.settle(repo)
+	r.expect(repo, "True", "Fetched")
+	r.expectRefs(repo, map[string]string{"main": second, large: ""})
 }
 
 func TestChangedURLReplacesTheMirror(t *testing.T) {
