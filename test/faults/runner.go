@@ -32,7 +32,7 @@ var requests = []request{
 	{"POST steps (init running)", 1}, {"GET state", 1}, {"GET providers", 1}, {"GET providers", 3},
 	{"POST steps (plan running)", 1}, {"GET state", 2}, {"POST logs", 3}, {"PUT plan", 1}, {"PUT plan/json", 1}, {"PUT plan/text", 1},
 	{"POST steps (policy running)", 1}, {"POST policy", 1}, {"POST steps (done)", 1},
-	{"GET order", 2}, {"PUT inputs", 1}, {"POST steps (apply running)", 1}, {"LOCK state", 1}, {"GET state", 3}, {"POST journal", 1},
+	{"GET order", 2}, {"PUT inputs", 1}, {"POST steps (apply running)", 1}, {"LOCK state", 1}, {"GET state", 3}, {"POST journal", 1}, {"POST operations", 1},
 	{"POST state", 1}, {"POST logs", 6}, {"UNLOCK state", 1}, {"POST steps (outputs running)", 1}, {"POST outputs", 1}, {"POST steps (done)", 2}, {"GET order", 3},
 }
 

@@ -103,7 +103,7 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 	dealt := make(chan error, 1)
 	var unknown []string
 	var but []func([]ending) []ending
-	if c.verb == cloud.Update && c.after {
+	if c.verb == cloud.Update {
 		but = append(but, unread)
 	}
 	err = l.alike(ctx, b, stories[0], hooks{begin: func() {
@@ -143,7 +143,8 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 }
 
 // unread removes the attributes of the state. A change without a response exists at the next plan, which has no changes
-// then, so that the engine writes nothing.
+// then, so that the engine writes nothing. A call that is held before it takes effect is such a change, too, if its caller
+// cancels it when it is released.
 func unread(all []ending) []ending {
 	all = slices.Clone(all)
 	for i := range all {
