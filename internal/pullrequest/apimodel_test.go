@@ -59,6 +59,8 @@ type apiModel struct {
 	objects map[key]client.Object
 	version int
 	writes  int
+	// reject returns why an object must not be created; nil rejects none.
+	reject func(client.Object) error
 }
 
 func newAPIModel(h *history) *apiModel {
@@ -85,6 +87,11 @@ func (a *apiModel) put(o client.Object) {
 func (a *apiModel) create(o client.Object) error {
 	if a.objects[keyOf(o)] != nil {
 		return apierrors.NewAlreadyExists(schema.GroupResource{}, o.GetName())
+	}
+	if a.reject != nil {
+		if err := a.reject(o); err != nil {
+			return err
+		}
 	}
 	a.version++
 	o.SetUID(types.UID(fmt.Sprintf("uid-%d", a.version)))

@@ -2,11 +2,15 @@ package pullrequest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,6 +91,83 @@ func TestAPullRequestIsReconciledAfterAConflict(t *testing.T) {
 	result, err := p.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
 	if err != nil || result.RequeueAfter == 0 {
 		t.Errorf("the new head is never planned: %+v, %v", result, err)
+	}
+}
+
+// A Run that the API server rejects, for example because of a quota of one namespace, delays the report of no other.
+func TestARejectedRunDoesNotDelayTheReportOfOthers(t *testing.T) {
+	h := newHistory(2)
+	h.quiet = true
+	open := &pullModel{
+		Number: 1, State: "open", User: userModel{"alice"}, Updated: h.now,
+		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+	}
+	for len(h.git.affected(open)) < 2 || h.git.conflicts(open) {
+		open.Head.SHA = h.git.commit()
+	}
+	h.git.pulls = []*pullModel{open}
+	h.git.fetch()
+	rejected := h.git.affected(open)[0]
+	h.api.reject = func(o client.Object) error {
+		if run, ok := o.(*v1alpha1.Run); ok && run.Spec.Stack.Name == rejected {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, o.GetName(), errors.New("exceeded quota: runs"))
+		}
+		return nil
+	}
+	h.settle()
+	pull := func() *v1alpha1.PullRequest {
+		return h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest)
+	}
+	for _, s := range pull().Status.Stacks {
+		if s.Name == rejected && !strings.Contains(s.Message, "exceeded quota: runs") {
+			t.Errorf("the message of Stack %s is %q", s.Name, s.Message)
+		}
+		if s.Name != rejected && (!s.Phase.Finished() || s.Message != "") {
+			t.Errorf("the plan of Stack %s is %s: %s", s.Name, s.Phase, s.Message)
+		}
+	}
+	if got := h.git.statuses[open.Head.SHA]["cairn"]; got != "pending" {
+		t.Errorf("the status of the commit is %q", got)
+	}
+	h.api.reject = nil
+	for range 40 {
+		h.now = h.now.Add(time.Second)
+		h.settle()
+	}
+	h.check()
+	if h.problem != "" {
+		t.Error(h.problem)
+	}
+	for _, s := range pull().Status.Stacks {
+		if s.Phase == v1alpha1.PhaseSucceeded && s.Message != "" {
+			t.Errorf("the message of Stack %s stays: %s", s.Name, s.Message)
+		}
+	}
+}
+
+// The statuses of a closed pull request cannot be sent if its commit is gone, or its repository is archived.
+func TestAClosedPullRequestIsDeletedIfItsStatusIsRejected(t *testing.T) {
+	for status, want := range map[int]bool{404: true, 403: true, 422: true, 503: false, 401: false} {
+		h := newHistory(2)
+		h.quiet = true
+		closed := &pullModel{
+			Number: 1, State: "open", User: userModel{"mallory"}, Updated: h.now, // which waits for a command
+			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		}
+		for len(h.git.affected(closed)) == 0 || h.git.conflicts(closed) {
+			closed.Head.SHA = h.git.commit()
+		}
+		h.git.pulls = []*pullModel{closed}
+		h.git.fetch()
+		h.settle()
+		closed.State, h.git.rejectStatus = "closed", status
+		for range 60 {
+			h.now = h.now.Add(time.Second)
+			h.settle()
+		}
+		if gone := h.api.objects[key{"PullRequest", "web", "infra-1"}] == nil; gone != want {
+			t.Errorf("%d: the PullRequest is deleted: %t", status, gone)
+		}
 	}
 }
 

@@ -27,6 +27,8 @@ type gitModel struct {
 	comments []*commentModel
 	// statuses by commit and context.
 	statuses map[string]map[string]string
+	// rejectStatus is the HTTP status that rejects statuses of commits; 0 if they are accepted.
+	rejectStatus int
 	// writers are the processes that wrote the statuses of a commit, or a comment.
 	writers map[string]map[*process]bool
 	// shared are the heads that were of several pull requests.
@@ -353,6 +355,8 @@ func (g *gitModel) answer(r *http.Request, what string, body []byte) (int, any) 
 	case is("POST "+repo+"issues/%d/comments", &number):
 		g.wrote(commentsOf(number))
 		return http.StatusCreated, g.add(g.pull(number), "cairn", sent.Body)
+	case is("POST "+repo+"statuses/%s", &commit) && g.rejectStatus != 0:
+		return g.rejectStatus, nil
 	case is("POST "+repo+"statuses/%s", &commit):
 		if g.statuses[commit] == nil {
 			g.statuses[commit] = map[string]string{}

@@ -125,11 +125,9 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	reported := pull.DeepCopy()
-	if err := r.act(ctx, before, pull, w); err != nil {
-		if errors.Is(err, errGone) {
-			err = nil
-		}
-		return ctrl.Result{}, err
+	acted := r.act(ctx, before, pull, w)
+	if errors.Is(acted, errGone) {
+		return ctrl.Result{}, nil
 	}
 	for _, reaction := range reactions {
 		if err := provider.React(ctx, int(pull.Spec.Number), reaction.comment, reaction.reaction); err != nil {
@@ -137,8 +135,9 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		}
 	}
 	later, err := r.deliver(ctx, pull, report, due, provider)
-	if err != nil && (pull.Status.Phase != v1alpha1.PullRequestEnded || pulls.KindOf(err) != pulls.NotFound) {
-		return r.retry(ctx, reported, pull, err)
+	if err != nil && (pull.Status.Phase != v1alpha1.PullRequestEnded || !rejects(err)) {
+		result, err := r.retry(ctx, reported, pull, err)
+		return result, errors.Join(acted, err)
 	}
 	pull.Status.Delivered.Failure = ""
 	r.failures.add(pull.UID, 0)
@@ -146,6 +145,9 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		return ctrl.Result{RequeueAfter: cacheDelay}, nil
 	} else if err != nil {
 		return ctrl.Result{}, err
+	}
+	if acted != nil {
+		return ctrl.Result{}, acted
 	}
 	if pull.Status.Phase == v1alpha1.PullRequestEnded {
 		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
@@ -158,6 +160,16 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 		again = later
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
+}
+
+// rejects reports whether the Git provider rejected a request that it would not accept later either: for example the commit or the
+// repository is gone, or the repository is archived.
+func rejects(err error) bool {
+	switch pulls.KindOf(err) {
+	case pulls.NotFound, pulls.Forbidden, pulls.NotAllowed, pulls.Invalid:
+		return true
+	}
+	return false
 }
 
 // gather reads what the decision needs. What a comment requested is in the status of the snapshot; the reactions to it are due once
@@ -220,7 +232,8 @@ func (r *Reconciler) retry(ctx context.Context, before, pull *v1alpha1.PullReque
 	return ctrl.Result{RequeueAfter: max(wait, response.RetryAfter)}, ignoreConflict(r.record(ctx, before, pull))
 }
 
-// act creates the Runs of the next status, and ends those that it does not have.
+// act creates the Runs of the next status, and ends those that it does not have. A Run that cannot be created delays no other, and
+// the status has the reason.
 func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest, w Snapshot) error {
 	current := map[Key]bool{}
 	var errs []error
@@ -232,7 +245,11 @@ func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest
 		}
 		for _, a := range w.Merge.Affected {
 			if a.Key == (Key{s.Namespace, s.Name}) {
-				errs = append(errs, r.create(ctx, pull, s, a))
+				err := r.create(ctx, pull, s, a)
+				if err != nil {
+					s.Message = runinfo.KeepIfEquivalent(s.Message, runinfo.Clip(err.Error(), maxMessage))
+				}
+				errs = append(errs, err)
 			}
 		}
 	}
