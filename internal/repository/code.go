@@ -211,9 +211,14 @@ func refOf(r *v1alpha1.Repository, source *v1alpha1.GitSource) string {
 	return r.Spec.Ref
 }
 
+// branchOf is the ref of a source, without the prefix of branches.
+func branchOf(r *v1alpha1.Repository, source *v1alpha1.GitSource) string {
+	return strings.TrimPrefix(refOf(r, source), "refs/heads/")
+}
+
 // SameRef reports whether two sources in a Repository are read at the same ref.
 func SameRef(r *v1alpha1.Repository, one, other *v1alpha1.GitSource) bool {
-	return refOf(r, one) == refOf(r, other)
+	return branchOf(r, one) == branchOf(r, other)
 }
 
 // Allows reports whether Stacks of a namespace may use the Repository.

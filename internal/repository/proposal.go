@@ -109,7 +109,7 @@ func (c *Codes) Base(ctx context.Context, r *v1alpha1.Repository, branch string)
 
 // Reads reports whether a Stack reads the branch that a pull request is merged into.
 func (c *Codes) Reads(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, branch string) bool {
-	ref := refOf(r, stack.Spec.Source.Git)
+	ref := branchOf(r, stack.Spec.Source.Git)
 	if ref == branch {
 		return true
 	}

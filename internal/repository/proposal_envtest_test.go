@@ -69,6 +69,10 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	if _, err := codes.Propose(t.Context(), repo, "none", head, "pull/15"); Reason(err) != v1alpha1.ReasonRefNotFound {
 		t.Errorf("a base that does not exist: %v", err)
 	}
+	full := r.stack(repo, r.Namespace, "app", "refs/heads/change")
+	if codes.Reads(t.Context(), repo, full, "main") || !codes.Reads(t.Context(), repo, full, "change") {
+		t.Error("refs/heads/change is the branch change")
+	}
 	if !codes.Reads(t.Context(), repo, stacks["app"], "main") || codes.Reads(t.Context(), repo, stacks["app"], "change") {
 		t.Error("the Stacks read main")
 	}
