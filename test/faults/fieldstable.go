@@ -126,7 +126,7 @@ var harmless = []reason{
 	{`Stack spec\.dependsOn\[\]\.name`, "nothing of this name", "nothing is due, so nothing waits for it; the next Run does, and says so"},
 	{`Stack spec\.env\[\]\.name`, "nothing of this name|out of the folder|spaces|an option", "Kubernetes takes any name of an environment variable"},
 	{`Stack spec\.envFrom\[\]\.prefix`, "empty|nothing of this name|out of the folder|spaces|an option", "so it takes any prefix"},
-	{`Stack spec\.commands\.destroy\.script`, "nothing of this name|out of the folder|spaces|a line break|an option", "any text is a script, and this one runs when all is destroyed"},
+	{`Stack spec\.commands\.(apply|destroy)\.script`, "nothing of this name|out of the folder|spaces|a line break|an option", "any text is a script, and these run when there are changes"},
 	{`Stack spec\.moduleCredentials\[\]\.host`, "nothing of this name", "a host that the code does not ask"},
 	{`Stack spec\.outputs\.(configMap|secret)\.name`, "nothing of this name", "it is made"},
 	{`Stack spec\.source\.git\.path`, "empty|null", "it says of which folder: the repository's root"},

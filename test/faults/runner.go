@@ -23,17 +23,19 @@ var runners = suite{name: "runners", lane: laneOptions{store: behindDoor}, point
 type request struct {
 	what    string
 	ordinal int
+	// only are the indexes of the pods that send it; nil for all.
+	only []int
 }
 
 // requests are those of a pod that plans and applies. runnerAsks checks that there is no other. The number of reports and pieces of the log
 // depends on the machine, so of these the first ones are here.
 var requests = []request{
-	{"GET order", 1}, {"POST steps (fetch running)", 1}, {"GET journal", 1}, {"GET inputs", 1}, {"GET sources", 1}, {"POST logs", 1},
-	{"POST steps (init running)", 1}, {"GET state", 1}, {"GET providers", 1}, {"GET providers", 3},
-	{"POST steps (plan running)", 1}, {"GET state", 2}, {"POST logs", 3}, {"PUT plan", 1}, {"PUT plan/json", 1}, {"PUT plan/text", 1},
-	{"POST steps (policy running)", 1}, {"POST policy", 1}, {"POST steps (done)", 1},
-	{"GET order", 2}, {"PUT inputs", 1}, {"POST steps (apply running)", 1}, {"LOCK state", 1}, {"GET state", 3}, {"POST journal", 1}, {"POST operations", 1},
-	{"POST state", 1}, {"POST logs", 6}, {"UNLOCK state", 1}, {"POST steps (outputs running)", 1}, {"POST outputs", 1}, {"POST steps (done)", 2}, {"GET order", 3},
+	{"GET order", 1, nil}, {"POST steps (fetch running)", 1, nil}, {"GET journal", 1, nil}, {"GET inputs", 1, []int{2}}, {"GET sources", 1, nil}, {"POST logs", 1, nil},
+	{"POST steps (init running)", 1, nil}, {"GET state", 1, nil}, {"GET providers", 1, nil}, {"GET providers", 3, nil},
+	{"POST steps (plan running)", 1, nil}, {"GET state", 2, nil}, {"POST logs", 3, nil}, {"PUT plan", 1, nil}, {"PUT plan/json", 1, nil},
+	{"POST steps (policy running)", 1, nil}, {"POST policy", 1, nil}, {"POST steps (done)", 1, nil},
+	{"GET order", 2, nil}, {"PUT inputs", 1, []int{0, 1}}, {"POST steps (apply running)", 1, nil}, {"LOCK state", 1, nil}, {"GET state", 3, []int{0}}, {"POST journal", 1, nil}, {"POST operations", 1, nil},
+	{"POST state", 1, nil}, {"POST logs", 6, nil}, {"UNLOCK state", 1, nil}, {"POST steps (outputs running)", 1, []int{0, 1}}, {"POST outputs", 1, []int{0, 1}}, {"POST steps (done)", 2, nil}, {"GET order", 3, nil},
 }
 
 // notTried are requests of runners without a point.
@@ -48,10 +50,7 @@ var pods = []string{"net-1-plan-1", "net-2-plan-1", "net-3-plan-1"}
 func visitsAt(of func(request) bool) (all []visit) {
 	for i, pod := range pods {
 		for _, r := range requests {
-			if only := map[string]int{"GET inputs": 2}; of(r) && (only[r.what] == 0 || only[r.what] == i) {
-				if i == 2 && strings.Contains(r.what, "outputs") {
-					continue // a destroy has none
-				}
+			if of(r) && (r.only == nil || slices.Contains(r.only, i)) {
 				all = append(all, visit{Pod: pod, What: r.what, Ordinal: r.ordinal})
 			}
 		}
@@ -185,7 +184,7 @@ func runnerPoints(b baseline) []point {
 	return append(all, cloudPoints(b)...)
 }
 
-// runnerAsks checks that there is a point for each request of runners.
+// runnerAsks checks that there is a point for each request of runners, and that they send what each point waits for.
 func (l *lane) runnerAsks(ctx context.Context, b baseline) error {
 	d, err := l.guarded(ctx)
 	if err != nil {
@@ -199,7 +198,13 @@ func (l *lane) runnerAsks(ctx context.Context, b baseline) error {
 	for _, r := range requests {
 		known[r.what] = true
 	}
-	for _, name := range d.seen() {
+	sent := d.seen()
+	for _, v := range visitsAt(func(r request) bool { return r.what != "POST logs" }) {
+		if !slices.Contains(sent, v.String()) {
+			err = errors.Join(err, fmt.Errorf("%s: it is never sent: remove it from requests", v.String()))
+		}
+	}
+	for _, name := range sent {
 		_, rest, _ := strings.Cut(name, " ")
 		asked, _, _ := strings.Cut(rest, " #")
 		if !known[asked] && notTried[asked] == "" && !strings.HasPrefix(asked, "POST steps") {
