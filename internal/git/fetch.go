@@ -284,7 +284,12 @@ func (s *session) fetchCommit(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err = s.fetch(ctx, id); errors.Is(err, ErrMirrorTooLarge) {
+	o := s.m.root().o
+	s.reserve = min(o.MaxDisk, o.Space.limit) / 4
+	err = s.fetch(ctx, id)
+	s.reserve = 0
+	if errors.Is(err, ErrMirrorTooLarge) {
+		err = fmt.Errorf("a quarter of the limit is for branches and tags only, and %w", err)
 		s.m.oversized.add(id, err)
 		err = errors.Join(err, s.deletePacks(before))
 	}

@@ -42,11 +42,11 @@ func TestTooLargeCommitDoesNotBlockBranchesAndOtherCommits(t *testing.T) {
 	next := f.commit(map[string]string{"main.tf": "b"})
 
 	err := f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{large, small}})
-	fails(t, err, ErrNoRef, "commit "+large+": fetch "+f.remote().URL+": the mirror needs more than 1 MiB")
+	fails(t, err, ErrNoRef, "commit "+large+": fetch "+f.remote().URL+": a quarter of the limit is for branches and tags only, and the mirror needs more than 1 MiB")
 	f.at("main", next)
 	f.at(small, small)
 	_, err = f.m.Resolve(t.Context(), large)
-	fails(t, err, ErrMirrorTooLarge, "commit "+large+": the mirror needs more than 1 MiB")
+	fails(t, err, ErrMirrorTooLarge, "commit "+large+": a quarter of the limit is for branches and tags only, and the mirror needs more than 1 MiB")
 	if used := f.m.usage(""); used > 1<<19 {
 		t.Errorf("%d bytes are left of it", used)
 	}
@@ -63,4 +63,21 @@ func TestTooLargeCommitDoesNotBlockBranchesAndOtherCommits(t *testing.T) {
 	if n := connections(); n != 3 {
 		t.Errorf("%d connections: an hour later the commit was not fetched", n)
 	}
+}
+
+// Many heads of pull requests from forks must not use the space that branches need.
+func TestCommitsLeaveSpaceForBranches(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Options{MaxDisk: 1 << 20})
+	f.commit(map[string]string{"main.tf": "a"})
+	f.fetch()
+	var heads []string
+	for range 5 {
+		heads = append(heads, f.hidden(noise(t, 200<<10)))
+	}
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: heads}), ErrNoRef, "commit "+heads[3])
+	f.at(heads[2], heads[2])
+	next := f.commit(map[string]string{"image": noise(t, 200<<10)})
+	f.fetch()
+	f.at("main", next)
 }

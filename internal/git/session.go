@@ -29,6 +29,8 @@ type session struct {
 	auth Auth
 	// repo is the folder in the Mirror's that is fetched into.
 	repo string
+	// reserve is how many bytes below the limits of disk space a fetch has to stay.
+	reserve int64
 	// dir is a folder in the Mirror's, for keys and certificates. git and ssh run in the Mirror's folder and know
 	// it by a name that no user can influence.
 	dir     string

@@ -156,7 +156,7 @@ func (s *session) limited(ctx context.Context, fetch func(context.Context) error
 		except = s.m.path(repository)
 	}
 	before := root.usage(except)
-	check := func() error { return root.admit(before, root.usage(except), 0) }
+	check := func() error { return root.admit(before, root.usage(except), s.reserve) }
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
