@@ -557,3 +557,60 @@ spec: {source: {inline: {main.tf: ""}}}
 		t.Error(diff)
 	}
 }
+
+// TestOtherWorkspacesAreSuspended checks objects that select a workspace whose state the Stack's backend does not have: two of one folder would
+// apply to one state, that of the default workspace.
+func TestOtherWorkspacesAreSuspended(t *testing.T) {
+	const layer = `
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformLayer
+metadata: {name: a}
+spec: {path: net, branch: main, repository: {name: infra}, remediationStrategy: {autoApply: true}, overrideRunnerSpec: {env: [{name: TF_WORKSPACE, WORKSPACE}]}}
+`
+	const repository = `
+---
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformRepository
+metadata: {name: infra}
+spec: {repository: {url: "https://git.example.com/acme/infra.git"}, overrideRunnerSpec: {env: [{name: TF_WORKSPACE, WORKSPACE}]}}
+`
+	const flux = `
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: a}
+spec: {interval: 1m, approvePlan: auto, sourceRef: {kind: GitRepository, name: infra}, backendConfig: {disable: true}, WORKSPACE}
+`
+	const script = `
+apiVersion: alustan.io/v1alpha1
+kind: Terraform
+metadata: {name: a}
+spec: {variables: {WORKSPACE}, scripts: {apply: {inline: x}}, gitRepo: {url: "https://git.example.com/acme/infra.git"}}
+`
+	const task = `
+apiVersion: tf.galleybytes.com/v1beta1
+kind: Terraform
+metadata: {name: a}
+spec: {terraformVersion: 1.5.5, terraformModule: {inline: x}, backend: 'backend "http" {}', taskOptions: [{for: ["*"], env: [{name: TF_WORKSPACE, WORKSPACE}]}]}
+`
+	for name, tt := range map[string]struct {
+		text, workspace string
+		suspended       bool
+	}{
+		"of a layer":                       {layer, "value: prod", true},
+		"of a Secret":                      {layer, "valueFrom: {secretKeyRef: {name: a, key: b}}", true},
+		"of the repository of a layer":     {strings.Replace(layer, ", overrideRunnerSpec: {env: [{name: TF_WORKSPACE, WORKSPACE}]}", "", 1) + repository, "value: prod", true},
+		"the default one of a layer":       {layer, "value: default", false},
+		"of the code's backend":            {flux, "workspace: prod", true},
+		"the default of the code's":        {flux, "workspace: default", false},
+		"of scripts":                       {script, "TF_WORKSPACE: prod", true},
+		"the default one of scripts":       {script, "TF_WORKSPACE: default", false},
+		"of a task":                        {task, "value: prod", true},
+		"the default one of a task's pods": {task, "value: default", false},
+	} {
+		r := convertText(t, []byte(strings.ReplaceAll(tt.text, "WORKSPACE}", tt.workspace+"}")))
+		s, note := r.Stacks[0], "suspended until spec.backend names the state of this workspace"
+		if s.Spec.Suspend != tt.suspended || strings.Contains(manifest.Text(r.Notes), note) != tt.suspended || len(s.Spec.Env) > 0 {
+			t.Errorf("%s: suspend is %v, env %v\n%s", name, s.Spec.Suspend, s.Spec.Env, manifest.Text(r.Notes))
+		}
+	}
+}

@@ -206,7 +206,15 @@ func splitGitHubAddress(url string) (address, folder string) {
 
 // addEnvironment puts a variable into the pod's environment; false when Cairn does not take it.
 func addEnvironment(f manifest.Field, s *v1alpha1.StackSpec, value string) bool {
-	if f.Name == "TF_WORKSPACE" || strings.HasPrefix(f.Name, "CAIRN_") || strings.HasPrefix(f.Name, "TF_CLI_ARGS") {
+	switch {
+	case f.Name == "TF_WORKSPACE" && convert.IsDefaultWorkspace(value):
+		f.NotNeeded("a Stack has the state of the default workspace")
+		return false
+	case f.Name == "TF_WORKSPACE":
+		s.Suspend = true
+		f.Unsupported("%s. Then remove this variable, and resume the Stack", convert.OtherWorkspace)
+		return false
+	case strings.HasPrefix(f.Name, "CAIRN_"), strings.HasPrefix(f.Name, "TF_CLI_ARGS"):
 		f.Unsupported("Cairn keeps it from the engine: it would have it do something else than was approved; " + version.Docs + "how-to/hooks.md")
 		return false
 	}

@@ -221,3 +221,11 @@ func MoveState(o *Object, s *v1alpha1.StackSpec, at manifest.Field, why string) 
 	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init; tofu state pull > %s.tfstate. Then cairn state push %s %s.tfstate --yes; cairn resume %s ("+version.Docs+"how-to/migrate-states.md#move-a-state-to-cairn)",
 		Quote(o.StackName), Quote(o.StackName), Quote(o.StackName), Quote(o.StackName))
 }
+
+// OtherWorkspace is the note on what selects another workspace than the default one. The Stack is suspended: its backend would have it use the
+// state of the default workspace, which may be that of another Stack.
+const OtherWorkspace = "a Stack has the state of the default workspace, which may be that of another Stack. It is suspended until spec.backend names the " +
+	"state of this workspace, or that state is moved to Cairn (" + version.Docs + "how-to/migrate-states.md#workspaces)"
+
+// IsDefaultWorkspace returns true for the name of the default workspace, which engines also select for an empty name.
+func IsDefaultWorkspace(name string) bool { return name == "" || name == "default" }

@@ -14,7 +14,6 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/manifest"
-	"cairn.dev/cairn/internal/version"
 )
 
 // Runner collects a system's settings of its pods, for spec.env, spec.envFrom and spec.runner.
@@ -26,12 +25,15 @@ type Runner struct {
 	labels, Annotations map[string]string
 	// pod is the template's part for the pod, engine that for the container of the engine.
 	pod, engine map[string]any
+	// otherWorkspace is true when a variable selects another workspace than the default one.
+	otherWorkspace bool
 }
 
 // Apply puts what was found into a Stack.
 func (r *Runner) Apply(spec *v1alpha1.StackSpec) {
 	spec.Env, spec.EnvFrom = r.env, r.EnvFrom
 	spec.Runner = r.Runner
+	spec.Suspend = spec.Suspend || r.otherWorkspace
 	template := map[string]any{}
 	metadata := map[string]any{}
 	if len(r.labels) > 0 {
@@ -211,8 +213,11 @@ func (r *Runner) argument(f manifest.Field, e corev1.EnvVar) bool {
 	switch {
 	case strings.HasPrefix(e.Name, "CAIRN_"):
 		f.Unsupported("%s: names that begin with CAIRN_ are Cairn's own", e.Name)
+	case e.Name == "TF_WORKSPACE" && e.ValueFrom == nil && IsDefaultWorkspace(e.Value):
+		f.NotNeeded("TF_WORKSPACE: a Stack has the state of the default workspace")
 	case e.Name == "TF_WORKSPACE":
-		f.Unsupported("TF_WORKSPACE: a Stack has one state, that of the default workspace; " + version.Docs + "how-to/migrate-states.md#workspaces describes how to move one")
+		r.otherWorkspace = true
+		f.Unsupported("TF_WORKSPACE: %s", OtherWorkspace)
 	case strings.HasPrefix(e.Name, "TF_CLI_ARGS"):
 		f.Unsupported("%s: arguments of the engine are Cairn's own, so that what was approved is what is applied", e.Name)
 	case strings.HasPrefix(e.Name, "TF_HTTP_"):

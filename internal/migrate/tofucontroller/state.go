@@ -7,7 +7,6 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/convert"
 	"cairn.dev/cairn/internal/migrate/manifest"
-	"cairn.dev/cairn/internal/version"
 )
 
 // convertState sets the backend to where the state is: it stays there.
@@ -43,7 +42,7 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 		p = defaultState(o)
 	}
 	at.At("disable").NotNeeded("it is not disabled")
-	convertWorkspace(o, p)
+	convertWorkspace(o, s, p)
 	if p.Type == "" && !p.FromCode {
 		moveState(o, s, spec.At("workspace"), "in a workspace, and a Stack has the default one")
 		return
@@ -102,7 +101,7 @@ func workspaceOf(o *convert.Object) string {
 }
 
 // convertWorkspace finds the state of a workspace: a Stack has the default one, and some backends can name another's state.
-func convertWorkspace(o *convert.Object, p *convert.Backend) {
+func convertWorkspace(o *convert.Object, s *v1alpha1.StackSpec, p *convert.Backend) {
 	at, name := o.At("spec", "workspace"), workspaceOf(o)
 	switch {
 	case name == "default":
@@ -116,7 +115,8 @@ func convertWorkspace(o *convert.Object, p *convert.Backend) {
 		delete(p.Config, "workspace_key_prefix")
 		at.Became("spec.backend.config.key %s, where s3 keeps that workspace", p.Get("key"))
 	case p.FromCode:
-		at.Unsupported("a Stack has the state of the default workspace: configure the place of the other one in spec.backend, or move its state (" + version.Docs + "how-to/migrate-states.md#workspaces)")
+		s.Suspend = true
+		at.Unsupported("%s", convert.OtherWorkspace)
 	default:
 		p.Backend = v1alpha1.Backend{}
 	}
