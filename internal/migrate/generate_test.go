@@ -107,3 +107,15 @@ func TestTerragruntVersionIsNotUsedForOtherEngines(t *testing.T) {
 		}
 	}
 }
+
+// TestModulesAboveTheFolder checks a module of the repository that is not in the folder: another one there has its path.
+func TestModulesAboveTheFolder(t *testing.T) {
+	files := fstest.MapFS{
+		"prod/main.tf": {Data: []byte("module \"net\" {\n  source = \"../../net\"\n}\n")},
+		"net/main.tf":  {Data: []byte("provider \"aws\" {}\n")},
+	}
+	r, err := generate.Generate(generate.Code{Files: files, Folder: "envs", URL: "https://git.example.com/acme/infra.git"})
+	if err != nil || len(r.Stacks) != 2 {
+		t.Errorf("%v\n%s", err, manifest.Text(r.Notes))
+	}
+}

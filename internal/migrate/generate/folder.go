@@ -172,8 +172,8 @@ func (f *folder) engineCode(body hcl.Body) {
 			f.provider = true
 		case "module":
 			in, _, _ := block.Body.PartialContent(sourceSchema)
-			if source := text(in.Attributes["source"]); strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
-				f.calls = append(f.calls, strings.TrimPrefix(path.Join("/", f.path, source), "/"))
+			if to, ok := localFolder(f.path, text(in.Attributes["source"])); ok {
+				f.calls = append(f.calls, to)
 			}
 		case "terraform":
 			in, _, _ := block.Body.PartialContent(terraformSchema)
@@ -190,6 +190,17 @@ func (f *folder) engineCode(body hcl.Body) {
 			}
 		}
 	}
+}
+
+// localFolder returns the folder that a source names in a folder; false when it is elsewhere, or above what is read.
+func localFolder(in, source string) (at string, ok bool) {
+	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") {
+		return "", false
+	}
+	if at = path.Join(in, source); at == "." {
+		return "", true
+	}
+	return at, fs.ValidPath(at)
 }
 
 // includedCode reads where states are from any file of Terragrunt's: a remote_state, or a backend block to generate.
