@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -117,5 +118,32 @@ func TestModulesAboveTheFolder(t *testing.T) {
 	r, err := generate.Generate(generate.Code{Files: files, Folder: "envs", URL: "https://git.example.com/acme/infra.git"})
 	if err != nil || len(r.Stacks) != 2 {
 		t.Errorf("%v\n%s", err, manifest.Text(r.Notes))
+	}
+}
+
+// TestCodeOfTerragruntUnitsIsNoStack checks code that units run: a Stack of its own would create the resources of a unit once more.
+func TestCodeOfTerragruntUnitsIsNoStack(t *testing.T) {
+	unit := func(source string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("terraform {\n  source = \"" + source + "\"\n}\n")}
+	}
+	files := fstest.MapFS{
+		"live/app/terragrunt.hcl":  unit("../..//stacks/app"),
+		"live/net/terragrunt.hcl":  unit("../../stacks/net"),
+		"live/root/terragrunt.hcl": unit("../../"),
+		"main.tf":                  {Data: []byte("provider \"aws\" {}\n")},
+		"stacks/app/main.tf":       {Data: []byte("terraform {\n  backend \"s3\" {}\n}\n")},
+		"stacks/net/main.tf":       {Data: []byte("provider \"aws\" {}\n")},
+		"stacks/dns/main.tf":       {Data: []byte("provider \"aws\" {}\n")},
+	}
+	r, err := generate.Generate(generate.Code{Files: files, URL: "https://git.example.com/acme/infra.git"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range r.Stacks {
+		names = append(names, s.Name)
+	}
+	if diff := cmp.Diff([]string{"live-app", "live-net", "live-root", "stacks-dns"}, names); diff != "" || !strings.Contains(manifest.Text(r.Notes), "no Stack: the code that live/net runs") {
+		t.Errorf("%s\n%s", diff, manifest.Text(r.Notes))
 	}
 }

@@ -29,8 +29,8 @@ one Repository to standard output. Standard error gets what was found, what was 
 do. The command changes neither the cluster nor the code, and imports no resources.
 
 A root module is a directory with code that has a backend block, or that no other directory calls as a module; with a
-terragrunt.hcl that has a source, Terragrunt runs it. Where the code has a backend block, the state stays there
-(backend: {fromCode: true}); otherwise Cairn stores the state.
+terragrunt.hcl that has a source, Terragrunt runs it, and the directory of that source is no root module. Where the code
+has a backend block, the state stays there (backend: {fromCode: true}); otherwise Cairn stores the state.
 
 The repository's URL is that of git's remote origin, unless --repository is set. Plans wait for an approval (apply:
 Manual), and deleting a Stack keeps its resources (deletionPolicy: Orphan), until you change these fields.`,

@@ -43,8 +43,9 @@ type folder struct {
 	tfvars []string
 	// remoteState is the type of the backend that a file of Terragrunt's configures; anyBackend where it is no plain text.
 	remoteState string
-	// unit is true when its terragrunt.hcl names code to run.
+	// unit is true when its terragrunt.hcl names code to run; runs has the folder of that code if it is a local one.
 	unit bool
+	runs []string
 	// includes is true when it includes another.
 	includes bool
 	// unitStack is true when there is a terragrunt.stack.hcl.
@@ -252,7 +253,11 @@ func (f *folder) terragruntCode(body hcl.Body) {
 		switch block.Type {
 		case "terraform":
 			in, _, _ := block.Body.PartialContent(sourceSchema)
-			f.unit = in.Attributes["source"] != nil
+			source := in.Attributes["source"]
+			f.unit = source != nil
+			if from, ok := localFolder(f.path, text(source)); ok {
+				f.runs = append(f.runs, from)
+			}
 		case "include":
 			f.includes = true
 		}

@@ -44,8 +44,8 @@ func (e *AddressError) Error() string {
 }
 func (e *AddressError) Unwrap() error { return e.err }
 
-// Generate creates a Stack for each root module of a repository. A root module has a backend block, or no other module calls it; the notes
-// name what is skipped.
+// Generate creates a Stack for each root module of a repository. A root module has a backend block, or no other module calls it; of code that
+// units of Terragrunt run, these are the root modules. The notes name what is skipped.
 func Generate(in Code) (convert.Result, error) {
 	a, err := convert.ReadAddress(in.URL)
 	if err != nil {
@@ -58,11 +58,16 @@ func Generate(in Code) (convert.Result, error) {
 	if err != nil {
 		return convert.Result{}, err
 	}
-	g := &generator{Code: in, folders: folders, called: map[string]string{}, names: map[string]bool{}}
+	g := &generator{Code: in, folders: folders, called: map[string]string{}, runs: map[string]string{}, names: map[string]bool{}}
 	for _, from := range slices.Sorted(maps.Keys(folders)) {
 		for _, to := range folders[from].calls {
 			if g.called[to] == "" && to != from {
 				g.called[to] = shown(from)
+			}
+		}
+		for _, of := range folders[from].runs {
+			if g.runs[of] == "" {
+				g.runs[of] = shown(from)
 			}
 		}
 	}
@@ -95,9 +100,11 @@ type generator struct {
 	folders map[string]*folder
 	// called are folders that others call, with one that does.
 	called map[string]string
-	names  map[string]bool
-	from   *convert.Repository
-	r      convert.Result
+	// runs are folders whose code units of Terragrunt run, with one that does.
+	runs  map[string]string
+	names map[string]bool
+	from  *convert.Repository
+	r     convert.Result
 }
 
 // shown is a folder as notes have it.
@@ -128,7 +135,11 @@ func (g *generator) folder(f *folder) {
 			g.note(f.path, manifest.NotNeeded, "", "no Stack: its terragrunt.hcl names no code, and is for others to include")
 			return
 		}
-	case f.terragrunt, f.backend != "":
+	case f.terragrunt:
+	case g.runs[f.path] != "": // its states are those of the units, whatever backend block it has
+		g.note(f.path, manifest.NotNeeded, "", "no Stack: the code that %s runs", g.runs[f.path])
+		return
+	case f.backend != "":
 	case g.called[f.path] != "":
 		g.note(f.path, manifest.NotNeeded, "", "no Stack: a module that %s calls", g.called[f.path])
 		return
