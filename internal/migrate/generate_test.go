@@ -1,6 +1,8 @@
 package migrate
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -145,5 +147,28 @@ func TestCodeOfTerragruntUnitsIsNoStack(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"live-app", "live-net", "live-root", "stacks-dns"}, names); diff != "" || !strings.Contains(manifest.Text(r.Notes), "no Stack: the code that live/net runs") {
 		t.Errorf("%s\n%s", diff, manifest.Text(r.Notes))
+	}
+}
+
+// TestLinkedCodeIsRead checks files of code that are links to one that several folders share, and links to what is no file.
+func TestLinkedCodeIsRead(t *testing.T) {
+	dir := t.TempDir()
+	apply := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(os.MkdirAll(filepath.Join(dir, "envs", "prod"), 0o700), os.Mkdir(filepath.Join(dir, "shared"), 0o700))
+	apply(
+		os.WriteFile(filepath.Join(dir, "shared", "backend.txt"), []byte("terraform {\n  backend \"gcs\" {\n    bucket = \"states\"\n  }\n}\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, "envs", "prod", "main.tf"), []byte("provider \"google\" {}\n"), 0o600),
+		os.Symlink("../../shared/backend.txt", filepath.Join(dir, "envs", "prod", "backend.tf")),
+		os.Symlink("../../shared", filepath.Join(dir, "envs", "prod", "folder.tf")),
+		os.Symlink("nowhere", filepath.Join(dir, "envs", "prod", "lost.tf")),
+	)
+	r, err := generate.Generate(generate.Code{Files: os.DirFS(dir), URL: "https://git.example.com/acme/infra.git"})
+	if err != nil || len(r.Stacks) != 1 || r.Stacks[0].Spec.Backend == nil || !r.Stacks[0].Spec.Backend.FromCode {
+		t.Errorf("%v\n%s", err, manifest.Text(r.Notes))
 	}
 }

@@ -72,6 +72,10 @@ func readCode(fsys fs.FS) (map[string]*folder, error) {
 				return fmt.Errorf("more than %d folders: select a folder in it", mostFolders)
 			}
 			return nil
+		case entry.Type() == fs.ModeSymlink: // several folders may share a file, such as one with their backend block
+			if info, err := fs.Stat(fsys, name); err != nil || !info.Mode().IsRegular() {
+				return nil //nolint:nilerr // what it names is no file
+			}
 		case !entry.Type().IsRegular():
 			return nil
 		}
