@@ -614,3 +614,31 @@ spec: {terraformVersion: 1.5.5, terraformModule: {inline: x}, backend: 'backend 
 		}
 	}
 }
+
+// TestRefsOfFluxSources checks that a Stack gets the code of the branch that Flux fetched, which is master where the source names none.
+func TestRefsOfFluxSources(t *testing.T) {
+	const source = `
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: infra}
+spec: {url: "https://git.example.com/acme/infra.git", interval: 1m, REF}
+---
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: net}
+spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}}
+`
+	for ref, want := range map[string]string{
+		"":                                "master",
+		"ref: {}":                         "master",
+		"ref: {branch: main}":             "main",
+		"ref: {branch: main, tag: v1}":    "v1",
+		"ref: {name: refs/heads/release}": "release",
+		`ref: {semver: ">=1.0"}`:          "",
+	} {
+		r := convertText(t, []byte(strings.Replace(source, "REF", ref, 1)))
+		if got := r.Repositories[0].Spec.Ref; got != want {
+			t.Errorf("%s: spec.ref is %q, want %q", ref, got, want)
+		}
+	}
+}

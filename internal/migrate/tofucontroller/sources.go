@@ -81,7 +81,8 @@ func isReferenced(c *convert.Conversion, source *convert.Object) bool {
 	})
 }
 
-// convertRef is the ref of a source: a commit wins over a name, that over a range of versions, a tag and a branch.
+// convertRef is the ref of a source: a commit wins over a name, that over a range of versions, a tag and a branch. Without any it is the branch
+// master, also where that is not the default branch of the repository.
 func convertRef(f manifest.Field, made *convert.Repository) {
 	chosen := ""
 	for _, name := range []string{"commit", "name", "semver", "tag", "branch"} {
@@ -100,5 +101,9 @@ func convertRef(f manifest.Field, made *convert.Repository) {
 				at.ToDo("a ref that is neither a branch nor a tag is not fetched: name a branch")
 			}
 		}
+	}
+	if chosen == "" && f.At("semver").Text() == "" {
+		made.Spec.Ref = "master"
+		f.Object.Note(manifest.Became, f.Path, "spec.ref master: the default of a GitRepository without a ref")
 	}
 }
