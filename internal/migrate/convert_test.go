@@ -642,3 +642,19 @@ spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}}
 		}
 	}
 }
+
+// TestPasswordInAnAlustanAddress checks that the password of an address is not in the Repository, which the API server would reject.
+func TestPasswordInAnAlustanAddress(t *testing.T) {
+	for _, at := range []string{"git.example.com/acme/infra.git", "github.com/acme/infra"} {
+		r := convertText(t, []byte(`
+apiVersion: alustan.io/v1alpha1
+kind: Terraform
+metadata: {name: a}
+spec: {scripts: {apply: {inline: x}}, gitRepo: {url: "https://me:shh-canary@`+at+`"}}
+`))
+		text := manifest.Text(r.Notes)
+		if url := r.Repositories[0].Spec.URL; url != "https://"+at || strings.Contains(text, "shh-canary") || !strings.Contains(text, "spec.credentials") {
+			t.Errorf("%s\n%s", url, text)
+		}
+	}
+}

@@ -7,6 +7,7 @@
 package alustan
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -164,6 +165,10 @@ func convertSource(o *convert.Object, c *convert.Conversion, s *v1alpha1.StackSp
 	url, folder := splitGitHubAddress(repo.At("url").Text())
 	if url == "" {
 		repo.At("url").Fail("it is missing")
+	}
+	if a, err := convert.ReadAddress(url); err == nil && a.Secret {
+		url, folder = a.URL, cmp.Or(a.Path, folder)
+		repo.At("url").ToDo("the user or password in the URL is left out: put it into a Secret for the Repository's spec.credentials, with keys username and password")
 	}
 	key := repo.At("sshKeySecret")
 	secret := ""
