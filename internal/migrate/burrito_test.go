@@ -2,11 +2,13 @@ package migrate
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // TestEngineOfABurritoLayer checks that the engine is that of the repository unless the layer sets another one, as in burrito.
@@ -92,5 +94,26 @@ func TestEngineOfABurritoLayer(t *testing.T) {
 				t.Errorf("the effective engine: %s", diff)
 			}
 		})
+	}
+}
+
+// TestEmptyListsOfALayer checks that an empty list of a layer, as templates write it, does not override that of the repository, as in burrito.
+func TestEmptyListsOfALayer(t *testing.T) {
+	r := convertText(t, []byte(`
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformRepository
+metadata: {name: a}
+spec:
+  repository: {url: "https://git.example.com/a"}
+  overrideRunnerSpec: {env: [{name: AWS_PROFILE, value: prod}], extraInitArgs: [-backend-config=key=prod]}
+---
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformLayer
+metadata: {name: net}
+spec: {path: net, branch: main, repository: {name: a}, overrideRunnerSpec: {env: [], extraInitArgs: []}}
+`))
+	s := r.Stacks[0].Spec
+	if len(s.Env) != 1 || string(s.Backend.Config["key"].Raw) != `"prod"` || strings.Contains(manifest.Text(r.Notes), "nothing is known") {
+		t.Errorf("%v %v\n%s", s.Env, s.Backend.Config, manifest.Text(r.Notes))
 	}
 }

@@ -190,15 +190,19 @@ type layerSettings struct {
 	layer, repo manifest.Field
 }
 
-// pick is a setting: the layer's, else the repository's.
+// pick is a setting: the layer's, else the repository's. An empty text or list of the layer is none.
 func (l layerSettings) pick(names ...string) manifest.Field {
-	if f := l.layer.At(names...); f.Exists() && f.Value != "" {
+	f := l.layer.At(names...)
+	switch list, isList := f.Value.([]any); {
+	case isList && len(list) == 0:
+		f.Ignored("it is empty, with which the setting of the repository counts")
+	case f.Exists() && f.Value != "":
 		return f
 	}
 	if l.repo.Object != nil {
 		return l.repo.At(names...)
 	}
-	return manifest.Field{Object: l.layer.Object, Path: l.layer.At(names...).Path}
+	return manifest.Field{Object: l.layer.Object, Path: f.Path}
 }
 
 // became adds a note to a setting of the layer.
