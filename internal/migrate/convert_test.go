@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/convert"
+	"cairn.dev/cairn/internal/migrate/generate"
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
@@ -655,6 +657,38 @@ spec: {scripts: {apply: {inline: x}}, gitRepo: {url: "https://me:shh-canary@`+at
 		text := manifest.Text(r.Notes)
 		if url := r.Repositories[0].Spec.URL; url != "https://"+at || strings.Contains(text, "shh-canary") || !strings.Contains(text, "spec.credentials") {
 			t.Errorf("%s\n%s", url, text)
+		}
+	}
+}
+
+// TestCommandsForStatesNameTheNamespace checks that a command of a note pushes a state to the Stack of the note: in the namespace of the user's
+// kubeconfig, another Stack can have the name.
+func TestCommandsForStatesNameTheNamespace(t *testing.T) {
+	commands := regexp.MustCompile(`cairn (-n \S+ )?(state push|resume) [a-z-]+`)
+	for _, file := range append(inputs(t), "testdata/generate/monorepo.txtar") {
+		var r convert.Result
+		if strings.HasSuffix(file, ".txtar") {
+			var err error
+			if r, err = generate.Generate(generate.Code{Files: repositoryOf(t, file), URL: "https://git.example.com/acme/infra", Namespace: "infra"}); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r = convertText(t, text)
+		}
+		for _, n := range r.Notes {
+			namespace := n.Object.Namespace
+			if n.Object.Kind == "Folder" {
+				namespace = "infra"
+			}
+			for _, found := range commands.FindAllStringSubmatch(n.Text, -1) {
+				if namespace != "" && found[1] != "-n "+namespace+" " && !strings.HasSuffix(found[0], "state push before") {
+					t.Errorf("%s: %s: %q", file, n.Object, found[0])
+				}
+			}
 		}
 	}
 }

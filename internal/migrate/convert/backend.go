@@ -218,8 +218,14 @@ func MoveState(o *Object, s *v1alpha1.StackSpec, at manifest.Field, why string) 
 	s.Suspend = true
 	path := at.Path
 	o.Note(manifest.Unsupported, path, "%s: Cairn keeps the state, and the Stack is suspended until it is here", why)
-	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init; tofu state pull > %s.tfstate. Then cairn state push %s %s.tfstate --yes; cairn resume %s ("+version.Docs+"how-to/migrate-states.md#move-a-state-to-cairn)",
-		Quote(o.StackName), Quote(o.StackName), Quote(o.StackName), Quote(o.StackName))
+	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init; tofu state pull > %s.tfstate. Then %s ("+version.Docs+"how-to/migrate-states.md#move-a-state-to-cairn)",
+		Quote(o.StackName), PushState(o))
+}
+
+// PushState is the commands that push the state of a suspended Stack from the file of its name, and resume the Stack.
+func PushState(o *Object) string {
+	name := Quote(o.StackName)
+	return Cairn(o.Ref.Namespace, "state push %s %s.tfstate --yes", name, name) + "; " + Cairn(o.Ref.Namespace, "resume %s", name)
 }
 
 // OtherWorkspace is the note on what selects another workspace than the default one. The Stack is suspended: its backend would have it use the

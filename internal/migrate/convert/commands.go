@@ -19,13 +19,21 @@ func Quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// Kubectl is a command in the namespace of an object.
+// Kubectl is a command of kubectl in the namespace of an object.
 func Kubectl(namespace, format string, args ...any) string {
-	command := fmt.Sprintf(format, args...)
-	if namespace == "" {
-		return "kubectl " + command
+	return inNamespace("kubectl", namespace, format, args...)
+}
+
+// Cairn is a command of cairn in the namespace of an object: in another one there may be a Stack of the same name.
+func Cairn(namespace, format string, args ...any) string {
+	return inNamespace("cairn", namespace, format, args...)
+}
+
+func inNamespace(program, namespace, format string, args ...any) string {
+	if namespace != "" {
+		program += " -n " + Quote(namespace)
 	}
-	return "kubectl -n " + Quote(namespace) + " " + command
+	return program + " " + fmt.Sprintf(format, args...)
 }
 
 // FileFromSecret is a process substitution that reads a key of a Secret; the value is on no command line.

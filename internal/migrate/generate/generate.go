@@ -254,7 +254,7 @@ func (g *generator) state(f *folder, stack *v1alpha1.Stack) {
 			"includes has one, set spec.backend: {fromCode: true}; without that the first Run fails with the reason BackendInCode")
 	case backend == "", backend == "local":
 		g.note(f.path, manifest.ToDo, "backend", "Cairn keeps the state, for no backend of the code does. If there is a terraform.tfstate, "+
-			"put it in before the first plan is applied: cairn state push %s terraform.tfstate", stack.Name)
+			"put it in before the first plan is applied: %s", convert.Cairn(stack.Namespace, "state push %s terraform.tfstate", stack.Name))
 	default:
 		spec.Backend = &v1alpha1.Backend{FromCode: true}
 		g.note(f.path, manifest.Became, field, "spec.backend.fromCode: the state stays in %s, where the code keeps it", backend)

@@ -42,9 +42,9 @@ func convertStack(c *convert.Conversion, o *convert.Object) {
 	if state := o.At("status", "tfstate", "name"); state.Text() != "" {
 		s.Suspend = true
 		o.Note(manifest.Became, "status.tfstate", "spec.suspend, until the state is here: Cairn keeps it, for it was in no backend")
-		o.Note(manifest.ToDo, "status.tfstate.name", "put the state in before the first plan: %s | base64 -d > %s.tfstate; cairn state push %s %s.tfstate --yes; cairn resume %s",
+		o.Note(manifest.ToDo, "status.tfstate.name", "put the state in before the first plan: %s | base64 -d > %s.tfstate; %s",
 			convert.Kubectl(o.Ref.Namespace, `get secret %s -o go-template=%s`, convert.Quote(state.Text()), convert.Quote(`{{index .data "terraform.tfstate"}}`)),
-			convert.Quote(o.StackName), convert.Quote(o.StackName), convert.Quote(o.StackName), convert.Quote(o.StackName))
+			convert.Quote(o.StackName), convert.PushState(o))
 	} else {
 		o.Note(manifest.NotNeeded, "status.tfstate", "no Secret with a state is named there: Cairn keeps the state, from nothing. If there are resources, store their state with cairn state push before the first plan is applied")
 	}
