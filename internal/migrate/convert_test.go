@@ -692,3 +692,25 @@ func TestCommandsForStatesNameTheNamespace(t *testing.T) {
 		}
 	}
 }
+
+// TestStateOfAWorkspaceIsPulled checks that the command for a state to move pulls that of the object's workspace: that of the default one may be of
+// another object.
+func TestStateOfAWorkspaceIsPulled(t *testing.T) {
+	const object = `
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: a}
+spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}, SPEC}
+`
+	for spec, want := range map[string]string{
+		"workspace: blue": "tofu init && tofu workspace select blue && tofu state pull > a.tfstate",
+		`workspace: blue, backendConfig: {customConfiguration: 'backend "local" {}'}`: "tofu init && tofu workspace select blue && tofu state pull > a.tfstate",
+		`backendConfig: {customConfiguration: 'backend "local" {}'}`:                  "tofu init && tofu state pull > a.tfstate",
+		"workspace: blue, cloud: {organization: acme}":                                "tofu init && tofu state pull > a.tfstate",
+	} {
+		r := convertText(t, []byte(strings.Replace(object, "SPEC", spec, 1)))
+		if text := manifest.Text(r.Notes); !strings.Contains(text, "backend: "+want) || !r.Stacks[0].Spec.Suspend {
+			t.Errorf("%s:\n%s", spec, text)
+		}
+	}
+}

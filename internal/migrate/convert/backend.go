@@ -213,13 +213,17 @@ func RequireKubernetesToken(o *Object, p *Backend) {
 	o.Note(manifest.ToDo, "spec.backend", "runners have no token of Kubernetes: create Secret %s with keys host, token and cluster_ca_certificate, of a ServiceAccount that can only store states ("+version.Docs+"how-to/migrate-states.md#use-states-in-secrets)", name)
 }
 
-// MoveState is for states that cannot stay where they are: Cairn keeps them, and nothing is planned before they are here.
-func MoveState(o *Object, s *v1alpha1.StackSpec, at manifest.Field, why string) {
+// MoveState is for states that cannot stay where they are: Cairn keeps them, and nothing is planned before they are here. The state is that of a
+// workspace; of the default one if it is empty.
+func MoveState(o *Object, s *v1alpha1.StackSpec, at manifest.Field, workspace, why string) {
 	s.Suspend = true
-	path := at.Path
+	path, selected := at.Path, ""
+	if !IsDefaultWorkspace(workspace) {
+		selected = " && tofu workspace select " + Quote(workspace)
+	}
 	o.Note(manifest.Unsupported, path, "%s: Cairn keeps the state, and the Stack is suspended until it is here", why)
-	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init; tofu state pull > %s.tfstate. Then %s ("+version.Docs+"how-to/migrate-states.md#move-a-state-to-cairn)",
-		Quote(o.StackName), PushState(o))
+	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init%s && tofu state pull > %s.tfstate. Then %s ("+version.Docs+"how-to/migrate-states.md#move-a-state-to-cairn)",
+		selected, Quote(o.StackName), PushState(o))
 }
 
 // PushState is the commands that push the state of a suspended Stack from the file of its name, and resume the Stack.

@@ -144,13 +144,13 @@ func (g *terraform) engine() {
 
 func (g *terraform) state() {
 	if g.backend.Text() == "" {
-		convert.MoveState(g.Object, g.s, g.backend, "without a backend block the operator's own template was the place (consul), which no object names")
+		convert.MoveState(g.Object, g.s, g.backend, "", "without a backend block the operator's own template was the place (consul), which no object names")
 		g.Note(manifest.Became, g.backend.Path, "spec.suspend, until the state is here; or configure its backend in spec.backend")
 		return
 	}
 	p, err := convert.ReadBackend(g.backend.Text())
 	if err != nil {
-		convert.MoveState(g.Object, g.s, g.backend, err.Error())
+		convert.MoveState(g.Object, g.s, g.backend, "", err.Error())
 		return
 	}
 	g.backend.Became("spec.backend type %s: the same arguments, and the state stays where it is", p.Type)

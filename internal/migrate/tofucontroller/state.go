@@ -31,7 +31,7 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 	case custom.Text() != "":
 		var err error
 		if p, err = convert.ReadBackend(custom.Text()); err != nil {
-			moveState(o, s, custom, err.Error())
+			moveState(o, s, custom, workspaceOf(o), err.Error())
 			return
 		}
 		custom.Became("spec.backend type %s: the same arguments, and the state stays where it is", p.Type)
@@ -44,7 +44,7 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 	at.At("disable").NotNeeded("it is not disabled")
 	convertWorkspace(o, s, p)
 	if p.Type == "" && !p.FromCode {
-		moveState(o, s, spec.At("workspace"), "in a workspace, and a Stack has the default one")
+		moveState(o, s, spec.At("workspace"), workspaceOf(o), "in a workspace, and a Stack has the default one")
 		return
 	}
 	convertBackendArguments(c, o, p)
@@ -125,7 +125,7 @@ func convertWorkspace(o *convert.Object, s *v1alpha1.StackSpec, p *convert.Backe
 // convertCloud is a workspace of Terraform Cloud. Its token is not copied.
 func convertCloud(o *convert.Object, s *v1alpha1.StackSpec) {
 	at := o.At("spec", "cloud")
-	moveState(o, s, at, "it runs and keeps the state elsewhere")
+	moveState(o, s, at, "", "it runs and keeps the state elsewhere")
 	at.At("token").ToDo("it is in clear in the object, and is not copied: take it back where it was given")
 }
 
@@ -167,8 +167,8 @@ func convertBackendArguments(c *convert.Conversion, o *convert.Object, p *conver
 }
 
 // moveState also covers the other fields that configure where the state was.
-func moveState(o *convert.Object, s *v1alpha1.StackSpec, at manifest.Field, why string) {
-	convert.MoveState(o, s, at, why)
+func moveState(o *convert.Object, s *v1alpha1.StackSpec, at manifest.Field, workspace, why string) {
+	convert.MoveState(o, s, at, workspace, why)
 	for _, f := range o.At("spec", "backendConfig").Fields() {
 		if !f.HasNote() {
 			f.NotNeeded("the state is moved")
