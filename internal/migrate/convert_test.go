@@ -714,3 +714,34 @@ spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}, SPEC}
 		}
 	}
 }
+
+// TestKeyOfAWorkspaceFromAConfigMap checks that the key of a workspace's state in S3 follows from all arguments, also those of a ConfigMap, which
+// override the others.
+func TestKeyOfAWorkspaceFromAConfigMap(t *testing.T) {
+	const object = `
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: a, namespace: infra}
+spec:
+  interval: 1m
+  sourceRef: {kind: GitRepository, name: infra}
+  workspace: prod
+  backendConfig: {customConfiguration: 'backend "s3" {ARGUMENTS}'}
+  backendConfigsFrom: [{kind: ConfigMap, name: place}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: place, namespace: infra}
+data: {DATA}
+`
+	for name, tt := range map[string]struct{ arguments, data, want string }{
+		"the prefix": {` key = "net" `, "workspace_key_prefix: ws", `"ws/prod/net"`},
+		"the key":    {` key = "other" `, "key: net", `"env:/prod/net"`},
+		"all":        {"", "key: net, bucket: states, workspace_key_prefix: ws", `"ws/prod/net"`},
+	} {
+		s := convertText(t, []byte(strings.NewReplacer("ARGUMENTS", tt.arguments, "DATA", tt.data).Replace(object))).Stacks[0].Spec
+		if s.Backend == nil || string(s.Backend.Config["key"].Raw) != tt.want || len(s.Backend.Config["workspace_key_prefix"].Raw) > 0 || s.Suspend {
+			t.Errorf("%s: %+v, suspend is %v", name, s.Backend, s.Suspend)
+		}
+	}
+}

@@ -42,6 +42,7 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 		p = defaultState(o)
 	}
 	at.At("disable").NotNeeded("it is not disabled")
+	setFromConfigMaps(c, o, p)
 	convertWorkspace(o, s, p)
 	if p.Type == "" && !p.FromCode {
 		moveState(o, s, spec.At("workspace"), workspaceOf(o), "in a workspace, and a Stack has the default one")
@@ -129,7 +130,23 @@ func convertCloud(o *convert.Object, s *v1alpha1.StackSpec) {
 	at.At("token").ToDo("it is in clear in the object, and is not copied: take it back where it was given")
 }
 
-// convertBackendArguments are arguments of the backend from Secrets and ConfigMaps.
+// setFromConfigMaps sets the arguments of the backend that ConfigMaps have: they override the others.
+func setFromConfigMaps(c *convert.Conversion, o *convert.Object, p *convert.Backend) {
+	for _, f := range o.At("spec", "backendConfigsFrom").Items() {
+		values := c.Find("", "ConfigMap", o.Ref.Namespace, f.At("name").Text())
+		if f.At("kind").Text() == "Secret" || values == nil {
+			continue
+		}
+		wanted := f.At("keys").Texts()
+		for _, item := range values.At("data").Fields() {
+			if len(wanted) == 0 || slices.Contains(wanted, item.Name) {
+				p.Set(item.Name, item.Text())
+			}
+		}
+	}
+}
+
+// convertBackendArguments are arguments of the backend from Secrets, and the notes on those from ConfigMaps.
 func convertBackendArguments(c *convert.Conversion, o *convert.Object, p *convert.Backend) {
 	for _, f := range o.At("spec", "backendConfigsFrom").Items() {
 		name := f.At("name").Text()
@@ -151,15 +168,9 @@ func convertBackendArguments(c *convert.Conversion, o *convert.Object, p *conver
 			f.Became("spec.backend.configFrom: Secret %s, for all keys of it are arguments", made)
 			f.ToDo("make Secret %s: %s", made, convert.CreateSecret(o.Ref.Namespace, made, files...))
 		default:
-			values := c.Find("", "ConfigMap", o.Ref.Namespace, name)
-			if values == nil {
+			if c.Find("", "ConfigMap", o.Ref.Namespace, name) == nil {
 				f.ToDo("write what ConfigMap %s has into spec.backend.config: %s", name, convert.Kubectl(o.Ref.Namespace, "get configmap %s -o yaml", convert.Quote(name)))
 				continue
-			}
-			for _, item := range values.At("data").Fields() {
-				if len(wanted) == 0 || slices.Contains(wanted, item.Name) {
-					p.Set(item.Name, item.Text())
-				}
 			}
 			f.Became("spec.backend.config: what is in ConfigMap %s", name)
 		}
