@@ -745,3 +745,54 @@ data: {DATA}
 		}
 	}
 }
+
+// TestObjectsOfPullRequestsAreNoStacks checks the objects that systems create for pull requests: each is a copy of another object, with the code of
+// the pull request and the state of the other.
+func TestObjectsOfPullRequestsAreNoStacks(t *testing.T) {
+	r := convertText(t, []byte(`
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformRepository
+metadata: {name: infra, namespace: a}
+spec: {repository: {url: "https://git.example.com/acme/infra.git"}}
+---
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformLayer
+metadata: {name: layer, namespace: a}
+spec: {path: x, branch: main, repository: {name: infra}}
+---
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformLayer
+metadata: {name: layer-pr-1a2b-x7, namespace: a, labels: {burrito/managed-by: pr-1a2b}, ownerReferences: [{kind: TerraformPullRequest, name: infra-1}]}
+spec: {path: x, branch: change, repository: {name: infra}, remediationStrategy: {autoApply: false}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux, namespace: a}
+spec: {url: "https://git.example.com/acme/flux.git", interval: 1m, ref: {branch: main}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-change-1, namespace: a, labels: {infra.weave.works/branch-planner: "true", infra.weave.works/pr-id: "1"}}
+spec: {url: "https://git.example.com/acme/flux.git", interval: 1m, ref: {branch: change}}
+---
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: tofu, namespace: a}
+spec: {path: code, interval: 1m, sourceRef: {kind: GitRepository, name: flux}}
+---
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: tofu-change-1, namespace: a, labels: {infra.weave.works/branch-planner: "true", infra.weave.works/pr-id: "1"}}
+spec: {path: code, interval: 1m, planOnly: true, sourceRef: {kind: GitRepository, name: flux-change-1}, backendConfig: {secretSuffix: tofu, inClusterConfig: true}}
+`))
+	var names []string
+	for _, s := range r.Stacks {
+		names = append(names, s.Name)
+	}
+	for _, repo := range r.Repositories {
+		names = append(names, repo.Name)
+	}
+	if diff := cmp.Diff([]string{"layer", "tofu", "flux", "infra"}, names); diff != "" || strings.Contains(manifest.Text(r.Notes), "nothing is known") {
+		t.Errorf("%s\n%s", diff, manifest.Text(r.Notes))
+	}
+}

@@ -92,7 +92,14 @@ func noteNotNeeded(_ *convert.Conversion, o *convert.Object) {
 	o.Note(manifest.NotNeeded, "spec", "burrito creates such objects itself; Cairn creates its own Runs")
 }
 
+// pullRequestLabel is the label of layers that burrito creates for a pull request.
+const pullRequestLabel = "burrito/managed-by"
+
 func convertLayer(c *convert.Conversion, o *convert.Object) {
+	if o.At("metadata", "labels", pullRequestLabel).Exists() {
+		o.NoteOfPullRequest()
+		return
+	}
 	spec := o.At("spec")
 	repo := repositoryOf(c, o, spec.At("repository"))
 	layered := layerSettings{layer: spec, c: c}

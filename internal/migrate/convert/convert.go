@@ -15,6 +15,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/version"
 )
 
 // Objects converts objects of these kinds, which may be in any order and are left as they are. An error lists what is
@@ -89,6 +90,13 @@ func (c *Conversion) newInput(u unstructured.Unstructured) *Object {
 		o.Ref.System = o.Kind.System
 	}
 	return o
+}
+
+// NoteOfPullRequest adds the note on an object that its system created for a pull request, as a copy of another one: the code is that of the pull
+// request, and the state that of the other object.
+func (o *Object) NoteOfPullRequest() {
+	o.Note(manifest.NotNeeded, "spec", "it is for a pull request, and has the state of the object that it is a copy of: nothing is created for it. Cairn plans pull requests itself ("+version.Docs+"how-to/pull-requests.md)")
+	o.MarkNoted("metadata")
 }
 
 // Repository is a Repository under way.

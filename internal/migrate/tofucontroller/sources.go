@@ -27,6 +27,10 @@ func noteUnsupportedSource(_ *convert.Conversion, o *convert.Object) {
 }
 
 func convertGitRepository(c *convert.Conversion, o *convert.Object) {
+	if isOfPullRequest(o) {
+		o.NoteOfPullRequest()
+		return
+	}
 	if !isReferenced(c, o) {
 		o.Note(manifest.NotNeeded, "spec", "no Terraform object of the input reads from it")
 		return

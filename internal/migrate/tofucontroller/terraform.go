@@ -43,7 +43,16 @@ const (
 	defaultMaxRetryInterval = 24 * time.Hour
 )
 
+// isOfPullRequest returns true for a Terraform or a source that the branch planner created for a pull request.
+func isOfPullRequest(o *convert.Object) bool {
+	return o.At("metadata", "labels", "infra.weave.works/branch-planner").Exists()
+}
+
 func convertTerraform(c *convert.Conversion, o *convert.Object) {
+	if isOfPullRequest(o) {
+		o.NoteOfPullRequest()
+		return
+	}
 	spec := o.At("spec")
 	s := v1alpha1.StackSpec{}
 	from := convertSource(c, o, &s)
