@@ -256,7 +256,7 @@ func noteOthers(o *convert.Object) {
 	spec.At("plan").NotNeeded("plans hold no lock of Cairn's, and applies always do")
 	spec.At("breakTheGlass").NotNeeded("cairn shell opens a shell with the state")
 	spec.At("enterprise").Ignored("nothing reads it")
-	spec.At("branchPlanner").Unsupported("plans for pull requests are not supported")
+	spec.At("branchPlanner").ToDo("set spec.pullRequests of the Repository: Cairn plans pull requests, each for the Stacks that it affects (" + version.Docs + "how-to/pull-requests.md)")
 	spec.At("targets").Unsupported("a plan is of all the code: what is outside the targets will be in it. Look at the first plan, or take that out of the code")
 	spec.At("parallelism").Unsupported("arguments of the engine are Cairn's own; the engine runs ten operations at a time")
 	spec.At("tfstate", "forceUnlock").Unsupported("locks are never removed automatically; use cairn state unlock")
