@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // typed runs a command with a text as standard input.
@@ -161,5 +164,54 @@ func TestGenerateWithAnOriginOnThisMachine(t *testing.T) {
 	}
 	if _, _, err := typed(t, "", "generate", dir, "--repository", "infra"); err == nil || strings.Contains(err.Error(), "origin") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestGenerateReadsTheFoldersAbove checks a folder of a repository whose engine and backend are in files above it.
+func TestGenerateReadsTheFoldersAbove(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("git", "init", "--quiet", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, text := range map[string]string{
+		".terraform-version":              "1.9.8\n",
+		"root.hcl":                        "remote_state {\n  backend = \"s3\"\n}\n",
+		"main.tf":                         "provider \"aws\" {}\n",
+		"envs/prod/net/main.tf":           "terraform {\n  required_version = \">= 1.6\"\n}\n",
+		"envs/prod/app/terragrunt.hcl":    "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n",
+		"envs/prod/dns/main.tf":           "provider \"aws\" {}\n",
+		"envs/prod/dns/.opentofu-version": "1.10.0\n",
+	} {
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errOut, err := typed(t, "", "generate", filepath.Join(dir, "envs", "prod"), "--repository", "https://git.example.com/acme/infra.git", "-o", "json")
+	if err != nil {
+		t.Fatal(err, errOut)
+	}
+	var made struct {
+		Objects []struct {
+			Metadata struct{ Name string }
+			Spec     struct {
+				Engine  struct{ Name, Version string }
+				Backend struct{ FromCode bool }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, o := range made.Objects[1:] {
+		got[o.Metadata.Name] = fmt.Sprintf("%s %s %t", o.Spec.Engine.Name, o.Spec.Engine.Version, o.Spec.Backend.FromCode)
+	}
+	want := map[string]string{"envs-prod-app": "Terragrunt  true", "envs-prod-dns": "OpenTofu  false", "envs-prod-net": "Terraform  false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -69,9 +70,14 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, g generat
 	code := generate.Code{Files: os.DirFS(dir), URL: g.repository, Ref: g.ref}
 	code.Namespace = s.Overrides.Context.Namespace
 	// The path of DIR in the repository is also needed if the URL is set.
-	prefix, err := gitOutput(ctx, dir, "rev-parse", "--show-prefix")
+	place, err := gitOutput(ctx, dir, "rev-parse", "--show-toplevel", "--show-prefix")
 	if err == nil {
+		root, prefix, _ := strings.Cut(place, "\n")
 		code.Folder = path.Clean("/" + prefix)[1:]
+		for at := code.Folder; at != ""; {
+			at = path.Dir("/" + at)[1:]
+			code.Above = append(code.Above, os.DirFS(filepath.Join(root, at)))
+		}
 	} else if code.URL == "" {
 		return fmt.Errorf("%s is in no Git repository (%w): set its URL with --repository, and use its root directory as DIR",
 			dir, err)

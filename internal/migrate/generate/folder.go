@@ -84,6 +84,26 @@ func readCode(fsys fs.FS) (map[string]*folder, error) {
 	return found, err
 }
 
+// readAbove reads the files of folders, without those below them.
+func readAbove(above []fs.FS) (all []*folder, err error) {
+	for _, fsys := range above {
+		entries, err := fs.ReadDir(fsys, ".")
+		if err != nil {
+			return nil, err
+		}
+		found := map[string]*folder{"": {}}
+		for _, entry := range entries {
+			if entry.Type().IsRegular() {
+				if err := readFile(fsys, entry.Name(), found); err != nil {
+					return nil, err
+				}
+			}
+		}
+		all = append(all, found[""])
+	}
+	return all, nil
+}
+
 func readFile(fsys fs.FS, name string, found map[string]*folder) error {
 	dir, base := path.Split(name)
 	dir = strings.TrimSuffix(dir, "/")

@@ -21,8 +21,9 @@ import (
 type Code struct {
 	// Files of it, or of a folder in it.
 	Files fs.FS
-	// Folder that Files are of, from the repository's root; empty for the root.
+	// Folder that Files are of, from the repository's root; empty for the root. Above are the files of the folders above it, the nearest first.
 	Folder string
+	Above  []fs.FS
 	// URL of the repository, and the ref; no ref takes the default branch.
 	URL, Ref string
 	// Namespace for the objects; empty leaves it to the command that applies them.
@@ -58,7 +59,11 @@ func Generate(in Code) (convert.Result, error) {
 	if err != nil {
 		return convert.Result{}, err
 	}
-	g := &generator{Code: in, folders: folders, called: map[string]string{}, runs: map[string]string{}, names: map[string]bool{}}
+	above, err := readAbove(in.Above)
+	if err != nil {
+		return convert.Result{}, err
+	}
+	g := &generator{Code: in, folders: folders, above: above, called: map[string]string{}, runs: map[string]string{}, names: map[string]bool{}}
 	for _, from := range slices.Sorted(maps.Keys(folders)) {
 		for _, to := range folders[from].calls {
 			if g.called[to] == "" && to != from {
@@ -98,6 +103,8 @@ func withoutUser(url string) string {
 type generator struct {
 	Code
 	folders map[string]*folder
+	// above are the folders above these, the nearest first.
+	above []*folder
 	// called are folders that others call, with one that does.
 	called map[string]string
 	// runs are folders whose code units of Terragrunt run, with one that does.
@@ -210,12 +217,22 @@ func (g *generator) engine(f *folder, spec *v1alpha1.StackSpec) {
 
 // versionFile returns whether a version file of the folder, or of one above it, names Terraform, and whether there is any.
 func (g *generator) versionFile(at string) (terraform, any bool) {
-	for {
-		if f := g.folders[at]; f != nil && f.pinned {
+	for _, f := range g.upwards(at) {
+		if f.pinned {
 			return f.terraform, true
 		}
+	}
+	return false, false
+}
+
+// upwards returns a folder and those above it up to the root of the repository, as far as there is code in them.
+func (g *generator) upwards(at string) (found []*folder) {
+	for {
+		if f := g.folders[at]; f != nil {
+			found = append(found, f)
+		}
 		if at == "" {
-			return false, false
+			return append(found, g.above...)
 		}
 		if at = path.Dir(at); at == "." {
 			at = ""
@@ -267,17 +284,12 @@ func (g *generator) state(f *folder, stack *v1alpha1.Stack) {
 
 // remoteState is the type of the backend that a unit's files, or those above it, configure; empty when none does.
 func (g *generator) remoteState(f *folder) string {
-	for at := f.path; ; {
-		if in := g.folders[at]; in != nil && in.remoteState != "" {
+	for _, in := range g.upwards(f.path) {
+		if in.remoteState != "" {
 			return in.remoteState
 		}
-		if at == "" {
-			return ""
-		}
-		if at = path.Dir(at); at == "." {
-			at = ""
-		}
 	}
+	return ""
 }
 
 // repository adds the notes on the Repository.
