@@ -5,7 +5,9 @@ package cairn
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -294,4 +296,69 @@ func TestPodSecurity(t *testing.T) {
 			}
 		}
 	}
+}
+
+// documented are the blocks of commands in a section of a page.
+func documented(t *testing.T, page, section string) []string {
+	t.Helper()
+	_, text, found := strings.Cut(read(t, "../../docs/"+page), "\n"+section+"\n")
+	if !found {
+		t.Fatalf("%s has no %s", page, section)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	var blocks []string
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, block[1])
+	}
+	return blocks
+}
+
+// sh runs commands of a page in a folder.
+func (s site) sh(folder, commands string) error {
+	s.Helper()
+	tools, err := dev.BinDir()
+	apiserver.Must(s.T, err)
+	cmd := exec.CommandContext(s.Context(), "sh", "-ec", commands)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "KUBECONFIG="+s.kubeconfig, "HOME="+folder,
+		"HELM_CACHE_HOME="+folder, "HELM_CONFIG_HOME="+folder, "HELM_DATA_HOME="+folder)
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, output)
+	}
+	return nil
+}
+
+// The commands of the documentation back up the keys, and restore them into a Secret that was emptied or deleted. The release can
+// be upgraded after that.
+func TestKeysAreRestoredFromABackup(t *testing.T) {
+	s := newSite(t)
+	folder := t.TempDir()
+	s.helm("install", "cairn", ".", "--create-namespace")
+	s.fill()
+	backUp, restore := documented(t, "how-to/install.md", "## Steps"), documented(t, "how-to/upgrade.md", "## Lost keys")[0]
+	restore, _, _ = strings.Cut(restore, "kubectl -n cairn-system rollout status") // no pods run here
+	apiserver.Must(t, s.sh(folder, backUp[slices.IndexFunc(backUp, func(block string) bool { return strings.Contains(block, "cairn-keys") })]))
+	for lost, lose := range map[string]string{
+		"emptied": `kubectl -n cairn-system patch secret cairn-keys --type=json -p '[{"op":"remove","path":"/data"}]'`,
+		"deleted": `kubectl -n cairn-system delete secret cairn-keys`,
+	} {
+		apiserver.Must(t, s.sh(folder, lose))
+		if err := s.sh(folder, restore); err != nil {
+			t.Fatalf("%s: %v", lost, err)
+		}
+		s.keysAreThere("restored after they were " + lost)
+		s.helm("upgrade", "cairn", next(t, "0.2.0-"+lost))
+		s.keysAreThere("after an upgrade")
+	}
+}
+
+// next packages the chart as another version.
+func next(t *testing.T, version string) string {
+	t.Helper()
+	folder := t.TempDir()
+	if text, err := helm(t, "", "package", ".", "--version="+version, "--app-version="+version, "--destination="+folder); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return filepath.Join(folder, "cairn-"+version+".tgz")
 }
