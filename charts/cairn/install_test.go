@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -361,4 +362,49 @@ func next(t *testing.T, version string) string {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return filepath.Join(folder, "cairn-"+version+".tgz")
+}
+
+// Each `helm upgrade` of the documentation takes the image of the chart that it upgrades to, as a release names it by its digest.
+func TestDocumentedUpgradesTakeTheImageOfTheChart(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/how-to/*.md")
+	apiserver.Must(t, err)
+	commands := map[string]string{}
+	for _, page := range pages {
+		text := strings.ReplaceAll(read(t, page), "\\\n", "")
+		for _, command := range regexp.MustCompile(`(?m)^ *helm upgrade cairn oci://.*$`).FindAllString(text, -1) {
+			commands[strings.Join(strings.Fields(strings.Replace(command, "--version NEW", "", 1)), " ")] = page
+		}
+	}
+	if len(commands) == 0 {
+		t.Fatal("the pages have no upgrade")
+	}
+	s, folder := newSite(t), t.TempDir()
+	s.namespaces("cairn-system")
+	older, newer := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	pinned := func(digest string) string {
+		chart := filepath.Join(folder, digest)
+		apiserver.Must(t, os.CopyFS(chart, os.DirFS(".")))
+		values := strings.Replace(read(t, "values.yaml"), `digest: ""`, `digest: "sha256:`+digest+`"`, 1)
+		apiserver.Must(t, os.WriteFile(filepath.Join(chart, "values.yaml"), []byte(values), 0o600))
+		return chart
+	}
+	from, to := pinned(older), pinned(newer)
+	apiserver.Must(t, os.WriteFile(filepath.Join(folder, "values.yaml"), []byte(`bucket: {url: "s3://cairn"}`), 0o600))
+	for command, page := range commands {
+		s.helm("upgrade", "cairn", from, "--install", "--reset-values", "-f", filepath.Join(folder, "values.yaml"))
+		command = strings.Replace(command, "oci://ghcr.io/cairn-dev/charts/cairn", to, 1)
+		if err := s.sh(folder, command); err != nil {
+			t.Errorf("%s: %s: %v", page, command, err)
+		}
+		deployments := &appsv1.DeploymentList{}
+		apiserver.Must(t, s.kube.List(t.Context(), deployments, client.InNamespace("cairn-system")))
+		if len(deployments.Items) == 0 {
+			t.Errorf("%s: %s: there is no Deployment", page, command)
+		}
+		for _, d := range deployments.Items {
+			if image := d.Spec.Template.Spec.Containers[0].Image; !strings.HasSuffix(image, newer) {
+				t.Errorf("%s: %s: %s has the image %s", page, command, d.Name, image)
+			}
+		}
+	}
 }
