@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -323,6 +324,22 @@ metacontroller: {enabled: true, serviceAccount: {name: "10", namespace: "11"}}
 		if object.GetKind() != "CustomResourceDefinition" { // whose fields may be called so
 			walk(of, object.Object)
 		}
+	}
+}
+
+// A tenant can have Kubernetes' own role and Cairn's role of the same name, for different subjects. Each has its own binding.
+func TestRolesOfTenantsHaveTheirOwnBindings(t *testing.T) {
+	const tenant = `tenants[0].namespace=shop,tenants[0].roleBindings[0].role=edit,tenants[0].roleBindings[0].subjects[0].kind=Group,tenants[0].roleBindings[0].subjects[0].name=developers,` +
+		`tenants[0].roleBindings[1].role=cairn-edit,tenants[0].roleBindings[1].subjects[0].kind=Group,tenants[0].roleBindings[1].subjects[0].name=planners`
+	bound := map[string]string{}
+	for _, o := range parse(t, render(t, "--set="+tenant)) {
+		if o.GetKind() == "RoleBinding" && o.GetNamespace() == "shop" {
+			binding := granted(t, o).(rbacv1.RoleBinding)
+			bound[binding.RoleRef.Name] = binding.Subjects[0].Name
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"edit": "developers", "cairn-edit": "planners"}, bound); diff != "" {
+		t.Error(diff)
 	}
 }
 
