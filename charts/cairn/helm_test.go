@@ -343,6 +343,29 @@ func TestRolesOfTenantsHaveTheirOwnBindings(t *testing.T) {
 	}
 }
 
+// A role that is not aggregated is not part of view, edit or admin after the next upgrade either, so that the owners of a namespace are
+// not its approvers.
+func TestRolesOfUsersCanBeKeptSeparate(t *testing.T) {
+	const prefix = "rbac.authorization.k8s.io/aggregate-to-"
+	for values, want := range map[string][]string{
+		"userRoles.create=true":                               {"cairn-apply edit", "cairn-approve admin", "cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-plan edit", "cairn-state admin", "cairn-view view"},
+		"userRoles.notAggregated={cairn-approve,cairn-state}": {"cairn-apply edit", "cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-plan edit", "cairn-view view"},
+	} {
+		var aggregated []string
+		for _, o := range parse(t, render(t, "--set="+values)) {
+			for label := range o.GetLabels() {
+				if to, ok := strings.CutPrefix(label, prefix); ok {
+					aggregated = append(aggregated, o.GetName()+" "+to)
+				}
+			}
+		}
+		slices.Sort(aggregated)
+		if diff := cmp.Diff(want, aggregated); diff != "" {
+			t.Errorf("%s:\n%s", values, diff)
+		}
+	}
+}
+
 // Cairn takes an address with a scheme only; tracing.insecure says which one it is where none is named.
 func TestCollectorURLHasAScheme(t *testing.T) {
 	for values, want := range map[string]string{
@@ -416,6 +439,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		"a tenant in Cairn's own":          {`{tenants: [{namespace: cairn-system}]}`, "can read the encryption keys"},
 		"a tenant twice":                   {`{tenants: [{namespace: a}, {namespace: a}]}`, "tenant a is listed twice"},
 		"a tenant in no watched namespace": {`{watchNamespaces: [a], tenants: [{namespace: b}]}`, "would not run its Stacks"},
+		"a role that is none":              {`{userRoles: {notAggregated: [approve]}}`, "/userRoles/notAggregated/0"},
 		"a role that is bound twice": {
 			`{tenants: [{namespace: a, roleBindings: [{role: edit, subjects: [{kind: User, name: a}]}, {role: edit, subjects: [{kind: User, name: b}]}]}]}`,
 			"tenant a: role edit is bound twice",

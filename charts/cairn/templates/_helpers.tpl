@@ -95,14 +95,18 @@ argocd.argoproj.io/sync-options: Prune=false,Delete=false
 kustomize.toolkit.fluxcd.io/prune: disabled
 {{- end }}
 
-{{/* The objects of a file, with the labels of the chart and, if keep is true, the annotations that keep them: (dict "root" $ "file" "files/..." "keep" false). */}}
+{{/*
+The objects of a file, with the labels of the chart and, if keep is true, the annotations that keep them: (dict "root" $ "file" "files/..." "keep" false).
+Those that are named in unlabeled do not have their labels of the file.
+*/}}
 {{- define "cairn.objects" -}}
-{{- $ := .root }}{{ $keep := .keep }}{{ $file := .file }}
+{{- $ := .root }}{{ $keep := .keep }}{{ $file := .file }}{{ $unlabeled := .unlabeled }}
 {{- range $document := regexSplit "(?m)^---[ \t]*$" ($.Files.Get $file) -1 }}
 {{- $object := fromYaml $document }}
 {{- if hasKey $object "Error" }}{{ fail (printf "%s: %s" $file $object.Error) }}{{ end }}
 {{- if $object.kind }}
 {{- $metadata := $object.metadata }}
+{{- if has $metadata.name (default list $unlabeled) }}{{ $_ := unset $metadata "labels" }}{{ end }}
 {{- $_ := set $metadata "labels" (merge (dict) (default (dict) $metadata.labels) (include "cairn.labels" $ | fromYaml)) }}
 {{- if $keep }}
 {{- $_ := set $metadata "annotations" (merge (dict) (default (dict) $metadata.annotations) (include "cairn.keep" $ | fromYaml)) }}
