@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -364,6 +365,45 @@ func TestRolesOfUsersCanBeKeptSeparate(t *testing.T) {
 			t.Errorf("%s:\n%s", values, diff)
 		}
 	}
+}
+
+// The hooks are of use to metacontroller only if the policy of Cairn's pods lets it connect, wherever it runs.
+func TestMetacontrollerReachesTheHooks(t *testing.T) {
+	for values, want := range map[string]any{
+		`{"enabled":true}`: peersIn("metacontroller"),
+		`{"enabled":true,"serviceAccount":{"namespace":"controllers"}}`: peersIn("controllers"),
+	} {
+		if diff := cmp.Diff(want, peersOfHooks(t, "--set-json=metacontroller="+values)); diff != "" {
+			t.Errorf("%s:\n%s", values, diff)
+		}
+	}
+	for peers, want := range map[string]any{
+		`[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"other"}}}]`: peersIn("other"),
+		`[]`: nil, // all
+	} {
+		if diff := cmp.Diff(want, peersOfHooks(t, "--set=metacontroller.enabled=true", "--set-json=networkPolicy.metacontroller="+peers)); diff != "" {
+			t.Errorf("%s:\n%s", peers, diff)
+		}
+	}
+}
+
+// peersOfHooks are those that the chart lets connect to the hooks for metacontroller.
+func peersOfHooks(t *testing.T, args ...string) any {
+	t.Helper()
+	policy := parse(t, render(t, args...))["NetworkPolicy cairn-system cairn"]
+	rules, _, _ := unstructured.NestedSlice(policy.Object, "spec", "ingress")
+	for _, rule := range rules {
+		if rule := rule.(map[string]any); fmt.Sprint(rule["ports"]) == "[map[port:8082]]" {
+			return rule["from"]
+		}
+	}
+	t.Fatalf("%v: no rule for port 8082 in %v", args, rules)
+	return nil
+}
+
+// peersIn are all pods of a namespace.
+func peersIn(namespace string) []any {
+	return []any{map[string]any{"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": namespace}}}}
 }
 
 // Cairn takes an address with a scheme only; tracing.insecure says which one it is where none is named.
