@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +21,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http/httpproxy"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"cairn.dev/cairn/dev"
@@ -416,6 +420,39 @@ func TestCollectorURLHasAScheme(t *testing.T) {
 	} {
 		if text := render(t, "--set="+values); !strings.Contains(text, "{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \""+want+"\"}") || strings.Contains(text, "OTLP_INSECURE") {
 			t.Errorf("%s: no %s", values, want)
+		}
+	}
+}
+
+// With the values of the documentation for a proxy, Cairn reaches the API server without it: a proxy does not know the networks of a cluster.
+func TestDocumentedProxyIsNotForTheCluster(t *testing.T) {
+	values := regexp.MustCompile("(?s)```yaml\n(extraEnv:.*?)```").FindStringSubmatch(read(t, "../../docs/how-to/engines.md"))
+	if values == nil {
+		t.Fatal("there are no values for a proxy")
+	}
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, []byte(values[1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deployment := &appsv1.Deployment{}
+	object := parse(t, render(t, "-f", file))["Deployment cairn-system cairn"].Object
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, deployment); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{}
+	for _, v := range deployment.Spec.Template.Spec.Containers[0].Env {
+		env[v.Name] = strings.ReplaceAll(v.Value, "$(KUBERNETES_SERVICE_HOST)", "10.96.0.1") // as a kubelet does
+	}
+	proxy := (&httpproxy.Config{HTTPSProxy: env["HTTPS_PROXY"], NoProxy: env["NO_PROXY"]}).ProxyFunc()
+	for address, proxied := range map[string]bool{
+		"https://10.96.0.1:443": false, "https://minio.storage.svc:9000": false, "https://get.opentofu.org": true,
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if through, err := proxy(u); err != nil || (through != nil) != proxied {
+			t.Errorf("%s: %v, %v", address, through, err)
 		}
 	}
 }
