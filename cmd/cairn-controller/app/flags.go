@@ -240,6 +240,9 @@ func (p *processFlags) options() (operator.Options, error) {
 	if err := p.setLimits(&o); err != nil {
 		return o, err
 	}
+	if !o.Operator { // a server serves the runners of all parts
+		o.Shard = operator.Shard{}
+	}
 	if p.oidc.Issuer != "" {
 		o.SignIn.OIDC = &p.oidc
 	} else if p.oidc.ClientID != "" {

@@ -60,3 +60,26 @@ func TestHelpShowsOwnFlags(t *testing.T) {
 		}
 	}
 }
+
+// Operator and server can be started with the same flags, as by extraArgs of the chart. Only the operator is divided.
+func TestServerIgnoresShards(t *testing.T) {
+	for process, o := range map[string]operator.Options{"operator": {Operator: true}, "server": {Server: true}} {
+		p := newProcessFlags(o)
+		f := pflag.NewFlagSet(process, pflag.ContinueOnError)
+		p.addTo(f)
+		if err := f.Parse([]string{"--runner-patience=10m", "--total-shards=2", "--shard=1"}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.options()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := operator.Shard{}
+		if o.Operator {
+			want = operator.Shard{Index: 1, Total: 2}
+		}
+		if got.Shard != want {
+			t.Errorf("%s is part %+v, want %+v", process, got.Shard, want)
+		}
+	}
+}
