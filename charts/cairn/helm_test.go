@@ -247,9 +247,14 @@ func TestFilesAreInstalledUnchanged(t *testing.T) {
 // A user who installs the chart for single namespaces may have permissions in these only.
 func TestNamespacedInstallationHasNoOtherObjects(t *testing.T) {
 	in := map[string]bool{"cairn-system": true, "shop": true, "payments": true}
-	for key, o := range parse(t, render(t, "-f", "testdata/namespaced.yaml")) {
-		if !in[o.GetNamespace()] {
-			t.Errorf("%s is in %q", key, o.GetNamespace())
+	const provider = "--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com,oidc.clientID=cairn"
+	for name, args := range map[string][]string{
+		"without a provider": nil, "with one": {provider, "--kube-version=1.36.0"}, "with one before Kubernetes 1.36": {provider, "--kube-version=1.35.3"},
+	} {
+		for key, o := range parse(t, render(t, append(args, "-f", "testdata/namespaced.yaml")...)) {
+			if !in[o.GetNamespace()] {
+				t.Errorf("%s: %s is in %q", name, key, o.GetNamespace())
+			}
 		}
 	}
 }

@@ -34,6 +34,8 @@ func TestServerImpersonationRules(t *testing.T) {
 		"all, where it is wanted": {[]string{provider, "--kube-version=1.36.0", "--set=oidc.impersonation=Full"}, "impersonate"},
 		"without RBAC objects":    {[]string{provider, "--kube-version=1.36.0", "--set=rbac.create=false"}, ""},
 		"in single namespaces":    {[]string{provider, "--kube-version=1.36.0", "--set=watchNamespaces={a}"}, "impersonate-on:user-info:patch impersonate:user-info"},
+		"single, by Roles alone":  {[]string{provider, "--kube-version=1.36.0", "--set=watchNamespaces={a},rbac.clusterWide=false"}, "impersonate-on:user-info:patch"},
+		"the same, before that":   {[]string{provider, "--kube-version=1.35.3", "--set=watchNamespaces={a},rbac.clusterWide=false"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := map[string]bool{}
