@@ -474,6 +474,9 @@ func TestRunnerOfAnotherReleaseIsNotUsed(t *testing.T) {
 		"image.digest=" + digest:                                    false,
 		"runner.image.hasRunner=false":                              false,
 		"image.digest=" + digest + ",runner.image.digest=" + digest: true, // from images.txt of one release
+		// The chart of a release has a digest for image, so that a user's own image by a digest says nothing of its release.
+		"image.digest=" + digest + ",runner.image.repository=acme/tools,runner.image.digest=" + digest:         false,
+		"image.digest=" + digest + ",runner.image.repository=mirror/cairn-tools,runner.image.digest=" + digest: true,
 	} {
 		if got := strings.Contains(render(t, "--set="+values), "--engine-image-has-runner"); got != want {
 			t.Errorf("%s: it is used: %v", values, got)

@@ -93,7 +93,9 @@ spec:
         - --bucket-gc-after={{ $.Values.bucket.gcAfter }}
         - --runner-image={{ include "cairn.image" (list $ $.Values.image) }}
         - --engine-image={{ include "cairn.image" (list $ $.Values.runner.image) }}
-        {{- if and $.Values.runner.image.hasRunner (eq $.Values.runner.image.tag $.Values.image.tag) (eq (empty $.Values.runner.image.digest) (empty $.Values.image.digest)) }}
+        {{- $runner := $.Values.runner.image }}
+        {{- /* A digest does not tell of which release the image is: then only the release's own counts, not one that was built from it. */}}
+        {{- if and $runner.hasRunner (eq $runner.tag $.Values.image.tag) (eq (empty $runner.digest) (empty $.Values.image.digest)) (or (empty $runner.digest) (eq (base $runner.repository) "cairn-tools")) }}
         - --engine-image-has-runner
         {{- end }}
         - --runner-image-pull-policy={{ $.Values.image.pullPolicy }}
