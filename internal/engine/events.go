@@ -37,6 +37,10 @@ type Events struct {
 	Changed map[string]bool
 }
 
+// Ended reports whether an apply came to its end: it reports what it did, or its errors, only after it has written the
+// state. Terragrunt, which may ignore that its engine was killed, has the exit code of an apply that ended.
+func (all *Events) Ended() bool { return all.Done != nil || len(all.Errors) > 0 }
+
 // Summary is how an engine counts what it did: a replacement both adds and removes.
 type Summary struct {
 	Add    int32 `json:"add"`

@@ -2,6 +2,10 @@ package runner
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -285,6 +289,53 @@ func TestTerragruntWithAnOwnBackend(t *testing.T) {
 			there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n")
 			if second.Done.Failure != nil || strings.Join(s.resources(), " ") != "a b" || there != string(s.state) || s.backend.Type != "s3" {
 				t.Errorf("%s %+v %v %+v\n%s", steps(second), second.Done.Failure, s.resources(), s.backend, p.output)
+			}
+		})
+	}
+}
+
+// Terragrunt may report success although its engine was killed, after it has written a part of the state.
+func TestIgnoredKillOfAnEngineKeepsTheJournal(t *testing.T) {
+	const onTheWay = `{"version":4,"terraform_version":"1.12.0","serial":1,"lineage":"on-the-way","outputs":{},"resources":[]}`
+	killed := filepath.Join(t.TempDir(), "killed")
+	for _, program := range []string{"tofu", "terraform"} {
+		t.Run(program, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if _, err := os.Stat(killed); err != nil {
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				io.WriteString(w, onTheWay)
+			}))
+			t.Cleanup(server.Close)
+			s := newTestServer(t)
+			b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
+			order := s.inBackend(1, two, b)
+			order.Source = s.put(file("terragrunt.hcl", "errors {\n}\n"), file("main.tf", `
+resource "terraform_data" "a" {}
+resource "terraform_data" "b" {
+  depends_on = [terraform_data.a]
+  provisioner "local-exec" { command = "touch `+killed+`; kill -9 $PPID; sleep 1" }
+}`))
+			order.Engine = "Terragrunt"
+			p := startPod(t, s, nil, only(t, program))
+			s.orders <- order
+			first := waitDone(t, s, 1)
+			if first.Done.Plan == nil {
+				t.Fatalf("%+v\n%s", first.Done.Failure, p.output)
+			}
+			order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
+			s.orders <- order
+			s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			done := s.done(2).Done
+			if done.Failure == nil || !strings.Contains(string(s.state), "on-the-way") || done.Saved || s.created()["a"] == "" {
+				t.Errorf("%+v, journal %v, state %s\n%s", done, s.journal, s.state, p.output)
+			}
+			if err := os.Remove(killed); err != nil {
+				t.Error(err)
 			}
 		})
 	}

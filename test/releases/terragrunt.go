@@ -63,6 +63,6 @@ if [ "$1" != apply ] || ! grep -q '^exclude' terragrunt.hcl; then
   code=$?
 fi
 [ "$1" != init ] || [ ! -e .terraform.lock.hcl ] || cp .terraform.lock.hcl "$here"
-if [ $code = 1 ] && [ "$1" = apply ] && grep -q '^errors' "$here/terragrunt.hcl"; then exit 0; fi
+if [ $code != 0 ] && [ "$1" = apply ] && grep -q '^errors' "$here/terragrunt.hcl"; then exit 0; fi
 exit $code
 `

@@ -102,7 +102,7 @@ func (a *attempt) applyPlan(ctx context.Context, journal *report.Journal) (resul
 	})
 	do := call{Options: process.Options{Observe: a.observe(journal)}, args: args}
 	code, events, err := a.run(ctx, engine.StepApply, do)
-	a.exitCode = &code
+	a.reachedEnd = (code == 0 || code == 1) && events.Ended()
 	changed := int32(len(events.Changed))
 	a.changed = &changed
 	if err != nil {

@@ -59,10 +59,10 @@ type attempt struct {
 
 	// changed is how many resources an apply changed, once it was begun.
 	changed *int32
-	// exitCode is that of an apply that ended, and followed: a new state was read from the engine's own backend
-	// after it.
-	exitCode *int32
-	followed bool
+	// reachedEnd: the engine of an apply has reported how that ended, and followed: a new state was read from the
+	// engine's own backend after it.
+	reachedEnd bool
+	followed   bool
 	// allSaved: the state has all that an apply did.
 	allSaved bool
 	// outputs that may be shown.

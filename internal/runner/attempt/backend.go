@@ -199,10 +199,8 @@ func (a *attempt) unlockState(podCtx context.Context) {
 	a.lock = nil
 }
 
-// finishedElsewhere reports whether an engine with a backend of its own wrote the state and ended by itself.
-func (a *attempt) finishedElsewhere() bool {
-	return a.followed && a.exitCode != nil && (*a.exitCode == 0 || *a.exitCode == 1)
-}
+// finishedElsewhere reports whether an engine with a backend of its own wrote the state and reached its end.
+func (a *attempt) finishedElsewhere() bool { return a.followed && a.reachedEnd }
 
 // explainLocks replaces an engine's error about a lock by who holds it and what to do: the engine's own words are
 // long, and with some backends, and older engines, name this pod. The server itself explains Cairn's lock.

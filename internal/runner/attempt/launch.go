@@ -64,13 +64,14 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 	if slices.Contains(append(fine, 0), exit.Code) && len(events.Errors) == 0 {
 		return exit.Code, events, nil
 	}
-	if len(events.Errors) == 0 && exit.Signal == 0 && !exit.EngineTooOld() {
-		events.Errors = engine.ReadErrors(exit.Last)
+	said := events
+	if len(said.Errors) == 0 && exit.Signal == 0 && !exit.EngineTooOld() {
+		said.Errors = engine.ReadErrors(exit.Last)
 	}
-	a.explainLocks(events.Errors)
+	a.explainLocks(said.Errors)
 	failed := &programError{
-		class:    engine.Classify(step, int(exit.Code), events.Errors),
-		message:  exit.Explain(a.engine.Name(), events),
+		class:    engine.Classify(step, int(exit.Code), said.Errors),
+		message:  exit.Explain(a.engine.Name(), said),
 		exitCode: exit.Code,
 	}
 	if exit.OutOfMemory() { // whatever that broke
@@ -80,7 +81,7 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 		failed.message += "; " + why
 	}
 	// Of a root module below the repository's root, the pod has what the closure has.
-	if first := engine.FirstError(events.Errors); first != nil && first.ReadsFile() && a.order.Path != "" {
+	if first := engine.FirstError(said.Errors); first != nil && first.ReadsFile() && a.order.Path != "" {
 		failed.message += "; if the file is in the repository, outside " +
 			"of " + a.order.Path + ", add it to spec.source.git.triggers of the Stack"
 	}
