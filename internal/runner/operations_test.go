@@ -3,8 +3,10 @@ package runner
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -52,6 +54,27 @@ resource "terraform_data" "fails" {
 			checkStates(t, s.operationsOf(4), map[string]string{"terraform_data.fails": "Started Failed"})
 		})
 	}
+}
+
+// The server is unavailable when the apply ends, and the report is the first that it receives.
+func TestOperationsThatArriveAfterTheReportAreKept(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", `
+resource "terraform_data" "fails" {
+  provisioner "local-exec" { command = "exit 3" }
+}`))), nil)
+	apply.Patience = time.Minute
+	s.refuse = func(r *http.Request) int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if all := s.reports[2]; r.URL.Path == "/v1/operations" && (len(all) == 0 || all[len(all)-1].Done == nil) {
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	run(t, s, nil, apply)
+	checkStates(t, s.operationsOf(2), map[string]string{"terraform_data.fails": "Started Failed"})
 }
 
 func checkStates(t *testing.T, got map[string][]runnerapi.OperationState, want map[string]string) {

@@ -84,8 +84,8 @@ func NewExecutor(o Options) (*Executor, error) {
 	return &Executor{Options: o, secrets: redact.New(), work: work, begun: map[string]bool{}}, nil
 }
 
-// How long the end of an attempt waits for the rest of its log: first before the report, because the server accepts
-// nothing else of it once the next attempt has begun, and then after it.
+// How long the end of an attempt waits for the rest of its log, and then for that of its operations: first before the
+// report, because the server accepts nothing else of it once the next attempt has begun, and then after it.
 const (
 	logWait     = 2 * time.Second
 	lastLogWait = 10 * time.Second
@@ -110,6 +110,7 @@ func (e *Executor) Run(ctx context.Context, client *runnerapi.Client, order runn
 	operations.End(logWait)
 	err := a.finish(ctx, done)
 	log.End(lastLogWait)
+	operations.End(lastLogWait)
 	if err != nil && failure != nil && failure.Class == stranded {
 		return errors.Join(ErrStranded, err)
 	}
