@@ -34,7 +34,7 @@ func OpenEventPipe(path string, observe engine.Observer) (*EventPipe, error) {
 	p := &EventPipe{read: read, write: write, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		p.events, p.err = engine.FollowEvents(read, observe)
+		p.events, p.err = engine.FollowEvents(&untilDeadline{file: read}, observe)
 	}()
 	return p, nil
 }
@@ -45,8 +45,5 @@ func (p *EventPipe) Close() (engine.Events, error) {
 	_ = p.read.SetReadDeadline(time.Now().Add(outputGrace))
 	<-p.done
 	_ = p.read.Close()
-	if os.IsTimeout(p.err) {
-		p.err = nil
-	}
 	return p.events, p.err
 }

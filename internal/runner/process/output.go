@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -107,16 +108,14 @@ func startPipe(to io.Writer) (*pipe, error) {
 	p := &pipe{read: read, write: write, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		if _, p.err = io.Copy(to, read); errors.Is(p.err, os.ErrDeadlineExceeded) {
-			p.err = nil
-		}
+		_, p.err = io.Copy(to, &untilDeadline{file: read})
 		_ = read.Close() // a closed pipe fails its writers instead of blocking them
 	}()
 	return p, nil
 }
 
-// close stops after outputGrace, even when a process has the pipe open still. Its error is that not all was passed on
-// before.
+// close waits for outputGrace at most while a process has the pipe open still, and passes on what was written by then.
+// Its error is that not all was passed on.
 func (all pipes) close() error {
 	var err error
 	for _, p := range all {
@@ -130,4 +129,50 @@ func (p *pipe) close() error {
 	_ = p.read.SetReadDeadline(time.Now().Add(outputGrace))
 	<-p.done
 	return p.err
+}
+
+// pipeCapacity is how many bytes Linux keeps in a pipe.
+const pipeCapacity = 64 << 10
+
+// untilDeadline reads a pipe to its end or, once its read deadline is over, what is in it: its reader may be slow, and
+// a program that has ended wrote it before.
+type untilDeadline struct {
+	file *os.File
+	left *bytes.Reader // what was in it after the deadline; nil before
+}
+
+func (r *untilDeadline) Read(p []byte) (int, error) {
+	if r.left == nil {
+		n, err := r.file.Read(p)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		left, err := available(r.file)
+		if err != nil {
+			return 0, err
+		}
+		r.left = bytes.NewReader(left)
+	}
+	return r.left.Read(p)
+}
+
+// available returns what is in a pipe, without waiting.
+func available(pipe *os.File) ([]byte, error) {
+	if err := pipe.SetReadDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	data, n := make([]byte, pipeCapacity), 0
+	var failed error
+	err = conn.Read(func(fd uintptr) bool {
+		n, failed = syscall.Read(int(fd), data)
+		return true
+	})
+	if errors.Is(failed, syscall.EAGAIN) {
+		return nil, err
+	}
+	return data[:max(n, 0)], errors.Join(err, failed)
 }

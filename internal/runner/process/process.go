@@ -66,15 +66,10 @@ func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Exit, err
 	case o.Events:
 		cmd.Stdout = listener
 	}
-	cmd.WaitDelay = outputGrace
 	cmd.SysProcAttr = attributes()
-
-	var outputs pipes
-	if o.Group != nil { // a process that prints after the program has ended must not find its output closed
-		var err error
-		if outputs, err = startPipes(cmd); err != nil {
-			return Exit{}, err
-		}
+	outputs, err := startPipes(cmd)
+	if err != nil {
+		return Exit{}, err
 	}
 	memory := l.memory()
 	kills := memory.kills()
@@ -109,15 +104,15 @@ func (l *Launcher) wait(ctx context.Context, cmd *exec.Cmd, o Options, outputs p
 		o.Stop(cmd.Process, ended)
 	})
 	err := cmd.Wait()
-	if o.Group != nil {
+	if o.Group != nil { // what they print must not find the output closed
 		o.Group.waitForEngines(ctx, cmd.Process.Pid)
-		err = cmp.Or(err, outputs.close())
 	}
+	err = cmp.Or(err, outputs.close())
 	close(ended)
 	if !running() {
 		<-stopped
 	}
-	if _, failed := errors.AsType[*exec.ExitError](err); failed || errors.Is(err, exec.ErrWaitDelay) {
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		return nil
 	}
 	return err
