@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -269,6 +270,56 @@ func TestShellWithALostStateAppliesNothing(t *testing.T) {
 			}
 			if refused := strings.Contains(string(out), stateproxy.StateWriteLost); refused != (test.rescued && test.then != "true") {
 				t.Errorf("%s", out)
+			}
+		})
+	}
+}
+
+// The file of a lost state stays when a user has put the state back. It is not what a later command lost.
+func TestShellRescuesTheStateThatItLostLast(t *testing.T) {
+	t.Parallel()
+	const remove = "tofu state rm terraform_data.a"
+	for name, test := range map[string]struct {
+		then     string
+		rescued  bool
+		versions int
+	}{
+		"and leaves":    {then: "true", rescued: true, versions: 1},
+		"removes again": {then: remove, versions: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestServer(t)
+			p := shellOf(t, s, func(o *runnerapi.Order) {
+				o.Source = s.put(file("main.tf", two+"\nresource \"terraform_data\" \"c\" {}"))
+			})
+			versions, writes := s.versions, 0
+			s.mu.Lock()
+			s.refuse = func(r *http.Request) int {
+				if r.Method != http.MethodPost || r.URL.Path != "/v1/state" {
+					return 0
+				}
+				if writes++; writes == 1 || writes == 3 {
+					return http.StatusConflict
+				}
+				return 0
+			}
+			s.mu.Unlock()
+			script := "tofu apply -auto-approve -no-color; tofu state push errored.tfstate && ! " + remove + " && " + test.then
+			out, err := enter(p.work, "sh", "-c", script).CombinedOutput()
+			waitDone(t, s, 3)
+			close(s.orders)
+			if err := errors.Join(err, p.wait()); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if (s.rescued != nil) != test.rescued || s.versions != versions+test.versions || s.lock != nil {
+				t.Fatalf("rescued %q, %d versions, were %d, lock %s\n%s", s.rescued, s.versions, versions, s.lock, out)
+			}
+			if test.rescued {
+				s.state = s.rescued
+			}
+			if got := strings.Join(s.resources(), " "); got != "b c" {
+				t.Errorf("%s\n%s", got, out)
 			}
 		})
 	}

@@ -171,7 +171,7 @@ func (a *attempt) followCommand(
 func (a *attempt) launchCommand(
 	ctx context.Context, cmd *exec.Cmd, h hook, group *process.Group,
 ) (process.Exit, error) {
-	a.proxy.DenyLockAfterLoss(func(string) bool { return true })
+	a.proxy.DenyLockAfterLoss(func(string, []byte) bool { return true })
 	ended, err := a.launcher().Run(ctx, cmd, process.Options{Name: h.called(), Group: group, Stop: group.Stop})
 	if err != nil {
 		return ended, cannotRun(h, err)

@@ -56,14 +56,36 @@ func (a *attempt) rescue(podCtx context.Context) error {
 }
 
 // stranded returns the state that could not be written, if there is one. The engine's own file is the newest, unless
-// a user in a shell has pushed it since; when the engine was killed there is only what it sent last.
+// a user in a shell has pushed it since. What the engine sent last counts when there is no file, since the engine was
+// killed, and when the file is older.
 func (a *attempt) stranded() ([]byte, error) {
-	if a.proxy.History().Restored {
+	history := a.proxy.History()
+	if history.Restored {
 		return nil, nil
 	}
+	left, err := a.readErrored()
+	sent := history.Undelivered
+	switch {
+	case err != nil:
+		return nil, err
+	case left == nil || sent != nil && olderState(left, sent):
+		return sent, nil
+	}
+	return left, nil
+}
+
+// olderState reports whether a state precedes another one of the same shell.
+func olderState(one, other []byte) bool {
+	first, err := engine.ParseState(one)
+	second, unreadable := engine.ParseState(other)
+	return err == nil && unreadable == nil && first.Serial < second.Serial
+}
+
+// readErrored returns what is in the engine's own file; nil when there is none.
+func (a *attempt) readErrored() ([]byte, error) {
 	file, err := os.Open(a.erroredState())
 	if errors.Is(err, os.ErrNotExist) {
-		return a.proxy.History().Undelivered, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package attempt
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -56,10 +55,11 @@ func (a *attempt) shell(ctx, podCtx context.Context) error {
 const statePush = "state-push"
 
 // deniedInShell returns true for what a user in a shell may not do after an apply whose state could not be written:
-// all but put it back. What was no apply leaves no file, created nothing, and may be tried again.
-func (a *attempt) deniedInShell(operation string) bool {
-	_, err := os.Stat(a.erroredState())
-	return operation != statePush && !errors.Is(err, os.ErrNotExist)
+// all but put it back. What was no apply leaves no file, created nothing, and may be tried again; an older file may be
+// there, which was put back.
+func (a *attempt) deniedInShell(operation string, lost []byte) bool {
+	left, err := a.readErrored()
+	return operation != statePush && (err != nil || left != nil && !olderState(left, lost))
 }
 
 // shellEnvironment returns what the engine gets, but that it may ask the user; and the variable files for those

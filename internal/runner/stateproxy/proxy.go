@@ -43,7 +43,7 @@ type Proxy struct {
 	// writable: the state may be written.
 	writable bool
 	// deniedAfterLoss returns true for an operation that gets no lock once a state could not be written.
-	deniedAfterLoss func(operation string) bool
+	deniedAfterLoss func(operation string, lost []byte) bool
 	// overlaid: the engine works on overlay, a copy of the state, in place of the state, which it neither reads nor
 	// changes. It has no lock: one engine at a time works on it. It is nil when there is no state in it.
 	overlaid bool
@@ -163,8 +163,9 @@ func (p *Proxy) AllowWrites(allowed bool) {
 }
 
 // DenyLockAfterLoss denies the lock once a state could not be written, for the operations that denied returns true
-// for. A script, or a user, may continue with another apply, which would create again what that state alone knows.
-func (p *Proxy) DenyLockAfterLoss(denied func(operation string) bool) {
+// for, given that state. A script, or a user, may continue with another apply, which would create again what that state
+// alone knows.
+func (p *Proxy) DenyLockAfterLoss(denied func(operation string, lost []byte) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.deniedAfterLoss = denied
@@ -186,7 +187,7 @@ func (p *Proxy) denies(method string, body []byte) string {
 	case !p.writable:
 		return ReadOnly
 	case method == "LOCK" && p.history.Undelivered != nil &&
-		p.deniedAfterLoss != nil && p.deniedAfterLoss(operationOf(body)):
+		p.deniedAfterLoss != nil && p.deniedAfterLoss(operationOf(body), p.history.Undelivered):
 		return StateWriteLost
 	}
 	return ""
