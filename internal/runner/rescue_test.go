@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,33 @@ func TestFirstStateIsRescuedWithALineage(t *testing.T) {
 	s.state = s.rescued
 	if got := s.resources(); len(got) != 2 {
 		t.Errorf("%v", got)
+	}
+}
+
+// The disk is full when the engine leaves the file: what it sent before is complete.
+func TestIncompleteFileOfTheEngineIsNotRescued(t *testing.T) {
+	s := newTestServer(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
+	s.refuse = refuseStates(http.StatusConflict)
+	fake := t.TempDir()
+	executable(t, filepath.Join(fake, "tofu"), `#!/bin/sh
+`+filepath.Join(bin(t), "tofu")+` "$@"
+code=$?
+[ ! -e errored.tfstate ] || truncate -s 100 errored.tfstate
+exit $code
+`)
+	p := startPod(t, s, nil, "PATH="+fake+":/usr/bin:/bin")
+	s.orders <- apply
+	close(s.orders)
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	if report := s.done(2); steps(report) != "fetch= init= apply! rescue=" {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+	s.state = s.rescued
+	if got := s.resources(); len(got) != 2 {
+		t.Errorf("%s", s.rescued)
 	}
 }
 

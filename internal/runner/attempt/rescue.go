@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +58,7 @@ func (a *attempt) rescue(podCtx context.Context) error {
 
 // stranded returns the state that could not be written, if there is one. The engine's own file is the newest, unless
 // a user in a shell has pushed it since. What the engine sent last counts when there is no file, since the engine was
-// killed, and when the file is older.
+// killed; when the file is not complete, as on a full disk; and when it is older.
 func (a *attempt) stranded() ([]byte, error) {
 	history := a.proxy.History()
 	if history.Restored {
@@ -68,7 +69,7 @@ func (a *attempt) stranded() ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case left == nil || sent != nil && olderState(left, sent):
+	case left == nil || sent != nil && (!json.Valid(left) || olderState(left, sent)):
 		return sent, nil
 	}
 	return left, nil
