@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/google/uuid"
 )
@@ -69,6 +70,22 @@ func WithLineage(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(fields)
+}
+
+// SameState reports whether two states differ in nothing but their serial, which an engine increases when it pushes
+// one.
+func SameState(one, other []byte) bool {
+	a, b := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if json.Unmarshal(one, &a) != nil || json.Unmarshal(other, &b) != nil {
+		return false
+	}
+	delete(a, "serial")
+	delete(b, "serial")
+	return maps.EqualFunc(a, b, func(x, y json.RawMessage) bool {
+		var compact [2]bytes.Buffer
+		return json.Compact(&compact[0], x) == nil && json.Compact(&compact[1], y) == nil &&
+			bytes.Equal(compact[0].Bytes(), compact[1].Bytes())
+	})
 }
 
 // decode reads a JSON value, numbers as they are written. What cannot be read is taken as one string.

@@ -63,3 +63,20 @@ func TestStateWithoutALineage(t *testing.T) {
 		t.Error("an invalid state has a lineage")
 	}
 }
+
+func TestStatesAreTheSameWhateverTheirSerial(t *testing.T) {
+	const state = `{"serial": 1, "lineage": "l", "resources": [{"name": "a"}]}`
+	for other, want := range map[string]bool{
+		state: true,
+		`{"lineage":"l","serial":9,"resources":[{"name":"a"}]}`: true,
+		`{"lineage":"m","serial":1,"resources":[{"name":"a"}]}`: false,
+		`{"lineage":"l","serial":1,"resources":[{"name":"b"}]}`: false,
+		`{"lineage":"l","serial":1}`:                            false,
+		`{"lineage":"l","serial":1,"resources":[{"name":`:       false,
+		"": false,
+	} {
+		if got := SameState([]byte(state), []byte(other)); got != want {
+			t.Errorf("%s: %v", other, got)
+		}
+	}
+}

@@ -2,6 +2,10 @@ package runner
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -68,5 +72,48 @@ func TestShellOfAStackWithAnOwnBackend(t *testing.T) {
 	s.applied(order, inputs)
 	if got := strings.Join(s.resources(), " "); got != "a b" {
 		t.Errorf("after the lock was removed: %s", got)
+	}
+}
+
+// A state that the backend rejected, and that a user has put there from the file that the engine left, is not lost: a
+// rescue of the file would not follow the current version, and need a user to merge the two.
+func TestStateThatAShellPutIntoItsBackendIsNotRescued(t *testing.T) {
+	t.Parallel()
+	const apply = "! tofu apply -auto-approve -no-color && "
+	for name, test := range map[string]struct {
+		script  string
+		rescued bool
+	}{
+		"put back": {apply + "tofu state push errored.tfstate", false},
+		"lost":     {apply + "test -e errored.tfstate", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var state []byte
+			writes := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					if writes++; writes == 2 {
+						w.WriteHeader(http.StatusConflict)
+						return
+					}
+					state, _ = io.ReadAll(r.Body)
+				}
+				if state == nil {
+					w.WriteHeader(http.StatusNotFound)
+				}
+				w.Write(state)
+			}))
+			t.Cleanup(server.Close)
+			s := newTestServer(t)
+			b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
+			order := s.inBackend(1, two, b)
+			s.applied(order, nil)
+			order.Attempt, order.Source = 3, s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
+			said, done := shellIn(t, s, order, nil, test.script)
+			if (s.rescued != nil) != test.rescued || done.Done.Failure != nil || !test.rescued && strings.Join(s.resources(), " ") != "a b c" {
+				t.Errorf("rescued %s, %v, %s %+v\n%s", s.rescued, s.resources(), steps(done), done.Done.Failure, said)
+			}
+		})
 	}
 }

@@ -57,8 +57,9 @@ func (a *attempt) rescue(podCtx context.Context) error {
 }
 
 // stranded returns the state that could not be written, if there is one. The engine's own file is the newest, unless
-// a user in a shell has pushed it since. What the engine sent last counts when there is no file, since the engine was
-// killed; when the file is not complete, as on a full disk; and when it is older.
+// a user in a shell has pushed it since, also into the engine's own backend. What the engine sent last counts when
+// there is no file, since the engine was killed; when the file is not complete, as on a full disk; and when it is
+// older.
 func (a *attempt) stranded() ([]byte, error) {
 	history := a.proxy.History()
 	if history.Restored {
@@ -71,6 +72,8 @@ func (a *attempt) stranded() ([]byte, error) {
 		return nil, err
 	case left == nil || sent != nil && (!json.Valid(left) || olderState(left, sent)):
 		return sent, nil
+	case sent == nil && history.Has(left):
+		return nil, nil
 	}
 	return left, nil
 }

@@ -86,6 +86,9 @@ func (h History) State() (engine.State, error) {
 	return engine.ParseState(h.newest)
 }
 
+// Has reports whether the newest state is that one, whatever its serial.
+func (h History) Has(state []byte) bool { return engine.SameState(h.newest, state) }
+
 // Finished reports whether the engine wrote the state and released the lock that it took, which is its last action.
 // One that wrote none, as of a plan that is stale or without its provider, proves nothing about the state.
 func (h History) Finished() bool { return h.wrote && h.unlocked }
