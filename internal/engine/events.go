@@ -26,8 +26,9 @@ type Events struct {
 	Errors []Diagnostic
 	// Undeclared has the values for which the code has no variable.
 	Undeclared []Undeclared
-	// Changes in a plan.
+	// Changes in a plan, and whether they are all that it has: their summary follows them.
 	Changes Changes
+	Planned bool
 	// Imported has the addresses of the resources that a plan would import, whatever else it would do to them.
 	Imported map[string]bool
 	// Done is what an apply did, when it got to its end.
@@ -116,7 +117,9 @@ func (all *Events) add(e event) {
 			}
 			all.Imported[e.Change.Resource.Address] = true
 		}
-	case e.Type == "change_summary" && e.Changes != nil && e.Changes.Operation != "plan":
+	case e.Type == "change_summary" && e.Changes != nil && e.Changes.Operation == "plan":
+		all.Planned = true
+	case e.Type == "change_summary" && e.Changes != nil:
 		all.Done = e.Changes
 	case e.Type == "apply_complete" && e.Hook != nil && e.Hook.changes():
 		if all.Changed == nil {

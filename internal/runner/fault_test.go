@@ -101,6 +101,29 @@ printf 'nul \000 bad \377\376\n'; exit 1
 	}
 }
 
+// The disk is full once the plan is written: the engine takes no notice that its events are not.
+func TestPlanWithoutAllItsEventsFails(t *testing.T) {
+	s := newTestServer(t)
+	fake := t.TempDir()
+	executable(t, filepath.Join(fake, "tofu"), `#!/bin/sh
+`+filepath.Join(bin(t), "tofu")+` "$@"
+code=$?
+for arg; do case $arg in -json-into=*) [ "$1" != plan ] || truncate -s 600 "${arg#*=}";; esac; done
+exit $code
+`)
+	p := startPod(t, s, nil, "PATH="+fake+":/usr/bin:/bin")
+	s.orders <- s.plan(1, s.put(file("main.tf", two)))
+	close(s.orders)
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	report := s.done(1)
+	const want = "OpenTofu planned, and its events do not have the whole plan: the disk of the pod may be full"
+	if failure := report.Done.Failure; failure == nil || failure.Class != "Transient" || failure.Message != want || len(s.plans) != 0 {
+		t.Errorf("%s %+v %+v", steps(report), failure, report.Done.Plan)
+	}
+}
+
 // The failure is one that no event explains.
 func TestEngineFailureWithoutEvents(t *testing.T) {
 	for script, want := range map[string]string{

@@ -92,7 +92,12 @@ func fake(t *testing.T, s *testServer, order runnerapi.Order, show string) (*pod
 	dir := t.TempDir()
 	script := `#!/bin/sh
 case $1 in
-plan) for arg; do case $arg in -out=*) echo plan >"${arg#-out=}";; esac; done; echo "Plan: 1 to add"; exit 2;;
+plan)
+  for arg; do case $arg in
+  -out=*) echo plan >"${arg#-out=}";;
+  -json-into=*) echo '{"type":"change_summary","changes":{"add":1,"operation":"plan"}}' >"${arg#-json-into=}";;
+  esac; done
+  echo "Plan: 1 to add"; exit 2;;
 show) ` + show + `;;
 esac
 `

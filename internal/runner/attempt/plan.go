@@ -77,6 +77,10 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	if err := recovered.Plan(ctx); err != nil {
 		return result{}, err
 	}
+	if !events.Planned { // the engine writes the plan first, and ignores that it cannot write an event
+		return result{}, fmt.Errorf("%s planned, and its events do not have the whole plan: the disk of the pod may be full",
+			a.engine.Name())
+	}
 	if err := a.checkDeclared(events.Undeclared); err != nil {
 		return result{}, err
 	}
