@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -353,6 +354,48 @@ func TestRescuedStateIsWrittenToTheBackendBeforeThePlan(t *testing.T) {
 	}
 	if there := tofu(t, plain(t, server, two), "state", "list"); !strings.Contains(there, "terraform_data.c") {
 		t.Error(there)
+	}
+}
+
+// The backend answers no more once it has the state. The attempt ends, and the next plan copies the state.
+func TestBackendThatHangsAfterAnApplyEndsTheAttempt(t *testing.T) {
+	t.Parallel()
+	var state []byte
+	hangs := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			state, _ = io.ReadAll(r.Body)
+			return
+		}
+		if state == nil {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		<-hangs
+		w.Write(state)
+	}))
+	t.Cleanup(server.Close)
+	s := newTestServer(t)
+	b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
+	order := s.inBackend(1, two, b)
+	apply := s.planned(order, nil)
+	apply.Patience = 100 * time.Millisecond
+	p := startPod(t, s, nil)
+	s.orders <- apply
+	done := waitDone(t, s, 2)
+	close(hangs)
+	const want = "backend http did not answer within 10s"
+	if f := done.Done.Failure; steps(done) != "fetch= init= apply= state!" || f == nil || f.Class != "Transient" || f.Message != want || done.Done.Saved {
+		t.Errorf("%s %+v", steps(done), f)
+	}
+	order.Attempt = 3
+	s.orders <- order
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	if done := s.done(3).Done; done.Failure != nil || done.Plan.Changes || strings.Join(s.resources(), " ") != "a b" {
+		t.Errorf("%+v %v", done, s.resources())
 	}
 }
 

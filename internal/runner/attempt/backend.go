@@ -15,6 +15,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
+	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runner/stateproxy"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -105,7 +106,7 @@ func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.F
 		fmt.Fprintf(a.text, "the server's state is newer than what backend %s has: it is put there\n", a.backendType)
 	}
 	push := engine.Push{VariableFiles: a.files.paths(), State: a.work.PushedState(), Force: force}
-	if _, err := a.askBackend(ctx, a.engine.Args(push)); err != nil {
+	if _, err := a.askBackend(ctx, call{args: a.engine.Args(push)}); err != nil {
 		return nil, runnerapi.Followed{}, fmt.Errorf("put the state into backend %s: %w", a.backendType, err)
 	}
 	return a.follow(ctx)
@@ -113,7 +114,7 @@ func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.F
 
 // pullState reads what the backend has; nothing when it has no state.
 func (a *attempt) pullState(ctx context.Context) ([]byte, error) {
-	data, err := a.askBackend(ctx, a.engine.Args(engine.Pull{VariableFiles: a.files.paths()}))
+	data, err := a.askBackend(ctx, call{args: a.engine.Args(engine.Pull{VariableFiles: a.files.paths()}), reads: true})
 	if err != nil {
 		return nil, fmt.Errorf("read the state in backend %s: %w", a.backendType, err)
 	}
@@ -167,12 +168,18 @@ func (a *attempt) lockState(ctx context.Context) error {
 	return nil
 }
 
-// followAfter copies the backend's state to the server after the engine, however that ended; well: it succeeded.
+// followAfter copies the backend's state to the server after the engine, however that ended; well: it succeeded. A
+// backend that does not answer has as long as a server that is away: neither a timeout nor a cancel ends this step, and
+// the next plan copies the state.
 func (a *attempt) followAfter(podCtx context.Context, well bool) error {
 	if a.lock == nil {
 		return nil
 	}
 	ctx, cancel := interrupt.Outlive(podCtx)
+	defer cancel()
+	patience := max(a.order.Patience, lastLogWait)
+	silent := fmt.Errorf("backend %s did not answer within %s", a.backendType, report.Duration(patience))
+	ctx, cancel = context.WithTimeoutCause(ctx, patience, silent)
 	defer cancel()
 	return a.step(ctx, "state", func(ctx context.Context) (result, error) {
 		data, followed, err := a.follow(ctx)

@@ -19,6 +19,8 @@ type call struct {
 	args []string
 	// path of the program, when it is another than the engine's.
 	path string
+	// reads: it only reads a state, so that it is killed when it ignores that it is to end.
+	reads bool
 }
 
 // launcher starts programs whose output goes to the attempt's log.
@@ -44,6 +46,9 @@ func (a *attempt) launch(ctx context.Context, do call) (process.Exit, error) {
 	cmd.Env = a.environment()
 	do.Name, do.Stop = cmp.Or(do.Name, a.engine.Name()), process.Interrupt
 	launcher := a.launcher()
+	if do.reads {
+		do.Stop = launcher.StopGroup
+	}
 	if _, ok := a.engine.Engine.(engine.Terragrunt); ok { // it starts the engine that holds the state, which may outlive it
 		do.Group = launcher.NewGroup(do.Name)
 	}
@@ -140,8 +145,8 @@ func (a *attempt) ask(ctx context.Context, do call, most int) ([]byte, process.E
 }
 
 // askBackend runs a command of the engine about the state in its own backend, and returns its answer.
-func (a *attempt) askBackend(ctx context.Context, args []string) ([]byte, error) {
-	answer, exit, err := a.ask(ctx, call{args: args}, runnerapi.LargestState)
+func (a *attempt) askBackend(ctx context.Context, do call) ([]byte, error) {
+	answer, exit, err := a.ask(ctx, do, runnerapi.LargestState)
 	if failed, ok := errors.AsType[*programError](err); ok {
 		events := engine.Events{Errors: engine.ReadErrors(exit.Last)}
 		a.explainLocks(events.Errors)
