@@ -342,6 +342,33 @@ describe('a Run', () => {
   })
 })
 
+describe('a State', () => {
+  const of = '/api/v1/namespaces/shop/states/web'
+  const state = (status: object, uid = 'u') => ({
+    body: { row: { uid }, object: { metadata: { ...metadata, uid }, status } },
+  })
+
+  test('that another user locks meanwhile is not unlocked by a confirmation for the first lock', async () => {
+    const locked = (id: string) => state({ version: 1, lock: { id, who: id, since: metadata.creationTimestamp } })
+    let now = locked('first')
+    const { asked, context } = showApp('/states/shop/web', { [of]: () => now, [`${of}/access`]: may('unlock') })
+    const user = userEvent.setup()
+    const ask = async () => {
+      await user.click(await screen.findByRole('button', { name: 'Unlock…' }))
+      await user.type(within(await screen.findByRole('dialog')).getByRole('textbox'), 'web')
+    }
+    await ask()
+    now = locked('second')
+    await context.client.invalidateQueries({ queryKey: ['states', 'shop', 'web'] })
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+    await ask()
+    await user.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Unlock' }))
+    await waitFor(() =>
+      expect(asked.filter((a) => a.method === 'POST').map((a) => a.body)).toEqual([JSON.stringify({ id: 'second' })]),
+    )
+  })
+})
+
 describe('pull requests', () => {
   const of = '/api/v1/namespaces/shop/pullrequests/infra-7'
   const plan = { digest: 'd', changes: true, add: 2, change: 1, destroy: 3, replace: 0, import: 0, forget: 0 }

@@ -170,6 +170,7 @@ function Lock({ detail, may }: { detail: Detail<'states'>; may: boolean }) {
       </p>
       {may && (
         <ConfirmButton
+          key={lock.id} // a confirmation is for the lock that was shown, and for no later one
           label="Unlock…"
           title={`Unlock the state of Stack ${metadata.name}?`}
           confirm="Unlock"
