@@ -62,6 +62,11 @@ export default function Repository() {
           )
         }
       />
+      {detail.error && (
+        <div className="mb-3">
+          <Problem error={detail.error} retry={() => void detail.refetch()} />
+        </div>
+      )}
       {fetch.error && (
         <div className="mb-3">
           <Problem error={fetch.error} />

@@ -325,6 +325,18 @@ describe('a Run', () => {
     expect(within(screen.getByRole('dialog')).getByRole('textbox')).toHaveValue('not on a Friday')
   })
 
+  test('reports that it cannot be fetched any more, beside what it was', async () => {
+    let now: object = waits
+    const { context } = showApp('/runs/shop/web-7', { [of]: () => now })
+    await screen.findByText('Waits for the approval of a user.')
+    now = problem(404, 'there is no Run web-7 in namespace shop')
+    await context.client.invalidateQueries({ queryKey: ['runs', 'shop', 'web-7'] })
+    expect(await screen.findByText('there is no Run web-7 in namespace shop')).toBeInTheDocument()
+    now = waits
+    await userEvent.setup().click(screen.getByRole('button', { name: 'Try again' }))
+    await waitFor(() => expect(screen.queryByRole('alert')).toBeNull())
+  })
+
   test('shows why an action failed also after its dialog is closed', async () => {
     let reject = () => undefined as void
     showApp('/runs/shop/web-7', {
@@ -346,6 +358,16 @@ describe('a State', () => {
   const of = '/api/v1/namespaces/shop/states/web'
   const state = (status: object, uid = 'u') => ({
     body: { row: { uid }, object: { metadata: { ...metadata, uid }, status } },
+  })
+
+  test('reports that it cannot be fetched any more, beside what it was', async () => {
+    let now: object = state({ version: 7, serial: 9 })
+    const { context } = showApp('/states/shop/web', { [of]: () => now })
+    await screen.findByText('7, serial 9')
+    now = problem(403, 'jane may not get states')
+    await context.client.invalidateQueries({ queryKey: ['states', 'shop', 'web'] })
+    expect(await screen.findByText('jane may not get states')).toBeInTheDocument()
+    expect(screen.getByText('7, serial 9')).toBeInTheDocument()
   })
 
   test('that another user locks meanwhile is not unlocked by a confirmation for the first lock', async () => {
@@ -550,6 +572,22 @@ describe('pull requests', () => {
     const table = await screen.findByRole('table', { name: 'Pull requests of infra' })
     expect(within(table).getByRole('link', { name: '#7 Widen the subnet' })).toBeInTheDocument()
     expect(screen.getByText(/no Secret infra-pulls/)).toHaveTextContent('Credentials not found')
+  })
+
+  test('of a Repository that cannot be fetched any more are shown with the reason', async () => {
+    const of = '/api/v1/namespaces/shop/repositories/infra'
+    const url = 'https://git.example.com/acme/infra.git'
+    let now: object = {
+      body: {
+        row: { ...metadata, name: 'infra', url, ready: 'True' },
+        object: { metadata: { ...metadata, name: 'infra' }, spec: { url } },
+      },
+    }
+    const { context } = showApp('/repositories/shop/infra', { [of]: () => now })
+    await screen.findByText(url)
+    now = problem(404, 'there is no Repository infra in namespace shop')
+    await context.client.invalidateQueries({ queryKey: ['repositories', 'shop', 'infra'] })
+    expect(await screen.findByText('there is no Repository infra in namespace shop')).toBeInTheDocument()
   })
 
   test('are linked from their Runs, and g q leads to them', async () => {

@@ -6,10 +6,10 @@ import type { Detail } from '../../api/kinds'
 import { accessQuery, meQuery, objectQuery } from '../../api/queries'
 import { Button } from '../../ui/Button'
 import { Section, useTitle } from '../../ui/Page'
-import { Problem } from '../../ui/Problem'
 import { Skeletons } from '../../ui/Skeleton'
 import { Tabs } from '../../ui/Tabs'
 import { Events } from '../Events'
+import { Fetched } from '../Fetched'
 import { logFeed, textFeed } from '../logs/feed'
 import { LogView } from '../logs/LogView'
 import { formatRange, parseRange } from '../logs/range'
@@ -32,9 +32,11 @@ export default function RunPage() {
   const { namespace, name } = route.useParams()
   useTitle(`Run ${name}`)
   const run = useQuery(objectQuery('runs', namespace, name))
-  if (run.data) return <Known key={`${namespace}/${name}`} detail={run.data} />
-  if (run.error) return <Problem error={run.error} retry={() => void run.refetch()} />
-  return <Skeletons lines={6} label="Loading the Run" />
+  return (
+    <Fetched query={run} label="Loading the Run">
+      {(detail) => <Known key={`${namespace}/${name}`} detail={detail} />}
+    </Fetched>
+  )
 }
 
 function Known({ detail }: { detail: Detail<'runs'> }) {

@@ -5,11 +5,10 @@ import { accessQuery, objectQuery, useAction } from '../../api/queries'
 import { Badge } from '../../ui/Badge'
 import { ConfirmButton } from '../../ui/Dialog'
 import { Facts, PageHead, useTitle } from '../../ui/Page'
-import { Problem } from '../../ui/Problem'
-import { Skeletons } from '../../ui/Skeleton'
 import { Tabs } from '../../ui/Tabs'
 import { Ago } from '../../ui/Time'
 import { Events } from '../Events'
+import { Fetched } from '../Fetched'
 import { safe } from '../text/escape'
 import type { StateSearch } from '../search'
 import { Difference } from './Difference'
@@ -24,9 +23,11 @@ export default function StatePage() {
   const { namespace, name } = route.useParams()
   useTitle(`State ${name}`)
   const state = useQuery(objectQuery('states', namespace, name))
-  if (state.data) return <Known detail={state.data} />
-  if (state.error) return <Problem error={state.error} retry={() => void state.refetch()} />
-  return <Skeletons lines={6} label="Loading the State" />
+  return (
+    <Fetched query={state} label="Loading the State">
+      {(detail) => <Known detail={detail} />}
+    </Fetched>
+  )
 }
 
 function Known({ detail }: { detail: Detail<'states'> }) {
