@@ -139,6 +139,7 @@ describe('live', () => {
     const list = watched(['runs', 'list', {}])
     await vi.advanceTimersByTimeAsync(0)
     expect(live.state).toBe('live')
+    last().send('hello', { name: 'jane' })
     last().fail(false)
     expect(live.state).toBe('away')
     last().connected()
@@ -146,6 +147,26 @@ describe('live', () => {
     expect(live.state).toBe('live')
     expect(sources).toHaveLength(1) // the stream resends missed events
     expect(list).toHaveBeenCalledTimes(1)
+  })
+
+  test('fetches everything if the first connection fails, because the browser has no event to continue from', async () => {
+    const list = watched(['runs', 'list', {}])
+    await vi.advanceTimersByTimeAsync(0)
+    const fresh = new Live(client, () => {
+      sources.push(new Source())
+      return last() as unknown as EventSource
+    })
+    fresh.start()
+    last().fail(false)
+    last().connected()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(list).toHaveBeenCalledTimes(2)
+    last().send('hello', { name: 'jane' })
+    last().fail(false)
+    last().connected()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(list).toHaveBeenCalledTimes(2)
+    fresh.stop()
   })
 
   test('reconnects after a rejection with a growing delay, checks the session, and fetches everything', async () => {

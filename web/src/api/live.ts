@@ -84,6 +84,8 @@ export class Live {
     }
     heard()
     for (const event of ['open', 'hello', 'beat', 'change', 'reset', 'error']) source.addEventListener(event, heard)
+    let continues = false
+    source.addEventListener('hello', () => (continues = true))
     source.addEventListener('open', () => {
       this.tries = 0
       this.become('live')
@@ -98,6 +100,8 @@ export class Live {
     source.addEventListener('reset', () => void this.client.invalidateQueries())
     source.addEventListener('error', () => {
       this.become('away')
+      // Without the first event there is no ID to continue from.
+      if (!continues) this.missed = true
       // The browser reconnects automatically, with the ID of the last event, unless the server rejected it.
       if (source.readyState !== 2) return
       this.missed = true
