@@ -169,6 +169,25 @@ describe('live', () => {
     fresh.stop()
   })
 
+  test('fetches again what failed while the connection was lost', async () => {
+    let fails = false
+    const failed = watched(['runs', 'shop', 'web-1'], () =>
+      fails ? Promise.reject(new Error('unreachable')) : Promise.resolve(1),
+    )
+    const list = watched(['runs', 'list', {}])
+    await vi.advanceTimersByTimeAsync(0)
+    last().send('hello', { name: 'jane' })
+    fails = true
+    last().send('change', { kind: 'Run', namespace: 'shop', name: 'web-1' })
+    await vi.advanceTimersByTimeAsync(gather)
+    last().fail(false)
+    fails = false
+    last().connected()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(failed).toHaveBeenCalledTimes(3)
+    expect(list).toHaveBeenCalledTimes(2)
+  })
+
   test('reconnects after a rejection with a growing delay, checks the session, and fetches everything', async () => {
     const list = watched(['runs', 'list', {}])
     const me = watched(['me'])

@@ -89,8 +89,9 @@ export class Live {
     source.addEventListener('open', () => {
       this.tries = 0
       this.become('live')
-      // A new stream does not contain the changes since the end of the old one.
-      if (this.missed) void this.client.invalidateQueries()
+      // A new stream does not contain the changes since the end of the old one. One that continues does, but what failed meanwhile
+      // does not change again by itself.
+      void this.client.invalidateQueries(this.missed ? {} : { predicate: (q) => q.state.status === 'error' })
       this.missed = false
     })
     source.addEventListener('change', (event) => {
