@@ -32,6 +32,28 @@ test('of 10,000 rows only the visible ones are rendered, and more are fetched wh
   ])
 })
 
+test('a change while more rows are fetched is shown', async () => {
+  let first = page(0, 100, 10_000, 'two')
+  const { asked, context } = showApp('/stacks', {
+    '/api/v1/stacks?limit=100': () => new Promise((done) => setTimeout(() => done({ body: first }), 200)),
+    '/api/v1/stacks?limit=500&after=two': () => new Promise<never>(() => undefined),
+  })
+  const box = (await screen.findByRole('table', { name: 'Stacks' })).parentElement!
+  const scroll = (to: number) => {
+    Object.defineProperty(box, 'scrollTop', { value: to, configurable: true })
+    fireEvent.scroll(box)
+  }
+  scroll(3500)
+  const more = (times: number) =>
+    waitFor(() => expect(asked.filter((a) => a.path.includes('after=two'))).toHaveLength(times))
+  await more(1)
+  first = { ...first, items: first.items.map((s) => ({ ...s, message: 'it has changed' })) }
+  await act(() => Promise.resolve(void context.client.invalidateQueries({ queryKey: ['stacks', 'list'] })))
+  await more(2)
+  scroll(0)
+  expect(await screen.findAllByText('it has changed')).not.toHaveLength(0)
+})
+
 test('j, k and the arrows move between rows, Enter opens one', async () => {
   const { router } = showApp('/stacks', { '/api/v1/stacks?limit=100': { body: page(0, 3, 3) } })
   await screen.findByText('s0')

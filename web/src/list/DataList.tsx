@@ -93,10 +93,11 @@ export function DataList<R extends Row>({
   })
   const shown = virtual.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
-  const { hasNextPage, isFetchingNextPage, fetchNextPage, isError, refetch } = pages
+  const { hasNextPage, isFetching, fetchNextPage, isError, refetch } = pages
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && !isError && last >= lines.length - 40) void fetchNextPage()
-  }, [hasNextPage, isFetchingNextPage, isError, fetchNextPage, last, lines.length])
+    // It would abort a fetch of the rows that changed.
+    if (hasNextPage && !isFetching && !isError && last >= lines.length - 40) void fetchNextPage()
+  }, [hasNextPage, isFetching, isError, fetchNextPage, last, lines.length])
   useEffect(() => {
     if (incomplete) void refetch()
   }, [incomplete, refetch])
