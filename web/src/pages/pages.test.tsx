@@ -337,6 +337,29 @@ describe('a Run', () => {
     await waitFor(() => expect(screen.queryByRole('alert')).toBeNull())
   })
 
+  test('that is created again has its own log', async () => {
+    let now = run('Succeeded', 'Applied')
+    const { asked, context } = showApp('/runs/shop/web-7?tab=log', {
+      [of]: () => now,
+      [`${of}/logs`]: problem(404, 'no log'),
+    })
+    await screen.findByText('no log')
+    const again = run('Planning')
+    now = {
+      body: {
+        ...again.body,
+        object: { ...again.body.object, metadata: { ...metadata, name: 'web-7', uid: 'another' } },
+      },
+    }
+    await context.client.invalidateQueries({ queryKey: ['runs', 'shop', 'web-7'] })
+    await waitFor(() =>
+      expect(asked.filter((a) => a.path.startsWith(`${of}/logs`)).map((a) => a.path)).toEqual([
+        `${of}/logs?follow=true&offset=0`,
+        `${of}/logs?follow=true&offset=0`,
+      ]),
+    )
+  })
+
   test('shows why an action failed also after its dialog is closed', async () => {
     let reject = () => undefined as void
     showApp('/runs/shop/web-7', {
@@ -368,6 +391,27 @@ describe('a State', () => {
     await context.client.invalidateQueries({ queryKey: ['states', 'shop', 'web'] })
     expect(await screen.findByText('jane may not get states')).toBeInTheDocument()
     expect(screen.getByText('7, serial 9')).toBeInTheDocument()
+  })
+
+  test('that is created again has its own versions', async () => {
+    const has = (name: string) => ({
+      body: {
+        version: 4,
+        resources: [{ mode: 'managed', type: 'null', name, provider: 'p', instances: [{ attributes: {} }] }],
+      },
+    })
+    let now = state({ version: 1 })
+    let first = has('old')
+    const { context } = showApp('/states/shop/web?tab=resources', {
+      [of]: () => now,
+      [`${of}/versions/1`]: () => first,
+    })
+    await screen.findByText('null.old')
+    now = state({ version: 1 }, 'another')
+    first = has('new')
+    await context.client.invalidateQueries({ queryKey: ['states', 'shop', 'web'] })
+    expect(await screen.findByText('null.new')).toBeInTheDocument()
+    expect(screen.queryByText('null.old')).toBeNull()
   })
 
   test('that another user locks meanwhile is not unlocked by a confirmation for the first lock', async () => {

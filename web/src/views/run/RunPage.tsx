@@ -34,7 +34,7 @@ export default function RunPage() {
   const run = useQuery(objectQuery('runs', namespace, name))
   return (
     <Fetched query={run} label="Loading the Run">
-      {(detail) => <Known key={`${namespace}/${name}`} detail={detail} />}
+      {(detail) => <Known key={detail.object.metadata.uid} detail={detail} />}
     </Fetched>
   )
 }

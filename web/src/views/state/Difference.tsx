@@ -15,6 +15,7 @@ type Version = NonNullable<NonNullable<StateObject['status']>['versions']>[numbe
 type Props = {
   namespace: string
   name: string
+  uid: string
   versions: Version[]
   from: number
   to: number
@@ -22,9 +23,9 @@ type Props = {
 }
 
 /** The difference between two versions of a state. Secrets are only marked as different. */
-export function Difference({ namespace, name, versions, from, to, onChange }: Props) {
-  const before = useQuery({ ...versionQuery(namespace, name, from), enabled: from > 0 && from !== to })
-  const after = useQuery({ ...versionQuery(namespace, name, to), enabled: to > 0 && from !== to })
+export function Difference({ namespace, name, uid, versions, from, to, onChange }: Props) {
+  const before = useQuery({ ...versionQuery(namespace, name, uid, from), enabled: from > 0 && from !== to })
+  const after = useQuery({ ...versionQuery(namespace, name, uid, to), enabled: to > 0 && from !== to })
   const [filter, setFilter] = useState(noFilter)
   const view = useMemo(
     () => (before.data && after.data ? compare(before.data, after.data) : undefined),

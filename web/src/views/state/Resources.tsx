@@ -21,7 +21,14 @@ import { safe, safeText } from '../text/escape'
 import { versionQuery } from './queries'
 import type { Resource } from './statefile'
 
-type Props = { namespace: string; name: string; version: number; q: string; onSearch: (q: string) => void }
+type Props = {
+  namespace: string
+  name: string
+  uid: string
+  version: number
+  q: string
+  onSearch: (q: string) => void
+}
 
 const column = createColumnHelper<Resource>()
 const columns = [
@@ -34,8 +41,8 @@ const columns = [
 ]
 
 /** The resources in a version of a state. */
-export function Resources({ namespace, name, version, q, onSearch }: Props) {
-  const state = useQuery({ ...versionQuery(namespace, name, version), enabled: version > 0 })
+export function Resources({ namespace, name, uid, version, q, onSearch }: Props) {
+  const state = useQuery({ ...versionQuery(namespace, name, uid, version), enabled: version > 0 })
   if (version === 0) return <Empty title="There is no state yet" />
   if (state.error) return <Problem error={state.error} />
   if (!state.data) return <Skeletons lines={4} label="Loading the state" />

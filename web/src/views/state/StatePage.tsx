@@ -32,7 +32,7 @@ export default function StatePage() {
 
 function Known({ detail }: { detail: Detail<'states'> }) {
   const { metadata, status } = detail.object
-  const { namespace, name } = metadata
+  const { namespace, name, uid } = metadata
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const access = useQuery(accessQuery('states', namespace, name))
@@ -49,6 +49,7 @@ function Known({ detail }: { detail: Detail<'states'> }) {
       <Difference
         namespace={namespace}
         name={name}
+        uid={uid}
         versions={versions}
         from={from}
         to={to}
@@ -59,6 +60,7 @@ function Known({ detail }: { detail: Detail<'states'> }) {
       <Resources
         namespace={namespace}
         name={name}
+        uid={uid}
         version={to}
         q={search.q ?? ''}
         onSearch={(q) => set({ q: q || undefined })}

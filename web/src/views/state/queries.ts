@@ -2,10 +2,10 @@ import { queryOptions } from '@tanstack/react-query'
 import { objectPath, send } from '../../api/client'
 import { parseState } from './statefile'
 
-/** A version of a state without secrets. It is immutable. It requires the verb pull on States. */
-export function versionQuery(namespace: string, name: string, version: number) {
+/** A version of the state with a UID, without secrets. It is immutable. It requires the verb pull on States. */
+export function versionQuery(namespace: string, name: string, uid: string, version: number) {
   return queryOptions({
-    queryKey: ['versions', namespace, name, version],
+    queryKey: ['versions', namespace, name, version, uid],
     queryFn: async ({ signal }) =>
       parseState(
         await (
