@@ -104,6 +104,14 @@ func (s *API) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	a.noted("action", action.Approve, "planDigest", sent.PlanDigest)
+	stack := &v1alpha1.Stack{}
+	key := client.ObjectKey{Namespace: o.Namespace, Name: o.Spec.Stack.Name}
+	if err := s.Live.Get(r.Context(), key, stack); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read Stack %s: %w", key, err)
+	}
+	if err := action.CheckApproval(o, stack, a.GetName()); err != nil {
+		return err
+	}
 	return done(s, w, r, a, listing.Runs, o, action.ApproveRun(sent.PlanDigest, a.GetName()))
 }
 
