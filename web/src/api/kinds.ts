@@ -27,7 +27,14 @@ export type Page<K extends Plural> = {
   groups?: Group[]
 }
 
-export type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string }
+export type Condition = {
+  type: string
+  status: string
+  reason: string
+  message: string
+  lastTransitionTime: string
+  observedGeneration?: number
+}
 
 /** A condition by its type. */
 export function condition(

@@ -44,7 +44,9 @@ export async function prepare(
         access('runs', run),
         client.fetchQuery(meQuery),
       ])
-      return approval(target, object, may, me.name)
+      // A user who cannot get the Stack can approve.
+      const stack = await read('stacks', object.spec.stack.name).catch(() => undefined)
+      return approval(target, object, stack?.object, may, me.name)
     }
     if (kind === 'runs') {
       const { object } = await read('runs', name)

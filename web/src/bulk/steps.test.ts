@@ -22,13 +22,23 @@ const why = (of: Step | Skipped) => ('why' in of ? of.why : undefined)
 describe('an approval', () => {
   const may = { approve: true }
   test('is of the plan that was read', () => {
-    expect(approval(target, run(), may, 'bob')).toMatchObject({ kind: 'runs', name: 'web-7', plan: { digest } })
+    expect(approval(target, run(), undefined, may, 'bob')).toMatchObject({
+      kind: 'runs',
+      name: 'web-7',
+      plan: { digest },
+    })
   })
   test('is left out with the reason', () => {
-    expect(why(approval(target, run(), {}, 'bob'))).toMatch(/roles/)
-    expect(why(approval(target, run({ phase: 'Applying' }), may, 'bob'))).toMatch(/does not wait.*Applying/)
-    expect(why(approval(target, run({ spec: { preventSelfApproval: true } }), may, 'alice'))).toMatch(/another user/)
-    expect(approval(target, run({ spec: { preventSelfApproval: true } }), may, 'bob')).toHaveProperty('action')
+    expect(why(approval(target, run(), undefined, {}, 'bob'))).toMatch(/roles/)
+    expect(why(approval(target, run({ phase: 'Applying' }), undefined, may, 'bob'))).toMatch(/does not wait.*Applying/)
+    const rule = { preventSelfApproval: true }
+    for (const [of, stack] of [
+      [run({ spec: rule }), undefined],
+      [run(), { spec: rule } as StackObject],
+    ] as const) {
+      expect(why(approval(target, of, stack, may, 'alice'))).toMatch(/another user/)
+      expect(approval(target, of, stack, may, 'bob')).toHaveProperty('action')
+    }
   })
 })
 

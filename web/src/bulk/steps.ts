@@ -34,12 +34,18 @@ const everything: Access = { approve: true, plan: true, apply: true, retry: true
 const denied = 'Your roles do not allow you to do this.'
 
 /** The approval of the plan of a Run. The target is the Run, or its Stack. */
-export function approval(target: Target, run: RunObject, access: Access, me: string): Step | Skipped {
-  const found = possible(run, undefined, access, {}, me).find((p) => p.action === 'approve')
+export function approval(
+  target: Target,
+  run: RunObject,
+  stack: StackObject | undefined,
+  access: Access,
+  me: string,
+): Step | Skipped {
+  const found = possible(run, stack, access, {}, me).find((p) => p.action === 'approve')
   if (found && !found.why)
     return { target, kind: 'runs', name: run.metadata.name, action: 'approve', plan: run.status?.plan }
   if (found?.why) return { target, why: found.why }
-  if (waitsForApproval(run)) return { target, why: denied }
+  if (waitsForApproval(run, stack)) return { target, why: denied }
   return { target, why: `Run ${run.metadata.name} does not wait for an approval: ${inWords(phaseOf(run))}.` }
 }
 

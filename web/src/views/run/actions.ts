@@ -1,4 +1,4 @@
-import type { RunObject, StackObject } from '../../api/kinds'
+import type { Condition, RunObject, StackObject } from '../../api/kinds'
 import { condition } from '../../api/kinds'
 import type { Access } from '../../api/queries'
 
@@ -16,25 +16,34 @@ export function failedStep(run: RunObject): string | undefined {
   return run.status?.attempts?.at(-1)?.steps?.find((s) => s.state === 'Failed')?.name
 }
 
-/** Whether an approval by a user would be a self-approval: by who caused the change, or removed the rule against it. */
-const isOwn = ({ spec }: RunObject, user: string | undefined): boolean =>
-  (spec.preventSelfApproval === true && spec.cause.by === user) ||
+/**
+ * Whether an approval by a user would be a self-approval: by who caused the change, or removed the rule against it. The Run has the rule
+ * since it was created, or the Stack has it now.
+ */
+const isOwn = ({ spec }: RunObject, stack: StackObject | undefined, user: string | undefined): boolean =>
+  ((spec.preventSelfApproval === true || stack?.spec.preventSelfApproval === true) && spec.cause.by === user) ||
   (spec.selfApprovalRemovedBy !== undefined && spec.selfApprovalRemovedBy === user)
 
 /** Whether the current plan of a Run has a valid approval. */
-export function isApproved(run: RunObject): boolean {
+export function isApproved(run: RunObject, stack?: StackObject): boolean {
   const approval = run.spec.approval
   if (!approval || approval.planDigest !== run.status?.plan?.digest) return false
-  return !isOwn(run, approval.by)
+  if (isOwn(run, stack, approval.by)) return false
+  // Without the Stack, its rule is not known: the approval does not count if the operator has seen it, and still waits for one.
+  const said = condition(run, 'Succeeded')
+  return stack !== undefined || said?.reason !== 'AwaitingApproval' || !isCurrent(run, said)
 }
 
+const isCurrent = (run: RunObject, said: Condition): boolean =>
+  said.observedGeneration !== undefined && said.observedGeneration === run.metadata.generation
+
 /** Whether a Run continues after an approval of its plan. */
-export function waitsForApproval(run: RunObject): boolean {
+export function waitsForApproval(run: RunObject, stack?: StackObject): boolean {
   return (
     phaseOf(run) === 'AwaitingApproval' &&
     condition(run, 'Succeeded')?.reason === 'AwaitingApproval' &&
     run.status?.plan !== undefined &&
-    !isApproved(run) &&
+    !isApproved(run, stack) &&
     !run.spec.rejection &&
     !run.spec.cancel
   )
@@ -56,9 +65,9 @@ export function possible(
   me: string,
 ): Possible[] {
   const list: Possible[] = []
-  if (waitsForApproval(run)) {
+  if (waitsForApproval(run, stack)) {
     if (run$.approve) {
-      const own = isOwn(run, me)
+      const own = isOwn(run, stack, me)
       list.push({
         action: 'approve',
         ...(own && {

@@ -32,7 +32,7 @@ function run({
     },
   } as RunObject
 }
-const stack = { status: { lastRun: 'net-7' } } as StackObject
+const stack = { spec: {}, status: { lastRun: 'net-7' } } as StackObject
 const all = { approve: true, reject: true, cancel: true }
 const names = (
   r: RunObject,
@@ -70,11 +70,37 @@ describe('actions of a Run', () => {
     expect(possible(removed, stack, all, {}, 'carol')[0]?.why).toMatch(/approval of another user/)
     expect(possible(removed, stack, all, {}, 'alice')[0]?.why).toBeUndefined()
   })
+  it('follow spec.preventSelfApproval that the Stack has now', () => {
+    const strict = { ...stack, spec: { preventSelfApproval: true } } as StackObject
+    expect(possible(run(), strict, all, {}, 'alice')[0]?.why).toMatch(/approval of another user/)
+    expect(possible(run(), strict, all, {}, 'bob')[0]?.why).toBeUndefined()
+  })
+  it('include approve after an approval by the user who caused it, if the rule is only in the Stack', () => {
+    const strict = { ...stack, spec: { preventSelfApproval: true } } as StackObject
+    const own = run({ spec: { approval: { planDigest: digest, by: 'alice' } } })
+    const actions = (r: RunObject, of?: StackObject) => possible(r, of, all, {}, 'bob').map((p) => p.action)
+    expect(actions(own, strict)).toEqual(['approve', 'reject', 'cancel'])
+    expect(actions(own, stack)).toEqual(['cancel'])
+    expect(actions(run({ spec: { approval: { planDigest: digest, by: 'carol' } } }), strict)).toEqual(['cancel'])
+    // For a user who cannot get the Stack: the operator has seen the approval, and the Run still waits for one.
+    const seen = (generation: number) =>
+      ({
+        ...own,
+        metadata: { ...own.metadata, generation: 2 },
+        status: {
+          ...own.status,
+          conditions: own.status.conditions!.map((c) => ({ ...c, observedGeneration: generation })),
+        },
+      }) as RunObject
+    expect(actions(seen(2))).toEqual(['approve', 'reject', 'cancel'])
+    expect(actions(seen(1))).toEqual(['cancel'])
+    expect(waitsFor(seen(2), now)).toBeUndefined() // the message of the Run has the reason
+  })
   it('include retry for the latest Run after a failure, and before a scheduled retry', () => {
     expect(names(run({ phase: 'Failed', reason: 'ConfigurationError' }))).toEqual(['retry'])
     expect(names(run({ phase: 'Planning', reason: 'Retrying' }))).toEqual(['cancel', 'retry'])
     expect(names(run({ phase: 'Succeeded', reason: 'Applied' }))).toEqual([])
-    const older = { status: { lastRun: 'net-8' } } as StackObject
+    const older = { spec: {}, status: { lastRun: 'net-8' } } as StackObject
     expect(possible(run({ phase: 'Failed' }), older, all, { retry: true }, 'bob')).toEqual([])
     expect(possible(run({ phase: 'Failed' }), undefined, all, { retry: true }, 'bob')).toEqual([])
   })

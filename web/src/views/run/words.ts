@@ -78,7 +78,8 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
     const left = Math.max(0, new Date(next).getTime() - now)
     return `Waits for the next attempt, ${left > 0 ? `in ${duration(left)}` : 'about now'}.`
   }
-  if (waitsForApproval(run)) {
+  // Of an approval that does not count, the message has the reason.
+  if (!run.spec.approval && waitsForApproval(run)) {
     const not = run.spec.preventSelfApproval && run.spec.cause.by ? `a user other than ${run.spec.cause.by}` : 'a user'
     return `Waits for the approval of ${not}.`
   }
