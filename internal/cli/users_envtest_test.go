@@ -219,6 +219,32 @@ func TestApprovals(t *testing.T) {
 	d.want(1, "is approved already", "", "approve", "net")
 }
 
+// TestApprovalsByTheRuleOfTheStack checks a Stack that has spec.preventSelfApproval only since its Run was created: the
+// user who caused the Run cannot approve it, and such an approval does not keep another user from approving.
+func TestApprovalsByTheRuleOfTheStack(t *testing.T) {
+	d := newCLIEnv(t)
+	st := d.stack("net")
+	s, _, _ := quiet()
+	s.Kubeconfig.ExplicitPath = d.kubeconfig
+	who, err := s.User(t.Context())
+	apiserver.Must(t, err)
+	r := d.run("net-1", v1alpha1.PhaseAwaitingApproval, func(r *v1alpha1.RunSpec) { r.Cause.By = who })
+	st.Spec.PreventSelfApproval = true
+	apiserver.Must(t, apiserver.Kube.Update(t.Context(), st))
+	d.want(1, "requires the approval of another user (spec.preventSelfApproval of Stack net)", "", "approve", "net-1")
+
+	r.Spec.Approval = &v1alpha1.Approval{PlanDigest: digest, By: who}
+	apiserver.Must(t, apiserver.Kube.Update(t.Context(), r))
+	d.allow("ann", "runs", "get", "patch", "approve")
+	d.until(func() bool {
+		_, e, _ := d.cairn(t.Context(), "ann", "approve", "run/net-1")
+		return strings.Contains(e, "is approved already, by "+who) // until the operator has seen it
+	})
+	r.Status.Conditions[0].ObservedGeneration = r.Generation
+	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), r))
+	d.want(0, "Run net-1 is approved by ann", "ann", "approve", "run/net-1")
+}
+
 func TestApplyWithoutAnApprovalStops(t *testing.T) {
 	d := newCLIEnv(t)
 	d.operator(d.stack("net"), waitsThenApplies)
