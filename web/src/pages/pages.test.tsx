@@ -181,6 +181,39 @@ describe('a Stack', () => {
     await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
   })
 
+  test.each([
+    [{ apply: 'Manual' }, /waits for an approval\./, /waits for an approval\./],
+    [{ apply: 'Automatic' }, /applied immediately/, /No approval is required/],
+    [{ apply: 'Automatic', preventSelfApproval: true }, /waits for an approval\./, /waits for an approval\./],
+    [
+      { apply: 'Automatic', requireApprovalFor: ['Delete'] },
+      /waits for an approval if it has changes of these kinds: Delete\./,
+      /waits for an approval\./,
+    ],
+    [
+      { apply: 'Automatic', requireApprovalFor: ['Create', 'Update'] },
+      /waits for an approval if it has changes of these kinds: Create, Update\./,
+      /No approval is required/,
+    ],
+    [{ apply: 'Never' }, /not applied while spec\.apply is Never/, /not applied while spec\.apply is Never/],
+  ])('with %j says whether a retry and a destroy wait for an approval', async (rules, retry, destroy) => {
+    showApp('/stacks/shop/web', {
+      [at]: stack({ apply: rules.apply as 'Manual' }, { spec: { ...spec, ...rules } }),
+      [`${at}/access`]: may('apply', 'retry', 'destroy'),
+      '/api/v1/runs': runs(aRun({ phase: 'Failed' })),
+    })
+    const user = userEvent.setup()
+    for (const [name, says] of [
+      ['Retry', retry],
+      ['Destroy', destroy],
+    ] as const) {
+      await user.click(await screen.findByRole('button', { name }))
+      expect(await screen.findByRole('dialog')).toHaveTextContent(says)
+      await user.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Back' }))
+      await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+    }
+  })
+
   test('shows why an action failed, and keeps the dialog open', async () => {
     showApp('/stacks/shop/web', {
       [at]: stack(),

@@ -1,19 +1,34 @@
 import { CirclePause, CirclePlay, Eye, Play, RotateCcw, Trash2 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Run, Stack } from '../api/client'
+import type { StackObject } from '../api/kinds'
 import type { Access } from '../api/queries'
 import { useAction } from '../api/queries'
 import { ConfirmButton, useAsking } from '../ui/Dialog'
-import type { DeletionPolicy, StackAction } from './actions'
+import type { StackAction } from './actions'
 import { stackActions } from './actions'
 import { DestroyWaitsFor } from './DestroyedFirst'
 
-type Asked = { label: string; hotkey?: string; icon: ReactNode; confirm: string; says: (stack: Stack) => ReactNode }
+type Spec = StackObject['spec']
+type Asked = {
+  label: string
+  hotkey?: string
+  icon: ReactNode
+  confirm: string
+  says: (spec: Spec, resources: number) => ReactNode
+}
 
-const after = (stack: Stack) =>
-  stack.apply === 'Manual'
-    ? 'The plan then waits for an approval.'
-    : 'The plan is applied immediately, without an approval.'
+/** What follows a plan by the rules of the Stack. A policy can require an approval too. */
+function after(spec: Spec, destroys = false): ReactNode {
+  const kinds = spec.requireApprovalFor ?? []
+  if (spec.apply === 'Never') return 'The plan is not applied while spec.apply is Never.'
+  if (spec.apply === 'Manual' || spec.preventSelfApproval || (destroys && kinds.includes('Delete')))
+    return 'The plan then waits for an approval.'
+  if (destroys) return <strong>No approval is required.</strong>
+  if (kinds.length > 0)
+    return `The plan then waits for an approval if it has changes of these kinds: ${kinds.join(', ')}.`
+  return 'The plan is applied immediately, without an approval.'
+}
 
 const asked: Record<StackAction, Asked> = {
   plan: {
@@ -53,31 +68,21 @@ const asked: Record<StackAction, Asked> = {
     label: 'Destroy',
     icon: <Trash2 aria-hidden className="size-4" />,
     confirm: 'Destroy everything',
-    says: (s) => (
+    says: (s, resources) => (
       <>
-        A Run destroys all of the <strong>{s.resources} resources</strong> that this Stack has. The Stack itself stays.{' '}
-        {s.apply === 'Manual' ? 'The plan then waits for an approval.' : <strong>No approval is required.</strong>}
+        A Run destroys all of the <strong>{resources} resources</strong> that this Stack has. The Stack itself stays.{' '}
+        {after(s, true)}
       </>
     ),
   },
 }
 
 /** The buttons for the actions on a Stack that apply now and that the user can perform. */
-export function StackActions({
-  stack,
-  deletionPolicy,
-  runs,
-  access,
-}: {
-  stack: Stack
-  deletionPolicy?: DeletionPolicy
-  runs: Run[]
-  access: Access
-}) {
+export function StackActions({ stack, spec, runs, access }: { stack: Stack; spec: Spec; runs: Run[]; access: Access }) {
   const act = useAction('stacks', stack.namespace, stack.name)
   // A dialog stays open until it is closed, even if the Stack changes in the meantime.
   const [asking, onAsking] = useAsking<StackAction>()
-  const all = stackActions(stack, deletionPolicy, runs, access)
+  const all = stackActions(stack, spec.deletionPolicy, runs, access)
   const shown = (Object.keys(asked) as StackAction[]).filter((a) => all.includes(a) || a === asking)
   return shown.map((action) => {
     const { label, hotkey, icon, confirm, says } = asked[action]
@@ -94,7 +99,7 @@ export function StackActions({
         type={action === 'destroy' ? stack.name : undefined}
         run={() => act.mutateAsync({ action })}
       >
-        <p>{says(stack)}</p>
+        <p>{says(spec, stack.resources)}</p>
         {action === 'destroy' && <DestroyWaitsFor stack={stack} />}
       </ConfirmButton>
     )
