@@ -22,13 +22,15 @@ import { shortRevision } from './words'
 
 const route = getRouteApi('/app/repositories/$namespace/$name')
 
+const mostStacks = 500
+
 /** A Repository: whether it is fetched, at which revisions, and which Stacks use it. */
 export default function Repository() {
   const { namespace, name } = route.useParams()
   useTitle(`${name} · Repositories`)
   const detail = useQuery(objectQuery('repositories', namespace, name))
   const access = useQuery(accessQuery('repositories', namespace, name))
-  const stacks = useQuery(listQuery('stacks', { repository: name, limit: 500 }))
+  const stacks = useQuery(listQuery('stacks', { repository: name, limit: mostStacks }))
   const fetch = useAction('repositories', namespace, name)
   const { row, object } = detail.data ?? {}
   const over = (
@@ -43,6 +45,7 @@ export default function Repository() {
     return <Pending title={name} over={over} query={detail} label="Loading the Repository" />
   }
   const users = (stacks.data?.items ?? []).filter((s) => s.repository === `${namespace}/${name}`)
+  const more = (stacks.data?.total ?? 0) > mostStacks
   const yaml = asYAML('Repository', object)
   return (
     <>
@@ -127,7 +130,15 @@ export default function Repository() {
             ))}
           </ul>
         ) : (
-          <Empty title={stacks.data ? 'No Stacks found that use it, or you cannot view them' : 'Loading'} />
+          !more && <Empty title={stacks.data ? 'No Stacks found that use it, or you cannot view them' : 'Loading'} />
+        )}
+        {more && (
+          <p className="border-line border-t p-3">
+            Only Stacks among the first {mostStacks} are listed here.{' '}
+            <Link to="/stacks" search={{ repository: [name] }} className="link">
+              All {stacks.data?.total.toLocaleString('en')} Stacks of Repositories named {name}
+            </Link>
+          </p>
         )}
       </Section>
       {object.spec.pullRequests && (

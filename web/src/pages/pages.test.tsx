@@ -313,6 +313,25 @@ describe('a Stack', () => {
   })
 })
 
+test('a Repository with more Stacks than are listed links to all of them', async () => {
+  const repository = { ...metadata, name: 'infra' }
+  showApp('/repositories/shop/infra', {
+    '/api/v1/namespaces/shop/repositories/infra': {
+      body: {
+        row: { ...repository, url: 'https://git.example.com', ready: 'True' },
+        object: { metadata: repository, spec: {} },
+      },
+    },
+    // Repositories of other namespaces have the same name.
+    '/api/v1/stacks': { body: { items: [aStack({ repository: 'blog/infra' })], total: 501, next: 'more' } },
+  })
+  expect(await screen.findByRole('link', { name: /^All 501 Stacks/ })).toHaveAttribute(
+    'href',
+    '/stacks?repository=infra',
+  )
+  expect(screen.queryByText(/No Stacks found/)).toBeNull()
+})
+
 describe('a Run', () => {
   const of = '/api/v1/namespaces/shop/runs/web-7'
   const digest = 'sha256:' + 'a'.repeat(64)
