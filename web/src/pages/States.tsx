@@ -12,6 +12,7 @@ import { Badge } from '../ui/Badge'
 import { Empty } from '../ui/Empty'
 import { PageHead, useTitle } from '../ui/Page'
 import { Ago } from '../ui/Time'
+import { safe } from '../views/text/escape'
 import { bytes } from './words'
 
 const route = getRouteApi('/app/states')
@@ -73,11 +74,14 @@ function Name({ state }: { state: State }) {
   )
 }
 
+/** Who holds a lock. The name of a user is that of Kubernetes, and not what an engine reports. */
+const lockedBy = ({ run, by, who }: NonNullable<State['lock']>) => safe(run ?? by ?? who ?? 'an unknown user')
+
 function Flags({ state }: { state: State }) {
   return (
     <span className="flex min-w-0 gap-1">
       {state.rescued && <Badge tone="bad">To be rescued</Badge>}
-      {state.lock && <Badge tone="busy">Locked by {state.lock.run ?? state.lock.who ?? 'an unknown user'}</Badge>}
+      {state.lock && <Badge tone="busy">Locked by {lockedBy(state.lock)}</Badge>}
     </span>
   )
 }

@@ -466,6 +466,23 @@ describe('a State', () => {
     expect(screen.queryByText('null.old')).toBeNull()
   })
 
+  test('that a user has locked names the user as Kubernetes knows them', async () => {
+    const lock = { id: '1', by: 'alice@example.com', who: 'root@laptop', since: metadata.creationTimestamp }
+    showApp('/states/shop/web', { [of]: state({ version: 1, lock }), [`${of}/access`]: may('unlock') })
+    expect(await screen.findByText(/^Locked by/)).toHaveTextContent(/alice@example\.com \(root@laptop\), since/)
+    await userEvent.setup().click(await screen.findByRole('button', { name: 'Unlock…' }))
+    const dialog = await screen.findByRole('dialog')
+    expect(dialog).toHaveTextContent(/Ask alice@example\.com whether the engine still runs/)
+    expect(dialog).not.toHaveTextContent(/pod/)
+  })
+
+  test('that a user has locked names the user in the list', async () => {
+    const lock = { id: '1', by: 'alice@example.com', who: 'root@laptop', since: metadata.creationTimestamp }
+    const row = { namespace: 'shop', name: 'web', uid: 'u', version: 1, size: 1, resources: 1, lock }
+    showApp('/states', { '/api/v1/states': { body: { items: [row], total: 1 } } })
+    expect(await screen.findByText('Locked by alice@example.com')).toBeInTheDocument()
+  })
+
   test('that another user locks meanwhile is not unlocked by a confirmation for the first lock', async () => {
     const locked = (id: string) => state({ version: 1, lock: { id, who: id, since: metadata.creationTimestamp } })
     let now = locked('first')

@@ -163,12 +163,12 @@ function Lock({ detail, may }: { detail: Detail<'states'>; may: boolean }) {
               Run {lock.run}
             </Link>
             {lock.attempt ? `, attempt ${lock.attempt}` : ''}
-            {lock.who ? ` (${safe(lock.who)})` : ''}
           </>
         ) : (
-          safe(lock.who ?? 'an unknown user')
+          safe(lock.by ?? lock.who ?? 'an unknown user')
         )}
-        , since <Ago at={lock.since} />. <span className="text-muted">Lock ID </span>
+        {(lock.run ?? lock.by) && lock.who ? ` (${safe(lock.who)})` : ''}, since <Ago at={lock.since} />.{' '}
+        <span className="text-muted">Lock ID </span>
         <span className="font-mono break-all">{safe(lock.id)}</span>
       </p>
       {may && (
@@ -182,10 +182,17 @@ function Lock({ detail, may }: { detail: Detail<'states'>; may: boolean }) {
           type={metadata.name}
           run={() => act.mutateAsync({ action: 'unlock', body: { id: lock.id } })}
         >
-          <p>
-            Cairn removes a lock automatically when the pod of its holder is deleted. If Cairn does not know that,
-            verify first that the pod no longer runs: two engines that write at the same time lose changes.
-          </p>
+          {lock.by ? (
+            <p>
+              Cairn cannot detect whether an engine outside of the cluster still runs. Ask {safe(lock.by)} whether the
+              engine still runs: its later changes cannot be saved to the state.
+            </p>
+          ) : (
+            <p>
+              Cairn removes a lock automatically when the pod of its holder is deleted. If Cairn does not know that,
+              verify first that the pod no longer runs: two engines that write at the same time lose changes.
+            </p>
+          )}
         </ConfirmButton>
       )}
     </div>
