@@ -250,7 +250,11 @@ func (l *lane) struck(ctx context.Context, b baseline, s story, name string, f b
 			unknown.Store(&made)
 		}
 	})
-	err = l.alike(ctx, b, s, l.waiting(s, f.long))
+	var but []func([]ending) []ending
+	if strings.Contains(name, " POST operations #") { // it is sent during a call to the cloud, which an engine cancels at its end
+		but = append(but, unread)
+	}
+	err = l.alike(ctx, b, s, l.waiting(s, f.long), but...)
 	if p := wrong.Load(); p != nil && errors.Is(*p, errNoProcess) {
 		return false, err // it had ended by itself, for example after its last request
 	} else if p != nil {
