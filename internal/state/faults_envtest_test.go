@@ -130,6 +130,9 @@ func TestForeignSecretIsNotUsedAsAState(t *testing.T) {
 	}), apiserver.Kube, env.bucket, state.Options{})
 	must(t, first.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
 	env.reads(stateFile(1, "L", "", 1))
+	if got := env.status().Versions[0].Storage; got != v1alpha1.StateStorageBucket { // the Secret would be damaged, and read from its backup
+		t.Errorf("the version is in the %s", got)
+	}
 }
 
 // damaged is a state with two versions and without its lock, where the Secret of the current version is deleted, or has
@@ -227,7 +230,7 @@ func TestFinalizerKeepsTheSecretOfTheCurrentVersion(t *testing.T) {
 	env.lock(me, "a")
 	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
 	must(t, apiserver.Kube.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(env.namespace)))
-	env.reads(stateFile(1, "L", "", 1))
+	env.readsFromSecrets(stateFile(1, "L", "", 1))
 }
 
 func TestConcurrentWritesAreAcknowledgedCorrectly(t *testing.T) {

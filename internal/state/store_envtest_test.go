@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/storage"
@@ -49,6 +51,14 @@ func (env *testEnv) reads(want []byte) {
 	if err != nil || !bytes.Equal(got, want) {
 		env.Fatalf("read %d bytes of %d: %v", len(got), len(want), err)
 	}
+}
+
+// readsFromSecrets wants the Secrets alone to have a state: none of its backups is there.
+func (env *testEnv) readsFromSecrets(want []byte) {
+	env.Helper()
+	without := *env
+	without.store = state.New(apiserver.Kube, apiserver.Kube, buckettest.New(env.T), state.Options{Log: slog.New(slog.DiscardHandler)})
+	without.reads(want)
 }
 
 func TestLifecycleOfAState(t *testing.T) {
