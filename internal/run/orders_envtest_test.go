@@ -143,6 +143,32 @@ func TestReconcileDoesNotEndARunForAStaleStack(t *testing.T) {
 	r.expectAttempts("Plan")
 }
 
+// behind has a view of the Stack from before the API server's.
+type behind struct {
+	client.Client
+	stack *v1alpha1.Stack
+}
+
+func (b behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if stack, ok := o.(*v1alpha1.Stack); ok {
+		b.stack.DeepCopyInto(stack)
+		return nil
+	}
+	return b.Client.Get(ctx, key, o, opts...)
+}
+
+// A former leader created the Run late: the Stack has named a later one, which the cache does not have yet.
+func TestRunBeginsOnlyWhileItsStackNamesIt(t *testing.T) {
+	r := newTestEnv(t)
+	r.Reconciler.Client = behind{r.Env.Client, r.stack.DeepCopy()}
+	r.stack.Status.LastRun = "net-2"
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
+	r.reconcile()
+	if r.run.Status.Phase != v1alpha1.PhaseSuperseded || len(r.pods()) > 0 {
+		t.Errorf("the Run is %s, with %d pods", r.run.Status.Phase, len(r.pods()))
+	}
+}
+
 // The last report of a plan is written with the stored verdict, and the Run continues according to it.
 func TestDeniedPlanFailsItsRunWhateverTheRunnerReports(t *testing.T) {
 	r := newTestEnv(t)
