@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -50,6 +51,13 @@ func TestMigrateFiles(t *testing.T) {
 	}
 }
 
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMigrateFolders(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a/b/one.yaml": seed, "two.yml": strings.Replace(seed, "demo", "other", 1), "notes.txt": "not: [yaml",
@@ -57,13 +65,7 @@ func TestMigrateFolders(t *testing.T) {
 		"a/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [b/one.yaml]\n",
 		"kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a, two.yml]\n",
 	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 	out, errOut, err := typed(t, "", "migrate", "-f", dir, "-o", "json")
 	if err != nil {
@@ -182,13 +184,7 @@ func TestGenerateReadsTheFoldersAbove(t *testing.T) {
 		"envs/prod/dns/main.tf":           "provider \"aws\" {}\n",
 		"envs/prod/dns/.opentofu-version": "1.10.0\n",
 	} {
-		at := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 	out, errOut, err := typed(t, "", "generate", filepath.Join(dir, "envs", "prod"), "--repository", "https://git.example.com/acme/infra.git", "-o", "json")
 	if err != nil {

@@ -83,15 +83,20 @@ func TestReportDoesNotEndARunForAStaleStack(t *testing.T) {
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 }
 
-// before has a Run as it was before.
+// before has a Run, or a Stack, as it was before; nil for as it is.
 type before struct {
 	client.Client
-	run *v1alpha1.Run
+	run   *v1alpha1.Run
+	stack *v1alpha1.Stack
 }
 
 func (b before) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if run, ok := o.(*v1alpha1.Run); ok {
+	if run, ok := o.(*v1alpha1.Run); ok && b.run != nil {
 		b.run.DeepCopyInto(run)
+		return nil
+	}
+	if stack, ok := o.(*v1alpha1.Stack); ok && b.stack != nil {
+		b.stack.DeepCopyInto(stack)
 		return nil
 	}
 	return b.Client.Get(ctx, key, o, opts...)
@@ -105,7 +110,7 @@ func TestReportOfAnAttemptOfAnotherServerIsAccepted(t *testing.T) {
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
-	reports.Client = before{r.Env.Client, old}
+	reports.Client = before{Client: r.Env.Client, run: old}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{Done: &runnerapi.Done{}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseSucceeded, "Applied")
@@ -143,24 +148,10 @@ func TestReconcileDoesNotEndARunForAStaleStack(t *testing.T) {
 	r.expectAttempts("Plan")
 }
 
-// behind has a view of the Stack from before the API server's.
-type behind struct {
-	client.Client
-	stack *v1alpha1.Stack
-}
-
-func (b behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if stack, ok := o.(*v1alpha1.Stack); ok {
-		b.stack.DeepCopyInto(stack)
-		return nil
-	}
-	return b.Client.Get(ctx, key, o, opts...)
-}
-
 // A former leader created the Run late: the Stack has named a later one, which the cache does not have yet.
 func TestRunBeginsOnlyWhileItsStackNamesIt(t *testing.T) {
 	r := newTestEnv(t)
-	r.Reconciler.Client = behind{r.Env.Client, r.stack.DeepCopy()}
+	r.Reconciler.Client = before{Client: r.Env.Client, stack: r.stack.DeepCopy()}
 	r.stack.Status.LastRun = "net-2"
 	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
 	r.reconcile()

@@ -216,58 +216,40 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	admin.want(501, "has not its key", "POST", ns+"/stacks/net/plan", nil)
 }
 
+// The rule of the Run is checked by Kubernetes. The Stack may have it only since the Run was created: an approval that does not count is
+// rejected then, too.
 func TestUserCannotApproveTheirOwnRun(t *testing.T) {
-	e := newEnv(t)
-	p := e.serveSite()
-	alice, shows := e.account("alice")
-	bob, others := e.account("bob")
-	for _, user := range []string{alice, bob} {
-		e.allow(user, mayAll)
+	for name, status := range map[string]int{"by the rule of the Run": 422, "by the rule of its Stack": 409} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			p := e.serveSite()
+			alice, shows := e.account("alice")
+			bob, others := e.account("bob")
+			for _, user := range []string{alice, bob} {
+				e.allow(user, mayAll)
+			}
+			p.authorized(p.as(shows))
+			p.authorized(p.as(others))
+			run := &v1alpha1.Run{
+				ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net-1"},
+				Spec: v1alpha1.RunSpec{
+					Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: e.inputs,
+					Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual, By: alice}, PreventSelfApproval: status == 422,
+				},
+			}
+			must(t, apiserver.Kube.Create(t.Context(), run))
+			run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
+			must(t, apiserver.Kube.Status().Update(t.Context(), run))
+			if status == 409 {
+				rule := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"preventSelfApproval":true}}`))
+				must(t, apiserver.Kube.Patch(t.Context(), e.stack.DeepCopy(), rule))
+			}
+			e.judged()
+			approve := "/api/v1/namespaces/" + e.namespace + "/runs/net-1/approve"
+			p.browser().signIn(shows).want(status, "requires the approval of another user", "POST", approve, userapi.Approval{PlanDigest: planDigest})
+			p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, userapi.Approval{PlanDigest: planDigest})
+		})
 	}
-	p.authorized(p.as(shows))
-	p.authorized(p.as(others))
-	e.judged()
-	run := &v1alpha1.Run{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net-1"},
-		Spec: v1alpha1.RunSpec{
-			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, PreventSelfApproval: true, InputsDigest: e.inputs,
-			Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual, By: alice},
-		},
-	}
-	must(t, apiserver.Kube.Create(t.Context(), run))
-	run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
-	must(t, apiserver.Kube.Status().Update(t.Context(), run))
-	approve := "/api/v1/namespaces/" + e.namespace + "/runs/net-1/approve"
-	p.browser().signIn(shows).want(422, "requires the approval of another user", "POST", approve, userapi.Approval{PlanDigest: planDigest})
-	p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, userapi.Approval{PlanDigest: planDigest})
-}
-
-// The Stack may have spec.preventSelfApproval only since its Run was created. An approval that does not count is rejected.
-func TestUserCannotApproveTheirOwnRunByTheRuleOfItsStack(t *testing.T) {
-	e := newEnv(t)
-	p := e.serveSite()
-	alice, shows := e.account("alice")
-	bob, others := e.account("bob")
-	for _, user := range []string{alice, bob} {
-		e.allow(user, mayAll)
-	}
-	p.authorized(p.as(shows))
-	p.authorized(p.as(others))
-	run := &v1alpha1.Run{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net-1"},
-		Spec: v1alpha1.RunSpec{
-			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: e.inputs,
-			Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual, By: alice},
-		},
-	}
-	must(t, apiserver.Kube.Create(t.Context(), run))
-	run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
-	must(t, apiserver.Kube.Status().Update(t.Context(), run))
-	rule := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"preventSelfApproval":true}}`))
-	must(t, apiserver.Kube.Patch(t.Context(), e.stack.DeepCopy(), rule))
-	approve := "/api/v1/namespaces/" + e.namespace + "/runs/net-1/approve"
-	p.browser().signIn(shows).want(409, "requires the approval of another user", "POST", approve, userapi.Approval{PlanDigest: planDigest})
-	p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, userapi.Approval{PlanDigest: planDigest})
 }
 
 func TestEventsOfAnObject(t *testing.T) {
