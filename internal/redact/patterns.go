@@ -142,8 +142,12 @@ func isSpecial(text []byte, at int) bool {
 
 // scan appends text to out with each match replaced by Mask; matches that overlap become one. The first covered bytes
 // of text are part of a match that was replaced already. Unless final, text from held on is left for later, because a
-// match may begin there; covered is how much of that is part of a match. Before text, a word of so many bytes ended.
-func (p *patterns) scan(out, text []byte, covered, word int, final bool) (_ []byte, held, _ int) {
+// match may begin there; covered is how much of that is part of a match. Before text, a word of so many bytes ended. found is
+// called with what each Mask replaces; nil for none.
+func (p *patterns) scan(
+	out, text []byte, covered, word int, final bool, found func(match []byte),
+) (_ []byte, held, _ int) {
+	start := covered              // of the match that ends at end
 	done, end := covered, covered // text before done is in out; text before end is hidden
 	m := matcher{text: text, word: word, budget: 4096 + 32*len(text)}
 	for plain := 0; held < len(text); held++ {
@@ -162,6 +166,10 @@ func (p *patterns) scan(out, text []byte, covered, word int, final bool) (_ []by
 		n, more := p.match(&m, held)
 		if n > 0 {
 			if held >= end {
+				if found != nil && start < end {
+					found(text[start:end])
+				}
+				start = held
 				out = append(append(out, text[done:held]...), Mask...)
 			}
 			end = max(end, held+n)
@@ -170,6 +178,9 @@ func (p *patterns) scan(out, text []byte, covered, word int, final bool) (_ []by
 		if more && !final {
 			break
 		}
+	}
+	if found != nil && start < end {
+		found(text[start:end])
 	}
 	if done < held {
 		out = append(out, text[done:held]...)

@@ -72,10 +72,21 @@ func (r *Redactor) news(value string) bool {
 func (r *Redactor) String(s string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if out, _, _ := r.patterns.scan(nil, []byte(s), 0, 0, true); string(out) != s {
+	if out, _, _ := r.patterns.scan(nil, []byte(s), 0, 0, true, nil); string(out) != s {
 		return string(out)
 	}
 	return s
+}
+
+// Find returns s without secrets, as String does, and what of s it has replaced.
+func (r *Redactor) Find(s string) (hidden string, found []string) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	out, _, _ := r.patterns.scan(nil, []byte(s), 0, 0, true, func(match []byte) { found = append(found, string(match)) })
+	if found == nil {
+		return s, nil
+	}
+	return string(out), found
 }
 
 // Hides reports whether String would change s.
@@ -110,7 +121,7 @@ func (w *writer) Close() error { return w.flush(true) }
 
 func (w *writer) flush(final bool) error {
 	w.redactor.mu.RLock()
-	out, held, covered := w.redactor.patterns.scan(w.out[:0], w.held, w.covered, w.word, final)
+	out, held, covered := w.redactor.patterns.scan(w.out[:0], w.held, w.covered, w.word, final, nil)
 	w.redactor.mu.RUnlock()
 	w.out, w.covered, w.word = out, covered, wordBefore(w.held, held, w.word)
 	w.held = w.held[:copy(w.held, w.held[held:])]

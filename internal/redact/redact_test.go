@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -259,5 +260,20 @@ func BenchmarkWriterOfManySecrets(b *testing.B) {
 	b.SetBytes(int64(len(chunk)))
 	for b.Loop() {
 		w.Write(chunk)
+	}
+}
+
+func TestWhatWasHiddenIsFound(t *testing.T) {
+	r := New()
+	r.Add("hunter22", "correct horse")
+	for text, want := range map[string][]string{
+		"nothing":                        nil,
+		"a hunter22, and hunter22.":      {"hunter22", "hunter22"},
+		"aHVudGVyMjI= is correct  horse": {"aHVudGVyMj", "correct  horse"},
+	} {
+		hidden, found := r.Find(text)
+		if hidden != r.String(text) || !slices.Equal(found, want) {
+			t.Errorf("%q: %q, %q", text, hidden, found)
+		}
 	}
 }
