@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"io"
 	"path"
 	"regexp"
@@ -63,6 +65,15 @@ type event struct {
 	Change     *change     `json:"change"`
 	Changes    *Summary    `json:"changes"`
 	Hook       *hook       `json:"hook"`
+	Invocation *struct {
+		Action actionAddress `json:"action"`
+	} `json:"invocation"`
+}
+
+// actionAddress names an action of a provider (Terraform 1.14).
+type actionAddress struct {
+	Address string `json:"addr"`
+	Type    string `json:"action_type"`
 }
 
 // hook is the report of an apply about one resource.
@@ -74,6 +85,28 @@ type hook struct {
 	Action string `json:"action"`
 	IDKey  string `json:"id_key"`
 	ID     string `json:"id_value"`
+}
+
+// UnmarshalJSON reads the report of an apply about a resource, or about an action of a provider, which is an object there.
+func (h *hook) UnmarshalJSON(data []byte) error {
+	type resource hook
+	var about struct {
+		resource
+		Action json.RawMessage `json:"action"`
+	}
+	if err := json.Unmarshal(data, &about); err != nil {
+		return err
+	}
+	*h = hook(about.resource)
+	if !bytes.HasPrefix(about.Action, []byte("{")) {
+		return json.Unmarshal([]byte(cmp.Or(string(about.Action), `""`)), &h.Action)
+	}
+	var action actionAddress
+	if err := json.Unmarshal(about.Action, &action); err != nil {
+		return err
+	}
+	h.Resource.Address, h.Resource.Type, h.Action = action.Address, action.Type, string(Invoke)
+	return nil
 }
 
 // changes reports whether it is about a change: a resource that is only read, or opened as long as the engine runs, is
@@ -117,6 +150,8 @@ func (all *Events) add(e event) {
 			}
 			all.Imported[e.Change.Resource.Address] = true
 		}
+	case e.Type == "planned_action_invocation" && e.Invocation != nil:
+		all.Changes = append(all.Changes, ResourceChange{Address: e.Invocation.Action.Address, Action: Invoke})
 	case e.Type == "change_summary" && e.Changes != nil && e.Changes.Operation == "plan":
 		all.Planned = true
 	case e.Type == "change_summary" && e.Changes != nil:
@@ -144,6 +179,10 @@ var operationStates = map[string]runnerapi.OperationState{
 	"apply_start":    runnerapi.OperationStarted,
 	"apply_complete": runnerapi.OperationSucceeded,
 	"apply_errored":  runnerapi.OperationFailed,
+
+	"action_start":    runnerapi.OperationStarted,
+	"action_complete": runnerapi.OperationSucceeded,
+	"action_errored":  runnerapi.OperationFailed,
 }
 
 // notifier calls an Observer.

@@ -79,6 +79,9 @@ func (l *living) open() bool { return l.alive && !l.held }
 func replay(journal []Done) map[string]*living {
 	at := map[string]*living{}
 	for n, d := range journal {
+		if Action(d.Action) == Invoke { // which leaves nothing that a state could have
+			continue
+		}
 		l := at[d.Address]
 		if l == nil {
 			l = &living{gone: map[string]bool{}}

@@ -25,10 +25,12 @@ const (
 	Import  Action = "import"
 	Forget  Action = "forget"
 	Move    Action = "move"
+	// Invoke is of an action of a provider (Terraform 1.14), which no state records.
+	Invoke Action = "invoke"
 )
 
 // gravest lists actions as a reader wants them: those that destroy first.
-var gravest = []Action{Delete, Replace, Forget, Update, Create, Import, Move}
+var gravest = []Action{Delete, Replace, Forget, Invoke, Update, Create, Import, Move}
 
 // ResourceChange is what a plan would do to one resource.
 type ResourceChange struct {
@@ -105,6 +107,8 @@ type Counts struct {
 	Replace int32
 	// Import includes the resources that are imported and changed at once, as engines count them.
 	Import, Forget, Move int32
+	// Invoke is how many actions of providers the apply invokes. An action is no resource.
+	Invoke int32
 }
 
 // Counts counts the changes.
@@ -118,6 +122,7 @@ func (all Changes) Counts() Counts {
 	return Counts{
 		Add: all.count(Create) + replace, Change: all.count(Update), Destroy: all.count(Delete) + replace, Replace: replace,
 		Import: imports, Forget: all.count(Forget), Move: all.count(Move),
+		Invoke: all.count(Invoke),
 	}
 }
 
@@ -132,7 +137,7 @@ func (c Counts) String() string {
 	}
 	return listCounts([]count{
 		{c.Add, "to add"}, {c.Change, "to change"}, {c.Destroy, destroy}, {c.Import, "to import"}, {c.Forget, "to forget"},
-		{c.Move, "to move"},
+		{c.Move, "to move"}, {c.Invoke, "to invoke"},
 	})
 }
 

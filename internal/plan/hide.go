@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // absent is a value that does not exist, which is not null.
@@ -27,10 +28,77 @@ func (m *masker) variables(at place, name string, value any, declared *declarati
 	default:
 		return m.marked(value)
 	}
-	return m.members(object, func(name string, v any) any {
+	for name, v := range object { // names in the code
 		m.hideIn(v, hidden, declared.sensitive(name))
-		return m.marked(v)
-	})
+		object[name] = m.marked(v)
+	}
+	return object
+}
+
+// described returns an element of a list of what the code declares: a resource, its change, or an action. What identifies it stays as it
+// is, but for the keys of instances, which are values: a secret that is called like a type must not hide what is destroyed.
+func (m *masker) described(value any) any {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return m.marked(value)
+	}
+	kept := map[string]string{}
+	for _, name := range []string{"module_address", "mode", "type", "name", "provider_name", "provider_config_key", "deposed"} {
+		if text, ok := object[name].(string); ok {
+			kept[name] = text
+		}
+	}
+	for _, name := range []string{"address", "previous_address"} {
+		if text, ok := object[name].(string); ok {
+			kept[name] = m.address(text)
+		}
+	}
+	if text, ok := kept["module_address"]; ok {
+		kept["module_address"] = m.address(text)
+	}
+	change, deferred := object["resource_change"]
+	if deferred {
+		object["resource_change"] = nil
+	}
+	m.inResource = true
+	object = m.marked(object).(map[string]any)
+	m.inResource = false
+	for name, text := range kept {
+		object[name] = text
+	}
+	if deferred {
+		object["resource_change"] = m.described(change)
+	}
+	return object
+}
+
+func (m *masker) address(text string) string {
+	if m.redact == nil {
+		return text
+	}
+	return HideKeys(text, m.redact)
+}
+
+// HideKeys returns an address in which redact has replaced what is secret in the keys of instances, and nothing else. Example:
+// module.net["(sensitive)"].aws_subnet.b[0].
+func HideKeys(address string, redact func(string) string) string {
+	var out strings.Builder
+	for rest := address; ; {
+		start := strings.Index(rest, `["`)
+		if start < 0 {
+			return out.String() + rest
+		}
+		end := start + 2
+		for end < len(rest) && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end = min(end, len(rest))
+		out.WriteString(rest[:start+2] + redact(rest[start+2:end]))
+		rest = rest[end:]
+	}
 }
 
 // hideIn hides a member of an object, if it is to be hidden.
@@ -100,7 +168,11 @@ func (m *masker) pairOf(object map[string]any, before, after, beforeMarks, after
 		}
 		return absent{}
 	}
-	b, a := m.pair(get(before), get(after), object[beforeMarks], object[afterMarks])
+	hide := m.pair
+	if m.inResource {
+		hide = m.attributes
+	}
+	b, a := hide(get(before), get(after), object[beforeMarks], object[afterMarks])
 	if b != any(absent{}) {
 		object[before] = b
 	}
@@ -112,8 +184,40 @@ func (m *masker) pairOf(object map[string]any, before, after, beforeMarks, after
 // oneOf masks the value that an object has under this name.
 func (m *masker) oneOf(object map[string]any, name, marks string) {
 	if v, ok := object[name]; ok {
-		object[name] = m.one(v, object[marks])
+		hide := m.pair
+		if m.inResource {
+			hide = m.attributes
+		}
+		object[name], _ = hide(v, absent{}, object[marks], nil)
 	}
+}
+
+// attributes is pair for the attributes of a resource, whose names are those of its type.
+func (m *masker) attributes(before, after any, beforeMarks, afterMarks any) (any, any) {
+	b, isObject := before.(map[string]any)
+	a, is := after.(map[string]any)
+	if !isObject && !is || sensitive(beforeMarks) || sensitive(afterMarks) {
+		return m.pair(before, after, beforeMarks, afterMarks)
+	}
+	get := func(object map[string]any, name string) any {
+		if value, ok := object[name]; ok {
+			return value
+		}
+		return absent{}
+	}
+	for name := range a {
+		was := get(b, name)
+		now, hidden := m.pair(was, a[name], of(beforeMarks, name), of(afterMarks, name))
+		if a[name] = hidden; was != any(absent{}) {
+			b[name] = now
+		}
+	}
+	for name, was := range b {
+		if _, done := a[name]; !done {
+			b[name], _ = m.pair(was, absent{}, of(beforeMarks, name), of(afterMarks, name))
+		}
+	}
+	return before, after
 }
 
 // pair masks a value before and after a change.
@@ -304,11 +408,22 @@ func (m *masker) learnFrom(value any) {
 		for _, child := range v {
 			m.learnFrom(child)
 		}
-	case string:
-		if v != "" && v != Hidden && !m.known[v] {
-			m.known[v] = true
-			m.learn(v)
+	case json.Number:
+		if m.numbers && len(v) >= shortestNumber {
+			m.learnText(v.String())
 		}
+	case string:
+		m.learnText(v)
+	}
+}
+
+// shortestNumber is the length below which Sensitive leaves a number out: as for numbers of variable files.
+const shortestNumber = 6
+
+func (m *masker) learnText(text string) {
+	if text != "" && text != Hidden && !m.known[text] {
+		m.known[text] = true
+		m.learn(text)
 	}
 }
 

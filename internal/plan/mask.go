@@ -23,7 +23,8 @@ const Changed = " (changed)"
 // replaced by "(sensitive value)", and with every other text, names in maps among them, as redact returns it. First
 // learn receives every sensitive text, so that redact can hide it elsewhere. Numbers and booleans are hidden where
 // they are marked, and not learned: hiding a 1 everywhere would hide everything. A number that redact would change
-// is hidden too. A null reveals nothing and stays.
+// is hidden too. A null reveals nothing and stays. So do the names that the code gives to what it declares, and the words of the
+// format: of an address, only the keys of instances are redacted. Without learn nothing is learned.
 //
 // Unreadable input is an error, and so is a format of another major version: nothing passes unseen. A mark of an
 // unknown form hides what it is on. All else of the document stays as it is, also unknown fields.
@@ -31,6 +32,35 @@ const Changed = " (changed)"
 // The document is read piece by piece, three times: what is sensitive among variables, what there is to learn, and
 // the result. So it takes memory for the result and for one resource.
 func Mask(raw []byte, redact func(string) string, learn func(string)) ([]byte, error) {
+	m, err := newMasker(raw, learn)
+	if err != nil {
+		return nil, err
+	}
+	if learn != nil {
+		if err := m.document(raw, nil); err != nil {
+			return nil, err
+		}
+	}
+	m.learn, m.known, m.redact = nil, nil, redact
+	var out bytes.Buffer
+	out.Grow(len(raw))
+	if err := m.document(raw, &out); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// Sensitive calls learn for every text that Mask hides because it is marked, and for every number of six digits or more.
+func Sensitive(raw []byte, learn func(string)) error {
+	m, err := newMasker(raw, learn)
+	if err != nil {
+		return err
+	}
+	m.numbers = true
+	return m.document(raw, nil)
+}
+
+func newMasker(raw []byte, learn func(string)) (*masker, error) {
 	var head struct {
 		FormatVersion string `json:"format_version"`
 		Configuration struct {
@@ -43,17 +73,7 @@ func Mask(raw []byte, redact func(string) string, learn func(string)) ([]byte, e
 	if err := supported(head.FormatVersion); err != nil {
 		return nil, err
 	}
-	m := &masker{root: &head.Configuration.RootModule, learn: learn, known: map[string]bool{}}
-	if err := m.document(raw, nil); err != nil {
-		return nil, err
-	}
-	m.learn, m.known, m.redact = nil, nil, redact
-	var out bytes.Buffer
-	out.Grow(len(raw))
-	if err := m.document(raw, &out); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return &masker{root: &head.Configuration.RootModule, learn: learn, known: map[string]bool{}}, nil
 }
 
 // supported rejects formats whose marks are unknown. A newer minor version only adds to an older one.

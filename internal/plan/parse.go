@@ -32,6 +32,7 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 		FormatVersion   string `json:"format_version"`
 		EngineVersion   string `json:"terraform_version"`
 		ResourceChanges part   `json:"resource_changes"`
+		Invocations     part   `json:"action_invocations"`
 		OutputChanges   part   `json:"output_changes"`
 	}
 	if err := json.Unmarshal(engineJSON, &all); err != nil {
@@ -62,6 +63,18 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 				view.Changes = append(view.Changes, c)
 			}
 		}
+		return left.over()
+	})
+	if err != nil {
+		return View{}, err
+	}
+	err = pieces(all.Invocations, '[', left, func(_ string, piece []byte) error {
+		var i invocation
+		if err := decode(piece, &i); err != nil {
+			return err
+		}
+		left.take(changeWeight)
+		view.Changes = append(view.Changes, i.change(left))
 		return left.over()
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	moduleCalls // moduleCall by name
 	moduleCall
 	list  // of what is read as a whole
-	named // what is read as a whole, by names that users choose: one may be called "values"
+	named // what is read as a whole, by names of the code: one may be called "values"
 )
 
 // inside is what each place contains.
@@ -49,6 +49,10 @@ type masker struct {
 	learn  func(string)
 	known  map[string]bool
 	redact func(string) string
+	// inResource: values are the attributes of a resource, and their names are no secrets.
+	inResource bool
+	// numbers are learned too.
+	numbers bool
 
 	decoder *json.Decoder
 	out     *bytes.Buffer
@@ -122,7 +126,7 @@ func (m *masker) element(at place) error {
 	if err != nil {
 		return err
 	}
-	return m.write(m.marked(value))
+	return m.write(m.described(value))
 }
 
 func (m *masker) member(at place, declared *declarations) error {
@@ -132,7 +136,11 @@ func (m *masker) member(at place, declared *declarations) error {
 	}
 	name := token.(string) // the decoder lets nothing else stand before a colon
 	if m.redact != nil {
-		if err := m.write(m.name(name)); err != nil {
+		shown := name
+		if at != named && at != moduleCalls { // those are names in the code
+			shown = m.name(name)
+		}
+		if err := m.write(shown); err != nil {
 			return err
 		}
 		m.raw(":")

@@ -65,6 +65,7 @@ func (v View) Summary() string {
 		n[Create]+n[Replace], n[Update], n[Delete]+n[Replace])
 	for _, more := range []struct{ action, form string }{
 		{Replace, " (%d to replace)"}, {Import, ", %d to import"}, {Forget, ", %d to forget"}, {Move, ", %d to move"},
+		{Invoke, ", %d to invoke"},
 	} {
 		if n[more.action] > 0 {
 			fmt.Fprintf(&b, more.form, n[more.action])
@@ -90,6 +91,7 @@ var forms = map[string]form{
 	Delete:  {"-", red, "will be destroyed"},
 	Replace: {"-/+", red, "will be replaced"},
 	Forget:  {".", red, "will be forgotten: it stays, and is managed no longer"},
+	Invoke:  {"!", yellow, "will be invoked"},
 	Update:  {"~", yellow, "will be changed"},
 	Create:  {"+", green, "will be created"},
 	Import:  {"", "", "will be imported"},

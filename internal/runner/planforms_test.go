@@ -2,13 +2,17 @@ package runner
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/runnerapi"
@@ -64,10 +68,15 @@ func TestPlanFormsAreStoredWithoutSecrets(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, text)
 				}
 			}
-			if data, err := os.ReadFile(filepath.Join(p.work, "plan.json")); err != nil || !bytes.Equal(data, shown) {
-				t.Errorf("%v", err)
+			hooks, err := os.ReadFile(filepath.Join(p.work, "plan.json"))
+			ofHooks, err2 := plan.Parse(hooks)
+			if err := errors.Join(err, err2); err != nil || bytes.Contains(hooks, []byte(canary)) || !cmp.Equal(ofHooks, view) {
+				t.Errorf("hooks get %s: %v", hooks, err)
 			}
-			if at := slices.Index(s.requests, "PUT /v1/plan"); at < 0 || at > slices.Index(s.requests, "PUT /v1/plan/"+done.Plan.Digest+"/json") {
+			if _, err := os.Stat(filepath.Join(p.work, "plan.document.json")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the plan with its secrets stays in the pod: %v", err)
+			}
+			if at := slices.Index(s.requests, "PUT /v1/plan"); at < 0 || at > slices.Index(s.requests, "PUT /v1/plan/"+done.Plan.Digest+"/document") {
 				t.Errorf("%v", s.requests)
 			}
 		})
@@ -155,7 +164,7 @@ func TestRejectedPlanJSONIsNoFailure(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	s.refuse = func(r *http.Request) int {
-		if strings.HasSuffix(r.URL.Path, "/json") {
+		if strings.HasSuffix(r.URL.Path, "/document") {
 			return http.StatusRequestEntityTooLarge
 		}
 		return 0
@@ -178,7 +187,7 @@ func TestPlanJSONThatDiffersFailsTheAttempt(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
 			s.refuse = func(r *http.Request) int {
-				if strings.HasSuffix(r.URL.Path, "/json") {
+				if strings.HasSuffix(r.URL.Path, "/document") {
 					return code
 				}
 				return 0

@@ -54,7 +54,7 @@ func TestPolicies(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(string(s.logs[1]), "[31m", ""), test.log) || strings.Contains(string(s.logs[1]), "\x1b") {
 				t.Errorf("the log is\n%s", s.logs[1])
 			}
-			if len(s.checked) != 1 || slices.Index(s.requests, "PUT /v1/plan/"+s.checked[0]+"/json") > slices.Index(s.requests, "POST /v1/policy/"+s.checked[0]) {
+			if len(s.checked) != 1 || slices.Index(s.requests, "PUT /v1/plan/"+s.checked[0]+"/document") > slices.Index(s.requests, "POST /v1/policy/"+s.checked[0]) {
 				t.Errorf("asked about %v", s.checked)
 			}
 		})

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/plan/planfile"
+	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -299,15 +301,26 @@ func (s *testServer) storeBatch(r *http.Request, read func(any)) {
 func (s *testServer) serveForm(w http.ResponseWriter, r *http.Request, digest, form string, body []byte) {
 	name := digest + "/" + form
 	switch {
-	case s.plans[digest] == nil, form != "json", r.Method == http.MethodGet && s.forms[name] == nil:
+	case s.plans[digest] == nil, r.Method == http.MethodGet && s.forms[name] == nil:
 		http.NotFound(w, r)
-	case r.Method == http.MethodPut:
-		s.forms[name] = body
+	case form == "document":
+		var document runnerapi.PlanDocument
+		if err := json.Unmarshal(body, &document); err != nil {
+			s.t.Error(err)
+		}
+		shown := []byte(document.Plan)
 		if f, err := planfile.Read(s.plans[digest]); err != nil {
 			s.t.Logf("the plan file of a fake engine: %v", err)
-		} else if err := f.Verify(body); err != nil {
-			s.t.Errorf("the JSON does not describe the plan file: %v\n%s", err, body)
+		} else if shown, err = f.Document(document.Plan); err != nil {
+			s.t.Errorf("the JSON does not describe the plan file: %v\n%s", err, document.Plan)
 		}
+		secrets := redact.New()
+		secrets.Add(document.Secrets...)
+		shown, err := plan.Mask(shown, secrets.String, nil)
+		if err != nil {
+			s.t.Error(err)
+		}
+		s.forms[digest+"/json"] = shown
 	default:
 		w.Write(s.forms[name])
 	}

@@ -90,18 +90,29 @@ func (c *Client) PutPlan(ctx context.Context, plan io.ReaderAt, size int64) (Pla
 // LargestPlanJSON is how large the engine's JSON of a plan may be.
 const LargestPlanJSON = 32 << 20
 
-// PutPlanJSON stores the engine's JSON of a plan that is stored, without secrets. An *Error of code 422 means that it does
-// not describe the plan file, 409 that another JSON is stored.
-func (c *Client) PutPlanJSON(ctx context.Context, digest string, body io.ReaderAt, size int64) error {
-	return c.do(ctx, call{method: http.MethodPut, path: planJSON(digest), body: body, size: size})
+// LargestPlanDocument is how large a PlanDocument may be.
+const LargestPlanDocument = LargestPlanJSON + 8<<20
+
+// PlanDocument is what an engine prints of a plan, and what of it users may not see.
+type PlanDocument struct {
+	// Secrets are the secret values in the plan that the engine has not marked as sensitive, in the form in which they are there.
+	Secrets []string `json:"secrets"`
+	// Plan is the engine's JSON of the plan, with all values: the server compares it with the plan file, which has them too.
+	Plan json.RawMessage `json:"plan"`
 }
 
-// PlanJSON writes the JSON of a plan into file, which then holds nothing else. An *Error of code 404 means that there is none.
+// PutPlanDocument stores the PlanDocument of a plan that is stored. An *Error of code 422 means that it does not describe the
+// plan file, 409 that another one is stored.
+func (c *Client) PutPlanDocument(ctx context.Context, digest string, body io.ReaderAt, size int64) error {
+	path := "/v1/plan/" + url.PathEscape(digest) + "/document"
+	return c.do(ctx, call{method: http.MethodPut, path: path, body: body, size: size})
+}
+
+// PlanJSON writes the JSON of a plan, without secrets, into file, which then holds nothing else. An *Error of code 404 means
+// that there is none.
 func (c *Client) PlanJSON(ctx context.Context, digest string, file *os.File) error {
-	return c.download(ctx, planJSON(digest), file, LargestPlanJSON)
+	return c.download(ctx, "/v1/plan/"+url.PathEscape(digest)+"/json", file, LargestPlanJSON)
 }
-
-func planJSON(digest string) string { return "/v1/plan/" + url.PathEscape(digest) + "/json" }
 
 // CheckPolicy asks the policies about a plan whose json is kept.
 func (c *Client) CheckPolicy(ctx context.Context, digest string) (PolicyResult, error) {

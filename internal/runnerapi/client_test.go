@@ -261,8 +261,8 @@ func TestWhatIsSent(t *testing.T) {
 		"GET /v1/order?after=3 ": func() error { _, err := c.Order(t.Context(), 3); return err },
 		"POST /v1/state?ID=l {}": func() error { _, err := c.State(t.Context(), "POST", "l", []byte("{}")); return err },
 		"UNLOCK /v1/state {}":    func() error { _, err := c.State(t.Context(), "UNLOCK", "", []byte("{}")); return err },
-		"PUT /v1/plan/sha256:1/json {}": func() error {
-			return c.PutPlanJSON(t.Context(), "sha256:1", strings.NewReader("{}"), 2)
+		"PUT /v1/plan/sha256:1/document {}": func() error {
+			return c.PutPlanDocument(t.Context(), "sha256:1", strings.NewReader("{}"), 2)
 		},
 		"POST /v1/policy/sha256:1 ":            func() error { _, err := c.CheckPolicy(t.Context(), "sha256:1"); return err },
 		"GET /v1/interrupt ":                   func() error { _, err := c.Interrupt(t.Context()); return err },

@@ -11,9 +11,9 @@
 //	                                  is still to be done; 409 when nobody but a person can tell which of the two is right
 //	PUT    /v1/plan                   keep a saved plan; answers PlanKept
 //	GET    /v1/plan/{digest}          the saved plan
-//	PUT    /v1/plan/{digest}/{form}   keep a form of it for users: "json", as the engine shows it, or "text"; both
-//	                                  without secrets
-//	POST   /v1/policy/{digest}        ask the policies about a plan whose json is kept: Verdict
+//	PUT    /v1/plan/{digest}/document what the engine prints of it, and what of that users may not see: PlanDocument
+//	GET    /v1/plan/{digest}/json     the engine's JSON of it, without secrets
+//	POST   /v1/policy/{digest}        ask the policies about a plan whose document is kept: Verdict
 //	GET    /v1/interrupt              held while the attempt is to go on: 204 after a while; Interrupt when it is to stop
 //	PUT    /v1/inputs                 keep the variable files that an apply is about to use, or that a plan found to change
 //	                                  nothing: InputsKept

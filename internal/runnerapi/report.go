@@ -62,7 +62,12 @@ type Plan struct {
 	Replace   int32            `json:"replace"`
 	Import    int32            `json:"import"`
 	Forget    int32            `json:"forget"`
+	Invoke    int32            `json:"invoke,omitempty"`
 	Resources []ResourceChange `json:"resources,omitempty"`
+	// Secrets are the secret values in addresses of resources: the server takes the addresses from the plan file.
+	Secrets []string `json:"secrets,omitempty"`
+	// Partial is why the plan does not have all changes of the code; the server sets it.
+	Partial string `json:"partial,omitempty"`
 	// EngineVersion is the exact version that created the plan; only it applies it.
 	EngineVersion string `json:"engineVersion,omitempty"`
 	// Wrapped is the engine that Terragrunt ran to create the plan, if it did.
@@ -78,6 +83,6 @@ type Plan struct {
 // ResourceChange is what a plan would do to one resource.
 type ResourceChange struct {
 	Address string `json:"address"`
-	// Action: create, update, delete, replace, import, forget, move.
+	// Action: create, update, delete, replace, import, forget, move, invoke.
 	Action string `json:"action"`
 }

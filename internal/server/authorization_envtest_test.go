@@ -26,7 +26,7 @@ func TestOnlyTheCurrentAttemptIsServed(t *testing.T) {
 	first, run := e.applying()
 	requests := []struct{ method, path string }{
 		{"GET", "/v1/sources/" + e.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
-		{"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/json"}, {"GET", "/v1/plan/" + e.source + "/json"},
+		{"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/document"}, {"GET", "/v1/plan/" + e.source + "/json"},
 		{"POST", "/v1/policy/" + e.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
 		{"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"GET", "/v1/journal"},
 		{"GET", "/v1/providers/registry.opentofu.org/hashicorp/time/index.json"},
@@ -56,7 +56,7 @@ func TestBuildCannotReadTheStack(t *testing.T) {
 	r := e.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
 	for _, request := range []struct{ method, path string }{
 		{"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source},
-		{"PUT", "/v1/plan/" + e.source + "/json"}, {"GET", "/v1/plan/" + e.source + "/json"}, {"POST", "/v1/policy/" + e.source},
+		{"PUT", "/v1/plan/" + e.source + "/document"}, {"GET", "/v1/plan/" + e.source + "/json"}, {"POST", "/v1/policy/" + e.source},
 		{"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"GET", "/v1/journal"},
 	} {
 		r.expect(http.StatusForbidden, "builds an image, and gets nothing else", request.method, request.path, []byte("{}"))

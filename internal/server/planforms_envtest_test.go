@@ -5,6 +5,8 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -44,6 +46,22 @@ func (r *runner) uploads(plan []byte) string {
 	return kept.Digest
 }
 
+// document is what a runner sends of the JSON of a plan.
+func document(shown []byte, secrets ...string) []byte {
+	data, err := json.Marshal(runnerapi.PlanDocument{Secrets: secrets, Plan: shown})
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// documents sends the JSON of a plan.
+func (r *runner) documents(digest string, shown []byte, secrets ...string) {
+	r.Helper()
+	data := document(shown, secrets...)
+	must(r.T, r.client().PutPlanDocument(r.Context(), digest, bytes.NewReader(data), int64(len(data))))
+}
+
 // decides makes a plan the one that the Run is to apply.
 func (e *env) decides(run *v1alpha1.Run, digest string) {
 	e.Helper()
@@ -51,13 +69,13 @@ func (e *env) decides(run *v1alpha1.Run, digest string) {
 	must(e.T, apiserver.Kube.Status().Update(e.Context(), run))
 }
 
-func TestPlanJSONIsStoredUnchanged(t *testing.T) {
+func TestPlanJSONIsWhatWasCompared(t *testing.T) {
 	e := newEnv(t)
 	r, run, _ := e.planning("net-1")
 	large := planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.Create, After: map[string]any{"input": strings.Repeat("x", 9<<20)}}}
-	digest, shown := r.uploads(large.File(t)), large.JSON(t)
+	digest := r.uploads(large.File(t))
 	for range 2 { // its answer was lost
-		must(t, r.client().PutPlanJSON(t.Context(), digest, bytes.NewReader(shown), int64(len(shown))))
+		r.documents(digest, large.JSON(t))
 	}
 	r.expect(403, "is not the plan of Run net-1", "GET", "/v1/plan/"+digest+"/json", nil)
 	e.decides(run, digest)
@@ -67,12 +85,13 @@ func TestPlanJSONIsStoredUnchanged(t *testing.T) {
 	must(t, apply.client().PlanJSON(t.Context(), digest, file))
 	must(t, file.Close())
 	got, err := os.ReadFile(file.Name())
-	if err != nil || !bytes.Equal(got, shown) {
-		t.Errorf("%d bytes came back as %d: %v", len(shown), len(got), err)
+	var want, shown any
+	if err := errors.Join(err, json.Unmarshal(large.JSON(t), &want), json.Unmarshal(got, &shown)); err != nil || !cmp.Equal(want, shown) {
+		t.Errorf("it came back as %d bytes: %v", len(got), err)
 	}
-	apply.expect(409, "plans nothing", "PUT", "/v1/plan/"+digest+"/json", []byte("{}"))
+	apply.expect(409, "plans nothing", "PUT", "/v1/plan/"+digest+"/document", []byte("{}"))
 	apply.expect(409, "plans nothing", "POST", "/v1/policy/"+digest, nil)
-	r.expect(403, "not the current one", "PUT", "/v1/plan/"+digest+"/json", []byte("{}"))
+	r.expect(403, "not the current one", "PUT", "/v1/plan/"+digest+"/document", []byte("{}"))
 	r.expect(403, "not the current one", "GET", "/v1/plan/"+digest+"/json", nil)
 }
 
@@ -80,12 +99,14 @@ func TestPlanJSONIsStoredUnchanged(t *testing.T) {
 func TestReportedPlanMatchesThePlanFile(t *testing.T) {
 	e := newEnv(t)
 	r, _, digest := e.planning("net-1")
-	r.expect(422, "resource_changes: terraform_data.a: its actions are", "PUT", "/v1/plan/"+digest+"/json",
-		planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.NoOp, Before: map[string]any{"input": "a"}}}.JSON(t))
-	r.expect(422, "the change of terraform_data.a in the plan file is missing", "PUT", "/v1/plan/"+digest+"/json", planfiletest.Plan{}.JSON(t))
-	r.expect(204, "", "PUT", "/v1/plan/"+digest+"/json", planOf("a").JSON(t))
+	r.expect(422, "resource_changes: terraform_data.a: its actions are", "PUT", "/v1/plan/"+digest+"/document",
+		document(planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.NoOp, Before: map[string]any{"input": "a"}}}.JSON(t)))
+	r.expect(422, "the change of terraform_data.a in the plan file is missing", "PUT", "/v1/plan/"+digest+"/document", document(planfiletest.Plan{}.JSON(t)))
+	r.expect(204, "", "PUT", "/v1/plan/"+digest+"/document", document(planOf("a").JSON(t)))
 	hidden := bytes.ReplaceAll(planOf("a").JSON(t), []byte(`"input":"a"`), []byte(`"input":"(sensitive value)"`))
-	r.expect(409, "another JSON of plan", "PUT", "/v1/plan/"+digest+"/json", hidden)
+	r.expect(422, "its value is another one", "PUT", "/v1/plan/"+digest+"/document", document(hidden))
+	marked := bytes.Replace(planOf("a").JSON(t), []byte(`"after_unknown"`), []byte(`"after_sensitive":{"input":true},"after_unknown"`), 1)
+	r.expect(409, "another document of this plan", "PUT", "/v1/plan/"+digest+"/document", document(marked))
 
 	report := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Import: 1, Resources: []runnerapi.ResourceChange{{Address: "terraform_data.b", Action: "import"}}}}}
 	must(t, r.client().Report(t.Context(), report))
@@ -98,10 +119,57 @@ func TestUnreadablePlanFileIsReportedAsUnverified(t *testing.T) {
 	e := newEnv(t)
 	r, _, _ := e.planning("net-1")
 	digest := r.uploads([]byte(`{"encrypted_data":"..."}`))
-	r.expect(204, "", "PUT", "/v1/plan/"+digest+"/json", planOf("a").JSON(t))
+	r.expect(204, "", "PUT", "/v1/plan/"+digest+"/document", document(planOf("a").JSON(t)))
 	must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Add: 1}}}))
 	if p := (<-e.fakes.reports).Done.Plan; p.Add != 1 || !strings.Contains(p.Unverified, "it is no zip archive") {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A secret is hidden from users, wherever it is, but not what the plan changes; policies get all of it, and their messages are hidden again.
+func TestSecretsHideNothingFromPolicies(t *testing.T) {
+	e := newEnv(t)
+	e.document(inputs.Document{Policies: []inputs.Policy{{Name: "rules", Files: map[string]string{"a.rego": `package main
+import rego.v1
+deny contains msg if {
+	some r in input.resource_changes
+	r.type == "terraform_data"
+	r.change.after.input == "forbidden"
+	msg := sprintf("%s: %s is not allowed", [r.address, r.change.after.input])
+}`}}}})
+	run := e.newRun(e.stack, "net-1")
+	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	plan := planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.Create, After: map[string]any{"input": "forbidden"}}}
+	digest := r.uploads(plan.File(t))
+	marked := bytes.Replace(plan.JSON(t), []byte(`"after_unknown"`), []byte(`"after_sensitive":{"input":true},"after_unknown"`), 1)
+	r.documents(digest, marked, "terraform_data", "forbidden")
+	v, err := r.client().CheckPolicy(t.Context(), digest)
+	must(t, err)
+	if len(v.Findings) != 1 || v.Findings[0].Message != "(sensitive).a: (sensitive) is not allowed" {
+		t.Errorf("%+v", v)
+	}
+	e.decides(run, digest)
+	_, body := r.do("GET", "/v1/plan/"+digest+"/json", nil)
+	if shown := string(body); strings.Contains(shown, "forbidden") || !strings.Contains(shown, `"address":"terraform_data.a"`) ||
+		!strings.Contains(shown, `"type":"terraform_data"`) {
+		t.Error(shown)
+	}
+}
+
+func TestSecretInTheKeyOfAnInstanceIsNotReported(t *testing.T) {
+	e := newEnv(t)
+	r, _, _ := e.planning("net-1")
+	address := `module.hunter22["hunter22"].terraform_data.hunter22["of hunter22"]`
+	digest := r.uploads(planfiletest.Plan{{Address: address, Action: planfiletest.Create, After: map[string]any{}}}.File(t))
+	must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{
+		Digest: digest, Changes: true, Secrets: []string{"hunter22"},
+	}}}))
+	p := (<-e.fakes.reports).Done.Plan
+	want := []runnerapi.ResourceChange{{
+		Address: `module.hunter22["(sensitive)"].terraform_data.hunter22["of (sensitive)"]`, Action: "create",
+	}}
+	if diff := cmp.Diff(want, p.Resources); diff != "" || p.Secrets != nil {
+		t.Errorf("%v %s", p.Secrets, diff)
 	}
 }
 
@@ -110,16 +178,17 @@ func TestPlanJSONIsAcceptedForUploadedPlans(t *testing.T) {
 	r, run, digest := e.planning("net-1")
 	theirs, _, _ := e.planning("net-2")
 	other := theirs.uploads(planOf("b").File(t))
-	r.expect(409, "is not kept", "PUT", "/v1/plan/"+other+"/json", []byte("{}"))
+	r.expect(409, "is not kept", "PUT", "/v1/plan/"+other+"/document", []byte("{}"))
 	r.expect(409, "is not kept", "POST", "/v1/policy/"+other, nil)
-	r.expect(400, "not the digest of a plan", "PUT", "/v1/plan/sha256:..%2F..%2Fx/json", []byte("{}"))
+	r.expect(400, "not the digest of a plan", "PUT", "/v1/plan/sha256:..%2F..%2Fx/document", []byte("{}"))
 	r.expect(400, "not the digest of a plan", "POST", "/v1/policy/x", nil)
 	for _, form := range []string{"verdict", "", "text", "json.text", "..%2Fx"} {
 		r.expect(404, "", "PUT", "/v1/plan/"+digest+"/"+form, []byte("{}"))
 		r.expect(404, "", "GET", "/v1/plan/"+digest+"/"+form, nil)
 	}
-	r.expect(400, "not JSON", "PUT", "/v1/plan/"+digest+"/json", []byte("{"))
-	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/json", make([]byte, runnerapi.LargestPlanJSON+1))
+	r.expect(400, "not the document of a plan", "PUT", "/v1/plan/"+digest+"/document", []byte("{"))
+	r.expect(400, "not the document of a plan", "PUT", "/v1/plan/"+digest+"/document", planOf("a").JSON(t)) // as an older runner sent it
+	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/document", make([]byte, runnerapi.LargestPlanDocument+1))
 	e.decides(run, digest)
 	r.expect(404, "", "GET", "/v1/plan/"+digest+"/json", nil)
 }
@@ -147,12 +216,11 @@ func TestPoliciesEvaluateTheStoredPlan(t *testing.T) {
 		Data:       map[string]string{"b.yaml": "validations: [{expression: 'false', message: draft}]"},
 	}))
 	r, run, digest := e.planning("net-1")
-	r.expect(409, "the JSON of plan "+digest+" is not kept", "POST", "/v1/policy/"+digest, nil)
+	r.expect(409, "the document of plan "+digest+" is not kept", "POST", "/v1/policy/"+digest, nil)
 
 	keep := func(digest, name string) {
 		t.Helper()
-		json := planOf(name).JSON(t)
-		must(t, r.client().PutPlanJSON(t.Context(), digest, bytes.NewReader(json), int64(len(json))))
+		r.documents(digest, planOf(name).JSON(t))
 	}
 	keep(digest, "a")
 	for range 2 { // its answer was lost

@@ -43,7 +43,7 @@ func TestStolenRunnerTokenIsRejected(t *testing.T) {
 	requests := []struct{ method, path string }{
 		{"GET", "/v1/order"}, {"GET", "/v1/sources/" + e.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
 		{"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/rescue"}, {"PUT", "/v1/plan"},
-		{"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/json"}, {"GET", "/v1/plan/" + e.source + "/json"},
+		{"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/document"}, {"GET", "/v1/plan/" + e.source + "/json"},
 		{"POST", "/v1/policy/" + e.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
 		{"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"POST", "/v1/journal?batch=0"}, {"GET", "/v1/journal"},
 		{"GET", "/v1/providers/registry.opentofu.org/hashicorp/time/index.json"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"},

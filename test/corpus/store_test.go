@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"encoding/pem"
 	"io"
 	"net/http"
@@ -77,11 +78,11 @@ func (s *oneStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if name == "" {
 			s.plan = body
 			answer(runnerapi.PlanKept{Digest: digest(body)})
-		} else if strings.HasSuffix(name, "/json") {
-			s.json = body
+		} else if strings.HasSuffix(name, "/document") {
+			var document runnerapi.PlanDocument
 			f, err := planfile.Read(s.plan)
-			if err == nil {
-				err = f.Verify(body)
+			if err = errors.Join(err, json.Unmarshal(body, &document)); err == nil {
+				s.json, err = f.Document(document.Plan)
 			}
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusUnprocessableEntity)

@@ -32,7 +32,7 @@ type request struct {
 var requests = []request{
 	{"GET order", 1, nil}, {"POST steps (fetch running)", 1, nil}, {"GET journal", 1, nil}, {"GET inputs", 1, []int{2}}, {"GET sources", 1, nil}, {"POST logs", 1, nil},
 	{"POST steps (init running)", 1, nil}, {"GET state", 1, nil}, {"GET providers", 1, nil}, {"GET providers", 3, nil},
-	{"POST steps (plan running)", 1, nil}, {"GET state", 2, nil}, {"POST logs", 3, nil}, {"PUT plan", 1, nil}, {"PUT plan/json", 1, nil},
+	{"POST steps (plan running)", 1, nil}, {"GET state", 2, nil}, {"POST logs", 3, nil}, {"PUT plan", 1, nil}, {"PUT plan/document", 1, nil},
 	{"POST steps (policy running)", 1, nil}, {"POST policy", 1, nil}, {"POST steps (done)", 1, nil},
 	{"GET order", 2, nil}, {"PUT inputs", 1, []int{0, 1}}, {"POST steps (apply running)", 1, nil}, {"LOCK state", 1, nil}, {"GET state", 3, []int{0}}, {"POST journal", 1, nil}, {"POST operations", 1, nil},
 	{"POST state", 1, nil}, {"POST logs", 6, nil}, {"UNLOCK state", 1, nil}, {"POST steps (outputs running)", 1, []int{0, 1}}, {"POST outputs", 1, []int{0, 1}}, {"POST steps (done)", 2, nil}, {"GET order", 3, nil},

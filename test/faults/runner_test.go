@@ -13,7 +13,7 @@ func TestRunnerRequestsHaveNames(t *testing.T) {
 		{"GET", "/v1/order?after=3", "", "GET order"},
 		{"GET", "/v1/sources/sha256:1", "", "GET sources"},
 		{"PUT", "/v1/plan", "", "PUT plan"},
-		{"PUT", "/v1/plan/sha256:1/json", "", "PUT plan/json"},
+		{"PUT", "/v1/plan/sha256:1/document", "", "PUT plan/document"},
 		{"LOCK", "/v1/state", "", "LOCK state"},
 		{"POST", "/v1/steps", `{"steps":[{"name":"fetch","state":"Succeeded"},{"name":"init","state":"Running"},{"name":"plan","state":"Waiting"}]}`, "POST steps (init running)"},
 		{"POST", "/v1/steps", `{"steps":[{"name":"fetch","state":"Failed"}],"done":{}}`, "POST steps (done)"},

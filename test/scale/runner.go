@@ -98,8 +98,8 @@ func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
-		text := []byte(`{"format_version":"1.2"}`)
-		if err := c.PutPlanJSON(ctx, kept.Digest, bytes.NewReader(text), int64(len(text))); err != nil {
+		text := []byte(`{"secrets":[],"plan":{"format_version":"1.2"}}`)
+		if err := c.PutPlanDocument(ctx, kept.Digest, bytes.NewReader(text), int64(len(text))); err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
 		done.Plan = &runnerapi.Plan{

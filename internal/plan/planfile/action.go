@@ -1,9 +1,12 @@
 package planfile
 
 import (
+	"encoding/json"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	tfjson "github.com/hashicorp/terraform-json"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // action as a plan file has it.
@@ -17,14 +20,14 @@ const (
 	forget action = 8
 )
 
-// kind of an action: how it is printed in JSON, and how many values a change of it has.
-type kind struct {
+// effect of an action: how it is printed in JSON, and how many values a change of it has.
+type effect struct {
 	actions tfjson.Actions
 	values  int
 }
 
-// actions are those of OpenTofu 1.12 and Terraform 1.14.
-var actions = map[action]kind{
+// actions are those of OpenTofu 1.12 and Terraform 1.16.
+var actions = map[action]effect{
 	noOp:   {tfjson.Actions{tfjson.ActionNoop}, 1},
 	create: {tfjson.Actions{tfjson.ActionCreate}, 1},
 	read:   {tfjson.Actions{tfjson.ActionRead}, 2},
@@ -39,6 +42,9 @@ var actions = map[action]kind{
 
 // ephemeral resources are opened and closed, and have no value in a plan.
 const ephemeral tfjson.ResourceMode = "ephemeral"
+
+// invoke is the mode of actions in addresses, which JSON does not show.
+const invoke tfjson.ResourceMode = "action"
 
 // place is where a resource is declared, from its address.
 type place struct {
@@ -58,7 +64,9 @@ func placeOf(address string) place {
 	}
 	p.module = strings.TrimSuffix(strings.TrimSuffix(address, rest), ".")
 	p.mode = tfjson.ManagedResourceMode
-	for prefix, mode := range map[string]tfjson.ResourceMode{"data.": tfjson.DataResourceMode, "ephemeral.": ephemeral} {
+	for prefix, mode := range map[string]tfjson.ResourceMode{
+		"data.": tfjson.DataResourceMode, "ephemeral.": ephemeral, "action.": invoke,
+	} {
 		if after, ok := strings.CutPrefix(rest, prefix); ok {
 			rest, p.mode = after, mode
 		}
@@ -68,9 +76,21 @@ func placeOf(address string) place {
 	return p
 }
 
-// is reports that JSON shows the place.
-func (p place) is(module string, mode tfjson.ResourceMode, kind, name string) bool {
-	return shows(module, p.module) && mode == p.mode && shows(kind, p.kind) && shows(name, p.name)
+// hasKey reports that an address ends with an instance key as JSON shows it: a number, a text, or nil for none.
+func hasKey(address string, index any) bool {
+	switch k := index.(type) {
+	case nil:
+		return !strings.HasSuffix(address, "]")
+	case json.Number:
+		return strings.HasSuffix(address, "["+k.String()+"]")
+	case string:
+		quoted := `"` + k + `"`
+		if strings.ContainsFunc(k, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\$%", r) }) {
+			quoted = string(hclwrite.TokensForValue(cty.StringVal(k)).Bytes())
+		}
+		return strings.HasSuffix(address, "["+quoted+"]")
+	}
+	return false
 }
 
 // step is the length of the first name in an address, with its key. A key in quotes may have any character.

@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
-	"strings"
 
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
-
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/redact"
 )
 
 // deepest is how deep values may lie in one another.
@@ -66,8 +62,8 @@ var errDiffers = errors.New("its value is another one")
 // absent is a value that JSON does not have.
 type absent struct{}
 
-// sameValue reports whether JSON has the value of a plan file, as far as it is not hidden: JSON may hide any part. What
-// is not known before the apply is null or absent in JSON, and unknown marks it.
+// sameValue reports whether JSON has the value of a plan file. What is not known before the apply is null or absent in
+// JSON, and unknown marks it.
 func sameValue(value []byte, shown, unknown any) error {
 	return compare(value, shown, unknown, true)
 }
@@ -109,9 +105,6 @@ func (c comparison) same(shown, unknown any) error {
 	code, err := c.file.PeekCode()
 	if err != nil {
 		return err
-	}
-	if text, ok := shown.(string); ok && (text == plan.Hidden || text == plan.HiddenChanged) {
-		return c.file.Skip()
 	}
 	isUnknown := msgpcode.IsExt(code)
 	if isUnknown {
@@ -187,67 +180,42 @@ func (c comparison) object(shown, unknown any) error {
 		return errDiffers
 	}
 	marks, _ := unknown.(map[string]any)
-	read := make(map[string]bool, min(n, len(object)))
+	read, shownMembers, marked := map[string]bool{}, 0, 0
 	for range n {
 		name, err := c.file.DecodeString()
 		if err != nil {
 			return err
 		}
-		key, there := shownName(name, object, read)
-		value := any(absent{})
-		if there {
-			read[key], value = true, object[key]
+		if read[name] {
+			return errors.New("its plan has a name twice")
 		}
-		if err := c.same(value, marks[key]); err != nil {
+		read[name] = true
+		value, there := object[name]
+		if !there {
+			value = absent{}
+		} else {
+			shownMembers++
+		}
+		mark, there := marks[name]
+		if there {
+			marked++
+		}
+		if err := c.same(value, mark); err != nil {
 			return err
 		}
 	}
-	return same(len(read) == len(object))
-}
-
-// shownName is the name in JSON of a member, which a secret in it may have changed.
-func shownName(name string, object map[string]any, read map[string]bool) (string, bool) {
-	if _, ok := object[name]; ok {
-		return name, !read[name]
-	}
-	for key := range object {
-		if !read[key] && strings.Contains(key, redact.Mask) && matches(name, key) {
-			return key, true
-		}
-	}
-	return name, false
+	return same(shownMembers == len(object) && marked == len(marks))
 }
 
 // sameText compares a text, or a number that is too long for MessagePack's own.
 func sameText(text string, shown any) bool {
 	switch s := shown.(type) {
 	case string:
-		return shows(s, text)
+		return s == text
 	case json.Number:
 		return equalNumbers(text, s.String())
 	}
 	return false
-}
-
-// matches reports that a text could be shown so, if what is masked was a secret.
-func matches(text, shown string) bool {
-	parts := strings.Split(strings.TrimSuffix(shown, plan.Changed), redact.Mask)
-	if len(parts) == 1 {
-		return false
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	if !strings.HasPrefix(text, first) || !strings.HasSuffix(text[len(first):], last) {
-		return false
-	}
-	text = text[len(first) : len(text)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		_, after, found := strings.Cut(text, part)
-		if !found {
-			return false
-		}
-		text = after
-	}
-	return true
 }
 
 func sameNumber(number, shown any) bool {

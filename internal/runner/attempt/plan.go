@@ -3,7 +3,9 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/workspace"
@@ -125,10 +127,16 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 
 func (a *attempt) describe(changes engine.Changes) *runnerapi.Plan {
 	n := changes.Counts()
-	plan := &runnerapi.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget}
+	plan := &runnerapi.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget, Invoke: n.Invoke}
+	secrets := map[string]bool{}
 	for _, c := range changes[:min(len(changes), mostResources)] {
 		plan.Resources = append(plan.Resources, runnerapi.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
+		_, found := a.secrets.Find(c.Address)
+		for _, secret := range found {
+			secrets[secret] = true
+		}
 	}
+	plan.Secrets = slices.Sorted(maps.Keys(secrets))
 	return plan
 }
 

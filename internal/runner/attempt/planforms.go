@@ -3,12 +3,17 @@ package attempt
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/plan"
@@ -23,10 +28,11 @@ type aboutPlan struct {
 	counted bool
 }
 
-// keepForms stores what users, hooks and policies read of the plan: the engine's JSON, if it has changes, and for hooks
-// its text. Neither has secrets. A plan is valid without them, unless policies have to evaluate it.
+// keepForms stores what users, hooks and policies read of the plan: the engine's JSON, if it has changes, on the server, which
+// compares it with the plan file, and for hooks without secrets, with its text. A plan is valid without them, unless policies have to
+// evaluate it.
 func (a *attempt) keepForms(ctx context.Context) error {
-	err := a.makeJSON(ctx)
+	err := a.makeDocument(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -55,9 +61,9 @@ func (a *attempt) leftOut(form string, err error) {
 	}
 }
 
-// makeJSON has the engine print the plan's JSON, which needs a launch of its providers, removes the secrets, and stores
-// it. What is marked as sensitive in it is a secret from then on.
-func (a *attempt) makeJSON(ctx context.Context) error {
+// makeDocument has the engine print the plan's JSON, which needs a launch of its providers, and sends it to the server. What is marked as
+// sensitive in it is a secret from then on.
+func (a *attempt) makeDocument(ctx context.Context) error {
 	if !a.about.Changes {
 		return nil
 	}
@@ -73,21 +79,54 @@ func (a *attempt) makeJSON(ctx context.Context) error {
 	if ended.Code != 0 {
 		return &programError{engine.Transient, ended.Explain(a.engine.Name(), engine.Events{}), ended.Code}
 	}
-	masked, err := plan.Mask(answer.Bytes(), a.secrets.String, func(secret string) { a.secrets.Add(secret) })
-	if err != nil {
-		return fmt.Errorf("read what %s shows of the plan: %w", a.engine.Name(), err)
-	}
-	if len(masked) > runnerapi.LargestPlanJSON {
-		return a.jsonTooLarge()
+	secrets, err := a.maskJSON(answer.Bytes())
+	if err == nil {
+		err = a.writeDocument(secrets, answer.Bytes())
 	}
 	if len(answer.Bytes()) > 1<<20 { // the engine's apply may need the memory next
 		answer.Reset()
 		debug.FreeOSMemory()
 	}
-	if err := os.WriteFile(a.work.PlanJSON(), masked, 0o600); err != nil {
+	if err != nil {
 		return err
 	}
-	return a.keepJSON(ctx)
+	defer func() { _ = os.Remove(a.work.PlanDocument()) }()
+	return a.keepDocument(ctx)
+}
+
+// maskJSON returns which secrets are in the JSON of the plan besides those that are marked in it. Hooks get it without any.
+func (a *attempt) maskJSON(shown []byte) (secrets []string, err error) {
+	found := map[string]bool{}
+	masked, err := plan.Mask(shown, func(text string) string {
+		hidden, secrets := a.secrets.Find(text)
+		for _, secret := range secrets {
+			found[secret] = true
+		}
+		return hidden
+	}, func(secret string) { a.secrets.Add(secret) })
+	if err != nil {
+		return nil, fmt.Errorf("read what %s shows of the plan: %w", a.engine.Name(), err)
+	}
+	if a.hasScripts() {
+		err = os.WriteFile(a.work.PlanJSON(), masked, 0o600)
+	}
+	return slices.Sorted(maps.Keys(found)), err
+}
+
+// writeDocument writes the PlanDocument into the workspace.
+func (a *attempt) writeDocument(secrets []string, shown []byte) error {
+	list, err := json.Marshal(secrets)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(a.work.PlanDocument(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, io.MultiReader(
+		strings.NewReader(`{"secrets":`), bytes.NewReader(list), strings.NewReader(`,"plan":`), bytes.NewReader(shown), strings.NewReader("}"),
+	))
+	return errors.Join(err, file.Close())
 }
 
 // jsonTooLarge is no failure of the plan. Policies that cannot evaluate it deny it.
@@ -123,8 +162,8 @@ func (a *attempt) view() (view plan.View, found bool, err error) {
 	return view, err == nil, err
 }
 
-func (a *attempt) keepJSON(ctx context.Context) error {
-	file, err := os.Open(a.work.PlanJSON())
+func (a *attempt) keepDocument(ctx context.Context) error {
+	file, err := os.Open(a.work.PlanDocument())
 	if err != nil {
 		return err
 	}
@@ -133,7 +172,7 @@ func (a *attempt) keepJSON(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.client.PutPlanJSON(ctx, a.about.Digest, file, info.Size())
+	return a.client.PutPlanDocument(ctx, a.about.Digest, file, info.Size())
 }
 
 // fetchJSON fetches the plan's JSON for the scripts of an apply in another pod than the plan's. One that the server
@@ -169,6 +208,6 @@ func (a *attempt) fetchedPlan() *aboutPlan {
 	}
 	n := changes.Counts()
 	about.Add, about.Change, about.Destroy, about.Replace = n.Add, n.Change, n.Destroy, n.Replace
-	about.Import, about.Forget = n.Import, n.Forget
+	about.Import, about.Forget, about.Invoke = n.Import, n.Forget, n.Invoke
 	return about
 }

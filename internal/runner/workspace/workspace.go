@@ -49,6 +49,9 @@ func (d Dir) Plan() string { return d.join("plan") }
 // PlanText is the plan's text, without secrets.
 func (d Dir) PlanText() string { return d.join("plan.txt") }
 
+// PlanDocument is the plan's JSON with all values, until it is sent to the server.
+func (d Dir) PlanDocument() string { return d.join("plan.document.json") }
+
 // PlanJSON is the plan's JSON, without secrets.
 func (d Dir) PlanJSON() string { return d.join("plan.json") }
 
@@ -88,7 +91,7 @@ func (d Dir) Engines() string { return d.join("engines") }
 // Clear removes what an earlier attempt left.
 func (d Dir) Clear() error {
 	for _, path := range []string{
-		d.Code(), d.VariableFiles(), d.Archive(), d.Plan(), d.PlanText(), d.PlanJSON(), d.Events(),
+		d.Code(), d.VariableFiles(), d.Archive(), d.Plan(), d.PlanText(), d.PlanJSON(), d.PlanDocument(), d.Events(),
 		d.TerragruntCache(), d.Git(), d.BackendConfig(), d.PushedState(),
 	} {
 		if err := os.RemoveAll(path); err != nil {

@@ -10,6 +10,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/plan/planfile"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // PlanFolder returns the folder with the plans of a Run. The operator deletes it with the Run.
@@ -20,8 +21,18 @@ func SessionKey(run *v1alpha1.Run, pod types.UID) string {
 	return fmt.Sprintf("sessions/%s/%s/%s", run.Namespace, run.UID, pod)
 }
 
-// PlanJSONKey returns the key of the engine's JSON of a plan.
+// PlanJSONKey returns the key of the engine's JSON of a plan, without secrets: what users read.
 func PlanJSONKey(plan string) string { return plan + ".json" }
+
+// PolicyInputKey returns the key of the PolicyInput of a plan.
+func PolicyInputKey(plan string) string { return plan + ".input" }
+
+// PolicyInput is what policies evaluate: a plan with all values. Nobody reads it but them.
+type PolicyInput struct {
+	runnerapi.PlanDocument
+	// Unverified is why the plan file cannot be read; then the plan is what the pod reported.
+	Unverified string `json:"unverified,omitempty"`
+}
 
 // PlanVerdictKey returns the key of the result of the policies on a plan.
 func PlanVerdictKey(plan string) string { return plan + ".verdict" }

@@ -11,7 +11,7 @@ import (
 
 // ReadBody reads a body of at most limit bytes. It waits first until the semaphore has weight times its size for the namespace. The
 // returned function releases that.
-func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, namespace string, limit, weight int64) ([]byte, func(), error) {
+func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, namespace string, limit, weight, beside int64) ([]byte, func(), error) {
 	if err := fits(r, limit); err != nil {
 		return nil, nil, err
 	}
@@ -19,7 +19,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, 
 	if size < 0 { // unknown
 		size = limit
 	}
-	free, err := memory.Acquire(r.Context(), namespace, weight*size)
+	free, err := memory.Acquire(r.Context(), namespace, weight*size+beside)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,8 +18,9 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/plan/planfile"
+	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
@@ -47,6 +48,8 @@ const (
 	mostFindings = 200
 	// longestFinding is how long the message is of a finding of ours.
 	longestFinding = 1 << 10
+	// mostSensitive is how many bytes of sensitive values of a plan are hidden in messages. One takes some hundred in memory.
+	mostSensitive = 1 << 20
 	// largestVerdict as JSON.
 	largestVerdict = 4 << 20
 )
@@ -151,26 +154,65 @@ func (p *Evaluator) Result(ctx context.Context, r *v1alpha1.Run, digest string) 
 		return nil, true, fmt.Errorf("wait for other plans to be checked: %w", err)
 	}
 	defer done()
-	plan, err := p.Bucket.Get(waiting, artifact.PlanJSONKey(key), runnerapi.LargestPlanJSON)
-	if errors.Is(err, bucket.ErrNotFound) {
-		return nil, true, nil
-	}
-	if err != nil {
+	input, err := p.input(waiting, key)
+	if input == nil || err != nil {
 		return nil, true, err
 	}
-	if _, err := artifact.ReadPlanFile(waiting, p.Bucket, key); errors.Is(err, planfile.ErrUnreadable) {
-		said := denial("cairn", fmt.Sprintf("policies cannot be sure of what this plan does, so they deny it: %v", err))
+	if input.Unverified != "" {
+		said := denial("cairn", "policies cannot be sure of what this plan does, so they deny it: "+input.Unverified)
 		return &said, true, p.keep(ctx, key, said)
-	} else if err != nil {
-		return nil, true, err
 	}
 	began := time.Now()
-	said, err := p.ask(waiting, artifact.PlanFolder(r), all, plan)
+	said, err := p.ask(waiting, artifact.PlanFolder(r), all, input.Plan)
 	p.Metrics.PolicyChecked(began, said, err)
 	if err != nil {
 		return nil, true, err
 	}
+	if err := hideSecrets(&said, input); err != nil {
+		return nil, true, err
+	}
 	return &said, true, p.keep(ctx, key, said)
+}
+
+// input returns what policies evaluate of a plan; nil when it was never uploaded.
+func (p *Evaluator) input(ctx context.Context, plan string) (*artifact.PolicyInput, error) {
+	data, err := p.Bucket.Get(ctx, artifact.PolicyInputKey(plan), 2*runnerapi.LargestPlanDocument)
+	if errors.Is(err, bucket.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	input := &artifact.PolicyInput{}
+	if err := json.Unmarshal(data, input); err != nil {
+		return nil, fmt.Errorf("read the input of the policies: %w", err)
+	}
+	return input, nil
+}
+
+// hideSecrets removes the secrets of a plan from messages. Policies get all values, so that nobody evades a rule by marking a value as
+// sensitive; users of their messages do not.
+func hideSecrets(said *runnerapi.PolicyResult, input *artifact.PolicyInput) error {
+	if len(said.Findings) == 0 {
+		return nil
+	}
+	secrets, size := redact.New(), 0
+	secrets.Add(input.Secrets...)
+	err := plan.Sensitive(input.Plan, func(secret string) {
+		if size += len(secret); size <= mostSensitive {
+			secrets.Add(secret)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("read what is sensitive in the plan: %w", err)
+	}
+	for i := range said.Findings {
+		f := &said.Findings[i]
+		if f.Message = secrets.String(f.Message); size > mostSensitive {
+			f.Message = "the message is not shown, since the plan has more sensitive values than Cairn can hide in it"
+		}
+	}
+	return nil
 }
 
 func (p *Evaluator) kept(ctx context.Context, plan string) (*runnerapi.PolicyResult, error) {

@@ -111,7 +111,7 @@ func (c *fixture) planIs(json string) {
 func (c *fixture) store(run *v1alpha1.Run, json string) {
 	c.Helper()
 	key := artifact.PlanFolder(run) + "/" + c.digest
-	if err := errors.Join(c.Bucket.Put(c.Context(), key, planfiletest.Plan{}.File(c.T)), c.Bucket.Put(c.Context(), key+".json", []byte(json))); err != nil {
+	if err := errors.Join(c.Bucket.Put(c.Context(), key, planfiletest.Plan{}.File(c.T)), c.Bucket.Put(c.Context(), key+".input", []byte(`{"secrets":[],"plan":`+json+"}"))); err != nil {
 		c.Fatal(err)
 	}
 }

@@ -38,12 +38,12 @@ func (s *API) logRequest(r *http.Request, c Caller, a httpapi.Result) {
 // body reads a request's body of at most limit bytes into the memory that its namespace has a part of. The returned function releases the
 // memory back.
 func (s *API) body(w http.ResponseWriter, r *http.Request, namespace string, limit int64) ([]byte, func(), error) {
-	return httpapi.ReadBody(w, r, s.memory.Semaphore, namespace, limit, 1)
+	return httpapi.ReadBody(w, r, s.memory.Semaphore, namespace, limit, 1, 0)
 }
 
 // jsonBody reads the body of a runner's request as JSON.
 func (s *API) jsonBody(w http.ResponseWriter, r *http.Request, namespace string, limit int64, v any) error {
-	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, namespace, limit, jsonWeight)
+	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, namespace, limit, jsonWeight, 0)
 	if err != nil {
 		return err
 	}

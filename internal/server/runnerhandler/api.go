@@ -115,7 +115,7 @@ func (s *API) AddRoutes(mux *http.ServeMux) {
 	from(s.Pods.AuthenticateDeleted, "PUT /v1/rescue", httpapi.LongTimeout, owns(orHolder(named)), s.rescueState)
 	handle("PUT /v1/plan", httpapi.LongTimeout, current, s.putPlan)
 	handle("GET /v1/plan/{digest}", httpapi.LongTimeout, current, s.getPlan)
-	handle("PUT /v1/plan/{digest}/json", httpapi.LongTimeout, current, s.putPlanJSON)
+	handle("PUT /v1/plan/{digest}/document", httpapi.LongTimeout, current, s.putPlanDocument)
 	handle("GET /v1/plan/{digest}/json", httpapi.LongTimeout, current, s.getPlanJSON)
 	handle("POST /v1/policy/{digest}", httpapi.LongTimeout, current, s.checkPolicy)
 	handle("GET /v1/interrupt", maxWait+httpapi.ShortTimeout, currentOrBuild, s.interrupt)

@@ -69,8 +69,9 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 		return nil
 	}
 	out := *p
-	out.Unverified = "" // for the server to find
-	for _, count := range []*int32{&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget} {
+	out.Unverified, out.Partial = "", "" // for the server to find
+	out.Secrets = p.Secrets[:min(len(p.Secrets), maxResources)]
+	for _, count := range []*int32{&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget, &out.Invoke} {
 		*count = max(*count, 0)
 	}
 	out.Replace = min(out.Replace, out.Add, out.Destroy) // it counts in both

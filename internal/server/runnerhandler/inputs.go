@@ -29,7 +29,7 @@ func (s *API) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error
 	if c.Run.Spec.Operation != v1alpha1.OperationApply {
 		return httpapi.Errorf(http.StatusConflict, "Run %s applies nothing: what it reads is not what was applied", c.RunName)
 	}
-	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, largestInputs, jsonWeight)
+	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, largestInputs, jsonWeight, 0)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,9 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/plan/planfile"
+	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -43,69 +45,107 @@ func (s *API) getPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
 // planOf is the digest in a request, if it is that of the plan which the Run is to apply.
 func planOf(c Caller, r *http.Request) (string, error) {
 	digest := r.PathValue("digest")
-	if plan := c.Run.Status.Plan; plan == nil || plan.Digest != digest {
+	if p := c.Run.Status.Plan; p == nil || p.Digest != digest {
 		return "", httpapi.Errorf(http.StatusForbidden, "%.80q is not the plan of Run %s", digest, c.RunName)
 	}
 	return digest, nil
 }
 
-// putPlanJSON stores the engine's JSON of a plan, which policies evaluate and users read. Code of users runs in the pod
-// that sends it: so it has to describe the plan file, and the first one stays.
-func (s *API) putPlanJSON(w http.ResponseWriter, r *http.Request, c Caller) error {
+// putPlanDocument stores what users read of a plan, and what policies evaluate. Both are made from the plan file and from what an engine
+// printed of it in a pod in which code of users runs, as far as the two agree. The first document stays.
+func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := s.planned(r, c)
 	if err != nil {
 		return err
 	}
-	shown, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, runnerapi.LargestPlanJSON, planJSONWeight)
+	// One acquisition for all: who waits for more of a budget while holding a part of it may wait for ever.
+	body, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, runnerapi.LargestPlanDocument, planJSONWeight,
+		artifact.PlanFileMemory)
 	if err != nil {
 		return err
 	}
 	defer free()
-	if !json.Valid(shown) {
-		return httpapi.Errorf(http.StatusBadRequest, "the body is not JSON")
+	var document runnerapi.PlanDocument
+	if err := json.Unmarshal(body, &document); err != nil || len(document.Plan) == 0 {
+		return httpapi.Errorf(http.StatusBadRequest, "the body is not the document of a plan")
 	}
-	if err := s.verifyPlanJSON(r.Context(), c, digest, shown); err != nil {
+	key := artifact.PlanFolder(c.Run) + "/" + digest
+	input := artifact.PolicyInput{PlanDocument: document}
+	f, err := artifact.ReadPlanFile(r.Context(), s.Bucket, key)
+	switch {
+	case errors.Is(err, planfile.ErrUnreadable): // users read what the pod reports, and that nobody verified it
+		input.Unverified = err.Error()
+	case err != nil:
+		return err
+	default:
+		if input.Plan, err = documentOf(f, digest, document.Plan); err != nil {
+			return err
+		}
+	}
+	if err := s.keepPolicyInput(r.Context(), c, key, input); err != nil {
 		return err
 	}
-	key := artifact.PlanJSONKey(artifact.PlanFolder(c.Run) + "/" + digest)
-	if err := s.Bucket.PutOnce(r.Context(), key, shown); err != nil {
-		return err
-	}
-	stored, err := s.Bucket.Get(r.Context(), key, runnerapi.LargestPlanJSON)
+	secrets := redact.New()
+	secrets.Add(document.Secrets...)
+	shown, err := plan.Mask(input.Plan, secrets.String, nil)
 	if err != nil {
-		return err
+		return httpapi.Errorf(http.StatusUnprocessableEntity, "the JSON of plan %s: %v", digest, err)
 	}
-	if !bytes.Equal(stored, shown) {
-		return httpapi.Errorf(http.StatusConflict, "another JSON of plan %s is stored", digest)
+	if err := s.putOnce(r.Context(), artifact.PlanJSONKey(key), shown); err != nil {
+		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// verifyPlanJSON rejects JSON that does not describe the plan file. That of a plan file that cannot be read is not checked:
-// the status of the Run shows this, and policies deny the plan.
-func (s *API) verifyPlanJSON(ctx context.Context, c Caller, digest string, shown []byte) error {
-	f, free, err := s.planFile(ctx, c, digest)
-	if errors.Is(err, planfile.ErrUnreadable) {
-		return nil
+// documentOf returns the JSON of a plan as it was compared with its plan file.
+func documentOf(f *planfile.File, digest string, shown []byte) ([]byte, error) {
+	document, err := f.Document(shown)
+	if differs := (*planfile.Mismatch)(nil); errors.As(err, &differs) {
+		return nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the JSON does not describe plan %s: %v", digest, differs)
 	}
+	if errors.Is(err, planfile.ErrTooManyValues) {
+		return nil, httpapi.Errorf(http.StatusRequestEntityTooLarge, "%v", err)
+	}
+	return document, err
+}
+
+// keepPolicyInput stores what policies evaluate, if there are any.
+func (s *API) keepPolicyInput(ctx context.Context, c Caller, key string, input artifact.PolicyInput) error {
+	asked, err := s.Policies.Asked(ctx, c.Run)
+	if err != nil || !asked {
+		return err
+	}
+	data, err := json.Marshal(input)
 	if err != nil {
 		return err
 	}
-	defer free()
-	err = f.Verify(shown)
-	if differs := (*planfile.Mismatch)(nil); errors.As(err, &differs) {
-		return httpapi.Errorf(http.StatusUnprocessableEntity, "the JSON does not describe plan %s: %v", digest, differs)
+	return s.putOnce(ctx, artifact.PolicyInputKey(key), data)
+}
+
+// putOnce stores what is not stored yet; if something else is, it is a conflict.
+func (s *API) putOnce(ctx context.Context, key string, data []byte) error {
+	if err := s.Bucket.PutOnce(ctx, key, data); err != nil {
+		return err
 	}
-	if errors.Is(err, planfile.ErrTooManyValues) {
-		return httpapi.Errorf(http.StatusRequestEntityTooLarge, "%v", err)
+	stored, err := s.Bucket.Get(ctx, key, int64(len(data)))
+	if err != nil && !errors.Is(err, bucket.ErrTooLarge) {
+		return err
 	}
-	return err
+	if !bytes.Equal(stored, data) {
+		return httpapi.Errorf(http.StatusConflict, "another document of this plan is stored")
+	}
+	return nil
 }
 
 // describePlan replaces what the pod reports that a plan does by the content of its plan file.
 func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) error {
-	f, free, err := s.planFile(ctx, c, p.Digest)
+	free, err := s.memory.Acquire(ctx, c.Pod.Namespace, artifact.PlanFileMemory)
+	if err != nil {
+		return err
+	}
+	defer free()
+	f, err := artifact.ReadPlanFile(ctx, s.Bucket, artifact.PlanFolder(c.Run)+"/"+p.Digest)
 	if errors.Is(err, planfile.ErrUnreadable) {
 		p.Unverified = httpapi.OneLine(err.Error(), maxReason)
 		return nil
@@ -113,34 +153,23 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	if err != nil {
 		return err
 	}
-	defer free()
 	changes := f.Changes()
 	n := changes.Counts()
 	p.Add, p.Change, p.Destroy, p.Replace, p.Import, p.Forget = n.Add, n.Change, n.Destroy, n.Replace, n.Import, n.Forget
-	p.Resources = nil
+	p.Invoke, p.Partial = n.Invoke, httpapi.OneLine(f.Partial(), maxReason)
+	secrets := redact.New()
+	secrets.Add(p.Secrets...)
+	p.Resources, p.Secrets = nil, nil
 	for _, r := range changes[:min(len(changes), maxResources)] {
-		p.Resources = append(p.Resources, runnerapi.ResourceChange{Address: httpapi.OneLine(r.Address, maxAddress), Action: string(r.Action)})
+		address := plan.HideKeys(r.Address, secrets.String)
+		p.Resources = append(p.Resources, runnerapi.ResourceChange{Address: httpapi.OneLine(address, maxAddress), Action: string(r.Action)})
 	}
 	return nil
 }
 
-// planJSONWeight is how much larger than its text the JSON of a plan may be while it is checked: it is decoded one
+// planJSONWeight is how much larger than its text the document of a plan may be while it is checked: it is decoded one
 // resource at a time.
 const planJSONWeight = 8
-
-// planFile reads a plan file that the pod has uploaded. The returned function releases its memory; it is nil with an error.
-func (s *API) planFile(ctx context.Context, c Caller, digest string) (*planfile.File, func(), error) {
-	free, err := s.memory.Acquire(ctx, c.Pod.Namespace, artifact.PlanFileMemory)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := artifact.ReadPlanFile(ctx, s.Bucket, artifact.PlanFolder(c.Run)+"/"+digest)
-	if err != nil {
-		free()
-		return nil, nil, err
-	}
-	return f, free, nil
-}
 
 // getPlanJSON serves the JSON of the plan that the Run is to apply, and of no other.
 func (s *API) getPlanJSON(w http.ResponseWriter, r *http.Request, c Caller) error {
@@ -167,7 +196,7 @@ func (s *API) download(w http.ResponseWriter, r *http.Request, key string) error
 	return err
 }
 
-// checkPolicy asks the policies about a plan whose JSON is kept.
+// checkPolicy asks the policies about a plan whose document is kept.
 func (s *API) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := s.planned(r, c)
 	if err != nil {
@@ -180,7 +209,7 @@ func (s *API) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) erro
 	case !asked:
 		verdict = &runnerapi.PolicyResult{}
 	case verdict == nil:
-		return httpapi.Errorf(http.StatusConflict, "the JSON of plan %s is not kept: PUT it first", digest)
+		return httpapi.Errorf(http.StatusConflict, "the document of plan %s is not kept: PUT it first", digest)
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, verdict)
 }

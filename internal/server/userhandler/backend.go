@@ -107,7 +107,7 @@ func (s *API) readUserState(w http.ResponseWriter, r *http.Request, a ask) error
 func (s *API) writeUserState(w http.ResponseWriter, r *http.Request, a ask) error {
 	id := r.URL.Query().Get("ID")
 	a.noted("lock", lockText(id))
-	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, a.Namespace, state.MaxSize, 1)
+	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, a.Namespace, state.MaxSize, 1, 0)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (s *API) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	a.noted("force", force)
-	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, a.Namespace, state.MaxSize, 1)
+	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, a.Namespace, state.MaxSize, 1, 0)
 	if err != nil {
 		return err
 	}

@@ -48,46 +48,53 @@ type Plan []Resource
 // File is the plan file.
 func (p Plan) File(t testing.TB) []byte {
 	t.Helper()
+	return Zip(t, p.Message(t))
+}
+
+// Message is the plan in the file.
+func (p Plan) Message(t testing.TB) []byte {
+	t.Helper()
 	var plan []byte
-	plan = number(plan, 1, 3)
+	plan = Number(plan, 1, 3)
 	for _, r := range p {
 		var change, resource []byte
-		change = number(change, 1, r.Action)
+		change = Number(change, 1, r.Action)
 		for _, value := range r.values() {
 			data, err := msgpack.Marshal(value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			change = message(change, 2, message(nil, 1, data))
+			change = Message(change, 2, Message(nil, 1, data))
 		}
 		if r.ImportID != "" {
-			change = message(change, 5, message(nil, 1, []byte(r.ImportID)))
+			change = Message(change, 5, Message(nil, 1, []byte(r.ImportID)))
 		}
-		resource = message(resource, 8, []byte(`provider["`+Provider+`"]`))
-		resource = message(resource, 9, change)
-		resource = message(resource, 13, []byte(r.Address))
+		resource = Message(resource, 8, []byte(`provider["`+Provider+`"]`))
+		resource = Message(resource, 9, change)
+		resource = Message(resource, 13, []byte(r.Address))
 		if r.Previous != "" {
-			resource = message(resource, 14, []byte(r.Previous))
+			resource = Message(resource, 14, []byte(r.Previous))
 		}
-		plan = message(plan, 3, resource)
+		plan = Message(plan, 3, resource)
 	}
-	plan = message(plan, 14, []byte("1.12.6"))
-	return Zip(t, plan)
+	return Message(plan, 14, []byte("1.12.6"))
 }
 
-// Zip is the archive with a message as its plan.
-func Zip(t testing.TB, plan []byte) []byte {
+// Zip is the archive with a message as its plan; with several there are several plans.
+func Zip(t testing.TB, plans ...[]byte) []byte {
 	t.Helper()
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
-	entry, err := w.Create("tfplan")
-	if err == nil {
-		_, err = entry.Write(plan)
+	for _, plan := range plans {
+		entry, err := w.Create("tfplan")
+		if err == nil {
+			_, err = entry.Write(plan)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return archive.Bytes()
@@ -156,10 +163,12 @@ func known(values map[string]any) (after, unknown map[string]any) {
 	return after, unknown
 }
 
-func number(to []byte, field protowire.Number, n uint64) []byte {
+// Number appends a field with a number.
+func Number(to []byte, field protowire.Number, n uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), n)
 }
 
-func message(to []byte, field protowire.Number, data []byte) []byte {
+// Message appends a field with bytes, a text or a message.
+func Message(to []byte, field protowire.Number, data []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), data)
 }
