@@ -328,6 +328,14 @@ type Plan struct {
 	Import int32 `json:"import"`
 	// Forget is the number of resources to remove from the state without destroying them.
 	Forget int32 `json:"forget"`
+	// Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
+	// action is no resource: no other number includes it.
+	// +optional
+	Invoke int32 `json:"invoke,omitempty"`
+	// Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
+	// targets module.net.
+	// +optional
+	Partial string `json:"partial,omitempty"`
 	// EngineVersion is the exact version of the engine that created the plan. Only the same version applies
 	// it. Example: 1.12.6.
 	// +optional
@@ -345,8 +353,8 @@ type Plan struct {
 	// Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine.
 	// +optional
 	Script bool `json:"script,omitempty"`
-	// Resources are the resources that the plan changes: first those to destroy or replace. At most 100; the
-	// counts include all resources.
+	// Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
+	// At most 100; the counts include all.
 	// +listType=atomic
 	// +optional
 	Resources []ResourceChange `json:"resources,omitempty"`
@@ -358,8 +366,7 @@ type Plan struct {
 	Untracked []UntrackedResource `json:"untracked,omitempty"`
 	// Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
 	// other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
-	// can change them. Policies deny such a plan, and it waits for an approval if spec.requireApprovalFor of the
-	// Stack lists any change. Unset otherwise.
+	// can change them. Policies deny such a plan, and it always waits for an approval. Unset otherwise.
 	// +optional
 	Unverified string `json:"unverified,omitempty"`
 	// Policy is the result of the policies for the plan. Unset if there are no policies.
@@ -379,6 +386,7 @@ type UntrackedResource struct {
 type ResourceChange struct {
 	// Address is the address of the resource. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
-	// Action is the planned action: create, update, delete, replace, import, forget or move.
+	// Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+	// invoke.
 	Action string `json:"action"`
 }

@@ -113,9 +113,9 @@ type StackSpec struct {
 
 	// RequireApprovalFor lists kinds of change that require an approval even if apply is Automatic. If a plan
 	// contains at least one of them, the whole plan waits, including a plan that corrects drift. The list has
-	// no effect if apply is Manual or Never. At most 5. Default: empty, no kind of change requires an
+	// no effect if apply is Manual or Never. At most 6. Default: empty, no kind of change requires an
 	// approval. Example: [Delete], which requires an approval before anything is destroyed.
-	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:MaxItems=6
 	// +listType=set
 	// +optional
 	RequireApprovalFor []ChangeKind `json:"requireApprovalFor,omitempty"`
@@ -305,7 +305,7 @@ const (
 // ChangeKind is a kind of change in a plan, according to the counts of the plan. A replacement destroys and
 // creates a resource, so it counts as Replace, Delete and Create.
 //
-// +kubebuilder:validation:Enum=Create;Update;Replace;Delete;StackDeletion
+// +kubebuilder:validation:Enum=Create;Update;Replace;Delete;Action;StackDeletion
 type ChangeKind string
 
 // Kinds of change that a plan can have.
@@ -319,6 +319,9 @@ const (
 	// ChangeDelete: a resource is destroyed: on its own, by a replacement, by a requested destroy or by the
 	// deletion of the Stack.
 	ChangeDelete ChangeKind = "Delete"
+	// ChangeAction: the apply invokes an action of a provider (Terraform 1.14), such as the call of a function, in addition to
+	// the changes of resources.
+	ChangeAction ChangeKind = "Action"
 	// ChangeStackDeletion: the Stack is being deleted, and all of its resources are destroyed.
 	ChangeStackDeletion ChangeKind = "StackDeletion"
 )

@@ -75,4 +75,5 @@ func addPlan(sum *userapi.Counts, p *v1alpha1.Plan) {
 	sum.Changes = sum.Changes || p.Changes
 	sum.Add, sum.Change, sum.Destroy = sum.Add+p.Add, sum.Change+p.Change, sum.Destroy+p.Destroy
 	sum.Replace, sum.Import, sum.Forget = sum.Replace+p.Replace, sum.Import+p.Import, sum.Forget+p.Forget
+	sum.Invoke += p.Invoke
 }

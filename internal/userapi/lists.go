@@ -172,6 +172,8 @@ type Counts struct {
 	Import int32 `json:"import"`
 	// The number of resources to forget.
 	Forget int32 `json:"forget"`
+	// The number of actions of providers to invoke.
+	Invoke int32 `json:"invoke,omitempty"`
 }
 
 // A Repository is a row of the list of Repositories.

@@ -77,13 +77,6 @@ func runStory(t *testing.T, c *devcluster.Cluster, title string, steps func(stor
 	})
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func (s story) until(what string, done func(context.Context) (bool, error)) {
 	s.Helper()
 	if err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, patience, true, done); err != nil {

@@ -175,6 +175,7 @@ func (pr PullRequest) planned() (State, string) {
 			c := runinfo.Counts(s.Plan)
 			sum.Add, sum.Change, sum.Destroy = sum.Add+c.Add, sum.Change+c.Change, sum.Destroy+c.Destroy
 			sum.Replace, sum.Import, sum.Forget = sum.Replace+c.Replace, sum.Import+c.Import, sum.Forget+c.Forget
+			sum.Invoke += c.Invoke
 			outputs = outputs || s.Plan.Changes
 		}
 	}

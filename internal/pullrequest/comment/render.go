@@ -182,6 +182,9 @@ func (d *document) addStack(pr PullRequest, s Stack) {
 		note("The pull request deletes the directory %s. This is what destroying the Stack would do.",
 			plan.Escape(s.DeletedDirectory))
 	}
+	if s.Plan != nil && s.Plan.Partial != "" {
+		note("This plan does not have all changes of the code: %s", plan.Escape(s.Plan.Partial))
+	}
 	if s.Plan != nil && s.Plan.Unverified != "" {
 		note("What is shown of this plan is as its pod reported it: %s", plan.Escape(s.Plan.Unverified))
 	}

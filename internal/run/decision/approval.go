@@ -24,8 +24,7 @@ const (
 	requiredByOrphans approvalRule = "Orphans"
 	// requiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
 	requiredByChanges approvalRule = "Changes"
-	// requiredByUnverified: spec.requireApprovalFor of the Stack lists a kind of change, and only the engine can read whether
-	// the plan has it.
+	// requiredByUnverified: only the engine can read what the plan changes.
 	requiredByUnverified approvalRule = "Unverified"
 	// requiredByPolicy: a policy requires an approval of this plan.
 	requiredByPolicy approvalRule = "Policy"
@@ -43,7 +42,7 @@ func approvalRules(w Snapshot) []approvalRule {
 		{requiredByTakeover, w.Run.Spec.TakesOverState},
 		{requiredByOrphans, len(plan.Untracked) > 0},
 		{requiredByChanges, len(listedChanges(w)) > 0},
-		{requiredByUnverified, plan.Unverified != "" && len(w.Stack.Spec.RequireApprovalFor) > 0},
+		{requiredByUnverified, plan.Unverified != ""},
 		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
 	} {
 		if r.requires {
@@ -84,6 +83,7 @@ func kindsOfChange(w Snapshot) []v1alpha1.ChangeKind {
 		{v1alpha1.ChangeUpdate, plan.Change > 0},
 		{v1alpha1.ChangeReplace, plan.Replace > 0},
 		{v1alpha1.ChangeDelete, plan.Destroy > 0},
+		{v1alpha1.ChangeAction, plan.Invoke > 0},
 		{v1alpha1.ChangeStackDeletion, w.Stack.DeletionTimestamp != nil && w.Run.Spec.Operation == v1alpha1.OperationDestroy},
 	} {
 		if k.there {
@@ -119,6 +119,9 @@ func approvalHint(w Snapshot) string {
 	}
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
 		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.ListKinds(listedChanges(w)))
+	}
+	if partial := w.Run.Status.Plan.Partial; partial != "" {
+		parts = append(parts, "the plan does not have all changes of the code: "+partial)
 	}
 	if unverified := w.Run.Status.Plan.Unverified; unverified != "" {
 		parts = append(parts, "what is shown of this plan is as its pod reported it: "+unverified)

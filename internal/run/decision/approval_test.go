@@ -47,7 +47,8 @@ var (
 // Each kind of change is listed alone and compared with each kind of plan.
 func TestRequireApprovalForOneKind(t *testing.T) {
 	all := []v1alpha1.ChangeKind{
-		v1alpha1.ChangeCreate, v1alpha1.ChangeUpdate, v1alpha1.ChangeReplace, v1alpha1.ChangeDelete, v1alpha1.ChangeStackDeletion,
+		v1alpha1.ChangeCreate, v1alpha1.ChangeUpdate, v1alpha1.ChangeReplace, v1alpha1.ChangeDelete,
+		v1alpha1.ChangeStackDeletion, v1alpha1.ChangeAction,
 	}
 	for name, tt := range map[string]struct {
 		snapshot Snapshot
@@ -59,12 +60,13 @@ func TestRequireApprovalForOneKind(t *testing.T) {
 		"a replacement is a Replace, a Create and a Delete":                 {snapshot(planned, counting(replaces)), []v1alpha1.ChangeKind{"Create", "Replace", "Delete"}},
 		"a plan of all four waits for each":                                 {snapshot(planned, counting(v1alpha1.Plan{Add: 2, Change: 1, Destroy: 2, Replace: 1})), all[:4]},
 		"a plan that only the engine can read waits for each":               {snapshot(planned, counting(v1alpha1.Plan{Unverified: "it is encrypted"})), all},
+		"a plan that invokes actions waits for Action":                      {snapshot(planned, counting(v1alpha1.Plan{Invoke: 1})), all[5:]},
 		"imports and what is only forgotten wait for none":                  {snapshot(planned, counting(moves)), nil},
 		"outputs that change wait for none":                                 {snapshot(planned, counting(v1alpha1.Plan{})), nil},
 		"a correction of drift waits like any other plan":                   {snapshot(planned, counting(updates), func(w *Snapshot) { w.Run.Spec.Cause.Type = v1alpha1.CauseDrift }), all[1:2]},
 		"a destroy that a user requests is a Delete":                        {snapshot(destroy, planned, counting(deletes)), all[3:4]},
-		"the destroy of a deleted Stack is a Delete and a StackDeletion":    {snapshot(destroy, deleting, planned, counting(deletes)), all[3:]},
-		"a destroy of a deleted Stack with only outputs is a StackDeletion": {snapshot(destroy, deleting, planned, counting(v1alpha1.Plan{})), all[4:]},
+		"the destroy of a deleted Stack is a Delete and a StackDeletion":    {snapshot(destroy, deleting, planned, counting(deletes)), all[3:5]},
+		"a destroy of a deleted Stack with only outputs is a StackDeletion": {snapshot(destroy, deleting, planned, counting(v1alpha1.Plan{})), all[4:5]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var waits []v1alpha1.ChangeKind
@@ -92,6 +94,9 @@ func TestRequireApprovalFor(t *testing.T) {
 		return settled{snapshot: w, phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay}
 	}
 	settle(t, map[string]settled{
+		"without the list a plan that only the engine can read waits": {
+			snapshot: snapshot(planned, counting(v1alpha1.Plan{Unverified: "it is encrypted"})), phase: "AwaitingApproval", reason: waitsFor,
+		},
 		"without the list a plan that deletes goes on by itself": goesOn(snapshot(planned, counting(deletes))),
 		"what is not listed goes on by itself":                   goesOn(snapshot(planned, counting(creates), asking("Delete", "Replace"))),
 		"what is listed waits, and the message names the kinds that the plan has and the command": {

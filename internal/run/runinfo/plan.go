@@ -38,7 +38,8 @@ func warnings(p *v1alpha1.Plan) string {
 
 // Counts are how many resources a plan would change.
 func Counts(p *v1alpha1.Plan) engine.Counts {
-	return engine.Counts{Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget}
+	return engine.Counts{Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
+		Invoke: p.Invoke}
 }
 
 // ByScript reports whether a script applies the Run's plan; empty where the engine does.

@@ -262,6 +262,17 @@ export interface components {
                          * @description Import is the number of resources to import into the state.
                          */
                         import: number;
+                        /**
+                         * Format: int32
+                         * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
+                         *     action is no resource: no other number includes it.
+                         */
+                        invoke?: number;
+                        /**
+                         * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
+                         *     targets module.net.
+                         */
+                        partial?: string;
                         /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
                         policy?: {
                             /**
@@ -310,11 +321,14 @@ export interface components {
                          */
                         replace: number;
                         /**
-                         * @description Resources are the resources that the plan changes: first those to destroy or replace. At most 100; the
-                         *     counts include all resources.
+                         * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
+                         *     At most 100; the counts include all.
                          */
                         resources?: {
-                            /** @description Action is the planned action: create, update, delete, replace, import, forget or move. */
+                            /**
+                             * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                             *     invoke.
+                             */
                             action: string;
                             /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
                             address: string;
@@ -335,8 +349,7 @@ export interface components {
                         /**
                          * @description Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
                          *     other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
-                         *     can change them. Policies deny such a plan, and it waits for an approval if spec.requireApprovalFor of the
-                         *     Stack lists any change. Unset otherwise.
+                         *     can change them. Policies deny such a plan, and it always waits for an approval. Unset otherwise.
                          */
                         unverified?: string;
                         /**
@@ -1193,6 +1206,17 @@ export interface components {
                      * @description Import is the number of resources to import into the state.
                      */
                     import: number;
+                    /**
+                     * Format: int32
+                     * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
+                     *     action is no resource: no other number includes it.
+                     */
+                    invoke?: number;
+                    /**
+                     * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
+                     *     targets module.net.
+                     */
+                    partial?: string;
                     /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
                     policy?: {
                         /**
@@ -1241,11 +1265,14 @@ export interface components {
                      */
                     replace: number;
                     /**
-                     * @description Resources are the resources that the plan changes: first those to destroy or replace. At most 100; the
-                     *     counts include all resources.
+                     * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
+                     *     At most 100; the counts include all.
                      */
                     resources?: {
-                        /** @description Action is the planned action: create, update, delete, replace, import, forget or move. */
+                        /**
+                         * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                         *     invoke.
+                         */
                         action: string;
                         /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
                         address: string;
@@ -1266,8 +1293,7 @@ export interface components {
                     /**
                      * @description Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
                      *     other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
-                     *     can change them. Policies deny such a plan, and it waits for an approval if spec.requireApprovalFor of the
-                     *     Stack lists any change. Unset otherwise.
+                     *     can change them. Policies deny such a plan, and it always waits for an approval. Unset otherwise.
                      */
                     unverified?: string;
                     /**
@@ -1899,10 +1925,10 @@ export interface components {
                 /**
                  * @description RequireApprovalFor lists kinds of change that require an approval even if apply is Automatic. If a plan
                  *     contains at least one of them, the whole plan waits, including a plan that corrects drift. The list has
-                 *     no effect if apply is Manual or Never. At most 5. Default: empty, no kind of change requires an
+                 *     no effect if apply is Manual or Never. At most 6. Default: empty, no kind of change requires an
                  *     approval. Example: [Delete], which requires an approval before anything is destroyed.
                  */
-                requireApprovalFor?: ("Create" | "Update" | "Replace" | "Delete" | "StackDeletion")[];
+                requireApprovalFor?: ("Create" | "Update" | "Replace" | "Delete" | "Action" | "StackDeletion")[];
                 /**
                  * @description Retry configures how often Cairn retries a Run after a transient failure. Each retry plans again.
                  *     Default: {limit: 3, backoff: 15s, maxBackoff: 10m}.
@@ -2460,6 +2486,17 @@ export interface components {
                              * @description Import is the number of resources to import into the state.
                              */
                             import: number;
+                            /**
+                             * Format: int32
+                             * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
+                             *     action is no resource: no other number includes it.
+                             */
+                            invoke?: number;
+                            /**
+                             * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
+                             *     targets module.net.
+                             */
+                            partial?: string;
                             /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
                             policy?: {
                                 /**
@@ -2508,11 +2545,14 @@ export interface components {
                              */
                             replace: number;
                             /**
-                             * @description Resources are the resources that the plan changes: first those to destroy or replace. At most 100; the
-                             *     counts include all resources.
+                             * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
+                             *     At most 100; the counts include all.
                              */
                             resources?: {
-                                /** @description Action is the planned action: create, update, delete, replace, import, forget or move. */
+                                /**
+                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                                 *     invoke.
+                                 */
                                 action: string;
                                 /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
                                 address: string;
@@ -2533,8 +2573,7 @@ export interface components {
                             /**
                              * @description Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
                              *     other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
-                             *     can change them. Policies deny such a plan, and it waits for an approval if spec.requireApprovalFor of the
-                             *     Stack lists any change. Unset otherwise.
+                             *     can change them. Policies deny such a plan, and it always waits for an approval. Unset otherwise.
                              */
                             unverified?: string;
                             /**

@@ -19,6 +19,7 @@ export function Counts({ of }: { of: Run['plan'] }) {
     [of.replace, '±', 'of them to replace', 'text-warn'],
     [of.import, '⇥', 'to import', 'text-busy'],
     [of.forget, '×', 'to forget', 'text-muted'],
+    [of.invoke ?? 0, '!', 'to invoke', 'text-warn'],
   ]
   const there = parts.filter(([n]) => n > 0)
   return (

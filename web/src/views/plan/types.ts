@@ -1,10 +1,10 @@
 /** The changes of a plan, as in the API (plan.View). */
 export type View = { engineVersion?: string; changes?: Change[]; outputs?: Output[] }
 
-export type Action = 'delete' | 'replace' | 'forget' | 'update' | 'create' | 'import' | 'move' | 'read'
+export type Action = 'delete' | 'replace' | 'forget' | 'invoke' | 'update' | 'create' | 'import' | 'move' | 'read'
 
 /** Actions as the API sorts them: destructive changes first. */
-export const actions: Action[] = ['delete', 'replace', 'forget', 'update', 'create', 'import', 'move', 'read']
+export const actions: Action[] = ['delete', 'replace', 'forget', 'invoke', 'update', 'create', 'import', 'move', 'read']
 
 /** Whether a change destroys a resource, also to create it again. */
 export const destroys = (c: { action: string }): boolean => c.action === 'delete' || c.action === 'replace'
@@ -41,6 +41,7 @@ const words: Partial<Record<Action, Words>> = {
   delete: { sign: '-', will: 'will be destroyed', done: 'destroy', past: 'removed', tone: 'bad' },
   replace: { sign: '-/+', will: 'will be replaced', done: 'replace', tone: 'bad' },
   forget: { sign: '.', will: 'is removed from the state, but not destroyed', done: 'forget', tone: 'warn' },
+  invoke: { sign: '!', will: 'will be invoked', done: 'invoke', past: 'invoked', tone: 'warn' },
   update: { sign: '~', will: 'will be changed', done: 'change', past: 'changed', tone: 'warn' },
   create: { sign: '+', will: 'will be created', done: 'add', past: 'added', tone: 'good' },
   import: { sign: '&', will: 'will be imported', done: 'import', tone: 'good' },

@@ -20,6 +20,7 @@ export function counts(plan: Counted | undefined): string {
     [plan.destroy, plan.replace > 0 ? `to destroy (${plan.replace.toLocaleString('en')} to replace)` : 'to destroy'],
     [plan.import, 'to import'],
     [plan.forget, 'to forget'],
+    [plan.invoke ?? 0, 'to invoke'],
   ]
     .filter(([n]) => n)
     .map(([n, word]) => `${Number(n).toLocaleString('en')} ${word}`)
@@ -61,6 +62,7 @@ export function signs(plan: Plan | undefined): string {
     [plan.replace, '-/+'],
     [plan.import, '&'],
     [plan.forget, '.'],
+    [plan.invoke ?? 0, '!'],
   ]
   return parts
     .filter(([n]) => n > 0)
