@@ -65,6 +65,8 @@ func TestRunnerTemplatesAreValidated(t *testing.T) {
 		"the node's network":             {`{spec: {hostNetwork: true}}`, "hostNetwork"},
 		"the node's processes":           {`{spec: {hostPID: true}}`, "hostPID"},
 		"the node's IPC":                 {`{spec: {hostIPC: true}}`, "hostIPC"},
+		"the runner's processes":         {`{spec: {shareProcessNamespace: true}}`, "remove spec.shareProcessNamespace"},
+		"no processes":                   {`{spec: {shareProcessNamespace: null}}`, ""},
 		"all rights":                     {engine(`securityContext: {privileged: true}`), "cannot be privileged"},
 		"all rights for a sidecar":       {sidecar(`securityContext: {privileged: true}`), "cannot be privileged"},
 		"more rights":                    {engine(`securityContext: {allowPrivilegeEscalation: true}`), "allowPrivilegeEscalation"},

@@ -60,3 +60,37 @@ func TestTemplateWithMetadataOfOtherSystemsIsRejected(t *testing.T) {
 		}
 	}
 }
+
+// A sidecar starts before the runner. If it sees the files of the runner's process, it sends the first request with the token of
+// the runner, which is then bound to the sidecar. No installation allows that.
+func TestTemplateThatSharesTheNamespacesOfTheRunnerIsRejected(t *testing.T) {
+	thief := `"initContainers":[{"name":"thief","image":"busybox","restartPolicy":"Always",` +
+		`"command":["sh","-c","while ! cat /proc/[0-9]*/root/cairn/token/token; do :; done"]}]`
+	for field, value := range map[string]string{
+		"shareProcessNamespace": "true", "hostPID": "true", "hostIPC": "true",
+		"ephemeralContainers": `[{"name":"thief","image":"busybox","targetContainerName":"engine"}]`,
+	} {
+		for _, unrestricted := range []bool{false, true} {
+			doc := inputs.Document{Template: &apiextensionsv1.JSON{Raw: fmt.Appendf(nil, `{"spec":{%q:%s,%s}}`, field, value, thief)}}
+			set := podspec.Settings{CABundle: func() []byte { return nil }, AllowUnrestricted: unrestricted}
+			_, err := podspec.New(&v1alpha1.Run{}, &v1alpha1.Stack{}, doc, v1alpha1.AttemptPlan, 1, set)
+			var invalid *podspec.InvalidError
+			if want := "spec." + field + " is Cairn's own"; !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
+				t.Errorf("unrestricted %t: got %v, want an error with %q", unrestricted, err, want)
+			}
+		}
+	}
+}
+
+// A user who can create Stacks, and no pods, takes all devices of the nodes.
+func TestTemplateWithDevicesIsRejected(t *testing.T) {
+	for _, spec := range []string{
+		`{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"gpu"}]}`,
+		`{"containers":[{"name":"engine","resources":{"claims":[{"name":"gpu"}]}}]}`,
+	} {
+		doc := inputs.Document{Template: &apiextensionsv1.JSON{Raw: fmt.Appendf(nil, `{"spec":%s}`, spec)}}
+		if err := podspec.CheckTemplate(doc); err == nil || !strings.Contains(err.Error(), "spec.runner.template: spec.") {
+			t.Errorf("%s: got %v", spec, err)
+		}
+	}
+}

@@ -123,7 +123,7 @@ func applyTemplate(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	}
 	inOrder(&was.Spec, &is.Spec)
 	for _, rule := range []func(was, is *corev1.PodTemplateSpec) string{
-		ownsMetadata, ownsPod, ownsContainers, ownsEngine, ownsRunner, ownsEnvironment, ownsVolumes, ownsMounts, ownsTokens,
+		ownsMetadata, ownsPod, ownsContainers, ownsEngine, ownsRunner, ownsParts, ownsEnvironment, ownsVolumes, ownsMounts, ownsTokens,
 	} {
 		if why := rule(&was, &is); why != "" {
 			return invalidTemplate("%s", why)
@@ -182,28 +182,6 @@ func ownsMetadata(was, is *corev1.PodTemplateSpec) string {
 				return fmt.Sprintf("metadata.%s[%s] is Cairn's own", name, key)
 			}
 		}
-	}
-	return ""
-}
-
-// ownsPod: what of a pod's spec is not for a template, and what is there for it.
-func ownsPod(was, is *corev1.PodTemplateSpec) string {
-	own := map[string]string{
-		"restartPolicy":         "a retry is a new pod",
-		"activeDeadlineSeconds": "set spec.timeout of the Stack",
-		"serviceAccountName":    "set spec.runner.serviceAccountName of the Stack",
-		"serviceAccount":        "set spec.runner.serviceAccountName of the Stack",
-		"nodeName":              "choose nodes by nodeSelector, affinity and tolerations",
-		"os":                    "runners are for Linux",
-		"ephemeralContainers":   "they come with kubectl debug only",
-	}
-	for _, field := range differing(was.Spec, is.Spec) {
-		if instead, ok := own[field]; ok {
-			return fmt.Sprintf("spec.%s is Cairn's own: %s", field, instead)
-		}
-	}
-	if grace := is.Spec.TerminationGracePeriodSeconds; grace == nil || *grace < gracePeriod {
-		return fmt.Sprintf("spec.terminationGracePeriodSeconds may not be less than %d: an engine that is interrupted needs time to save its state", gracePeriod)
 	}
 	return ""
 }

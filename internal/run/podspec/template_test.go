@@ -143,6 +143,14 @@ func TestTemplateCannotChangeFieldsOfCairn(t *testing.T) {
 		"a node":                            {`{spec: {nodeName: a}}`, "spec.nodeName is Cairn's own"},
 		"Windows":                           {`{spec: {os: {name: windows}}}`, "spec.os is Cairn's own"},
 		"a debugger":                        {`{spec: {ephemeralContainers: [{name: a, image: b}]}}`, "spec.ephemeralContainers is Cairn's own"},
+		"the processes of the runner":       {`{spec: {shareProcessNamespace: true}}`, "spec.shareProcessNamespace is Cairn's own: other containers would have access"},
+		"the processes of the node":         {`{spec: {hostPID: true}}`, "spec.hostPID is Cairn's own: other containers would have access"},
+		"the memory of the node":            {`{spec: {hostIPC: true}}`, "spec.hostIPC is Cairn's own: other containers would have access"},
+		"devices":                           {`{spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]}}`, "spec.resourceClaims is Cairn's own"},
+		"devices in a container":            {engine(`resources: {claims: [{name: gpu}]}`), "spec.containers[0].resources.claims is not supported in templates"},
+		"a group of pods":                   {`{spec: {schedulingGroup: {podGroupName: a}}}`, "spec.schedulingGroup is Cairn's own"},
+		"a part that is not listed":         {`{spec: {securityContext: {windowsOptions: {runAsUserName: a}}}}`, "spec.securityContext.windowsOptions is not supported"},
+		"a volume that is not listed":       {`{spec: {volumes: [{name: v, gitRepo: {repository: a}}]}}`, ".gitRepo is not supported in templates"},
 		"no time to end":                    {`{spec: {terminationGracePeriodSeconds: 30}}`, "may not be less than 600"},
 		"any time to end":                   {`{spec: {terminationGracePeriodSeconds: null}}`, "may not be less than 600"},
 		"another container":                 {`{spec: {containers: [{name: proxy, image: b}]}}`, "spec.containers[proxy]: only engine may exist"},
@@ -208,8 +216,6 @@ func TestUnrestrictedPods(t *testing.T) {
 	volume := func(text string) string { return fmt.Sprintf(`{spec: {volumes: [{name: v, %s}]}}`, text) }
 	for name, tt := range map[string]struct{ template, want string }{
 		"the node's network":                 {`{spec: {hostNetwork: true}}`, "hostNetwork=true"},
-		"the node's processes":               {`{spec: {hostPID: true}}`, "hostPID=true"},
-		"the node's IPC":                     {`{spec: {hostIPC: true}}`, "hostIPC=true"},
 		"all rights":                         {own(`securityContext: {privileged: true, allowPrivilegeEscalation: true}`), "privileged"},
 		"more rights than at the start":      {own(`securityContext: {allowPrivilegeEscalation: true}`), "allowPrivilegeEscalation != false"},
 		"a capability":                       {own(`securityContext: {capabilities: {add: [SYS_ADMIN]}}`), "SYS_ADMIN"},
