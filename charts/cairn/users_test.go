@@ -45,6 +45,9 @@ var users = map[string]struct {
 	"cass":  {roles: []string{"cairn-cancel"}},
 	"sue":   {roles: []string{"cairn-shell"}},
 	"ed":    {roles: []string{"cairn-edit"}},
+	"abe":   {roles: []string{"cairn-edit", "cairn-approve"}},
+	"dora":  {roles: []string{"cairn-edit", "cairn-destroy"}},
+	"root":  {rights: []rbacv1.PolicyRule{may("*", "*")}},
 	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
 	"cole":  {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "delete", "deletecollection")}},
 	// One who may update Runs, and decide nothing about them.
@@ -124,7 +127,7 @@ func introduce(ctx context.Context) error {
 func inForce(ctx context.Context) (bool, error) {
 	for user, want := range map[string]string{
 		"eve": "patch stacks", "vera": "get runs/plan", "pete": "plan stacks", "alan": "apply stacks", "carol": "destroy stacks", "bob": "approve runs", "cass": "cancel runs", "sue": "shell stacks",
-		"ed": "update stacks", "cole": "deletecollection stacks", "rita": "recover states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
+		"ed": "update stacks", "abe": "update stacks", "dora": "destroy stacks", "root": "destroy stacks", "cole": "deletecollection stacks", "rita": "recover states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
 	} {
 		verb, resource, _ := strings.Cut(want, " ")
 		if ok, err := allowed(ctx, user, verb, resource); !ok {

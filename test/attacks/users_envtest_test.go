@@ -33,6 +33,7 @@ var team = map[string]struct {
 	roles []string
 	has   [2]string
 }{
+	"pat":   {[]string{"cairn-view", "cairn-plan"}, [2]string{"plan", "stacks"}},
 	"ed":    {[]string{"cairn-view", "cairn-edit"}, [2]string{"update", "stacks"}},
 	"alice": {[]string{"cairn-view", "cairn-edit", "cairn-apply", "cairn-approve"}, [2]string{"approve", "runs"}},
 	"bob":   {[]string{"cairn-view", "cairn-edit", "cairn-apply", "cairn-approve"}, [2]string{"approve", "runs"}},
