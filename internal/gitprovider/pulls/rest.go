@@ -90,10 +90,15 @@ func (r *rest) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		request.Header.Set("Authorization", r.scheme+" "+token)
 	}
-	response, err := r.web.Do(request) //nolint:gosec // web rejects the addresses that tenants may not name
+	web := *r.web
+	web.CheckRedirect = sameServer
+	response, err := web.Do(request) //nolint:gosec // web rejects the addresses that tenants may not name
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if redirected, ok := errors.AsType[*Error](err); ok {
+			return nil, redirected
 		}
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) { // which has the URL
 			err = wrapped.Err
@@ -113,6 +118,23 @@ func (r *rest) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response.Body = io.NopCloser(bytes.NewReader(data))
 	return response, nil
+}
+
+// maxRedirects is how many redirects of one request are followed.
+const maxRedirects = 5
+
+// sameServer rejects a redirect to another server, which would get the token: net/http sends it to each port of the
+// host, and to its subdomains.
+func sameServer(next *http.Request, before []*http.Request) error {
+	switch from := before[0].URL; {
+	case next.URL.Scheme != from.Scheme || next.URL.Host != from.Host:
+		return &Error{Kind: Invalid, Message: "the Git provider redirects to " + next.URL.Scheme + "://" + next.URL.Host +
+			", which does not get the token of " + from.Scheme + "://" + from.Host +
+			": set spec.url of the Repository to the URL of that server"}
+	case len(before) > maxRedirects:
+		return &Error{Kind: Invalid, Message: "the Git provider redirects without end"}
+	}
+	return nil
 }
 
 // failed returns the error of a call of an SDK that sends its requests by RoundTrip: what is no error of that is one of decoding.

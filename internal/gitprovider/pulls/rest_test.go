@@ -67,6 +67,54 @@ func TestErrorsHaveAKind(t *testing.T) {
 	}
 }
 
+// The token is for one scheme, host and port. net/http compares names of hosts alone.
+func TestTokenIsNotSentAfterARedirectToAnotherServer(t *testing.T) {
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another server got %s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(thief.Close)
+	redirecting := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect) // to another port
+	}
+	clients := map[string]Client{"Gitea": answering(t, redirecting)}
+	server := httptest.NewServer(http.HandlerFunc(redirecting))
+	t.Cleanup(server.Close)
+	gitlab, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t0ken", Web: server.Client(), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients["GitLab"] = gitlab
+	for name, client := range clients {
+		_, err := client.Get(t.Context(), 1)
+		if KindOf(err) != Invalid || !strings.Contains(err.Error(), "redirects to "+thief.URL+", which does not get the token") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := client.SetStatus(t.Context(), "c0ffee", Status{Context: "cairn/a", State: Success}); KindOf(err) != Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A repository that was renamed is at another path of the same server.
+func TestRedirectWithinTheServerIsFollowed(t *testing.T) {
+	client := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Get("again") != "" || strings.HasSuffix(r.URL.Path, "/2"):
+			http.Redirect(w, r, "/api/v1?again=1", http.StatusFound)
+		case r.URL.Path == "/renamed":
+			_, _ = w.Write([]byte(`{"number":1,"state":"open"}`))
+		default:
+			http.Redirect(w, r, "/renamed", http.StatusMovedPermanently)
+		}
+	})
+	if got, err := client.Get(t.Context(), 1); err != nil || got.Number != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := client.Get(t.Context(), 2); KindOf(err) != Invalid {
+		t.Errorf("without end: %v", err)
+	}
+}
+
 func TestErrorWithoutAResponseHasNeitherURLNorToken(t *testing.T) {
 	client := answering(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	_, err := client.Get(t.Context(), 1)
