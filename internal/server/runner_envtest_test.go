@@ -4,6 +4,8 @@ package server_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +19,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -64,6 +67,8 @@ func (r *runner) begin(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) *runner {
 		Number: r.attempt, Phase: phase, Pod: r.pod.Name, PodUID: r.pod.UID, StartedAt: metav1.NowMicro(),
 	})
 	must(r.T, apiserver.Kube.Status().Update(r.Context(), run))
+	sum := sha256.Sum256([]byte(r.session)) // its request for the order of this attempt
+	must(r.T, r.bucket.Put(r.Context(), artifact.SessionKey(run, r.pod.UID), []byte(hex.EncodeToString(sum[:]))))
 	return r
 }
 

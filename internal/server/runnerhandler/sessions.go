@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +35,8 @@ const (
 
 // sessions bind each pod to the key of its runner. Hooks, providers and the engine can read the token of their pod, but not
 // the key. The bucket has the digest of the key, so that a binding outlives the process and holds in all servers. The runner
-// is the first to send a request, and it starts no other program before it has an order: so nothing else can bind its pod.
+// is the first to send a request, and it starts no other program before it has an order: so nothing else can bind its pod. A pod
+// whose runner has begun is not bound again, whatever became of the bucket.
 type sessions struct {
 	bucket *bucket.Bucket
 	mu     sync.Mutex
@@ -85,6 +87,9 @@ func (s *sessions) bound(ctx context.Context, c Caller, digest string) (string, 
 		digest = string(stored)
 	case !errors.Is(err, bucket.ErrNotFound):
 		return "", fmt.Errorf("read the session of pod %s/%s: %w", c.Pod.Namespace, c.Pod.Name, err)
+	case begun(c):
+		return "", httpapi.Errorf(http.StatusGone, "the session of pod %s is no longer in the bucket, so a request of its "+
+			"runner cannot be distinguished from others", c.Pod.Name)
 	case digest == "":
 		return "", nil
 	default:
@@ -94,6 +99,14 @@ func (s *sessions) bound(ctx context.Context, c Caller, digest string) (string, 
 	}
 	entry.digest = digest
 	return digest, nil
+}
+
+// begun reports whether the Run shows that the runner of the pod had a session: it reported, or had the time to. If the
+// bucket has lost the session since, a program that it started could bind the pod.
+func begun(c Caller) bool {
+	return slices.ContainsFunc(c.Run.Status.Attempts, func(a v1alpha1.Attempt) bool {
+		return a.PodUID == c.Pod.UID && (len(a.Steps) > 0 || a.FinishedAt != nil)
+	})
 }
 
 // mayRecord reports whether a misuse of the token of a pod is to be recorded now.

@@ -147,6 +147,34 @@ func TestRunnerOfAnEarlierVersion(t *testing.T) {
 	s.expect(0, pod, "", "POST /v1/state")
 }
 
+// A user who can write the bucket deletes the session, and waits for a restart of the server: then a hook sends the first request. A
+// state is stored all the same.
+func TestLostSessionIsNotReplaced(t *testing.T) {
+	now := metav1.NowMicro()
+	for name, change := range map[string]func(*v1alpha1.Attempt){
+		"a step is reported":      func(a *v1alpha1.Attempt) { a.Steps = []v1alpha1.Step{{Name: "code", State: v1alpha1.StepRunning}} },
+		"the attempt is finished": func(a *v1alpha1.Attempt) { a.FinishedAt = &now },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, pod := buckettest.New(t), callerIn("net-1-apply-1")
+			newSessionServer(t, b).expect(0, pod, "key of the runner", stepsRoute)
+			attempts := []v1alpha1.Attempt{{Number: 1, PodUID: "uid-of-another"}, {Number: 2, PodUID: pod.Pod.UID}}
+			change(&attempts[1])
+			pod.Run.Status.Attempts = attempts
+			newSessionServer(t, b).expect(0, pod, "key of the runner", stepsRoute)
+			if err := b.Delete(t.Context(), artifact.SessionKey(pod.Run, pod.Pod.UID)); err != nil {
+				t.Fatal(err)
+			}
+			restarted := newSessionServer(t, b)
+			for _, key := range []string{"key of a thief", "", "key of the runner"} {
+				restarted.expect(http.StatusGone, pod, key, stepsRoute)
+				restarted.expect(http.StatusGone, pod, key, "PUT /v1/rescue")
+			}
+			restarted.expect(0, pod, "key of the runner", "POST /v1/state")
+		})
+	}
+}
+
 // The binding of a pod is deleted with its Run, and is valid as long as the process caches it.
 func TestSessionOfADeletedRun(t *testing.T) {
 	s, pod := newSessionServer(t, buckettest.New(t)), callerIn("net-1-apply-1")
