@@ -279,10 +279,11 @@ func (g *Gatherer) gatherValues(ctx context.Context, w *decision.Snapshot, doc i
 	if doc.Build == nil {
 		spec.Runner.Build = nil // nor are its credentials needed
 	}
+	var err error
+	if w.Problem, err = namesState(&spec); err != nil || w.Problem != nil {
+		return err
+	}
 	for _, ref := range references(&spec) {
-		if w.Problem = ref.readsState(); w.Problem != nil {
-			return nil
-		}
 		meta, err := g.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
 		switch {
 		case err != nil:

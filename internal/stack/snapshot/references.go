@@ -7,7 +7,6 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run/podspec"
 	"cairn.dev/cairn/internal/stack/decision"
-	"cairn.dev/cairn/internal/state/storage"
 )
 
 // Reference is an object that a Stack's inputs are read from.
@@ -107,16 +106,6 @@ func (r Reference) problem() *decision.Problem {
 		reason = v1alpha1.ReasonSecretNotFound
 	}
 	return &decision.Problem{Reason: reason, Message: fmt.Sprintf("%s %s is not found (%s): create it, or correct the Stack", r.Kind, r.Name, r.Why)}
-}
-
-// readsState reports that the reference is to a Secret with a state. Cairn has these not in its cache, so that an optional
-// reference would seem to be a missing one, and the pod would have the state of another Stack.
-func (r Reference) readsState() *decision.Problem {
-	if r.Kind != "Secret" || !storage.IsSecretName(r.Name) {
-		return nil
-	}
-	return &decision.Problem{Reason: v1alpha1.ReasonSecretNotFound, Message: fmt.Sprintf(
-		"Secret %s holds a state, which no Stack can read (%s): use an output of that Stack (valueFrom.stack), or correct the Stack", r.Name, r.Why)}
 }
 
 // outputObjects are the objects that the outputs are written to.

@@ -26,15 +26,3 @@ func TestIndexHasConfigMapsOfHooksAndPolicies(t *testing.T) {
 		}
 	}
 }
-
-func TestReferenceToAStateIsRejected(t *testing.T) {
-	for ref, want := range map[Reference]bool{
-		{Kind: "Secret", Name: "net-state-v7-0123456789ab-0", Why: "volume s", Optional: true}: true,
-		{Kind: "ConfigMap", Name: "net-state-v7-0123456789ab-0"}:                               false,
-		{Kind: "Secret", Name: "net-state"}:                                                    false,
-	} {
-		if p := ref.readsState(); (p != nil) != want || p != nil && (p.Transient || !strings.Contains(p.Message, "holds a state")) {
-			t.Errorf("%+v: %+v", ref, p)
-		}
-	}
-}
