@@ -64,6 +64,7 @@ type PodAuthenticator struct {
 	marker  marker
 	known   *lru.Cache[mark, knownToken]
 	refused *lru.Cache[mark, refusedToken]
+	limit   *failureLimit
 	asking  singleflight.Group
 }
 
@@ -82,6 +83,7 @@ func NewPodAuthenticator(from, keys PodVerifier, now func() time.Time) *PodAuthe
 	t := &PodAuthenticator{
 		from: from, now: now, marker: newMarker(),
 		known: newCache[knownToken](knownTokens), refused: newCache[refusedToken](rejectedTokens),
+		limit: newFailureLimit(now),
 	}
 	if keys != nil {
 		t.keys = NewPodAuthenticator(keys, nil, now)
@@ -103,7 +105,7 @@ func (t *PodAuthenticator) Authenticate(r *http.Request) (Pod, error) {
 	if err != nil {
 		return Pod{}, err
 	}
-	return t.of(r.Context(), token)
+	return t.of(WithSource(r), token)
 }
 
 // AuthenticateDeleted is Authenticate for requests whose content would be lost otherwise. A pod whose object was deleted by force may
@@ -119,7 +121,7 @@ func (t *PodAuthenticator) AuthenticateDeleted(r *http.Request) (Pod, error) {
 	if without != nil {
 		return Pod{}, err
 	}
-	gone, keysErr := t.keys.of(r.Context(), token)
+	gone, keysErr := t.keys.of(WithSource(r), token)
 	if errors.As(keysErr, &no) {
 		return Pod{}, err
 	}
@@ -136,7 +138,8 @@ func bearer(r *http.Request) (string, error) {
 
 func (t *PodAuthenticator) of(ctx context.Context, token string) (Pod, error) {
 	m := t.marker.of(token)
-	if k, ok := t.known.Get(m); ok && t.now().Before(k.until) {
+	k, wasValid := t.known.Get(m)
+	if wasValid && t.now().Before(k.until) {
 		return k.pod, nil
 	}
 	if k, ok := t.refused.Get(m); ok && t.now().Before(k.until) {
@@ -145,13 +148,20 @@ func (t *PodAuthenticator) of(ctx context.Context, token string) (Pod, error) {
 	answer := t.asking.DoChan(string(m[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askFor) // others may wait for it too
 		defer cancel()
+		if !wasValid && !t.limit.begin(ctx) {
+			return Pod{}, errTooManyFailures
+		}
 		pod, err := t.from.VerifyPod(ctx, token)
 		var no *httpapi.Error
-		switch {
-		case err == nil:
-			t.known.Add(m, knownToken{pod, t.now().Add(trustFor)})
-		case errors.As(err, &no):
+		if errors.As(err, &no) {
 			t.refused.Add(m, refusedToken{no, t.now().Add(rejectFor)})
+			return pod, err
+		}
+		if !wasValid {
+			t.limit.valid(ctx)
+		}
+		if err == nil {
+			t.known.Add(m, knownToken{pod, t.now().Add(trustFor)})
 		}
 		return pod, err
 	})

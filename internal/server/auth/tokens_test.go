@@ -134,7 +134,9 @@ func TestInvalidTokensDoNotEvictValidOnes(t *testing.T) {
 	tokens := NewPodAuthenticator(from, nil, time.Now)
 	_, _ = tokens.Authenticate(with("good"))
 	for i := range max(rejectedTokens, knownTokens) + 100 {
-		_, _ = tokens.Authenticate(with(fmt.Sprint("bad-", i)))
+		bad := with(fmt.Sprint("bad-", i))
+		bad.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", i/256, i%256) // or they would not be reviewed
+		_, _ = tokens.Authenticate(bad)
 	}
 	if n := tokens.refused.Len(); n != rejectedTokens {
 		t.Errorf("%d are remembered", n)

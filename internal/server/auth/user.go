@@ -68,6 +68,7 @@ func newUserAuthenticator(c client.Client, authority ClientCA, authorizer *Autho
 		client: c, marker: newMarker(),
 		known:    expirable.NewLRU[mark, *authenticator.Response](knownTokens, nil, knowFor),
 		rejected: expirable.NewLRU[mark, struct{}](rejectedTokens, nil, knowFor),
+		limit:    newFailureLimit(time.Now),
 	}
 	return &UserAuthenticator{authority: authority, token: bearertoken.New(review), review: review, authorizer: authorizer}
 }
@@ -75,6 +76,7 @@ func newUserAuthenticator(c client.Client, authority ClientCA, authorizer *Autho
 // of authenticates the sender of a request. A certificate that is not the cluster's is ignored where there is a token, for the
 // one may be for what is on the way. Who signed in with a browser is known by that, and not by a certificate that it shows too.
 func (p *UserAuthenticator) of(r *http.Request) (User, error) {
+	r = r.WithContext(WithSource(r))
 	shown := r.Header.Get("Authorization") // it is taken off the request
 	var ended error
 	if p.Sessions != nil && shown == "" {
@@ -165,6 +167,7 @@ type tokenReview struct {
 	known  *expirable.LRU[mark, *authenticator.Response]
 	// rejected are tokens that are not valid.
 	rejected *expirable.LRU[mark, struct{}]
+	limit    *failureLimit
 }
 
 // awayError means that the API server did not answer.
@@ -181,8 +184,14 @@ func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*aut
 	if _, ok := t.rejected.Get(sum); ok {
 		return nil, false, nil
 	}
+	if !t.limit.begin(ctx) {
+		return nil, false, &awayError{errTooManyFailures}
+	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	err := t.client.Create(ctx, review)
+	if err != nil || review.Status.Authenticated {
+		t.limit.valid(ctx)
+	}
 	if apierrors.IsForbidden(err) {
 		return nil, false, &awayError{httpapi.Errorf(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes "+
 			"whose a token is (create on tokenreviews): show a client certificate, or have its account bound to that ClusterRole")}

@@ -69,7 +69,7 @@ func (s *API) beginSession(w http.ResponseWriter, r *http.Request) error {
 
 // startSession sets the session of the browser, if Kubernetes authenticates its user.
 func (s *API) startSession(w http.ResponseWriter, r *http.Request, by string, in auth.Session) error {
-	p, err := s.known(r.Context(), in)
+	p, err := s.known(auth.WithSource(r), in)
 	var cookie *http.Cookie
 	if err == nil {
 		cookie, err = s.Users.Sessions.Start(r, in)
