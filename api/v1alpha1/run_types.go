@@ -57,7 +57,6 @@ type RunList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.revision) == has(oldSelf.revision) && (!has(self.revision) || self.revision == oldSelf.revision)",message="a Run's revision cannot change",fieldPath=".revision"
 // +kubebuilder:validation:XValidation:rule="self.?preventSelfApproval.orValue(false) == oldSelf.?preventSelfApproval.orValue(false)",message="a Run's preventSelfApproval cannot change",fieldPath=".preventSelfApproval"
 // +kubebuilder:validation:XValidation:rule="has(self.selfApprovalRemovedBy) == has(oldSelf.selfApprovalRemovedBy) && (!has(self.selfApprovalRemovedBy) || self.selfApprovalRemovedBy == oldSelf.selfApprovalRemovedBy)",message="a Run's selfApprovalRemovedBy cannot change",fieldPath=".selfApprovalRemovedBy"
-// +kubebuilder:validation:XValidation:rule="self.?takesOverState.orValue(false) == oldSelf.?takesOverState.orValue(false)",message="a Run's takesOverState cannot change",fieldPath=".takesOverState"
 // +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",message="a Run's source cannot change",fieldPath=".source"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == has(oldSelf.pullRequest) && (!has(self.pullRequest) || self.pullRequest == oldSelf.pullRequest)",message="a Run's pullRequest cannot change",fieldPath=".pullRequest"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == (self.cause.type == 'PullRequest') && (!has(self.pullRequest) || self.operation == 'Plan')",message="a Run of a pull request has the cause PullRequest and the operation Plan",fieldPath=".pullRequest"
@@ -110,11 +109,6 @@ type RunSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	SelfApprovalRemovedBy string `json:"selfApprovalRemovedBy,omitempty"`
-
-	// TakesOverState is true if the last apply of the State was of an earlier Stack with the same name. The
-	// plan then requires an approval even if spec.apply of the Stack is Automatic. Default: false.
-	// +optional
-	TakesOverState bool `json:"takesOverState,omitempty"`
 
 	// Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
 	// verb approve on the Run. If unset, a plan that requires an approval is not applied.
@@ -364,6 +358,11 @@ type Plan struct {
 	// +listType=atomic
 	// +optional
 	Untracked []UntrackedResource `json:"untracked,omitempty"`
+	// TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
+	// same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply
+	// of the Stack is Automatic.
+	// +optional
+	TakesOverState bool `json:"takesOverState,omitempty"`
 	// Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
 	// other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
 	// can change them. Policies deny such a plan, and it always waits for an approval. Unset otherwise.

@@ -98,8 +98,9 @@ type StateStatus struct {
 	// or an older one. Unset if no migration was requested.
 	// +optional
 	Move *StateMove `json:"move,omitempty"`
-	// StackUID is the UID of the Stack of the last apply that started. The first apply of another Stack with
-	// the same name requires an approval.
+	// StackUID is the UID of the Stack of the last apply that started. Unset if no apply of this state started,
+	// as after a push or a plan that adopted the state of a backend. The first apply of any other Stack requires
+	// an approval, and the deletion of any other Stack does not destroy the resources.
 	// +optional
 	StackUID types.UID `json:"stackUID,omitempty"`
 	// SelfApproval keeps spec.preventSelfApproval of the Stack. It remains when a user removes the rule from
@@ -112,6 +113,14 @@ type StateStatus struct {
 	// +listMapKey=version
 	// +optional
 	Versions []StateVersion `json:"versions,omitempty"`
+}
+
+// TakenOverBy reports whether the Stack with this UID takes the state over when it applies: the state has content, or
+// another Stack applied it, and this Stack never did.
+func (s *StateStatus) TakenOverBy(stack types.UID) bool {
+	applied := stack != "" && s.StackUID == stack
+	content := s.Resources != 0 || len(s.Outputs) > 0 || s.Rescued != nil
+	return !applied && (s.StackUID != "" || content)
 }
 
 // Lock is the lock of a state. It specifies which client can write.

@@ -306,7 +306,7 @@ func TestUsersAndRuns(t *testing.T) {
 		}},
 		"no self-approval: the user who removed the rule cannot approve": {run: func(r *v1alpha1.Run) { preventSelfApproval(r); r.Spec.SelfApprovalRemovedBy = "bob" }, changes: []change{
 			{"bob", approve("bob", "a"), "requires the approval of another user than bob, who removed spec.preventSelfApproval"}, {"alice", approve("alice", "a"), "was caused by alice"},
-			{"rudi", `{"spec":{"selfApprovalRemovedBy":null}}`, "selfApprovalRemovedBy cannot change"}, {"rudi", `{"spec":{"takesOverState":true}}`, "takesOverState cannot change"},
+			{"rudi", `{"spec":{"selfApprovalRemovedBy":null}}`, "selfApprovalRemovedBy cannot change"},
 			{"rudi", `{"spec":{"source":{"repository":"a/b","url":"c"}}}`, "source cannot change"},
 		}},
 		"no self-approval: any user, if the cause has none":       {run: func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval = true }, changes: []change{{"alice", approve("alice", "a"), ""}}},
@@ -490,6 +490,31 @@ func TestUsersAndStacks(t *testing.T) {
 			}
 			if got := stack.Annotations[v1alpha1.ChangedByAnnotation]; got != tt.changed {
 				t.Errorf("changed by %q, want %q", got, tt.changed)
+			}
+		})
+	}
+}
+
+// The garbage collector deletes a Stack with its owners.
+func TestNewStackWithAnOwnerNeedsVerbDestroy(t *testing.T) {
+	settled(t)
+	for name, tt := range map[string]struct {
+		user   string
+		policy v1alpha1.DeletionPolicy
+		want   string
+	}{
+		"a user without the verb":                {"ed", "", "ed cannot create Stack"},
+		"a user without the verb, by name":       {"ed", v1alpha1.DeletionDestroy, "requires the verb destroy on the Stack"},
+		"a Stack whose deletion keeps resources": {"ed", v1alpha1.DeletionOrphan, ""},
+		"a Stack whose deletion is denied":       {"ed", v1alpha1.DeletionProtect, ""},
+		"a user with the verb":                   {"alice", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack(func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = tt.policy })
+			stack.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: "x", UID: "x"}}
+			err := as(t, tt.user).Create(t.Context(), stack)
+			if (err == nil) != (tt.want == "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
 	}

@@ -148,6 +148,14 @@ func TestUserWorksWithAState(t *testing.T) {
 
 	// An apply: nothing of this while it runs.
 	r, run := e.applying()
+	r.lock("a", 409, "never applied this state, so a user has to approve the plan of Run net-1")
+	phase := run.Status.Phase
+	run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: e.inputs}
+	must(t, apiserver.Kube.Status().Update(ctx, run))
+	run.Spec.Approval = &v1alpha1.Approval{By: "bob", PlanDigest: e.inputs}
+	must(t, apiserver.Kube.Update(ctx, run))
+	run.Status.Phase = phase
+	must(t, apiserver.Kube.Status().Update(ctx, run))
 	r.lock("a", 200, "")
 	_, err = alice.PushState(ctx, ns, "net", stateFile(9, "L", ""), true)
 	Result(t, err, http.StatusLocked, "attempt 1 of Run net-1 is at work in pod net-1-apply-1")

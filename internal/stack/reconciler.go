@@ -278,7 +278,11 @@ func (r *Reconciler) finish(ctx context.Context, w decision.Snapshot, d decision
 			return r.stay(ctx, w, v1alpha1.ReasonRunsCleanupFailed, fmt.Sprintf("the State is deleted, but the logs and plans of Run %s in the bucket cannot be yet, so the Stack stays; Cairn tries again", w.Runs[i].Name), err)
 		}
 	}
-	return r.patch(ctx, w.Stack, func() { controllerutil.RemoveFinalizer(w.Stack, v1alpha1.Finalizer) })
+	err := r.patch(ctx, w.Stack, func() { controllerutil.RemoveFinalizer(w.Stack, v1alpha1.Finalizer) })
+	if err == nil && d.Reason != "" {
+		r.Events.DecisionEvent(w, d)
+	}
+	return err
 }
 
 // stay reports why a Stack that may go does not, once while the reason is the same: each write causes an event, after

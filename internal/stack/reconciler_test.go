@@ -276,7 +276,7 @@ func TestDeletionReadsTheStateFromTheAPIServer(t *testing.T) {
 	// A state that is not in the cache: it was created a moment ago.
 	state := &v1alpha1.State{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"},
-		Status:     v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest},
+		Status:     v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID},
 	}
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), state))
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))

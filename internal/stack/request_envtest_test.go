@@ -103,7 +103,7 @@ func TestRejectedRequestIsReportedOnce(t *testing.T) {
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}})
+	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}})
 	r.requestRun("1", v1alpha1.OperationDestroy)
 	for range 2 {
 		r.reconcile()
@@ -134,7 +134,7 @@ func TestRequestedDestroyWaitsForDependents(t *testing.T) {
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}})
+	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}})
 	web := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1alpha1.StackSpec{
 		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, DependsOn: []v1alpha1.Dependency{{Name: "net"}},
 	}}

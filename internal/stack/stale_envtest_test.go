@@ -140,7 +140,7 @@ func TestStackIsDestroyedWithAStateFromTheBackup(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.StateReader = &forgotten{back: func() {
 		st := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"}}
-		st.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}
+		st.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}
 		apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(), st)))
 	}}
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))

@@ -124,7 +124,7 @@ func (s *Store) restoreBackup(
 		if err != nil {
 			return nil, 0, err
 		}
-		status.InputsDigest = b.Inputs
+		status.InputsDigest, status.StackUID = b.Inputs, b.AppliedBy
 		return status, decision.FirstSerial(st.Status, summary), nil
 	})
 	if err == nil {
@@ -222,7 +222,7 @@ func (s *Store) backUpFor(
 		}
 	}
 	b := decision.Backup{
-		Stack: stack, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version,
+		Stack: stack, AppliedBy: now.StackUID, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version,
 	}
 	file, err := json.Marshal(b)
 	if err != nil {

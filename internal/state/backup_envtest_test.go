@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -32,6 +33,8 @@ func (env *testEnv) stack() {
 	must(env.T, client.IgnoreNotFound(apiserver.Kube.Delete(env.Context(), s)))
 	s.ResourceVersion, s.UID = "", ""
 	must(env.T, apiserver.Kube.Create(env.Context(), s))
+	env.run.OwnerReferences[0].UID = s.UID
+	must(env.T, apiserver.Kube.Update(env.Context(), env.run))
 }
 
 // restoreStatus sets an earlier status of the State, as when etcd is restored. Without one the State and its Secrets are
@@ -90,6 +93,31 @@ func TestStateIsRestoredFromTheBackup(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRestoredStateHasItsStack checks that the Stack which applied a State applies it, and destroys it, also when the State
+// comes from its backup. A state that a user pushed has none there either.
+func TestRestoredStateHasItsStack(t *testing.T) {
+	env := newTestEnv(t, state.Options{})
+	env.stack()
+	must(t, func() error {
+		_, err := env.store.Push(t.Context(), env.key, "alice", stateFile(1, "L", "", 1), false, 0)
+		return err
+	}())
+	restored := func(want types.UID) {
+		t.Helper()
+		env.restoreStatus(nil)
+		must(t, env.store.Promote(t.Context(), env.key))
+		if now := env.status(); now.Version != 1 || now.StackUID != want {
+			t.Errorf("version %d, applied by %q, want %q", now.Version, now.StackUID, want)
+		}
+	}
+	restored("")
+	me := env.attempt()
+	env.lock(me, "a")
+	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(2, "L", "", 2)))
+	must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+	restored(env.run.OwnerReferences[0].UID)
 }
 
 func TestBackupIsWrittenBeforeTheJournalEnds(t *testing.T) {

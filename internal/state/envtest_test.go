@@ -37,6 +37,9 @@ type testEnv struct {
 	run       *v1alpha1.Run
 }
 
+// planned is the digest of the plan of the Run, which is approved: most tests apply a state that a user pushed.
+const planned = "sha256:0000000000000000000000000000000000000000000000000000000000000002"
+
 func newTestEnv(t *testing.T, o state.Options) *testEnv {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "state-"}}
@@ -46,11 +49,14 @@ func newTestEnv(t *testing.T, o state.Options) *testEnv {
 	env := &testEnv{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b}
 	env.store = state.New(apiserver.Kube, apiserver.Kube, b, o)
 	env.run = &v1alpha1.Run{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "net-1"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "net-1", OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Stack", Name: "net", UID: "stack", Controller: new(true),
+		}}},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
 			Cause:        v1alpha1.Cause{Type: v1alpha1.CauseSpec},
 			InputsDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000001",
+			Approval:     &v1alpha1.Approval{By: "bob", PlanDigest: planned},
 		},
 	}
 	must(t, apiserver.Kube.Create(t.Context(), env.run))
@@ -85,6 +91,7 @@ func (env *testEnv) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
 	if n > 1 {
 		env.run.Status.Attempts[n-2].FinishedAt = &now
 	}
+	env.run.Status.Plan = &v1alpha1.Plan{Digest: planned}
 	env.run.Status.Attempts = append(env.run.Status.Attempts, v1alpha1.Attempt{
 		Number: n, Phase: phase, Pod: pod.Name, PodUID: pod.UID, StartedAt: now,
 	})

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -90,7 +89,7 @@ func (s *Store) WriteVersion(
 		if err != nil {
 			return nil, 0, err
 		}
-		given.from.stack = stackOf(w.Run)
+		given.from.stack = decision.StackOf(w.Run)
 		next, err = decision.AdmitWrite(w, by, id, summary)
 		if next != nil && by.User != "" { // what a user took out of the state is not taken back
 			err = s.recordHeld(ctx, key, st.Status)
@@ -101,17 +100,6 @@ func (s *Store) WriteVersion(
 		return s.commit(ctx, key, given, admit)
 	}
 	return s.commitFrom(ctx, key, s.recent.get(key), given, admit)
-}
-
-// stackOf returns the UID of the Stack that created a Run; empty where it is not known.
-func stackOf(run *v1alpha1.Run) types.UID {
-	if run == nil {
-		return ""
-	}
-	if stack := metav1.GetControllerOf(run); stack != nil {
-		return stack.UID
-	}
-	return ""
 }
 
 // candidate is a state that is to become a version.

@@ -66,8 +66,8 @@ func TestUsersWithoutARoleAreDenied(t *testing.T) {
 		s.gone(net)
 		s.creates("ed", stack(func(spec *v1alpha1.StackSpec) { spec.Apply, spec.Source.Inline = v1alpha1.ApplyAutomatic, code("evil") }))
 		run := s.run("net-2", v1alpha1.PhaseAwaitingApproval)
-		if !run.Spec.TakesOverState || s.state().Resources != 1 {
-			s.Errorf("takesOverState is %v, and the State has %d resources", run.Spec.TakesOverState, s.state().Resources)
+		if !run.Status.Plan.TakesOverState || s.state().Resources != 1 {
+			s.Errorf("takesOverState is %v, and the State has %d resources", run.Status.Plan.TakesOverState, s.state().Resources)
 		}
 		s.denied(s.approves("ed", run), "cannot patch resource")
 	})
@@ -79,7 +79,7 @@ func TestUsersWithoutARoleAreDenied(t *testing.T) {
 		s.done(s.deletes("ed", net))
 		s.gone(net)
 		s.creates("ed", stack(func(spec *v1alpha1.StackSpec) { spec.Apply, spec.Source.Inline = v1alpha1.ApplyAutomatic, code("evil") }))
-		if run := s.run("net-2", v1alpha1.PhaseAwaitingApproval); !run.Spec.TakesOverState {
+		if run := s.run("net-2", v1alpha1.PhaseAwaitingApproval); !run.Status.Plan.TakesOverState {
 			s.Error("the Run does not take over the State")
 		}
 	})

@@ -86,7 +86,6 @@ revision: r
 source: {repository: a/b, ref: r, url: "https://git.example.com/b.git", defaultRef: d, submodules: false, lfs: false, engine: OpenTofu}
 preventSelfApproval: false
 selfApprovalRemovedBy: c
-takesOverState: false
 cancel: false
 canceledBy: ""
 approval: {planDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000000", by: b}

@@ -18,7 +18,7 @@ const (
 	requiredByApply approvalRule = "Apply"
 	// requiredBySelfApproval: the Run was created with spec.preventSelfApproval. A change of the Stack does not remove it.
 	requiredBySelfApproval approvalRule = "SelfApproval"
-	// requiredByTakeover: the last apply of the State was of an earlier Stack of the same name.
+	// requiredByTakeover: the Stack never applied the State that has something to lose.
 	requiredByTakeover approvalRule = "Takeover"
 	// requiredByOrphans: the plan may create resources a second time.
 	requiredByOrphans approvalRule = "Orphans"
@@ -39,7 +39,7 @@ func approvalRules(w Snapshot) []approvalRule {
 	}{
 		{requiredByApply, w.Stack.Spec.Apply != v1alpha1.ApplyAutomatic},
 		{requiredBySelfApproval, w.Run.Spec.PreventSelfApproval},
-		{requiredByTakeover, w.Run.Spec.TakesOverState},
+		{requiredByTakeover, plan.TakesOverState},
 		{requiredByOrphans, len(plan.Untracked) > 0},
 		{requiredByChanges, len(listedChanges(w)) > 0},
 		{requiredByUnverified, plan.Unverified != ""},
@@ -115,7 +115,7 @@ func approvalHint(w Snapshot) string {
 		parts = append(parts, by+" removed spec.preventSelfApproval, which ends when the plan is applied that another user approved")
 	}
 	if slices.Contains(rules, requiredByTakeover) {
-		parts = append(parts, "the state was last applied by an earlier Stack of this name")
+		parts = append(parts, "this Stack never applied the state, which an earlier Stack of this name, a push or a backend left")
 	}
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
 		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.ListKinds(listedChanges(w)))

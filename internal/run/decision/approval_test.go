@@ -188,7 +188,7 @@ func TestPoliciesThatRequireApproval(t *testing.T) {
 // Rules are independent, and the message names all that match.
 func TestApprovalRules(t *testing.T) {
 	preventSelfApproval := func(w *Snapshot) { w.Run.Spec.PreventSelfApproval = true }
-	takesOver := func(w *Snapshot) { w.Run.Spec.TakesOverState = true }
+	takesOver := func(w *Snapshot) { w.Run.Status.Plan.TakesOverState = true }
 	for name, tt := range map[string]struct {
 		snapshot Snapshot
 		want     []approvalRule

@@ -230,7 +230,7 @@ func TestPreventSelfApproval(t *testing.T) {
 	caused := func(by string) func(*Snapshot) { return func(w *Snapshot) { w.Run.Spec.Cause.By = by } }
 	inRun := func(w *Snapshot) { w.Run.Spec.PreventSelfApproval = true }
 	removedBy := func(by string) func(*Snapshot) { return func(w *Snapshot) { w.Run.Spec.SelfApprovalRemovedBy = by } }
-	takesOver := func(w *Snapshot) { w.Run.Spec.TakesOverState = true }
+	takesOver := func(w *Snapshot) { w.Run.Status.Plan.TakesOverState = true }
 	inStack := func(w *Snapshot) { w.Stack.Spec.PreventSelfApproval = true }
 	automatic := func(w *Snapshot) { w.Stack.Spec.Apply = v1alpha1.ApplyAutomatic }
 	const underWay = time.Hour + overdue
@@ -277,7 +277,7 @@ func TestPreventSelfApproval(t *testing.T) {
 		},
 		"a Stack that takes over the State of another one does not apply by itself": {
 			snapshot: snapshot(planned, takesOver), phase: "AwaitingApproval", reason: "AwaitingApproval",
-			message: "the state was last applied by an earlier Stack of this name; approve with cairn approve net",
+			message: "this Stack never applied the state, which an earlier Stack of this name, a push or a backend left; approve with cairn approve net",
 		},
 		"any user approves that": {
 			snapshot: snapshot(planned, takesOver, caused("alice"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,

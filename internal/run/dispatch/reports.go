@@ -25,6 +25,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/run/telemetry"
 	"cairn.dev/cairn/internal/runnerapi"
+	statedecision "cairn.dev/cairn/internal/state/decision"
 )
 
 // ErrNotCurrent answers a report on an attempt that is over or was never this pod's.
@@ -99,6 +100,9 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 		if err := r.applyPolicies(ctx, run, report.Done); err != nil {
 			return err
 		}
+		if err := r.checkOwner(ctx, run); err != nil {
+			return err
+		}
 		stack, err := index.StackOf(ctx, r.Client, r.Live, run)
 		if err != nil {
 			return err
@@ -118,6 +122,19 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 		r.Runs.forget(podUID)
 	}
 	return err
+}
+
+// checkOwner records in a plan whether an apply would take the State over. It reads past the cache, and after the plan: the plan
+// may have adopted the state of a backend, and a user may have pushed one since the Run was created.
+func (r Reports) checkOwner(ctx context.Context, run *v1alpha1.Run) error {
+	a, plan := runinfo.Current(&run.Status), run.Status.Plan
+	if a.Phase != v1alpha1.AttemptPlan || a.Failure != nil || !plan.Changes || run.Spec.Operation == v1alpha1.OperationPlan {
+		return nil
+	}
+	state := &v1alpha1.State{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Stack.Name}, state)
+	plan.TakesOverState = state.Status.TakenOverBy(statedecision.StackOf(run))
+	return client.IgnoreNotFound(err)
 }
 
 // settle decides what follows from the last report of an attempt. The pod exists: it is asking. Only the operator creates a new

@@ -25,7 +25,7 @@ type Decision struct {
 	// Finish lets the Stack go. RemoveState takes its State along.
 	Finish, RemoveState bool
 
-	// Ready, Reason and Message are the condition.
+	// Ready, Reason and Message are the condition; of a Stack that goes they are an event, if there is a Reason.
 	Ready           metav1.ConditionStatus
 	Reason, Message string
 	// Stalled reports that nothing changes until a user acts.
@@ -99,6 +99,7 @@ func decideByRules(w Snapshot) Decision {
 			isOrphaned,
 			journalIsUnreadable,
 			isDestroyed,
+			isNotItsOwn,
 			destroyIsUnderWay,
 			dependentsGoFirst,
 			isSuspended,

@@ -22,7 +22,7 @@ func newSnapshot(options ...func(*Snapshot)) Snapshot {
 	w := Snapshot{
 		Now: now,
 		Stack: &v1alpha1.Stack{
-			ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 3, Finalizers: []string{v1alpha1.Finalizer}},
+			ObjectMeta: metav1.ObjectMeta{Name: "net", UID: "now", Generation: 3, Finalizers: []string{v1alpha1.Finalizer}},
 			Spec: v1alpha1.StackSpec{
 				Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy, RunHistoryLimit: ptr(int32(10)),
 				Retry: v1alpha1.Retry{MaxBackoff: &metav1.Duration{Duration: 10 * time.Minute}},
@@ -55,7 +55,9 @@ func withCurrentRun(run string) func(*Snapshot) {
 
 func state(resources int32) func(*Snapshot) {
 	return func(w *Snapshot) {
-		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-0", Resources: resources, InputsDigest: "sha256:last"}}
+		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{
+			Version: 1, UpdatedBy: "net-0", Resources: resources, InputsDigest: "sha256:last", StackUID: w.Stack.UID,
+		}}
 	}
 }
 

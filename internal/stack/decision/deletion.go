@@ -8,8 +8,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// The rules for a Stack that is being deleted. It is deleted only when its state is empty, or when its deletion policy
-// is Orphan.
+// The rules for a Stack that is being deleted. It is deleted only when its state is empty, when its deletion policy is
+// Orphan, or when it never applied the state.
 
 func hasNoFinalizer(w Snapshot) (Decision, bool) {
 	return Decision{}, !slices.Contains(w.Stack.Finalizers, v1alpha1.Finalizer)
@@ -30,6 +30,19 @@ func runEndsFirst(w Snapshot) (Decision, bool) {
 
 func isDestroyed(w Snapshot) (Decision, bool) {
 	return Decision{Finish: true, RemoveState: true}, w.StateIsEmpty() && w.ActiveRun() == nil
+}
+
+// isNotItsOwn leaves a State that the Stack never applied: the deletion of a Stack that has changed nothing changes
+// nothing, and needs no verb of its user. A user with the verb destroy asks for it first.
+func isNotItsOwn(w Snapshot) (Decision, bool) {
+	q, asked := PendingRequest(w)
+	asked = asked && q.Operation == v1alpha1.OperationDestroy
+	if !w.TakesOverState() || asked || w.ActiveRun() != nil || w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionProtect {
+		return Decision{}, false
+	}
+	return Decision{Finish: true, Reason: v1alpha1.EventStateOrphaned, Message: fmt.Sprintf(
+		"%s, and this Stack never applied the state: both stay. To destroy the resources, create Stack %s again and run "+
+			"cairn destroy %[2]s, before you delete it", remainder(w), w.Stack.Name)}, true
 }
 
 func isProtected(w Snapshot) (Decision, bool) {

@@ -5,7 +5,7 @@ import (
 )
 
 // The State keeps the rule of spec.preventSelfApproval, so that neither a change of the Stack nor another Stack over the
-// same State removes it without another user. The same fact decides whether a Stack takes over the State of another one.
+// same State removes it without another user.
 //
 //	the spec has it ──► kept ──► the spec does not have it: kept, with the user who removed it ──► an apply that another user approved ends it
 
@@ -33,14 +33,14 @@ func preventsSelfApproval(w Snapshot) bool {
 	return w.Stack.Spec.PreventSelfApproval || keptSelfApproval(w) != nil
 }
 
-// TakesOverState reports that the last apply of the State was of another Stack of the same name.
+// TakesOverState reports that the Stack never applied the State, which has something to lose.
 func (w Snapshot) TakesOverState() bool {
-	return w.State != nil && w.State.Status.StackUID != "" && w.State.Status.StackUID != w.Stack.UID
+	return w.State != nil && w.State.Status.TakenOverBy(w.Stack.UID)
 }
 
 // setApprovalRules sets what a Run keeps of the rules for its approval, whatever becomes of the Stack.
 func setApprovalRules(w Snapshot, spec *v1alpha1.RunSpec) {
-	spec.PreventSelfApproval, spec.TakesOverState = preventsSelfApproval(w), w.TakesOverState()
+	spec.PreventSelfApproval = preventsSelfApproval(w)
 	if kept := keptSelfApproval(w); kept != nil {
 		spec.SelfApprovalRemovedBy = kept.RemovedBy
 	}

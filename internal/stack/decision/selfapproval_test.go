@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,32 +40,25 @@ func TestRunsFollowTheRuleOfTheState(t *testing.T) {
 	keeps := func(by string) func(*Snapshot) {
 		return func(w *Snapshot) { w.State.Status.SelfApproval = &v1alpha1.KeptSelfApproval{RemovedBy: by} }
 	}
-	of := func(uid string) func(*Snapshot) {
-		return func(w *Snapshot) { w.Stack.UID, w.State.Status.StackUID = "now", types.UID(uid) }
-	}
 	for name, tt := range map[string]struct {
 		snapshot  Snapshot
 		prevents  bool
 		removedBy string
-		takesOver bool
 	}{
-		"no rule":               {newSnapshot(changedBy, state(1)), false, "", false},
-		"the rule of the Stack": {newSnapshot(changedBy, prevents), true, "", false},
-		"a Stack that was never applied has no recorded rule": {newSnapshot(changedBy), false, "", false},
-		"the user who changes the Stack removes it":           {newSnapshot(changedBy, state(1), keeps("")), true, "alice", false},
-		"another user removed it":                             {newSnapshot(changedBy, state(1), keeps("bob")), true, "bob", false},
-		"the Stack sets it again":                             {newSnapshot(changedBy, prevents, state(1), keeps("bob")), true, "", false},
-		"a State of the Stack":                                {newSnapshot(changedBy, state(1), of("now")), false, "", false},
-		"a State without a recorded Stack":                    {newSnapshot(changedBy, state(1), of("")), false, "", false},
-		"a State of an earlier Stack of the same name":        {newSnapshot(changedBy, state(1), of("before")), false, "", true},
+		"no rule":               {newSnapshot(changedBy, state(1)), false, ""},
+		"the rule of the Stack": {newSnapshot(changedBy, prevents), true, ""},
+		"a Stack that was never applied has no recorded rule": {newSnapshot(changedBy), false, ""},
+		"the user who changes the Stack removes it":           {newSnapshot(changedBy, state(1), keeps("")), true, "alice"},
+		"another user removed it":                             {newSnapshot(changedBy, state(1), keeps("bob")), true, "bob"},
+		"the Stack sets it again":                             {newSnapshot(changedBy, prevents, state(1), keeps("bob")), true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.snapshot)
 			if d.Start == nil {
 				t.Fatalf("no Run starts: %+v", d)
 			}
-			if s := d.Start; s.PreventSelfApproval != tt.prevents || s.SelfApprovalRemovedBy != tt.removedBy || s.TakesOverState != tt.takesOver {
-				t.Errorf("%v, %q, %v; want %v, %q, %v", s.PreventSelfApproval, s.SelfApprovalRemovedBy, s.TakesOverState, tt.prevents, tt.removedBy, tt.takesOver)
+			if s := d.Start; s.PreventSelfApproval != tt.prevents || s.SelfApprovalRemovedBy != tt.removedBy {
+				t.Errorf("%v, %q; want %v, %q", s.PreventSelfApproval, s.SelfApprovalRemovedBy, tt.prevents, tt.removedBy)
 			}
 		})
 	}
@@ -96,6 +90,43 @@ func TestSourceOfTheLastApplyIsRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, Status(tt.snapshot, Decide(tt.snapshot)).Source); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDeletionLeavesAStateThatTheStackNeverApplied checks that a deletion destroys only what the Stack itself applied,
+// unless a user with the verb destroy asked for it.
+func TestDeletionLeavesAStateThatTheStackNeverApplied(t *testing.T) {
+	of := func(uid types.UID) func(*Snapshot) { return func(w *Snapshot) { w.State.Status.StackUID = uid } }
+	for name, tt := range map[string]struct {
+		snapshot Snapshot
+		want     string
+	}{
+		"the Stack applied it":                       {newSnapshot(deleted, state(3)), "starts"},
+		"nobody did":                                 {newSnapshot(deleted, state(3), of("")), "leaves"},
+		"an earlier Stack did":                       {newSnapshot(deleted, state(3), of("before")), "leaves"},
+		"only its engine can read it":                {newSnapshot(deleted, state(-1), of("")), "leaves"},
+		"the Stack is suspended":                     {newSnapshot(deleted, suspended, state(3), of("")), "leaves"},
+		"an earlier Stack left nothing in it":        {newSnapshot(deleted, state(0), of("before")), "removes"},
+		"the Stack is protected":                     {newSnapshot(deleted, protect, state(3), of("")), "stays"},
+		"a user asks to destroy":                     {newSnapshot(deleted, state(3), of(""), withRequest("Destroy")), "starts"},
+		"a user asked to plan before it was deleted": {newSnapshot(deleted, state(3), of(""), withRequest("Plan")), "leaves"},
+		"a destroy that a user asked for waits":      {newSnapshot(deleted, state(3), of(""), withRun("net-2", "AwaitingApproval", "sha256:last", destroyOperation)), "stays"},
+		"that destroy was rejected":                  {newSnapshot(deleted, state(3), of(""), withRun("net-2", "Canceled", "sha256:last", destroyOperation)), "leaves"},
+		"a plan of the Stack ends first":             {newSnapshot(deleted, state(3), of(""), withRun("net-2", "Planning", "sha256:now")), "stays"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(tt.snapshot)
+			got := map[bool]string{true: "leaves", false: "stays"}[d.Finish]
+			switch {
+			case d.Start != nil:
+				got = "starts"
+			case d.RemoveState:
+				got = "removes"
+			}
+			if says := strings.Contains(d.Message, "cairn destroy net, before you delete it"); got != tt.want || says != (got == "leaves") {
+				t.Errorf("got %s, %+v", got, d)
 			}
 		})
 	}

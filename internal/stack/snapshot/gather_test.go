@@ -109,7 +109,7 @@ func TestLateRunIsALeftover(t *testing.T) {
 	}
 }
 
-// TestStateOfAnEarlierStackIsReadAgain checks a cache that still has a State which was deleted with its Stack.
+// TestStateOfAnEarlierStackIsReadAgain checks a cache that has a State from before the Stack applied it.
 func TestStateOfAnEarlierStackIsReadAgain(t *testing.T) {
 	w := decision.Snapshot{
 		Stack: &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{UID: "now"}},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 )
 
 // LockRequest is an engine's request for the lock.
@@ -44,6 +45,10 @@ func AdmitLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStatus, 
 		return nil, rejectOutdatedPlan(w.Status.Rescued)
 	case w.Status.Backend != nil && want.Backend == "":
 		return nil, rejectElsewhere(w)
+	case attempt.Phase == v1alpha1.AttemptApply && w.Status.TakenOverBy(StackOf(w.Run)) &&
+		approval.Of(w.Run, false) != approval.Valid:
+		return nil, Reject(Stale, "Stack %s never applied this state, so a user has to approve the plan of Run %s: "+
+			"plan again with cairn apply %[1]s", w.Stack, w.Run.Name)
 	}
 	next := w.Status.DeepCopy()
 	next.Lock = &v1alpha1.Lock{
@@ -62,14 +67,33 @@ func AdmitLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStatus, 
 // recordStack records the Stack of a Run that applies, and spec.preventSelfApproval as the Run has it. The apply of a Run
 // that another user approved ends a rule that the Stack no longer has.
 func recordStack(next *v1alpha1.StateStatus, run *v1alpha1.Run) {
-	if stack := metav1.GetControllerOf(run); stack != nil {
-		next.StackUID = stack.UID
+	if stack := StackOf(run); stack != "" {
+		next.StackUID = stack
 	}
 	switch {
 	case run.Spec.SelfApprovalRemovedBy != "":
 		next.SelfApproval = nil
 	case run.Spec.PreventSelfApproval && next.SelfApproval == nil:
 		next.SelfApproval = &v1alpha1.KeptSelfApproval{}
+	}
+}
+
+// StackOf returns the UID of the Stack that created a Run; empty where it is not known.
+func StackOf(run *v1alpha1.Run) types.UID {
+	if run == nil {
+		return ""
+	}
+	if stack := metav1.GetControllerOf(run); stack != nil {
+		return stack.UID
+	}
+	return ""
+}
+
+// disown forgets which Stack applied the state if another state replaces it, and an apply did not write that: a user
+// did, or a plan found it in a backend. No Stack has applied that one yet.
+func disown(next *v1alpha1.StateStatus, lineage string) {
+	if next.Lineage != lineage {
+		next.StackUID = ""
 	}
 }
 

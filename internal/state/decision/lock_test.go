@@ -363,6 +363,7 @@ func TestLockOfAnApplyRecordsStackAndSelfApproval(t *testing.T) {
 			run := applying()
 			yes := true
 			run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", UID: "now", Controller: &yes}}
+			approve(run)
 			test.run(run)
 			w := Snapshot{Run: run, Status: v1alpha1.StateStatus{StackUID: "before", SelfApproval: test.kept}}
 			status, err := AdmitLock(w, me, LockRequest{ID: "a"})
@@ -371,6 +372,121 @@ func TestLockOfAnApplyRecordsStackAndSelfApproval(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, status.SelfApproval); diff != "" || status.StackUID != test.stack {
 				t.Errorf("Stack %s, -want +got:\n%s", status.StackUID, diff)
+			}
+		})
+	}
+}
+
+// approve approves the plan of a Run.
+func approve(run *v1alpha1.Run) {
+	run.Spec.Approval, run.Status.Plan = &v1alpha1.Approval{By: "bob", PlanDigest: "p"}, &v1alpha1.Plan{Digest: "p"}
+}
+
+// TestLockOfAStateOfAnotherStackNeedsAnApproval checks the last step before an apply: what the plan was for may not be
+// what there is, such as a state that a user pushed since.
+func TestLockOfAStateOfAnotherStackNeedsAnApproval(t *testing.T) {
+	pushed := v1alpha1.StateStatus{Version: 1, Resources: 1}
+	of := func(st v1alpha1.StateStatus, stack types.UID) v1alpha1.StateStatus {
+		st.StackUID = stack
+		return st
+	}
+	otherPlan := func(run *v1alpha1.Run) {
+		approve(run)
+		run.Status.Plan.Digest = "q"
+	}
+	none := func(*v1alpha1.Run) {}
+	for name, test := range map[string]struct {
+		status v1alpha1.StateStatus
+		run    func(*v1alpha1.Run)
+		want   Reason
+	}{
+		"no state":                                       {v1alpha1.StateStatus{}, none, ""},
+		"a state that the Stack applied":                 {of(pushed, "now"), none, ""},
+		"a state without resources and outputs":          {v1alpha1.StateStatus{Version: 1}, none, ""},
+		"a pushed state":                                 {pushed, none, Stale},
+		"a pushed state with outputs only":               {v1alpha1.StateStatus{Version: 1, Outputs: map[string]string{"x": "f"}}, none, Stale},
+		"a pushed state that its engine encrypts":        {v1alpha1.StateStatus{Version: 1, Resources: -1}, none, Stale},
+		"a pushed state, and the plan is approved":       {pushed, approve, ""},
+		"a pushed state, and another plan is approved":   {pushed, otherPlan, Stale},
+		"a state of another Stack":                       {of(pushed, "before"), none, Stale},
+		"a state of another Stack, and it is approved":   {of(pushed, "before"), approve, ""},
+		"a Run of no Stack":                              {pushed, func(r *v1alpha1.Run) { r.OwnerReferences = nil }, Stale},
+		"a shell, whose user does what the verb permits": {pushed, func(r *v1alpha1.Run) { r.Status.Attempts[1].Phase = v1alpha1.AttemptShell }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := applying()
+			yes := true
+			run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", UID: "now", Controller: &yes}}
+			test.run(run)
+			next, err := AdmitLock(Snapshot{Stack: "net", Run: run, Status: test.status}, me, LockRequest{ID: "a"})
+			if ReasonOf(err) != test.want || (next == nil) != (test.want != "") {
+				t.Errorf("got %+v, %v", next, err)
+			}
+		})
+	}
+}
+
+// TestStateThatNoApplyWroteHasNoStack checks that a state which replaces another one has no Stack that applied it,
+// unless an apply wrote it.
+func TestStateThatNoApplyWroteHasNoStack(t *testing.T) {
+	owned := func(lineage string, change ...func(*v1alpha1.StateStatus)) v1alpha1.StateStatus {
+		st := v1alpha1.StateStatus{StackUID: "now", InputsDigest: "sha256:in"}
+		if lineage != "" {
+			st = at5(empty)
+			st.StackUID, st.Lineage = "now", lineage
+		}
+		for _, c := range change {
+			c(&st)
+		}
+		return st
+	}
+	push := func(w Snapshot, next Summary) (*v1alpha1.StateStatus, error) {
+		status, _, err := AdmitPush(w, next, true)
+		return status, err
+	}
+	write := func(by Holder) func(Snapshot, Summary) (*v1alpha1.StateStatus, error) {
+		return func(w Snapshot, next Summary) (*v1alpha1.StateStatus, error) {
+			w.Status.Lock = lockOf(by, "a")
+			w.Status.Lock.By = by.User
+			return AdmitWrite(w, by, "a", next)
+		}
+	}
+	follow := func(w Snapshot, next Summary) (*v1alpha1.StateStatus, error) {
+		result, err := AdmitFollow(w, me, Observed{Type: "s3", State: &next})
+		return result.Status, err
+	}
+	interrupted := func(st *v1alpha1.StateStatus) {
+		st.Lock = lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}, "a")
+	}
+	plan, shell := runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"), runOf(v1alpha1.AttemptShell, "pod-1", "pod-2")
+	holds := func(st *v1alpha1.StateStatus) { st.Lock = lockOf(me, "a") }
+	otherPlan := plan.DeepCopy()
+	otherPlan.Spec.InputsDigest = "sha256:other"
+	for name, test := range map[string]struct {
+		snapshot Snapshot
+		admit    func(Snapshot, Summary) (*v1alpha1.StateStatus, error)
+		keeps    bool
+	}{
+		"a first state is pushed":                          {Snapshot{Status: owned("")}, push, false},
+		"another state is pushed":                          {Snapshot{Status: owned("L")}, push, false},
+		"a later state is pushed":                          {Snapshot{Status: owned("M")}, push, true},
+		"the engine of a user writes a first state":        {Snapshot{Status: owned("")}, write(Holder{User: "alice"}), false},
+		"the engine of a user writes a later state":        {Snapshot{Status: owned("M")}, write(Holder{User: "alice"}), true},
+		"a shell writes a first state":                     {Snapshot{Status: owned(""), Run: shell}, write(me), false},
+		"an apply writes a first state":                    {Snapshot{Status: owned(""), Run: applying()}, write(me), true},
+		"an apply whose Run is gone writes a first state":  {Snapshot{Status: owned("")}, write(me), true},
+		"a plan adopts a first state":                      {Snapshot{Status: owned(""), Run: plan}, follow, false},
+		"a plan adopts another state":                      {Snapshot{Status: owned("L"), Run: plan}, follow, false},
+		"a plan finds a later state":                       {Snapshot{Status: owned("M"), Run: plan}, follow, true},
+		"an apply created the first state":                 {Snapshot{Status: owned("", holds), Run: applying()}, follow, true},
+		"a plan finds what a killed apply created":         {Snapshot{Status: owned("", interrupted), Run: plan, Over: true}, follow, true},
+		"a plan of other inputs finds what that may have":  {Snapshot{Status: owned("", interrupted), Run: otherPlan, Over: true}, follow, false},
+		"a plan adopts another state after a killed apply": {Snapshot{Status: owned("L", interrupted), Run: plan, Over: true}, follow, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next, err := test.admit(test.snapshot, Summary{Serial: 9, Lineage: "M", SHA256: "m", Resources: 1})
+			if next == nil || (next.StackUID == "now") != test.keeps {
+				t.Errorf("got %+v, %v", next, err)
 			}
 		})
 	}

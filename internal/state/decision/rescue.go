@@ -139,6 +139,8 @@ func rejectBeforeRescue(w Snapshot) *Rejection {
 type Backup struct {
 	// Stack is the UID of the one that had the State; empty when there was none.
 	Stack types.UID `json:"stack,omitempty"`
+	// AppliedBy is the UID of the Stack of the last apply that started.
+	AppliedBy types.UID `json:"appliedBy,omitempty"`
 	// Inputs that were applied last, which a destroy needs.
 	Inputs string `json:"inputs,omitempty"`
 	// Lineage and Resources of the version.

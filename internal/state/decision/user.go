@@ -50,6 +50,7 @@ func AdmitPush(w Snapshot, next Summary, force bool) (status *v1alpha1.StateStat
 	}
 	status = now.DeepCopy()
 	status.Rescued = nil
+	disown(status, next.Lineage)
 	return status, renumber, nil
 }
 

@@ -12,10 +12,13 @@ import (
 // the engine did would be worse. The same holds for a user, who has no Run: Runs of the Stack could only plan
 // meanwhile, and a plan that is older than a state is detected.
 func AdmitWrite(w Snapshot, by Holder, id string, next Summary) (*v1alpha1.StateStatus, error) {
+	applies := by.User == ""
 	if w.Run != nil {
-		if _, rejection := mayChange(CurrentAttempt, w.Run, by); rejection != nil {
+		attempt, rejection := mayChange(CurrentAttempt, w.Run, by)
+		if rejection != nil {
 			return nil, rejection
 		}
+		applies = attempt.Phase == v1alpha1.AttemptApply
 	}
 	if rejection := checkLock(w.Status.Lock, by, id); rejection != nil {
 		return nil, rejection
@@ -31,7 +34,11 @@ func AdmitWrite(w Snapshot, by Holder, id string, next Summary) (*v1alpha1.State
 		return nil, Reject(Stale, "the state is at serial %d, this one has %d: it does not follow",
 			now.Serial, next.Serial)
 	}
-	return w.Status.DeepCopy(), nil
+	status := w.Status.DeepCopy()
+	if !applies {
+		disown(status, next.Lineage)
+	}
+	return status, nil
 }
 
 // Summary is what is written down of a state.

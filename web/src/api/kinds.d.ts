@@ -336,6 +336,12 @@ export interface components {
                         /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                         script?: boolean;
                         /**
+                         * @description TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
+                         *     same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply
+                         *     of the Stack is Automatic.
+                         */
+                        takesOverState?: boolean;
+                        /**
                          * @description Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
                          *     While this list is not empty, the plan waits for an approval, because applying it may create the
                          *     resources again. At most 100.
@@ -984,11 +990,6 @@ export interface components {
                     /** @description Name is the name of the object. */
                     name: string;
                 };
-                /**
-                 * @description TakesOverState is true if the last apply of the State was of an earlier Stack with the same name. The
-                 *     plan then requires an approval even if spec.apply of the Stack is Automatic. Default: false.
-                 */
-                takesOverState?: boolean;
             };
             /**
              * @description Status reports the progress of the Run. Its only condition is Reconciling until an operator reconciles
@@ -1279,6 +1280,12 @@ export interface components {
                     }[];
                     /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                     script?: boolean;
+                    /**
+                     * @description TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
+                     *     same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply
+                     *     of the Stack is Automatic.
+                     */
+                    takesOverState?: boolean;
                     /**
                      * @description Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
                      *     While this list is not empty, the plan waits for an approval, because applying it may create the
@@ -2560,6 +2567,12 @@ export interface components {
                             /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                             script?: boolean;
                             /**
+                             * @description TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
+                             *     same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply
+                             *     of the Stack is Automatic.
+                             */
+                            takesOverState?: boolean;
+                            /**
                              * @description Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
                              *     While this list is not empty, the plan waits for an approval, because applying it may create the
                              *     resources again. At most 100.
@@ -2969,8 +2982,9 @@ export interface components {
                  */
                 size?: number;
                 /**
-                 * @description StackUID is the UID of the Stack of the last apply that started. The first apply of another Stack with
-                 *     the same name requires an approval.
+                 * @description StackUID is the UID of the Stack of the last apply that started. Unset if no apply of this state started,
+                 *     as after a push or a plan that adopted the state of a backend. The first apply of any other Stack requires
+                 *     an approval, and the deletion of any other Stack does not destroy the resources.
                  */
                 stackUID?: string;
                 /**
