@@ -26,8 +26,8 @@ import (
 
 const sealedText = armor.Header + "\nYWdl\n" + armor.Footer + "\n"
 
-// sealedTo is the state of a Stack as a runner prints it to its pod's log.
-func sealedTo(t *testing.T, recipient, stack string, state []byte) string {
+// sealedTo is the state of an attempt as a runner prints it to its pod's log.
+func sealedTo(t *testing.T, recipient, attempt string, state []byte) string {
 	t.Helper()
 	to, err := age.ParseX25519Recipient(recipient)
 	must(t, err)
@@ -36,7 +36,7 @@ func sealedTo(t *testing.T, recipient, stack string, state []byte) string {
 	sealed, err := age.Encrypt(armored, to)
 	must(t, err)
 	packed := gzip.NewWriter(sealed)
-	packed.Name = stack
+	packed.Name = attempt
 	_, err = packed.Write(state)
 	must(t, errors.Join(err, packed.Close(), sealed.Close(), armored.Close()))
 	return "Apply complete!\n\n" + text.String() + "\nexit 73\n"
@@ -196,17 +196,19 @@ func TestStateIsRecoveredFromAPodsLog(t *testing.T) {
 	lost := stateFile(2, "L", "what was made since")
 	other, err := age.GenerateX25519Identity()
 	must(t, err)
-	good := sealedTo(t, e.keys.Recipient(), e.namespace+"/net", lost)
+	good := sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", lost)
 	for _, test := range []struct {
 		log  string
 		says string
 	}{
 		{sealedText, "damaged"},
-		{sealedTo(t, other.Recipient().String(), ns+"/net", lost), "another install"},
+		{sealedTo(t, other.Recipient().String(), ns+"/net/net-1/1", lost), "another install"},
 		{swapped(good), "damaged"},
-		{sealedTo(t, e.keys.Recipient(), ns+"/other", lost), "of another Stack"},
-		{sealedTo(t, e.keys.Recipient(), "other/net", lost), "of another Stack"},
+		{sealedTo(t, e.keys.Recipient(), ns+"/other/net-1/1", lost), "of another Stack"},
+		{sealedTo(t, e.keys.Recipient(), "other/net/net-1/1", lost), "of another Stack"},
 		{sealedTo(t, e.keys.Recipient(), "", lost), "of another Stack"},
+		{sealedTo(t, e.keys.Recipient(), ns+"/net", lost), "of another Stack"},
+		{sealedTo(t, e.keys.Recipient(), ns+"/net/net-1", lost), "names no attempt of a Run"},
 	} {
 		_, err := alice.Recover(ctx, ns, "net", strings.NewReader(test.log))
 		Result(t, err, http.StatusUnprocessableEntity, test.says)
@@ -233,9 +235,11 @@ func TestStateIsRecoveredFromAPodsLog(t *testing.T) {
 			t.Errorf("the event is %q; want %q", got, want)
 		}
 	}
-	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net", stateFile(1, "L", "older"))))
+	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", stateFile(1, "L", "older"))))
 	Result(t, err, http.StatusConflict, "nothing to put back")
-	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net", []byte("no state"))))
+	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", stateFile(9, "L", "forged"))))
+	Result(t, err, http.StatusConflict, "no state of Stack net is lost")
+	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", []byte("no state"))))
 	Result(t, err, http.StatusBadRequest, "not a state file")
 	if p.log.line("what was made since") != "" {
 		t.Error("a state is in the server's log")
@@ -261,7 +265,7 @@ func TestTooLargeBodyIsNotRead(t *testing.T) {
 			t.Errorf("%s: got %d", path, answer.StatusCode)
 		}
 	}
-	bomb := sealedTo(t, e.keys.Recipient(), e.namespace+"/net", make([]byte, 1<<20))
+	bomb := sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", make([]byte, 1<<20))
 	_, err := p.as(who).Recover(t.Context(), e.namespace, "net", strings.NewReader(bomb))
 	Result(t, err, http.StatusBadRequest, "not a state file")
 }

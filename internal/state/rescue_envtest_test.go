@@ -62,7 +62,7 @@ func TestFirstRescuedStateOfSerialZero(t *testing.T) {
 	env = newTestEnv(t, state.Options{}).withStack()
 	me = env.attempt()
 	env.rest(me, v1alpha1.FailureStateNotSaved)
-	must(t, second(env.store.Recover(t.Context(), env.key, "alice", "", stateFile(0, "L", "", 1))))
+	must(t, second(env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, stateFile(0, "L", "", 1))))
 	env.reads(stateFile(1, "L", "", 1))
 
 	env = newTestEnv(t, state.Options{}).withStack()

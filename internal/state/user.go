@@ -98,9 +98,11 @@ func (s *Store) commitForUser(
 	})
 }
 
-// Recover puts the state back that a user found in the log of a pod which could send it nowhere. base is as for
-// Rescue. A state that forked is kept as the one that was rescued.
-func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base string, data []byte) (Outcome, error) {
+// Recover puts the state back that a user found in the log of a pod which could send it nowhere. A state that forked is
+// kept as the one that was rescued.
+func (s *Store) Recover(
+	ctx context.Context, key types.NamespacedName, by string, from decision.Printed, data []byte,
+) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
 		return Outcome{}, decision.Reject(decision.Invalid, "what is in the log is %v", err)
@@ -110,7 +112,8 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base 
 	}
 	next := &candidate{summary, data, origin{by: by}}
 	r := v1alpha1.RescuedState{
-		SHA256: summary.SHA256, Serial: summary.Serial, Lineage: summary.Lineage, Base: base, At: metav1.NewTime(s.Now()),
+		SHA256: summary.SHA256, Serial: summary.Serial, Lineage: summary.Lineage,
+		Run: from.Run, Attempt: from.Attempt, Base: from.Base, At: metav1.NewTime(s.Now()),
 	}
 	made, err := s.commitForUser(ctx, key, next, 0, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
 		if w.Over { // a pod that could send its state nowhere could not unlock it either
@@ -118,9 +121,8 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base 
 		}
 		if w.Stranded != nil {
 			next.from.after = w.Stranded.At.Time
-			r.Run, r.Attempt = w.Stranded.Run, w.Stranded.Attempt
 		}
-		return decision.AdmitRecover(w, summary, base)
+		return decision.AdmitRecover(w, summary, from)
 	})
 	if decision.ReasonOf(err) == decision.Diverged {
 		if kept := s.keepFork(ctx, key, r, data); kept != nil {

@@ -194,11 +194,11 @@ func TestRecoverRestoresTheStateAndReleasesTheLock(t *testing.T) {
 	env.lock(me, "a")
 	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
 	lost := stateFile(2, "L", "", 3)
-	_, err := env.store.Recover(t.Context(), env.key, "alice", "", lost)
+	_, err := env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, lost)
 	wantRejected(t, err, decision.Busy)
 	env.rest(me, v1alpha1.FailureStateNotSaved)
 	for i := range 2 {
-		now, err := env.store.Recover(t.Context(), env.key, "alice", "", lost)
+		now, err := env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, lost)
 		if err != nil || now.Version != 2 || now.Serial != 2 || now.Lock != nil || now.Unchanged != (i > 0) {
 			t.Fatalf("got %+v, %v", now, err)
 		}
@@ -208,9 +208,9 @@ func TestRecoverRestoresTheStateAndReleasesTheLock(t *testing.T) {
 	if ended := env.run.Status.Attempts[0].FinishedAt; !at.After(ended.Time) {
 		t.Errorf("version 2 is of %v, and the attempt ended at %v: the Stack only continues with a newer version", at, ended)
 	}
-	_, err = env.store.Recover(t.Context(), env.key, "alice", "", stateFile(1, "L", "", 1))
+	_, err = env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, stateFile(1, "L", "", 1))
 	wantRejected(t, err, decision.Stale)
-	_, err = env.store.Recover(t.Context(), env.key, "alice", "", bytes.TrimRight(lost, "}"))
+	_, err = env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, bytes.TrimRight(lost, "}"))
 	wantRejected(t, err, decision.Invalid)
 }
 

@@ -3,7 +3,10 @@
 package attacks
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"filippo.io/age"
+	"filippo.io/age/armor"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,11 +34,16 @@ func (s story) pushes() {
 	s.Helper()
 	file := filepath.Join(s.TempDir(), "net.tfstate")
 	must(s.T, os.WriteFile(file, []byte(pushedState), 0o600))
-	cmd := exec.CommandContext(s.Context(), filepath.Join(s.cluster.Bin, "cairn"), "-n", s.namespace, "state", "push", "net", file, "--yes")
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.cluster.Kubeconfig)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := s.cairn("state", "push", "net", file, "--yes"); err != nil {
 		s.Fatalf("%v: %s", err, out)
 	}
+}
+
+// cairn is the command line of an administrator.
+func (s story) cairn(args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(s.Context(), filepath.Join(s.cluster.Bin, "cairn"), append([]string{"-n", s.namespace}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.cluster.Kubeconfig)
+	return cmd.CombinedOutput()
 }
 
 // migrated has bob create a suspended Stack with a pushed state, and see that its plan has no changes.
@@ -180,4 +190,44 @@ func TestStateOfOthersIsNeitherAppliedNorDestroyed(t *testing.T) {
 		s.gone(net(""))
 		s.creates("carol", net(""))
 	})
+}
+
+// TestRecoverTakesNoStateThatWasNotLost has a user who can recover forge the log of a pod: the key that a state in it is
+// encrypted to is no secret.
+func TestRecoverTakesNoStateThatWasNotLost(t *testing.T) {
+	c := devcluster.Start(t)
+	runStory(t, c, "a user forges the log of a pod whose state was not lost", func(s story) {
+		s.applied(stack(nil))
+		before := s.state()
+		keys := &corev1.Secret{}
+		must(s.T, c.Get(s.Context(), client.ObjectKey{Namespace: "cairn-system", Name: "cairn-keys"}, keys))
+		identities, err := age.ParseIdentities(bytes.NewReader(keys.Data["identity.age"]))
+		must(s.T, err)
+		forged := strings.Replace(pushedState, "6f7c5a52-39c9-44a7-9d9b-6f8b1a2c3d4e", before.Lineage, 1)
+		forged = strings.Replace(forged, `"serial":3`, `"serial":30`, 1)
+		for _, name := range []string{"net", "net/net-1/1", "net/net-1/2"} {
+			file := filepath.Join(s.TempDir(), "forged.log")
+			log := sealed(s.T, identities[0].(*age.X25519Identity).Recipient(), s.namespace+"/"+name, before.SHA256, forged)
+			must(s.T, os.WriteFile(file, log, 0o600))
+			out, err := s.cairn("state", "recover", "net", "--file", file)
+			if got := s.state(); err == nil || got.Version != before.Version || got.Rescued != nil {
+				s.Errorf("%s: %v: %s, version %d", name, err, out, got.Version)
+			}
+		}
+	})
+}
+
+// sealed is a state as a runner prints it.
+func sealed(t *testing.T, to age.Recipient, name, base, state string) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	armored := armor.NewWriter(&text)
+	encrypted, err := age.Encrypt(armored, to)
+	must(t, err)
+	packed := gzip.NewWriter(encrypted)
+	packed.Name, packed.Comment = name, base
+	_, err = packed.Write([]byte(state))
+	must(t, errors.Join(err, packed.Close(), encrypted.Close(), armored.Close()))
+	text.WriteByte('\n')
+	return text.Bytes()
 }

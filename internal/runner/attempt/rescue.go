@@ -111,7 +111,8 @@ func (a *attempt) readErrored() ([]byte, error) {
 // print writes a state to the pod's log, compressed and then encrypted to the installation's key. It does not pass
 // the redactor, which could mask a part of it.
 func (a *attempt) print(state []byte) error {
-	text, err := seal(state, a.order.Namespace+"/"+a.order.Stack, a.proxy.History().Base(), a.order.Recipient)
+	name := fmt.Sprintf("%s/%s/%s/%d", a.order.Namespace, a.order.Stack, a.order.Run, a.order.Attempt)
+	text, err := seal(state, name, a.proxy.History().Base(), a.order.Recipient)
 	if err != nil {
 		return err
 	}
@@ -120,9 +121,9 @@ func (a *attempt) print(state []byte) error {
 }
 
 // seal returns data gzipped, encrypted to a recipient, and armored: text with a clear beginning and end. The name of
-// the Stack is in what is encrypted, in gzip's header: the server restores the state of no other Stack from it. So is
-// the SHA256 of the version that the state replaces.
-func seal(data []byte, stack, base, recipient string) ([]byte, error) {
+// the attempt, with its Stack, is in what is encrypted, in gzip's header: the server restores the state of no other one
+// from it. So is the SHA256 of the version that the state replaces.
+func seal(data []byte, name, base, recipient string) ([]byte, error) {
 	recipients, err := age.ParseRecipients(strings.NewReader(recipient))
 	if err != nil {
 		return nil, fmt.Errorf("the installation's public key: %w", err)
@@ -135,7 +136,7 @@ func seal(data []byte, stack, base, recipient string) ([]byte, error) {
 		return nil, err
 	}
 	packed := gzip.NewWriter(sealed)
-	packed.Name, packed.Comment = stack, base
+	packed.Name, packed.Comment = name, base
 	_, err = packed.Write(data)
 	if err := errors.Join(err, packed.Close(), sealed.Close(), armored.Close()); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"filippo.io/age"
 	"filippo.io/age/armor"
@@ -18,6 +19,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -161,11 +163,11 @@ func (s *API) recoverState(w http.ResponseWriter, r *http.Request, a ask) error 
 	if err != nil {
 		return unread(err)
 	}
-	base, data, err := unseal(sealed, s.Identities(), a.NamespacedName)
+	from, data, err := unseal(sealed, s.Identities(), a.NamespacedName)
 	if err != nil {
 		return err
 	}
-	now, err := s.State.Recover(r.Context(), a.NamespacedName, a.GetName(), base, data)
+	now, err := s.State.Recover(r.Context(), a.NamespacedName, a.GetName(), from, data)
 	if err != nil {
 		return err
 	}
@@ -236,33 +238,42 @@ func unread(err error) error {
 	return fmt.Errorf("read the log: %w", err)
 }
 
-// unseal reads what a runner sealed: compressed under the name of its Stack, with the SHA256 of the version that it
+// unseal reads what a runner sealed: compressed under the name of its attempt, with the SHA256 of the version that it
 // continues, encrypted, armored. Who may recover one state must not read another one that way.
-func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) (base string, data []byte, err error) {
+func unseal(
+	sealed []byte, identities []age.Identity, key types.NamespacedName,
+) (from decision.Printed, data []byte, err error) {
 	packed, err := age.Decrypt(armor.NewReader(bytes.NewReader(sealed)), identities...)
 	var mismatch *age.NoIdentityMatchError
 	if errors.As(err, &mismatch) {
-		return "", nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of "+
+		return from, nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of "+
 			"another install of Cairn, or to one that is lost: Secret cairn-keys has none that reads it")
 	}
 	if err != nil {
-		return "", nil, broken(err)
+		return from, nil, broken(err)
 	}
 	clear, err := gzip.NewReader(packed)
 	if err != nil {
-		return "", nil, broken(err)
+		return from, nil, broken(err)
 	}
-	if clear.Name != key.String() {
-		return "", nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is of another Stack")
+	attempt, named := strings.CutPrefix(clear.Name, key.String()+"/")
+	if !named {
+		return from, nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is of another Stack")
 	}
+	run, number, _ := strings.Cut(attempt, "/")
+	n, err := strconv.ParseInt(number, 10, 32)
+	if err != nil {
+		return from, nil, broken(fmt.Errorf("it names no attempt of a Run: %w", err))
+	}
+	from = decision.Printed{Run: run, Attempt: int32(n), Base: clear.Comment}
 	data, err = io.ReadAll(io.LimitReader(clear, state.MaxSize+1))
 	if err != nil {
-		return "", nil, broken(err)
+		return from, nil, broken(err)
 	}
 	if len(data) > state.MaxSize {
-		return "", nil, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the state has more than %d bytes", state.MaxSize)
+		return from, nil, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the state has more than %d bytes", state.MaxSize)
 	}
-	return clear.Comment, data, nil
+	return from, data, nil
 }
 
 func broken(err error) error {

@@ -100,39 +100,52 @@ func AdmitRelease(w Snapshot, id string) (*v1alpha1.StateStatus, error) {
 	return next, nil
 }
 
+// Printed is what the log of a pod names of the state in it.
+type Printed struct {
+	// Run and Attempt that could send it nowhere.
+	Run     string
+	Attempt int32
+	// Base is the SHA256 of the version that it follows; empty when there was none.
+	Base string
+}
+
 // AdmitRecover decides about a state that a user found in a pod's log, as about one that the Stack's last stranded
-// attempt rescues.
+// attempt rescues. It is that one, or none: anybody can encrypt a state to the installation's key, and a user who can
+// recover may not be one who can push.
 //
 // If it is the current version already, it becomes a version once more: so the Stack knows that it was recovered.
-func AdmitRecover(w Snapshot, found Summary, base string) (status *v1alpha1.StateStatus, renumber int64, err error) {
+func AdmitRecover(w Snapshot, found Summary, from Printed) (status *v1alpha1.StateStatus, renumber int64, err error) {
 	if rejection := CheckIdle(w); rejection != nil {
 		return nil, 0, rejection
 	}
-	r := v1alpha1.RescuedState{SHA256: found.SHA256, Serial: found.Serial, Lineage: found.Lineage, Base: base, At: w.Now}
-	if w.Stranded != nil {
-		r.Run, r.Attempt = w.Stranded.Run, w.Stranded.Attempt
+	r := v1alpha1.RescuedState{
+		SHA256: found.SHA256, Serial: found.Serial, Lineage: found.Lineage,
+		Run: from.Run, Attempt: from.Attempt, Base: from.Base, At: w.Now,
 	}
 	now := w.Status
-	switch CompareRescued(now, r) {
-	case Same:
-		if !isLost(w) {
-			return nil, 0, nil
-		}
+	relation := CompareRescued(now, r)
+	lost := w.Stranded
+	switch {
+	case !isLost(w) && relation == Same:
+		return nil, 0, nil
+	case !isLost(w):
+		return nil, 0, Reject(Stale, "no state of Stack %s is lost (its current version has serial %d), so there is nothing "+
+			"to put back. To replace it by another state: cairn state push %[1]s FILE", w.Stack, now.Serial)
+	case lost.Run != from.Run || lost.Attempt != from.Attempt:
+		return nil, 0, Reject(Stale, "the state in this log is of attempt %d of Run %s, and the one that is lost is of "+
+			"attempt %d of Run %s: search the log of that attempt's pod", from.Attempt, from.Run, lost.Attempt, lost.Run)
+	}
+	switch relation {
 	case Older:
 		return nil, 0, Reject(Stale, "the current version (serial %d) is past the state in this log (serial %d): "+
 			"there is nothing to put back", now.Serial, found.Serial)
 	case Forked:
-		if !isLost(w) {
-			return nil, 0, Reject(Stale, "the state in this log (serial %d, lineage %s) does not follow the current "+
-				"version (serial %d, lineage %s), and no state is lost: there is nothing to put back",
-				found.Serial, found.Lineage, now.Serial, now.Lineage)
-		}
 		return nil, 0, Reject(Diverged, "the state in this log (serial %d, lineage %s) does not follow the current "+
 			"version (serial %d, lineage %s), which was written since. It is kept beside that one. Read both (cairn "+
 			"state pull %[5]s; cairn state pull %[5]s --rescued), merge them, and push the result with cairn "+
 			"state push %[5]s FILE --force",
 			found.Serial, found.Lineage, now.Serial, now.Lineage, w.Stack)
-	case Newer:
+	case Newer, Same:
 	}
 	if waiting := now.Rescued; waiting != nil && waiting.SHA256 != found.SHA256 &&
 		(waiting.Lineage != found.Lineage || waiting.Serial > found.Serial) {

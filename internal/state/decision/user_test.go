@@ -198,37 +198,44 @@ func TestAdmitRecover(t *testing.T) {
 	tests := map[string]struct {
 		snapshot Snapshot
 		found    Summary
-		base     string
+		from     Printed
 		want     Reason
 		message  string
 		keeps    bool
 		serial   int64
 	}{
-		"the state of a stranded attempt is restored":                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}},
-		"a state of the same serial is restored":                               {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}},
-		"the first state is restored":                                          {snapshot: Snapshot{Stranded: lost}, found: Summary{Serial: 1, Lineage: "L"}},
-		"a first state of serial 0 gets serial 1":                              {snapshot: Snapshot{Stranded: lost}, found: Summary{Lineage: "L"}, serial: 1},
-		"an encrypted first state keeps serial 0":                              {snapshot: Snapshot{Stranded: lost}, found: Summary{Lineage: "L", Resources: document.Unknown}},
-		"the current state is written again":                                   {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
-		"the current state is written again only once":                         {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}, keeps: true},
-		"an older state than a user wrote is rejected":                         {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale, message: "nothing to put back"},
-		"an older one is rejected":                                             {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 4, Lineage: "L"}, want: Stale},
-		"another lineage is rejected":                                          {snapshot: Snapshot{Stack: "net", Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "M"}, want: Diverged, message: "cairn state pull net; cairn state pull net --rescued"},
-		"it is rejected when a user wrote since":                               {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 7, Lineage: "L"}, want: Stale},
-		"it is rejected with the serial that a user wrote since":               {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"without a stranded attempt it has to be based on the current version": {snapshot: Snapshot{Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, base: "sha256:5"},
-		"without a stranded attempt another base is rejected":                  {snapshot: Snapshot{Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, base: "sha256:4", want: Stale},
-		"without a stranded attempt the same serial is rejected":               {snapshot: Snapshot{Status: at5(), Now: noon}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale},
-		"without a stranded attempt the serial of a user is rejected":          {snapshot: Snapshot{Status: at5(byUser), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"without a stranded attempt the current state is kept":                 {snapshot: Snapshot{Status: at5()}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
-		"not under a lock":                                                     {snapshot: Snapshot{Status: at5(locked), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Locked},
-		"not while an attempt is under way":                                    {snapshot: Snapshot{Status: at5(), Stranded: lost, Busy: applying()}, found: Summary{Serial: 6, Lineage: "L"}, want: Busy},
-		"not with a newer rescued state":                                       {snapshot: Snapshot{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"with an older rescued state":                                          {snapshot: Snapshot{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 8, Lineage: "L"}},
+		"the state of a stranded attempt is restored":                 {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}},
+		"a state of the same serial is restored":                      {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}},
+		"the first state is restored":                                 {snapshot: Snapshot{Stranded: lost}, found: Summary{Serial: 1, Lineage: "L"}},
+		"a first state of serial 0 gets serial 1":                     {snapshot: Snapshot{Stranded: lost}, found: Summary{Lineage: "L"}, serial: 1},
+		"an encrypted first state keeps serial 0":                     {snapshot: Snapshot{Stranded: lost}, found: Summary{Lineage: "L", Resources: document.Unknown}},
+		"the current state is written again":                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
+		"the current state is written again only once":                {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}, keeps: true},
+		"an older state than a user wrote is rejected":                {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale, message: "nothing to put back"},
+		"an older one is rejected":                                    {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 4, Lineage: "L"}, want: Stale},
+		"another lineage is rejected":                                 {snapshot: Snapshot{Stack: "net", Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "M"}, want: Diverged, message: "cairn state pull net; cairn state pull net --rescued"},
+		"it is rejected when a user wrote since":                      {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 7, Lineage: "L"}, want: Stale},
+		"it is rejected with the serial that a user wrote since":      {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
+		"nothing is restored without a stranded attempt":              {snapshot: Snapshot{Stack: "net", Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-7", Attempt: 2, Base: "sha256:5"}, want: Stale, message: "no state of Stack net is lost"},
+		"no first state is restored without a stranded attempt":       {snapshot: Snapshot{Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale, message: "nothing to put back"},
+		"the state of another Run is rejected":                        {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-6", Attempt: 2, Base: "sha256:5"}, want: Stale, message: "attempt 2 of Run net-6, and the one that is lost is of attempt 2 of Run net-7"},
+		"the state of another attempt is rejected":                    {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-7", Attempt: 1, Base: "sha256:5"}, want: Stale, message: "attempt 1 of Run net-7"},
+		"a first state of another Run is rejected":                    {snapshot: Snapshot{Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-6", Attempt: 1}, want: Stale},
+		"without a stranded attempt another base is rejected":         {snapshot: Snapshot{Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Base: "sha256:4"}, want: Stale},
+		"without a stranded attempt the same serial is rejected":      {snapshot: Snapshot{Status: at5(), Now: noon}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale},
+		"without a stranded attempt the serial of a user is rejected": {snapshot: Snapshot{Status: at5(byUser), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
+		"without a stranded attempt the current state is kept":        {snapshot: Snapshot{Status: at5()}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
+		"not under a lock":                                            {snapshot: Snapshot{Status: at5(locked), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Locked},
+		"not while an attempt is under way":                           {snapshot: Snapshot{Status: at5(), Stranded: lost, Busy: applying()}, found: Summary{Serial: 6, Lineage: "L"}, want: Busy},
+		"not with a newer rescued state":                              {snapshot: Snapshot{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
+		"with an older rescued state":                                 {snapshot: Snapshot{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 8, Lineage: "L"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			next, serial, err := AdmitRecover(test.snapshot, test.found, test.base)
+			if test.from == (Printed{}) {
+				test.from = Printed{Run: "net-7", Attempt: 2}
+			}
+			next, serial, err := AdmitRecover(test.snapshot, test.found, test.from)
 			if test.message != "" && !strings.Contains(err.Error(), test.message) {
 				t.Errorf("the message is %q", err.Error())
 			}
