@@ -19,8 +19,9 @@ func replaced(w Snapshot) string {
 	return "another Run was " + q.Who()
 }
 
-// yieldsTo reports whether a Run which is not at work ends for a request. A request for a plan ends no Run that would
-// not be created again by itself: one that was requested, approved, or begun. A request for a shell ends none: it waits.
+// yieldsTo reports whether a Run which is not at work ends for a request. A request for a plan ends no Run that applies,
+// since a user with the verb plan alone could otherwise keep all plans from being approved: it waits for that Run, until a
+// user with the verb apply asks for it again. A request for a shell ends none: it waits.
 //
 // For a destroy, which may have to wait for other Stacks or have nothing to destroy, the condition of the Stack decides.
 func yieldsTo(w Snapshot, q runinfo.Request) bool {
@@ -32,10 +33,7 @@ func yieldsTo(w Snapshot, q runinfo.Request) bool {
 		ready := apimeta.FindStatusCondition(w.Stack.Status.Conditions, v1alpha1.ConditionReady)
 		return ready != nil && ready.Reason == v1alpha1.ReasonDestroyPending
 	}
-	if q.Operation != v1alpha1.OperationPlan || w.Stack.DeletionTimestamp != nil || r.Spec.Operation == v1alpha1.OperationPlan {
-		return true
-	}
-	return r.Spec.Cause.Type != v1alpha1.CauseManual && r.Spec.Approval == nil && !runinfo.Began(r)
+	return q.Operation != v1alpha1.OperationPlan || w.Stack.DeletionTimestamp != nil || r.Spec.Operation == v1alpha1.OperationPlan
 }
 
 // inputsAreStale: what this Run would do is no longer what is wanted, and nothing of it is under way.

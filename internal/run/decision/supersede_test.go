@@ -100,8 +100,8 @@ func TestRequestReplacesAWaitingRun(t *testing.T) {
 			snapshot: snapshot(waiting, asked("Apply"), suspended), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 
-		"a plan replaces a Run that is created again automatically": {
-			snapshot: snapshot(waiting, asked("Plan")), phase: "Superseded", reason: "Superseded",
+		"a plan replaces no Run that waits for an approval": {
+			snapshot: snapshot(waiting, asked("Plan")), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"one that was approved is not replaced": {
 			snapshot: snapshot(waiting, approvedFor("sha256:plan"), closed("Apply"), asked("Plan")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
