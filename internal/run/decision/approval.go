@@ -115,7 +115,8 @@ func approvalHint(w Snapshot) string {
 		parts = append(parts, by+" removed spec.preventSelfApproval, which ends when the plan is applied that another user approved")
 	}
 	if slices.Contains(rules, requiredByTakeover) {
-		parts = append(parts, "this Stack never applied the state, which an earlier Stack of this name, a push or a backend left")
+		parts = append(parts, "this Stack never applied the state, "+
+			"which an earlier Stack of this name, a push or a backend left")
 	}
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
 		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.ListKinds(listedChanges(w)))

@@ -124,11 +124,12 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	return err
 }
 
-// checkOwner records in a plan whether an apply would take the State over. It reads past the cache, and after the plan: the plan
-// may have adopted the state of a backend, and a user may have pushed one since the Run was created.
+// checkOwner records in a plan whether an apply would take the State over. It reads past the cache, and after the plan:
+// the plan may have adopted the state of a backend, and a user may have pushed one since the Run was created.
 func (r Reports) checkOwner(ctx context.Context, run *v1alpha1.Run) error {
 	a, plan := runinfo.Current(&run.Status), run.Status.Plan
-	if a.Phase != v1alpha1.AttemptPlan || a.Failure != nil || !plan.Changes || run.Spec.Operation == v1alpha1.OperationPlan {
+	planned := a.Phase == v1alpha1.AttemptPlan && a.Failure == nil
+	if !planned || !plan.Changes || run.Spec.Operation == v1alpha1.OperationPlan {
 		return nil
 	}
 	state := &v1alpha1.State{}
