@@ -6,7 +6,7 @@ import { useLiveness } from '../api/live'
 import { listQuery, meQuery } from '../api/queries'
 import { Problem } from '../ui/Problem'
 import { buttonClass } from '../ui/Button'
-import { useKeys } from '../ui/keyboard'
+import { useKeys, useKeysOver } from '../ui/keyboard'
 import { useApp } from './context'
 import { Help, useHelp } from './Help'
 import { Logo } from './Logo'
@@ -39,6 +39,7 @@ export function Layout() {
     live.start()
     return () => live.stop()
   }, [live])
+  useKeysOver(palette)
   useKeys({
     '?': () => help.setOpen(true),
     ...Object.fromEntries(places.map((p) => [`g ${p.key}`, () => void navigate({ to: p.to })])),

@@ -56,3 +56,27 @@ test('a key opens the dialog of an action, and brackets change the tab', async (
   await user.keyboard('p')
   expect(await screen.findByRole('dialog', { name: 'Plan shop/web?' })).toBeInTheDocument()
 })
+
+/** Presses a key where a browser sends it while nothing has the focus, such as while the palette loads. */
+const press = (key: string) => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+
+test('no key that is typed into the palette reaches the page behind it, also while the palette loads', async () => {
+  const { user } = await showStack()
+  await user.keyboard('{Control>}k{/Control}')
+  press('p')
+  await user.type(await screen.findByRole('combobox'), 'p')
+  expect(screen.getAllByRole('dialog')).toEqual([screen.getByRole('dialog', { name: 'Command palette' })])
+  await user.keyboard('{Escape}')
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+  await user.keyboard('p')
+  expect(await screen.findByRole('dialog', { name: 'Plan shop/web?' })).toBeInTheDocument()
+})
+
+test('no key reaches the page behind a dialog, wherever the focus is', async () => {
+  const { router, user } = await showStack()
+  await user.keyboard('p')
+  await screen.findByRole('dialog', { name: 'Plan shop/web?' })
+  for (const key of ['?', 'g', 's']) press(key)
+  expect(screen.getAllByRole('dialog')).toHaveLength(1)
+  expect(router.state.location.pathname).toBe('/stacks/shop/web')
+})

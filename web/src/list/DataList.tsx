@@ -7,7 +7,7 @@ import type { ReactNode } from 'react'
 import { useEffect, useMemo, useRef } from 'react'
 import type { Group } from '../api/client'
 import { cx } from '../ui/cx'
-import { isTyping } from '../ui/keyboard'
+import { isForPage } from '../ui/keyboard'
 import { useNarrow } from '../ui/media'
 import { Problem } from '../ui/Problem'
 import { Skeleton } from '../ui/Skeleton'
@@ -272,7 +272,7 @@ function useRowKeys(box: React.RefObject<HTMLDivElement | null>, count: number, 
     }
     const press = (event: KeyboardEvent) => {
       const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key]
-      if (!step || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      if (!step || !isForPage(event)) return
       const row = document.activeElement?.closest<HTMLElement>('[role=row][data-index]')
       if (event.key.startsWith('Arrow') && !row && document.activeElement !== document.body) return
       const at = row && box.current?.contains(row) ? Number(row.dataset.index) + step : 0

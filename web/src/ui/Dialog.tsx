@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react'
 import type { ButtonProps } from './Button'
 import { Button } from './Button'
 import { useCommand } from './commands'
+import { useKeysOver } from './keyboard'
 import { Problem } from './Problem'
 
 /** The dialog that is open, and the onAsking callback of its button. */
@@ -25,6 +26,7 @@ export function Dialog({
   title: ReactNode
   children: ReactNode
 }) {
+  useKeysOver(open)
   return (
     <Base.Root open={open} onOpenChange={(to) => onOpenChange(to)}>
       <Base.Portal>
