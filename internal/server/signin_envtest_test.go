@@ -192,7 +192,14 @@ func TestLinkSignsInOnce(t *testing.T) {
 		t.Errorf("the file is %s", about.Mode())
 	}
 	b := p.browser()
-	b.want(204, "", "HEAD", path, nil) // uses nothing up
+	b.want(204, "", "HEAD", path, nil)                         // uses nothing up
+	for _, site := range []string{"cross-site", "same-site"} { // nor does another site sign in with it
+		b.sends = http.Header{"Sec-Fetch-Site": {site}}
+		if to := b.goes(path); to.RequestURI() != "/signin" || b.kept() != nil || b.signInFailure() != userapi.SignInOtherSite {
+			t.Errorf("%s: a link leads to %s", site, to)
+		}
+	}
+	b.sends = http.Header{}
 	if to := b.goes(path + "&to=/stacks%3Fready%3DFalse"); to.RequestURI() != "/stacks?ready=False" {
 		t.Errorf("it leads to %s", to)
 	}

@@ -4,8 +4,8 @@ package userapi
 type SignIn struct {
 	// The ways to sign in.
 	Methods []SignInMethod `json:"methods"`
-	// Why the last sign-in of this browser failed, for a minute after it: LinkExpired, SignInExpired, ProviderDenied,
-	// ProviderError, IdentityRejected, TooLarge, TokenRejected or Failed. Absent otherwise.
+	// Why the last sign-in of this browser failed, for a minute after it: LinkExpired, OtherSite, SignInExpired,
+	// ProviderDenied, ProviderError, IdentityRejected, TooLarge, TokenRejected or Failed. Absent otherwise.
 	Failure SignInFailure `json:"failure,omitempty"`
 }
 
@@ -16,6 +16,8 @@ type SignInFailure string
 const (
 	// SignInLinkExpired: the link was used already, or is older than ten minutes.
 	SignInLinkExpired SignInFailure = "LinkExpired"
+	// SignInOtherSite: another site opened the link, which stays valid.
+	SignInOtherSite SignInFailure = "OtherSite"
 	// SignInExpired: the sign-in took too long, or was started in another browser or another tab.
 	SignInExpired SignInFailure = "SignInExpired"
 	// SignInProviderDenied: the identity provider did not sign the user in.
@@ -35,8 +37,8 @@ const (
 
 // SignInFailures are all values of a SignInFailure.
 var SignInFailures = []SignInFailure{
-	SignInLinkExpired, SignInExpired, SignInProviderDenied, SignInProviderError, SignInIdentityRejected, SignInTooLarge,
-	SignInTokenRejected, SignInFailed,
+	SignInLinkExpired, SignInOtherSite, SignInExpired, SignInProviderDenied, SignInProviderError, SignInIdentityRejected,
+	SignInTooLarge, SignInTokenRejected, SignInFailed,
 }
 
 // A SignInMethod is one way to sign in.

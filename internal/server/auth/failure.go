@@ -21,6 +21,9 @@ func (f *failedSignIn) Unwrap() error { return f.error }
 // ErrSignInExpired is the error of a sign-in that this browser did not start, or started too long ago.
 var ErrSignInExpired = failure(userapi.SignInExpired, "the sign-in took too long, or was started in another browser")
 
+// ErrSignInOtherSite is the error of a sign-in link that another site opened.
+var ErrSignInOtherSite = failure(userapi.SignInOtherSite, "another site opened the sign-in link")
+
 // failure returns an error of a sign-in.
 func failure(why userapi.SignInFailure, format string, args ...any) error {
 	return &failedSignIn{fmt.Errorf(format, args...), why}

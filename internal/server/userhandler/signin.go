@@ -180,13 +180,21 @@ func (s *API) fromProvider(w http.ResponseWriter, r *http.Request) (string, erro
 	return to, s.startSession(w, r, auth.MethodOIDC, in)
 }
 
-// fromLink signs in who has a link, once.
+// fromLink signs in who has a link, once. No other site can open one: its user could be another one than who then acts.
 func (s *API) fromLink(w http.ResponseWriter, r *http.Request) (string, error) {
+	if !sameSite(r) {
+		return "", auth.ErrSignInOtherSite
+	}
 	token, err := signinlink.Take(s.Users.Links, r.URL.Query().Get("code"), s.Now())
 	if err != nil {
 		return "", err
 	}
 	return localPath(r.URL.Query().Get("to")), s.startSession(w, r, auth.MethodLink, auth.Session{Token: token})
+}
+
+// sameSite reports whether a user or this site opened a page. Programs and old browsers do not say.
+func sameSite(r *http.Request) bool {
+	return slices.Contains([]string{"", "none", "same-origin"}, r.Header.Get("Sec-Fetch-Site"))
 }
 
 // localPath is a path of this site; / for anything else, which may lead away from it.

@@ -3709,7 +3709,7 @@ export interface components {
         };
         /** @description SignIn is the list of ways to sign in with a browser. */
         SignIn: {
-            /** @description Why the last sign-in of this browser failed, for a minute after it: LinkExpired, SignInExpired, ProviderDenied, ProviderError, IdentityRejected, TooLarge, TokenRejected or Failed. Absent otherwise. */
+            /** @description Why the last sign-in of this browser failed, for a minute after it: LinkExpired, OtherSite, SignInExpired, ProviderDenied, ProviderError, IdentityRejected, TooLarge, TokenRejected or Failed. Absent otherwise. */
             failure?: string;
             /** @description The ways to sign in. */
             methods?: components["schemas"]["SignInMethod"][];

@@ -22,6 +22,7 @@ const failures: Record<string, ReactNode> = {
       a new one.
     </>
   ),
+  OtherSite: 'Another site opened the sign-in link. If you trust it, copy the link into the address bar.',
   SignInExpired: 'The sign-in took too long, or was started in another browser. Sign in again.',
   ProviderDenied:
     'The identity provider did not sign you in. Ask its administrator whether you are assigned to this application.',
