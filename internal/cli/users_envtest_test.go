@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/run/runinfo"
@@ -204,10 +205,17 @@ func TestApprovals(t *testing.T) {
 	d.want(1, "no plan waits for an approval", "", "approve", "net")
 	d.want(1, "no plan waits for an approval", "", "reject", "net-1")
 	d.turn(r, v1alpha1.PhaseAwaitingApproval, "1 to add")
-	d.want(1, "cairn: the Run net-1 is not approved: spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one\n", "",
-		"approve", "net", "--digest", another)
-	d.want(1, "you do not have permission", "bob", "approve", "net")
-	d.want(0, "Run net-1 is approved by ", "", "approve", "net", "--show")
+	d.want(1, "cairn: the Run net-1 is not approved: it has another plan than the one with this digest: its plan is now 1 to add; `cairn "+
+		"diff net-1` shows it\n", "", "approve", "net", "--digest", another)
+	d.want(1, "at least 40 digits are needed", "", "approve", "net", "--digest", digest[:19])
+	for _, flags := range [][]string{nil, {"--show"}} {
+		d.want(1, "its plan is 1 to add; after you read it, use `cairn approve net-1 --digest 1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c`, or --yes", "",
+			append([]string{"approve", "net"}, flags...)...)
+		d.want(1, "use `cairn reject net-1 --digest 1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c`", "", "reject", "net")
+	}
+	d.want(2, "Run net-1 waits for an approval: cairn approve net-1 --digest "+approval.Short(digest), "", "diff", "net")
+	d.want(1, "you do not have permission", "bob", "approve", "net", "--yes")
+	d.want(0, "Run net-1 is approved by ", "", "approve", "net", "--digest", approval.Short(digest))
 	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 	s, _, _ := quiet()
 	s.Kubeconfig.ExplicitPath = d.kubeconfig
@@ -231,30 +239,32 @@ func TestApprovalsByTheRuleOfTheStack(t *testing.T) {
 	r := d.run("net-1", v1alpha1.PhaseAwaitingApproval, func(r *v1alpha1.RunSpec) { r.Cause.By = who })
 	st.Spec.PreventSelfApproval = true
 	apiserver.Must(t, apiserver.Kube.Update(t.Context(), st))
-	d.want(1, "requires the approval of another user (spec.preventSelfApproval of Stack net)", "", "approve", "net-1")
+	d.want(1, "requires the approval of another user (spec.preventSelfApproval of Stack net)", "", "approve", "net-1", "--yes")
 
 	r.Spec.Approval = &v1alpha1.Approval{PlanDigest: digest, By: who}
 	apiserver.Must(t, apiserver.Kube.Update(t.Context(), r))
 	d.allow("ann", "runs", "get", "patch", "approve")
 	d.until(func() bool {
-		_, e, _ := d.cairn(t.Context(), "ann", "approve", "run/net-1")
+		_, e, _ := d.cairn(t.Context(), "ann", "approve", "run/net-1", "--yes")
 		return strings.Contains(e, "is approved already, by "+who) // until the operator has seen it
 	})
 	r.Status.Conditions[0].ObservedGeneration = r.Generation
 	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), r))
-	d.want(0, "Run net-1 is approved by ann", "ann", "approve", "run/net-1")
+	d.want(0, "Run net-1 is approved by ann", "ann", "approve", "run/net-1", "--yes")
 }
 
 func TestApplyWithoutAnApprovalStops(t *testing.T) {
 	d := newCLIEnv(t)
 	d.operator(d.stack("net"), waitsThenApplies)
 	d.want(2, "terraform_data.disk", "", "apply", "net")
-	d.want(2, "`cairn approve net-2` approves it", "", "apply", "net")
+	d.want(2, "`cairn approve net-2 --digest "+approval.Short(digest)+"` approves this plan", "", "apply", "net")
 	d.want(0, "Run net-3 succeeded: 1 added", "", "apply", "net", "--yes")
 	d.want(1, "--yes", "", "destroy", "net")
 	d.want(0, "Run net-4 succeeded", "", "destroy", "net", "--yes")
 	d.want(1, "there is nothing to retry: Run net-4 succeeded", "", "retry", "net")
-	d.want(1, "there is nothing to cancel: Run net-4 is Succeeded already", "", "cancel", "net")
+	d.run("net-5", v1alpha1.PhaseFailed, func(r *v1alpha1.RunSpec) { r.Operation = v1alpha1.OperationDestroy })
+	d.want(1, "this destroys all resources of Stack net: confirm with --yes", "", "retry", "net")
+	d.want(1, "there is nothing to cancel: Run net-4 is Succeeded already", "", "cancel", "net-4")
 	d.want(0, "Run net-2", "", "cancel", "net-2", "--wait")
 	d.want(0, "suspended", "", "suspend", "net")
 	d.want(1, "cairn resume net", "", "plan", "net")
@@ -369,10 +379,10 @@ func TestEachCommandNeedsOnlyItsRole(t *testing.T) {
 	d.until(func() bool { _, _, code := d.cairn(t.Context(), "abe", "outputs", "net"); return code == 0 })
 	d.until(func() bool {
 		_, e, _ := d.cairn(t.Context(), "ann", "approve", "net-100", "--digest", another)
-		return !strings.Contains(e, "you do not have permission")
+		return strings.Contains(e, "it has another plan")
 	})
 	d.want(1, `cannot get resource "stacks"`, "ann", "approve", "net")
-	d.want(0, "Run net-100 is approved by ann", "ann", "approve", "run/net-100", "--wait")
+	d.want(0, "Run net-100 is approved by ann", "ann", "approve", "run/net-100", "--wait", "--yes")
 	d.want(1, "Run net-1 was created for the request and continues, but cannot be followed: you do not have permission", "abe", "apply", "net")
 	d.until(func() bool { // it continues
 		r := &v1alpha1.Run{}

@@ -64,7 +64,7 @@ func asksFor(kinds ...v1alpha1.ChangeKind) func(*v1alpha1.StackSpec) {
 func TestListedChangeWaitsForApproval(t *testing.T) {
 	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeDelete, v1alpha1.ChangeStackDeletion))
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
-	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Delete; approve with cairn approve net")
+	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Delete; approve with cairn approve net --digest " + strings.Repeat("d", 40))
 	r.reconcile()
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.expectAttempts("Plan")
@@ -86,7 +86,7 @@ func TestCurrentApprovalRulesApplyToAWaitingRun(t *testing.T) {
 	r.changeStack(asksFor(v1alpha1.ChangeReplace))
 	r.reconcile()
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
-	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Replace; approve with cairn approve net")
+	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Replace; approve with cairn approve net --digest " + strings.Repeat("d", 40))
 	r.changeStack(asksFor())
 	r.reconcile()
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
@@ -99,7 +99,7 @@ func TestPolicyMakesTheRunWait(t *testing.T) {
 		return &dear, true, nil
 	}, asksFor())
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
-	r.expectMessage("1 to add, 2 to destroy (1 to replace); policy rules/cost.rego requires an approval: it is dear; approve with cairn approve net")
+	r.expectMessage("1 to add, 2 to destroy (1 to replace); policy rules/cost.rego requires an approval: it is dear; approve with cairn approve net --digest " + strings.Repeat("d", 40))
 	if p := r.run.Status.Plan.Policy; p == nil || p.ApprovalRequired != 1 || len(p.Findings) != 1 || p.Findings[0].Action != "RequireApproval" {
 		t.Errorf("the verdict in the status is %+v", p)
 	}

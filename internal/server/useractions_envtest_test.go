@@ -99,7 +99,7 @@ func TestUserActionsNeedARole(t *testing.T) {
 	failed := e.newRun(e.stack, "net-1")
 	failed.Status.Phase = v1alpha1.PhaseFailed
 	must(t, apiserver.Kube.Status().Update(t.Context(), failed))
-	approval, rejection := userapi.Approval{PlanDigest: planDigest}, userapi.Rejection{Message: "not on a Friday"}
+	approval, rejection := userapi.Approval{PlanDigest: planDigest}, userapi.Rejection{Message: "not on a Friday", PlanDigest: planDigest}
 	type deed struct {
 		resource, action string
 		verbs            []string
@@ -188,6 +188,7 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	ns := "/api/v1/namespaces/" + e.namespace
 	run := e.waitingRun("net-1")
 	b.want(400, "set planDigest to that of the plan that you read", "POST", ns+"/runs/net-1/approve", userapi.Approval{})
+	b.want(400, "set planDigest to that of the plan that you read", "POST", ns+"/runs/net-1/reject", userapi.Rejection{Message: "no"})
 	b.want(409, "another plan now", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
 	b.want(409, "another plan now", "POST", ns+"/runs/net-1/reject", userapi.Rejection{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
 	b.sends.Set("Content-Type", "text/plain")
@@ -202,6 +203,13 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	p.eventually(func() bool {
 		return strings.Contains(b.do("POST", ns+"/stacks/net/retry", nil).body, "Run net-1 succeeded")
 	})
+	failed := e.newRunTo(v1alpha1.OperationDestroy, e.stack, "net-2")
+	failed.Status.Phase = v1alpha1.PhaseFailed
+	must(t, apiserver.Kube.Status().Update(t.Context(), failed))
+	for _, read := range []string{"", "?operation=Apply"} {
+		b.want(409, "is now of operation Destroy and not", "POST", ns+"/stacks/net/retry"+read, nil)
+	}
+	b.want(200, `"cairn.dev/requested-operation":"Destroy"`, "POST", ns+"/stacks/net/retry?operation=Destroy", nil)
 	b.want(200, `"suspended":true`, "POST", ns+"/stacks/net/suspend", nil)
 	b.want(200, `"suspended":true`, "POST", ns+"/stacks/net/suspend", nil)
 	b.want(409, "is suspended", "POST", ns+"/stacks/net/apply", nil)

@@ -19,8 +19,8 @@ type Approval struct {
 type Rejection struct {
 	// The reason, for the author of the change.
 	Message string `json:"message,omitempty"`
-	// The digest of the plan that you read. Default: the current plan of the Run.
-	PlanDigest string `json:"planDigest,omitempty"`
+	// The digest of the plan that you read. The server rejects another one.
+	PlanDigest string `json:"planDigest"`
 }
 
 // Events are the Kubernetes events of an object, newest first.

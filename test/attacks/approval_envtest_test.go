@@ -4,11 +4,14 @@ package attacks
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/test/devcluster"
 	"cairn.dev/cairn/test/gitserver"
 )
@@ -82,6 +85,35 @@ func TestUsersWithoutARoleAreDenied(t *testing.T) {
 		if run := s.run("net-2", v1alpha1.PhaseAwaitingApproval); !run.Status.Plan.TakesOverState {
 			s.Error("the Run does not take over the State")
 		}
+	})
+}
+
+// A user reads a plan, and approves with a command after another user replaced it.
+func TestPlanThatNobodyReadIsNotApproved(t *testing.T) {
+	c := devcluster.Start(t)
+
+	runStory(t, c, "an editor replaces a plan that was read by one that destroys", func(s story) {
+		net := stack(nil)
+		s.applied(net)
+		s.done(s.patches("bob", net, coded("two", "")))
+		read := s.run("net-2", v1alpha1.PhaseAwaitingApproval).Status.Plan
+		s.done(s.patches("ed", net, `{"spec":{"source":{"inline":{"main.tf":"# nothing"}}}}`))
+		run := s.run("net-3", v1alpha1.PhaseAwaitingApproval)
+		for _, command := range [][]string{
+			{"approve", "net"}, {"approve", "net", "--show"}, {"approve", "net", "--digest", approval.Short(read.Digest)},
+			{"reject", "net"}, {"reject", "net", "--digest", read.Digest},
+		} {
+			s.denied(s.cairn("alice", command...), "1 to destroy")
+		}
+		if run := s.run("net-3", v1alpha1.PhaseAwaitingApproval); run.Spec.Approval != nil || run.Spec.Rejection != nil {
+			s.Errorf("the approval is %+v, the rejection %+v", run.Spec.Approval, run.Spec.Rejection)
+		}
+		if said := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded).Message; !strings.HasSuffix(
+			said, "approve with cairn approve net --digest "+approval.Short(run.Status.Plan.Digest)) {
+			s.Errorf("the message does not name the plan: %s", said)
+		}
+		s.done(s.cairn("alice", "approve", "net", "--digest", approval.Short(run.Status.Plan.Digest)))
+		s.run("net-3", v1alpha1.PhaseSucceeded)
 	})
 }
 

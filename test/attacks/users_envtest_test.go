@@ -5,6 +5,8 @@ package attacks
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +153,17 @@ func (s story) run(name string, phase v1alpha1.RunPhase) *v1alpha1.Run {
 func (s story) approves(user string, run *v1alpha1.Run) error {
 	s.Helper()
 	return s.patches(user, run, fmt.Sprintf(`{"spec":{"approval":{"by":%q,"planDigest":%q}}}`, user, run.Status.Plan.Digest))
+}
+
+// cairn runs a command of a user, without a terminal. Its error has what the command printed.
+func (s story) cairn(user string, args ...string) error {
+	s.Helper()
+	args = append(args, "--kubeconfig", s.cluster.Kubeconfig, "--namespace", s.namespace, "--as", user)
+	command := exec.CommandContext(s.Context(), filepath.Join(s.cluster.Bin, "cairn"), args...)
+	if printed, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, printed)
+	}
+	return nil
 }
 
 // gone waits until an object is deleted.

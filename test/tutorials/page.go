@@ -4,6 +4,7 @@
 // A page marks its fenced blocks in the info string, after the language:
 //
 //	sh test          a command of the reader, which the test runs. It has to succeed; `exit=1` is for one that does not.
+//	answer=yes       beside test: the command asks the reader at a terminal, who enters yes. The test has no terminal, and adds --yes.
 //	sh test=retry    a command that only reads. The test repeats it until it prints what the page has.
 //	sh test=no       a command that cannot run here, such as helm. The next line of the page has the note "Not run in our tests".
 //	text output      the output of the command above. A command without this block prints nothing.
@@ -34,6 +35,7 @@ type step struct {
 	text   string // a command, or the content of a file
 	name   string // of the file
 	exit   string // exit code that a command ends with
+	answer bool   // the reader answers the question of the command
 	output string
 }
 
@@ -114,6 +116,8 @@ func parseBlock(b block, last *step, lines []string) (s step, isStep bool, err e
 			if !strings.Contains(next(lines, b.end), Notice) {
 				return s, false, fmt.Errorf("the line after a block with test=no has no note %q", Notice)
 			}
+		case word == "answer=yes":
+			s.answer = true
 		case name == "exit" && value != "":
 			s.exit = value
 		case name == "file" && value != "":
@@ -182,6 +186,17 @@ func (p page) testscript() string {
 		}
 	}
 	return text.String()
+}
+
+// question is a command that asks the reader at a terminal.
+var question = regexp.MustCompile(`(?m)^cairn .*\b(approve|reject) .*$`)
+
+// command is what the test runs of a step.
+func (s step) command() string {
+	if !s.answer {
+		return s.text
+	}
+	return question.ReplaceAllString(s.text, "$0 --yes")
 }
 
 // duration is an age, or how long something took.

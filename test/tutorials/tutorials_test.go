@@ -138,7 +138,7 @@ func (p page) step(ts *testscript.TestScript, _ bool, args []string) {
 		want = s.exit
 	}
 	for end := time.Now().Add(story.Timeout); ; time.Sleep(100 * time.Millisecond) {
-		out, code := execute(ts, s.text)
+		out, code := execute(ts, s.command())
 		if code == want && matches(s.output, out) {
 			ts.Logf("%s", out)
 			return

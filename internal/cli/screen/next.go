@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 )
 
 // next prints what to do next, as commands.
@@ -85,9 +86,10 @@ func runHints(r *v1alpha1.Run, program, kubectl string) []string {
 	stack := r.Spec.Stack.Name
 	cancel := program + " cancel " + r.Name + " cancels it"
 	if AwaitsApproval(r) {
+		digest := approval.Short(r.Status.Plan.Digest)
 		return []string{
-			program + " diff " + r.Name + " shows the plan", program + " approve " + r.Name,
-			program + " reject " + r.Name + ` --reason "..."`,
+			program + " diff " + r.Name + " shows the plan", program + " approve " + r.Name + " --digest " + digest,
+			program + " reject " + r.Name + " --digest " + digest + ` --reason "..."`,
 		}
 	}
 	switch Succeeded(r).Reason {

@@ -89,8 +89,7 @@ func approveIfConfirmed(ctx context.Context, s *session.Session, run *v1alpha1.R
 	case err != nil:
 		return notApproved(s, run, err)
 	case !ok:
-		fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits: `%s approve %s` approves it, `%s reject %s` rejects it.\n",
-			run.Name, s.Command(), run.Name, s.Command(), run.Name)
+		fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits: %s.\n", run.Name, decisions(s, run))
 		return session.ErrChanges
 	}
 	if err := approve(ctx, s, run, run.Status.Plan.Digest); err != nil {
@@ -101,11 +100,19 @@ func approveIfConfirmed(ctx context.Context, s *session.Session, run *v1alpha1.R
 
 // notApproved returns the error of a Run that was not approved, and waits.
 func notApproved(s *session.Session, run *v1alpha1.Run, err error) error {
-	if errors.Is(err, context.Canceled) {
-		return session.Interrupted("interrupted; Run %s waits: `%s approve %s` approves it, `%s reject %s` rejects it",
-			run.Name, s.Command(), run.Name, s.Command(), run.Name)
+	switch {
+	case errors.Is(err, session.ErrChanges):
+		return err
+	case errors.Is(err, context.Canceled):
+		return session.Interrupted("interrupted; Run %s waits: %s", run.Name, decisions(s, run))
 	}
 	return fmt.Errorf("the Run %s is not approved: %w", run.Name, err)
+}
+
+// decisions returns the commands that approve and reject the plan of a Run, and no other.
+func decisions(s *session.Session, run *v1alpha1.Run) string {
+	return fmt.Sprintf("`%s` approves this plan, `%s` rejects it",
+		planCommandOf(s, action.Approve, run), planCommandOf(s, action.Reject, run))
 }
 
 // printResult prints the result of a finished Run.
@@ -126,23 +133,25 @@ func printResult(s *session.Session, run *v1alpha1.Run) error {
 }
 
 func retryCommand(s *session.Session) *cobra.Command {
-	var wait bool
+	var wait, yes bool
 	cmd := onStack(s, &cobra.Command{
 		Use:   "retry STACK...",
 		Short: "Retry a failed or canceled Run, with a new plan",
 		Long: `Requests a Run for the apply or destroy that failed or was canceled. It starts with a new plan, which waits
-for an approval if the Stack requires one. Of several names, each is retried in turn, also after an error. Needs the
-verb apply on the Stack, or destroy.`,
+for an approval if the Stack requires one. The retry of a destroy asks for the Stack's name, as cairn destroy does;
+without a terminal it needs --yes. Of several names, each is retried in turn, also after an error. Needs the verb apply on
+the Stack, or destroy.`,
 		Example: s.Examples(`
 			cairn retry net
 			cairn retry net dns
 			cairn retry net --wait`),
-	}, func(ctx context.Context, stack *v1alpha1.Stack) error { return retryStack(ctx, s, stack, wait) })
+	}, func(ctx context.Context, stack *v1alpha1.Stack) error { return retryStack(ctx, s, stack, wait, yes) })
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run until it ends or waits for an approval")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "retry a destroy without asking")
 	return several(s, cmd, session.CompleteStacks)
 }
 
-func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, wait bool) error {
+func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, wait, yes bool) error {
 	runs, err := runsOf(ctx, s, stack)
 	if err != nil {
 		return err
@@ -150,6 +159,11 @@ func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, 
 	operation, err := action.Again(stack, runs)
 	if err != nil {
 		return fmt.Errorf("%w; `%s apply %s` requests one", err, s.Command(), stack.Name)
+	}
+	if operation == v1alpha1.OperationDestroy {
+		if err := confirmDestroy(ctx, s, stack, yes); err != nil {
+			return err
+		}
 	}
 	run, err := requestRun(ctx, s, stack, operation)
 	if err != nil {
@@ -166,6 +180,9 @@ func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, 
 	case finished(run):
 		return printResult(s, run)
 	}
-	fmt.Fprintf(s.ErrOut, "Run %s waits: `%s approve %s` approves it.\n", run.Name, s.Command(), run.Name)
+	if err := screen.Plan(s.Text(), run, s.Style()); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.ErrOut, "Run %s waits: %s.\n", run.Name, decisions(s, run))
 	return session.ErrChanges
 }

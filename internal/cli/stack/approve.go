@@ -1,10 +1,10 @@
 package stack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,80 +14,111 @@ import (
 	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// digestUsage describes the flag --digest of approve and reject.
-const digestUsage = "digest of the plan that you read; another plan is rejected. Default: the current plan of the Run"
-
-// approveOptions are the flags of approve.
-type approveOptions struct {
-	digest     string
-	show, wait bool
+// reviewed are the flags of a decision about the plan of a Run: without one of them the user is asked.
+type reviewed struct {
+	digest string
+	yes    bool
 }
 
-func approveCommand(s *session.Session) *cobra.Command {
-	var o approveOptions
-	cmd := onRun(s, &cobra.Command{
-		Use:   "approve STACK|RUN...",
-		Short: "Approve the plan that waits, so that exactly it is applied",
-		Long: `Approves the current plan of a Run, and no other: a new plan of the Run needs a new approval. Set the digest
-of the plan that you read to approve only that plan. Of several names, each is approved in turn, also after an error.
-Needs the verb approve on the Run.`,
-		Example: s.Examples(`
-			cairn approve net
-			cairn approve net dns --show
-			cairn approve net --show
-			cairn approve net-7 --digest sha256:1f3c... --wait`),
-	}, func(ctx context.Context, run *v1alpha1.Run) error {
-		if err := checkPending(s, run); err != nil {
-			return err
-		}
-		return approvePending(ctx, s, run, o)
-	})
+func (d *reviewed) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.digest, "digest", "", digestUsage)
-	f.BoolVar(&o.show, "show", false, "show the whole plan first and, on a terminal, ask")
-	f.BoolVar(&o.wait, "wait", false, "follow the Run to its end")
-	several(s, cmd, session.CompleteStacksAndRuns)
+	f.StringVar(&d.digest, "digest", "", "digest of the plan that you read, or its first 40 digits; another plan is rejected")
+	f.BoolVarP(&d.yes, "yes", "y", false, "decide about the plan that is shown, without asking")
 	all := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if o.digest != "" && len(args) > 1 {
+		if d.digest != "" && len(args) > 1 {
 			return errors.New("--digest is of the plan of one Run: use it with one name")
 		}
 		return all(cmd, args)
 	}
+}
+
+// confirm returns nil if the user decides about the plan of a Run as it was read: they named its digest, or confirm it
+// below its summary. verb is what they decide.
+func (d *reviewed) confirm(ctx context.Context, s *session.Session, run *v1alpha1.Run, verb string) error {
+	plan := run.Status.Plan
+	switch {
+	case d.digest != "":
+		if err := approval.CheckDigest(plan.Digest, d.digest); err != nil {
+			return fmt.Errorf("%w: its plan is now %s; `%s diff %s` shows it",
+				err, runinfo.Summary(plan), s.Command(), run.Name)
+		}
+		return nil
+	case d.yes:
+		return nil
+	case !s.TTY:
+		return fmt.Errorf("without a terminal a command decides about a plan by its digest: its plan is %s; after you read "+
+			"it, use `%s`, or --yes for the plan that the command shows", runinfo.Summary(plan), planCommandOf(s, verb, run))
+	}
+	question := fmt.Sprintf("%s this plan? Enter 'yes' to confirm:", strings.ToUpper(verb[:1])+verb[1:])
+	ok, err := askToApprove(ctx, s, run, question, "yes")
+	if err == nil && !ok {
+		fmt.Fprintf(s.ErrOut, "Nothing was done: Run %s waits.\n", run.Name)
+		return session.ErrChanges
+	}
+	return err
+}
+
+// planCommandOf returns the command that decides about the plan of a Run, and about no other.
+func planCommandOf(s *session.Session, verb string, run *v1alpha1.Run) string {
+	return fmt.Sprintf("%s %s %s --digest %s", s.Command(), verb, run.Name, approval.Short(run.Status.Plan.Digest))
+}
+
+func approveCommand(s *session.Session) *cobra.Command {
+	var (
+		d          reviewed
+		show, wait bool
+	)
+	cmd := onRun(s, &cobra.Command{
+		Use:   "approve STACK|RUN...",
+		Short: "Approve the plan that waits, so that exactly it is applied",
+		Long: `Approves the current plan of a Run, and no other: a new plan of the Run needs a new approval. It shows the
+summary of the plan and asks. With --digest it approves the plan that you read before, without asking; cairn diff prints
+that command. Without a terminal it needs --digest, or --yes for the plan that it shows. Of several names, each is
+approved in turn, also after an error. Needs the verb approve on the Run.`,
+		Example: s.Examples(`
+			cairn approve net
+			cairn approve net dns --show
+			cairn approve net-7 --digest 1f3c8a0e5b7d2946c1a3f58e0d9b7c6a4e2f1083 --wait`),
+	}, func(ctx context.Context, run *v1alpha1.Run) error {
+		if err := checkPending(s, run); err != nil {
+			return err
+		}
+		return approvePending(ctx, s, run, &d, show, wait)
+	})
+	f := cmd.Flags()
+	f.BoolVar(&show, "show", false, "show the whole plan first")
+	f.BoolVar(&wait, "wait", false, "follow the Run to its end")
+	several(s, cmd, session.CompleteStacksAndRuns)
+	d.addFlags(cmd)
 	return cmd
 }
 
-func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, o approveOptions) error {
+func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, d *reviewed, show, wait bool) error {
 	if err := screen.Plan(s.Text(), run, s.Style()); err != nil {
 		return err
 	}
-	o.digest = cmp.Or(o.digest, run.Status.Plan.Digest)
-	if o.show {
+	if show {
 		fmt.Fprintln(s.Text())
 		if err := showPlan(ctx, s, run, ""); err != nil {
 			return err
 		}
 	}
-	if o.show && s.TTY {
-		ok, err := askToApprove(ctx, s, run, "Approve this plan? Enter 'yes' to confirm:", "yes")
-		if err != nil {
-			return notApproved(s, run, err)
-		}
-		if !ok {
-			fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits.\n", run.Name)
-			return session.ErrChanges
-		}
+	err := d.confirm(ctx, s, run, action.Approve)
+	if err == nil {
+		err = approve(ctx, s, run, run.Status.Plan.Digest)
 	}
-	if err := approve(ctx, s, run, o.digest); err != nil {
+	if err != nil {
 		return notApproved(s, run, err)
 	}
 	fmt.Fprintf(s.Text(), "Run %s is approved by %s.\n", run.Name, run.Spec.Approval.By)
-	if !o.wait {
+	if !wait {
 		return nil
 	}
-	run, err := follow(ctx, s, run, finished)
+	run, err = follow(ctx, s, run, finished)
 	if err != nil {
 		return err
 	}
@@ -143,32 +174,50 @@ func stillAwaits(run *v1alpha1.Run) bool {
 }
 
 func rejectCommand(s *session.Session) *cobra.Command {
-	var digest, reason string
+	var (
+		d      reviewed
+		reason string
+	)
 	cmd := onRun(s, &cobra.Command{
 		Use:   "reject STACK|RUN",
 		Short: "Reject the plan that waits: its Run ends, and nothing is applied",
-		Long: `Ends a Run that waits for an approval. Nothing is applied until the Stack changes or a user requests a Run.
-Needs the verb reject on the Run.`,
+		Long: `Ends a Run that waits for an approval. Nothing is applied until the Stack changes or a user requests a Run. It
+shows the summary of the plan and asks. Without a terminal it needs the digest of the plan that you read, or --yes for the
+plan that it shows. Needs the verb reject on the Run.`,
 		Example: s.Examples(`
 			cairn reject net --reason "not on a Friday"`),
 	}, func(ctx context.Context, run *v1alpha1.Run) error {
 		if err := checkPending(s, run); err != nil {
 			return err
 		}
-		user, err := s.User(ctx)
-		if err != nil {
-			return err
-		}
-		digest = cmp.Or(digest, run.Status.Plan.Digest)
-		if err := s.Patch(ctx, run, action.RejectRun(digest, user, reason)); err != nil {
-			return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
-		}
-		_, err = fmt.Fprintf(s.Text(), "Run %s is rejected by %s; `%s apply %s` requests another one.\n",
-			run.Name, screen.Clean(user), s.Command(), run.Spec.Stack.Name)
-		return err
+		return rejectPending(ctx, s, run, &d, reason)
 	})
-	f := cmd.Flags()
-	f.StringVar(&reason, "reason", "", "reason for the author of the change")
-	f.StringVar(&digest, "digest", "", digestUsage)
+	cmd.Flags().StringVar(&reason, "reason", "", "reason for the author of the change")
+	d.addFlags(cmd)
 	return cmd
+}
+
+func rejectPending(ctx context.Context, s *session.Session, run *v1alpha1.Run, d *reviewed, reason string) error {
+	if err := screen.Plan(s.Text(), run, s.Style()); err != nil {
+		return err
+	}
+	user := ""
+	err := d.confirm(ctx, s, run, action.Reject)
+	if err == nil {
+		user, err = s.User(ctx)
+	}
+	if err == nil {
+		err = s.Patch(ctx, run, action.RejectRun(run.Status.Plan.Digest, user, reason))
+	}
+	switch {
+	case errors.Is(err, session.ErrChanges):
+		return err
+	case errors.Is(err, context.Canceled):
+		return session.Interrupted("interrupted; Run %s waits", run.Name)
+	case err != nil:
+		return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
+	}
+	_, err = fmt.Fprintf(s.Text(), "Run %s is rejected by %s; `%s apply %s` requests another one.\n",
+		run.Name, screen.Clean(user), s.Command(), run.Spec.Stack.Name)
+	return err
 }

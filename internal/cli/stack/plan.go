@@ -3,10 +3,12 @@ package stack
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/local"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
@@ -88,7 +90,8 @@ func diffCommand(s *session.Session) *cobra.Command {
 		Use:   "diff STACK|RUN|pr/NUMBER",
 		Short: "Show the plan that waits, or else the last one, or those of a pull request; nothing is run",
 		Long: `Shows the plan of a Run or, of a Stack, that of its active or else its last Run. Of a pull request, it shows the
-plans of all Stacks that it affects. It creates no Run. The exit code is 2 if a plan has changes that are not applied. Needs get on runs/plan.`,
+plans of all Stacks that it affects. It creates no Run. It ends with the command that approves this plan and no other. The
+exit code is 2 if a plan has changes that are not applied. Needs get on runs/plan.`,
 		Example: s.Examples(`
 			cairn diff net
 			cairn diff net-7 -o json
@@ -96,6 +99,9 @@ plans of all Stacks that it affects. It creates no Run. The exit code is 2 if a 
 	}, func(ctx context.Context, run *v1alpha1.Run) error {
 		if err := showPlan(ctx, s, run, output); err != nil {
 			return err
+		}
+		if output == "" && screen.AwaitsApproval(run) {
+			fmt.Fprintf(s.Text(), "\nRun %s waits for an approval: %s\n", run.Name, planCommandOf(s, action.Approve, run))
 		}
 		return hasChanges(run)
 	})

@@ -133,7 +133,7 @@ func approvalHint(w Snapshot) string {
 	if script := runinfo.ByScript(w.Run); script != "" {
 		parts = append(parts, script)
 	}
-	approve := "approve with cairn approve " + w.Stack.Name
+	approve := "approve with cairn approve " + w.Stack.Name + " --digest " + approval.Short(w.Run.Status.Plan.Digest)
 	if orphans := runinfo.Orphans(w.Run.Status.Plan); orphans != "" {
 		approve = orphans + ", and this plan may create it a second time: import or delete it first, or " + approve
 	}

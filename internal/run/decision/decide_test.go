@@ -288,7 +288,7 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(planned, changed), phase: "Superseded", reason: "Superseded",
 		},
 		"a manual apply waits for an approval": {
-			snapshot: snapshot(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net",
+			snapshot: snapshot(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net --digest plan",
 		},
 		"a destroy of a manual Stack waits for one too": {
 			snapshot: snapshot(planned, manual, destroy, deleting), phase: "AwaitingApproval", reason: "AwaitingApproval",

@@ -41,11 +41,11 @@ func (s *API) addActions(mux router) {
 	for name, operation := range map[string]v1alpha1.Operation{
 		action.Plan: v1alpha1.OperationPlan, action.Apply: v1alpha1.OperationApply, action.Destroy: v1alpha1.OperationDestroy,
 	} {
-		write("stacks", name, name, s.requestRun(func(context.Context, *v1alpha1.Stack) (v1alpha1.Operation, error) {
+		write("stacks", name, name, s.requestRun(func(*http.Request, *v1alpha1.Stack) (v1alpha1.Operation, error) {
 			return operation, nil
 		}))
 	}
-	write("stacks", action.Retry, "patch", s.requestRun(s.again))
+	write("stacks", action.Retry, "patch", s.requestRun(s.retry))
 	write("stacks", action.Suspend, "update", s.suspendStack(action.Suspend))
 	write("stacks", action.Resume, "update", s.suspendStack(action.Resume))
 	write("repositories", action.Fetch, "patch", s.fetchRepository)
@@ -74,8 +74,12 @@ func (s *API) readStack(ctx context.Context, a ask) (*v1alpha1.Stack, error) {
 	return o, s.read(ctx, a, "Stack", o)
 }
 
-// waiting returns a Run whose plan waits for an approval. A digest, if there is one, is of the plan that was read.
+// waiting returns a Run whose plan waits for an approval, and is the one with this digest, which the user read.
 func (s *API) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.Run, error) {
+	if digest == "" {
+		return nil, httpapi.Errorf(http.StatusBadRequest,
+			"an approval or rejection is of one plan: set planDigest to that of the plan that you read")
+	}
 	o, err := s.readRun(ctx, a)
 	switch {
 	case err != nil:
@@ -83,7 +87,7 @@ func (s *API) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.Run,
 	case !approval.Pending(o):
 		return nil, httpapi.Errorf(http.StatusConflict, "no plan waits for an approval: Run %s is %s",
 			o.Name, cmp.Or(string(o.Status.Phase), "not begun"))
-	case digest != "" && o.Status.Plan.Digest != digest:
+	case o.Status.Plan.Digest != digest:
 		return nil, httpapi.Errorf(http.StatusConflict,
 			"Run %s has another plan now than the one that you read: read it again", o.Name)
 	}
@@ -94,10 +98,6 @@ func (s *API) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
 	var sent userapi.Approval
 	if err := s.sentJSON(w, r, &sent); err != nil {
 		return err
-	}
-	if sent.PlanDigest == "" {
-		return httpapi.Errorf(http.StatusBadRequest,
-			"an approval is of one plan: set planDigest to that of the plan that you read")
 	}
 	o, err := s.waiting(r.Context(), a, sent.PlanDigest)
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *API) rejectRun(w http.ResponseWriter, r *http.Request, a ask) error {
 	if err != nil {
 		return err
 	}
-	a.noted("action", action.Reject, "planDigest", o.Status.Plan.Digest)
-	return done(s, w, r, a, listing.Runs, o, action.RejectRun(o.Status.Plan.Digest, a.GetName(), sent.Message))
+	a.noted("action", action.Reject, "planDigest", sent.PlanDigest)
+	return done(s, w, r, a, listing.Runs, o, action.RejectRun(sent.PlanDigest, a.GetName(), sent.Message))
 }
 
 func (s *API) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
@@ -144,13 +144,13 @@ func (s *API) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
 }
 
 // requestRun requests a Run of a Stack; a function sets what it does.
-func (s *API) requestRun(what func(context.Context, *v1alpha1.Stack) (v1alpha1.Operation, error)) handler {
+func (s *API) requestRun(what func(*http.Request, *v1alpha1.Stack) (v1alpha1.Operation, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request, a ask) error {
 		o, err := s.readStack(r.Context(), a)
 		if err != nil {
 			return err
 		}
-		operation, err := what(r.Context(), o)
+		operation, err := what(r, o)
 		if err != nil {
 			return err
 		}
@@ -164,6 +164,20 @@ func (s *API) requestRun(what func(context.Context, *v1alpha1.Stack) (v1alpha1.O
 		}
 		return done(s, w, r, a, listing.Stacks, o, action.RequestRun(operation, action.Now(s.Now()), a.GetName()))
 	}
+}
+
+// retry is what a retry of a Stack does, if that is what the user read: a Run of another user may have failed since.
+func (s *API) retry(r *http.Request, o *v1alpha1.Stack) (v1alpha1.Operation, error) {
+	operation, err := s.again(r.Context(), o)
+	if err != nil {
+		return "", err
+	}
+	read := v1alpha1.Operation(cmp.Or(r.URL.Query().Get("operation"), string(v1alpha1.OperationApply)))
+	if operation != read {
+		return "", httpapi.Errorf(http.StatusConflict, "the retry of Stack %s is now of operation %s and not %.20q: to request "+
+			"it, set the parameter operation to %s", o.Name, operation, string(read), operation)
+	}
+	return operation, nil
 }
 
 // again is what a retry of a Stack does. It depends on the Stack's Runs as they are now, not on the catalog.

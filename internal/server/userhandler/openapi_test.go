@@ -185,7 +185,7 @@ func addActions(all map[string]endpoint) {
 		summary: "Approve one plan of a Run, by its digest; 409 if the Run has another plan now." + own + "approve on runs.", answer: run, body: "application/json", sent: userapi.Approval{},
 	}
 	all["POST "+ns+"runs/{name}/reject"] = endpoint{
-		summary: "Reject the plan of a Run." + own + "reject on runs.", answer: run, body: "application/json", sent: userapi.Rejection{},
+		summary: "Reject one plan of a Run, by its digest; 409 if the Run has another plan now." + own + "reject on runs.", answer: run, body: "application/json", sent: userapi.Rejection{},
 	}
 	all["POST "+ns+"runs/{name}/cancel"] = endpoint{summary: "Cancel a Run." + own + "cancel on runs.", answer: run}
 	for name, what := range map[string][2]string{
@@ -195,6 +195,9 @@ func addActions(all map[string]endpoint) {
 	} {
 		all["POST "+ns+"stacks/{name}/"+name] = endpoint{summary: what[0] + own + what[1] + " on stacks.", answer: stack}
 	}
+	retry := all["POST "+ns+"stacks/{name}/retry"]
+	retry.query = map[string]string{"operation": "Apply or Destroy: what you read that is retried; 409 if it is another operation now. Default: Apply."}
+	all["POST "+ns+"stacks/{name}/retry"] = retry
 	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
 		summary: "Fetch a Repository now. The request is written as the caller, who needs patch on repositories.", answer: userapi.Detail[userapi.Repository, object]{},
 	}

@@ -1140,7 +1140,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Reject the plan of a Run. The server writes it as the caller, who needs patch and reject on runs. */
+        /** Reject one plan of a Run, by its digest; 409 if the Run has another plan now. The server writes it as the caller, who needs patch and reject on runs. */
         post: {
             parameters: {
                 query?: never;
@@ -1613,7 +1613,10 @@ export interface paths {
         /** Request a Run that retries the apply or destroy that failed or was canceled; 409 if there is none. The server writes it as the caller, who needs patch and apply or destroy on stacks. */
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Apply or Destroy: what you read that is retried; 409 if it is another operation now. Default: Apply. */
+                    operation?: string;
+                };
                 header?: never;
                 path: {
                     namespace: string;
@@ -3564,8 +3567,8 @@ export interface components {
         Rejection: {
             /** @description The reason, for the author of the change. */
             message?: string;
-            /** @description The digest of the plan that you read. Default: the current plan of the Run. */
-            planDigest?: string;
+            /** @description The digest of the plan that you read. The server rejects another one. */
+            planDigest: string;
         };
         /** @description A Repository is a row of the list of Repositories. */
         Repository: {
