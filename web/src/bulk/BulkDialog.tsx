@@ -7,7 +7,7 @@ import { Badge } from '../ui/Badge'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { safeText } from '../views/text/escape'
-import { counts, short, warnings } from '../views/run/words'
+import { counts, planDigits, warnings } from '../views/run/words'
 import { each, perform, prepare } from './requests'
 import type { BulkAction, Skipped, Step, Target } from './steps'
 import { distinct, isStep, sums } from './steps'
@@ -202,7 +202,8 @@ function About({ step, result }: { step: Step; result: Result | undefined }) {
   if (!step.plan) return null
   return (
     <>
-      {step.name}: {counts(step.plan)}, plan <span className="font-mono">{short(step.plan.digest)}</span>{' '}
+      {step.name}: {counts(step.plan)}, plan
+      <span className="font-mono break-all"> {planDigits(step.plan.digest)}</span>{' '}
       <Link
         to="/runs/$namespace/$name"
         params={{ namespace: step.target.namespace, name: step.name }}

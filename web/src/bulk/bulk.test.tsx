@@ -46,6 +46,9 @@ test('Runs are approved by the digests that were shown, and those that fail can 
 
   const dialog = await screen.findByRole('dialog')
   await within(dialog).findByText('4 to add, 2 to destroy')
+  const requests = within(dialog).getByRole('region', { name: 'Requests' })
+  for (const name of ['web-7', 'net-3'])
+    expect(requests).toHaveTextContent(`shop/${name}${name}: 2 to add, 1 to destroy, plan ${digest(name).slice(7, 47)}`)
   expect(dialog).toHaveTextContent('at 6 addresses')
   expect(within(dialog).getByRole('region', { name: 'Left out' })).toHaveTextContent(
     'shop/dns-1Run dns-1 does not wait for an approval: Applying.',

@@ -56,6 +56,8 @@ describe('a request for a Run of a Stack', () => {
     expect(why(request('plan', target, aStack(), [], { apply: true }))).toMatch(/roles/)
     expect(why(request('retry', target, aStack(), [aRun()], may))).toMatch(/neither failed/)
     expect(why(request('retry', target, aStack(), failed, { retry: true }))).toMatch(/roles/)
+    const destroy = [aRun({ phase: 'Failed', operation: 'Destroy' })]
+    expect(why(request('retry', target, aStack(), destroy, { ...may, destroy: true }))).toMatch(/destroys all/)
   })
 })
 
@@ -69,6 +71,8 @@ test('the retry of a Run is a request to its Stack, if it is the last one', () =
     immediate: true,
   })
   expect(why(retryOfRun(target, failed, stack, {}))).toMatch(/roles/)
+  const destroy = { ...failed, spec: { ...failed.spec, operation: 'Destroy' } } as RunObject
+  expect(why(retryOfRun(target, destroy, stack, { retry: true }))).toMatch(/destroys all/)
   const later = { ...stack, status: { lastRun: 'web-8' } } as StackObject
   expect(why(retryOfRun(target, failed, later, { retry: true }))).toMatch(/not the last Run/)
 })

@@ -1,7 +1,7 @@
 import type { Run, Stack } from '../api/client'
 import type { RunObject, StackObject } from '../api/kinds'
 import type { Access } from '../api/queries'
-import { stackActions } from '../stack/actions'
+import { retryDestroys, stackActions } from '../stack/actions'
 import { phaseOf, possible, waitsForApproval } from '../views/run/actions'
 import { inWords } from '../ui/tone'
 
@@ -31,6 +31,7 @@ export type Skipped = { target: Target; why: string }
 export const isStep = (of: Step | Skipped): of is Step => 'action' in of
 
 const everything: Access = { approve: true, plan: true, apply: true, retry: true, destroy: true }
+const destroys = 'A retry destroys all resources of the Stack: request it on the page of the Stack.'
 const denied = 'Your roles do not allow you to do this.'
 
 /** The approval of the plan of a Run. The target is the Run, or its Stack. */
@@ -59,6 +60,7 @@ export function request(
 ): Step | Skipped {
   const can = (access: Access) => stackActions(stack, undefined, runs, access).includes(action)
   if (can(access)) {
+    if (action === 'retry' && retryDestroys(stack, runs)) return { target, why: destroys }
     const immediate = action === 'retry' && stack.apply === 'Automatic'
     return { target, kind: 'stacks', name: stack.name, action, immediate }
   }
@@ -74,6 +76,7 @@ export function request(
 export function retryOfRun(target: Target, run: RunObject, stack: StackObject, access: Access): Step | Skipped {
   const can = (access: Access) => possible(run, stack, {}, access, '').some((p) => p.action === 'retry')
   if (can(access)) {
+    if (run.spec.operation === 'Destroy' || stack.metadata?.deletionTimestamp) return { target, why: destroys }
     const immediate = stack.spec.apply === 'Automatic'
     return { target, kind: 'stacks', name: run.spec.stack.name, action: 'retry', immediate }
   }

@@ -6,7 +6,7 @@ import type { Access } from '../api/queries'
 import { useAction } from '../api/queries'
 import { ConfirmButton, useAsking } from '../ui/Dialog'
 import type { StackAction } from './actions'
-import { stackActions } from './actions'
+import { retryDestroys, stackActions } from './actions'
 import { DestroyWaitsFor } from './DestroyedFirst'
 
 type Spec = StackObject['spec']
@@ -15,7 +15,8 @@ type Asked = {
   hotkey?: string
   icon: ReactNode
   confirm: string
-  says: (spec: Spec, resources: number) => ReactNode
+  /** Destroys is whether a retry destroys. */
+  says: (spec: Spec, resources: number, destroys?: boolean) => ReactNode
 }
 
 /** What follows a plan by the rules of the Stack. A policy can require an approval too. */
@@ -50,7 +51,12 @@ const asked: Record<StackAction, Asked> = {
     hotkey: 't',
     icon: <RotateCcw aria-hidden className="size-4" />,
     confirm: 'Retry',
-    says: (s) => <>A Run retries what failed or was canceled, with a new plan. {after(s)}</>,
+    says: (s, resources, destroys) =>
+      destroys ? (
+        asked.destroy.says(s, resources)
+      ) : (
+        <>A Run retries what failed or was canceled, with a new plan. {after(s)}</>
+      ),
   },
   suspend: {
     label: 'Suspend',
@@ -86,6 +92,7 @@ export function StackActions({ stack, spec, runs, access }: { stack: Stack; spec
   const shown = (Object.keys(asked) as StackAction[]).filter((a) => all.includes(a) || a === asking)
   return shown.map((action) => {
     const { label, hotkey, icon, confirm, says } = asked[action]
+    const destroys = action === 'destroy' || (action === 'retry' && retryDestroys(stack, runs))
     return (
       <ConfirmButton
         key={action}
@@ -93,14 +100,16 @@ export function StackActions({ stack, spec, runs, access }: { stack: Stack; spec
         hotkey={hotkey}
         onAsking={onAsking(action)}
         icon={icon}
-        kind={action === 'destroy' ? 'danger' : 'plain'}
+        kind={destroys ? 'danger' : 'plain'}
         title={`${label} ${stack.namespace}/${stack.name}?`}
         confirm={confirm}
-        type={action === 'destroy' ? stack.name : undefined}
-        run={() => act.mutateAsync({ action })}
+        type={destroys ? stack.name : undefined}
+        run={() =>
+          act.mutateAsync({ action: action === 'retry' ? `retry?operation=${destroys ? 'Destroy' : 'Apply'}` : action })
+        }
       >
-        <p>{says(spec, stack.resources)}</p>
-        {action === 'destroy' && <DestroyWaitsFor stack={stack} />}
+        <p>{says(spec, stack.resources, destroys)}</p>
+        {destroys && <DestroyWaitsFor stack={stack} />}
       </ConfirmButton>
     )
   })

@@ -46,8 +46,13 @@ export function stackActions(
 function canRetry(stack: Stack, runs: Run[], access: Access): boolean {
   const last = lastTried(stack, runs)
   if (!last || stack.suspended || !['Failed', 'Canceled'].includes(last.phase)) return false
-  const verb = stack.deleted || last.operation === 'Destroy' ? 'destroy' : 'apply'
+  const verb = retryDestroys(stack, runs) ? 'destroy' : 'apply'
   return access[verb] === true
+}
+
+/** Whether a retry of a Stack destroys its resources. */
+export function retryDestroys(stack: Stack, runs: Run[]): boolean {
+  return stack.deleted || lastTried(stack, runs)?.operation === 'Destroy'
 }
 
 /** The Run of a Stack whose plan waits for an approval. */

@@ -206,6 +206,22 @@ describe('actions of a Run', () => {
     expect(await approve()).toHaveTextContent('The Run has another plan now. Read it before you approve it.')
     expect(requests).toEqual([])
   })
+  it('close the question when another plan is shown, and name the namespace', async () => {
+    const actions: Possible[] = [{ action: 'approve' }, { action: 'reject' }]
+    for (const [button, title] of [
+      ['Approve…', 'Approve the plan of Run shop/net-7?'],
+      ['Reject', 'Reject the plan of Run shop/net-7?'],
+    ] as const) {
+      const requests = serve(detail(other))
+      const { rerender, unmount } = bar(detail(digest), digest, actions)
+      await userEvent.click(screen.getByRole('button', { name: button }))
+      await screen.findByRole('dialog', { name: title })
+      rerender(around(<ActionBar detail={detail(other)} possible={actions} shown={other} />))
+      await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+      expect(requests).toEqual([])
+      unmount()
+    }
+  })
   it('do not approve another plan than the one that is shown', () => {
     bar(detail(other), digest, [{ action: 'approve' }])
     expect(screen.getByRole('button', { name: 'Approve…' })).toBeDisabled()

@@ -9,7 +9,7 @@ import type { Possible } from './actions'
 import { outdated } from './actions'
 import type { Action } from '../plan/types'
 import { wordOf } from '../plan/types'
-import { counts, destroyed, short, warnings } from './words'
+import { counts, destroyed, planDigits, warnings } from './words'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 
@@ -34,6 +34,7 @@ export function HeadActions({ detail, possible }: Omit<Props, 'shown'>) {
   const run = useAction('runs', metadata.namespace, metadata.name)
   const stack = useAction('stacks', metadata.namespace, spec.stack.name)
   const { can, onAsking } = useActions(possible)
+  const destroys = spec.operation === 'Destroy'
   return (
     <>
       {can('cancel') && (
@@ -41,7 +42,7 @@ export function HeadActions({ detail, possible }: Omit<Props, 'shown'>) {
           label="Cancel"
           hotkey="c"
           onAsking={onAsking('cancel')}
-          title={`Cancel Run ${metadata.name}?`}
+          title={`Cancel Run ${metadata.namespace}/${metadata.name}?`}
           confirm="Cancel the Run"
           kind="bare"
           confirmKind="danger"
@@ -59,13 +60,15 @@ export function HeadActions({ detail, possible }: Omit<Props, 'shown'>) {
           label="Retry"
           hotkey="t"
           onAsking={onAsking('retry')}
-          title={`Retry what Run ${metadata.name} did not finish?`}
+          title={`Retry what Run ${metadata.namespace}/${metadata.name} did not finish?`}
           confirm="Retry"
-          run={() => stack.mutateAsync({ action: 'retry' })}
+          type={destroys ? spec.stack.name : undefined}
+          run={() => stack.mutateAsync({ action: `retry?operation=${destroys ? 'Destroy' : 'Apply'}` })}
         >
+          {destroys && <p className="text-bad font-medium">The new Run destroys all resources of the Stack.</p>}
           <p>
-            Stack {spec.stack.name} gets a new Run, which begins with a new plan and waits for an approval if the Stack
-            requires one.
+            Stack {metadata.namespace}/{spec.stack.name} gets a new Run, which begins with a new plan and waits for an
+            approval if the Stack requires one.
           </p>
         </ConfirmButton>
       )}
@@ -103,17 +106,18 @@ export function ActionBar({ detail, possible, shown }: Props) {
       <div className="min-w-0 grow basis-56">
         <p className="font-medium">{old ? 'The Run has another plan now' : total}</p>
         <p className="text-muted text-sm">
-          Plan <span className="font-mono">{short(shown)}</span>
+          Plan <span className="font-mono break-all">{planDigits(shown)}</span>
           {approve?.why && <span className="text-warn"> {approve.why}</span>}
         </p>
       </div>
       <div className="ml-auto flex flex-wrap justify-end gap-2">
         {can('reject') && (
           <ConfirmButton
+            key={`reject ${shown}`} // a confirmation is for the plan that was shown, and for no later one
             label="Reject"
             hotkey="x"
             onAsking={onAsking('reject')}
-            title={`Reject the plan of Run ${metadata.name}?`}
+            title={`Reject the plan of Run ${metadata.namespace}/${metadata.name}?`}
             confirm="Reject"
             kind="danger"
             run={async () => {
@@ -124,7 +128,10 @@ export function ActionBar({ detail, possible, shown }: Props) {
               setReason('')
             }}
           >
-            <p>The plan is not applied. A change of the Stack, or a request, starts a new Run.</p>
+            <p>
+              {old ? 'The Run has another plan now.' : `The plan, ${total}, is not applied.`} A change of the Stack, or
+              a request, starts a new Run.
+            </p>
             <label className="flex flex-col gap-1">
               Reason (optional)
               <input
@@ -138,10 +145,11 @@ export function ActionBar({ detail, possible, shown }: Props) {
         )}
         {approve && (
           <ConfirmButton
+            key={`approve ${shown}`}
             label="Approve…"
             hotkey="a"
             onAsking={onAsking('approve')}
-            title={`Approve the plan of Run ${metadata.name}?`}
+            title={`Approve the plan of Run ${metadata.namespace}/${metadata.name}?`}
             confirm="Approve and apply"
             kind="main"
             disabled={approve.why !== undefined || shown === undefined || old}
@@ -152,8 +160,11 @@ export function ActionBar({ detail, possible, shown }: Props) {
             ) : (
               <>
                 <p>
-                  Exactly this plan is applied to Stack <strong>{safe(spec.stack.name)}</strong>:{' '}
-                  <strong>{total}</strong>.
+                  Exactly this plan is applied to Stack{' '}
+                  <strong>
+                    {metadata.namespace}/{safe(spec.stack.name)}
+                  </strong>
+                  : <strong>{total}</strong>.
                 </p>
                 {plan && plan.destroy > 0 && <Destroyed plan={plan} />}
                 {plan &&

@@ -138,6 +138,11 @@ export function short(digest: string | undefined): string {
   return (digest ?? '').replace(/^sha256:/, '').slice(0, 12)
 }
 
+/** The digits of a plan's digest that no other plan can be given, as in internal/approval. */
+export function planDigits(digest: string | undefined): string {
+  return (digest ?? '').replace(/^sha256:/, '').slice(0, 40)
+}
+
 /** A short revision: main@1f3c9a2 for main@sha1:1f3c9a2..., the beginning of a digest. */
 export function revision(text: string | undefined): string {
   return (text ?? '').replace(/sha1:([0-9a-f]{8})[0-9a-f]*/, '$1').replace(/sha256:([0-9a-f]{12})[0-9a-f]*/, '$1')

@@ -175,7 +175,7 @@ function Lock({ detail, may }: { detail: Detail<'states'>; may: boolean }) {
         <ConfirmButton
           key={lock.id} // a confirmation is for the lock that was shown, and for no later one
           label="Unlock…"
-          title={`Unlock the state of Stack ${metadata.name}?`}
+          title={`Unlock the state of Stack ${metadata.namespace}/${metadata.name}?`}
           confirm="Unlock"
           kind="danger"
           small

@@ -119,7 +119,7 @@ function Rollback({ namespace, name, version: v, current }: RollbackProps) {
   return (
     <ConfirmButton
       label="Roll back…"
-      title={`Go back to version ${v.version}?`}
+      title={`Go back to version ${v.version} of the state of Stack ${namespace}/${name}?`}
       confirm={`Go back to version ${v.version}`}
       small
       run={run}
