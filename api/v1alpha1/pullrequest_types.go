@@ -215,6 +215,11 @@ type PullRequestStack struct {
 	// Message is why there is no plan, or why it failed.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// Backend is the type of the engine's backend that has the state. The plan gets Cairn's copy of the state, which the
+	// last Run of the Stack read: it does not show what users changed there since. Unset if Cairn keeps the state.
+	// Example: s3.
+	// +optional
+	Backend string `json:"backend,omitempty"`
 	// DeletedDirectory is the directory of the Stack if the pull request deletes it. The plan then shows what
 	// destroying the Stack would do.
 	// +optional
@@ -388,8 +393,8 @@ type StackPullRequests struct {
 	// +optional
 	Runner *PullRequestRunner `json:"runner,omitempty"`
 	// UseStackCredentials plans pull requests with spec.runner, spec.env and spec.envFrom of the Stack, as its own Runs
-	// are planned. Each user who can open a pull request in the repository can then use these credentials. Default:
-	// false.
+	// are planned, but without spec.backend. Each user who can open a pull request in the repository can then use these
+	// credentials. Default: false.
 	// +optional
 	UseStackCredentials bool `json:"useStackCredentials,omitempty"`
 }

@@ -223,7 +223,8 @@ type StackSpec struct {
 	Runner Runner `json:"runner,omitempty"`
 
 	// PullRequests configures the plans of the Stack for pull requests, if the Repository has spec.pullRequests. If
-	// unset, they run without the ServiceAccount, the environment and the pod template of the Stack.
+	// unset, they run without the ServiceAccount, the environment and the pod template of the Stack. They never have its
+	// backend.
 	// +optional
 	PullRequests *StackPullRequests `json:"pullRequests,omitempty"`
 }

@@ -42,7 +42,7 @@ func TestPullRequestHasNoCredentialsOfTheStack(t *testing.T) {
 			Runner: v1alpha1.Runner{ServiceAccountName: "apply", Template: &apiextensionsv1.JSON{Raw: []byte(
 				`{"spec":{"nodeSelector":{"disk":"ssd"},"containers":[{"name":"engine","env":[{"name":"KEY","value":"secret"}]}]}}`)}},
 		}}
-		got := withoutCredentials(repo, stack).Spec
+		got := Proposed(repo, stack).Spec
 		template := string(got.Runner.Template.Raw)
 		if got.Runner.ServiceAccountName != tt.want || !strings.Contains(template, "ssd") {
 			t.Errorf("%s: ServiceAccount %q, template %s", name, got.Runner.ServiceAccountName, template)

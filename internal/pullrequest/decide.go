@@ -91,7 +91,8 @@ func (w Snapshot) stacks(next *v1alpha1.PullRequestStatus) {
 // planOf returns the entry of a Stack: the one that it has while its inputs are the same, else one with another Run.
 func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.PullRequestStack {
 	planned := v1alpha1.PullRequestStack{
-		Namespace: a.Namespace, Name: a.Name, InputsDigest: a.InputsDigest, DeletedDirectory: a.DeletedDirectory,
+		Namespace: a.Namespace, Name: a.Name, InputsDigest: a.InputsDigest, Backend: a.Backend,
+		DeletedDirectory: a.DeletedDirectory,
 	}
 	if i := w.stack(a.Key); i >= 0 {
 		known := w.PullRequest.Status.Stacks[i]

@@ -125,7 +125,8 @@ func (r *Reconciler) reportOf(pull *v1alpha1.PullRequest, repo *v1alpha1.Reposit
 	}
 	for _, one := range s.Stacks {
 		stack := comment.Stack{
-			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, DeletedDirectory: one.DeletedDirectory,
+			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, Backend: one.Backend,
+			DeletedDirectory: one.DeletedDirectory,
 		}
 		if one.Run != "" && web != "" {
 			stack.URL = web + "/runs/" + one.Namespace + "/" + one.Run

@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +15,6 @@ import (
 	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
-	"cairn.dev/cairn/internal/run/podspec"
 	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
@@ -229,11 +227,14 @@ func (g *Gatherer) gatherInputs(
 		into.Problem = "spec.suspend of the Stack is true"
 		return false, nil
 	}
-	limited := withoutCredentials(repo, stack)
-	if into.DeletedDirectory != "" {
-		return false, g.gatherDestroy(ctx, limited, into)
+	state, err := g.gatherStateCopy(ctx, stack, into)
+	if err != nil || into.Problem != "" {
+		return false, err
 	}
-	w, err := g.Stacks.InputsOf(ctx, limited, proposal)
+	if into.DeletedDirectory != "" {
+		return false, g.gatherDestroy(ctx, repo, stack, state.InputsDigest, into)
+	}
+	w, err := g.Stacks.InputsOf(ctx, Proposed(repo, stack), proposal)
 	if err != nil {
 		return false, err
 	}
@@ -250,47 +251,21 @@ func (g *Gatherer) gatherInputs(
 	return false, err
 }
 
-// gatherDestroy stores the inputs of the last apply, with the identity of pods that plan pull requests.
-func (g *Gatherer) gatherDestroy(ctx context.Context, limited *v1alpha1.Stack, into *Affected) error {
-	state := &v1alpha1.State{}
-	err := g.Client.Get(ctx, client.ObjectKey{Namespace: into.Namespace, Name: into.Name}, state)
-	if apierrors.IsNotFound(err) || (err == nil && state.Status.InputsDigest == "") {
+// gatherDestroy stores the inputs of the last apply, without what pull requests do not get.
+func (g *Gatherer) gatherDestroy(
+	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, applied string, into *Affected,
+) error {
+	if applied == "" {
 		into.Problem = "the pull request deletes directory " + into.DeletedDirectory + ", and the Stack was never applied: there is nothing to destroy"
 		return nil
 	}
+	doc, err := g.Inputs.Get(ctx, applied)
 	if err != nil {
 		return err
 	}
-	doc, err := g.Inputs.Get(ctx, state.Status.InputsDigest)
-	if err != nil {
-		return err
-	}
-	doc.ServiceAccountName, doc.Env, doc.EnvFrom = limited.Spec.Runner.ServiceAccountName, limited.Spec.Env, limited.Spec.EnvFrom
-	doc.Template = limited.Spec.Runner.Template
-	into.DestroyInputsDigest = state.Status.InputsDigest
-	into.InputsDigest, err = g.Inputs.Put(ctx, doc)
+	into.DestroyInputsDigest = applied
+	into.InputsDigest, err = g.Inputs.Put(ctx, ProposedDestroy(doc, repo, stack))
 	return err
-}
-
-// withoutCredentials returns a Stack as pull requests plan it: with the identity for pull requests in place of its own,
-// unless it declares that they may use that.
-func withoutCredentials(repo *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Stack {
-	limited := stack.DeepCopy()
-	own := stack.Spec.PullRequests
-	if own != nil && own.UseStackCredentials {
-		return limited
-	}
-	runner := &v1alpha1.PullRequestRunner{}
-	switch {
-	case own != nil && own.Runner != nil:
-		runner = own.Runner
-	case repo.Namespace == stack.Namespace && repo.Spec.PullRequests.Runner != nil:
-		runner = repo.Spec.PullRequests.Runner
-	}
-	limited.Spec.Runner.ServiceAccountName = runner.ServiceAccountName
-	limited.Spec.Env, limited.Spec.EnvFrom = runner.Env, runner.EnvFrom
-	limited.Spec.Runner.Template = podspec.Scheduling(stack.Spec.Runner.Template)
-	return limited
 }
 
 func hashOf(repo *v1alpha1.Repository, stacks []v1alpha1.Stack) uint64 {

@@ -46,6 +46,9 @@ type Affected struct {
 	InputsDigest string
 	// Problem is why the plan cannot start.
 	Problem string
+	// Backend is the type of the engine's backend that has the state, of which the plan gets Cairn's copy; empty if Cairn
+	// keeps the state.
+	Backend string
 	// Revision of the code.
 	Revision string
 	// Source of the code.

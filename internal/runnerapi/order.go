@@ -35,8 +35,6 @@ type Order struct {
 	Run       string `json:"run,omitempty"`
 	// Destroy plans the end of everything. Its variable files are those that were kept: GET /v1/inputs.
 	Destroy bool `json:"destroy,omitempty"`
-	// ReadOnly is true when nothing about the Stack is written, since the code is of a pull request.
-	ReadOnly bool `json:"readOnly,omitempty"`
 	// Source is the digest of the code's archive.
 	Source string `json:"source,omitempty"`
 	// Path of the root module within the archive, with slashes; empty is the archive's root.

@@ -76,6 +76,8 @@ type Stack struct {
 	Text string
 	// Failure is the message of a Run that failed.
 	Failure string
+	// Backend is the type of the engine's backend that has the state, if Cairn does not keep it.
+	Backend string
 	// DeletedDirectory is the path of the Stack if the pull request deletes it. The plan is then what a destroy would do.
 	DeletedDirectory string
 }

@@ -105,6 +105,7 @@ func mixed(t testing.TB) PullRequest {
 		stack("out", plans(v1alpha1.Plan{}, "Plan: only outputs change.\n")),
 		stack("later", phase("")),
 	)
+	pr.Stacks[4].Backend = "s3"
 	pr.Skipped, pr.MaxStacks = []string{"web/z2", "web/z1"}, 8
 	pr.Answer = "/cairn apply: rejected\nweb/cdn: still planning"
 	return pr
@@ -129,6 +130,7 @@ func hostilePullRequest() PullRequest {
 	s.Namespace, s.URL = hostile, "https://cairn.example.com/runs/"+hostile
 	planned := stack("net", plans(v1alpha1.Plan{Add: 1, Unverified: hostile}, "  + a\n"+hostile), policy(v1alpha1.PolicyResult{Checked: 1, Warned: 1,
 		Findings: []v1alpha1.PolicyFinding{{Policy: hostile, Action: hostile, Message: hostile}}}))
+	planned.Backend = hostile
 	pr := of(s, planned, stack("bad", phase(v1alpha1.PhaseCanceled)))
 	pr.Head, pr.Base, pr.URL, pr.Message, pr.Answer, pr.Skipped = hostile, hostile, "javascript:"+hostile, hostile, hostile, []string{hostile}
 	pr.ID.Installation, pr.ID.Repository = hostile, hostile

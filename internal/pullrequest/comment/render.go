@@ -185,6 +185,10 @@ func (d *document) addStack(pr PullRequest, s Stack) {
 	if s.Plan != nil && s.Plan.Partial != "" {
 		note("This plan does not have all changes of the code: %s", plan.Escape(s.Plan.Partial))
 	}
+	if s.Plan != nil && s.Backend != "" {
+		note("Planned with Cairn's copy of the state in backend %s, as the last Run of the Stack read it: without what users changed there since.",
+			plan.Escape(s.Backend))
+	}
 	if s.Plan != nil && s.Plan.Unverified != "" {
 		note("What is shown of this plan is as its pod reported it: %s", plan.Escape(s.Plan.Unverified))
 	}

@@ -133,7 +133,6 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 		Attempt:   runinfo.Current(&run.Status).Number,
 		Namespace: run.Namespace, Stack: stack.Name, Run: run.Name,
 		Destroy:       runinfo.PlansDestroy(run),
-		ReadOnly:      run.Spec.PullRequest != nil,
 		Source:        doc.Source,
 		Path:          doc.Path,
 		Engine:        string(doc.Engine.Name),

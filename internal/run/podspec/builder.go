@@ -121,13 +121,17 @@ func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSe
 	return pod, container
 }
 
-// Scheduling returns of a template the fields about scheduling alone: not what its containers get. One that is invalid is
-// returned as it is, for CheckTemplate to reject.
-func Scheduling(raw *apiextensionsv1.JSON) *apiextensionsv1.JSON {
+// Proposed returns what plans of pull requests get of a template: the fields about scheduling, and labels and annotations
+// that give a pod neither rights nor an identity in any installation. One that is invalid is returned as it is, for
+// CheckTemplate to reject.
+func Proposed(raw *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}}
 	if raw == nil || schedule(pod, raw) != nil {
 		return raw
 	}
+	unlisted := func(key, _ string) bool { return !listed(key, metadataKeys) }
+	maps.DeleteFunc(pod.Labels, unlisted)
+	maps.DeleteFunc(pod.Annotations, unlisted)
 	t := corev1.PodTemplateSpec{Spec: pod.Spec}
 	t.Labels, t.Annotations = pod.Labels, pod.Annotations
 	var part map[string]any
@@ -141,7 +145,7 @@ func Scheduling(raw *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 		data, err = json.Marshal(part)
 	}
 	if err != nil {
-		return raw
+		return nil
 	}
 	return &apiextensionsv1.JSON{Raw: data}
 }

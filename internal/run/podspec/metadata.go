@@ -33,8 +33,7 @@ func foreignKey(t corev1.PodTemplateSpec, allowed []string) string {
 		of   map[string]string
 	}{{"labels", t.Labels}, {"annotations", t.Annotations}} {
 		for _, key := range slices.Sorted(maps.Keys(kind.of)) {
-			matches := func(one string) bool { return key == one || strings.HasSuffix(one, "/") && strings.HasPrefix(key, one) }
-			if isOwn(key) || !strings.Contains(key, "/") || slices.ContainsFunc(slices.Concat(metadataKeys, allowed), matches) {
+			if isOwn(key) || !strings.Contains(key, "/") || listed(key, metadataKeys) || listed(key, allowed) {
 				continue
 			}
 			return fmt.Sprintf("metadata.%s[%s] is not allowed in this installation: remove it, or have an administrator add the key to "+
@@ -42,6 +41,13 @@ func foreignKey(t corev1.PodTemplateSpec, allowed []string) string {
 		}
 	}
 	return ""
+}
+
+// listed reports whether a list has a key, or a prefix of it that ends in a slash.
+func listed(key string, list []string) bool {
+	return slices.ContainsFunc(list, func(one string) bool {
+		return key == one || strings.HasSuffix(one, "/") && strings.HasPrefix(key, one)
+	})
 }
 
 // isOwn reports whether a label or annotation is Cairn's own.

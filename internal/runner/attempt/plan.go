@@ -32,7 +32,7 @@ func (a *attempt) plan(ctx, podCtx context.Context) error {
 	if err := a.prepare(ctx, false); err != nil {
 		return err
 	}
-	if a.backend().Own() && !a.order.ReadOnly {
+	if a.backend().Own() {
 		if err := a.step(ctx, "state", a.followBackend); err != nil {
 			return err
 		}
