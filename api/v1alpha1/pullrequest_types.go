@@ -120,8 +120,9 @@ const (
 	PullRequestFailed PullRequestPhase = "Failed"
 	// PullRequestDraft: it is a draft, and drafts are not planned.
 	PullRequestDraft PullRequestPhase = "Draft"
-	// PullRequestAwaitingCommand: it is from a fork, or its author does not have the verb plan. Nothing runs before a
-	// user with that verb comments /cairn plan.
+	// PullRequestAwaitingCommand: it is from a fork, its author or the user of a commit does not have the verb plan, or
+	// spec.pullRequests.requireCommand of the Repository is true. Nothing runs before a user with that verb comments
+	// /cairn plan with the head commit.
 	PullRequestAwaitingCommand PullRequestPhase = "AwaitingCommand"
 	// PullRequestPlanned: the affected Stacks are known, and their plans are created.
 	PullRequestPlanned PullRequestPhase = "Planned"
@@ -146,7 +147,7 @@ type PullRequestStatus struct {
 	// Head is the commit of the head that the status describes.
 	// +optional
 	Head string `json:"head,omitempty"`
-	// HeadSince is spec.updatedAt when that commit was first seen. A command is for it if its comment is newer.
+	// HeadSince is spec.updatedAt when that commit was first seen. Comments that are older than the first one are not read.
 	// +optional
 	HeadSince metav1.Time `json:"headSince,omitempty"`
 	// Merge is the merge that the status describes. Unset before the first merge.
@@ -314,6 +315,12 @@ type PullRequests struct {
 	// +kubebuilder:default=Skip
 	// +optional
 	Drafts Drafts `json:"drafts,omitempty"`
+	// RequireCommand requires a comment /cairn plan with the head commit, by a user with the verb plan, before each head
+	// is planned, also if that user opened the pull request. Without it, a user who can push to a branch of the
+	// repository can have code planned in the pull request of another user, since a Git provider does not prove who wrote
+	// a commit. Default: false.
+	// +optional
+	RequireCommand bool `json:"requireCommand,omitempty"`
 	// MaxStacks is the maximum number of Stacks that a pull request plans without a comment that names them. At most
 	// 200. Default: 50.
 	// +kubebuilder:default=50

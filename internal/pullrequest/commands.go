@@ -46,8 +46,8 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 	if err != nil {
 		return nil, 0, err
 	}
-	if isNew := func(c pulls.Comment) bool { return c.ID > state.LastComment }; w.Restricted && slices.ContainsFunc(comments, isNew) {
-		// A command allows the head that its author saw, which may be a newer one than is known here.
+	if isNew := func(c pulls.Comment) bool { return c.ID > state.LastComment }; w.Restricted != "" && slices.ContainsFunc(comments, isNew) {
+		// A command may name a newer head than is known here, and would be rejected.
 		switch p, err := provider.Get(ctx, int(pull.Spec.Number)); {
 		case err != nil:
 			return nil, 0, err
@@ -106,11 +106,8 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 		return false, "Nothing was done: Cairn applies after the merge. Approve the Run of the Stack then.", nil
 	}
 	facts := command.Snapshot{
-		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit, Restricted: w.Restricted,
+		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit, Restricted: w.Restricted != "",
 		Closed: w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
-	}
-	if c.Created.Truncate(time.Second).After(w.PullRequest.Status.HeadSince.Time) { // which has no fraction of a second
-		facts.SeenHead = facts.Head
 	}
 	if facts.Stacks, err = r.commandStacks(ctx, w, provider, c.Author, facts.User); err != nil {
 		return false, "", err
@@ -166,7 +163,7 @@ func (w *Snapshot) stack(key Key) int {
 // a whole, by a user who has the verb on all affected Stacks.
 func (w *Snapshot) requestPlans(d command.Decision, facts command.Snapshot) {
 	state := &w.PullRequest.Status.Commands
-	if w.Restricted && state.AllowedHead != facts.Head {
+	if w.Restricted != "" && state.AllowedHead != facts.Head {
 		all := len(facts.Command.Stacks) == 0 && len(d.Stacks) > 0
 		for _, s := range d.Stacks {
 			all = all && s.Reason == command.Allowed

@@ -68,8 +68,9 @@ func (w Snapshot) phase() (v1alpha1.PullRequestPhase, string) {
 		return v1alpha1.PullRequestMerging, w.Waits
 	case len(w.Merge.Conflicts) > 0:
 		return v1alpha1.PullRequestConflict, "the head conflicts with the base in " + strings.Join(w.Merge.Conflicts[:min(3, len(w.Merge.Conflicts))], ", ")
-	case w.Restricted && len(w.Merge.Affected) > 0 && commands.AllowedHead != spec.Head.Commit:
-		return v1alpha1.PullRequestAwaitingCommand, "a user with the verb plan on the affected Stacks has to comment /cairn plan"
+	case w.Restricted != "" && len(w.Merge.Affected) > 0 && commands.AllowedHead != spec.Head.Commit:
+		return v1alpha1.PullRequestAwaitingCommand, fmt.Sprintf("%s: a user with the verb plan on the affected Stacks has to read the code "+
+			"and comment /cairn plan %s", w.Restricted, spec.Head.Commit)
 	}
 	return v1alpha1.PullRequestPlanned, ""
 }

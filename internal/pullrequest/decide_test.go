@@ -67,15 +67,15 @@ func TestPhase(t *testing.T) {
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
 		"merged":     {func(w *Snapshot) { w.PullRequest.Spec.State = v1alpha1.PullRequestMerged }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
 		"off":        {func(w *Snapshot) { w.Settings = nil }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
-		"restricted": {func(w *Snapshot) { w.Restricted = true }, v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
+		"restricted": {func(w *Snapshot) { w.Restricted = "a fork" }, v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
 		"restricted, allowed for this head": {func(w *Snapshot) {
-			w.Restricted, w.PullRequest.Status.Commands.AllowedHead = true, headOne
+			w.Restricted, w.PullRequest.Status.Commands.AllowedHead = "a fork", headOne
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
 		"restricted, allowed for another head": {func(w *Snapshot) {
-			w.Restricted, w.PullRequest.Status.Commands.AllowedHead = true, headTwo
+			w.Restricted, w.PullRequest.Status.Commands.AllowedHead = "a fork", headTwo
 		}, v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
 		"restricted, nothing affected": {func(w *Snapshot) {
-			w.Restricted, w.Merge.Affected = true, nil
+			w.Restricted, w.Merge.Affected = "a fork", nil
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonNotAffected, 0, 0},
 		"more than maxStacks": {func(w *Snapshot) { w.Settings.MaxStacks = ptr.To(int32(1)) }, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 1, 1},
 		"more than maxStacks, requested": {func(w *Snapshot) {

@@ -116,7 +116,7 @@ func (r *Reconciler) reportOf(pull *v1alpha1.PullRequest, repo *v1alpha1.Reposit
 	switch s.Phase {
 	case v1alpha1.PullRequestConflict:
 		report.Message = strings.Join(s.Merge.Conflicts, "\n")
-	case v1alpha1.PullRequestFailed:
+	case v1alpha1.PullRequestFailed, v1alpha1.PullRequestAwaitingCommand:
 		report.Message = apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady).Message
 	}
 	web := strings.TrimSuffix(r.WebURL, "/")

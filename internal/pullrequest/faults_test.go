@@ -44,24 +44,63 @@ func (a allowed) Allows(_ context.Context, user string, _ []string, _ string, st
 	return user == "gitlab:git.example.com:alice" && (a == nil || a[stack]), nil
 }
 
-// A command is for the head that its author saw, also if the push follows within the same second: times of GitLab and Bitbucket
-// have fractions, and that of the head has none.
-func TestACommandBeforeAPushWithinTheSecondIsNotForIt(t *testing.T) {
-	pushed := noon.Add(900 * time.Millisecond)
-	w := pull()
-	w.Restricted = true
-	w.PullRequest.Spec.UpdatedAt = metav1.NewTime(pushed).Rfc3339Copy() // as specOf does
-	w.PullRequest.Spec.Head.Commit = headTwo
-	next(&w)
-	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: headTwo, comments: []pulls.Comment{
-		{ID: 1, Author: "alice", Body: "/cairn plan", Created: pushed.Add(-700 * time.Millisecond)}, // for headOne
-	}}}
-	r := &Reconciler{Access: allowed(nil)}
-	if _, _, err := r.commands(t.Context(), &w, provider); err != nil {
-		t.Fatal(err)
+// A command allows the head that it names, whatever the times of the comment and of the push are.
+func TestACommandIsForTheHeadThatItNames(t *testing.T) {
+	for body, want := range map[string]string{
+		"/cairn plan":                            "", // which may be about any head
+		"/cairn plan " + headOne:                 "", // that its author read before the push
+		"/cairn plan " + headTwo:                 headTwo,
+		"/cairn plan " + headTwo[:20]:            "",
+		"/cairn plan " + headTwo + " web/net":    "",
+		"/cairn plan web/net web/app " + headTwo: "",
+	} {
+		for _, created := range []time.Duration{-time.Hour, 0, time.Hour} {
+			w := pull()
+			w.Restricted = "a fork"
+			w.PullRequest.Spec.Head.Commit = headTwo
+			next(&w)
+			provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: headTwo, comments: []pulls.Comment{
+				{ID: 1, Author: "alice", Body: body, Created: noon.Add(created)},
+			}}}
+			r := &Reconciler{Access: allowed(nil)}
+			if _, _, err := r.commands(t.Context(), &w, provider); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.PullRequest.Status.Commands; got.AllowedHead != want {
+				t.Errorf("%s: %s allowed %q: %s", body, got.AllowedBy, got.AllowedHead, got.Answer)
+			}
+		}
 	}
-	if got := w.PullRequest.Status.Commands; got.AllowedHead != "" {
-		t.Errorf("%s allowed %s before it was pushed: %s", got.AllowedBy, got.AllowedHead, got.Answer)
+}
+
+// committedBy is a Git provider with the logins of commits.
+type committedBy struct {
+	commented
+	logins []string
+}
+
+func (c committedBy) Committers(context.Context, int, string) ([]string, error) { return c.logins, nil }
+
+// Of whom a commit is can change the code of a pull request that another user opened.
+func TestEachUserOfACommitMayPlan(t *testing.T) {
+	for name, tt := range map[string]struct {
+		logins   []string
+		settings v1alpha1.PullRequests
+		want     string
+	}{
+		"the author alone":           {[]string{"alice"}, v1alpha1.PullRequests{}, ""},
+		"a user without the verb":    {[]string{"alice", "mallory"}, v1alpha1.PullRequests{}, "gitlab:git.example.com:mallory, who"},
+		"a user who is not known":    {[]string{"", "alice"}, v1alpha1.PullRequests{}, "does not know the user"},
+		"a login that cannot be one": {[]string{"a b"}, v1alpha1.PullRequests{}, "does not know the user"},
+		"a command for each head":    {[]string{"alice"}, v1alpha1.PullRequests{RequireCommand: true}, "requireCommand"},
+	} {
+		w := pull()
+		w.Settings, w.PullRequest.Spec.Author = &tt.settings, "gitlab:git.example.com:alice"
+		provider := Provider{Name: "gitlab", Host: "git.example.com", Client: committedBy{logins: tt.logins}}
+		got, err := restricted(t.Context(), allowed(nil), &w, provider, w.Merge.Affected)
+		if err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }
 
@@ -244,11 +283,11 @@ func TestACommandDoesNotAllowStacksThatItsAuthorMayNotPlan(t *testing.T) {
 		},
 	}}
 	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: head, comments: []pulls.Comment{
-		{ID: 1, Author: "alice", Body: "/cairn plan", Created: noon.Add(time.Minute)},
+		{ID: 1, Author: "alice", Body: "/cairn plan " + head, Created: noon.Add(time.Minute)},
 	}}}
 	gathered := func() v1alpha1.PullRequestPhase {
 		t.Helper()
-		w.Merge, w.Restricted, w.Problem, w.Waits = nil, false, "", ""
+		w.Merge, w.Restricted, w.Problem, w.Waits = nil, "", "", ""
 		if err := g.Merge(t.Context(), &w, repo, provider); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/gitprovider/pulls"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/stack/snapshot"
@@ -37,7 +38,7 @@ type Gatherer struct {
 type merged struct {
 	*Merge
 	key        mergeKey
-	restricted bool
+	restricted string
 }
 
 // mergeKey is what decides the result of a merge and the inputs of the affected Stacks.
@@ -69,11 +70,11 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 	}
 	allowed := w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
 	key := mergeKey{base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), allowed}
-	if known, ok := g.merges.get(w.PullRequest.UID); ok && known.key == key && !known.restricted {
+	if known, ok := g.merges.get(w.PullRequest.UID); ok && known.key == key && known.restricted == "" {
 		w.Merge = known.Merge
 		return nil
 	} else if ok && known.key == key {
-		if w.Restricted, err = restricted(ctx, g.Access, w.PullRequest, provider, known.Affected); err != nil || w.Restricted {
+		if w.Restricted, err = restricted(ctx, g.Access, w, provider, known.Affected); err != nil || w.Restricted != "" {
 			w.Merge = known.Merge
 			return err
 		}
@@ -136,14 +137,14 @@ func (g *Gatherer) gatherAffected(
 		}
 		affected, w.Merge.Affected = append(affected, stack), append(w.Merge.Affected, one)
 	}
-	if w.Restricted, err = restricted(ctx, g.Access, w.PullRequest, provider, w.Merge.Affected); err != nil {
+	if w.Restricted, err = restricted(ctx, g.Access, w, provider, w.Merge.Affected); err != nil {
 		return false, err
 	}
 	commands := &w.PullRequest.Status.Commands
-	if w.Restricted && commands.AllowedHead != w.PullRequest.Spec.Head.Commit {
+	if w.Restricted != "" && commands.AllowedHead != w.PullRequest.Spec.Head.Commit {
 		return true, nil
 	}
-	if w.Restricted { // a change of the base may affect Stacks that it did not when a user allowed the head
+	if w.Restricted != "" { // a change of the base may affect Stacks that it did not when a user allowed the head
 		planned := slices.DeleteFunc(slices.Clone(w.Merge.Affected[:min(len(w.Merge.Affected), int(*w.Settings.MaxStacks))]),
 			func(a Affected) bool { return slices.Contains(commands.Requested, a.String()) })
 		allowed, err := mayPlan(ctx, g.Access, commands.AllowedBy, provider, planned)
@@ -186,14 +187,37 @@ func (g *Gatherer) stacks(ctx context.Context, repo *v1alpha1.Repository, branch
 	return stacks, nil
 }
 
-// restricted reports whether nothing may run without a command: the head is in a fork, or its author does not have the
-// verb plan on one of the affected Stacks.
-func restricted(ctx context.Context, access Access, pull *v1alpha1.PullRequest, provider Provider, affected []Affected) (bool, error) {
-	if pull.Spec.Fork || pull.Spec.Author == "" {
-		return true, nil
+// restricted returns why nothing may run without a command; empty if it may.
+func restricted(ctx context.Context, access Access, w *Snapshot, provider Provider, affected []Affected) (string, error) {
+	spec := w.PullRequest.Spec
+	switch {
+	case w.Settings.RequireCommand:
+		return "spec.pullRequests.requireCommand of the Repository is true", nil
+	case spec.Fork:
+		return "the head is in a fork", nil
+	case spec.Author == "":
+		return "the author of the pull request is not known", nil
 	}
-	allowed, err := mayPlan(ctx, access, pull.Spec.Author, provider, affected)
-	return !allowed, err
+	users := []string{spec.Author}
+	if known, ok := provider.Client.(pulls.Committers); ok && len(affected) > 0 {
+		logins, err := known.Committers(ctx, int(spec.Number), spec.Head.Commit)
+		if err != nil {
+			return "", err
+		}
+		for _, login := range logins {
+			users = append(users, provider.User(login))
+		}
+	}
+	slices.Sort(users)
+	for _, user := range slices.Compact(users) {
+		if user == "" {
+			return "the Git provider does not know the user of each commit", nil
+		}
+		if allowed, err := mayPlan(ctx, access, user, provider, affected); err != nil || !allowed {
+			return user + ", who opened the pull request or has a commit in it, does not have the verb plan on all affected Stacks", err
+		}
+	}
+	return "", nil
 }
 
 // mayPlan reports whether a user has the verb plan on each of some Stacks.

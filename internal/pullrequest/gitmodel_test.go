@@ -33,6 +33,8 @@ type gitModel struct {
 	writers map[string]map[*process]bool
 	// shared are the heads that were of several pull requests.
 	shared map[string]bool
+	// committers of heads that are not of Alice.
+	committers map[string]string
 	// fetched are the heads that the Repository has.
 	fetched  map[string]bool
 	commits  int
@@ -53,6 +55,12 @@ type pullModel struct {
 	Updated time.Time `json:"updated_at"`
 }
 
+type commitOfModel struct {
+	SHA       string    `json:"sha"`
+	Author    userModel `json:"author"`
+	Committer userModel `json:"committer"`
+}
+
 type userModel struct {
 	Login string `json:"login"`
 }
@@ -71,12 +79,10 @@ type commentModel struct {
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at"`
 	pull    int
-	// head is that of the pull request when the comment was written.
-	head string
 }
 
 func newGitModel(h *history) *gitModel {
-	g := &gitModel{history: h, statuses: map[string]map[string]string{}, writers: map[string]map[*process]bool{}, shared: map[string]bool{}, fetched: map[string]bool{}}
+	g := &gitModel{history: h, statuses: map[string]map[string]string{}, writers: map[string]map[*process]bool{}, shared: map[string]bool{}, fetched: map[string]bool{}, committers: map[string]string{}}
 	g.base = g.commit()
 	return g
 }
@@ -122,6 +128,9 @@ func (g *gitModel) act() {
 	switch n := g.rand.IntN(20); {
 	case n < 5:
 		p.Head.SHA = g.commit()
+		if g.rand.IntN(4) == 0 {
+			g.committers[p.Head.SHA] = "mallory"
+		}
 		g.tracef("push to pull request %d: %s", p.Number, p.Head.SHA)
 	case n < 7:
 		g.base = g.commit()
@@ -131,7 +140,11 @@ func (g *gitModel) act() {
 		}
 	case n < 12:
 		who := []string{"alice", "mallory"}[g.rand.IntN(2)]
-		text := []string{"/cairn plan", "/cairn plan", "/cairn plan net", "/cairn apply", "nice"}[g.rand.IntN(5)]
+		seen := p.Head.SHA
+		if g.rand.IntN(3) == 0 { // of an earlier head, or of another pull request
+			seen = fmt.Sprintf("%040x", 1+g.rand.IntN(g.commits))
+		}
+		text := []string{"/cairn plan", "/cairn plan " + seen, "/cairn plan net", "/cairn apply", "nice"}[g.rand.IntN(5)]
 		g.add(p, who, text)
 	case n < 14:
 		p.State, p.Merged = "closed", g.rand.IntN(2) == 0
@@ -161,7 +174,7 @@ func (g *gitModel) add(p *pullModel, who, text string) *commentModel {
 	p.Updated = g.now.Truncate(time.Second)
 	c := &commentModel{
 		ID: g.last, User: userModel{who}, Body: text, Created: g.now.Truncate(time.Second), Updated: g.now.Truncate(time.Second),
-		pull: p.Number, head: p.Head.SHA,
+		pull: p.Number,
 	}
 	g.comments = append(g.comments, c)
 	g.tracef("%s comments on pull request %d: %.40q", who, p.Number, text)
@@ -188,7 +201,9 @@ func (g *gitModel) commentsOf(number int, by string) (found []*commentModel) {
 }
 
 // restricted reports whether nothing of a pull request may run without a command.
-func (p *pullModel) restricted() bool { return p.User.Login != "alice" || p.Head.Repo["id"] != 1 }
+func (g *gitModel) restricted(p *pullModel) bool {
+	return p.User.Login != "alice" || p.Head.Repo["id"] != 1 || g.committers[p.Head.SHA] != ""
+}
 
 // affected returns the names of the Stacks that a pull request affects.
 func (g *gitModel) affected(p *pullModel) (names []string) {
@@ -228,7 +243,7 @@ func (g *gitModel) Merge(ctx context.Context, w *Snapshot, _ *v1alpha1.Repositor
 	}
 	g.pause()
 	var err error
-	w.Restricted, err = restricted(ctx, g, w.PullRequest, provider, w.Merge.Affected)
+	w.Restricted, err = restricted(ctx, g, w, provider, w.Merge.Affected)
 	return err
 }
 
@@ -244,11 +259,11 @@ func (g *gitModel) Allows(_ context.Context, user string, _ []string, _ string, 
 // checkRun checks that a Run of a restricted pull request was allowed for its head.
 func (g *gitModel) checkRun(run *v1alpha1.Run) {
 	p := g.pull(int(numberOf(run)))
-	if !p.restricted() {
+	if at := *p; !g.restricted(&pullModel{User: at.User, Head: refModel{SHA: run.Spec.Revision, Repo: at.Head.Repo}}) {
 		return
 	}
 	for _, c := range g.commentsOf(p.Number, "alice") {
-		if c.head == run.Spec.Revision && c.Body == "/cairn plan" {
+		if c.Body == "/cairn plan "+run.Spec.Revision {
 			return
 		}
 	}
@@ -262,14 +277,14 @@ func (g *gitModel) expected(p *pullModel) (v1alpha1.PullRequestPhase, string) {
 		return v1alpha1.PullRequestDraft, "success"
 	case g.conflicts(p):
 		return v1alpha1.PullRequestConflict, "failure"
-	case p.restricted() && len(g.affected(p)) > 0 && !g.allowed(p):
+	case g.restricted(p) && len(g.affected(p)) > 0 && !g.allowed(p):
 		return v1alpha1.PullRequestAwaitingCommand, "pending"
 	}
 	return v1alpha1.PullRequestPlanned, "success"
 }
 
-// allowed reports whether Alice allowed the head. A command within the second of another update of the pull request may be
-// read as one for an earlier head, and a user repeats it.
+// allowed reports whether Alice allowed the head. A command that is read before the head is known is rejected, and a user
+// repeats it.
 func (g *gitModel) allowed(p *pullModel) bool {
 	o := g.api.objects[key{"PullRequest", "web", fmt.Sprintf("infra-%d", p.Number)}]
 	pull, ok := o.(*v1alpha1.PullRequest)
@@ -293,7 +308,8 @@ func (g *gitModel) RoundTrip(r *http.Request) (*http.Response, error) {
 	what := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api/v1")
 	status, answer := http.StatusOK, any(nil)
 	do := func() {
-		if !strings.HasPrefix(what, "GET /orgs/") { // of a user without the verb, the teams are read again
+		// Of a user without the verb, the teams are read again, and here, without a Gatherer, the users of commits too.
+		if !strings.HasPrefix(what, "GET /orgs/") && !strings.HasSuffix(what, "/commits") {
 			g.requests++
 		}
 		status, answer = g.answer(r, what, body)
@@ -309,7 +325,10 @@ func (g *gitModel) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	data, err := json.Marshal(answer)
 	total := 0
-	if list, ok := answer.([]*pullModel); ok {
+	switch list := answer.(type) {
+	case []*pullModel:
+		total = len(list)
+	case []commitOfModel:
 		total = len(list)
 	}
 	return &http.Response{
@@ -343,6 +362,11 @@ func (g *gitModel) answer(r *http.Request, what string, body []byte) (int, any) 
 		}
 		slices.SortStableFunc(open, func(a, b *pullModel) int { return cmp.Or(b.Updated.Compare(a.Updated), a.Number-b.Number) })
 		return http.StatusOK, open
+	case strings.HasSuffix(what, "/commits") && is("GET "+repo+"pulls/%d/commits", &number):
+		if p := g.pull(number); p != nil {
+			by := userModel{cmp.Or(g.committers[p.Head.SHA], "alice")}
+			return http.StatusOK, []commitOfModel{{p.Head.SHA, by, by}}
+		}
 	case strings.HasPrefix(what, "GET "+repo+"pulls/"):
 		is("GET "+repo+"pulls/%d", &number)
 		if p := g.pull(number); p != nil {

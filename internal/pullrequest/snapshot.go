@@ -18,9 +18,8 @@ type Snapshot struct {
 	Merge *Merge
 	// Waits is why the merge is not known yet. Problem is why it cannot be computed until a user acts.
 	Waits, Problem string
-	// Restricted reports that the pull request is from a fork, or that its author does not have the verb plan on an
-	// affected Stack.
-	Restricted bool
+	// Restricted is why nothing is planned unless a command names the head commit; empty if all is planned.
+	Restricted string
 	// Runs of the Stacks in the status, by namespace and name. One that the API server does not have is nil.
 	Runs map[Key]*v1alpha1.Run
 }

@@ -2,6 +2,9 @@ package attacks
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,8 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/gitprovider/pulls"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/pullrequest"
+	"cairn.dev/cairn/internal/pullrequest/command"
 	"cairn.dev/cairn/internal/run/podspec"
 )
 
@@ -56,6 +61,47 @@ func TestPullRequestReadsNoCredentialsOfTheBackend(t *testing.T) {
 		}
 		if strings.Contains(string(text), "stolen") || !strings.Contains(string(text), "ssd") || pod.Spec.ServiceAccountName != "read" {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// The author of a fork, which a user with the verb plan allows, pushes another head before the comment is read, or one
+// whose ID begins in the same way.
+func TestForkCannotSwapItsHeadUnderACommand(t *testing.T) {
+	const read, pushed = "1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345", "1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012346"
+	stack := command.Stack{Namespace: "prod", Name: "net", Affected: true, Verbs: []string{"plan"}}
+	for body, want := range map[string]bool{
+		"/cairn plan": false, "/cairn plan " + read: false, "/cairn plan " + pushed[:12]: false, "/cairn plan " + pushed: true,
+	} {
+		parsed, err := command.Parse(command.Comment{Body: body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := command.Decide(command.Snapshot{
+			Command: *parsed, User: "gitea:git.example.com:alice", Head: pushed, Restricted: true, Stacks: []command.Stack{stack},
+		})
+		if d.Allowed() != want {
+			t.Errorf("%s: allowed %t: %s", body, d.Allowed(), d.Text())
+		}
+	}
+}
+
+// A user without the verb plan pushes a commit to the branch of a pull request that a user with the verb opened.
+func TestCommitOfAnotherUserIsNotPlannedWithoutACommand(t *testing.T) {
+	// The Git provider has the users of commits; those that it does not know are unknown, and not the author.
+	for body, want := range map[string][]string{
+		`[{"sha":"h","author":{"login":"mallory"},"committer":{"login":"alice"}}]`: {"alice", "mallory"},
+		`[{"sha":"h","author":null,"committer":null}]`:                             {""},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Total-Count", "1")
+			_, _ = w.Write([]byte(body))
+		}))
+		client := pulls.NewGitea(pulls.GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		got, err := client.(pulls.Committers).Committers(t.Context(), 12, "h")
+		server.Close()
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", body, got, err)
 		}
 	}
 }

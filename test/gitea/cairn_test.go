@@ -369,13 +369,14 @@ func TestForkNeedsCommandForItsHead(t *testing.T) {
 	must(t, f.gitea.Call(ctx, f.tokens["mallory"], "POST", repo+"/pulls", map[string]any{"head": "mallory:evil", "base": "main", "title": "Nice change"}, &pull))
 	f.await(pull.Number, head, "pending", "a user with the verb plan has to comment", "`default/net`")
 
-	f.comment("mallory", pull.Number, "/cairn plan")
+	f.comment("mallory", pull.Number, "/cairn plan "+head)
 	f.await(pull.Number, head, "pending", "does not have the verb plan on this Stack")
 	if runs := f.runs(); len(runs) > 0 {
 		t.Fatalf("%d Runs of a fork without a command", len(runs))
 	}
-	time.Sleep(time.Second) // a command counts for a head that is older than its comment by the clock of Gitea, in seconds
 	f.comment("bob", pull.Number, "/cairn plan")
+	f.await(pull.Number, head, "pending", "name the head commit that you have read: /cairn plan "+head)
+	f.comment("bob", pull.Number, "/cairn plan "+head)
 	f.await(pull.Number, head, "success", "1 Stack planned", "plan of head")
 
 	head = pushFork("3")

@@ -30,11 +30,12 @@ var verbs = []Verb{Plan, Apply, Approve, Reject, Unlock, Help}
 // Usage is the text of the command help.
 const Usage = `The first line of a new comment can be a command:
 
-  /cairn plan [STACK...]   plan the affected Stacks again, or allow the plans of this head commit
+  /cairn plan [STACK...]   plan the affected Stacks again
+  /cairn plan COMMIT       allow the plans of this head commit, of which you have read the code
   /cairn help              show this text
 
-STACK is NAME or NAMESPACE/NAME. Without it the command is for all affected Stacks. You need the verb plan on each
-Stack. Cairn applies after the merge.`
+STACK is NAME or NAMESPACE/NAME. Without it the command is for all affected Stacks. COMMIT has 40 digits. You need the
+verb plan on each Stack. Cairn applies after the merge.`
 
 // Limits of a command.
 const (
@@ -45,6 +46,8 @@ const (
 // Command is what a user requests.
 type Command struct {
 	Verb Verb
+	// Commit is the head commit that the comment names; empty if it names none.
+	Commit string
 	// Stacks are those that the comment names, each once; none means all.
 	Stacks []Ref
 }
@@ -109,11 +112,21 @@ func Parse(c Comment) (*Command, error) {
 	if !slices.Contains(verbs, verb) {
 		return nil, syntaxError("unknown command %s%s", quote(words[0]), nearest(words[0]))
 	}
-	stacks, err := refs(words[1:])
+	words = words[1:]
+	commit := ""
+	if len(words) > 0 && isCommit(words[0]) {
+		commit, words = words[0], words[1:]
+	}
+	stacks, err := refs(words)
 	if err != nil {
 		return nil, err
 	}
-	return &Command{Verb: verb, Stacks: stacks}, nil
+	return &Command{Verb: verb, Commit: commit, Stacks: stacks}, nil
+}
+
+// isCommit reports whether a word is the whole ID of a commit. Anyone can create two commits with the same abbreviated ID.
+func isCommit(word string) bool {
+	return len(word) == 40 && strings.Trim(word, "0123456789abcdef") == ""
 }
 
 // begins reports whether a line begins with the word /cairn.

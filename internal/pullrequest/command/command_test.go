@@ -14,10 +14,14 @@ func TestParse(t *testing.T) {
 		"/cairn plan": {Verb: Plan},
 		"/cairn apply\r\n\r\nas discussed with bob":           {Verb: Apply},
 		"/cairn approve \n":                                   {Verb: Approve},
-		"/cairn reject net":                                   {Reject, []Ref{{"", "net"}}},
-		"/cairn unlock web/net  dns.v2 net":                   {Unlock, []Ref{web, {"", "dns.v2"}, {"", "net"}}},
-		"/cairn plan web/net web/net":                         {Plan, []Ref{web}},
+		"/cairn reject net":                                   {Verb: Reject, Stacks: []Ref{{"", "net"}}},
+		"/cairn unlock web/net  dns.v2 net":                   {Verb: Unlock, Stacks: []Ref{web, {"", "dns.v2"}, {"", "net"}}},
+		"/cairn plan web/net web/net":                         {Verb: Plan, Stacks: []Ref{web}},
 		"/cairn help":                                         {Verb: Help},
+		"/cairn plan " + head:                                 {Verb: Plan, Commit: head},
+		"/cairn plan " + head + " net":                        {Verb: Plan, Commit: head, Stacks: []Ref{{"", "net"}}},
+		"/cairn plan " + head[:39]:                            {Verb: Plan, Stacks: []Ref{{"", head[:39]}}},
+		"/cairn plan net " + head:                             {Verb: Plan, Stacks: []Ref{{"", "net"}, {"", head}}},
 		"/cairn plan\nsee `/cairn help`, not\n> /cairn apply": {Verb: Plan},
 	} {
 		got, err := Parse(Comment{Body: body})
@@ -131,7 +135,7 @@ func TestIdentities(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"/cairn plan", "/cairn apply web/net dns\r\nthanks", "/cairn", "/cairn -x", "/cairn plan\n/cairn apply", "> /cairn plan", "/cairn plan $(id)",
-		"/cairn\u2028plan", "/cairn plan a/b/c", "/cairn paln", "\xff/cairn plan", "/cairn plan \xff",
+		"/cairn plan 1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345", "/cairn\u2028plan", "/cairn plan a/b/c", "/cairn paln", "\xff/cairn plan", "/cairn plan \xff",
 	} {
 		f.Add(s)
 	}
@@ -149,6 +153,9 @@ func FuzzParse(f *testing.F) {
 		}
 		// A command is exactly what it is written as: nothing of the comment beyond it counts.
 		text := "/cairn " + string(got.Verb)
+		if got.Commit != "" {
+			text += " " + got.Commit
+		}
 		for _, r := range got.Stacks {
 			text += " " + r.String()
 		}

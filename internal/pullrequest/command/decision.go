@@ -14,9 +14,9 @@ type Snapshot struct {
 	Command Command
 	// User is who wrote the comment, as User returns it; empty if the user is unknown.
 	User string
-	// Head is the head commit now, SeenHead the one when the comment was created; empty if that is unknown.
-	Head, SeenHead string
-	// Restricted: the pull request is from a fork, or its author does not have the verb plan.
+	// Head is the head commit now.
+	Head string
+	// Restricted: nothing of the pull request is planned unless a command names the head.
 	Restricted bool
 	// Closed: it is closed or merged. Conflict: it does not merge into its base.
 	Closed, Conflict bool
@@ -149,11 +149,11 @@ func (s Snapshot) whole() (Reason, string) {
 		return Closed, "the pull request is closed"
 	case s.Conflict && s.Command.Verb != Reject:
 		return Conflict, "the head conflicts with the base: resolve the conflicts and push"
-	case bound && s.SeenHead == "":
-		return HeadChanged, "the head commit of the comment is unknown: read the plans and comment again"
-	case bound && s.SeenHead != s.Head:
-		return HeadChanged, fmt.Sprintf("the command was for head %.12s, and the head is %.12s now: read it and comment "+
-			"again", s.SeenHead, s.Head)
+	case bound && s.Command.Commit == "":
+		return HeadChanged, fmt.Sprintf("name the head commit that you have read: /cairn %s %s", s.Command.Verb, s.Head)
+	case s.Command.Commit != "" && s.Command.Commit != s.Head:
+		return HeadChanged, fmt.Sprintf("the command is for head %.12s, and the head is %.12s now: read it and comment "+
+			"again", s.Command.Commit, s.Head)
 	}
 	return "", ""
 }

@@ -56,7 +56,8 @@ func bobs(line string, stacks ...Stack) Snapshot {
 	if err != nil || c == nil {
 		panic(line)
 	}
-	return Snapshot{Command: *c, User: bob, Head: head, SeenHead: head, Authors: []string{alice}, Stacks: stacks}
+	c.Commit = head
+	return Snapshot{Command: *c, User: bob, Head: head, Authors: []string{alice}, Stacks: stacks}
 }
 
 func (s Snapshot) with(edit func(*Snapshot)) Snapshot {
@@ -113,8 +114,8 @@ func TestCommandDecision(t *testing.T) {
 		"a plan of an older head":            {bobs("/cairn apply", planned(func(s *Stack) { s.Head = older })), Allowed, StalePlan},
 		"another plan than the one read":     {bobs("/cairn approve", planned(func(s *Stack) { s.SeenDigest = otherDigest })), Allowed, StalePlan},
 		"a plan that nobody has read":        {bobs("/cairn approve", planned(func(s *Stack) { s.SeenDigest = "" })), Allowed, StalePlan},
-		"a push after the comment":           {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.SeenHead = older }), HeadChanged, ""},
-		"an unknown head of the comment":     {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Head, s.SeenHead = "", "" }), HeadChanged, ""},
+		"a push after the comment":           {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Command.Commit = older }), HeadChanged, ""},
+		"an unknown head of the comment":     {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Command.Commit = "" }), HeadChanged, ""},
 		// atlantis #1508: an approved pull request could plan and apply any directory.
 		"a Stack that is not affected":       {bobs("/cairn apply web/net", planned(unaffected)), Allowed, NotAffected},
 		"a plan of one that is not affected": {bobs("/cairn plan web/net", planned(unaffected)), Allowed, NotAffected},
@@ -134,11 +135,13 @@ func TestCommandDecision(t *testing.T) {
 		// ambient-code #763: a label that trusted a pull request survived a push. Azure/telescope #1266: a fork ran without any request.
 		"a fork is planned on command": {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted = true }), Allowed, Allowed},
 		"a fork that swaps its head after the command": {
-			bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.SeenHead = true, older }), HeadChanged, "",
+			bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.Command.Commit = true, older }), HeadChanged, "",
 		},
-		"a fork with an unknown head":     {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.SeenHead = true, "" }), HeadChanged, ""},
-		"a fork's author":                 {bobs("/cairn plan", planned(at(""), may())).with(func(s *Snapshot) { s.Restricted, s.User = true, alice }), Allowed, Forbidden},
-		"a branch is planned at its head": {bobs("/cairn plan", planned()).with(func(s *Snapshot) { s.SeenHead = older }), Allowed, Allowed},
+		"a fork with an unknown head":                 {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.Command.Commit = true, "" }), HeadChanged, ""},
+		"a fork's author":                             {bobs("/cairn plan", planned(at(""), may())).with(func(s *Snapshot) { s.Restricted, s.User = true, alice }), Allowed, Forbidden},
+		"a branch is planned at its head":             {bobs("/cairn plan", planned()).with(func(s *Snapshot) { s.Command.Commit = "" }), Allowed, Allowed},
+		"a branch at the head that is named":          {bobs("/cairn plan", planned()), Allowed, Allowed},
+		"a branch at another head than the named one": {bobs("/cairn plan", planned()).with(func(s *Snapshot) { s.Command.Commit = older }), HeadChanged, ""},
 		// atlantis #6535: the API skipped the requirements. One function decides for every caller.
 		"self-approval is prevented":                    {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.User = alice }), Allowed, SelfApproval},
 		"self-approval with another case of the login":  {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.User = strings.ToUpper(alice) }), Allowed, SelfApproval},
@@ -187,7 +190,7 @@ func TestOneGuardIsEnough(t *testing.T) {
 		func(s *Snapshot, _ *Stack) { s.User = "" },
 		func(s *Snapshot, _ *Stack) { s.Closed = true },
 		func(s *Snapshot, _ *Stack) { s.Conflict = true },
-		func(s *Snapshot, _ *Stack) { s.SeenHead = older },
+		func(s *Snapshot, _ *Stack) { s.Command.Commit = older },
 		func(_ *Snapshot, st *Stack) { st.Affected = false },
 		func(_ *Snapshot, st *Stack) { st.Verbs = []string{"plan"} },
 		func(_ *Snapshot, st *Stack) { st.Phase = v1alpha1.PhasePlanning },
@@ -229,7 +232,8 @@ func TestTexts(t *testing.T) {
 		planned(named("web", "old"), destroys), planned(named("web", "eks")), planned(named("app", "eks")))).Text())
 	show("apply while planning", Decide(bobs("/cairn apply", planned(), planned(named("web", "dns"), at("Planning")))).Text())
 	show("empty apply", Decide(bobs("/cairn apply")).Text())
-	show("another head", Decide(bobs("/cairn approve", planned()).with(func(s *Snapshot) { s.SeenHead = older })).Text())
+	show("a fork without a commit", Decide(bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.Command.Commit = true, "" })).Text())
+	show("another head", Decide(bobs("/cairn approve", planned()).with(func(s *Snapshot) { s.Command.Commit = older })).Text())
 	file := filepath.Join("testdata", "texts.golden.md")
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {

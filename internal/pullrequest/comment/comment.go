@@ -25,7 +25,7 @@ type PullRequest struct {
 	URL string
 	// Phase of the pull request. The zero value is Merging.
 	Phase Phase
-	// Message explains the phases Failed and Conflict, for example the paths with conflicts.
+	// Message explains the phases Failed, Conflict and AwaitingCommand, for example the paths with conflicts.
 	Message string
 	// Answer is the result of the last command, as text for the user who wrote it; empty for none.
 	Answer string
@@ -57,7 +57,7 @@ const (
 	Failed Phase = "Failed"
 	// Draft: Cairn does not plan drafts of this Repository.
 	Draft Phase = "Draft"
-	// AwaitingCommand: a fork, or an author without the verb plan. Nothing runs before a user with that verb requests it.
+	// AwaitingCommand: nothing runs before a user with the verb plan requests it for the head.
 	AwaitingCommand Phase = v1alpha1.ReasonAwaitingCommand
 	// Planned: the affected Stacks are known and planned.
 	Planned Phase = "Planned"
@@ -156,7 +156,7 @@ func (pr PullRequest) aggregate() (State, string) {
 	case Draft:
 		return Neutral, "Nothing is planned: the pull request is a draft."
 	case AwaitingCommand:
-		return Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan."
+		return Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan and the head."
 	case Planned:
 		return pr.planned()
 	}

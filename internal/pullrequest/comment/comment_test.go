@@ -151,7 +151,7 @@ func TestRenderedComments(t *testing.T) {
 		"conflict": {in(Conflict, "main.tf\nmodules/net/main.tf\n"), GitHub},
 		"failed":   {in(Failed, "the pull request has 2 GB of files: the limit is 1 GB"), GitHub},
 		"draft":    {in(Draft, ""), GitHub},
-		"fork":     {in(AwaitingCommand, "", func(pr *PullRequest) { pr.Stacks = []Stack{stack("net", phase(""))} }), GitHub},
+		"fork":     {in(AwaitingCommand, "the head is in a fork", func(pr *PullRequest) { pr.Stacks = []Stack{stack("net", phase(""))} }), GitHub},
 		"hostile":  {hostilePullRequest(), GitHub},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -136,6 +136,9 @@ func newDocument(pr PullRequest, f Format) document {
 	if text := instructions[pr.Phase]; text != "" {
 		head.WriteString(text + "\n\n")
 	}
+	if pr.Phase == AwaitingCommand {
+		head.WriteString(span("/cairn plan "+pr.Head) + "\n\n")
+	}
 	d.head = head.String()
 	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
 	add(&d.above, section{title: "Last command", url: pr.URL}, newBlock("text", pr.Answer, f.Limit))
@@ -153,9 +156,8 @@ func newDocument(pr PullRequest, f Format) document {
 
 var instructions = map[Phase]string{
 	Conflict: "Merge or rebase onto the base, resolve the conflicts, and push.",
-	AwaitingCommand: "The pull request is from a fork, or its author does not have the verb `plan` on the affected " +
-		"Stacks. A plan executes code of the pull request. A user with that verb can review the code and start the plans " +
-		"with the comment `/cairn plan`. The command is for this head commit only.",
+	AwaitingCommand: "A plan executes code of the pull request. A user with the verb `plan` on the affected Stacks can read " +
+		"the code of this head commit, and start its plans with the comment:",
 	Draft: "Mark the pull request as ready for review to plan it.",
 }
 

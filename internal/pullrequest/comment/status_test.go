@@ -37,7 +37,7 @@ func TestAggregateStatus(t *testing.T) {
 		"a policy denies a plan":                {of(planned, denied), Failure, "1 of 2 Stacks failed."},
 		"it conflicts":                          {in(Conflict, "main.tf"), Failure, "Nothing is planned: the head conflicts with the base."},
 		"a Stack beyond maxStacks is unplanned": {skipped, Failure, "1 affected Stack is not planned."},
-		"a fork":                                {in(AwaitingCommand, ""), Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan."},
+		"a fork":                                {in(AwaitingCommand, ""), Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan and the head."},
 		// burrito #333, #218: a failed plan or merge was not reported.
 		"a plan failed":                          {of(planned, stack("a", failed("boom"))), Failure, "1 of 2 Stacks failed."},
 		"the merge failed":                       {in(Failed, "boom"), Failure, "Nothing is planned: Cairn cannot compute the merge."},
