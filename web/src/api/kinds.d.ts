@@ -163,7 +163,7 @@ export interface components {
                 head?: string;
                 /**
                  * Format: date-time
-                 * @description HeadSince is spec.updatedAt when that commit was first seen. A command is for it if its comment is newer.
+                 * @description HeadSince is spec.updatedAt when that commit was first seen. Comments that are older than the first one are not read.
                  */
                 headSince?: string;
                 /** @description Merge is the merge that the status describes. Unset before the first merge. */
@@ -201,6 +201,12 @@ export interface components {
                 skipped?: string[];
                 /** @description Stacks are the affected Stacks that are planned, by namespace and name. */
                 stacks?: {
+                    /**
+                     * @description Backend is the type of the engine's backend that has the state. The plan gets Cairn's copy of the state, which the
+                     *     last Run of the Stack read: it does not show what users changed there since. Unset if Cairn keeps the state.
+                     *     Example: s3.
+                     */
+                    backend?: string;
                     /**
                      * @description DeletedDirectory is the directory of the Stack if the pull request deletes it. The plan then shows what
                      *     destroying the Stack would do.
@@ -539,6 +545,13 @@ export interface components {
                      * @enum {string}
                      */
                     provider: "Gitea" | "Forgejo" | "GitHub" | "GitLab" | "Bitbucket" | "BitbucketDataCenter";
+                    /**
+                     * @description RequireCommand requires a comment /cairn plan with the head commit, by a user with the verb plan, before each head
+                     *     is planned, also if that user opened the pull request. Without it, a user who can push to a branch of the
+                     *     repository can have code planned in the pull request of another user, since a Git provider does not prove who wrote
+                     *     a commit. Default: false.
+                     */
+                    requireCommand?: boolean;
                     /** @description Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository. */
                     runner?: {
                         /**
@@ -1759,7 +1772,8 @@ export interface components {
                 preventSelfApproval?: boolean;
                 /**
                  * @description PullRequests configures the plans of the Stack for pull requests, if the Repository has spec.pullRequests. If
-                 *     unset, they run without the ServiceAccount, the environment and the pod template of the Stack.
+                 *     unset, they run without the ServiceAccount, the environment and the pod template of the Stack. They never have its
+                 *     backend.
                  */
                 pullRequests?: {
                     /**
@@ -1924,8 +1938,8 @@ export interface components {
                     };
                     /**
                      * @description UseStackCredentials plans pull requests with spec.runner, spec.env and spec.envFrom of the Stack, as its own Runs
-                     *     are planned. Each user who can open a pull request in the repository can then use these credentials. Default:
-                     *     false.
+                     *     are planned, but without spec.backend. Each user who can open a pull request in the repository can then use these
+                     *     credentials. Default: false.
                      */
                     useStackCredentials?: boolean;
                 };
