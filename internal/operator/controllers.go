@@ -42,7 +42,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 	pods.StoreURL, pods.CABundle = o.StoreURL, p.keys.Bundle
 
 	repositories := &repository.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: mgr.GetEventRecorder("cairn"),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),
 		Traces: p.telemetry.traces, Mine: o.Shard.has,
 	}
 	stacks := &stack.Reconciler{
@@ -52,7 +52,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 			AllowShell: o.AllowShell, AllowBuild: o.Pods.Builds.Allowed, DriftInterval: o.DriftInterval,
 		},
 		States: p.states, Runs: run.Artifacts{Bucket: p.bucket}, Reserved: stack.NewReserved(),
-		Events:          stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
+		Events:          stack.Recorder{EventRecorder: recorder(mgr)},
 		ConflictBackoff: stack.NewConflictBackoff(), Traces: p.telemetry.traces,
 	}
 	states := &state.Reconciler{Client: mgr.GetClient(), States: p.states}

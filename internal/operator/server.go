@@ -71,7 +71,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 			Namespaces: o.Namespaces, Client: p.direct, Live: p.direct, Catalog: catalog, State: p.states, Bucket: p.bucket,
 			Runs: runs, Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
 			Outputs: outputsOf(mgr.GetClient(), p.direct), Engines: engines, Providers: mirror,
-			Events: mgr.GetEventRecorder("cairn"), Metrics: p.telemetry.server, Log: p.log,
+			Events: recorder(mgr), Metrics: p.telemetry.server, Log: p.log,
 		},
 		Address: o.StoreAddress, Hosts: at.hosts, Public: at.published, HostCertificate: at.certificate, Keys: p.keys,
 		Tokens: tokens, GoneTokens: gone, Cache: mgr.GetClient(), ClientCA: authority, Kubernetes: mgr.GetConfig(),

@@ -21,7 +21,6 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/git"
-	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/tracing"
 )
 
@@ -152,7 +151,7 @@ func (r *Reconciler) recordEvent(before, after *v1alpha1.Repository) {
 	if is.Status == metav1.ConditionFalse {
 		kind = corev1.EventTypeWarning
 	}
-	r.Events.Eventf(after, nil, kind, is.Reason, "Reconcile", "%s", runinfo.Note(is.Message))
+	r.Events.Eventf(after, nil, kind, is.Reason, "Reconcile", "%s", is.Message)
 }
 
 // StackIndex is the field by which the cache finds the Stacks that read from a Repository.

@@ -54,5 +54,5 @@ func (r Recorder) RequestRejected(w decision.Snapshot, q runinfo.Request, why st
 }
 
 func (r Recorder) record(w decision.Snapshot, kind, reason, action, text string) {
-	r.Eventf(w.Stack, nil, kind, reason, action, "%s", runinfo.Note(text))
+	r.Eventf(w.Stack, nil, kind, reason, action, "%s", text)
 }

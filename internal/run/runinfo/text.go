@@ -20,9 +20,15 @@ func Clip(s string, limit int) string {
 // maxNote is the maximum length of an event's note: the API server rejects a longer one.
 const maxNote = 1024
 
-// Note shortens a text to the maximum length of an event.
+// Note returns a text as the note of an event: one line, of the maximum length.
 func Note(s string) string {
 	const more = "…"
+	s = strings.Map(func(r rune) rune {
+		if r != ' ' && !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) <= maxNote {
 		return s
 	}
