@@ -56,6 +56,8 @@ type RunList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.revision) == has(oldSelf.revision) && (!has(self.revision) || self.revision == oldSelf.revision)",message="a Run's revision cannot change",fieldPath=".revision"
 // +kubebuilder:validation:XValidation:rule="self.?preventSelfApproval.orValue(false) == oldSelf.?preventSelfApproval.orValue(false)",message="a Run's preventSelfApproval cannot change",fieldPath=".preventSelfApproval"
+// +kubebuilder:validation:XValidation:rule="has(self.causedBy) == has(oldSelf.causedBy) && (!has(self.causedBy) || self.causedBy == oldSelf.causedBy)",message="a Run's causedBy cannot change",fieldPath=".causedBy"
+// +kubebuilder:validation:XValidation:rule="has(self.causedByUnknown) == has(oldSelf.causedByUnknown) && (!has(self.causedByUnknown) || self.causedByUnknown == oldSelf.causedByUnknown)",message="a Run's causedByUnknown cannot change",fieldPath=".causedByUnknown"
 // +kubebuilder:validation:XValidation:rule="has(self.selfApprovalRemovedBy) == has(oldSelf.selfApprovalRemovedBy) && (!has(self.selfApprovalRemovedBy) || self.selfApprovalRemovedBy == oldSelf.selfApprovalRemovedBy)",message="a Run's selfApprovalRemovedBy cannot change",fieldPath=".selfApprovalRemovedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",message="a Run's source cannot change",fieldPath=".source"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == has(oldSelf.pullRequest) && (!has(self.pullRequest) || self.pullRequest == oldSelf.pullRequest)",message="a Run's pullRequest cannot change",fieldPath=".pullRequest"
@@ -97,9 +99,24 @@ type RunSpec struct {
 	// +optional
 	PullRequest *RunPullRequest `json:"pullRequest,omitempty"`
 
-	// PreventSelfApproval rejects an approval by the user in cause.by. It is true if spec.preventSelfApproval
-	// of the Stack was true at the time when the Run was created, or if the State keeps that rule. Default:
-	// false. Example: true.
+	// CausedBy are all users who caused what the Run applies: who changed the Stack, its Repository or its State since
+	// the last apply, the authors and committers of the commits since then, and who requested the Run. At most 50.
+	// Unset if no user caused it, or if an older release of Cairn created the Run.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	CausedBy []Contributor `json:"causedBy,omitempty"`
+
+	// CausedByUnknown is why other users than those in causedBy may have caused the Run too. With preventSelfApproval,
+	// an approval then requires that another user requested the Run. Unset if all users are known. Example: "commit
+	// 1f3c2ab is not in the repository any more".
+	// +kubebuilder:validation:MaxLength=1000
+	// +optional
+	CausedByUnknown string `json:"causedByUnknown,omitempty"`
+
+	// PreventSelfApproval rejects an approval by a user in cause.by or causedBy. It is true if
+	// spec.preventSelfApproval of the Stack was true at the time when the Run was created, or if the State keeps
+	// that rule. Default: false. Example: true.
 	// +optional
 	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
 

@@ -151,10 +151,11 @@ type StackSpec struct {
 	// +optional
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
 
-	// PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the
-	// Run, changed the Stack or wrote the commit. It requires an approval for every plan with changes, even if
-	// apply is Automatic. If no user caused the change, as with drift or a changed Secret, any user with the
-	// verb approve can approve. The State keeps the rule when a user removes it, until another user approves a
+	// PreventSelfApproval rejects an approval by each user who caused a part of the change since the last apply:
+	// who requested the Run, changed the Stack, its Repository or its state, or wrote a commit. It requires an
+	// approval for every plan with changes, even if apply is Automatic. If not all of these users are known, an
+	// approval requires a Run that another user requested. If no user caused the change, as with drift or a
+	// changed Secret, any user with the verb approve can approve. The State keeps the rule when a user removes it, until another user approves a
 	// plan that is then applied. Default: false. Example: true.
 	// +optional
 	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`

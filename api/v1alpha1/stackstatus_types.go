@@ -45,6 +45,10 @@ type StackStatus struct {
 	// +optional
 	Source *GitOrigin `json:"source,omitempty"`
 
+	// Unapplied are the users who changed the inputs since they were applied. A Run has them in spec.causedBy.
+	// +optional
+	Unapplied *Unapplied `json:"unapplied,omitempty"`
+
 	// AppliedInputsDigest is the digest of the inputs that were last applied or needed no change. Example:
 	// sha256:1f3c....
 	// +optional

@@ -72,6 +72,11 @@ type StateStatus struct {
 	// no change. A destroy uses these inputs. Example: sha256:1f3c....
 	// +optional
 	InputsDigest string `json:"inputsDigest,omitempty"`
+	// Revision is the revision of the code of the last apply that started. A new Stack with this State lists the users
+	// of later commits. Unset if an older release of Cairn applied it. Example: main@sha1:1f3c....
+	// +kubebuilder:validation:MaxLength=300
+	// +optional
+	Revision string `json:"revision,omitempty"`
 	// Outputs contains a keyed hash of the value of each output in the current version, by name. Other Stacks
 	// detect changes with it. The key is a secret of the installation, so the hashes do not reveal values. At
 	// most 1,000.

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -281,6 +282,12 @@ func TestUsersAndRuns(t *testing.T) {
 		return fmt.Sprintf(`{"spec":{"rejection":{"by":%q,"planDigest":%q,"reason":"not on a Friday"}}}`, by, digestOf("a"))
 	}
 	preventSelfApproval := func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval, r.Spec.Cause.By = true, "alice" }
+	contributors := func(name string, users ...string) []v1alpha1.Contributor {
+		return []v1alpha1.Contributor{{Kind: v1alpha1.ContributorSpec, Name: "carol"}, {Kind: v1alpha1.ContributorAuthor, Name: name, Users: users}}
+	}
+	authors := func(name, email string) []v1alpha1.Contributor {
+		return contributors(name+" <"+email+">", approval.UsersOf(name, email)...)
+	}
 	phase := func(p v1alpha1.RunPhase) func(*v1alpha1.Run) { return func(r *v1alpha1.Run) { r.Status.Phase = p } }
 	for title, tt := range map[string]struct {
 		run     func(*v1alpha1.Run)
@@ -309,6 +316,23 @@ func TestUsersAndRuns(t *testing.T) {
 			{"rudi", `{"spec":{"selfApprovalRemovedBy":null}}`, "selfApprovalRemovedBy cannot change"},
 			{"rudi", `{"spec":{"source":{"repository":"a/b","url":"c"}}}`, "source cannot change"},
 		}},
+		"no self-approval: no user who caused a part of it can approve": {run: func(r *v1alpha1.Run) { preventSelfApproval(r); r.Spec.CausedBy = contributors("bob") }, changes: []change{
+			{"bob", approve("bob", "a"), "was caused by bob and requires the approval of another user"},
+			{"rudi", `{"spec":{"causedBy":null}}`, "causedBy cannot change"}, {"rudi", `{"spec":{"causedByUnknown":"x"}}`, "causedByUnknown cannot change"},
+			{"alice", approve("alice", "a"), ""}, // the change of the user in cause.by was reverted
+		}},
+		"no self-approval: no author of a commit, by e-mail address": {run: func(r *v1alpha1.Run) {
+			preventSelfApproval(r)
+			r.Spec.CausedBy = authors("Bob Smith", "bob@example.com")
+		}, changes: []change{{"bob", approve("bob", "a"), "was caused by bob"}}},
+		"no self-approval: an author who is no user": {run: func(r *v1alpha1.Run) { preventSelfApproval(r); r.Spec.CausedBy = authors("Carol", "carol@example.com") }, changes: []change{{"bob", approve("bob", "a"), ""}}},
+		"no self-approval: unknown users require a request": {run: func(r *v1alpha1.Run) { preventSelfApproval(r); r.Spec.CausedByUnknown = "a commit is missing" }, changes: []change{
+			{"bob", approve("bob", "a"), "are known: a commit is missing. Request a Run with cairn apply"},
+		}},
+		"no self-approval: unknown users and a request of another user": {run: func(r *v1alpha1.Run) {
+			preventSelfApproval(r)
+			r.Spec.CausedByUnknown, r.Spec.CausedBy = "a commit is missing", []v1alpha1.Contributor{{Kind: v1alpha1.ContributorRequest, Name: "carol"}}
+		}, changes: []change{{"bob", approve("bob", "a"), ""}}},
 		"no self-approval: any user, if the cause has none":       {run: func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval = true }, changes: []change{{"alice", approve("alice", "a"), ""}}},
 		"with self-approval the user who caused the Run approves": {run: func(r *v1alpha1.Run) { r.Spec.Cause.By = "alice" }, changes: []change{{"alice", approve("alice", "a"), ""}}},
 		"a user with verb reject rejects":                         {changes: []change{{"bob", reject("bob"), ""}}},

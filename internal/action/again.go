@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
@@ -37,15 +38,17 @@ func CheckCancel(run *v1alpha1.Run) error {
 	return nil
 }
 
-// CheckApproval returns an error, which is Impossible, for an approval of a Run's plan that would not count: of the
-// user who caused the Run, where its Stack has spec.preventSelfApproval only since the Run was created. The admission
-// policies check the rules of the Run itself.
+// CheckApproval returns an error, which is Impossible, for an approval of a Run's plan that would not count, where its
+// Stack has spec.preventSelfApproval only since the Run was created. The admission policies check the rules of the Run
+// itself.
 func CheckApproval(run *v1alpha1.Run, stack *v1alpha1.Stack, by string) error {
-	if !stack.Spec.PreventSelfApproval || run.Spec.PreventSelfApproval || by != run.Spec.Cause.By {
+	if run.Spec.PreventSelfApproval {
 		return nil
 	}
-	return Impossible(fmt.Sprintf("Run %s was caused by %s and requires the approval of another user "+
-		"(spec.preventSelfApproval of Stack %s)", run.Name, by, stack.Name))
+	if why := approval.Denial(run, stack.Spec.PreventSelfApproval, by); why != "" {
+		return Impossible(why)
+	}
+	return nil
 }
 
 // lastTried is the newest Run that decides how a Stack stands, as the operator has it: none that only looked, and no

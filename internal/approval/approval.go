@@ -1,7 +1,13 @@
 // Package approval has the rule that says whether the approval of a plan is valid. The operator, the server and the CLI all call it.
 package approval
 
-import "cairn.dev/cairn/api/v1alpha1"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
 
 // Status is the status of the approval in a Run.
 type Status string
@@ -12,8 +18,11 @@ const (
 	None Status = "None"
 	// OtherPlan: the approval is for a plan that the Run no longer has.
 	OtherPlan Status = "OtherPlan"
-	// SelfApproval: the user who caused the Run, or removed spec.preventSelfApproval, approved it, and that rule denies it.
+	// SelfApproval: a user who caused the Run, or removed spec.preventSelfApproval, approved it, and that rule denies it.
 	SelfApproval Status = "SelfApproval"
+	// UnknownCause: not all users who caused the Run are known, and no user requested it, so who approved it may be the
+	// only user who wants it.
+	UnknownCause Status = "UnknownCause"
 	// Valid: the plan of the Run is approved.
 	Valid Status = "Valid"
 )
@@ -27,12 +36,94 @@ func Of(run *v1alpha1.Run, preventSelfApproval bool) Status {
 		return None
 	case plan == nil || a.PlanDigest != plan.Digest:
 		return OtherPlan
-	case (run.Spec.PreventSelfApproval || preventSelfApproval) && a.By == run.Spec.Cause.By:
+	}
+	return By(run, preventSelfApproval, a.By)
+}
+
+// By returns what the status of an approval of the Run's plan by a user would be: SelfApproval, UnknownCause or Valid.
+func By(run *v1alpha1.Run, preventSelfApproval bool, user string) Status {
+	switch prevents := run.Spec.PreventSelfApproval || preventSelfApproval; {
+	case prevents && Caused(run, user):
 		return SelfApproval
-	case run.Spec.SelfApprovalRemovedBy != "" && a.By == run.Spec.SelfApprovalRemovedBy:
+	case run.Spec.SelfApprovalRemovedBy != "" && user == run.Spec.SelfApprovalRemovedBy:
 		return SelfApproval
+	case prevents && NeedsRequest(run):
+		return UnknownCause
 	}
 	return Valid
+}
+
+// Caused reports whether a user caused a Run. A Run of an older release has only spec.cause.by, which may be a user
+// whose change was reverted.
+func Caused(run *v1alpha1.Run, user string) bool {
+	if len(run.Spec.CausedBy) == 0 {
+		return user == run.Spec.Cause.By
+	}
+	return slices.ContainsFunc(run.Spec.CausedBy, func(c v1alpha1.Contributor) bool { return is(c, user) })
+}
+
+// Users are the names of those who cannot approve a Run that has spec.preventSelfApproval, each once, for messages.
+func Users(run *v1alpha1.Run) (names []string) {
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, c := range run.Spec.CausedBy {
+		add(c.Name)
+	}
+	if len(names) == 0 {
+		add(run.Spec.Cause.By)
+	}
+	add(run.Spec.SelfApprovalRemovedBy)
+	return names
+}
+
+// NeedsRequest reports that not all users who caused a Run are known, and that no user requested it. A user who
+// requested it cannot approve it, so with a request two users want what it applies, whoever wrote it.
+func NeedsRequest(run *v1alpha1.Run) bool {
+	return run.Spec.CausedByUnknown != "" && !slices.ContainsFunc(run.Spec.CausedBy, func(c v1alpha1.Contributor) bool {
+		return c.Kind == v1alpha1.ContributorRequest
+	})
+}
+
+// is reports whether a user of the API server is a contributor. The API server may prefix the names of an identity
+// provider, as in oidc:alice@example.com.
+func is(c v1alpha1.Contributor, user string) bool {
+	lower := strings.ToLower(user)
+	return user == c.Name || slices.ContainsFunc(c.Users, func(u string) bool {
+		return lower == u || strings.HasSuffix(lower, ":"+u) || strings.HasSuffix(lower, "#"+u)
+	})
+}
+
+// UsersOf are the names under which the API server can know a person whom a commit names, in lower case. It does not
+// know most persons by any: then the rule cannot exclude them.
+func UsersOf(name, email string) []string {
+	local, _, _ := strings.Cut(email, "@")
+	_, login, _ := strings.Cut(local, "+") // 1234+alice@users.noreply.github.com
+	var users []string
+	for _, u := range []string{name, email, local, login} {
+		if u = strings.ToLower(strings.TrimSpace(u)); u != "" && len(u) <= 253 && !slices.Contains(users, u) {
+			users = append(users, u)
+		}
+	}
+	return users
+}
+
+// Denial says why a user cannot approve a Run, and what to do; empty if they can.
+func Denial(run *v1alpha1.Run, preventSelfApproval bool, user string) string {
+	switch By(run, preventSelfApproval, user) {
+	case SelfApproval:
+		if !Caused(run, user) {
+			return fmt.Sprintf("Run %s requires the approval of another user than %s, who removed spec.preventSelfApproval from the Stack", run.Name, user)
+		}
+		return fmt.Sprintf("Run %s was caused by %s and requires the approval of another user (spec.preventSelfApproval)", run.Name, user)
+	case UnknownCause:
+		return fmt.Sprintf("not all users who caused Run %s are known: %s. "+
+			"Request a Run with cairn apply %s, then let another user approve that (spec.preventSelfApproval)",
+			run.Name, run.Spec.CausedByUnknown, run.Spec.Stack.Name)
+	}
+	return ""
 }
 
 // Pending reports whether a Run has a plan that awaits an approval.

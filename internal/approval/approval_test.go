@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"strings"
 	"testing"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -45,6 +46,43 @@ func TestUserWhoRemovedTheRuleMayNotApprove(t *testing.T) {
 		if got := Of(run, false); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
+	}
+}
+
+func TestUsersWhoCausedARunMayNotApprove(t *testing.T) {
+	run := &v1alpha1.Run{}
+	run.Name, run.Spec.Stack.Name, run.Spec.PreventSelfApproval, run.Spec.Cause.By = "net-2", "net", true, "Dan"
+	run.Spec.CausedBy = []v1alpha1.Contributor{
+		{Kind: v1alpha1.ContributorSpec, Name: "alice"},
+		{Kind: v1alpha1.ContributorAuthor, Name: "Carol Smith <carol@example.com>", Users: UsersOf("Carol Smith", "Carol@example.com")},
+		{Kind: v1alpha1.ContributorCommitter, Name: "Eve <12+eve@users.example.com>", Users: UsersOf("", "12+eve@users.example.com")},
+	}
+	for user, want := range map[string]Status{
+		"alice": SelfApproval, "Alice": Valid, "malice": Valid, "bob": Valid, "Dan": Valid,
+		"carol": SelfApproval, "carol@example.com": SelfApproval, "CAROL@example.com": SelfApproval, "Carol Smith": SelfApproval,
+		"oidc:carol@example.com": SelfApproval, "https://id.example.com#carol@example.com": SelfApproval, "eve": SelfApproval, "steve": Valid,
+	} {
+		if got := By(run, false, user); got != want {
+			t.Errorf("%s: %s, want %s", user, got, want)
+		}
+		if why := Denial(run, false, user); (why == "") != (want == Valid) {
+			t.Errorf("%s: %q", user, why)
+		}
+	}
+	run.Spec.CausedByUnknown = "a commit is missing"
+	if got, why := By(run, false, "bob"), Denial(run, false, "bob"); got != UnknownCause || !strings.Contains(why, "a commit is missing. Request a Run with cairn apply net") {
+		t.Errorf("without a request: %s, %q", got, why)
+	}
+	run.Spec.CausedBy = append(run.Spec.CausedBy, v1alpha1.Contributor{Kind: v1alpha1.ContributorRequest, Name: "bob"})
+	if got := By(run, false, "bob"); got != SelfApproval {
+		t.Errorf("the user who requested it: %s", got)
+	}
+	if got := By(run, false, "rudi"); got != Valid {
+		t.Errorf("another user than the one who requested it: %s", got)
+	}
+	run.Spec.PreventSelfApproval = false
+	if got, ofStack := By(run, false, "alice"), By(run, true, "alice"); got != Valid || ofStack != SelfApproval {
+		t.Errorf("without the rule: %s, and with that of the Stack: %s", got, ofStack)
 	}
 }
 

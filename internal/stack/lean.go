@@ -26,6 +26,9 @@ func Lean(stack *v1alpha1.Stack) {
 	}
 	status.History = packNames(status.History)
 	status.AppliedInputsDigest = share(status.AppliedInputsDigest, status.InputsDigest)
+	if u := status.Unapplied; u != nil {
+		u.InputsDigest = share(u.InputsDigest, status.AppliedInputsDigest)
+	}
 	if named := status.ReservedRun; named != nil {
 		named.Name, named.Operation, named.Cause = share(named.Name, status.LastRun), intern(named.Operation), intern(named.Cause)
 	}

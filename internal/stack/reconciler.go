@@ -88,6 +88,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		d = decision.Decide(w)
 	}
+	if decision.NeedsCommits(w, d) {
+		if err := r.GatherCommits(ctx, &w); err != nil {
+			return ctrl.Result{}, fmt.Errorf("gather: %w", err)
+		}
+		d = decision.Decide(w)
+	}
 	again, err := r.act(ctx, w, d)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: r.ConflictBackoff.When(req)}, nil

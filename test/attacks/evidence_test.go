@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -39,6 +40,7 @@ func TestEvidenceOfADeletedRunIsKept(t *testing.T) {
 			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: "sha256:aa",
 			Cause:    v1alpha1.Cause{Type: v1alpha1.CauseManual, By: "alice"},
 			Approval: &v1alpha1.Approval{PlanDigest: "sha256:bb", By: "bob"}, SelfApprovalRemovedBy: "carol",
+			CausedBy: []v1alpha1.Contributor{{Kind: v1alpha1.ContributorSpec, Name: "dan"}},
 		},
 		Status: v1alpha1.RunStatus{
 			Phase: v1alpha1.PhaseApplying, Plan: &v1alpha1.Plan{Digest: "sha256:bb", Destroy: 3},
@@ -67,5 +69,8 @@ func TestEvidenceOfADeletedRunIsKept(t *testing.T) {
 		if line[field] != want {
 			t.Errorf("%s is %v, want %v", field, line[field], want)
 		}
+	}
+	if got := fmt.Sprint(line["causedBy"]); got != "[Spec dan]" {
+		t.Errorf("causedBy is %s", got)
 	}
 }

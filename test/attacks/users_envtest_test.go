@@ -259,8 +259,21 @@ func (r repositories) stack(change func(*v1alpha1.StackSpec)) *v1alpha1.Stack {
 // commit is a push by an author whom the API server does not know.
 func (r repositories) commit(to *gitserver.Repo, input string) {
 	r.Helper()
-	_, err := to.Commit(gitserver.Change{Files: code(input)})
+	r.commitBy(to, gitserver.Change{Author: "Dan <dan@example.org>", Files: code(input)})
+}
+
+// commitBy is a push by who it names.
+func (r repositories) commitBy(to *gitserver.Repo, change gitserver.Change) {
+	r.Helper()
+	_, err := to.Commit(change)
 	must(r.T, err)
+}
+
+// fetch requests a fetch of the Repository.
+func (r repositories) fetch() {
+	r.Helper()
+	at := time.Now().UTC().Format(time.RFC3339Nano)
+	r.done(r.patches("bob", r.object, fmt.Sprintf(`{"metadata":{"annotations":{"cairn.dev/requested-at":%q}}}`, at)))
 }
 
 // fetched waits until the Repository is fetched from its URL.

@@ -84,6 +84,8 @@ cause: {type: Spec, message: m, by: b}
 inputsDigest: sha256:0000000000000000000000000000000000000000000000000000000000000000
 revision: r
 source: {repository: a/b, ref: r, url: "https://git.example.com/b.git", defaultRef: d, submodules: false, lfs: false, engine: OpenTofu}
+causedBy: [{kind: Author, name: c, users: [c], of: r}]
+causedByUnknown: u
 preventSelfApproval: false
 selfApprovalRemovedBy: c
 cancel: false

@@ -4,6 +4,7 @@ package gitserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,10 @@ type Change struct {
 	Rewrite bool
 	// Message, "Change files" if empty.
 	Message string
+	// Author and Committer, "Alice <alice@example.org>" if empty. The committer is the author if empty.
+	Author, Committer string
+	// Merge are more parents of the commit.
+	Merge []string
 	// Files by path. One with an empty content is deleted; use Empty for one that is there and empty.
 	Files map[string]string
 	// Programs are files that may be executed, Links symlinks by what they say, Submodules commits of other
@@ -107,14 +112,19 @@ func (r *Repo) Commit(c Change) (string, error) {
 	if c.Onto == "" && !c.Rewrite {
 		c.Onto, _ = r.Git("rev-parse", "--verify", "--quiet", "refs/heads/"+c.Branch)
 	}
+	author := cmp.Or(c.Author, "Alice <alice@example.org>")
 	r.commits++
+	at := 1_700_000_000 + r.commits
 	var stream bytes.Buffer
 	fmt.Fprintf(&stream, "reset refs/heads/%s\n", c.Branch)
 	if c.Onto != "" {
 		fmt.Fprintf(&stream, "from %s\n", c.Onto)
 	}
-	fmt.Fprintf(&stream, "\ncommit refs/heads/%s\ncommitter Alice <alice@example.org> %d +0000\n", c.Branch, 1_700_000_000+r.commits)
+	fmt.Fprintf(&stream, "\ncommit refs/heads/%s\nauthor %s %d +0000\ncommitter %s %d +0000\n", c.Branch, author, at, cmp.Or(c.Committer, author), at)
 	fmt.Fprintf(&stream, "data %d\n%s\n", len(c.Message), c.Message)
+	for _, parent := range c.Merge {
+		fmt.Fprintf(&stream, "merge %s\n", parent)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		if content := c.Files[name]; content == "" {
 			fmt.Fprintf(&stream, "D %s\n", quoted(name))

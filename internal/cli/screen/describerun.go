@@ -21,6 +21,10 @@ func runWaitsFor(r *v1alpha1.Run, s Style) string {
 	case retries:
 		return fmt.Sprintf("the next attempt, in %s, at %s", Duration(at.Sub(s.Now)), at.UTC().Format(time.TimeOnly+" MST"))
 	case AwaitsApproval(r):
+		if r.Spec.PreventSelfApproval && approval.NeedsRequest(r) {
+			return "a user who requests it with cairn apply " + r.Spec.Stack.Name + ", and another one who approves that: not all users who caused it are known: " +
+				Clean(r.Spec.CausedByUnknown)
+		}
 		text := "a user who approves the plan of Run " + r.Name
 		if others := usersWhoCannotApprove(r); len(others) > 0 {
 			text += " and is not " + strings.Join(others, " or ")
@@ -50,11 +54,9 @@ func usersWhoCannotApprove(r *v1alpha1.Run) []string {
 	if !r.Spec.PreventSelfApproval {
 		return nil
 	}
-	var users []string
-	for _, user := range []string{r.Spec.Cause.By, r.Spec.SelfApprovalRemovedBy} {
-		if user = Clean(user); user != "" && !slices.Contains(users, user) {
-			users = append(users, user)
-		}
+	users := approval.Users(r)
+	for i := range users {
+		users[i] = Clean(users[i])
 	}
 	return users
 }
@@ -115,6 +117,7 @@ func (d Description) run(p *page) {
 	}
 	p.row("  Operation", string(r.Spec.Operation)+active+runDuration(r, s)+runWait(r, s))
 	p.row("  Cause", cause(r))
+	p.row("  Caused by", causedBy(r))
 	p.row("  Revision", Clean(r.Spec.Revision))
 	if a := r.Spec.Approval; a != nil {
 		by := "by " + Clean(a.By)
@@ -174,6 +177,21 @@ func cause(r *v1alpha1.Run) string {
 		text += ", by " + Clean(c.By)
 	}
 	return text
+}
+
+// causedBy lists all users who caused a Run that spec.preventSelfApproval is for, and what they did.
+func causedBy(r *v1alpha1.Run) string {
+	if !r.Spec.PreventSelfApproval {
+		return ""
+	}
+	var all []string
+	for _, c := range r.Spec.CausedBy {
+		all = append(all, Clean(c.Name)+" ("+strings.TrimSpace(string(c.Kind)+" "+Clean(c.Of))+")")
+	}
+	if r.Spec.CausedByUnknown != "" {
+		all = append(all, "others who are not known")
+	}
+	return strings.Join(all, ", ")
 }
 
 // changes prints the first changes of a plan, in its order: risky ones first.

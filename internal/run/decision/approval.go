@@ -105,10 +105,16 @@ func approvalHint(w Snapshot) string {
 		parts = append(parts, "the approval by "+a.By+" was for another plan")
 	case approval.SelfApproval:
 		role := "who caused this Run"
-		if a.By != w.Run.Spec.Cause.By {
+		if !approval.Caused(w.Run, a.By) {
 			role = "who removed spec.preventSelfApproval"
 		}
 		parts = append(parts, "the approval by "+a.By+", "+role+", does not count (spec.preventSelfApproval): another user has to approve")
+	case approval.UnknownCause:
+		parts = append(parts, "the approval by "+a.By+" does not count")
+	}
+	if approval.NeedsRequest(w.Run) && (w.Run.Spec.PreventSelfApproval || w.Stack.Spec.PreventSelfApproval) {
+		parts = append(parts, "not all users who caused the Run are known ("+w.Run.Spec.CausedByUnknown+"), so spec.preventSelfApproval "+
+			"requires a Run that a user requested with cairn apply "+w.Stack.Name+", and the approval of another user")
 	}
 	rules := approvalRules(w)
 	if by := w.Run.Spec.SelfApprovalRemovedBy; by != "" {

@@ -33,7 +33,7 @@ func (w *Recorder) audit(before, run *v1alpha1.Run) {
 	}
 	line := []any{
 		"namespace", run.Namespace, "stack", run.Spec.Stack.Name, "run", run.Name, "uid", run.UID,
-		"operation", run.Spec.Operation, "cause", run.Spec.Cause.Type, "by", run.Spec.Cause.By,
+		"operation", run.Spec.Operation, "cause", run.Spec.Cause.Type, "by", run.Spec.Cause.By, "causedBy", causedBy(run),
 		"inputsDigest", run.Spec.InputsDigest, "revision", run.Spec.Revision, "canceledBy", run.Spec.CanceledBy,
 		"preventSelfApproval", run.Spec.PreventSelfApproval, "selfApprovalRemovedBy", run.Spec.SelfApprovalRemovedBy,
 		"phase", run.Status.Phase, "applied", applied(&run.Status),
@@ -52,6 +52,15 @@ func (w *Recorder) audit(before, run *v1alpha1.Run) {
 		line = append(line, "rejectedBy", r.By, "rejectedPlan", r.PlanDigest)
 	}
 	w.Log.Info("audit: run finished", line...)
+}
+
+// causedBy are all users who caused a Run, each with what they did.
+func causedBy(run *v1alpha1.Run) []string {
+	users := []string{}
+	for _, c := range run.Spec.CausedBy {
+		users = append(users, string(c.Kind)+" "+c.Name)
+	}
+	return users
 }
 
 // applied reports whether an apply began.

@@ -16,57 +16,25 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// causeOf returns what changed since the newest Run, and the user who changed it, where that is known.
+// causeOf returns what changed since the newest Run, and the user who changed it last, where that is known. All users
+// who caused the Run are in its spec.causedBy.
 func causeOf(w Snapshot) v1alpha1.Cause {
-	c, _ := attributedCause(w)
-	return c
-}
-
-// attributedCause is causeOf, and whether the user is only the author of a commit, whom the API server does not know.
-func attributedCause(w Snapshot) (c v1alpha1.Cause, ofAuthor bool) {
-	c, ofAuthor = changeCause(w)
+	c := changeCause(w)
 	if c.By == "" {
 		c.By = originChangedBy(w, compareOrigins(w.Stack.Status.Source, w.Source))
 	}
-	if by := unappliedBy(w); c.By == "" || (by != "" && ofAuthor && preventsSelfApproval(w)) {
-		c.By, ofAuthor = by, false
-	}
-	return c, ofAuthor
+	return c
 }
 
-// previousAuthor is the user who caused the inputs that are not applied and that a request asks to apply. It is empty
-// when there is none, and for the author of a commit, whom the API server does not know.
-func previousAuthor(w Snapshot) string {
-	if !isDue(w) {
-		return unappliedBy(w)
-	}
-	c, ofAuthor := attributedCause(w)
-	if ofAuthor {
-		return ""
-	}
-	return c.By
-}
-
-// unappliedBy is the user who caused the newest Run, if its inputs are not applied: the next Run would apply them too,
-// and a Secret that changed meanwhile does not change who caused them.
-func unappliedBy(w Snapshot) string {
-	last := w.lastDeployRun()
-	if last == nil || (appliedInputs(w) == w.Digest && !plansUserState(w, last)) || (last.Status.Phase == v1alpha1.PhaseSucceeded && last.Spec.Operation == v1alpha1.OperationApply) {
-		return ""
-	}
-	return last.Spec.Cause.By
-}
-
-// changeCause is the cause by what changed, and whether its user is only the author of a commit.
-func changeCause(w Snapshot) (c v1alpha1.Cause, ofAuthor bool) {
+func changeCause(w Snapshot) v1alpha1.Cause {
 	last, now := w.LastInputs, w.Inputs
 	switch tried := w.lastDeployRun(); {
 	case w.LastMutatingRun() == nil:
-		return ofOrigin(w, ofSpec(w, "the Stack is new", true)), false
+		return ofOrigin(w, ofSpec(w, "the Stack is new", true))
 	case tried != nil && tried.Spec.InputsDigest == w.Digest && isStranded(tried):
-		return ofSpec(w, "the state was put back", false), false
+		return ofSpec(w, "the state was put back", false)
 	case last == nil: // what its inputs were is not known any more
-		return ofOrigin(w, ofSpec(w, "the inputs changed", false)), false
+		return ofOrigin(w, ofSpec(w, "the inputs changed", false))
 	}
 	commit := (now.Source != last.Source || imageChanged(now.Build, last.Build)) && now.Path == last.Path && w.Commit.ID != ""
 	var changed []string
@@ -106,19 +74,19 @@ func changeCause(w Snapshot) (c v1alpha1.Cause, ofAuthor bool) {
 	}
 	switch {
 	case commit:
-		c = v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject, By: runinfo.Clip(w.Commit.Author, 253)}
+		c := v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject, By: runinfo.Clip(w.Commit.Author, 253)}
 		if inSpec {
 			c.By = changedBy(w.Stack)
 		}
 		c.Message = strings.Join(append([]string{c.Message}, changed...), "; ")
-		return ofOrigin(w, c), !inSpec && origin != changedInRepository
+		return ofOrigin(w, c)
 	case len(changed) > 0:
-		return ofSpec(w, changed[0], inSpec), false
+		return ofSpec(w, changed[0], inSpec)
 	}
 	if kind, changed := changedVersions(last, &now); len(changed) > 0 {
-		return v1alpha1.Cause{Type: kind, Message: strings.Join(changed, ", ") + " changed"}, false
+		return v1alpha1.Cause{Type: kind, Message: strings.Join(changed, ", ") + " changed"}
 	}
-	return ofSpec(w, "what is declared is not applied", true), false
+	return ofSpec(w, "what is declared is not applied", true)
 }
 
 // sameBuild compares the images that specs name, and not the files that those are built from.

@@ -278,6 +278,7 @@ func startRun(w Snapshot, spec v1alpha1.RunSpec) (Decision, bool) {
 		spec.Source = w.Source
 	}
 	setApprovalRules(w, &spec)
+	setContributors(w, &spec)
 	spec.Cause.Message, spec.Revision = runinfo.Clip(spec.Cause.Message, longestCause), runinfo.Clip(spec.Revision, longestRevision)
 	name := nextRunName(w)
 	d, ok := inProgress(name, spec)

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
@@ -59,7 +60,7 @@ func appliedOrigin(w Snapshot) *v1alpha1.GitOrigin {
 	case last == nil || last.Spec.Source == nil || !begun(last):
 		return known
 	}
-	if by := originChangedBy(w, compareOrigins(known, last.Spec.Source)); by != "" && by != last.Spec.Cause.By {
+	if by := originChangedBy(w, compareOrigins(known, last.Spec.Source)); by != "" && !approval.Caused(last, by) {
 		return known
 	}
 	return last.Spec.Source

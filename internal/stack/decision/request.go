@@ -112,13 +112,8 @@ func runIsRequested(w Snapshot) (Decision, bool) {
 // startRequested starts a Run that accepts a request.
 func startRequested(w Snapshot, q runinfo.Request, spec v1alpha1.RunSpec) (Decision, bool) {
 	spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: q.Who(), By: q.By}
-	if q.By == "" {
-		spec.Cause.By = unappliedBy(w)
-	}
-	if before := previousAuthor(w); before != "" && spec.Operation == v1alpha1.OperationApply && preventsSelfApproval(w) {
-		spec.Cause.By = before // a retry of another user's change does not change its author
-	}
 	d, ok := startRun(w, spec)
+	addRequest(d.Start, q.By)
 	d.Request = q.At
 	return d, ok
 }

@@ -559,8 +559,8 @@ func TestUserWhoCausedARun(t *testing.T) {
 		"the ConfigMap and the Stack changed":                                        {newSnapshot(changedBy, fromConfigMap, applied("sha256:old"), applied1), "bob"},
 		"the user who requests the Run":                                              {newSnapshot(changedBy, isApplied, withRequest("Apply")), "alice"},
 		"not the user of an earlier request that is finished":                        {newSnapshot(observed, applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old", requestedByAlice), variables), ""},
-		"a Secret changed: the user whose change is not applied yet":                 {newSnapshot(observed, applied("sha256:old"), withRun("net-1", "Superseded", "sha256:x", by("carol")), variables), "carol"},
-		"a request without a user: the user whose change was rejected":               {newSnapshot(withRun("net-1", "Canceled", "sha256:now", rejected, by("carol")), withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "")), "carol"},
+		"a Secret changed: not the user whose change is not applied yet":             {newSnapshot(observed, applied("sha256:old"), withRun("net-1", "Superseded", "sha256:x", by("carol")), variables), ""},
+		"a request without a user: not the user whose change was rejected":           {newSnapshot(withRun("net-1", "Canceled", "sha256:now", rejected, by("carol")), withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "")), ""},
 		"not the user of an earlier request without changes":                         {newSnapshot(isApplied, withRun("net-2", "Canceled", "sha256:now", requestedByAlice, noPlan), withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "")), ""},
 		"not the user of a change without effect":                                    {newSnapshot(isApplied, withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "")), ""},
 	} {
@@ -584,9 +584,9 @@ func TestUserWhoCausedARun(t *testing.T) {
 	}
 }
 
-// TestUserOfAPendingChangeRemainsTheCause checks that with preventSelfApproval the user of a pending change remains the
-// cause until it is applied, and that combined changes are recorded.
-func TestUserOfAPendingChangeRemainsTheCause(t *testing.T) {
+// TestUserOfTheNewestChangeIsTheCause checks that the user of the newest change is in spec.cause, and that combined
+// changes are recorded. Those of earlier changes are in spec.causedBy (TestContributors).
+func TestUserOfTheNewestChangeIsTheCause(t *testing.T) {
 	changedBy := annotate(v1alpha1.ChangedByAnnotation, "bob")
 	observed := func(w *Snapshot) { w.Stack.Status.ObservedGeneration = w.Stack.Generation }
 	preventSelfApproval := func(w *Snapshot) { w.Stack.Spec.PreventSelfApproval = true }
@@ -636,8 +636,8 @@ func TestUserOfAPendingChangeRemainsTheCause(t *testing.T) {
 		snapshot      Snapshot
 		want, message string
 	}{
-		"a commit: its author": {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same), "Dan", "1f3c2ab Fix it"},
-		"a commit while a change is pending: the user of the change":                  {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same), "carol", "1f3c2ab Fix it"},
+		"a commit: its author":                                                        {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same), "Dan", "1f3c2ab Fix it"},
+		"a commit while a change is pending: its author":                              {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same), "Dan", "1f3c2ab Fix it"},
 		"a commit while a change is pending, without preventSelfApproval: its author": {newSnapshot(changedBy, observed, applied("sha256:old"), waits, commit, same), "Dan", "1f3c2ab Fix it"},
 		"a commit together with a change of the spec: the user of the spec":           {newSnapshot(changedBy, observed, applied("sha256:old"), done, commit, otherVariables), "bob", "1f3c2ab Fix it; spec.variableFiles changed"},
 		"a commit of a ref that a user chose: the user of the spec":                   {newSnapshot(changedBy, observed, applied("sha256:old"), done, commit, same, func(w *Snapshot) { w.Revision = "evil@sha1:1" }), "bob", "1f3c2ab Fix it; spec.source.git changed"},
@@ -663,13 +663,13 @@ func TestUserOfAPendingChangeRemainsTheCause(t *testing.T) {
 		"another ref while a change is pending: the user who changed the Stack": {
 			newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same, foreign, func(w *Snapshot) { w.Source.Ref = "evil" }), "bob", "1f3c2ab Fix it; spec.source.git changed",
 		},
-		"a request for a commit of another URL: the user who changed the Repository": {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "carol")), "alice", "requested by carol"},
-		"a retry of another user's change: the user of the change":                   {newSnapshot(preventSelfApproval, withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "carol", "requested by alice"},
-		"a request after a change of the spec: the user of the spec":                 {newSnapshot(preventSelfApproval, changedBy, applied("sha256:old"), done, otherVariables, withRequest("Apply")), "bob", "requested by alice"},
-		"a request for a commit: the user of the request":                            {newSnapshot(preventSelfApproval, applied("sha256:old"), done, commit, same, withRequest("Apply")), "alice", "requested by alice"},
-		"a request without changes: the user of the request":                         {newSnapshot(preventSelfApproval, changedBy, isApplied, withRequest("Apply")), "alice", "requested by alice"},
-		"a request for a destroy: the user of the request":                           {newSnapshot(preventSelfApproval, state(3), withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Destroy")), "alice", "requested by alice"},
-		"a retry without preventSelfApproval: the user of the request":               {newSnapshot(withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "alice", "requested by alice"},
+		"a request for a commit of another URL: the user of the request": {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "carol")), "carol", "requested by carol"},
+		"a retry of another user's change: the user of the request":      {newSnapshot(preventSelfApproval, withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "alice", "requested by alice"},
+		"a request after a change of the spec: the user of the request":  {newSnapshot(preventSelfApproval, changedBy, applied("sha256:old"), done, otherVariables, withRequest("Apply")), "alice", "requested by alice"},
+		"a request for a commit: the user of the request":                {newSnapshot(preventSelfApproval, applied("sha256:old"), done, commit, same, withRequest("Apply")), "alice", "requested by alice"},
+		"a request without changes: the user of the request":             {newSnapshot(preventSelfApproval, changedBy, isApplied, withRequest("Apply")), "alice", "requested by alice"},
+		"a request for a destroy: the user of the request":               {newSnapshot(preventSelfApproval, state(3), withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Destroy")), "alice", "requested by alice"},
+		"a retry without preventSelfApproval: the user of the request":   {newSnapshot(withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "alice", "requested by alice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.snapshot)

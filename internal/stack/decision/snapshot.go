@@ -23,11 +23,14 @@ type Snapshot struct {
 	Revision string
 	// Commit of the code, when it is from git.
 	Commit Commit
-	// Source of the code, when it is from git and was read, and the user who last changed its Repository; empty when
-	// not known.
-	Source              *v1alpha1.GitOrigin
-	RepositoryChangedBy string
-	Problem             *Problem
+	// Source of the code, when it is from git and was read, and the user who last changed its Repository, in which
+	// generation; empty when not known.
+	Source               *v1alpha1.GitOrigin
+	RepositoryChangedBy  string
+	RepositoryGeneration int64
+	// Commits has who wrote the commits; gathered only before a Run starts that spec.preventSelfApproval is for.
+	Commits Commits
+	Problem *Problem
 	// CodeRead reports that the code was read, and Open names what in it is not known before the engine runs
 	// (closure.Closure): if there is any, the whole repository belongs to the code.
 	CodeRead bool

@@ -40,6 +40,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 		}
 	}
 	s.Image, s.AppliedImage, s.Source = builtImage(w), appliedImage(w), appliedOrigin(w)
+	s.Unapplied = unapplied(w)
 	s.AppliedInputsDigest, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
 		s.CurrentRun, s.LastRun = d.Name, d.Name

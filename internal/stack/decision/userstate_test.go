@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -145,18 +146,21 @@ func TestPlannedStateIsRecorded(t *testing.T) {
 	}
 }
 
-// TestUserWhoWroteTheStateIsTheCause checks that a retry by another user keeps the user of the version as its cause, so
-// that with preventSelfApproval another user has to approve.
-func TestUserWhoWroteTheStateIsTheCause(t *testing.T) {
+// TestUserWhoWroteTheStateCausedTheRun checks that a Run requested by another user keeps the user of the version as one
+// of its contributors, until the version is applied.
+func TestUserWhoWroteTheStateCausedTheRun(t *testing.T) {
 	w := newSnapshot(manual, noSelfApproval, isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Canceled", "sha256:now", byUser, rejected), withRequest("Apply"),
 		annotate(v1alpha1.RequestedByAnnotation, "bob"))
-	d := Decide(w)
-	if d.Start == nil || d.Start.Cause.By != "alice" {
-		t.Errorf("got %+v", d.Start)
+	if diff := cmp.Diff([]string{"State alice 5", "Request bob"}, causedBy(Decide(w).Start)); diff != "" {
+		t.Error(diff)
 	}
 	w.Now = w.Now.Add(time.Hour)
 	w.Runs[1].Status.Phase = v1alpha1.PhaseSucceeded // applied
-	if d := Decide(w); d.Start == nil || d.Start.Cause.By != "bob" {
-		t.Errorf("got %+v", d.Start)
+	if diff := cmp.Diff([]string{"Request bob"}, causedBy(Decide(w).Start)); diff != "" {
+		t.Error(diff)
+	}
+	w.Runs[1].Status.Phase, w.State.Status.Versions[0].By = v1alpha1.PhaseCanceled, ""
+	if d := Decide(w); d.Start.CausedByUnknown != "version 5 of the state was written by a user whose name is not known" {
+		t.Errorf("%+v", d.Start)
 	}
 }

@@ -56,6 +56,7 @@ func (g *Gatherer) gatherGit(ctx context.Context, w *decision.Snapshot, doc *inp
 	}
 	w.Revision, w.CodeRead, w.UnknownReads = code.Revision, true, code.Open
 	w.Source, w.RepositoryChangedBy = code.Origin(repo, w.Stack), repo.Annotations[v1alpha1.ChangedByAnnotation]
+	w.RepositoryGeneration = repo.Generation
 	w.Commit = decision.Commit{ID: code.Commit.ID, Author: code.Commit.Author, Subject: code.Commit.Subject}
 	if w.Units, err = g.gatherUnits(ctx, w.Stack, repo, code.Dependencies); err != nil {
 		return err

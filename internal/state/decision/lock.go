@@ -59,6 +59,9 @@ func AdmitLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStatus, 
 	}
 	if attempt.Phase == v1alpha1.AttemptApply { // what a user does in a shell is no apply of the Stack's inputs
 		next.InputsDigest = w.Run.Spec.InputsDigest
+		if w.Run.Spec.Operation != v1alpha1.OperationDestroy { // its code is that of the last apply
+			next.Revision = w.Run.Spec.Revision
+		}
 		recordStack(next, w.Run)
 	}
 	return next, nil

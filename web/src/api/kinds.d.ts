@@ -913,6 +913,36 @@ export interface components {
                     type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                 };
                 /**
+                 * @description CausedBy are all users who caused what the Run applies: who changed the Stack, its Repository or its State since
+                 *     the last apply, the authors and committers of the commits since then, and who requested the Run. At most 50.
+                 *     Unset if no user caused it, or if an older release of Cairn created the Run.
+                 */
+                causedBy?: {
+                    /**
+                     * @description Kind is what the user did: Spec, Repository, State, Author, Committer or Request.
+                     * @enum {string}
+                     */
+                    kind: "Spec" | "Repository" | "State" | "Author" | "Committer" | "Request";
+                    /**
+                     * @description Name is the name of the user, as the API server authenticates it. Of an author or committer it is the name and
+                     *     e-mail address in the commit, which nobody verified. Example: alice@example.com.
+                     */
+                    name: string;
+                    /** @description Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example: 1f3c2ab. */
+                    of?: string;
+                    /**
+                     * @description Users are the names under which the API server can know an author or committer, in lower case: the name, the
+                     *     e-mail address, and its part before the @. Unset for other kinds. Example: [alice smith, alice@example.com, alice].
+                     */
+                    users?: string[];
+                }[];
+                /**
+                 * @description CausedByUnknown is why other users than those in causedBy may have caused the Run too. With preventSelfApproval,
+                 *     an approval then requires that another user requested the Run. Unset if all users are known. Example: "commit
+                 *     1f3c2ab is not in the repository any more".
+                 */
+                causedByUnknown?: string;
+                /**
                  * @description InputsDigest is the digest of everything that decides the result: code, values and engine. It is
                  *     status.inputsDigest of the Stack at the time when the Run was created. For a destroy, it is the digest
                  *     of the last apply. Example: sha256:1f3c....
@@ -925,9 +955,9 @@ export interface components {
                  */
                 operation: "Apply" | "Plan" | "Destroy" | "Shell";
                 /**
-                 * @description PreventSelfApproval rejects an approval by the user in cause.by. It is true if spec.preventSelfApproval
-                 *     of the Stack was true at the time when the Run was created, or if the State keeps that rule. Default:
-                 *     false. Example: true.
+                 * @description PreventSelfApproval rejects an approval by a user in cause.by or causedBy. It is true if
+                 *     spec.preventSelfApproval of the Stack was true at the time when the Run was created, or if the State keeps
+                 *     that rule. Default: false. Example: true.
                  */
                 preventSelfApproval?: boolean;
                 /**
@@ -1763,10 +1793,11 @@ export interface components {
                     };
                 }[];
                 /**
-                 * @description PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the
-                 *     Run, changed the Stack or wrote the commit. It requires an approval for every plan with changes, even if
-                 *     apply is Automatic. If no user caused the change, as with drift or a changed Secret, any user with the
-                 *     verb approve can approve. The State keeps the rule when a user removes it, until another user approves a
+                 * @description PreventSelfApproval rejects an approval by each user who caused a part of the change since the last apply:
+                 *     who requested the Run, changed the Stack, its Repository or its state, or wrote a commit. It requires an
+                 *     approval for every plan with changes, even if apply is Automatic. If not all of these users are known, an
+                 *     approval requires a Run that another user requested. If no user caused the change, as with drift or a
+                 *     changed Secret, any user with the verb approve can approve. The State keeps the rule when a user removes it, until another user approves a
                  *     plan that is then applied. Default: false. Example: true.
                  */
                 preventSelfApproval?: boolean;
@@ -2795,6 +2826,51 @@ export interface components {
                     /** @description URL is spec.url of the Repository, as the code was fetched. Example: https://git.example.com/acme/infra.git. */
                     url: string;
                 };
+                /** @description Unapplied are the users who changed the inputs since they were applied. A Run has them in spec.causedBy. */
+                unapplied?: {
+                    /**
+                     * @description Commit is the commit of the last apply, or the first one that was read. Later commits are not applied. Unset if the
+                     *     code is not from git.
+                     */
+                    commit?: string;
+                    /** @description Contributors are the users. The authors of commits are those of the newest Run. At most 50. */
+                    contributors?: {
+                        /**
+                         * @description Kind is what the user did: Spec, Repository, State, Author, Committer or Request.
+                         * @enum {string}
+                         */
+                        kind: "Spec" | "Repository" | "State" | "Author" | "Committer" | "Request";
+                        /**
+                         * @description Name is the name of the user, as the API server authenticates it. Of an author or committer it is the name and
+                         *     e-mail address in the commit, which nobody verified. Example: alice@example.com.
+                         */
+                        name: string;
+                        /** @description Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example: 1f3c2ab. */
+                        of?: string;
+                        /**
+                         * @description Users are the names under which the API server can know an author or committer, in lower case: the name, the
+                         *     e-mail address, and its part before the @. Unset for other kinds. Example: [alice smith, alice@example.com, alice].
+                         */
+                        users?: string[];
+                    }[];
+                    /**
+                     * Format: int64
+                     * @description Generation is the newest generation of the Stack whose user is known.
+                     */
+                    generation?: number;
+                    /**
+                     * @description InputsDigest is the digest of the inputs of the last apply that succeeded. When the inputs are the same again, the
+                     *     changes are reverted and contributors is empty. Unset if no apply succeeded. Example: sha256:1f3c....
+                     */
+                    inputsDigest?: string;
+                    /**
+                     * Format: int64
+                     * @description RepositoryGeneration is the newest generation of the Repository whose user is known.
+                     */
+                    repositoryGeneration?: number;
+                    /** @description Unknown is why other users may have changed the inputs too. Unset if all are known. */
+                    unknown?: string;
+                };
                 /**
                  * @description Units are the Terragrunt units that the code of this Stack depends on. The Stacks of these units are
                  *     dependencies, as in spec.dependsOn.
@@ -2971,6 +3047,11 @@ export interface components {
                  * @description Resources is the number of resource instances in the current version, without data sources.
                  */
                 resources?: number;
+                /**
+                 * @description Revision is the revision of the code of the last apply that started. A new Stack with this State lists the users
+                 *     of later commits. Unset if an older release of Cairn applied it. Example: main@sha1:1f3c....
+                 */
+                revision?: string;
                 /**
                  * @description SelfApproval keeps spec.preventSelfApproval of the Stack. It remains when a user removes the rule from
                  *     the Stack, or deletes the Stack and creates it again, until an apply that another user approved. Unset

@@ -16,19 +16,40 @@ export function failedStep(run: RunObject): string | undefined {
   return run.status?.attempts?.at(-1)?.steps?.find((s) => s.state === 'Failed')?.name
 }
 
+/** The users who caused a Run, by name. A Run of an older release has only spec.cause.by. */
+export const usersWhoCaused = ({ spec }: RunObject): string[] =>
+  spec.causedBy?.length ? [...new Set(spec.causedBy.map((c) => c.name))] : spec.cause.by ? [spec.cause.by] : []
+
+/** Whether a user caused a Run: the rule of internal/approval. */
+function caused({ spec }: RunObject, user: string): boolean {
+  const lower = user.toLowerCase()
+  const is = (name: string) => lower === name || lower.endsWith(`:${name}`) || lower.endsWith(`#${name}`)
+  if (!spec.causedBy?.length) return spec.cause.by === user
+  return spec.causedBy.some((c) => c.name === user || (c.users ?? []).some(is))
+}
+
+/** Whether not all users who caused a Run are known, and no user requested it. */
+const needsRequest = ({ spec }: RunObject): boolean =>
+  !!spec.causedByUnknown && !(spec.causedBy ?? []).some((c) => c.kind === 'Request')
+
 /**
- * Whether an approval by a user would be a self-approval: by who caused the change, or removed the rule against it. The Run has the rule
- * since it was created, or the Stack has it now.
+ * Why an approval by a user would not count. The Run has the rule since it was created, or the Stack has it now.
  */
-const isOwn = ({ spec }: RunObject, stack: StackObject | undefined, user: string | undefined): boolean =>
-  ((spec.preventSelfApproval === true || stack?.spec.preventSelfApproval === true) && spec.cause.by === user) ||
-  (spec.selfApprovalRemovedBy !== undefined && spec.selfApprovalRemovedBy === user)
+function denial(run: RunObject, stack: StackObject | undefined, user: string): string | undefined {
+  const { spec } = run
+  const prevents = spec.preventSelfApproval === true || stack?.spec.preventSelfApproval === true
+  if ((prevents && caused(run, user)) || (!!spec.selfApprovalRemovedBy && spec.selfApprovalRemovedBy === user))
+    return 'You caused this change or removed spec.preventSelfApproval, which requires the approval of another user.'
+  if (prevents && needsRequest(run))
+    return `Not all users who caused this Run are known: ${spec.causedByUnknown}. Request a Run, then let another user approve that.`
+  return undefined
+}
 
 /** Whether the current plan of a Run has a valid approval. */
 export function isApproved(run: RunObject, stack?: StackObject): boolean {
   const approval = run.spec.approval
   if (!approval || approval.planDigest !== run.status?.plan?.digest) return false
-  if (isOwn(run, stack, approval.by)) return false
+  if (denial(run, stack, approval.by)) return false
   // Without the Stack, its rule is not known: the approval does not count if the operator has seen it, and still waits for one.
   const said = condition(run, 'Succeeded')
   return stack !== undefined || said?.reason !== 'AwaitingApproval' || !isCurrent(run, said)
@@ -67,13 +88,8 @@ export function possible(
   const list: Possible[] = []
   if (waitsForApproval(run, stack)) {
     if (run$.approve) {
-      const own = isOwn(run, stack, me)
-      list.push({
-        action: 'approve',
-        ...(own && {
-          why: 'You caused this change or removed spec.preventSelfApproval, which requires the approval of another user.',
-        }),
-      })
+      const why = denial(run, stack, me)
+      list.push({ action: 'approve', ...(why && { why }) })
     }
     if (run$.reject) list.push({ action: 'reject' })
   }

@@ -70,6 +70,21 @@ describe('actions of a Run', () => {
     expect(possible(removed, stack, all, {}, 'carol')[0]?.why).toMatch(/approval of another user/)
     expect(possible(removed, stack, all, {}, 'alice')[0]?.why).toBeUndefined()
   })
+  it('explain why no user who caused a part of it can approve it', () => {
+    const causedBy = [
+      { kind: 'Spec' as const, name: 'carol' },
+      { kind: 'Author' as const, name: 'Dan <dan@example.com>', users: ['dan', 'dan@example.com'] },
+    ]
+    const why = (part: object, user: string) =>
+      possible(run({ spec: { preventSelfApproval: true, causedBy, ...part } }), stack, all, {}, user)[0]?.why
+    for (const user of ['carol', 'dan', 'oidc:Dan@example.com']) expect(why({}, user)).toMatch(/another user/)
+    expect(why({}, 'bob')).toBeUndefined()
+    expect(why({ causedByUnknown: 'a commit is missing' }, 'bob')).toMatch(/a commit is missing/)
+    const requested = [...causedBy, { kind: 'Request' as const, name: 'rita' }]
+    expect(why({ causedBy: requested, causedByUnknown: 'a commit is missing' }, 'bob')).toBeUndefined()
+    expect(why({ causedBy: requested, causedByUnknown: 'a commit is missing' }, 'rita')).toMatch(/another user/)
+    expect(waitsFor(run({ spec: { preventSelfApproval: true, causedBy } }), now)).toMatch(/other than carol, Dan </)
+  })
   it('follow spec.preventSelfApproval that the Stack has now', () => {
     const strict = { ...stack, spec: { preventSelfApproval: true } } as StackObject
     expect(possible(run(), strict, all, {}, 'alice')[0]?.why).toMatch(/approval of another user/)

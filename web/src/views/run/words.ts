@@ -2,7 +2,7 @@ import type { RunObject } from '../../api/kinds'
 import { condition } from '../../api/kinds'
 import { duration } from '../../ui/time'
 import { destroys } from '../plan/types'
-import { isFinished, waitsForApproval } from './actions'
+import { isFinished, usersWhoCaused, waitsForApproval } from './actions'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 /** What of a plan, or of drift, is counted. */
@@ -82,7 +82,8 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
   }
   // Of an approval that does not count, the message has the reason.
   if (!run.spec.approval && waitsForApproval(run)) {
-    const not = run.spec.preventSelfApproval && run.spec.cause.by ? `a user other than ${run.spec.cause.by}` : 'a user'
+    const users = run.spec.preventSelfApproval ? usersWhoCaused(run) : []
+    const not = users.length > 0 ? `a user other than ${users.join(', ')}` : 'a user'
     return `Waits for the approval of ${not}.`
   }
   switch (said?.reason) {
