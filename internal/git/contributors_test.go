@@ -22,8 +22,8 @@ func names(people []Person) (names []string) {
 	return names
 }
 
-// TestContributors checks who is listed for a file that changed between two commits.
-func TestContributors(t *testing.T) {
+// TestAuthorsOfCommits checks who is listed for a file that changed between two commits.
+func TestAuthorsOfCommits(t *testing.T) {
 	f := newFixture(t, Options{})
 	by := func(author string, more gitserver.Change) string {
 		more.Author, more.Committer = author+" <"+author+"@example.org>", "Web <web@example.org>"
