@@ -213,6 +213,11 @@ func TestContributors(t *testing.T) {
 				all = append(all, fmt.Sprintf("dan%d", i))
 			}
 			h.commits("", all...)
+			if spec := h.starts("sha256:two"); spec.CausedByUnknown != "there are more than 50 users" {
+				h.Errorf("unknown is %q", spec.CausedByUnknown)
+			}
+			h.ends(v1alpha1.PhaseSuperseded)
+			h.commits("", all...)
 			withRequest("Apply")(&h.w)
 			spec := h.starts("sha256:two")
 			if last := spec.CausedBy[len(spec.CausedBy)-1]; len(spec.CausedBy) != mostContributors || last.Name != "alice" || spec.CausedByUnknown == "" {
