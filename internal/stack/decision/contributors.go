@@ -123,7 +123,8 @@ func recordSpec(w Snapshot, u *v1alpha1.Unapplied) {
 		return
 	}
 	s := w.Stack.Status
-	same := s.Observed() && w.Problem == nil && w.Digest == s.InputsDigest && compareOrigins(appliedOrigin(w), w.Source) != changedInStack
+	same := s.Observed() && w.Problem == nil && w.Digest == s.InputsDigest &&
+		compareOrigins(appliedOrigin(w), w.Source) != changedInStack
 	if !same {
 		addUser(u, v1alpha1.ContributorSpec, changedBy(w.Stack), generation, u.Generation, "Stack "+w.Stack.Name)
 	}
@@ -151,7 +152,9 @@ func addUser(u *v1alpha1.Unapplied, kind v1alpha1.ContributorKind, user string, 
 	if generation > before+1 {
 		u.Unknown = fmt.Sprintf("%s changed more than once before Cairn read it (generations %d to %d)", object, before+1, generation)
 	}
-	addContributor(u, v1alpha1.Contributor{Kind: kind, Name: runinfo.Clip(user, longestName), Of: "generation " + strconv.FormatInt(generation, 10)})
+	addContributor(u, v1alpha1.Contributor{
+		Kind: kind, Name: runinfo.Clip(user, longestName), Of: "generation " + strconv.FormatInt(generation, 10),
+	})
 }
 
 // addContributor adds one, or only what they did last.
