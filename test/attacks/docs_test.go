@@ -18,7 +18,7 @@ const root = "../.."
 func TestTestsOfTheSecurityModelExist(t *testing.T) {
 	tests := testsOfTheRepository(t)
 	named := regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*|test/[a-z0-9/-]+[.]txtar)`")
-	for _, page := range []string{"docs/concepts/attacks.md", "docs/concepts/hardening.md", "docs/reference/limits.md"} {
+	for _, page := range []string{"docs/concepts/attacks.md", "docs/concepts/attacks-outside.md", "docs/concepts/hardening.md", "docs/reference/limits.md"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
 			t.Fatal(err)

@@ -34,13 +34,13 @@ func (s story) pushes() {
 	s.Helper()
 	file := filepath.Join(s.TempDir(), "net.tfstate")
 	must(s.T, os.WriteFile(file, []byte(pushedState), 0o600))
-	if out, err := s.cairn("state", "push", "net", file, "--yes"); err != nil {
+	if out, err := s.administer("state", "push", "net", file, "--yes"); err != nil {
 		s.Fatalf("%v: %s", err, out)
 	}
 }
 
-// cairn is the command line of an administrator.
-func (s story) cairn(args ...string) ([]byte, error) {
+// administer runs a command of an administrator.
+func (s story) administer(args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(s.Context(), filepath.Join(s.cluster.Bin, "cairn"), append([]string{"-n", s.namespace}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.cluster.Kubeconfig)
 	return cmd.CombinedOutput()
@@ -209,7 +209,7 @@ func TestRecoverTakesNoStateThatWasNotLost(t *testing.T) {
 			file := filepath.Join(s.TempDir(), "forged.log")
 			log := sealed(s.T, identities[0].(*age.X25519Identity).Recipient(), s.namespace+"/"+name, before.SHA256, forged)
 			must(s.T, os.WriteFile(file, log, 0o600))
-			out, err := s.cairn("state", "recover", "net", "--file", file)
+			out, err := s.administer("state", "recover", "net", "--file", file)
 			if got := s.state(); err == nil || got.Version != before.Version || got.Rescued != nil {
 				s.Errorf("%s: %v: %s, version %d", name, err, out, got.Version)
 			}

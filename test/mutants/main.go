@@ -114,7 +114,11 @@ func compileFiles(ctx context.Context, root, tmp string, files map[string]string
 	dirs := map[string]bool{}
 	for file := range files {
 		if path.Ext(file) == ".go" {
-			dirs["./"+path.Dir(file)] = true
+			dir := "./" + path.Dir(file)
+			if strings.HasPrefix(file, "api/") { // a module of its own
+				dir = "cairn.dev/cairn/" + path.Dir(file)
+			}
+			dirs[dir] = true
 		}
 	}
 	if len(dirs) == 0 {
