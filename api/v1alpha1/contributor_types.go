@@ -13,9 +13,9 @@ const (
 	ContributorRepository ContributorKind = "Repository"
 	// ContributorState: wrote a version of the State.
 	ContributorState ContributorKind = "State"
-	// ContributorAuthor: is an author or a co-author of a commit, as the commit says.
+	// ContributorAuthor: is an author or a co-author of a commit, as the commit states.
 	ContributorAuthor ContributorKind = "Author"
-	// ContributorCommitter: is the committer of a commit, as the commit says.
+	// ContributorCommitter: is the committer of a commit, as the commit states.
 	ContributorCommitter ContributorKind = "Committer"
 	// ContributorRequest: requested the Run.
 	ContributorRequest ContributorKind = "Request"
@@ -26,7 +26,7 @@ type Contributor struct {
 	// Kind is what the user did: Spec, Repository, State, Author, Committer or Request.
 	Kind ContributorKind `json:"kind"`
 	// Name is the name of the user, as the API server authenticates it. Of an author or committer it is the name and
-	// e-mail address in the commit, which nobody verified. Example: alice@example.com.
+	// e-mail address in the commit, which is not verified. Example: alice@example.com.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`

@@ -96,8 +96,8 @@ func is(c v1alpha1.Contributor, user string) bool {
 	})
 }
 
-// UsersOf are the names under which the API server can know a person whom a commit names, in lower case. It does not
-// know most persons by any: then the rule cannot exclude them.
+// UsersOf are the names under which the API server can know a user whom a commit names, in lower case. It does not
+// know most authors by any: then the rule cannot exclude them.
 func UsersOf(name, email string) []string {
 	local, _, _ := strings.Cut(email, "@")
 	_, login, _ := strings.Cut(local, "+") // 1234+alice@users.noreply.github.com

@@ -239,7 +239,7 @@ func TestApprovalsByTheRuleOfTheStack(t *testing.T) {
 	r := d.run("net-1", v1alpha1.PhaseAwaitingApproval, func(r *v1alpha1.RunSpec) { r.Cause.By = who })
 	st.Spec.PreventSelfApproval = true
 	apiserver.Must(t, apiserver.Kube.Update(t.Context(), st))
-	d.want(1, "requires the approval of another user (spec.preventSelfApproval of Stack net)", "", "approve", "net-1", "--yes")
+	d.want(1, "requires the approval of another user (spec.preventSelfApproval)", "", "approve", "net-1", "--yes")
 
 	r.Spec.Approval = &v1alpha1.Approval{PlanDigest: digest, By: who}
 	apiserver.Must(t, apiserver.Kube.Update(t.Context(), r))

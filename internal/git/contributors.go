@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Person is who a commit names. Whoever wrote the commit chose these texts.
-type Person struct {
+// Contributor is a user whom a commit names. The writer of the commit chose these texts.
+type Contributor struct {
 	Name, Email string
-	// Commit is the ID of the newest commit that names the person.
+	// Commit is the ID of the newest commit that names the user.
 	Commit string
-	// Committer reports that the commit names the person as its committer, and not as an author.
+	// Committer reports that the commit names the user as its committer, and not as an author.
 	Committer bool
 }
 
@@ -27,7 +27,7 @@ const (
 // commit from has not, newest first. Without paths, or with too many for git, it lists all of these commits.
 // Unexplained are paths that none of them changed: their history was rewritten, or a merge took them from an older
 // commit. ErrNoRef when there is no such commit, ErrTooLarge when there are more than 5,000.
-func (m *Mirror) Contributors(ctx context.Context, from, to string, paths []string) (people []Person, unexplained []string, err error) {
+func (m *Mirror) Contributors(ctx context.Context, from, to string, paths []string) (found []Contributor, unexplained []string, err error) {
 	for _, id := range []string{from, to} {
 		if err := m.hasCommit(ctx, id); err != nil {
 			return nil, nil, err
@@ -58,8 +58,8 @@ func (m *Mirror) Contributors(ctx context.Context, from, to string, paths []stri
 	if len(commits) > mostCommits {
 		return nil, nil, fail(ErrTooLarge, "there are more than %d commits from %s to %s", mostCommits, from, to)
 	}
-	if people, err = m.people(ctx, commits); err != nil || len(paths) == 0 {
-		return people, nil, err
+	if found, err = m.contributors(ctx, commits); err != nil || len(paths) == 0 {
+		return found, nil, err
 	}
 	names, err := log("--format=", "--name-only", "--no-renames", "-c", "-z")
 	if err != nil {
@@ -74,42 +74,42 @@ func (m *Mirror) Contributors(ctx context.Context, from, to string, paths []stri
 			unexplained = append(unexplained, path)
 		}
 	}
-	return people, unexplained, nil
+	return found, unexplained, nil
 }
 
-// CommitPeople are the authors and the committer of one commit.
-func (m *Mirror) CommitPeople(ctx context.Context, id string) ([]Person, error) {
-	return m.people(ctx, []string{id})
+// CommitContributors are the authors and the committer of one commit.
+func (m *Mirror) CommitContributors(ctx context.Context, id string) ([]Contributor, error) {
+	return m.contributors(ctx, []string{id})
 }
 
-// people are the persons that commits name, each once.
-func (m *Mirror) people(ctx context.Context, commits []string) (people []Person, err error) {
-	known := map[Person]bool{}
+// contributors are the users that commits name, each once.
+func (m *Mirror) contributors(ctx context.Context, commits []string) (found []Contributor, err error) {
+	known := map[Contributor]bool{}
 	for _, id := range commits {
 		object, err := m.readers.read(ctx, id, "commit", mostCommit)
 		if err != nil {
 			return nil, fmt.Errorf("read commit %s: %w", id, err)
 		}
-		for _, p := range parsePeople(string(object.data)) {
+		for _, p := range parseContributors(string(object.data)) {
 			if !known[p] {
 				known[p] = true
 				p.Commit = id
-				people = append(people, p)
+				found = append(found, p)
 			}
 		}
 	}
-	return people, nil
+	return found, nil
 }
 
-// parsePeople are the persons that the text of a commit names: all of its authors and committers, whichever of them
+// parseContributors are the users that the text of a commit names: all of its authors and committers, whichever of them
 // git shows, and its co-authors, which squashed commits have.
-func parsePeople(commit string) (people []Person) {
+func parseContributors(commit string) (found []Contributor) {
 	headers, message, _ := strings.Cut(commit, "\n\n")
 	add := func(ident string, committer bool) {
 		name, rest, _ := strings.Cut(ident, "<")
 		email, _, _ := strings.Cut(rest, ">")
-		if p := (Person{Name: short(name), Email: short(email), Committer: committer}); p != (Person{Committer: committer}) {
-			people = append(people, p)
+		if p := (Contributor{Name: short(name), Email: short(email), Committer: committer}); p != (Contributor{Committer: committer}) {
+			found = append(found, p)
 		}
 	}
 	for line := range strings.Lines(headers) {
@@ -124,5 +124,5 @@ func parsePeople(commit string) (people []Person) {
 			add(value, false)
 		}
 	}
-	return people
+	return found
 }

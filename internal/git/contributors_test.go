@@ -10,8 +10,8 @@ import (
 )
 
 // names are the persons as test tables have them: "Alice", or "Bob, committer".
-func names(people []Person) (names []string) {
-	for _, p := range people {
+func names(found []Contributor) (names []string) {
+	for _, p := range found {
 		name := p.Name
 		if p.Committer {
 			name += ", committer"
@@ -57,16 +57,16 @@ func TestAuthorsOfCommits(t *testing.T) {
 		"a push by force to an older commit":                {base, old, []string{"net/main.tf"}, nil, []string{"net/main.tf"}},
 		"a merge of older code":                             {base, hidden, []string{"net/main.tf"}, nil, []string{"net/main.tf"}},
 	} {
-		people, unexplained, err := f.m.Contributors(t.Context(), tt.from, tt.to, tt.paths)
+		found, unexplained, err := f.m.Contributors(t.Context(), tt.from, tt.to, tt.paths)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(tt.want, names(people)) + cmp.Diff(tt.unexplained, unexplained); diff != "" {
+		if diff := cmp.Diff(tt.want, names(found)) + cmp.Diff(tt.unexplained, unexplained); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
-	people, err := f.m.CommitPeople(t.Context(), head)
-	if diff := cmp.Diff([]string{"Dan", "Eve", "Web, committer"}, names(people)); diff != "" || err != nil {
+	found, err := f.m.CommitContributors(t.Context(), head)
+	if diff := cmp.Diff([]string{"Dan", "Eve", "Web, committer"}, names(found)); diff != "" || err != nil {
 		t.Errorf("-want +got:\n%s%v", diff, err)
 	}
 	_, _, err = f.m.Contributors(t.Context(), "1111111111111111111111111111111111111111", head, nil)
@@ -78,11 +78,11 @@ func TestPeopleOfACommit(t *testing.T) {
 	commit := "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n" +
 		"author Al\x01ice <alice@example.org> 1 +0000\nauthor Bob <bob@example.org> 1 +0000\ncommitter <web@example.org> 1 +0000\n" +
 		"gpgsig -----BEGIN\n author Nobody <no@example.org>\n\nFix it\n\nauthor Nobody <no@example.org>\nCO-AUTHORED-BY: Carol <carol@example.org>\n"
-	want := []Person{
+	want := []Contributor{
 		{Name: "Al ice", Email: "alice@example.org"}, {Name: "Bob", Email: "bob@example.org"}, {Email: "web@example.org", Committer: true},
 		{Name: "Carol", Email: "carol@example.org"},
 	}
-	if diff := cmp.Diff(want, parsePeople(commit)); diff != "" {
+	if diff := cmp.Diff(want, parseContributors(commit)); diff != "" {
 		t.Error(diff)
 	}
 }

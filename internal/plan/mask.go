@@ -23,7 +23,7 @@ const Changed = " (changed)"
 // replaced by "(sensitive value)", and with every other text, names in maps among them, as redact returns it. First
 // learn receives every sensitive text, so that redact can hide it elsewhere. Numbers and booleans are hidden where
 // they are marked, and not learned: hiding a 1 everywhere would hide everything. A number that redact would change
-// is hidden too. A null reveals nothing and stays. So do the names that the code gives to what it declares, and the words of the
+// is hidden too. A null reveals nothing and stays. So do the names of what the code declares, and the words of the
 // format: of an address, only the keys of instances are redacted. Without learn nothing is learned.
 //
 // Unreadable input is an error, and so is a format of another major version: nothing passes unseen. A mark of an

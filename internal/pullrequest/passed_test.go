@@ -86,7 +86,7 @@ func checkPassed(t *testing.T, got, without any) {
 	}
 }
 
-// What of a Stack is passed to a plan of a pull request is a list: a new field is not passed until somebody lists it.
+// What of a Stack is passed to a plan of a pull request is a list: a new field is not passed until it is listed.
 func TestEachFieldThatAPullRequestGetsIsListed(t *testing.T) {
 	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "web"}, Spec: v1alpha1.RepositorySpec{PullRequests: &v1alpha1.PullRequests{}}}
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net", Annotations: map[string]string{"own": "own"}}}

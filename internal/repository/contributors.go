@@ -10,7 +10,7 @@ import (
 
 // Contributors are who wrote what a Stack reads at a commit, as far as another commit does not have it.
 type Contributors struct {
-	People []git.Person
+	Users []git.Contributor
 	// Unexplained are files whose change no commit between the two explains.
 	Unexplained []string
 }
@@ -26,20 +26,20 @@ func (c *Codes) Contributors(ctx context.Context, r *v1alpha1.Repository, stack 
 	if err != nil || (paths != nil && len(paths) == 0) {
 		return found, err
 	}
-	if found.People, found.Unexplained, err = mirror.Contributors(ctx, since, commit, paths); err != nil || len(found.Unexplained) == 0 {
+	if found.Users, found.Unexplained, err = mirror.Contributors(ctx, since, commit, paths); err != nil || len(found.Unexplained) == 0 {
 		return found, err
 	}
-	found.People, _, err = mirror.Contributors(ctx, since, commit, nil)
+	found.Users, _, err = mirror.Contributors(ctx, since, commit, nil)
 	return found, err
 }
 
 // CommitContributors returns who wrote one commit.
-func (c *Codes) CommitContributors(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, commit string) ([]git.Person, error) {
+func (c *Codes) CommitContributors(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, commit string) ([]git.Contributor, error) {
 	mirror, _, err := c.mirrors.Commit(ctx, r.UID, refOf(r, stack.Spec.Source.Git))
 	if err != nil {
 		return nil, err
 	}
-	return mirror.CommitPeople(ctx, commit)
+	return mirror.CommitContributors(ctx, commit)
 }
 
 // changedPaths are the files that differ between two commits and that the Stack reads at one of them; nil if that is

@@ -24,7 +24,7 @@ func TestQuestionListsWhatIsDestroyed(t *testing.T) {
 	}
 }
 
-// TestDecisionAboutAPlan checks when a decision is made about the plan that waits now.
+// TestDecisionAboutAPlan checks when a decision is about the plan that waits now.
 func TestDecisionAboutAPlan(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("1", 64)
 	for name, tt := range map[string]struct {

@@ -22,7 +22,7 @@ const mostValues = 2_000_000
 var ErrTooManyValues = fmt.Errorf("the JSON of the plan has more than %d values", mostValues)
 
 // Document compares the JSON that an engine prints of the plan (`show -json`, nothing hidden) with the plan file, and returns it
-// as users and policies get it: with the members that are known here, each once, written anew from what was compared. A part that
+// as users and policies get it: with the members that are known here, each once, written again from what was compared. A part that
 // differs is a Mismatch: the changes of resources and outputs, actions, drift, planned values, and the variables that were set.
 //
 // The configuration, the prior state, checks and the defaults of variables are not in the plan file in this form. They are in the
@@ -105,7 +105,7 @@ func (d *document) read(shown []byte) error {
 	return nil
 }
 
-// part compares and writes a member of the document. What the plan file has of it is compared also when the member is not there.
+// part compares and writes a member of the document. What the plan file has of it is compared also if the JSON has no such member.
 func (d *document) part(name string, write func(*document, json.RawMessage) error) error {
 	raw, there := d.parts[name]
 	if !there {

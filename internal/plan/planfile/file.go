@@ -42,7 +42,7 @@ type File struct {
 	deferredInvocations []invocation
 	// targets and excluded are the addresses to which the plan is limited, and which it leaves out.
 	targets, excluded []string
-	// applyable and complete are what Terraform says of the plan; OpenTofu says neither.
+	// applyable and complete are what Terraform states of the plan; OpenTofu has neither.
 	applyable, complete bool
 	// errored: the engine ended before the plan was complete.
 	errored bool

@@ -122,7 +122,7 @@ func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSe
 }
 
 // Proposed returns what plans of pull requests get of a template: the fields about scheduling, and labels and annotations
-// that give a pod neither rights nor an identity in any installation. One that is invalid is returned as it is, for
+// that provide a pod with neither rights nor an identity in any installation. One that is invalid is returned as it is, for
 // CheckTemplate to reject.
 func Proposed(raw *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}}

@@ -27,7 +27,7 @@ func PlanJSONKey(plan string) string { return plan + ".json" }
 // PolicyInputKey returns the key of the PolicyInput of a plan.
 func PolicyInputKey(plan string) string { return plan + ".input" }
 
-// PolicyInput is what policies evaluate: a plan with all values. Nobody reads it but them.
+// PolicyInput is what policies evaluate: a plan with all values. Only they read it.
 type PolicyInput struct {
 	runnerapi.PlanDocument
 	// Unverified is why the plan file cannot be read; then the plan is what the pod reported.

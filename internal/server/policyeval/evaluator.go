@@ -190,7 +190,7 @@ func (p *Evaluator) input(ctx context.Context, plan string) (*artifact.PolicyInp
 	return input, nil
 }
 
-// hideSecrets removes the secrets of a plan from messages. Policies get all values, so that nobody evades a rule by marking a value as
+// hideSecrets removes the secrets of a plan from messages. Policies get all values, so that no code evades a rule by marking a value as
 // sensitive; users of their messages do not.
 func hideSecrets(said *runnerapi.PolicyResult, input *artifact.PolicyInput) error {
 	if len(said.Findings) == 0 {

@@ -51,7 +51,7 @@ func planOf(c Caller, r *http.Request) (string, error) {
 	return digest, nil
 }
 
-// putPlanDocument stores what users read of a plan, and what policies evaluate. Both are made from the plan file and from what an engine
+// putPlanDocument stores what users read of a plan, and what policies evaluate. Both are created from the plan file and from what an engine
 // printed of it in a pod in which code of users runs, as far as the two agree. The first document stays.
 func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := s.planned(r, c)
@@ -73,7 +73,7 @@ func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) 
 	input := artifact.PolicyInput{PlanDocument: document}
 	f, err := artifact.ReadPlanFile(r.Context(), s.Bucket, key)
 	switch {
-	case errors.Is(err, planfile.ErrUnreadable): // users read what the pod reports, and that nobody verified it
+	case errors.Is(err, planfile.ErrUnreadable): // users read what the pod reports, and that it is not verified
 		input.Unverified = err.Error()
 	case err != nil:
 		return err

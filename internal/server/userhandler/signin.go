@@ -192,7 +192,7 @@ func (s *API) fromLink(w http.ResponseWriter, r *http.Request) (string, error) {
 	return localPath(r.URL.Query().Get("to")), s.startSession(w, r, auth.MethodLink, auth.Session{Token: token})
 }
 
-// sameSite reports whether a user or this site opened a page. Programs and old browsers do not say.
+// sameSite reports whether a user or this site opened a page. Programs and old browsers do not report it.
 func sameSite(r *http.Request) bool {
 	return slices.Contains([]string{"", "none", "same-origin"}, r.Header.Get("Sec-Fetch-Site"))
 }

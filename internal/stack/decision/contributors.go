@@ -201,7 +201,7 @@ func setContributors(w Snapshot, spec *v1alpha1.RunSpec) {
 	spec.CausedBy, spec.CausedByUnknown = u.Contributors, runinfo.Clip(u.Unknown, longestCause)
 }
 
-// addRequest adds the user who requested a Run. There is always a place: the request is what makes an approval valid
+// addRequest adds the user who requested a Run. There is always a place: an approval is valid by the request
 // if others are not known.
 func addRequest(spec *v1alpha1.RunSpec, user string) {
 	if user == "" {
@@ -234,7 +234,7 @@ func stateContributors(w Snapshot) (by []v1alpha1.Contributor) {
 	return by
 }
 
-// CommitContributor is a person whom a commit names.
+// CommitContributor is a user whom a commit names.
 func CommitContributor(name, email, commit string, committer bool) v1alpha1.Contributor {
 	c := v1alpha1.Contributor{Kind: v1alpha1.ContributorAuthor, Name: name, Of: commit[:min(7, len(commit))]}
 	if committer {

@@ -35,7 +35,7 @@ func (g *Gatherer) GatherCommits(ctx context.Context, w *decision.Snapshot) erro
 		commits.Unknown = fmt.Sprintf("no commit since %.7s explains the change of %q: the history of the branch was rewritten, or older code was merged",
 			since, found.Unexplained[0])
 	}
-	people := found.People
+	people := found.Users
 	if inclusive {
 		first, err := g.Code.CommitContributors(ctx, repo, w.Stack, commits.Base)
 		if err != nil {
