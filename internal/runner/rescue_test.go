@@ -168,8 +168,8 @@ func TestStateThatCannotBeSentIsInTheLogOfThePod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if unpacked.Name != "prod/net" {
-		t.Errorf("it is of Stack %q", unpacked.Name)
+	if unpacked.Name != "prod/net/net-1/2" {
+		t.Errorf("it is of attempt %q", unpacked.Name)
 	}
 	data, err := io.ReadAll(unpacked)
 	if state, bad := engine.ParseState(data); err != nil || bad != nil || state.Serial != 2 || !strings.Contains(string(data), "canary-in-state") {

@@ -138,10 +138,10 @@ func TestBucketIsEncrypted(t *testing.T) {
 	must(t, err)
 	_, err = c.AppendLog(t.Context(), 0, []byte(canary))
 	must(t, err)
+	r.lock("a", 200, "")
 	must(t, second(c.Rescue(t.Context(), "", stateFile(1, "L", canary))))
 	big := state.New(apiserver.Kube, apiserver.Kube, e.bucket, state.Options{Storage: v1alpha1.StateStorageBucket})
 	by := decision.Holder{Run: "net-1", Attempt: 1, PodUID: r.pod.UID}
-	r.lock("a", 200, "")
 	must(t, big.Write(t.Context(), client.ObjectKeyFromObject(e.stack), by, "a", stateFile(2, "L", canary)))
 	for _, dir := range []string{"plans", "logs", "rescue", "states"} {
 		keys, err := e.bucket.List(t.Context(), dir)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -127,17 +128,20 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 
 func (a *attempt) describe(changes engine.Changes) *runnerapi.Plan {
 	n := changes.Counts()
-	plan := &runnerapi.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget, Invoke: n.Invoke}
+	described := &runnerapi.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget, Invoke: n.Invoke}
 	secrets := map[string]bool{}
 	for _, c := range changes[:min(len(changes), mostResources)] {
-		plan.Resources = append(plan.Resources, runnerapi.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
-		_, found := a.secrets.Find(c.Address)
-		for _, secret := range found {
-			secrets[secret] = true
-		}
+		described.Resources = append(described.Resources, runnerapi.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
+		plan.HideKeys(c.Address, func(key string) string {
+			hidden, found := a.secrets.Find(key)
+			for _, secret := range found {
+				secrets[secret] = true
+			}
+			return hidden
+		})
 	}
-	plan.Secrets = slices.Sorted(maps.Keys(secrets))
-	return plan
+	described.Secrets = slices.Sorted(maps.Keys(secrets))
+	return described
 }
 
 // keepPlan sends the plan to the server and returns its digest, on which both have to agree.

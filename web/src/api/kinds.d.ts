@@ -925,7 +925,7 @@ export interface components {
                     kind: "Spec" | "Repository" | "State" | "Author" | "Committer" | "Request";
                     /**
                      * @description Name is the name of the user, as the API server authenticates it. Of an author or committer it is the name and
-                     *     e-mail address in the commit, which nobody verified. Example: alice@example.com.
+                     *     e-mail address in the commit, which is not verified. Example: alice@example.com.
                      */
                     name: string;
                     /** @description Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example: 1f3c2ab. */
@@ -2842,7 +2842,7 @@ export interface components {
                         kind: "Spec" | "Repository" | "State" | "Author" | "Committer" | "Request";
                         /**
                          * @description Name is the name of the user, as the API server authenticates it. Of an author or committer it is the name and
-                         *     e-mail address in the commit, which nobody verified. Example: alice@example.com.
+                         *     e-mail address in the commit, which is not verified. Example: alice@example.com.
                          */
                         name: string;
                         /** @description Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example: 1f3c2ab. */

@@ -3151,6 +3151,11 @@ export interface components {
             import: number;
             /**
              * Format: int64
+             * @description The number of actions of providers to invoke.
+             */
+            invoke?: number;
+            /**
+             * Format: int64
              * @description The number of replacements, which add and destroy count too.
              */
             replace: number;
@@ -3437,7 +3442,7 @@ export interface components {
         };
         /** @description Change is the change of one resource. */
         PlanChange: {
-            /** @description One of delete, replace, forget, update, create, import, move or read. */
+            /** @description One of delete, replace, forget, invoke, update, create, import, move or read. */
             action: string;
             /** @description The address of the resource. Example: module.net["a"].aws_subnet.b[0]. */
             address: string;
@@ -3883,7 +3888,7 @@ export interface components {
         };
         /** @description View is the content of a plan. */
         View: {
-            /** @description The changes of resources, in the order delete, replace, forget, update, create, import, move. Without any, the data sources that would be read. */
+            /** @description The changes of resources and the actions that are invoked, in the order delete, replace, forget, invoke, update, create, import, move. Without any, the data sources that would be read. */
             changes?: components["schemas"]["PlanChange"][];
             /** @description The version of the engine that created the plan. */
             engineVersion?: string;
