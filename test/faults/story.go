@@ -30,7 +30,9 @@ type story struct {
 	name string
 	// apply is Automatic; or Manual, then each plan is approved.
 	apply v1alpha1.ApplyPolicy
-	steps []step
+	// takesOver: the state is not of an apply of the Stack, so the first one is approved in any case.
+	takesOver bool
+	steps     []step
 	// visits are requests of runners with a fault, in addition to all those of the first story.
 	visits []visit
 	// but removes what may differ from the endings; nil removes nothing.
@@ -178,7 +180,7 @@ func (l *lane) take(ctx context.Context, s story, step string) error {
 // arrive waits for the end of a step, and approves plans that wait.
 func (l *lane) arrive(ctx context.Context, s story, step string) error {
 	return until(ctx, patience, func(ctx context.Context) error {
-		if s.apply == v1alpha1.ApplyManual {
+		if s.apply == v1alpha1.ApplyManual || s.takesOver {
 			if err := l.approve(ctx); err != nil {
 				return err
 			}

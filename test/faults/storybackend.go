@@ -25,7 +25,7 @@ import (
 // the next change is applied on its backup.
 var (
 	pushed = story{
-		name: "pushed", apply: v1alpha1.ApplyAutomatic,
+		name: "pushed", apply: v1alpha1.ApplyAutomatic, takesOver: true,
 		steps: []step{
 			inCode,
 			{"pushed", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
@@ -50,7 +50,7 @@ var (
 		but: replanned,
 	}
 	fromCode = story{
-		name: "from code", apply: v1alpha1.ApplyAutomatic,
+		name: "from code", apply: v1alpha1.ApplyAutomatic, takesOver: true,
 		steps: []step{
 			inCode,
 			{"adopted", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
