@@ -70,13 +70,14 @@ func handedOver(t *testing.T, o client.Object) string {
 			continue
 		}
 		var owned map[string]map[string]any
-		apiserver.Must(t, json.Unmarshal(e.FieldsV1.Raw, &owned))
+		apiserver.Must(t, json.Unmarshal(e.FieldsV1.GetRawBytes(), &owned))
 		for _, field := range []string{"f:deletionPolicy", "f:requireApprovalFor", "f:suspend"} {
 			owned["f:spec"][field] = map[string]any{}
 		}
 		raw, err := json.Marshal(owned)
 		apiserver.Must(t, err)
-		e.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+		e.FieldsV1 = &metav1.FieldsV1{}
+		e.FieldsV1.SetRawBytes(raw)
 		flux = append(flux, e)
 	}
 	return fmt.Sprintf(`{"metadata":{"managedFields":%s}}`, marshal(t, flux))

@@ -46,7 +46,9 @@ func TestFluxCannotBeUsedToRemoveAProtection(t *testing.T) {
 			for _, e := range net.ManagedFields {
 				if e.Manager == flux {
 					owned := `"f:apply":{},"f:deletionPolicy":{},"f:suspend":{},"f:requireApprovalFor":{"v:\"Delete\"":{}}`
-					e.FieldsV1 = &metav1.FieldsV1{Raw: []byte(strings.Replace(string(e.FieldsV1.Raw), `"f:apply":{}`, owned, 1))}
+					fields := &metav1.FieldsV1{}
+					fields.SetRawString(strings.Replace(e.FieldsV1.GetRawString(), `"f:apply":{}`, owned, 1))
+					e.FieldsV1 = fields
 					managers = append(managers, e)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"cairn.dev/cairn/internal/plan/planfile/planfiletest"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state/document"
 )
@@ -82,7 +83,8 @@ func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 		}
 		return all
 	}
-	plan := plan(order)
+	planned := plan(order)
+	plan := planned.File(must{})
 	if order.Kind == runnerapi.OrderPlan {
 		if err := c.Report(ctx, runnerapi.Report{Steps: steps(0, "Running")}); err != nil {
 			return fmt.Errorf("report: %w", err)
@@ -98,7 +100,7 @@ func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
-		text := []byte(`{"secrets":[],"plan":{"format_version":"1.2"}}`)
+		text := fmt.Appendf(nil, `{"secrets":[],"plan":%s}`, planned.JSON(must{}))
 		if err := c.PutPlanDocument(ctx, kept.Digest, bytes.NewReader(text), int64(len(text))); err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
@@ -186,9 +188,19 @@ func (r *runner) finish(ctx context.Context, c *runnerapi.Client, steps []runner
 }
 
 // plan returns other bytes for each Run.
-func plan(order runnerapi.Order) []byte {
-	return fmt.Appendf(nil, "the plan of %s/%s %d", order.Namespace, order.Run, order.Attempt)
+func plan(order runnerapi.Order) planfiletest.Plan {
+	return planfiletest.Plan{{
+		Address: "terraform_data.disk", Action: planfiletest.Update, Before: map[string]any{"input": ""},
+		After: map[string]any{"input": fmt.Sprintf("of %s/%s %d", order.Namespace, order.Run, order.Attempt)},
+	}}
 }
+
+// must ends the node where a test would end.
+type must struct{}
+
+func (must) Helper() {}
+
+func (must) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
 // readState reads the state; nil when there is none.
 func readState(ctx context.Context, c *runnerapi.Client) ([]byte, error) {

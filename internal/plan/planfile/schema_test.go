@@ -149,10 +149,7 @@ func forms(m *message) [][]byte {
 		}
 		all = append(all, append(protowire.AppendTag(nil, n, protowire.Fixed32Type), 0, 0, 0, 0))
 	}
-	for _, fields := range [][]byte{{0x08, 0x81, 0x00}, {0x88, 0x00, 0x01}, {0x0a, 0x80, 0x00}} { // longer than needed
-		all = append(all, fields)
-	}
-	return all
+	return append(all, []byte{0x08, 0x81, 0x00}, []byte{0x88, 0x00, 0x01}, []byte{0x0a, 0x80, 0x00}) // longer than needed
 }
 
 // FuzzSchema compares how plan files are read with the library for Protocol Buffers, which the engines use.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -32,6 +31,12 @@ const Provider = "registry.opentofu.org/hashicorp/test"
 // Unknown is a value that is known after the apply.
 var Unknown = msgpack.RawMessage{0xd4, 0, 0} // the extension that engines write
 
+// TB is what a plan needs of a test.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // Resource is a change of a resource in the root module.
 type Resource struct {
 	// Address is TYPE.NAME.
@@ -46,13 +51,13 @@ type Resource struct {
 type Plan []Resource
 
 // File is the plan file.
-func (p Plan) File(t testing.TB) []byte {
+func (p Plan) File(t TB) []byte {
 	t.Helper()
 	return Zip(t, p.Message(t))
 }
 
 // Message is the plan in the file.
-func (p Plan) Message(t testing.TB) []byte {
+func (p Plan) Message(t TB) []byte {
 	t.Helper()
 	var plan []byte
 	plan = Number(plan, 1, 3)
@@ -81,7 +86,7 @@ func (p Plan) Message(t testing.TB) []byte {
 }
 
 // Zip is the archive with a message as its plan; with several there are several plans.
-func Zip(t testing.TB, plans ...[]byte) []byte {
+func Zip(t TB, plans ...[]byte) []byte {
 	t.Helper()
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
@@ -111,7 +116,7 @@ func (r Resource) values() []map[string]any {
 }
 
 // JSON is what the engine shows of the plan.
-func (p Plan) JSON(t testing.TB) []byte {
+func (p Plan) JSON(t TB) []byte {
 	t.Helper()
 	changes, planned := []any{}, []any{}
 	for _, r := range p {
