@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func TestRecordedPlans(t *testing.T) {
@@ -96,4 +99,35 @@ func FuzzReadEvents(f *testing.F) {
 		}
 		Classify(StepPlan, 1, events.Errors)
 	})
+}
+
+// TestActionsOfProvidersAreReported has the events that Terraform 1.14 and later print, as internal/command/views/json of it has them.
+func TestActionsOfProvidersAreReported(t *testing.T) {
+	const lines = `{"@message":"planned","type":"planned_action_invocation","invocation":{"action":{"addr":"action.a_call.x","action_type":"a_call"}}}
+{"@message":"Action started: action.a_call.x","type":"action_start","hook":{"action":{"addr":"action.a_call.x","action_type":"a_call"},"lifecycle":{}}}
+{"@message":"Action complete: action.a_call.x","type":"action_complete","hook":{"action":{"addr":"action.a_call.x","action_type":"a_call"}}}
+{"@message":"a.b: Creation complete","type":"apply_complete","hook":{"resource":{"addr":"a.b","resource_type":"a"},"action":"create","id_key":"id","id_value":"7"}}
+`
+	var journal []Done
+	var text strings.Builder
+	l := NewListener(&text)
+	l.Notify(func(d Done, state runnerapi.OperationState) {
+		if state == runnerapi.OperationSucceeded {
+			journal = append(journal, d)
+		}
+	})
+	if _, err := io.WriteString(l, lines); err != nil {
+		t.Fatal(err)
+	}
+	events, err := l.Close()
+	if err != nil || events.Changes.Counts().Invoke != 1 || strings.Contains(text.String(), "{") {
+		t.Errorf("%+v %v %s", events, err, text.String())
+	}
+	want := []Done{{Address: "action.a_call.x", Type: "a_call", Action: "invoke"}, {Address: "a.b", Type: "a", Action: "create", IDKey: "id", ID: "7"}}
+	if diff := cmp.Diff(want, journal); diff != "" {
+		t.Error(diff)
+	}
+	if living := Living(journal); len(living) != 1 || living[0].Address != "a.b" {
+		t.Errorf("an action is no resource: %+v", living)
+	}
 }
