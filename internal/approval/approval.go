@@ -80,7 +80,7 @@ func Users(run *v1alpha1.Run) (names []string) {
 }
 
 // NeedsRequest reports that not all users who caused a Run are known, and that no user requested it. A user who
-// requested it cannot approve it, so with a request two users want what it applies, whoever wrote it.
+// requested it cannot approve it, so with a request two users want what it applies.
 func NeedsRequest(run *v1alpha1.Run) bool {
 	return run.Spec.CausedByUnknown != "" && !slices.ContainsFunc(run.Spec.CausedBy, func(c v1alpha1.Contributor) bool {
 		return c.Kind == v1alpha1.ContributorRequest
