@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,7 @@ var all = planfiletest.Plan{
 	{Address: "test_disk.same", Action: planfiletest.NoOp, Before: values{"size": 10}},
 	{Address: "test_disk.moved", Action: planfiletest.NoOp, Before: values{"size": 10}, Previous: "test_disk.old"},
 	{Address: "test_disk.imported", Action: planfiletest.NoOp, Before: values{"size": 10}, ImportID: "disk-7"},
+	{Address: "test_disk.unknown", Action: planfiletest.Create, After: values{"id": planfiletest.Unknown}},
 }
 
 func TestDocumentIsThePlan(t *testing.T) {
@@ -49,6 +51,26 @@ func TestDocumentIsThePlan(t *testing.T) {
 	}
 	if diff := cmp.Diff(decoded(t, all.JSON(t)), decoded(t, got)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTerraformLeavesOutPlannedValuesOfWhatItForgets checks a plan whose planned_values have all but what is forgotten.
+func TestTerraformLeavesOutPlannedValuesOfWhatItForgets(t *testing.T) {
+	var shown map[string]any
+	if err := json.Unmarshal(all.JSON(t), &shown); err != nil {
+		t.Fatal(err)
+	}
+	module := shown["planned_values"].(values)["root_module"].(values)
+	n := len(module["resources"].([]any))
+	module["resources"] = slices.DeleteFunc(module["resources"].([]any), func(r any) bool {
+		return r.(values)["address"] == "test_disk.forgotten"
+	})
+	data, err := json.Marshal(shown)
+	if err != nil || len(module["resources"].([]any)) != n-1 {
+		t.Fatal(n, err)
+	}
+	if _, err := read(t, all).Document(data); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -63,7 +85,8 @@ func decoded(t *testing.T, data []byte) (value any) {
 func TestChangesOfThePlanFile(t *testing.T) {
 	want := engine.Changes{
 		{Address: "test_disk.gone", Action: "delete"}, {Address: "test_disk.replaced", Action: "replace"}, {Address: "test_disk.forgotten", Action: "forget"},
-		{Address: "test_disk.grown", Action: "update"}, {Address: "test_disk.new", Action: "create"}, {Address: "test_disk.imported", Action: "import", Imported: true},
+		{Address: "test_disk.grown", Action: "update"}, {Address: "test_disk.new", Action: "create"},
+		{Address: "test_disk.unknown", Action: "create"}, {Address: "test_disk.imported", Action: "import", Imported: true},
 		{Address: "test_disk.moved", Action: "move"},
 	}
 	if diff := cmp.Diff(want, read(t, all).Changes()); diff != "" {

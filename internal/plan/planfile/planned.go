@@ -21,8 +21,8 @@ func (d *document) planned(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	for address := range left {
-		if placeOf(address).mode != ephemeral {
+	for address, c := range left {
+		if c.action != forget && placeOf(address).mode != ephemeral { // Terraform leaves out what it forgets, OpenTofu does not
 			return mismatch("planned_values: %.200s of the plan file is missing", address)
 		}
 	}
@@ -86,7 +86,11 @@ func plannedResource(o object, module string, left map[string]change) (object, e
 		o.text("type") != where.kind || o.text("name") != where.name || !hasKey(address, o["index"]) {
 		return nil, mismatch("planned_values: the plan file has no such resource %.200s", address)
 	}
-	if err := sameKnown(c.after, o["values"]); err != nil {
+	values := o["values"]
+	if values == nil && sameKnown(c.after, nil) != nil {
+		values = map[string]any{} // engines leave out an object of which nothing is known
+	}
+	if err := sameKnown(c.after, values); err != nil {
 		return nil, mismatch("planned_values: %.200s: %v", address, err)
 	}
 	delete(left, address)

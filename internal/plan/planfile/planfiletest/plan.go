@@ -131,7 +131,10 @@ func (p Plan) JSON(t TB) []byte {
 		}
 		resource := map[string]any{"address": r.Address, "mode": "managed", "type": kind, "name": name, "provider_name": Provider}
 		if r.Action != Delete {
-			with := map[string]any{"values": after}
+			with := map[string]any{}
+			if len(after) > 0 { // as engines do
+				with["values"] = after
+			}
 			for k, v := range resource {
 				with[k] = v
 			}
