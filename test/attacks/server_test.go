@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -77,8 +78,31 @@ func TestMemoryOfAPlanFileWithMillionsOfChangesIsLimited(t *testing.T) {
 					t.Error(err)
 				}
 			})
+			takesAtMost(t, 4*planfile.Largest, func() {
+				if _, err := planfile.ReadChanges(data); !errors.Is(err, planfile.ErrUnreadable) {
+					t.Error(err)
+				}
+			})
 		})
 	}
+}
+
+// Plans with large values are read without them.
+func TestMemoryOfTheChangesOfALargePlanIsLimited(t *testing.T) {
+	value := planfiletest.Message(nil, 1, append([]byte{0xdb, 0, 0x10, 0, 0}, make([]byte, 1<<20)...)) // a text of 1 MiB
+	change := planfiletest.Message(planfiletest.Number(nil, 1, planfiletest.Create), 2, value)
+	resource := planfiletest.Message(planfiletest.Message(nil, 9, change), 13, []byte("a.b"))
+	message := planfiletest.Number(nil, 1, 3)
+	for i := range 300 {
+		deposed := planfiletest.Message(resource, 7, fmt.Append(nil, i)) // another object of the same address
+		message = planfiletest.Message(message, 3, deposed)
+	}
+	data := planfiletest.Zip(t, message)
+	takesAtMost(t, 4*planfile.Largest, func() {
+		if _, err := planfile.ReadChanges(data); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestMemoryOfComparedPlanJSONIsLimited(t *testing.T) {

@@ -6,67 +6,89 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// decode reads a plan that fits the schema of an engine.
-func decode(raw []byte) (*File, error) {
-	misfits := make([]error, len(schemas))
-	for i, s := range schemas {
-		if misfits[i] = s.plan.check(raw); misfits[i] == nil {
-			return decodePlan(raw)
-		}
-	}
-	if misfits[0].Error() == misfits[1].Error() {
-		return nil, misfits[0]
-	}
-	return nil, fmt.Errorf("as a plan of %s: %w; as one of %s: %w", schemas[0].engine, misfits[0], schemas[1].engine, misfits[1])
+// decoder reads a plan that fits the schema of an engine, field by field.
+type decoder struct {
+	*File
+	// values: they are kept.
+	values bool
+	// fits has for each of schemas how far the plan fits, and misfits why it does not.
+	fits    [2]reading
+	misfits [2]error
+	version uint64
+	parts   int
 }
 
-func decodePlan(raw []byte) (*File, error) {
-	f := &File{outputs: map[string]change{}, variables: map[string][]byte{}}
-	var version uint64
-	parts := 0
-	err := eachField(raw, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) (err error) {
-		if parts++; parts > mostChanges {
-			return fmt.Errorf("it has more than %d changes", mostChanges)
-		}
-		switch n {
-		case 1:
-			version = number
-		case 2:
-			err = f.variable(data)
-		case 3:
-			f.changes, err = appended(f.changes, data, resource)
-		case 18:
-			f.drift, err = appended(f.drift, data, resource)
-		case 4:
-			err = f.output(data)
-		case 5:
-			f.targets = append(f.targets, string(data))
-		case 6:
-			f.excluded = append(f.excluded, string(data))
-		case 14:
-			f.EngineVersion = string(data)
-		case 20:
-			f.errored = number == 1
-		case 25:
-			f.applyable = number == 1
-		case 26:
-			f.complete = number == 1
-		case 27:
-			f.deferred, err = appended(f.deferred, second(data), resource)
-		case 30:
-			f.invocations, err = appended(f.invocations, data, invoked)
-		case 31:
-			f.deferredInvocations, err = appended(f.deferredInvocations, second(data), invoked)
-		}
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case version != formatVersion:
-		return nil, fmt.Errorf("its format is version %d, and version %d is known", version, formatVersion)
+func newDecoder(values bool) *decoder {
+	d := &decoder{File: &File{outputs: map[string]change{}, variables: map[string][]byte{}}, values: values}
+	for i, s := range schemas {
+		d.fits[i] = reading{message: s.plan}
 	}
-	return f, f.checkNames()
+	return d
+}
+
+// field reads a field of the plan.
+func (d *decoder) field(n protowire.Number, wire protowire.Type, number uint64, data []byte) (err error) {
+	for i := range schemas {
+		if d.misfits[i] == nil {
+			d.misfits[i] = d.fits[i].check(n, wire, number, data)
+		}
+	}
+	if err := d.misfit(); err != nil {
+		return err
+	}
+	if d.parts++; d.parts > mostChanges {
+		return fmt.Errorf("it has more than %d changes", mostChanges)
+	}
+	switch n {
+	case 1:
+		d.version = number
+	case 2:
+		err = d.variable(data)
+	case 3:
+		d.changes, err = appended(d.changes, data, d.resource)
+	case 18:
+		d.drift, err = appended(d.drift, data, d.resource)
+	case 4:
+		err = d.output(data)
+	case 5:
+		d.targets = append(d.targets, string(data))
+	case 6:
+		d.excluded = append(d.excluded, string(data))
+	case 14:
+		d.EngineVersion = string(data)
+	case 20:
+		d.errored = number == 1
+	case 25:
+		d.applyable = number == 1
+	case 26:
+		d.complete = number == 1
+	case 27:
+		d.deferred, err = appended(d.deferred, second(data), d.resource)
+	case 30:
+		d.invocations, err = appended(d.invocations, data, d.invoked)
+	case 31:
+		d.deferredInvocations, err = appended(d.deferredInvocations, second(data), d.invoked)
+	}
+	return err
+}
+
+// misfit is why the plan fits no schema.
+func (d *decoder) misfit() error {
+	switch {
+	case d.misfits[0] == nil || d.misfits[1] == nil:
+		return nil
+	case d.misfits[0].Error() == d.misfits[1].Error():
+		return d.misfits[0]
+	}
+	return fmt.Errorf("as a plan of %s: %w; as one of %s: %w", schemas[0].engine, d.misfits[0], schemas[1].engine, d.misfits[1])
+}
+
+// end checks what is known once all is read.
+func (d *decoder) end() (*File, error) {
+	if d.version != formatVersion {
+		return nil, fmt.Errorf("its format is version %d, and version %d is known", d.version, formatVersion)
+	}
+	return d.File, d.checkNames()
 }
 
 // appended is a list with one more element, as read reads it.
@@ -107,7 +129,7 @@ func (f *File) checkNames() error {
 	return nil
 }
 
-func (f *File) variable(raw []byte) error {
+func (d *decoder) variable(raw []byte) error {
 	var name string
 	var value []byte
 	err := eachField(raw, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) (err error) {
@@ -118,14 +140,17 @@ func (f *File) variable(raw []byte) error {
 		}
 		return err
 	})
-	if _, twice := f.variables[name]; twice && err == nil {
+	if _, twice := d.variables[name]; twice && err == nil {
 		err = fmt.Errorf("it has the variable %.100s twice", name)
 	}
-	f.variables[name] = value
+	if !d.values {
+		value = nil
+	}
+	d.variables[name] = value
 	return err
 }
 
-func (f *File) output(raw []byte) error {
+func (d *decoder) output(raw []byte) error {
 	var c change
 	err := eachField(raw, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
 		switch n {
@@ -136,14 +161,14 @@ func (f *File) output(raw []byte) error {
 		}
 		return nil
 	})
-	if _, twice := f.outputs[c.address]; err == nil && (twice || !c.read) {
+	if _, twice := d.outputs[c.address]; err == nil && (twice || !c.read) {
 		err = fmt.Errorf("it does not change the output %.100s once", c.address)
 	}
-	f.outputs[c.address] = c
+	d.outputs[c.address] = d.kept(c)
 	return err
 }
 
-func resource(raw []byte) (c change, err error) {
+func (d *decoder) resource(raw []byte) (c change, err error) {
 	err = eachField(raw, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
 		switch n {
 		case 13:
@@ -162,7 +187,15 @@ func resource(raw []byte) (c change, err error) {
 	if err == nil && !c.read {
 		err = fmt.Errorf("it has no values for %.200s", c.address)
 	}
-	return c, err
+	return d.kept(c), err
+}
+
+// kept is what is kept of a change.
+func (d *decoder) kept(c change) change {
+	if !d.values {
+		c.before, c.after, c.beforeIdentity, c.afterIdentity, c.importIdentity = nil, nil, nil, nil, nil
+	}
+	return c
 }
 
 // values reads the message Change.
@@ -219,7 +252,7 @@ func (c *change) imported(raw []byte) error {
 }
 
 // invoked reads the message ActionInvocationInstance.
-func invoked(raw []byte) (i invocation, err error) {
+func (d *decoder) invoked(raw []byte) (i invocation, err error) {
 	err = eachField(raw, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) (err error) {
 		switch n {
 		case 1:
@@ -239,6 +272,9 @@ func invoked(raw []byte) (i invocation, err error) {
 		}
 		return err
 	})
+	if !d.values {
+		i.config = nil
+	}
 	return i, err
 }
 

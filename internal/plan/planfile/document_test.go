@@ -231,7 +231,10 @@ func TestPlanFilesThatProgramsReadInSeveralWays(t *testing.T) {
 		"two plans":                              {planfiletest.Zip(t, plan, plan), "it has 2 plans"},
 		"a later format":                         {planfiletest.Zip(t, planfiletest.Number(nil, 1, 4)), "its format is version 4, and version 3 is known"},
 		"not Protocol Buffers":                   {planfiletest.Zip(t, []byte{0xff}), ""},
-		"one that is larger unpacked":            {planfiletest.Zip(t, make([]byte, planfile.Largest+1)), "its plan has more than 32 MiB"},
+		"one that is larger unpacked":            {planfiletest.Zip(t, large(t)), "its plan has more than 32 MiB"},
+		"a field that is too large":              {planfiletest.Zip(t, planfiletest.Message(nil, 21, make([]byte, planfile.Largest))), "its plan has more than 32 MiB"},
+		"a number without an end":                {planfiletest.Zip(t, bytes.Repeat([]byte{0xff}, 100)), ""},
+		"a field that ends early":                {planfiletest.Zip(t, plan[:len(plan)-1]), "unexpected EOF"},
 		"an action that is not known":            {planfiletest.Plan{{Address: "a.b", Action: 77, Before: values{}}}.File(t), "action 77 with 2 values is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -239,6 +242,27 @@ func TestPlanFilesThatProgramsReadInSeveralWays(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// large is a plan of more than 32 MiB.
+func large(t *testing.T) []byte {
+	t.Helper()
+	return append(all.Message(t), bytes.Repeat(planfiletest.Message(nil, 16, bytes.Repeat([]byte("a"), 1<<20)), 32)...)
+}
+
+// TestChangesOfALargePlanAreRead checks that the limit is one of the values: what is decided on is read of plans that are larger.
+func TestChangesOfALargePlanAreRead(t *testing.T) {
+	file, err := planfile.ReadChanges(planfiletest.Zip(t, large(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(read(t, all).Changes(), file.Changes()); diff != "" {
+		t.Error(diff)
+	}
+	tooLarge := planfiletest.Zip(t, planfiletest.Message(nil, 21, make([]byte, planfile.Largest)))
+	if _, err := planfile.ReadChanges(tooLarge); !errors.Is(err, planfile.ErrUnreadable) {
+		t.Errorf("a field of 32 MiB: %v", err)
 	}
 }
 

@@ -7,15 +7,23 @@ package planfile
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Largest is how many bytes a plan file may have, and its plan when it is unpacked, so that it is read.
 const Largest = 32 << 20
+
+// largestPlan is how many bytes the plan in a plan file may have, when it is unpacked, so that its changes are read.
+const largestPlan = 1 << 30
 
 // mostChanges is how many changes, outputs and variables a plan file may have so that it is read: one may have a few bytes
 // in the file, and takes hundreds in memory.
@@ -74,7 +82,12 @@ type invocation struct {
 }
 
 // Read reads a plan file. The result shares no memory with data.
-func Read(data []byte) (*File, error) {
+func Read(data []byte) (*File, error) { return decode(data, true, Largest) }
+
+// ReadChanges reads a plan file without its values, so that it needs the memory of one change at a time: what is read has no Document.
+func ReadChanges(data []byte) (*File, error) { return decode(data, false, largestPlan) }
+
+func decode(data []byte, values bool, most int64) (*File, error) {
 	unreadable := func(reason string) (*File, error) { return nil, fmt.Errorf("%w: %s", ErrUnreadable, reason) }
 	if len(data) > Largest {
 		return unreadable(fmt.Sprintf("it has more than %d MiB", Largest>>20))
@@ -92,16 +105,64 @@ func Read(data []byte) (*File, error) {
 		return unreadable(err.Error())
 	}
 	defer body.Close()
-	raw, err := io.ReadAll(io.LimitReader(body, Largest+1))
-	switch {
-	case err != nil:
+	d := newDecoder(values)
+	if err := d.read(body, most); err != nil {
 		return unreadable(err.Error())
-	case len(raw) > Largest:
-		return unreadable(fmt.Sprintf("its plan has more than %d MiB", Largest>>20))
 	}
-	f, err := decode(raw)
+	f, err := d.end()
 	if err != nil {
 		return unreadable(err.Error())
 	}
 	return f, nil
+}
+
+// read reads the fields of a plan of at most so many bytes.
+func (d *decoder) read(plan io.Reader, most int64) error {
+	in := bufio.NewReader(plan)
+	var one []byte
+	for left := most; ; {
+		size, err := fieldSize(in)
+		switch {
+		case size == 0 && err == io.EOF:
+			return nil
+		case size == 0:
+			return err
+		}
+		if left -= size; size > Largest || left < 0 {
+			return fmt.Errorf("its plan has more than %d MiB", min(most, Largest)>>20)
+		}
+		if d.values { // which are parts of it
+			one = nil
+		}
+		one = slices.Grow(one[:0], int(size))[:size]
+		if _, err := io.ReadFull(in, one); err != nil {
+			return err
+		}
+		if err := eachField(one, d.field); err != nil {
+			return err
+		}
+	}
+}
+
+// fieldSize is how many bytes the next field has, with its number; of what is no field, all that can be read at once.
+func fieldSize(in *bufio.Reader) (int64, error) {
+	const longest = 2 * binary.MaxVarintLen64 // of the number and a size
+	head, err := in.Peek(longest)
+	if len(head) == 0 {
+		return 0, err
+	}
+	_, wire, n := protowire.ConsumeTag(head)
+	if n < 0 {
+		return int64(len(head)), nil
+	}
+	length, m := protowire.ConsumeVarint(head[n:])
+	switch {
+	case m < 0 || wire != protowire.VarintType && wire != protowire.BytesType:
+		return int64(len(head)), nil
+	case wire == protowire.VarintType:
+		return int64(n + m), nil
+	case length > math.MaxInt32:
+		return math.MaxInt32, nil
+	}
+	return int64(n+m) + int64(length), nil
 }

@@ -130,33 +130,42 @@ func planSchema(terraform bool) *message {
 
 // check rejects a message that has anything else than its schema.
 func (m *message) check(raw []byte) error {
-	var read uint64 // the fields that may be there once: all numbers of those are below 64
-	chosen := false
-	return eachField(raw, func(n protowire.Number, wire protowire.Type, value uint64, bytes []byte) error {
-		f, known := m.fields[n]
-		if !known {
-			return fmt.Errorf("field %d of %s is not known", n, m.name)
+	return eachField(raw, (&reading{message: m}).check)
+}
+
+// reading is a message of which some fields have been read.
+type reading struct {
+	*message
+	// once are the fields, of those that may be there once, that have been read: all numbers of those are below 64.
+	once   uint64
+	chosen bool
+}
+
+// check rejects a field that the message does not have, or not once more.
+func (r *reading) check(n protowire.Number, wire protowire.Type, value uint64, bytes []byte) error {
+	f, known := r.fields[n]
+	if !known {
+		return fmt.Errorf("field %d of %s is not known", n, r.name)
+	}
+	if (wire == protowire.VarintType) != (f.kind <= enum) {
+		return fmt.Errorf("field %d of %s has another type", n, r.name)
+	}
+	if !f.list {
+		if r.once&(1<<n) != 0 || f.choice && r.chosen {
+			return fmt.Errorf("field %d of %s is there twice", n, r.name)
 		}
-		if (wire == protowire.VarintType) != (f.kind <= enum) {
-			return fmt.Errorf("field %d of %s has another type", n, m.name)
-		}
-		if !f.list {
-			if read&(1<<n) != 0 || f.choice && chosen {
-				return fmt.Errorf("field %d of %s is there twice", n, m.name)
-			}
-			read |= 1 << n
-			chosen = chosen || f.choice
-		}
-		switch {
-		case f.kind == boolean && value > 1, f.kind == enum && value > math.MaxInt32:
-			return fmt.Errorf("field %d of %s has a value that is not known", n, m.name)
-		case f.kind == text && !utf8.Valid(bytes):
-			return fmt.Errorf("field %d of %s is not in UTF-8", n, m.name)
-		case f.kind == part:
-			return f.of.check(bytes)
-		}
-		return nil
-	})
+		r.once |= 1 << n
+		r.chosen = r.chosen || f.choice
+	}
+	switch {
+	case f.kind == boolean && value > 1, f.kind == enum && value > math.MaxInt32:
+		return fmt.Errorf("field %d of %s has a value that is not known", n, r.name)
+	case f.kind == text && !utf8.Valid(bytes):
+		return fmt.Errorf("field %d of %s is not in UTF-8", n, r.name)
+	case f.kind == part:
+		return f.of.check(bytes)
+	}
+	return nil
 }
 
 var errLonger = errors.New("a number is written longer than needed")

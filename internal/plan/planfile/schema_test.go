@@ -1,6 +1,7 @@
 package planfile
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strings"
@@ -113,14 +114,27 @@ func compareWithLibrary(t *testing.T, raw []byte, plan *message, described proto
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, errOurs := decodePlan(raw)
-	theirs, errTheirs := decodePlan(written)
+	ours, errOurs := decodePlan(raw, true)
+	theirs, errTheirs := decodePlan(written, true)
 	if (errOurs == nil) != (errTheirs == nil) {
 		t.Fatalf("%x: %v, and as the library reads it: %v", raw, errOurs, errTheirs)
 	}
 	if diff := cmp.Diff(theirs, ours, cmp.AllowUnexported(File{}, change{}, invocation{})); diff != "" {
 		t.Errorf("%x is another plan for the library: %s", raw, diff)
 	}
+	if f, err := decodePlan(raw, false); (err == nil) != (errOurs == nil) {
+		t.Errorf("%x: %v, and without values: %v", raw, errOurs, err)
+	} else if err == nil && (!slices.Equal(f.Changes(), ours.Changes()) || f.Partial() != ours.Partial()) {
+		t.Errorf("%x has other changes without values: %v", raw, f.Changes())
+	}
+}
+
+func decodePlan(raw []byte, values bool) (*File, error) {
+	d := newDecoder(values)
+	if err := d.read(bytes.NewReader(raw), Largest); err != nil {
+		return nil, err
+	}
+	return d.end()
 }
 
 // forms are a message with each of its fields as it should be, there twice, of another type, and beside one that is not known.

@@ -40,9 +40,11 @@ func PlanVerdictKey(plan string) string { return plan + ".verdict" }
 // PlanFileMemory is how much memory a plan file may take while it is read.
 const PlanFileMemory = 4 * planfile.Largest
 
-// ReadPlanFile reads the plan file that is stored under a key. The error is a planfile.ErrUnreadable for one that only the
-// engine can read.
-func ReadPlanFile(ctx context.Context, b *bucket.Bucket, plan string) (*planfile.File, error) {
+// ReadPlanFile reads the plan file that is stored under a key, with planfile.Read or ReadChanges. The error is a planfile.ErrUnreadable for
+// one that only the engine can read.
+func ReadPlanFile(
+	ctx context.Context, b *bucket.Bucket, plan string, read func([]byte) (*planfile.File, error),
+) (*planfile.File, error) {
 	data, err := b.Get(ctx, plan, planfile.Largest)
 	if errors.Is(err, bucket.ErrTooLarge) {
 		return nil, fmt.Errorf("%w: %w", planfile.ErrUnreadable, err)
@@ -50,5 +52,5 @@ func ReadPlanFile(ctx context.Context, b *bucket.Bucket, plan string) (*planfile
 	if err != nil {
 		return nil, err
 	}
-	return planfile.Read(data)
+	return read(data)
 }

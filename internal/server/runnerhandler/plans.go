@@ -71,7 +71,7 @@ func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) 
 	}
 	key := artifact.PlanFolder(c.Run) + "/" + digest
 	input := artifact.PolicyInput{PlanDocument: document}
-	f, err := artifact.ReadPlanFile(r.Context(), s.Bucket, key)
+	f, err := artifact.ReadPlanFile(r.Context(), s.Bucket, key, planfile.Read)
 	switch {
 	case errors.Is(err, planfile.ErrUnreadable): // users read what the pod reports, and that it is not verified
 		input.Unverified = err.Error()
@@ -145,7 +145,7 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 		return err
 	}
 	defer free()
-	f, err := artifact.ReadPlanFile(ctx, s.Bucket, artifact.PlanFolder(c.Run)+"/"+p.Digest)
+	f, err := artifact.ReadPlanFile(ctx, s.Bucket, artifact.PlanFolder(c.Run)+"/"+p.Digest, planfile.ReadChanges)
 	if errors.Is(err, planfile.ErrUnreadable) {
 		p.Unverified = httpapi.OneLine(err.Error(), maxReason)
 		return nil
