@@ -198,6 +198,10 @@ test-gitea: build tools $(BIN)/gitea ## Run the tests that need a Git provider, 
 	@go test -tags gitea,$(GO_TAGS) $(GOTESTFLAGS) ./test/gitea
 	@GITEA=1 go test -tags $(GO_TAGS) $(GOTESTFLAGS) -run TestTutorials/tutorials/pull-requests ./test/tutorials
 
+.PHONY: test-newest
+test-newest: $(BIN)/terraform-newest $(BIN)/tofu $(BIN)/terraform-provider-cloud ## Read plans of the newest Terraform (4 minutes once to build it)
+	@go test -tags newest,$(GO_TAGS) $(GOTESTFLAGS) ./test/newest
+
 .PHONY: bench
 bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 	@go test $(ENVTEST) -run '^$$' -bench . -benchmem $(GOTESTFLAGS) ./...

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -18,7 +19,10 @@ import (
 
 type cloudProvider struct{}
 
-var _ provider.ProviderWithEphemeralResources = cloudProvider{}
+var (
+	_ provider.ProviderWithEphemeralResources = cloudProvider{}
+	_ provider.ProviderWithActions            = cloudProvider{}
+)
 
 func newProvider() provider.Provider { return cloudProvider{} }
 
@@ -54,7 +58,7 @@ func (cloudProvider) Configure(ctx context.Context, req provider.ConfigureReques
 		resp.Diagnostics.AddError("The provider is not configured", err.Error())
 		return
 	}
-	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = c, c, c
+	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData, resp.ActionData = c, c, c, c
 }
 
 func connect(s settings) (*client, error) {
@@ -97,4 +101,8 @@ func (cloudProvider) DataSources(context.Context) []func() datasource.DataSource
 
 func (cloudProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
 	return []func() ephemeral.EphemeralResource{func() ephemeral.EphemeralResource { return &tokenResource{} }}
+}
+
+func (cloudProvider) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{func() action.Action { return &backupAction{} }}
 }
