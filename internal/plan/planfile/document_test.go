@@ -120,6 +120,7 @@ func TestForgedJSONIsRejected(t *testing.T) {
 		"an import of another ID":                  {`"disk-7"`, `"disk-8"`, "test_disk.imported: its import is another one"},
 		"another version of the engine":            {`"1.12.6"`, `"1.12.5"`, `engine version "1.12.5", in the plan file "1.12.6"`},
 		"another planned value":                    {`"values":{"size":20}`, `"values":{"size":21}`, "planned_values: test_disk.grown"},
+		"another provider of a planned value":      {`"provider_name":"` + planfiletest.Provider, `"provider_name":"other`, "planned_values: the plan file has no such resource"},
 		"not a list":                               {`"resource_changes":[`, `"resource_changes":7,"x":[`, "a list of changes is none"},
 		"not a plan":                               {`{`, ``, "it is not the JSON of a plan"},
 		"a value that is hidden":                   {`"name":"disk"`, `"name":"(sensitive value)"`, "test_disk.new: after"},

@@ -83,7 +83,8 @@ func plannedResource(o object, module string, left map[string]change) (object, e
 	address := o.text("address")
 	c, ok := left[address]
 	if where := placeOf(address); !ok || where.module != module || o.text("mode") != string(where.mode) ||
-		o.text("type") != where.kind || o.text("name") != where.name || !hasKey(address, o["index"]) {
+		o.text("type") != where.kind || o.text("name") != where.name || !hasKey(address, o["index"]) ||
+		o.text("provider_name") != providerOf(c.provider) {
 		return nil, mismatch("planned_values: the plan file has no such resource %.200s", address)
 	}
 	values := o["values"]

@@ -2,6 +2,7 @@ package planfile
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -34,7 +35,8 @@ func descriptorOf(t testing.TB, plan *message) protoreflect.MessageDescriptor {
 		}
 		known[m] = true
 		d := &descriptorpb.DescriptorProto{Name: proto.String(name(m))}
-		for n, f := range m.fields {
+		for _, n := range slices.Sorted(maps.Keys(m.fields)) { // fields of a choice follow one another
+			f := m.fields[n]
 			field := &descriptorpb.FieldDescriptorProto{
 				Name: proto.String("f" + string(rune('a'+n/10)) + string(rune('a'+n%10))), Number: proto.Int32(int32(n)),
 				Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
