@@ -135,9 +135,13 @@ func destroyIsDue(w Snapshot) (Decision, bool) {
 	}
 	return startRun(w, v1alpha1.RunSpec{
 		Operation:    v1alpha1.OperationDestroy,
-		Cause:        v1alpha1.Cause{Type: v1alpha1.CauseDeletion, Message: "the Stack was deleted"},
+		Cause:        deletionCause(),
 		InputsDigest: inputs,
 	})
+}
+
+func deletionCause() v1alpha1.Cause {
+	return v1alpha1.Cause{Type: v1alpha1.CauseDeletion, Message: "the Stack was deleted"}
 }
 
 // journalIsUnreadable keeps a Stack whose journal cannot be read: there may be resources that no state has.

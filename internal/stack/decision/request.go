@@ -2,6 +2,7 @@ package decision
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -112,10 +113,52 @@ func runIsRequested(w Snapshot) (Decision, bool) {
 // startRequested starts a Run that accepts a request.
 func startRequested(w Snapshot, q runinfo.Request, spec v1alpha1.RunSpec) (Decision, bool) {
 	spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: q.Who(), By: q.By}
+	if change := changeOfRequest(w, spec); change != "" {
+		spec.Cause.Message += "; " + change
+	}
 	d, ok := startRun(w, spec)
 	addRequest(d.Start, q.By)
 	d.Request = q.At
 	return d, ok
+}
+
+// changeOfRequest describes the change that a requested Run plans, for its reviewers; empty when what it plans is
+// applied. If a Run tried the inputs before, the change is the cause of that Run, and not of another retry.
+func changeOfRequest(w Snapshot, spec v1alpha1.RunSpec) string {
+	switch spec.Operation {
+	case v1alpha1.OperationShell:
+		return ""
+	case v1alpha1.OperationDestroy:
+		if w.Stack.DeletionTimestamp == nil {
+			return ""
+		}
+		return describeCause(deletionCause())
+	}
+	if version, by := userVersion(w); version != 0 && isAsDeclared(w) {
+		return writtenBy(version, by)
+	}
+	last := w.lastDeployRun()
+	if last == nil || last.Spec.InputsDigest != spec.InputsDigest {
+		if appliedInputs(w) == spec.InputsDigest {
+			return ""
+		}
+		return describeCause(causeOf(w))
+	}
+	for _, r := range slices.Backward(w.Runs) {
+		switch {
+		case !w.isDeploy(&r):
+		case r.Spec.InputsDigest != spec.InputsDigest, r.Status.Phase == v1alpha1.PhaseSucceeded:
+			return ""
+		case r.Spec.Cause.Type != v1alpha1.CauseManual:
+			return describeCause(r.Spec.Cause)
+		}
+	}
+	return ""
+}
+
+// describeCause formats a cause as in "Commit by alice: 1f3c Widen the subnet".
+func describeCause(c v1alpha1.Cause) string {
+	return runinfo.DoneBy(string(c.Type), c.By) + ": " + c.Message
 }
 
 // lastHandledRequest is the last request that was accepted or rejected. One that was there when the Stack was created

@@ -88,6 +88,59 @@ func reservedFor(name string, operation v1alpha1.Operation, cause v1alpha1.Cause
 	}
 }
 
+// TestRetryNamesWhatChanged checks that reviewers of a Run that a user requested still see what it changes.
+func TestRetryNamesWhatChanged(t *testing.T) {
+	ofCommit := func(r *v1alpha1.Run) {
+		r.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: "1f3c Widen the subnet", By: "carol"}
+	}
+	const retried = "requested by alice; Commit by carol: 1f3c Widen the subnet"
+	request := withRequest(v1alpha1.OperationApply)
+	for name, c := range map[string]struct {
+		snapshot Snapshot
+		want     string
+	}{
+		"after a rejection": {newSnapshot(applied("sha256:old"), withRun("net-1", "Canceled", "sha256:now", rejected, ofCommit), request), retried},
+		"after a retry that failed": {
+			newSnapshot(applied("sha256:old"), withRun("net-1", "Failed", "sha256:now", ofCommit),
+				withRun("net-2", "Failed", "sha256:now", requestedByAlice), request), retried,
+		},
+		"after a drift check": {
+			newSnapshot(applied("sha256:old"), withRun("net-1", "Failed", "sha256:now", ofCommit),
+				withRun("net-2", "Succeeded", "sha256:old", requestedPlan), request), retried,
+		},
+		"where nothing is applied": {newSnapshot(never, withRun("net-1", "Failed", "sha256:now", planOperation, ofCommit), request), retried},
+		"before the Run of a change": {
+			newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), request),
+			"requested by alice; Spec: the code changed",
+		},
+		"after a rejected version of the state": {
+			newSnapshot(manual, isApplied, pushed(5), planned(5, "net-2"), withRun("net-2", "Canceled", "sha256:now", rejected, byUser), request),
+			"requested by alice; version 5 of the state was written by alice",
+		},
+		"after a drift correction that failed": {
+			newSnapshot(isApplied, withRun("net-2", "Failed", "sha256:now", func(r *v1alpha1.Run) {
+				r.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "Run net-1 found drift"}
+			}), request), "requested by alice; Drift: Run net-1 found drift",
+		},
+		"of a deletion": {
+			newSnapshot(deleted, state(3), withRun("net-2", "Failed", "sha256:last", destroyOperation, ofDeletion), withRequest("Destroy")),
+			"requested by alice; Deletion: the Stack was deleted",
+		},
+		"not once it is applied": {newSnapshot(isApplied, withRun("net-1", "Succeeded", "sha256:now", ofCommit), request), "requested by alice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(c.snapshot)
+			expectSameWithHistory(t, c.snapshot)
+			if d.Start == nil {
+				t.Fatalf("no Run starts: %+v", d)
+			}
+			if got := d.Start.Cause; got.Message != c.want || got.Type != v1alpha1.CauseManual || got.By != "alice" {
+				t.Errorf("the cause is %+v, not %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestRequests(t *testing.T) {
 	decide(t, map[string]decision{
 		"a Stack that is up to date runs on request": {
@@ -593,6 +646,7 @@ func TestUserOfTheNewestChangeIsTheCause(t *testing.T) {
 	by := func(who string) func(*v1alpha1.Run) {
 		return func(r *v1alpha1.Run) { r.Spec.Cause.By, r.Spec.Revision = who, "main@sha1:0" }
 	}
+	commitType := func(r *v1alpha1.Run) { r.Spec.Cause.Type = v1alpha1.CauseCommit }
 	commit := func(w *Snapshot) {
 		w.Inputs.Source, w.Revision = "sha256:next", "main@sha1:1"
 		w.Commit.ID, w.Commit.Subject, w.Commit.Author = "1f3c2ab000", "Fix it", "Dan"
@@ -663,13 +717,13 @@ func TestUserOfTheNewestChangeIsTheCause(t *testing.T) {
 		"another ref while a change is pending: the user who changed the Stack": {
 			newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same, foreign, func(w *Snapshot) { w.Source.Ref = "evil" }), "bob", "1f3c2ab Fix it; spec.source.git changed",
 		},
-		"a request for a commit of another URL: the user of the request": {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "carol")), "carol", "requested by carol"},
-		"a retry of another user's change: the user of the request":      {newSnapshot(preventSelfApproval, withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "alice", "requested by alice"},
-		"a request after a change of the spec: the user of the request":  {newSnapshot(preventSelfApproval, changedBy, applied("sha256:old"), done, otherVariables, withRequest("Apply")), "alice", "requested by alice"},
-		"a request for a commit: the user of the request":                {newSnapshot(preventSelfApproval, applied("sha256:old"), done, commit, same, withRequest("Apply")), "alice", "requested by alice"},
+		"a request for a commit of another URL: the user of the request": {newSnapshot(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same, foreign, withRequest("Apply"), annotate(v1alpha1.RequestedByAnnotation, "carol")), "carol", "requested by carol; Commit by alice: 1f3c2ab Fix it; the Repository changed"},
+		"a retry of another user's change: the user of the request":      {newSnapshot(preventSelfApproval, withRun("net-1", "Failed", "sha256:now", by("carol"), commitType), withRequest("Apply")), "alice", "requested by alice; Commit by carol: for a reason"},
+		"a request after a change of the spec: the user of the request":  {newSnapshot(preventSelfApproval, changedBy, applied("sha256:old"), done, otherVariables, withRequest("Apply")), "alice", "requested by alice; Spec by bob: spec.variableFiles changed"},
+		"a request for a commit: the user of the request":                {newSnapshot(preventSelfApproval, applied("sha256:old"), done, commit, same, withRequest("Apply")), "alice", "requested by alice; Commit by Dan: 1f3c2ab Fix it"},
 		"a request without changes: the user of the request":             {newSnapshot(preventSelfApproval, changedBy, isApplied, withRequest("Apply")), "alice", "requested by alice"},
 		"a request for a destroy: the user of the request":               {newSnapshot(preventSelfApproval, state(3), withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Destroy")), "alice", "requested by alice"},
-		"a retry without preventSelfApproval: the user of the request":   {newSnapshot(withRun("net-1", "Failed", "sha256:now", by("carol")), withRequest("Apply")), "alice", "requested by alice"},
+		"a retry without preventSelfApproval: the user of the request":   {newSnapshot(withRun("net-1", "Failed", "sha256:now", by("carol"), commitType), withRequest("Apply")), "alice", "requested by alice; Commit by carol: for a reason"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.snapshot)

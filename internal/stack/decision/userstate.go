@@ -48,7 +48,7 @@ func userStateIsDue(w Snapshot) (Decision, bool) {
 	}
 	c := v1alpha1.Cause{
 		Type: v1alpha1.CauseManual, By: runinfo.Clip(by, 253),
-		Message: fmt.Sprintf("version %d of the state was written by %s", version, cmp.Or(by, "a user")),
+		Message: writtenBy(version, by),
 	}
 	operation := operation(w)
 	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !preventsSelfApproval(w) && !appliesDrift(w) {
@@ -60,6 +60,10 @@ func userStateIsDue(w Snapshot) (Decision, bool) {
 	planned.Status.UpdatedBy = d.Name
 	w.State = &planned
 	return startBeside(w, d), true
+}
+
+func writtenBy(version int64, by string) string {
+	return fmt.Sprintf("version %d of the state was written by %s", version, cmp.Or(by, "a user"))
 }
 
 // isAsDeclared reports that the inputs are applied or, where nothing is ever applied, planned.
