@@ -18,8 +18,9 @@ func rollbackCommand(s *session.Session) *cobra.Command {
 		Use:   "rollback STACK VERSION",
 		Short: "Roll a Stack's state back to an earlier version",
 		Long: `Creates a new version of the state with the content of an earlier one, as "cairn state history" lists them;
-no version is lost. It is rejected while the state is locked or a Run of the Stack is active. No resources change: the
-next plan compares the resources with that state, and does not know those that were created since.
+no version is lost. It is rejected while the state is locked or a Run of the Stack is active. No resources change.
+Cairn then plans the Stack with that state, which does not have the resources that were created since. The plan is
+applied without an action of a user only if spec.apply is Automatic and spec.drift.onDrift is Apply.
 
 To recover a state that no version has, because an apply could not save it, use "cairn state recover"; to use the
 backup in the bucket, "cairn state restore".`,

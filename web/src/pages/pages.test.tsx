@@ -764,3 +764,18 @@ describe('the overview', () => {
     expect(await screen.findByText(/Nothing: no plan awaits approval/)).toBeInTheDocument()
   })
 })
+
+test('the dialog of a rollback says what follows: a plan, which is not applied unless drift is', async () => {
+  const at = '/api/v1/namespaces/shop/states/web'
+  const version = (version: number) => ({ version, serial: version, at: '2026-01-01T00:00:00Z', sha256: '0', size: 1 })
+  showApp('/states/shop/web', {
+    [at]: { body: { row: {}, object: { metadata, status: { version: 2, versions: [version(1), version(2)] } } } },
+    [`${at}/access`]: may('rollback'),
+  })
+  await userEvent.setup().click(await screen.findByRole('button', { name: 'Roll back…' }))
+  const dialog = await screen.findByRole('dialog')
+  expect(dialog).toHaveTextContent('Cairn then plans the Stack')
+  expect(dialog).toHaveTextContent('only if spec.apply is Automatic and spec.drift.onDrift is Apply')
+  // A suspended Stack is not planned, and its plan cannot be reviewed.
+  expect(dialog).not.toHaveTextContent('suspend')
+})

@@ -142,9 +142,10 @@ function Question({ namespace, name, version: v, current, shownRef }: RollbackPr
         {at}. It can be rolled back too.
       </p>
       <p>
-        The infrastructure does not change: the next plan compares it with that state. Newer resources are not in that
-        state; they still exist, and an apply would create them again. If spec.apply is Automatic, suspend the Stack
-        first, and review the next plan before it is applied.
+        The infrastructure does not change. Cairn then plans the Stack with that state. Newer resources are not in it;
+        they still exist, and an apply would create them again. The plan waits for an approval, is reported as drift, or
+        is only shown. Cairn applies it without an action of a user only if spec.apply is Automatic and
+        spec.drift.onDrift is Apply: then set spec.apply to Manual first, to review it.
       </p>
       <p>
         <Link
