@@ -78,8 +78,8 @@ type RepositorySpec struct {
 	// Credentials is a Secret with the credentials for the remote. Cairn sends them to no other host. The
 	// Secret has the keys username and password; or bearerToken; or, for SSH, identity, known_hosts and
 	// optionally password; or githubAppID, githubAppInstallationID and githubAppPrivateKey. The key ca.crt
-	// adds a certificate authority (CA) for the remote. If unset, Cairn fetches without credentials. Example:
-	// {secret: {name: infra-git}}.
+	// adds a certificate authority (CA) for the remote. Cairn rejects other keys. If unset, Cairn fetches without
+	// credentials. Example: {secret: {name: infra-git}}.
 	// +optional
 	Credentials *SecretSource `json:"credentials,omitempty"`
 

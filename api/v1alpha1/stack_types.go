@@ -351,8 +351,9 @@ type ModuleCredentials struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`
 	Host string `json:"host"`
-	// Secret is a Secret in the namespace of the Stack with the keys username and password, or bearerToken, or
-	// identity and known_hosts for SSH.
+	// Secret is a Secret in the namespace of the Stack with the keys that spec.credentials of a Repository has,
+	// except those of a GitHub App: username and password, or bearerToken; identity and known_hosts for SSH;
+	// ca.crt. It can have keys for HTTPS and for SSH. Cairn rejects other keys.
 	Secret ObjectRef `json:"secret"`
 }
 

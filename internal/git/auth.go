@@ -4,133 +4,56 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
 
 	"cairn.dev/cairn/internal/egress"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/git/credentials"
 )
 
 // Auth has the credentials for a remote. The zero value has none.
-type Auth struct {
-	// Username and Password for HTTP.
-	Username, Password string
-	// BearerToken for HTTP, instead of them.
-	BearerToken string
-	// Identity is the private key for SSH, Passphrase what it is encrypted with, "" if it is not.
-	Identity   []byte
-	Passphrase string
-	// KnownHosts are the host keys that are taken for SSH; no other is.
-	KnownHosts []byte
-	// CA are certificates, PEM, that sign the remote's certificate. Empty: those of the machine.
-	CA []byte
-	// GitHubApp to be known as, by HTTPS.
-	GitHubApp *GitHubApp
-}
+type Auth = credentials.Auth
 
 // GitHubApp is an installation of an app.
-type GitHubApp struct { //nolint:revive // GitHub is a name, no stutter
-	ID, InstallationID int64
-	// PrivateKey, PEM.
-	PrivateKey []byte
-	// BaseURL of the API. Empty: https://api.github.com.
-	BaseURL string
+type GitHubApp = credentials.GitHubApp
+
+// ParseAuth reads the Secret of a Repository. What does not fit together or to the URL is rejected, with the key to
+// correct.
+func ParseAuth(url string, data map[string][]byte) (Auth, error) {
+	remote, err := parseRemote(url)
+	if err != nil {
+		return Auth{}, err
+	}
+	secret, err := credentials.Parse(data)
+	var a Auth
+	switch {
+	case err != nil:
+	case remote.scheme == "ssh":
+		a, err = secret.SSH()
+	default:
+		a, err = secret.HTTP()
+	}
+	if err != nil {
+		return Auth{}, fail(ErrConfig, "%s", err)
+	}
+	if a.GitHubApp != nil {
+		if _, err := tokens(a.GitHubApp, nil); err != nil {
+			return Auth{}, err
+		}
+	}
+	return a, nil
 }
 
 // Remote is a repository elsewhere, and who we are there.
 type Remote struct {
 	URL  string
 	Auth Auth
-}
-
-// String names the kind of credentials, without secrets, so that none gets into a log by accident.
-func (a Auth) String() string {
-	switch {
-	case a.GitHubApp != nil:
-		return "GitHub App"
-	case a.BearerToken != "":
-		return "bearer token"
-	case a.Password != "":
-		return "password"
-	case len(a.Identity) > 0:
-		return "SSH key"
-	}
-	return "anonymous"
-}
-
-// GoString is String.
-func (a Auth) GoString() string { return a.String() }
-
-// String names the app, without its key.
-func (g *GitHubApp) String() string { return "GitHub App" }
-
-// GoString is String.
-func (g *GitHubApp) GoString() string { return g.String() }
-
-// secrets are what must not be in a message.
-func (a Auth) secrets() *redact.Redactor {
-	r := redact.New()
-	r.Add(a.Password, a.BearerToken, a.Passphrase, string(a.Identity))
-	if a.Password != "" {
-		r.Add(basic(a.Username, a.Password))
-	}
-	if a.GitHubApp != nil {
-		r.Add(string(a.GitHubApp.PrivateKey))
-	}
-	return r
-}
-
-func basic(username, password string) string {
-	return base64.StdEncoding.EncodeToString([]byte(username + ":" + password))
-}
-
-// authorization is the value of the HTTP header with the credentials, "" for none.
-func (a Auth) authorization() string {
-	switch {
-	case a.BearerToken != "":
-		return "Bearer " + a.BearerToken
-	case a.Username != "" || a.Password != "":
-		return "Basic " + basic(a.Username, a.Password)
-	}
-	return ""
-}
-
-// check rejects what could add a header or a line to a file.
-func (a Auth) check() error {
-	for name, value := range map[string]string{"username": a.Username, "password": a.Password, "bearerToken": a.BearerToken} {
-		if strings.ContainsFunc(value, unicode.IsControl) {
-			return fail(ErrConfig, "the Secret's key %s has a line break or a control character in it", name)
-		}
-	}
-	if strings.Contains(a.Username, ":") {
-		return fail(ErrConfig, "the Secret's key username has a colon in it")
-	}
-	return nil
-}
-
-// pool are the certificates to trust: the machine's, and CA.
-func (a Auth) pool() (*x509.CertPool, error) {
-	if len(a.CA) == 0 {
-		return nil, nil // which crypto/tls takes for the machine's
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(a.CA) {
-		return nil, fail(ErrConfig, "the Secret's key ca.crt has no certificate in it: it must be PEM")
-	}
-	return pool, nil
 }
 
 // apps caches the token of the installation that was requested last: GitHub's tokens expire after an hour, and a
@@ -173,11 +96,11 @@ func (s *apps) transport(a Auth, to *egress.Guard) (*ghinstallation.Transport, e
 	if s.token != nil && reflect.DeepEqual(s.app, a.GitHubApp) && string(s.ca) == string(a.CA) {
 		return s.token, nil
 	}
-	client, err := a.client(to)
+	by, err := httpClient(a, to)
 	if err != nil {
 		return nil, err
 	}
-	transport, err := a.GitHubApp.transport(client.Transport)
+	transport, err := tokens(a.GitHubApp, by.Transport)
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +115,8 @@ func (s *apps) forget() {
 	s.token = nil
 }
 
-// transport asks for tokens by way of another, which may be nil when none will be asked for.
-func (g *GitHubApp) transport(way http.RoundTripper) (*ghinstallation.Transport, error) {
+// tokens asks for an app's tokens by way of another transport, which may be nil when none will be asked for.
+func tokens(g *GitHubApp, way http.RoundTripper) (*ghinstallation.Transport, error) {
 	transport, err := ghinstallation.New(way, g.ID, g.InstallationID, g.PrivateKey)
 	if err != nil {
 		return nil, fail(ErrConfig, "the Secret's key githubAppPrivateKey is no private key that can be read")
@@ -226,12 +149,12 @@ func explainApp(ctx context.Context, err error) error {
 		"githubAppInstallationID or githubAppPrivateKey", status)
 }
 
-// client sends HTTP requests as git does: to the same addresses, with the same certificates, no credentials elsewhere.
+// httpClient sends HTTP requests as git does: to the same addresses, with the same certificates, no credentials elsewhere.
 // It follows redirects only of requests that have none.
-func (a Auth) client(to *egress.Guard) (*http.Client, error) {
-	pool, err := a.pool()
+func httpClient(a Auth, to *egress.Guard) (*http.Client, error) {
+	pool, err := a.Pool()
 	if err != nil {
-		return nil, err
+		return nil, fail(ErrConfig, "%s", err)
 	}
 	transport := to.Transport(&http.Transport{
 		TLSClientConfig:       &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},

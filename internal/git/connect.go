@@ -113,7 +113,7 @@ const mostRedirects = 5
 // URL is incomplete. It follows redirects within the server, and from http to https of its host; others could lead
 // anywhere.
 func (s *session) follow(ctx context.Context) error {
-	client, err := s.auth.client(s.m.o.Egress)
+	client, err := httpClient(s.auth, s.m.o.Egress)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *session) next(ctx context.Context, client *http.Client) (remoteURL, err
 		return remoteURL{}, err
 	}
 	r.Header.Set("Git-Protocol", "version=2")
-	if header := s.auth.authorization(); header != "" {
+	if header := s.auth.Authorization(); header != "" {
 		r.Header.Set("Authorization", header)
 	}
 	answer, err := client.Do(r)

@@ -31,8 +31,8 @@ func (m *Mirror) Fetch(ctx context.Context, remote Remote, o FetchOptions) error
 	if _, err := parseRemote(remote.URL); err != nil {
 		return err
 	}
-	if err := remote.Auth.check(); err != nil {
-		return err
+	if err := remote.Auth.Check(); err != nil {
+		return fail(ErrConfig, "%s", err)
 	}
 	f, err := m.board(remote, o)
 	if err != nil {

@@ -95,7 +95,7 @@ func (m *Mirror) fetchObjects(ctx context.Context, remote *Remote, pointers []po
 	if err != nil {
 		return err
 	}
-	client, err := auth.client(m.o.Egress)
+	client, err := httpClient(auth, m.o.Egress)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (m *Mirror) fetchObjects(ctx context.Context, remote *Remote, pointers []po
 	if err := m.admit(used, used, more); err != nil {
 		return fmt.Errorf("LFS of %s: %w", remote.URL, err)
 	}
-	c := &lfsClient{m: m, http: client, at: at, authorization: auth.authorization()}
+	c := &lfsClient{m: m, http: client, at: at, authorization: auth.Authorization()}
 	for batch := range slices.Chunk(pointers, mostBatch) {
 		if err := c.fetch(ctx, batch); err != nil {
 			return fmt.Errorf("LFS of %s: %w", remote.URL, err)

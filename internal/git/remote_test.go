@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn.dev/cairn/internal/git/credentials"
 	"cairn.dev/cairn/test/gitserver"
 )
 
@@ -46,7 +47,7 @@ func TestFetchErrorsNameTheRemedyAndNoCredential(t *testing.T) {
 			if got := Reason(err); got != c.reason {
 				t.Errorf("reason %s, want %s", got, c.reason)
 			}
-			if strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), basic("alice", canary)) {
+			if strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), credentials.Basic("alice", canary)) {
 				t.Errorf("the credential is in %v", err)
 			}
 			if strings.Contains(err.Error(), "\n") || len(err.Error()) > 400 {
@@ -134,10 +135,10 @@ func TestSecretsOfServerMessagesAreMasked(t *testing.T) {
 	defer s.close()
 	for _, said := range []string{
 		"remote: hello " + canary + "\nfatal: unknown failure for " + canary,
-		"fatal: unknown failure for Basic " + basic("alice", canary),
+		"fatal: unknown failure for Basic " + credentials.Basic("alice", canary),
 		"fatal: loose object " + canary + " is corrupt",
 	} {
-		if err := s.explain(&gitError{err: os.ErrInvalid, said: said}); strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), basic("alice", canary)) {
+		if err := s.explain(&gitError{err: os.ErrInvalid, said: said}); strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), credentials.Basic("alice", canary)) {
 			t.Errorf("it is in %v", err)
 		}
 	}

@@ -39,7 +39,7 @@ type session struct {
 }
 
 func (m *Mirror) open(ctx context.Context, remote Remote) (_ *session, err error) {
-	s := &session{m: m, remote: remote, repo: repository, secrets: remote.Auth.secrets()}
+	s := &session{m: m, remote: remote, repo: repository, secrets: remote.Auth.Secrets()}
 	dir, err := os.MkdirTemp(m.path(sessions), "session-") // of mode 0700
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *session) http(ctx context.Context) error {
 		password, _ := route.Proxy.User.Password()
 		s.secrets.Add(password)
 	}
-	if header := s.auth.authorization(); header != "" {
+	if header := s.auth.Authorization(); header != "" {
 		s.secrets.Add(strings.Fields(header)[1])
 		s.call.settings = append(s.call.settings, setting{"http." + s.at.origin() + "/.extraHeader", "Authorization: " + header})
 	}
@@ -127,9 +127,9 @@ func (s *session) ssh(ctx context.Context) error {
 	}
 	var identity []byte
 	if len(s.remote.Auth.Identity) > 0 {
-		plain, err := s.remote.Auth.plainIdentity()
+		plain, err := s.remote.Auth.PlainIdentity()
 		if err != nil {
-			return err
+			return fail(ErrConfig, "%s", err)
 		}
 		identity = plain
 		s.secrets.Add(string(plain))

@@ -79,7 +79,7 @@ func TestIdentityWithAPassphraseIsDecrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := auth.plainIdentity()
+	plain, err := auth.PlainIdentity()
 	if err != nil || !strings.Contains(string(plain), "OPENSSH PRIVATE KEY") {
 		t.Errorf("got %s, %v", plain, err)
 	}

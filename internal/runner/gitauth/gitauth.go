@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/git/credentials"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
@@ -34,17 +35,28 @@ func Configure(o Options) (env, secrets []string, err error) {
 	var settings [][2]string
 	var hosts strings.Builder
 	for i, module := range o.Modules {
-		known, err := read(o.Inputs, module)
+		https, overSSH, err := read(o.Inputs, module)
 		if err != nil {
 			return nil, secrets, err
 		}
-		if known.authorization != "" {
-			_, secret, _ := strings.Cut(known.authorization, " ")
-			secrets = append(secrets, secret)
-			settings = append(settings, headerFor(module.Host, known.authorization)...)
+		dir := filepath.Join(o.Dir, strconv.Itoa(i))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, secrets, err
 		}
-		if known.identity != "" {
-			block, err := writeIdentity(filepath.Join(o.Dir, strconv.Itoa(i)), module.Host, known)
+		if header := https.Authorization(); header != "" {
+			_, secret, _ := strings.Cut(header, " ")
+			secrets = append(secrets, secret)
+			settings = append(settings, headerFor(module.Host, header)...)
+		}
+		if len(https.CA) > 0 {
+			ca := filepath.Join(dir, "ca.crt")
+			if err := os.WriteFile(ca, https.CA, 0o600); err != nil {
+				return nil, secrets, fmt.Errorf("write the credentials for %s: %w", module.Host, err)
+			}
+			settings = append(settings, [2]string{"http.https://" + module.Host + "/.sslCAInfo", ca})
+		}
+		if len(overSSH.Identity) > 0 {
+			block, err := writeIdentity(dir, module.Host, overSSH)
 			if err != nil {
 				return nil, secrets, fmt.Errorf("write the credentials for %s: %w", module.Host, err)
 			}
@@ -63,30 +75,33 @@ func Configure(o Options) (env, secrets []string, err error) {
 }
 
 // read reads the files of a host's credentials.
-func read(inputs *os.Root, module runnerapi.ModuleCredentials) (credentials, error) {
-	reject := func(reason string) error {
-		return &engine.Rejection{Reason: fmt.Sprintf("credentials for modules of %q: %s", module.Host, reason)}
+func read(inputs *os.Root, module runnerapi.ModuleCredentials) (https, overSSH credentials.Auth, err error) {
+	reject := func(reason string) (credentials.Auth, credentials.Auth, error) {
+		return https, overSSH, &engine.Rejection{Reason: fmt.Sprintf("credentials for modules of %q: %s", module.Host, reason)}
 	}
 	if !plainHost(module.Host) {
-		return credentials{}, reject("that is no host, or host:port")
+		return reject("that is no host, or host:port")
 	}
 	names, err := workspace.List(inputs, module.Dir)
 	if err != nil {
-		return credentials{}, reject("the Secret was not found")
+		return reject("the Secret was not found")
 	}
-	files := map[string]string{}
+	files := map[string][]byte{}
 	for _, name := range names {
 		data, err := workspace.Read(inputs, path.Join(module.Dir, name))
 		if err != nil {
-			return credentials{}, fmt.Errorf("credentials for modules of %s: %w", module.Host, err)
+			return https, overSSH, fmt.Errorf("credentials for modules of %s: %w", module.Host, err)
 		}
-		files[name] = string(data)
+		files[name] = data
 	}
-	known, reason := parse(files)
-	if reason != "" {
-		return credentials{}, reject(reason)
+	secret, err := credentials.Parse(files)
+	if err != nil {
+		return reject(err.Error())
 	}
-	return known, nil
+	if https, overSSH, err = secret.ForHost(); err != nil {
+		return reject(err.Error())
+	}
+	return https, overSSH, nil
 }
 
 // plainHost rejects what git or ssh would read as a pattern, or as more than a host.
@@ -134,15 +149,16 @@ const sshDefaults = `Match all
 
 // writeIdentity writes the files that ssh needs for a host, and returns the lines that name them. They have no port:
 // that is in the URL and in known_hosts.
-func writeIdentity(dir, host string, known credentials) (string, error) {
-	if err := os.Mkdir(dir, 0o700); err != nil {
+func writeIdentity(dir, host string, known credentials.Auth) (string, error) {
+	plain, err := known.PlainIdentity()
+	if err != nil {
 		return "", err
 	}
 	identity, knownHosts := filepath.Join(dir, "identity"), filepath.Join(dir, "known_hosts")
-	if err := os.WriteFile(identity, []byte(known.identity), 0o600); err != nil {
+	if err := os.WriteFile(identity, plain, 0o600); err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(knownHosts, []byte(known.knownHosts), 0o600); err != nil {
+	if err := os.WriteFile(knownHosts, known.KnownHosts, 0o600); err != nil {
 		return "", err
 	}
 	name, _, _ := strings.Cut(host, ":")

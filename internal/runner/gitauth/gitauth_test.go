@@ -1,7 +1,9 @@
 package gitauth
 
 import (
+	"encoding/pem"
 	"errors"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/test/gitserver"
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
@@ -48,13 +52,55 @@ func configure(t *testing.T, files map[string]string, modules []runnerapi.Module
 	return c, err
 }
 
-var sshKey = map[string]string{"git/0/identity": "key", "git/0/known_hosts": "git.example.com key"}
+// sshKey is a Secret for SSH, with an identity as an editor on Windows saves it.
+func sshKey(t *testing.T) map[string]string {
+	t.Helper()
+	identity, _, err := gitserver.NewIdentity("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{
+		"git/0/identity":    strings.ReplaceAll(string(identity), "\n", "\r\n"),
+		"git/0/known_hosts": knownHosts + "\r\n",
+	}
+}
+
+const knownHosts = "git.example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGi0UdOYSVNWZdcZJUMPMGL3fGUsb0Ei4yRQWWn45Kqx"
+
+// TestCertificateAuthorityIsForItsHostOnly checks that git verifies the certificates of a host of modules, like those
+// of a Repository, with the key ca.crt.
+func TestCertificateAuthorityIsForItsHostOnly(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	configured, err := configure(t, map[string]string{"git/0/ca.crt": ca}, []runnerapi.ModuleCredentials{{Host: "git.example.com:8443", Dir: "git/0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := func(url string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", "config", "--get-urlmatch", "http.sslCAInfo", url)
+		cmd.Env = append(configured.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "PATH="+os.Getenv("PATH"))
+		out, err := cmd.Output()
+		if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) { // 1: not set
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	file := setting("https://git.example.com:8443/mods.git")
+	if data, err := os.ReadFile(file); err != nil || string(data) != ca {
+		t.Errorf("git verifies the host with %q: %q, %v", file, data, err)
+	}
+	if file := setting("https://git.example.com/mods.git"); file != "" {
+		t.Errorf("git verifies another host with %s", file)
+	}
+}
 
 func TestSSHUsesTheIdentityForItsHostOnly(t *testing.T) {
 	if _, err := exec.LookPath("ssh"); err != nil {
 		t.Fatal("no ssh: install openssh-client")
 	}
-	git, err := configure(t, sshKey, []runnerapi.ModuleCredentials{{Host: "Git.example.com:2222", Dir: "git/0"}})
+	git, err := configure(t, sshKey(t), []runnerapi.ModuleCredentials{{Host: "Git.example.com:2222", Dir: "git/0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,18 +134,22 @@ func TestSSHUsesTheIdentityForItsHostOnly(t *testing.T) {
 	if strings.Contains(others["identityfile"], dir) || strings.Contains(others["userknownhostsfile"], dir) {
 		t.Errorf("another host is shown the identity: %v", others)
 	}
-	for name, want := range map[string]string{"identity": "key\n", "known_hosts": "git.example.com key\n"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		info, _ := os.Stat(filepath.Join(dir, name))
-		if err != nil || string(data) != want || info.Mode() != 0o600 {
-			t.Errorf("%s: %q %v %v", name, data, info.Mode(), err)
+	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-y", "-f", filepath.Join(dir, "identity")).CombinedOutput(); err != nil {
+		t.Errorf("ssh cannot read the identity: %v\n%s", err, out)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "known_hosts")); err != nil || string(data) != knownHosts+"\n" {
+		t.Errorf("known_hosts is %q, %v", data, err)
+	}
+	for _, name := range []string{"identity", "known_hosts"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v %v", name, info.Mode(), err)
 		}
 	}
 }
 
 func TestGitConfigurationOfTheUserStays(t *testing.T) {
 	both := map[string]string{"git/0/bearerToken": "token"}
-	for name, text := range sshKey {
+	for name, text := range sshKey(t) {
 		both[name] = text
 	}
 	credentials := []runnerapi.ModuleCredentials{{Host: "git.example.com", Dir: "git/0"}}
@@ -154,7 +204,8 @@ func TestUnusableCredentialsAreRejected(t *testing.T) {
 		host, dir, want string
 	}{
 		"of a Secret that is not there":    {"git.example.com", "git/7", `credentials for modules of "git.example.com": the Secret was not found`},
-		"of a Secret without them":         {"git.example.com", "git/1", "the Secret has neither"},
+		"of a Secret without them":         {"git.example.com", "git/2", "the Secret has neither"},
+		"of a Secret with an unknown key":  {"git.example.com", "git/1", `the Secret has a key "other", which Cairn does not know`},
 		"for many hosts":                   {"*.example.com", "git/0", "that is no host"},
 		"for a host with a user":           {"me@git.example.com", "git/0", "that is no host"},
 		"for a host with a path":           {"git.example.com/a", "git/0", "that is no host"},
@@ -165,7 +216,7 @@ func TestUnusableCredentialsAreRejected(t *testing.T) {
 		"of a folder that is not an input": {"git.example.com", "../outside", "the Secret was not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files := map[string]string{"git/0/bearerToken": "token", "git/1/other": "x"}
+			files := map[string]string{"git/0/bearerToken": "token", "git/1/other": "x", "git/2/username": ""}
 			git, err := configure(t, files, []runnerapi.ModuleCredentials{{Host: tt.host, Dir: tt.dir}})
 			var refused *engine.Rejection
 			if !errors.As(err, &refused) || !strings.Contains(refused.Reason, tt.want) || git.env != nil {

@@ -431,8 +431,8 @@ export interface components {
                  * @description Credentials is a Secret with the credentials for the remote. Cairn sends them to no other host. The
                  *     Secret has the keys username and password; or bearerToken; or, for SSH, identity, known_hosts and
                  *     optionally password; or githubAppID, githubAppInstallationID and githubAppPrivateKey. The key ca.crt
-                 *     adds a certificate authority (CA) for the remote. If unset, Cairn fetches without credentials. Example:
-                 *     {secret: {name: infra-git}}.
+                 *     adds a certificate authority (CA) for the remote. Cairn rejects other keys. If unset, Cairn fetches without
+                 *     credentials. Example: {secret: {name: infra-git}}.
                  */
                 credentials?: {
                     /** @description Secret is a Secret in the same namespace. */
@@ -1757,8 +1757,9 @@ export interface components {
                      */
                     host: string;
                     /**
-                     * @description Secret is a Secret in the namespace of the Stack with the keys username and password, or bearerToken, or
-                     *     identity and known_hosts for SSH.
+                     * @description Secret is a Secret in the namespace of the Stack with the keys that spec.credentials of a Repository has,
+                     *     except those of a GitHub App: username and password, or bearerToken; identity and known_hosts for SSH;
+                     *     ca.crt. It can have keys for HTTPS and for SSH. Cairn rejects other keys.
                      */
                     secret: {
                         /** @description Name is the name of the object. */
