@@ -89,37 +89,37 @@ func signs() []sign {
 		{ErrHostKey, "the server's host key is not the one in known_hosts, or is not in there: check which key is right, " +
 			"then put it into known_hosts", []string{
 			"host key verification failed", "host key is known for", "remote host identification has changed",
-		}},
+		}, false},
 		{ErrRedirect, redirected, []string{
 			"returned error: 301", "returned error: 302", "returned error: 303", "returned error: 307", "returned error: 308",
-		}},
+		}, false},
 		{ErrAuthentication, unauthorized, []string{
 			"authentication failed for", "returned error: 401", "returned error: 403", "permission denied (",
 			"too many authentication failures", "invalid credentials",
-		}},
+		}, false},
 		{ErrAuthentication, "the server wants credentials: set them in the Secret of the Repository", []string{
 			"could not read username", "could not read password",
-		}},
+		}, false},
 		{ErrNotFound, "there is no such repository, or the credentials do not show it: correct the URL or the credentials",
 			[]string{
 				"returned error: 404", "returned error: 410", "repository not found", "does not appear to be a git repository",
 				"project you were looking for could not be found", "fatal: repository '",
-			}},
+			}, false},
 		{ErrCertificate, "the server's certificate is from an authority that is not trusted: set ca.crt in the Secret",
 			[]string{
 				"certificate verification failed", "ssl certificate problem", "ssl: no alternative certificate subject name",
 				"certificate verify failed",
-			}},
+			}, true},
 		{ErrUnreachable, "the server cannot be reached", []string{
 			"could not resolve", "failed to connect", "couldn't connect", "connection refused", "connection timed out",
 			"no route to host", "network is unreachable",
-		}},
+		}, true},
 		{ErrUnreachable, "the server does not answer as it should; it may be down", []string{
 			"returned error: 429", "returned error: 5", "connection reset", "connection closed", "empty reply from server",
 			"operation too slow", "operation timed out", "early eof", "unexpected disconnect", "hung up unexpectedly",
 			"recv failure", "gnutls_handshake", "ssl_error_syscall", "timeout, server",
-		}},
-		{ErrNoRef, "the repository has no such commit", []string{"not our ref", "request for unadvertised object"}},
+		}, true},
+		{ErrNoRef, "the repository has no such commit", []string{"not our ref", "request for unadvertised object"}, false},
 	}
 }
 
@@ -133,6 +133,8 @@ type sign struct {
 	kind   error
 	advice string
 	texts  []string
+	// quoted: the line with the text has a reason that the advice has not.
+	quoted bool
 }
 
 // classify returns an error for what a failed git printed, which has no secrets in it anymore. known: the remote has
@@ -146,7 +148,11 @@ func classify(what, said string, known bool) error {
 	for _, s := range signs() {
 		for _, text := range s.texts {
 			if strings.Contains(lower, text) {
-				return fail(s.kind, "%s: %s%s", what, s.advice, theirs)
+				reason := ""
+				if s.quoted {
+					reason = " (" + lineWith(said, text) + ")"
+				}
+				return fail(s.kind, "%s: %s%s%s", what, s.advice, reason, theirs)
 			}
 		}
 	}
@@ -175,15 +181,32 @@ func serverAnswer(said string) string {
 	return "; the server answers: " + short(strings.Join(lines, " / "))
 }
 
-// mainLine is the most relevant line: the first one of git's own that is an error, else the last.
+// endOfSSH is what git prints when ssh has ended. The reason is the line before, from ssh.
+const endOfSSH = "fatal: could not read from remote repository."
+
+// mainLine is the most relevant line: the last one of ssh, else the first one of git's own that is an error, else the
+// last.
 func mainLine(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
-	for _, line := range lines {
+	for i, line := range lines {
+		if i > 0 && strings.EqualFold(strings.TrimSpace(line), endOfSSH) && short(lines[i-1]) != "" {
+			return short(lines[i-1])
+		}
 		if strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
 			return short(line)
 		}
 	}
 	return short(lines[len(lines)-1])
+}
+
+// lineWith is the first line that has a text of a sign.
+func lineWith(said, text string) string {
+	for line := range strings.Lines(said) {
+		if strings.Contains(strings.ToLower(line), text) {
+			return short(line)
+		}
+	}
+	return mainLine(said)
 }
 
 // short is a line of a text from elsewhere as it may stand in a message.

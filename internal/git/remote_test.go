@@ -147,6 +147,27 @@ func TestSecretsOfServerMessagesAreMasked(t *testing.T) {
 	}
 }
 
+// TestFirstCauseIsShown checks that messages have the reason that ssh or curl prints, and not git's last line.
+func TestFirstCauseIsShown(t *testing.T) {
+	const end = "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n"
+	for said, want := range map[string]string{
+		"Unable to negotiate with 10.0.0.1 port 22: no matching host key type found. Their offer: ssh-rsa\n" + end:                                     "no matching host key type found. Their offer: ssh-rsa",
+		"No user exists for uid 1000680000\n" + end:                                                                                                    "No user exists for uid 1000680000",
+		"No user exists for uid 1000680000\r\n" + end:                                                                                                  "No user exists for uid 1000680000",
+		"Authorized users only.\nsubsystem request failed\n" + end:                                                                                     "subsystem request failed",
+		"ssh: Could not resolve hostname git.example.org: Name or service not known\n" + end:                                                           "cannot be reached (ssh: Could not resolve hostname git.example.org: Name or service not known)",
+		"kex_exchange_identification: read: Connection reset by peer\n" + end:                                                                          "may be down (kex_exchange_identification: read: Connection reset by peer)",
+		"fatal: unable to access 'https://git.example.org/x/': Failed to connect to git.example.org port 443 after 1 ms: Couldn't connect to server\n": "port 443 after 1 ms",
+		"fatal: unable to access 'https://git.example.org/x/': SSL certificate problem: certificate has expired\n":                                     "certificate has expired",
+		end: "Could not read from remote repository",
+		"error: RPC failed; curl 18 transfer closed with outstanding read data remaining\nfatal: expected flush after ref listing\n": "curl 18 transfer closed",
+	} {
+		if err := classify("fetch ssh://git@git.example.org/x", said, true); !strings.Contains(err.Error(), want) {
+			t.Errorf("%q\nbecomes %q, without %q", said, err, want)
+		}
+	}
+}
+
 // Only the server can detect that its repository is corrupt: the client sees a connection that ends early.
 func TestErrorContainsTheServerMessage(t *testing.T) {
 	t.Parallel()

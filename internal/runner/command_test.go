@@ -129,7 +129,7 @@ output "n" { value = 1 }`
 		failure      runnerapi.Failure
 		log          string
 	}{
-		"an exit code":             {withVariable, "echo one; echo two >&2; exit 3", runnerapi.Failure{Class: "ConfigurationError", Message: called + " ended with exit code 3: two"}, "one\ntwo\n"},
+		"an exit code":             {withVariable, "echo one; echo two >&2; exit 3", runnerapi.Failure{Class: "ConfigurationError", Message: called + " ended with exit code 3: one; two"}, "one\ntwo\n"},
 		"a transient failure":      {withVariable, "echo later; exit 75", runnerapi.Failure{Class: "Transient", Message: called + " ended with exit code 75: later"}, "later\n"},
 		"a signal":                 {withVariable, "kill -9 $$", runnerapi.Failure{Class: "Transient", Message: called + " was killed (SIGKILL)"}, ""},
 		"a signal to what it runs": {withVariable, "sh -c 'kill -9 $$'; exit $?", runnerapi.Failure{Class: "Transient", Message: called + " ended with exit code 137"}, ""},

@@ -128,7 +128,7 @@ exit $code
 func TestEngineFailureWithoutEvents(t *testing.T) {
 	for script, want := range map[string]string{
 		"exit 7":                     "OpenTofu ended with exit code 7 and printed nothing",
-		"echo one; echo two; exit 7": "OpenTofu ended with exit code 7: two",
+		"echo one; echo two; exit 7": "OpenTofu ended with exit code 7: one; two",
 		"printf 'x\nError: no such thing\n\nbecause\n'; exit 1":                                  "no such thing: because",
 		"echo 'flag provided but not defined: -json-into'; echo help; exit 1":                    "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",
 		`printf 'Error: Failed to parse\n\nflag provided but not defined: -json-into\n'; exit 1`: "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",

@@ -167,7 +167,7 @@ func TestFailedHooks(t *testing.T) {
 		log     string
 	}{
 		"an exit code": {hookAt("Before", "init", "echo one; echo two >&2; exit 3"), "fetch= before-init! init- plan-",
-			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-init ended with exit code 3: two"}, "── before-init ──\none\ntwo\n"},
+			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-init ended with exit code 3: one; two"}, "── before-init ──\none\ntwo\n"},
 		"an exit code without a word": {hookAt("After", "plan", "exit 1"), "fetch= init= plan= after-plan!",
 			runnerapi.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and printed nothing"}, "── after-plan ──\n"},
 		"a transient failure": {hookAt("Before", "init", "echo later; exit 75"), "fetch= before-init! init- plan-",

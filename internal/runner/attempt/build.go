@@ -118,7 +118,7 @@ func (a *attempt) runBuilder(ctx context.Context, command, env []string) (proces
 	if err != nil || exit.Code == 0 {
 		return exit, err
 	}
-	return exit, &programError{imagebuild.Class(exit), imagebuild.Explain(command[0], exit), exit.Code}
+	return exit, &programError{imagebuild.Class(exit), exit.Explain(command[0], engine.Events{}), exit.Code}
 }
 
 func noBuilder(b *runnerapi.Build, program string) error {

@@ -3,6 +3,7 @@ package process
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -62,9 +63,40 @@ func (e Exit) explain(name string, events engine.Events) string {
 	case e.EngineTooOld():
 		return "this image's " + name + " is too old for Cairn, which needs 1.12 or later"
 	}
-	lines := strings.Split(strings.TrimSpace(e.Last), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return fmt.Sprintf("%s ended with exit code %d: %s", name, e.Code, last)
+	if lines := e.LastLines(); len(lines) > 0 {
+		return fmt.Sprintf("%s ended with exit code %d: %s", name, e.Code, strings.Join(lines, "; "))
 	}
 	return fmt.Sprintf("%s ended with exit code %d and printed nothing", name, e.Code)
+}
+
+// shownLines is how many of a program's last lines are in a message.
+const shownLines = 3
+
+// epilogues are the beginnings of lines that programs print after the reason for a failure, and that do not have it.
+var epilogues = []string{
+	// git, after what ssh prints.
+	"fatal: Could not read from remote repository.", "Please make sure you have the correct access rights", "and the repository exists.",
+	// Buildah, more than once, after what a step of the Dockerfile prints.
+	"subprocess exited with status",
+	// Terragrunt, after its error.
+	"Unable to determine underlying exit code",
+}
+
+// LastLines returns the last lines that a program printed, each once in a row, and without those that only repeat that
+// it failed.
+func (e Exit) LastLines() []string {
+	var lines, all []string
+	for line := range strings.Lines(e.Last) {
+		if line = strings.TrimSpace(line); line == "" || (len(all) > 0 && all[len(all)-1] == line) {
+			continue
+		}
+		all = append(all, line)
+		if !slices.ContainsFunc(epilogues, func(begin string) bool { return strings.HasPrefix(line, begin) }) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		lines = all
+	}
+	return lines[max(0, len(lines)-shownLines):]
 }
