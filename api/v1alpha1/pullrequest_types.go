@@ -375,10 +375,10 @@ type PullRequestRunner struct {
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// Env are environment variables of the engine, in place of spec.env of the Stack. Names that start with CAIRN_ are
-	// reserved and rejected, and so is resourceFieldRef. At most 200.
+	// reserved and rejected, and so are resourceFieldRef and fileKeyRef. At most 200.
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.startsWith('CAIRN_'))",message="names that start with CAIRN_ are reserved"
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef))",message="resourceFieldRef is not supported"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || (!has(e.valueFrom.resourceFieldRef) && !has(e.valueFrom.fileKeyRef)))",message="resourceFieldRef and fileKeyRef are not supported"
 	// +listType=map
 	// +listMapKey=name
 	// +optional

@@ -38,7 +38,6 @@ type Hook struct {
 	ConfigMap *KeyRef `json:"configMap,omitempty"`
 	// OnFailure is what happens when the hook fails. Fail ends the attempt. Continue reports the failure of
 	// the hook and continues with the attempt. Default: Fail.
-	// +kubebuilder:default=Fail
 	// +optional
 	OnFailure HookFailure `json:"onFailure,omitempty"`
 }

@@ -70,11 +70,11 @@ type StackSpec struct {
 	VariableFiles []VariableFile `json:"variableFiles,omitempty"`
 
 	// Env are environment variables of the engine and its providers. Values from Secrets never appear in logs.
-	// Names that start with CAIRN_ are reserved and rejected, and so is resourceFieldRef. At most 200.
+	// Names that start with CAIRN_ are reserved and rejected, and so are resourceFieldRef and fileKeyRef. At most 200.
 	// Example: [{name: AWS_REGION, value: eu-west-1}].
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.startsWith('CAIRN_'))",message="names that start with CAIRN_ are reserved"
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef))",message="resourceFieldRef is not supported"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || (!has(e.valueFrom.resourceFieldRef) && !has(e.valueFrom.fileKeyRef)))",message="resourceFieldRef and fileKeyRef are not supported"
 	// +listType=map
 	// +listMapKey=name
 	// +optional

@@ -67,6 +67,7 @@ func TestStackSchema(t *testing.T) {
 		"a timeout of nothing":        {spec: `{source: {inline: {main.tf: ""}}, timeout: 0s}`, want: "more than 0s"},
 		"a quantity that is none":     {spec: `{source: {inline: {main.tf: ""}}, runner: {resources: {requests: {cpu: "1e1.5"}}}}`, want: "spec.runner.resources.requests.cpu"},
 		"a resource as env":           {spec: `{source: {inline: {main.tf: ""}}, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "1e1.5"}}}]}`, want: "resourceFieldRef"},
+		"a file as env":               {spec: `{source: {inline: {main.tf: ""}}, env: [{name: A, valueFrom: {fileKeyRef: {volumeName: a, path: b, key: c}}}]}`, want: "fileKeyRef"},
 		"a retry limit below zero":    {spec: `{source: {inline: {main.tf: ""}}, retry: {limit: -1}}`, want: "greater than or equal to 0"},
 		"outputs to nowhere":          {spec: `{source: {inline: {main.tf: ""}}, outputs: {}}`, want: "spec.outputs"},
 		"the team's own scripts, in an image that is built": {spec: legacy},

@@ -556,7 +556,7 @@ export interface components {
                     runner?: {
                         /**
                          * @description Env are environment variables of the engine, in place of spec.env of the Stack. Names that start with CAIRN_ are
-                         *     reserved and rejected, and so is resourceFieldRef. At most 200.
+                         *     reserved and rejected, and so are resourceFieldRef and fileKeyRef. At most 200.
                          */
                         env?: {
                             /**
@@ -1565,7 +1565,7 @@ export interface components {
                 };
                 /**
                  * @description Env are environment variables of the engine and its providers. Values from Secrets never appear in logs.
-                 *     Names that start with CAIRN_ are reserved and rejected, and so is resourceFieldRef. At most 200.
+                 *     Names that start with CAIRN_ are reserved and rejected, and so are resourceFieldRef and fileKeyRef. At most 200.
                  *     Example: [{name: AWS_REGION, value: eu-west-1}].
                  */
                 env?: {
@@ -1728,10 +1728,9 @@ export interface components {
                     /**
                      * @description OnFailure is what happens when the hook fails. Fail ends the attempt. Continue reports the failure of
                      *     the hook and continues with the attempt. Default: Fail.
-                     * @default Fail
                      * @enum {string}
                      */
-                    onFailure: "Fail" | "Continue";
+                    onFailure?: "Fail" | "Continue";
                     /** @description Script is the text of the script. At most 64 KiB. Exactly one of script and configMap must be set. */
                     script?: string;
                     /**
@@ -1815,7 +1814,7 @@ export interface components {
                     runner?: {
                         /**
                          * @description Env are environment variables of the engine, in place of spec.env of the Stack. Names that start with CAIRN_ are
-                         *     reserved and rejected, and so is resourceFieldRef. At most 200.
+                         *     reserved and rejected, and so are resourceFieldRef and fileKeyRef. At most 200.
                          */
                         env?: {
                             /**
