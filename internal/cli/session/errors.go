@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agext/levenshtein"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -152,8 +153,7 @@ func (s *Session) ExplainServer(err error) error {
 	case err == nil, errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &said) && said.Code == http.StatusUnauthorized:
-		return Explained(err, "Cairn's server does not accept your credentials: those in the kubeconfig are wrong or have "+
-			"expired; log in again")
+		return s.explainUnauthorized(err)
 	case errors.As(err, &said) && said.Code == http.StatusForbidden:
 		return Explained(err, notAllowed, said.Message)
 	case errors.As(err, &said):
@@ -170,6 +170,21 @@ func (s *Session) ExplainServer(err error) error {
 			where, lost.Err)
 	}
 	return err
+}
+
+// explainUnauthorized explains that Cairn's server does not know the user. If the API server does, the credentials are
+// not wrong: those of a proxy are for no other server.
+func (s *Session) explainUnauthorized(err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if user, failed := s.User(ctx); s.ServerAccount == "" && failed == nil {
+		return Explained(err, "Cairn's server does not accept your credentials, and the API server of %s does, for %s: a proxy "+
+			"in front of it authenticates you, such as Rancher, Teleport or kubectl proxy, or the server is that of another "+
+			"cluster. Behind a proxy, name a ServiceAccount with the permissions: --server-service-account NAMESPACE/NAME; "+
+			version.Docs+"how-to/expose.md describes it", s.cluster(), user)
+	}
+	return Explained(err, "Cairn's server does not accept your credentials: those in the kubeconfig are wrong or have "+
+		"expired; log in again")
 }
 
 // HasCode returns whether Cairn's server answered a request with an HTTP status code.

@@ -57,6 +57,9 @@ type Session struct {
 
 	// URL of the server and the file with its CA, from flags or the environment; empty for the published ones.
 	URL, CA string
+	// ServerAccount is a ServiceAccount, NAME or NAMESPACE/NAME, whose tokens the server gets instead of the credentials for
+	// Kubernetes; empty for those.
+	ServerAccount string
 	// Trail remembers the printed progress of Runs, so that no line is printed twice.
 	Trail screen.Trail
 	// Timeout until the API server starts to answer a request; 0 for defaultTimeout.
@@ -93,6 +96,7 @@ func FromProcess() *Session {
 	}
 	s.TTY, s.Redraw = stdin && stderr, stderr && !dumb
 	s.URL, s.CA = os.Getenv("CAIRN_SERVER"), os.Getenv("CAIRN_SERVER_CA")
+	s.ServerAccount = os.Getenv("CAIRN_SERVER_SERVICE_ACCOUNT")
 	return s
 }
 
@@ -124,6 +128,9 @@ func (s *Session) AddFlags(f *pflag.FlagSet) {
 			"ConfigMap cairn of kube-public")
 	f.StringVar(&s.CA, "server-ca", s.CA,
 		"file with the CA certificates for the server; default: CAIRN_SERVER_CA, or those of that ConfigMap")
+	f.StringVar(&s.ServerAccount, "server-service-account", s.ServerAccount,
+		"ServiceAccount, NAME or NAMESPACE/NAME, whose tokens are sent to the server in place of your credentials, behind a "+
+			"proxy that authenticates users; default: CAIRN_SERVER_SERVICE_ACCOUNT")
 }
 
 // kubectlFlags are the descriptions of kubectl's flags.
@@ -231,7 +238,11 @@ func (s *Session) Server(ctx context.Context) (*userapi.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := serverConfig(config, address, ca)
+	credentials, err := s.Credentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := serverConfig(credentials, address, ca)
 	kube, err := s.Kubernetes()
 	if err != nil {
 		return nil, err
@@ -265,8 +276,7 @@ func serverConfig(kube *rest.Config, address string, ca []byte) *rest.Config {
 		CAData:   ca, // nil for the CAs of the system
 		CertFile: kube.CertFile, CertData: kube.CertData, KeyFile: kube.KeyFile, KeyData: kube.KeyData,
 	}
-	c.WrapTransport = nil // no timeout: large states take longer
-	c.Proxy = nil         // that of the API server; the one of the environment is used
+	c.Proxy = nil // that of the API server; the one of the environment is used
 	return c
 }
 

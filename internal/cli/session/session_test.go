@@ -2,7 +2,9 @@ package session
 
 import (
 	"bytes"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,6 +85,62 @@ func TestExplain(t *testing.T) {
 		}
 	} else if err.Error() != noKubeconfig {
 		t.Errorf("without a kubeconfig: %v", err)
+	}
+}
+
+// TestServerBehindAnAuthenticatingProxy checks what a user sees who reaches the API server through a proxy that
+// authenticates, as Rancher, Teleport and kubectl proxy do: Cairn's server knows none of those credentials.
+func TestServerBehindAnAuthenticatingProxy(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer account-token" || r.Header.Get("Impersonate-User") != "" {
+			http.Error(w, `{"detail": "who asks?"}`, http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprint(w, `{"version": 4}`)
+	}))
+	defer server.Close()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/apis/authentication.k8s.io/v1/selfsubjectreviews":
+			fmt.Fprint(w, `{"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "status": {"userInfo": {"username": "alice"}}}`)
+		case "/api/v1/namespaces/shop/serviceaccounts/cairn-users/token":
+			expires := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+			fmt.Fprintf(w, `{"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {}, "status": {"token": "account-token", "expirationTimestamp": %q}}`, expires)
+		case "/api", "/apis", "/api/v1", "/apis/authentication.k8s.io/v1":
+			fmt.Fprint(w, map[string]string{
+				"/api":                           `{"kind": "APIVersions", "versions": ["v1"]}`,
+				"/apis":                          `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "authentication.k8s.io", "versions": [{"groupVersion": "authentication.k8s.io/v1", "version": "v1"}], "preferredVersion": {"groupVersion": "authentication.k8s.io/v1", "version": "v1"}}]}`,
+				"/api/v1":                        `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "serviceaccounts", "namespaced": true, "kind": "ServiceAccount", "verbs": ["get"]}]}`,
+				"/apis/authentication.k8s.io/v1": `{"kind": "APIResourceList", "groupVersion": "authentication.k8s.io/v1", "resources": [{"name": "selfsubjectreviews", "namespaced": false, "kind": "SelfSubjectReview", "verbs": ["create"]}]}`,
+			}[r.URL.Path])
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer proxy.Close()
+	ca := filepath.Join(t.TempDir(), "ca")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func(account string) (string, error) {
+		s, _, _ := quietSession()
+		t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+		s.Overrides.ClusterInfo.Server, s.Overrides.AuthInfo.Token = proxy.URL, "token-of-the-proxy"
+		s.Overrides.AuthInfo.Impersonate = "bob"
+		s.URL, s.CA, s.ServerAccount = server.URL, ca, account
+		state, err := Call(t.Context(), s, func(c *userapi.Client) ([]byte, error) { return c.State(t.Context(), "shop", "net", 0) })
+		return string(state), err
+	}
+	if _, err := read(""); err == nil || strings.Contains(err.Error(), "expired") ||
+		!strings.Contains(err.Error(), "accept your credentials, and the API server of the cluster does, for alice") {
+		t.Errorf("without a ServiceAccount: %v", err)
+	}
+	if state, err := read("shop/cairn-users"); err != nil || state != `{"version": 4}` {
+		t.Errorf("with one: %q, %v", state, err)
+	}
+	if _, err := read("shop/other"); err == nil || !strings.Contains(err.Error(), "request a token of ServiceAccount shop/other") {
+		t.Errorf("with one that does not exist: %v", err)
 	}
 }
 

@@ -40,7 +40,7 @@ Needs the verb pull on the State to read, push to lock and write, and unlock to 
 		ValidArgsFunction: s.Complete(session.CompleteStacks),
 	}, func(ctx context.Context, key client.ObjectKey, _ []string) error {
 		if token {
-			return printToken(s)
+			return printToken(ctx, s)
 		}
 		return printBackend(ctx, s, key, config)
 	})
@@ -114,9 +114,9 @@ func backendFile(s *session.Session, key client.ObjectKey, address, ca string, c
 	return text.String()
 }
 
-// printToken prints the bearer token of the kubeconfig.
-func printToken(s *session.Session) error {
-	config, err := s.Config()
+// printToken prints the bearer token for Cairn's server.
+func printToken(ctx context.Context, s *session.Session) error {
+	config, err := s.Credentials(ctx)
 	if err != nil {
 		return err
 	}
