@@ -1,14 +1,18 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
@@ -21,26 +25,31 @@ import (
 
 // podRejection is a part of the API server's message when it rejects a pod, and advice for the user. Only the message distinguishes
 // these: Kubernetes has no reason for each.
-type podRejection struct{ text, advice string }
+type podRejection struct {
+	text, advice string
+	// resources: the advice is where the resources of the pod's containers are set.
+	resources bool
+}
 
 // quotaExceeded is in the message when a ResourceQuota is used up by others of the namespace.
 const quotaExceeded = "exceeded quota"
 
 // podRejections: the first that fits.
 var podRejections = []podRejection{
-	{quotaExceeded, "it waits until others of the namespace have ended, or the ResourceQuota allows more"},
-	{"failed quota", "the ResourceQuota asks for it: set spec.runner.resources"},
-	{"usage per ", "the LimitRange asks for it: set spec.runner.resources"},
-	{"must be less than or equal to", "a limit, which a LimitRange may have set, is below what is asked for: set spec.runner.resources"},
-	{"violates PodSecurity", "change spec.runner.template, or what the namespace enforces"},
-	{"error looking up service account", "create that ServiceAccount, or set spec.runner.serviceAccountName"},
-	{"no PriorityClass with name", "create that PriorityClass, or change spec.runner.template"},
-	{"RuntimeClass", "create that RuntimeClass, or change spec.runner.template"},
-	{"is being terminated", "the namespace is being deleted"},
-	{"cannot create resource", "Cairn has no permission to create pods in this namespace"},
-	{"ValidatingAdmissionPolicy", "that policy has to allow it, or spec.runner has to change"},
-	{"denied the request", "that webhook has to allow it, or spec.runner has to change"},
-	{"failed calling webhook", "that webhook has to answer again"},
+	{quotaExceeded, "it waits until others of the namespace have ended, or the ResourceQuota allows more", false},
+	{"failed quota", "the ResourceQuota asks for it", true},
+	{"usage per ", "the LimitRange asks for it", true},
+	{"limit to request ratio", "the LimitRange asks for it", true},
+	{"must be less than or equal to", "a limit, which a LimitRange may have set, is below what is asked for", true},
+	{"violates PodSecurity", "change spec.runner.template, or what the namespace enforces", false},
+	{"error looking up service account", "create that ServiceAccount, or set spec.runner.serviceAccountName", false},
+	{"no PriorityClass with name", "create that PriorityClass, or change spec.runner.template", false},
+	{"RuntimeClass", "create that RuntimeClass, or change spec.runner.template", false},
+	{"is being terminated", "the namespace is being deleted", false},
+	{"cannot create resource", "Cairn has no permission to create pods in this namespace", false},
+	{"ValidatingAdmissionPolicy", "that policy has to allow it, or spec.runner has to change", false},
+	{"denied the request", "that webhook has to allow it, or spec.runner has to change", false},
+	{"failed calling webhook", "that webhook has to answer again", false},
 }
 
 // IsRejection reports whether an error is the API server's answer to this pod, or Run, and not a failure on the way: it stays the same until a user
@@ -56,14 +65,72 @@ func IsRejection(err error) bool {
 	return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "failed calling webhook")
 }
 
+// whereResourcesAreSet names the containers of a rejected pod with the field that sets their resources, and what those
+// are: the message of a LimitRange has the values, and not the containers. An Invalid pod's error has the fields.
+func whereResourcesAreSet(pod *corev1.Pod, err error) string {
+	var named []string
+	add := func(field string, all []corev1.Container) {
+		for i, c := range all {
+			if !concerns(err, fmt.Sprintf("spec.%s[%d]", field, i)) {
+				continue
+			}
+			where := "spec.runner.template"
+			if c.Name == runinfo.ShellContainer {
+				where = "spec.runner.resources"
+			}
+			named = append(named, fmt.Sprintf("container %s (%s) in %s", c.Name, resourcesText(c.Resources), where))
+		}
+	}
+	if pod != nil {
+		add("initContainers", pod.Spec.InitContainers)
+		add("containers", pod.Spec.Containers)
+	}
+	if len(named) == 0 {
+		return "set spec.runner.resources"
+	}
+	return "set the resources of " + strings.Join(named, ", of ")
+}
+
+// concerns reports whether an error is about a field, or names no fields.
+func concerns(err error, field string) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok || !apierrors.IsInvalid(err) || status.ErrStatus.Details == nil {
+		return true
+	}
+	about := func(c metav1.StatusCause) bool { return strings.HasPrefix(c.Field, field) }
+	return slices.ContainsFunc(status.ErrStatus.Details.Causes, about)
+}
+
+// resourcesText formats resources as in "requests cpu 10m, memory 32Mi; limits memory 1Gi".
+func resourcesText(r corev1.ResourceRequirements) string {
+	var parts []string
+	for _, of := range []struct {
+		name string
+		list corev1.ResourceList
+	}{{"requests", r.Requests}, {"limits", r.Limits}} {
+		var values []string
+		for _, name := range slices.Sorted(maps.Keys(of.list)) {
+			value := of.list[name]
+			values = append(values, fmt.Sprintf("%s %s", name, value.String()))
+		}
+		if len(values) > 0 {
+			parts = append(parts, of.name+" "+strings.Join(values, ", "))
+		}
+	}
+	return cmp.Or(strings.Join(parts, "; "), "none")
+}
+
 // rejectedPod is the status when the API server rejects the pod. The create is retried after a while, since there is no event
 // when the cause is gone, and more and more rarely the longer the Run has waited.
-func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
+func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, pod *corev1.Pod, why error) (v1alpha1.RunStatus, decision.Decision) {
 	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed, Message: "the pod cannot be created: " + why.Error(),
 		RequeueAfter: retryAfter(w)}
 	for _, r := range podRejections {
 		if strings.Contains(why.Error(), r.text) {
 			d.Message += "; " + r.advice
+			if r.resources {
+				d.Message += ": " + whereResourcesAreSet(pod, why)
+			}
 			break
 		}
 	}

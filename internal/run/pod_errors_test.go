@@ -10,10 +10,13 @@ import (
 	"cairn.dev/cairn/internal/run/decision"
 	"cairn.dev/cairn/internal/run/runtest"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -24,6 +27,19 @@ func snapshot() decision.Snapshot {
 
 func forbidden(why string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "net-7-plan-1", errors.New(why))
+}
+
+// rejectedFixture is a pod as Cairn creates it, as far as advice names it.
+func rejectedFixture() *corev1.Pod {
+	quantity := resource.MustParse
+	return &corev1.Pod{Spec: corev1.PodSpec{
+		InitContainers: []corev1.Container{{Name: "runner", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: quantity("10m"), corev1.ResourceMemory: quantity("32Mi")},
+		}}},
+		Containers: []corev1.Container{{Name: "engine", Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{corev1.ResourceMemory: quantity("1Gi")},
+		}}},
+	}}
 }
 
 // The messages are copied from API servers.
@@ -37,7 +53,24 @@ func TestRejected(t *testing.T) {
 			`the pod cannot be created: pods "net-7-plan-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5; it waits until others of the namespace have ended, or the ResourceQuota allows more`,
 		},
 		"a quota of what the pod does not say": {
-			forbidden("failed quota: few: must specify limits.memory for: engine,runner"), "; the ResourceQuota asks for it: set spec.runner.resources",
+			forbidden("failed quota: few: must specify limits.memory for: engine,runner"), "; the ResourceQuota asks for it: set the resources of " +
+				"container runner (requests cpu 10m, memory 32Mi) in spec.runner.template, of container engine (limits memory 1Gi) in spec.runner.resources",
+		},
+		"a LimitRange that the init container violates": {
+			forbidden("minimum cpu usage per Container is 100m, but request is 10m"), "; the LimitRange asks for it: set the resources of container runner (requests cpu 10m",
+		},
+		"a LimitRange with a ratio": {
+			forbidden("memory max limit to request ratio per Container is 2, but provided ratio is 4.000000"), "; the LimitRange asks for it: set the resources of",
+		},
+		"a default limit below the init container's request": {
+			apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "net-7-plan-1", field.ErrorList{field.Invalid(
+				field.NewPath("spec", "initContainers").Index(0).Child("resources", "requests"), "10m", "must be less than or equal to cpu limit of 5m")}),
+			"is below what is asked for: set the resources of container runner (requests cpu 10m, memory 32Mi) in spec.runner.template",
+		},
+		"a default limit below the engine's request": {
+			apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "net-7-plan-1", field.ErrorList{field.Invalid(
+				field.NewPath("spec", "containers").Index(0).Child("resources", "requests"), "1", "must be less than or equal to cpu limit of 5m")}),
+			"is below what is asked for: set the resources of container engine (limits memory 1Gi) in spec.runner.resources",
 		},
 		"an account": {
 			forbidden(`error looking up service account infra/runner: serviceaccount "runner" not found`), "; create that ServiceAccount, or set spec.runner.serviceAccountName",
@@ -69,7 +102,7 @@ func TestRejected(t *testing.T) {
 			if !IsRejection(tt.err) {
 				t.Fatal("it is not a rejection")
 			}
-			s, d := rejectedPod(snapshot(), v1alpha1.RunStatus{}, tt.err)
+			s, d := rejectedPod(snapshot(), v1alpha1.RunStatus{}, rejectedFixture(), tt.err)
 			if !strings.HasPrefix(d.Message, "the pod cannot be created: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
 				t.Errorf("%s %+v", s.Phase, d)
 			}
@@ -107,7 +140,7 @@ func TestRejectedPodIsRetriedWithBackoff(t *testing.T) {
 // once.
 func TestChangingWebhookMessageIsWrittenOnce(t *testing.T) {
 	says := func(s v1alpha1.RunStatus, format string, args ...any) v1alpha1.RunStatus {
-		s, _ = rejectedPod(snapshot(), *s.DeepCopy(), apierrors.NewInternalError(fmt.Errorf(format, args...)))
+		s, _ = rejectedPod(snapshot(), *s.DeepCopy(), nil, apierrors.NewInternalError(fmt.Errorf(format, args...)))
 		return s
 	}
 	reset := `failed calling webhook "a.b": Post "https://a.b.svc:443/": read tcp 10.0.0.7:%d->10.0.0.8:443: read: connection reset by peer`
@@ -119,8 +152,8 @@ func TestChangingWebhookMessageIsWrittenOnce(t *testing.T) {
 		t.Errorf("of another reason it says %q", other.Conditions[0].Message)
 	}
 	few := forbidden("exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5")
-	s, _ := rejectedPod(snapshot(), v1alpha1.RunStatus{}, few)
-	s, _ = rejectedPod(snapshot(), s, forbidden("exceeded quota: few, requested: pods=1, used: pods=9, limited: pods=9"))
+	s, _ := rejectedPod(snapshot(), v1alpha1.RunStatus{}, nil, few)
+	s, _ = rejectedPod(snapshot(), s, nil, forbidden("exceeded quota: few, requested: pods=1, used: pods=9, limited: pods=9"))
 	if !strings.Contains(s.Conditions[0].Message, "limited: pods=9") {
 		t.Errorf("of a quota it says %q", s.Conditions[0].Message)
 	}

@@ -121,7 +121,7 @@ func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1al
 		status, d = lostInputs(w, status, err)
 	case err != nil && IsRejection(err):
 		r.Scheduler.Remove(ctx, client.ObjectKeyFromObject(w.Run))
-		status, d = rejectedPod(w, status, err)
+		status, d = rejectedPod(w, status, pod, err)
 	case err != nil:
 		return status, d, err
 	default:
