@@ -95,7 +95,7 @@ func (l *Launcher) wait(ctx context.Context, cmd *exec.Cmd, o Options, outputs p
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		return errors.Join(err, outputs.close())
+		return errors.Join(explainStart(o.Name, cmd, err), outputs.close())
 	}
 	ended, stopped := make(chan struct{}), make(chan struct{})
 	running := context.AfterFunc(ctx, func() {
