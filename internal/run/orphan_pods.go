@@ -33,6 +33,22 @@ func (r *Reconciler) deleteUnusedPods(ctx context.Context, run *v1alpha1.Run) er
 	return nil
 }
 
+// deletePodsKeptRunning deletes the pods of a Run's attempts that only a container of another system keeps running.
+// They would run until the Run is deleted, and count for a quota.
+func (r *Reconciler) deletePodsKeptRunning(ctx context.Context, run *v1alpha1.Run) error {
+	name := ""
+	for _, a := range run.Status.Attempts {
+		if a.Pod == name { // an apply in the pod of the plan
+			continue
+		}
+		name = a.Pod
+		if err := r.deletePodIf(ctx, run, name, diagnosis.IsKeptRunning); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // deletePodIf deletes a pod of the Run that satisfies a condition.
 func (r *Reconciler) deletePodIf(ctx context.Context, run *v1alpha1.Run, name string, condition func(*corev1.Pod) bool) error {
 	pod := &corev1.Pod{}

@@ -54,7 +54,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	case run.Status.Phase.Finished():
 		r.Scheduler.Remove(ctx, req.NamespacedName)
-		return ctrl.Result{}, r.deleteUnusedPods(ctx, run)
+		return ctrl.Result{}, errors.Join(r.deleteUnusedPods(ctx, run), r.deletePodsKeptRunning(ctx, run))
 	}
 	snapshot, err := r.gather(ctx, run)
 	if err != nil {
@@ -81,7 +81,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, err
 		}
 	}
-	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, nil
+	// After the report, which has how the pods ended.
+	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, r.deletePodsKeptRunning(ctx, run)
 }
 
 // begin creates the pod of the attempt that was decided on, if the scheduler admits the Run. Before the first one the API server is

@@ -5,6 +5,8 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -78,6 +81,50 @@ func TestStartedPodOfAFinishedRunStays(t *testing.T) {
 			r.expectPods("net-1-plan-1")
 		})
 	}
+}
+
+const injected = `{phase: Running, containerStatuses: [{name: engine, state: {terminated: {exitCode: %d}}}, {name: istio-proxy, state: {running: {}}}]}`
+
+// TestPodWithAnInjectedSidecarIsDeleted checks that a container that another system added does not keep a pod until
+// the Run is deleted: pods of many Runs would fill the quota of the namespace.
+func TestPodWithAnInjectedSidecarIsDeleted(t *testing.T) {
+	t.Run("after the Run", func(t *testing.T) {
+		r := newTestEnv(t)
+		r.reconcile()
+		r.setPodStatus(&r.pods()[0], fmt.Sprintf(injected, 0))
+		r.updateStatus(func(s *v1alpha1.RunStatus) { s.Phase = v1alpha1.PhaseFailed })
+		r.reconcile()
+		r.expectPods()
+	})
+	t.Run("before the report of its attempt", func(t *testing.T) {
+		r := newTestEnv(t)
+		r.reconcile()
+		r.setPodStatus(&r.pods()[0], fmt.Sprintf(injected, 137))
+		r.reconcile()
+		r.expectPods()
+		if a := r.run.Status.Attempts[0]; a.Failure == nil || !strings.Contains(a.Failure.Message, "had its container engine killed (SIGKILL)") {
+			t.Errorf("the attempt is %+v", a)
+		}
+	})
+	t.Run("but not if its log has the only copy of a state", func(t *testing.T) {
+		r := newTestEnv(t)
+		r.reconcile()
+		r.setPodStatus(&r.pods()[0], fmt.Sprintf(injected, runnerapi.ExitStranded))
+		for range 2 {
+			r.reconcile()
+		}
+		r.expectPods("net-1-plan-1")
+		if a := r.run.Status.Attempts[0]; a.Failure == nil || a.Failure.Class != v1alpha1.FailureStateNotSaved {
+			t.Errorf("the attempt is %+v", a)
+		}
+	})
+	t.Run("nor while the engine runs", func(t *testing.T) {
+		r := newTestEnv(t)
+		r.reconcile()
+		r.setPodStatus(&r.pods()[0], `{phase: Running, containerStatuses: [{name: engine, state: {running: {}}}, {name: istio-proxy, state: {terminated: {exitCode: 1}}}]}`)
+		r.reconcile()
+		r.expectPods("net-1-plan-1")
+	})
 }
 
 // TestPodOfARetryThatDidNotBeginIsDeleted checks an operator that ended after it had created the pod of a retry and

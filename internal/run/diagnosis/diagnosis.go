@@ -27,7 +27,7 @@ func observe(pod *corev1.Pod, gone, reported bool) decision.Pod {
 		return decision.Pod{State: decision.PodGone, Message: "is gone"}
 	case pod == nil:
 		return decision.Pod{State: decision.PodUnknown}
-	case state.Ended(pod, reported):
+	case state.Ended(pod, reported), EngineEnded(pod):
 		return observeEnd(pod)
 	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
 		return observeTerminating(pod)

@@ -168,6 +168,21 @@ func containerFailed(pod *corev1.Pod) (ending, bool) {
 	return ending{}, false
 }
 
+// EngineEnded reports whether the engine's container of a pod has ended while others run: those that another system
+// added. They have neither the token nor the files of the runner, so the attempt is over. The pod would run on.
+func EngineEnded(pod *corev1.Pod) bool {
+	ended := func(c corev1.ContainerStatus) bool {
+		return c.Name == runinfo.ShellContainer && c.State.Terminated != nil
+	}
+	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.ContainerStatuses, ended)
+}
+
+// IsKeptRunning reports whether a pod is to be deleted since only containers of another system run in it. One whose
+// log has the only copy of a state stays.
+func IsKeptRunning(pod *corev1.Pod) bool {
+	return EngineEnded(pod) && !exitedWith(pod, runnerapi.ExitStranded)
+}
+
 // exitedWith reports whether the engine's container ended with an exit code.
 func exitedWith(pod *corev1.Pod, code int32) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
