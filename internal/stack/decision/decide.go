@@ -88,6 +88,7 @@ func decideByRules(w Snapshot) Decision {
 		driftCorrectionIsDue,
 		driftCheckIsDue,
 		isDrifted,
+		outputsCannotBeWritten,
 		isReady,
 	}
 	if w.Stack.DeletionTimestamp != nil {

@@ -251,6 +251,13 @@ func TestDecide(t *testing.T) {
 		"failing outputs are not retried without end": {
 			snapshot: newSnapshot(withRun("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed"), because("Secret out is missing")), missingOutputs), ready: "False", reason: "OutputsFailed", message: "too large", stalled: true,
 		},
+		"deleted outputs are reported if spec.apply is Never": {
+			snapshot: newSnapshot(never, state(3), applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Succeeded")), withRun("net-2", "Succeeded", "sha256:now", planOperation, noChanges), missingOutputs),
+			ready:    "False", reason: "OutputsFailed", message: "Secret out is missing, and an apply writes it, which spec.apply Never prevents", stalled: true,
+		},
+		"outputs that were never written are not reported if spec.apply is Never": {
+			snapshot: newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation, noChanges), missingOutputs), ready: "True", reason: "Applied",
+		},
 		"outputs that no Run wrote start nothing": {
 			snapshot: newSnapshot(withRun("net-1", "Succeeded", "sha256:now"), func(w *Snapshot) { w.Outputs.Missing = "Secret out" }), ready: "True", reason: "Applied",
 		},

@@ -81,7 +81,7 @@ func runsWithDetails(w Snapshot) []string {
 	w.Runs = slices.DeleteFunc(slices.Clone(w.Runs), func(r v1alpha1.Run) bool { return r.Status.Phase != v1alpha1.PhaseSucceeded })
 	for _, stack.Spec.Apply = range []v1alpha1.ApplyPolicy{v1alpha1.ApplyNever, v1alpha1.ApplyManual} {
 		planned := w.newestRun(func(r *v1alpha1.Run) bool { return r.Status.Plan != nil })
-		for _, r := range []*v1alpha1.Run{w.LatestRun(), w.LastMutatingRun(), w.lastDeployRun(), planned} {
+		for _, r := range []*v1alpha1.Run{w.LatestRun(), w.LastMutatingRun(), w.lastDeployRun(), w.lastApply(), planned} {
 			if r != nil {
 				names = append(names, r.Name)
 			}

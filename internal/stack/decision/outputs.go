@@ -28,6 +28,23 @@ func outputsAreMissing(w Snapshot) (Decision, bool) {
 	return startDeploy(w, v1alpha1.OperationApply, c)
 }
 
+// outputsCannotBeWritten reports outputs that a user deleted while nothing is applied, which writes them.
+func outputsCannotBeWritten(w Snapshot) (Decision, bool) {
+	written := outputsStep(w.lastApply()) != nil || len(w.Stack.Status.Outputs) > 0
+	if w.Outputs.Missing == "" || w.Stack.Spec.Apply != v1alpha1.ApplyNever || !written {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonOutputsFailed, "%s is missing, and an apply writes it, which spec.apply Never prevents: set "+
+		"spec.apply to Manual or Automatic, or remove it from spec.outputs", w.Outputs.Missing)
+}
+
+// lastApply is the newest apply that succeeded; nil when there is none.
+func (w Snapshot) lastApply() *v1alpha1.Run {
+	return w.newestRun(func(r *v1alpha1.Run) bool {
+		return r.Spec.Operation == v1alpha1.OperationApply && r.Status.Phase == v1alpha1.PhaseSucceeded
+	})
+}
+
 func outputsFailed(w Snapshot) (Decision, bool) {
 	step := outputsStep(w.LastMutatingRun())
 	if step == nil || step.State != v1alpha1.StepFailed {
