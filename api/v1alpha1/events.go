@@ -12,6 +12,9 @@ const (
 	// EventOldRunsCleanupFailed: Runs beyond the history limit, or their plans and logs, cannot be
 	// deleted. Cairn retries; the message describes the error, such as permissions of the bucket.
 	EventOldRunsCleanupFailed = "OldRunsCleanupFailed"
+	// EventFinalizerRestored: a user removed the finalizer of the Stack, as kubectl replace does, and Cairn set it
+	// again. A deletion without it does not destroy the resources.
+	EventFinalizerRestored = "FinalizerRestored"
 	// EventStateOrphaned: the Stack was deleted, and its State and the resources in it stay, because the Stack never
 	// applied the state. The message has the number of resources and how to destroy them.
 	EventStateOrphaned = "StateOrphaned"

@@ -53,6 +53,13 @@ func (r Recorder) RequestRejected(w decision.Snapshot, q runinfo.Request, why st
 	r.record(w, corev1.EventTypeWarning, v1alpha1.EventRequestRejected, "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
 }
 
+// FinalizerRestored records that a user removed the finalizer of a Stack that is not being deleted.
+func (r Recorder) FinalizerRestored(w decision.Snapshot) {
+	r.record(w, corev1.EventTypeWarning, v1alpha1.EventFinalizerRestored, "Reconcile", "the finalizer "+v1alpha1.Finalizer+
+		" was removed, as kubectl replace and kubectl edit can do, and is set again: without it a deletion of the Stack would "+
+		"not destroy its resources; use kubectl apply or patch")
+}
+
 func (r Recorder) record(w decision.Snapshot, kind, reason, action, text string) {
 	r.Eventf(w.Stack, nil, kind, reason, action, "%s", text)
 }

@@ -80,6 +80,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := r.patch(ctx, stack, func() { controllerutil.AddFinalizer(stack, v1alpha1.Finalizer) }); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
+		if stack.Status.Observed() {
+			r.Events.FinalizerRestored(w)
+		}
 		d = decision.Decide(w)
 	}
 	if d.Start != nil || d.Finish {

@@ -3,6 +3,7 @@
 package stack
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,5 +156,35 @@ func TestRequestedDestroyWaitsForDependents(t *testing.T) {
 	r.expect("False", "Destroyed", "net-1 net-2 ")
 	if r.stack.Status.DestroyedByRun != "net-2" || r.stack.Status.AppliedInputsDigest != "" {
 		t.Errorf("%+v", r.stack.Status)
+	}
+}
+
+// TestRemovedFinalizerIsReported checks that a user sees that kubectl replace removed the finalizer: a deletion of the
+// Stack would not have destroyed its resources.
+func TestRemovedFinalizerIsReported(t *testing.T) {
+	r := newTestEnv(t)
+	recorder := events.NewFakeRecorder(100)
+	r.Events = Recorder{recorder}
+	r.reconcile()
+	count := func() (n int) {
+		for len(recorder.Events) > 0 {
+			if strings.Contains(<-recorder.Events, "FinalizerRestored") {
+				n++
+			}
+		}
+		return n
+	}
+	if n := count(); n != 0 {
+		t.Errorf("%d events for a new Stack", n)
+	}
+	r.Seen(r.stack)
+	r.stack.Finalizers = nil
+	apiserver.Must(t, r.Env.Client.Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	for range 2 {
+		r.reconcile()
+	}
+	if n := count(); n != 1 || !slices.Contains(r.stack.Finalizers, v1alpha1.Finalizer) {
+		t.Errorf("%d events, and the finalizers are %v", n, r.stack.Finalizers)
 	}
 }
