@@ -70,7 +70,9 @@ type StackSpec struct {
 	VariableFiles []VariableFile `json:"variableFiles,omitempty"`
 
 	// Env are environment variables of the engine and its providers. Values from Secrets never appear in logs.
-	// Names that start with CAIRN_ are reserved and rejected, and so are resourceFieldRef and fileKeyRef. At most 200.
+	// As in a pod, $(NAME) in a value is replaced by the variable NAME, and $$ by $: write $$$$ for $$, or use
+	// valueFrom, whose values stay as they are. Names that start with CAIRN_ are reserved and rejected, and so are
+	// resourceFieldRef and fileKeyRef. At most 200.
 	// Example: [{name: AWS_REGION, value: eu-west-1}].
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.startsWith('CAIRN_'))",message="names that start with CAIRN_ are reserved"

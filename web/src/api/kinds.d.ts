@@ -1565,7 +1565,9 @@ export interface components {
                 };
                 /**
                  * @description Env are environment variables of the engine and its providers. Values from Secrets never appear in logs.
-                 *     Names that start with CAIRN_ are reserved and rejected, and so are resourceFieldRef and fileKeyRef. At most 200.
+                 *     As in a pod, $(NAME) in a value is replaced by the variable NAME, and $$ by $: write $$$$ for $$, or use
+                 *     valueFrom, whose values stay as they are. Names that start with CAIRN_ are reserved and rejected, and so are
+                 *     resourceFieldRef and fileKeyRef. At most 200.
                  *     Example: [{name: AWS_REGION, value: eu-west-1}].
                  */
                 env?: {
