@@ -2,6 +2,8 @@ package migrate
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +111,73 @@ func TestTerragruntVersionIsNotUsedForOtherEngines(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", name, got, manifest.Text(r.Notes))
 		}
 	}
+}
+
+// TestWhatGenerateCannotKnowIsNoted checks code for which a Stack alone would do something else than the engine did.
+func TestWhatGenerateCannotKnowIsNoted(t *testing.T) {
+	link := func(to string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink} }
+	code := func(text string) fstest.MapFS {
+		return fstest.MapFS{"net/main.tf": {Data: []byte("terraform {\n" + text + "\n}\n")}}
+	}
+	with := func(files fstest.MapFS, name string, file *fstest.MapFile) fstest.MapFS {
+		files[name] = file
+		return files
+	}
+	for name, tt := range map[string]struct {
+		files  fstest.MapFS
+		engine v1alpha1.EngineName
+		note   string
+	}{
+		"a partial backend": {
+			code(`backend "s3" { key = "net" }`), v1alpha1.EngineOpenTofu, "its block lacks bucket: write what init was given by -backend-config",
+		},
+		"a backend without arguments": {code(`backend "s3" {}`), v1alpha1.EngineOpenTofu, "its block has no arguments"},
+		"a version that only Terraform has": {
+			code(`required_version = "~> 1.15"`), v1alpha1.EngineTerraform, "no OpenTofu from 1.6 to 1.12, the newest that this version of Cairn knows, meets it",
+		},
+		"a version that does not exist": {
+			code(`required_version = ">= 1.99"`), v1alpha1.EngineTerraform, "and no Terraform to 1.16 does: correct the code",
+		},
+		"a symbolic link to the folder": {
+			with(code(""), "envs/prod", link("../net")), v1alpha1.EngineOpenTofu, "write a Stack with spec.source.git.path envs/prod",
+		},
+	} {
+		r, err := generate.Generate(generate.Code{Files: tt.files, URL: "https://git.example.com/acme/infra.git"})
+		if err != nil || len(r.Stacks) != 1 {
+			t.Fatalf("%s: %d Stacks, %v", name, len(r.Stacks), err)
+		}
+		if got, notes := r.Stacks[0].Spec.Engine.Name, manifest.Text(r.Notes); got != tt.engine || !strings.Contains(notes, tt.note) {
+			t.Errorf("%s: %s\n%s", name, got, notes)
+		}
+	}
+	complete := code(`backend "s3" {
+  bucket = "b"
+  key    = "net"
+}`)
+	r, err := generate.Generate(generate.Code{Files: complete, URL: "https://git.example.com/acme/infra.git"})
+	if notes := manifest.Text(r.Notes); err != nil || strings.Contains(notes, "backend-config") {
+		t.Errorf("a complete backend: %v\n%s", err, notes)
+	}
+}
+
+// TestNewestEngineIsTheOneOfTheRelease checks that the newest OpenTofu that Generate knows is at least the one that
+// Cairn is tested with.
+func TestNewestEngineIsTheOneOfTheRelease(t *testing.T) {
+	data, err := os.ReadFile("../../tools/checksums")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 || fields[1] != "tofu" {
+			continue
+		}
+		if want := fmt.Sprintf("v1.%d.", generate.NewestTofu); !strings.HasPrefix(fields[2], want) {
+			t.Errorf("Cairn is tested with OpenTofu %s, and Generate knows %s", fields[2], want)
+		}
+		return
+	}
+	t.Error("no OpenTofu in tools/checksums")
 }
 
 // TestModulesAboveTheFolder checks a module of the repository that is not in the folder: another one there has its path.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -31,6 +32,10 @@ type folder struct {
 	// backend is the type of its backend block; "cloud" for a cloud block. empty is true when the block has no arguments.
 	backend string
 	empty   bool
+	// missing are arguments that its type of backend requires and the block has not.
+	missing []string
+	// links are symbolic links to this folder.
+	links []string
 	// provider is true when it configures one.
 	provider bool
 	// calls are the folders of the local modules that it calls.
@@ -53,12 +58,18 @@ type folder struct {
 	problems  []string
 }
 
+// requiredArguments are those that backends cannot get from the environment.
+var requiredArguments = map[string][]string{
+	"s3": {"bucket", "key"}, "gcs": {"bucket"}, "azurerm": {"storage_account_name", "container_name", "key"},
+	"oss": {"bucket"}, "cos": {"bucket"}, "consul": {"path"}, "kubernetes": {"secret_suffix"},
+}
+
 // anyBackend is a type of backend that only the engine can determine.
 const anyBackend = "a backend"
 
 // readCode reads the folders of a repository that have code, by their paths.
 func readCode(fsys fs.FS) (map[string]*folder, error) {
-	found := map[string]*folder{}
+	found, links := map[string]*folder{}, map[string]string{}
 	count := 0
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -73,7 +84,11 @@ func readCode(fsys fs.FS) (map[string]*folder, error) {
 			}
 			return nil
 		case entry.Type() == fs.ModeSymlink: // several folders may share a file, such as one with their backend block
-			if info, err := fs.Stat(fsys, name); err != nil || !info.Mode().IsRegular() {
+			info, err := fs.Stat(fsys, name)
+			if err == nil && info.IsDir() {
+				links[name] = linked(fsys, name)
+			}
+			if err != nil || !info.Mode().IsRegular() {
 				return nil //nolint:nilerr // what it names is no file
 			}
 		case !entry.Type().IsRegular():
@@ -81,7 +96,21 @@ func readCode(fsys fs.FS) (map[string]*folder, error) {
 		}
 		return readFile(fsys, name, found)
 	})
+	for _, link := range slices.Sorted(maps.Keys(links)) {
+		if f := found[links[link]]; f != nil {
+			f.links = append(f.links, link)
+		}
+	}
 	return found, err
+}
+
+// linked is the folder that a symbolic link names; empty if that is unknown.
+func linked(fsys fs.FS, name string) string {
+	target, err := fs.ReadLink(fsys, name)
+	if err != nil {
+		return ""
+	}
+	return path.Join(path.Dir(name), target)
 }
 
 // readAbove reads the files of folders, without those below them.
@@ -210,7 +239,12 @@ func (f *folder) engineCode(body hcl.Body) {
 				if b.Type == "backend" {
 					f.backend = b.Labels[0]
 					attributes, _ := b.Body.JustAttributes()
-					f.empty = len(attributes) == 0
+					f.empty, f.missing = len(attributes) == 0, nil
+					for _, name := range requiredArguments[f.backend] {
+						if attributes[name] == nil {
+							f.missing = append(f.missing, name)
+						}
+					}
 				}
 			}
 		}

@@ -165,6 +165,10 @@ func (g *generator) folder(f *folder) {
 	for _, file := range f.tfvars {
 		g.note(f.path, manifest.ToDo, path.Base(file), "the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each environment, create a Stack for each", path.Join(g.Folder, file))
 	}
+	for _, link := range f.links {
+		g.note(f.path, manifest.ToDo, shown(path.Join(g.Folder, link)), "it is a symbolic link to this folder, and has no Stack: if its path selects "+
+			"another state or other variables, write a Stack with spec.source.git.path %s", path.Join(g.Folder, link))
+	}
 	for _, problem := range f.problems {
 		g.note(f.path, manifest.ToDo, "", "%s", problem)
 	}
@@ -207,11 +211,19 @@ func (g *generator) engine(f *folder, spec *v1alpha1.StackSpec) {
 	case required == "":
 		g.note(f.path, manifest.Became, "required_version", "spec.engine: the code asks for no version, so it is the installation's default version of OpenTofu")
 	default:
-		if !tofuMeets(required) {
-			spec.Engine.Name = v1alpha1.EngineTerraform
-		}
 		spec.Engine.Version = required
-		g.note(f.path, manifest.Became, "required_version", "spec.engine %s %q", spec.Engine.Name, required)
+		if meets(required, firstTofu, NewestTofu) {
+			g.note(f.path, manifest.Became, "required_version", "spec.engine OpenTofu %q", required)
+			return
+		}
+		spec.Engine.Name = v1alpha1.EngineTerraform
+		const none = "no OpenTofu from 1.%d to 1.%d, the newest that this version of Cairn knows, meets it"
+		if meets(required, 0, newestTerraform) {
+			g.note(f.path, manifest.Became, "required_version", "spec.engine Terraform %q: "+none, required, firstTofu, NewestTofu)
+			return
+		}
+		g.note(f.path, manifest.ToDo, "required_version", "spec.engine Terraform %q: "+none+", and no Terraform to 1.%d does: correct "+
+			"the code, or set spec.engine to an engine and a version that exist", required, firstTofu, NewestTofu, newestTerraform)
 	}
 }
 
@@ -240,13 +252,20 @@ func (g *generator) upwards(at string) (found []*folder) {
 	}
 }
 
-// tofuMeets returns true if some version of OpenTofu, which begins with 1.6, meets a constraint.
-func tofuMeets(required string) bool {
+// The minor versions of the engines that existed when this version of Cairn did.
+const (
+	firstTofu       = 6
+	NewestTofu      = 12
+	newestTerraform = 16
+)
+
+// meets returns true if an engine of a minor version in a range meets a constraint.
+func meets(required string, from, to int) bool {
 	constraints, err := version.NewConstraint(required)
 	if err != nil {
 		return true // the engine reports what is wrong with it
 	}
-	for minor := 6; minor < 40; minor++ {
+	for minor := from; minor <= to; minor++ {
 		for _, patch := range []int{0, 5, 10} {
 			if v, err := version.NewVersion(fmt.Sprintf("1.%d.%d", minor, patch)); err == nil && constraints.Check(v) {
 				return true
@@ -275,9 +294,16 @@ func (g *generator) state(f *folder, stack *v1alpha1.Stack) {
 	default:
 		spec.Backend = &v1alpha1.Backend{FromCode: true}
 		g.note(f.path, manifest.Became, field, "spec.backend.fromCode: the state stays in %s, where the code keeps it", backend)
-		if f.empty && field == "backend" && !f.terragrunt {
-			g.note(f.path, manifest.ToDo, "backend", "its block has no arguments: write what init was given by -backend-config into "+
-				"spec.backend.config, secret ones into a Secret for spec.backend.configFrom")
+		if field != "backend" || f.terragrunt {
+			break
+		}
+		lacks := "its block has no arguments"
+		if !f.empty {
+			lacks = "its block lacks " + strings.Join(f.missing, " and ")
+		}
+		if f.empty || len(f.missing) > 0 {
+			g.note(f.path, manifest.ToDo, "backend", "%s: write what init was given by -backend-config into "+
+				"spec.backend.config, secret ones into a Secret for spec.backend.configFrom", lacks)
 		}
 	}
 }
