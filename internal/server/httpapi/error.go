@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/server/tenant"
 	"cairn.dev/cairn/internal/state/decision"
 )
 
@@ -46,6 +47,7 @@ func StatusOf(err error) (code int, text string) {
 	var said *runnerapi.Error
 	var fenced *decision.Rejection
 	var large *http.MaxBytesError
+	var busy *tenant.Busy
 	switch {
 	case errors.As(err, &no):
 		return no.Code, no.Text
@@ -59,6 +61,8 @@ func StatusOf(err error) (code int, text string) {
 		return http.StatusRequestEntityTooLarge, "too large"
 	case errors.Is(err, bucket.ErrDamaged), errors.Is(err, bucket.ErrWrongKey):
 		return http.StatusGone, fmt.Sprintf("an object of the bucket is not as Cairn wrote it: %v. Restore it from a backup of the bucket", err)
+	case errors.As(err, &busy):
+		return http.StatusServiceUnavailable, busy.Error() + ": try again"
 	case errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable, "the request was cut off"
 	}

@@ -139,7 +139,7 @@ func (v *Inventory) get(ctx context.Context, states []*userapi.State) []result {
 	for _, i := range left {
 		group.Go(func() error {
 			if soon.Err() == nil { // what begins is completed, so that a large state is indexed at some time
-				results[i].index, results[i].err = v.load(ctx, states[i])
+				results[i].index, results[i].err = v.load(ctx, soon, states[i])
 			}
 			return nil
 		})
@@ -164,18 +164,18 @@ func (v *Inventory) lookUp(states []*userapi.State) (results []result, left []in
 	return results, left
 }
 
-// load reads an index, or has it written first. It may be that of a later version than the row has.
-func (v *Inventory) load(ctx context.Context, st *userapi.State) (*compact, error) {
+// load reads an index, or has it written first if that can begin before soon is done. It may be that of a later version than the row has.
+func (v *Inventory) load(ctx, soon context.Context, st *userapi.State) (*compact, error) {
 	if v.isFull() {
 		return nil, errFull
 	}
 	key := keyOf(st)
 	index, err := v.indexes.Index(ctx, key, st.SHA256)
 	if errors.Is(err, state.ErrNone) {
-		index, err = v.reindex(ctx, key, st.Size)
+		index, err = v.reindex(ctx, soon, key, st.Size)
 	}
 	if err != nil {
-		if !errors.Is(err, state.ErrNone) {
+		if !errors.Is(err, state.ErrNone) && !errors.Is(err, errPending) {
 			v.log.Warn("the resources of a state cannot be listed", "namespace", st.Namespace, "stack", st.Name, "error", err)
 		}
 		return nil, err
@@ -185,11 +185,11 @@ func (v *Inventory) load(ctx context.Context, st *userapi.State) (*compact, erro
 	return packed, nil
 }
 
-// reindex reads a whole state, once there is memory for it.
-func (v *Inventory) reindex(ctx context.Context, key types.NamespacedName, size int64) (document.Index, error) {
-	free, err := v.budget.Acquire(ctx, key.Namespace, 2*size)
+// reindex reads a whole state, if there is memory for it before soon is done: all requests that read indexes wait for this one.
+func (v *Inventory) reindex(ctx, soon context.Context, key types.NamespacedName, size int64) (document.Index, error) {
+	free, err := v.budget.Acquire(soon, key.Namespace, 2*size)
 	if err != nil {
-		return document.Index{}, err
+		return document.Index{}, errPending
 	}
 	defer free()
 	return v.indexes.Reindex(ctx, key)

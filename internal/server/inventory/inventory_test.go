@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -209,6 +211,27 @@ func TestAnotherRequestThatReadsIsPending(t *testing.T) {
 	if missing := f.lists("a t.n"); missing != (userapi.MissingResources{}) {
 		t.Errorf("%+v", missing)
 	}
+}
+
+// All requests that list resources wait for the one that reads indexes, which must not wait for a namespace whose requests hold all memory.
+func TestAStateThatWaitsForMemoryIsPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.put(rowOf("a", "1", 1))
+		f.current["a"] = indexOf("1", "n", "")
+		free, err := f.budget.Acquire(t.Context(), "ns", 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if missing := f.lists(); missing != (userapi.MissingResources{Pending: 1}) || time.Since(began) > patience {
+			t.Errorf("%+v after %s", missing, time.Since(began))
+		}
+		free()
+		if missing := f.lists("a t.n"); missing != (userapi.MissingResources{}) {
+			t.Errorf("%+v", missing)
+		}
+	})
 }
 
 func TestCompactHasAllOfAnIndex(t *testing.T) {

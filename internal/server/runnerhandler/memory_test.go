@@ -2,6 +2,7 @@ package runnerhandler
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,11 +13,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/policyeval"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/userapi"
 )
@@ -95,4 +101,39 @@ type counted struct {
 func (c counted) Read(p []byte) (int, error) {
 	c.readers.Add(1)
 	return c.PipeReader.Read(p)
+}
+
+// The documents of plans wait for each other, and not for what they hold themselves.
+func TestDocumentsOfLargePlansAreStored(t *testing.T) {
+	for name, test := range map[string]struct{ plans, size int }{
+		"one of the largest": {1, runnerapi.LargestPlanJSON},
+		"ten at once":        {10, 10 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := buckettest.New(t)
+				s := New(Options{Bucket: b, Catalog: listing.NewCatalog(), Policies: policyeval.New(policyeval.Options{Bucket: b})})
+				run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "net-1", UID: "run"}}
+				run.Spec.Cause.Type, run.Spec.Operation = v1alpha1.CauseDrift, v1alpha1.OperationPlan // which no policy evaluates
+				run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, PodUID: "pod"}}
+				c := Caller{Pod: auth.Pod{Namespace: "shop", UID: "pod"}, Attempt: 1, RunName: "net-1", Stack: "net", Run: run}
+				body := `{"plan": {"format_version": "1.2"}` + strings.Repeat(" ", test.size) + "}"
+				var all sync.WaitGroup
+				for i := range test.plans {
+					digest, err := b.PutHashed(t.Context(), artifact.PlanFolder(run), strings.NewReader(fmt.Sprint("only the engine reads it ", i)), 100)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/", strings.NewReader(body))
+					r.SetPathValue("digest", digest)
+					all.Go(func() {
+						if err := s.putPlanDocument(httptest.NewRecorder(), r, c); err != nil {
+							t.Errorf("plan %d: %v", i, err)
+						}
+					})
+				}
+				all.Wait()
+			})
+		})
+	}
 }

@@ -3,7 +3,9 @@ package tenant
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -30,14 +32,34 @@ func NewSemaphore(all, most, small int64) *Semaphore {
 	return &Semaphore{all: semaphore.NewWeighted(all), most: most, small: small, parts: map[string]*part{}}
 }
 
-// Acquire waits until size is free for a namespace. The returned function releases it. A size above the share of a namespace takes all
-// of the share.
+// longestWait is how long Acquire waits. It leaves time for the response to the shortest requests, of httpapi.ShortTimeout.
+const longestWait = 20 * time.Second
+
+// Busy is the error of an Acquire that waited as long as it may. The same call can succeed later.
+type Busy struct {
+	// Namespace whose requests use the resource; empty if those of all namespaces do.
+	Namespace string
+}
+
+func (e *Busy) Error() string {
+	if e.Namespace == "" {
+		return fmt.Sprintf("other requests use the memory that this one needs, and did not end in %s", longestWait)
+	}
+	return fmt.Sprintf("other requests of namespace %s use the memory that this one needs, and did not end in %s", e.Namespace, longestWait)
+}
+
+// Acquire waits until size is free for a namespace, as long as longestWait; then the error is a Busy. The returned function releases it. A
+// size above the share of a namespace takes all of the share. A caller that holds a part of the Semaphore must not acquire another part:
+// two such callers wait for each other, and a single one for itself.
 func (r *Semaphore) Acquire(ctx context.Context, namespace string, size int64) (func(), error) {
 	size = min(size, r.most)
 	own := r.part(namespace)
-	if err := own.left.Acquire(ctx, size); err != nil {
+	// A request whose body is not read does not end with its client, so ctx alone is no limit.
+	waiting, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	if own.left.Acquire(waiting, size) != nil {
 		r.leave(namespace, own)
-		return nil, err
+		return nil, busy(ctx, namespace)
 	}
 	free := func() {
 		own.left.Release(size)
@@ -46,14 +68,22 @@ func (r *Semaphore) Acquire(ctx context.Context, namespace string, size int64) (
 	if size <= r.small {
 		return free, nil
 	}
-	if err := r.all.Acquire(ctx, size); err != nil {
+	if r.all.Acquire(waiting, size) != nil {
 		free()
-		return nil, err
+		return nil, busy(ctx, "")
 	}
 	return func() {
 		r.all.Release(size)
 		free()
 	}, nil
+}
+
+// busy returns the error of an Acquire that ended without success: that of ctx if the caller ended it.
+func busy(ctx context.Context, namespace string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return &Busy{Namespace: namespace}
 }
 
 func (r *Semaphore) part(namespace string) *part {
