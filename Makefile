@@ -166,6 +166,12 @@ SEED ?=
 sim: ## Simulate N=100000 random histories (docs/contributing/simulation.md); SEED=n replays one; OFTEN=1 deletes ten times as often
 	@go run ./test/sim/histories $(if $(SEED),-seed $(SEED),-n $(N)) $(if $(OFTEN),-often)
 
+.PHONY: sim-new
+sim-new: ## Simulate N=100000 random histories, and 10,000 of pull requests, with seeds that no run had before
+	@first=$$(date +%s)000000; echo "seeds from $$first"; \
+	go run ./test/sim/histories -first $$first -n $(N); failed=$$?; \
+	go test ./internal/pullrequest -run TestPullRequestHistories -count=1 -timeout 30m -args -histories 10000 -seed $$first && exit $$failed
+
 .PHONY: sim-scope
 sim-scope: ## Simulate all histories of the small scope, a few minutes; STRIDE=10 takes one in ten
 	@go run ./test/sim/histories -stride $(or $(STRIDE),1)

@@ -44,13 +44,26 @@ func deletions() predicate.Predicate {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reconciler) error {
 	find := lookups{r.Client}
 	return ctrl.NewControllerManagedBy(mgr).Named("pullrequest").
-		For(&v1alpha1.PullRequest{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.PullRequest{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resends()))).
 		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(find.sharing)).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(plannedFor)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.pullRequestsOf)).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(reconciler)
+}
+
+// resends passes the updates after which a PullRequest sends everything again.
+func resends() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := e.ObjectOld.(*v1alpha1.PullRequest), e.ObjectNew.(*v1alpha1.PullRequest)
+			return before.Status.Delivered.Head != "" && after.Status.Delivered.Head == ""
+		},
+	}
 }
 
 // plannedFor returns the PullRequest of a Run.

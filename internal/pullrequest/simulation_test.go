@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
@@ -383,7 +384,8 @@ func (p *process) receive() bool {
 	}
 	p.enqueueFor(o)
 	if pull, ok := o.(*v1alpha1.PullRequest); ok && (before == nil || gone || before.GetGeneration() != pull.Generation ||
-		before.GetDeletionTimestamp().IsZero() != pull.DeletionTimestamp.IsZero()) { // as GenerationChangedPredicate
+		before.GetDeletionTimestamp().IsZero() != pull.DeletionTimestamp.IsZero() || // as GenerationChangedPredicate
+		resends().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: pull})) {
 		p.add(false, client.ObjectKeyFromObject(o), p.now)
 	}
 	if pull, ok := o.(*v1alpha1.PullRequest); ok && gone {
@@ -528,5 +530,19 @@ func repositoryOf() *v1alpha1.Repository {
 			Provider: v1alpha1.GitProviderGitea, Interval: &metav1.Duration{Duration: 5 * time.Second}, Drafts: v1alpha1.DraftsSkip,
 			MaxStacks: ptr.To(int32(50)), StatusContext: "cairn",
 		}},
+	}
+}
+
+// TestSeedsThatFailed checks histories that TestPullRequestHistories found with seeds that it does not run by default.
+func TestSeedsThatFailed(t *testing.T) {
+	for seed, what := range map[uint64]string{
+		917300000297:    "the worse status of another pull request stayed once that one was closed",
+		917300000419:    "a pull request that was told to send again was not enqueued",
+		917300000001461: "the same",
+		917500000122:    "a Run that ended before the cache had it, which only the model allowed",
+	} {
+		if problem := newHistory(seed).live(); problem != "" {
+			t.Errorf("seed %d (%s): %s", seed, what, problem)
+		}
 	}
 }
