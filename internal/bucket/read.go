@@ -48,14 +48,14 @@ func (b *Bucket) open(ctx context.Context, key string) (*opened, error) {
 	}
 	clear, err := age.Decrypt(source, named{b.keys, key})
 	if err == nil {
-		return &opened{clear, source, b.metrics, sealed.Size(), sealed}, nil
+		return &opened{clear, source, b, key, sealed.Size(), sealed}, nil
 	}
 	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
 		err = ErrWrongKey
 	} else {
 		err = source.blame(err)
 	}
-	b.metrics.countDamaged(err)
+	b.damaged(key, err)
 	return nil, errors.Join(fmt.Errorf("read %s: %w", key, err), sealed.Close())
 }
 
@@ -71,9 +71,10 @@ func (b *Bucket) sealed(ctx context.Context, key string) (*failing, *blob.Reader
 
 // opened reads in clear and closes what is below.
 type opened struct {
-	clear   io.Reader
-	source  *failing
-	metrics *Metrics
+	clear  io.Reader
+	source *failing
+	bucket *Bucket
+	key    string
 	// size is that of the encrypted bytes.
 	size int64
 	io.Closer
@@ -83,9 +84,17 @@ func (o *opened) Read(p []byte) (int, error) {
 	n, err := o.clear.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = o.source.blame(err)
-		o.metrics.countDamaged(err)
+		o.bucket.damaged(o.key, err)
 	}
 	return n, err
+}
+
+// damaged counts that an object cannot be read, unless the bucket itself failed, and remembers it.
+func (b *Bucket) damaged(key string, err error) {
+	b.metrics.countDamaged(err)
+	if IsLost(err) {
+		b.young.lose(key)
+	}
 }
 
 // blame finds the cause of a decryption error: the bytes themselves, when they could all be read.

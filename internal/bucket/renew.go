@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -30,6 +31,8 @@ const (
 type young struct {
 	after  time.Duration
 	looked *lru.Cache[string, time.Time]
+	// lost are keys under which this process read something that cannot be read, until they are written again.
+	lost *lru.Cache[string, struct{}]
 
 	mu sync.Mutex
 	// held are the keys that one caller has to itself. The channel is closed when it releases the key.
@@ -38,7 +41,11 @@ type young struct {
 
 func newYoung() (*young, error) {
 	looked, err := lru.New[string, time.Time](mostLooked)
-	return &young{looked: looked, held: map[string]chan struct{}{}}, err
+	if err != nil {
+		return nil, err
+	}
+	lost, err := lru.New[string, struct{}](mostLooked)
+	return &young{looked: looked, lost: lost, held: map[string]chan struct{}{}}, err
 }
 
 // hold reserves a key for the caller until it calls the function that is returned. It waits for one key only, and
@@ -70,6 +77,12 @@ func (y *young) hold(ctx context.Context, key string) (letGo func(), err error) 
 // old reports whether an object is to be written again.
 func (y *young) old(o Object) bool { return y.after > 0 && time.Since(o.At) > y.after }
 
+// lose records that what is stored under a key cannot be read.
+func (y *young) lose(key string) {
+	y.looked.Remove(key)
+	y.lost.Add(key, struct{}{})
+}
+
 func (y *young) known(key string) bool {
 	at, ok := y.looked.Get(key)
 	return ok && time.Since(at) < lookedFor
@@ -79,8 +92,9 @@ func (y *young) known(key string) bool {
 // without it none is.
 func (b *Bucket) RenewAfter(age time.Duration) { b.young.after = age }
 
-// Renew ensures that what is stored under a key exists and is young: ErrNotFound when it does not exist. Within an
-// hour the bucket is not asked again, so it is for what DeleteOlder of this process alone deletes.
+// Renew ensures that what is stored under a key exists and is young: ErrNotFound when it does not exist, or when this process
+// could not read it, so that the caller writes it again. Within an hour the bucket is not asked again, so it is for what
+// DeleteOlder of this process alone deletes.
 func (b *Bucket) Renew(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
@@ -93,6 +107,9 @@ func (b *Bucket) Renew(ctx context.Context, key string) error {
 		return err
 	}
 	defer letGo()
+	if b.young.lost.Contains(key) {
+		return fmt.Errorf("renew %s: it cannot be read: %w", key, ErrNotFound)
+	}
 	object, err := b.stat(ctx, key)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func (b *Bucket) PutFrom(ctx context.Context, key string, r io.Reader) error {
 }
 
 // PutOnce is Put for a key that contains the digest of the bytes: an existing object has the bytes to be written,
-// and is left alone while it is young (see RenewAfter).
+// and is left alone while it is young (see RenewAfter) and can be read.
 func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
 	if err := checkKey(key); err != nil {
 		return err
@@ -41,9 +41,24 @@ func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return err
 	case err == nil && !b.young.old(object):
-		return nil
+		if err := b.verify(ctx, key); !IsLost(err) {
+			return err
+		}
 	}
 	return b.Put(ctx, key, data)
+}
+
+// verify reads what is stored under a key. An object that is damaged, or encrypted with a lost key, is an error.
+func (b *Bucket) verify(ctx context.Context, key string) error {
+	r, err := b.Read(ctx, key)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, r)
+	if err = errors.Join(err, r.Close()); err == nil {
+		b.young.lost.Remove(key)
+	}
+	return err
 }
 
 // PutLoose is Put without the wait for the disk, for what may be lost with the machine: logs.
@@ -87,6 +102,7 @@ func (b *Bucket) write(
 	if err := w.Close(); err != nil {
 		return explain(opWrite, key, err)
 	}
+	b.young.lost.Remove(key)
 	if durable && file != nil {
 		return b.syncFolder(filepath.Dir(file.Name()))
 	}

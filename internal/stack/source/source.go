@@ -147,7 +147,7 @@ func (s *Sources) Keep(ctx context.Context, stack types.NamespacedName, code rep
 		if digest, err := s.known(ctx, code.Key); digest != "" || err != nil {
 			return digest, err
 		}
-	} else if !errors.Is(err, bucket.ErrNotFound) {
+	} else if !bucket.IsLost(err) {
 		return "", fmt.Errorf("find the archive of %s: %w", code.Revision, err)
 	}
 	if code.Remote {
