@@ -52,7 +52,7 @@ func newFileTree(files map[string][]byte) *fileTree {
 	t.id = hex.EncodeToString(all.Sum(nil))
 	t.entries[""] = git.Entry{Kind: git.KindDir, ID: t.id}
 	for name, text := range files {
-		if name, ok := clean(name); ok && name != "" {
+		if name, ok := CleanPath(name); ok && name != "" {
 			t.add(git.Entry{Path: name, Kind: git.KindFile, ID: fmt.Sprintf("%x", sha256.Sum256(text))})
 		}
 	}

@@ -52,7 +52,7 @@ func newSearch(c *Closures, tree Tree, blobs Blobs) *search {
 
 // find computes the answer.
 func (s *search) find(ctx context.Context, w Wanted) (*answer, error) {
-	name, ok := clean(w.Path)
+	name, ok := CleanPath(w.Path)
 	if !ok {
 		return nil, fail(ErrPath, "the path %q is outside of the repository: set it to a folder, from the repository's root",
 			w.Path)
@@ -157,7 +157,7 @@ func (s *search) addMatches(g glob) error {
 
 func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) error {
 	for _, text := range w.VariableFiles {
-		name, ok := clean(text)
+		name, ok := CleanPath(text)
 		if !ok {
 			return fail(ErrVariableFile, "the variable file %q is outside of the repository: set its path from the "+
 				"repository's root", text)
@@ -284,8 +284,8 @@ func (s *search) count(e git.Entry, size int) error {
 	return nil
 }
 
-// clean returns a path from the repository's root in the form that trees use; false if it leads out of the repository.
-func clean(name string) (string, bool) {
+// CleanPath returns a path from the repository's root in the form that trees use; false if it leads out of the repository.
+func CleanPath(name string) (string, bool) {
 	name = path.Clean(strings.TrimLeft(name, "/"))
 	if name == "." {
 		return "", true

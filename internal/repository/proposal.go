@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/closure"
 	"cairn.dev/cairn/internal/git"
 )
 
@@ -67,26 +68,36 @@ func (p *Proposal) Tree() string { return p.merge.TreeID }
 func (p *Proposal) Close() error { return p.merge.Close() }
 
 // Affects reports whether the code of a Stack differs between the base and the merge result. Code that a user has to correct has no
-// digest; code that cannot be read now is an error.
+// digest: it differs if its error or its directory does. Code that cannot be read now is an error.
 func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (bool, error) {
 	want := wanted(r, stack)
-	before, err := p.codes.closures.Digest(ctx, p.base.tree, p.base.mirror, want)
-	if err != nil && Reason(err) == "" {
-		return false, err
+	before, wrongBefore := p.codes.closures.Digest(ctx, p.base.tree, p.base.mirror, want)
+	if wrongBefore != nil && Reason(wrongBefore) == "" {
+		return false, wrongBefore
 	}
-	after, err := p.codes.closures.Digest(ctx, p.merged.tree, p.merged.mirror, want)
-	if err != nil && Reason(err) == "" {
-		return false, err
+	after, wrongAfter := p.codes.closures.Digest(ctx, p.merged.tree, p.merged.mirror, want)
+	if wrongAfter != nil && Reason(wrongAfter) == "" {
+		return false, wrongAfter
 	}
-	return before != after, nil
+	if wrongBefore == nil || wrongAfter == nil {
+		return before != after, nil
+	}
+	return wrongBefore.Error() != wrongAfter.Error() || p.base.directory(stack) != p.merged.directory(stack), nil
 }
 
 // Deletes reports whether the proposal deletes the directory of a Stack.
 func (p *Proposal) Deletes(stack *v1alpha1.Stack) bool {
-	path := stack.Spec.Source.Git.Path
-	_, before := p.base.tree.Entry(path)
-	_, after := p.merged.tree.Entry(path)
-	return before && !after
+	return p.base.directory(stack) != "" && p.merged.directory(stack) == ""
+}
+
+// directory returns the ID of the directory of a Stack; empty if it does not exist.
+func (c Code) directory(stack *v1alpha1.Stack) string {
+	path, ok := closure.CleanPath(stack.Spec.Source.Git.Path)
+	if ok && path == "" {
+		return c.Commit.Tree
+	}
+	entry, _ := c.tree.Entry(path) // none has the name of a path that leads out of the repository
+	return entry.ID
 }
 
 // Of returns the code of a Stack in the merge result. Its image is that of the base: it is built with credentials to
