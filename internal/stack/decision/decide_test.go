@@ -239,6 +239,9 @@ func TestDecide(t *testing.T) {
 		"planned changes are applied once spec.apply allows it": {
 			snapshot: newSnapshot(withRun("net-1", "Succeeded", "sha256:now", planOperation)), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
+		"a Run that failed is reported before an object that is not the Stack's": {
+			snapshot: newSnapshot(state(3), withRun("net-1", "Failed", "sha256:now"), func(w *Snapshot) { w.Outputs.Foreign = "Secret out" }), ready: "False", reason: "RunFailed", message: "Run net-1 failed", stalled: true,
+		},
 		"an outputs Secret of another owner is not changed": {
 			snapshot: newSnapshot(withRun("net-1", "Succeeded", "sha256:now"), func(w *Snapshot) { w.Outputs.Foreign = "Secret out" }), ready: "False", reason: "OutputsConflict", message: "Secret out", stalled: true,
 		},

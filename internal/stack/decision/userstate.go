@@ -38,12 +38,14 @@ func plannedVersion(w Snapshot) int64 {
 	return p.Version
 }
 
-// userStateIsDue plans a version of the State that a user wrote since the inputs were applied. Under a lock the
+// userStateIsDue plans a version of the State that a user wrote since the inputs were applied, or since no plan of them
+// succeeded: the state may have been the cause, as where a user restored it. Under a lock the
 // user may still be at work: its end is an event. The changes of the plan were never declared, so the rule for
 // drift decides what follows where plans are applied without an approval.
 func userStateIsDue(w Snapshot) (Decision, bool) {
 	version, by := userVersion(w)
-	if version == plannedVersion(w) || version == 0 || w.State.Status.Lock != nil || !isAsDeclared(w) {
+	notPlanned := couldNotPlan(w)
+	if version == plannedVersion(w) || version == 0 || w.State.Status.Lock != nil || !notPlanned && !isAsDeclared(w) {
 		return Decision{}, false
 	}
 	c := v1alpha1.Cause{
@@ -51,7 +53,7 @@ func userStateIsDue(w Snapshot) (Decision, bool) {
 		Message: writtenBy(version, by),
 	}
 	operation := operation(w)
-	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !preventsSelfApproval(w) && !appliesDrift(w) {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !notPlanned && !preventsSelfApproval(w) && !appliesDrift(w) {
 		operation = v1alpha1.OperationPlan
 	}
 	d, _ := startDeploy(w, operation, c)
@@ -64,6 +66,13 @@ func userStateIsDue(w Snapshot) (Decision, bool) {
 
 func writtenBy(version int64, by string) string {
 	return fmt.Sprintf("version %d of the state was written by %s", version, cmp.Or(by, "a user"))
+}
+
+// couldNotPlan reports that the last Run of the inputs failed before it had a plan.
+func couldNotPlan(w Snapshot) bool {
+	last := w.LastMutatingRun()
+	return last != nil && w.isDeploy(last) && last.Spec.InputsDigest == w.Digest && appliedInputs(w) != w.Digest &&
+		last.Status.Phase == v1alpha1.PhaseFailed && last.Status.Plan == nil
 }
 
 // isAsDeclared reports that the inputs are applied or, where nothing is ever applied, planned.

@@ -112,6 +112,14 @@ func TestStateVersionOfAUser(t *testing.T) {
 		"after an apply that failed in the middle only a request starts a Run": {
 			snapshot: newSnapshot(state(3), withRun("net-1", "Failed", "sha256:now", applyStarted), pushed(5)), ready: "False", reason: "RunFailed", stalled: true,
 		},
+		"the version is planned after a Run that could not plan": {
+			snapshot: newSnapshot(state(3), applied("sha256:old"), withRun("net-1", "Failed", "sha256:now", withoutPlan, withReason("ConfigurationError")), pushed(5)),
+			start:    "Apply net-2", ready: "Unknown", reason: "Running", message: written,
+		},
+		"a plan of the version that fails is not repeated": {
+			snapshot: newSnapshot(state(3), applied("sha256:old"), pushed(5), planned(5, "net-2"), withRun("net-2", "Failed", "sha256:now", byUser, withoutPlan, withReason("ConfigurationError"))),
+			ready:    "False", reason: "RunFailed", stalled: true,
+		},
 		"a destroyed Stack stays destroyed": {
 			snapshot: newSnapshot(destroyedBefore, state(3), pushed(5)), ready: "False", reason: "Destroyed", stalled: true,
 		},
