@@ -225,6 +225,49 @@ func TestBackupIsDeletedWithItsState(t *testing.T) {
 	}
 }
 
+// TestDeletedNamespaceLeavesTheBackupOfAState checks what follows spec.deletionPolicy Orphan in a namespace that is being
+// deleted: the State and its Secrets go with the namespace, and the bucket keeps the last copy.
+func TestDeletedNamespaceLeavesTheBackupOfAState(t *testing.T) {
+	for name, test := range map[string]struct {
+		resources int
+		backup    bool
+		kept      bool
+	}{
+		"with its backup":         {2, true, true},
+		"without a backup yet":    {2, false, true},
+		"a state without content": {0, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := newTestEnv(t, state.Options{})
+			env.stack()
+			me := env.attempt()
+			env.lock(me, "a")
+			data := stateFile(1, "L", "", test.resources)
+			if test.resources == 0 {
+				data = []byte(`{"version":4,"serial":1,"lineage":"L","outputs":{},"resources":[]}`)
+			}
+			must(t, env.store.Write(t.Context(), env.key, me, "a", data))
+			must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
+			env.rest(me, "")
+			backup := "states/" + env.namespace + "/net/backup"
+			if !test.backup {
+				must(t, env.bucket.Delete(t.Context(), backup))
+			}
+			must(t, apiserver.Kube.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: env.namespace}}))
+			must(t, apiserver.Kube.Delete(t.Context(), &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "net"}}))
+			must(t, env.store.Orphan(t.Context(), env.key))
+			must(t, apiserver.Kube.Delete(t.Context(), &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "net"}}))
+			env.reconcile()
+			if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) || len(env.secrets()) != 0 {
+				t.Errorf("%v, %d Secrets", err, len(env.secrets()))
+			}
+			if kept, err := env.bucket.Exists(t.Context(), backup); err != nil || kept != test.kept {
+				t.Errorf("the backup exists: %t, %v", kept, err)
+			}
+		})
+	}
+}
+
 // TestInterruptedDeletionIsFinished checks that a Stack checks its resources again before it deletes its State, also if
 // the deletion was started before and only the State remains.
 func TestInterruptedDeletionIsFinished(t *testing.T) {

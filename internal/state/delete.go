@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -76,11 +77,19 @@ func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) er
 	if err != nil {
 		return err
 	}
-	if ending, err := s.isEnding(ctx, key); err != nil || !ending {
+	st, err := s.get(ctx, key)
+	if err != nil || !decision.IsEnding(st.Status) {
+		return err
+	}
+	kept, err := s.keptInBucket(ctx, key, st.Status)
+	if err != nil {
 		return err
 	}
 	if err := s.versions.DeleteSecrets(ctx, key.Namespace, names); err != nil {
 		return err
+	}
+	if kept {
+		return s.remove(ctx, key)
 	}
 	for _, folder := range []string{storage.BucketFolder(key), rescueFolder(key), inputsFolder(key), journalFolder(key)} {
 		if ending, err := s.isEnding(ctx, key); err != nil || !ending {
@@ -91,6 +100,42 @@ func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) er
 		}
 	}
 	return s.remove(ctx, key)
+}
+
+// keptInBucket reports whether what the bucket has of a State stays, after it wrote the backup of the current version: the
+// State has content and goes with its namespace, in which nothing can destroy its resources any more. A Stack of that name
+// in a namespace of that name does not take it without a user.
+func (s *Store) keptInBucket(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) (bool, error) {
+	if now.Resources == 0 && len(now.Outputs) == 0 && now.Rescued == nil {
+		return false, nil
+	}
+	ends, err := s.namespaceEnds(ctx, key.Namespace)
+	if err != nil || !ends {
+		return false, err
+	}
+	b, body, err := s.openBackup(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	_ = body.Close() // only its head was read
+	if b == nil || decision.CompareBackup(now, *b, b.Stack) == decision.Older {
+		err = s.backUpCurrent(ctx, key, now)
+	}
+	if decision.ReasonOf(err) == decision.Damaged { // then a backup cannot be written
+		err = nil
+	}
+	return true, err
+}
+
+// namespaceEnds reports whether a namespace is being deleted.
+func (s *Store) namespaceEnds(ctx context.Context, namespace string) (bool, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	err := s.live.Get(ctx, types.NamespacedName{Name: namespace}, meta)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("metadata of Namespace %s: %w", namespace, err)
+	}
+	return err == nil && meta.DeletionTimestamp != nil, nil
 }
 
 // isEnding reports whether the deletion of the State of that name has begun.
@@ -124,7 +169,13 @@ func (s *Store) Orphan(ctx context.Context, key types.NamespacedName) error {
 	if decision.IsEnding(st.Status) { // there is nothing to leave any more
 		return s.deleteContents(ctx, key)
 	}
-	if st.DeletionTimestamp != nil {
+	ends := false
+	if st.DeletionTimestamp != nil { // its end leaves what the bucket has if it goes with its namespace
+		if ends, err = s.namespaceEnds(ctx, key.Namespace); err != nil {
+			return err
+		}
+	}
+	if st.DeletionTimestamp != nil && !ends {
 		return fmt.Errorf("the State %s is being deleted, so it would be deleted with the Stack that is to leave it: "+
 			"set spec.deletionPolicy to Destroy, or save it and remove its finalizer", key.Name)
 	}

@@ -72,7 +72,7 @@ func namespaceEnds(w Snapshot) (Decision, bool) {
 	if !w.NamespaceTerminating {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be created in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletionPolicy to Orphan; next time delete the Stacks before the namespace", resources(w))
+	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be created in it to destroy %d resources: destroy them with the engine (`tofu destroy`), or set spec.deletionPolicy to Orphan. Then the resources stay, and the bucket keeps a backup of the state for a Stack %s in a namespace of this name (cairn state restore %[2]s). Next time delete the Stacks before the namespace", resources(w), w.Stack.Name)
 }
 
 // destroyLeftResources: a destroy succeeded, but the State is not empty.
