@@ -25,6 +25,9 @@ type State struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Spec contains what Cairn needs if a backup tool restores the State without its status.
+	// +optional
+	Spec StateSpec `json:"spec,omitempty"`
 	// Status specifies which versions are valid and which client can write.
 	// +structType=atomic
 	// +optional
@@ -38,6 +41,14 @@ type StateList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []State `json:"items"`
+}
+
+// StateSpec contains what Cairn needs if a backup tool restores the State without its status. Only Cairn writes it.
+type StateSpec struct {
+	// Version is the number of the current version, as in the status. If the status has none, the status was lost:
+	// Cairn plans nothing until a user restores the state. 0 before the first write.
+	// +optional
+	Version int64 `json:"version,omitempty"`
 }
 
 // MostOutputs is the maximum number of outputs of a Stack that other Stacks can use. Cairn sorts outputs by name.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,9 @@ import (
 // behind it. When etcd is restored, Kubernetes goes back in time, and a plan from the State alone would create
 // resources again. So before each plan the State is compared with its backup, and restored from it if it is behind.
 //
+// A backup tool restores objects without their status, so that a State may name no version while the Secrets of its
+// versions exist. Then a user decides.
+//
 // A backup is written once its version is the current one. If that write failed, or an older one overtook it, it is
 // written again before the journal of that apply ends: what is in no backup is in the journal.
 
@@ -35,6 +39,10 @@ type compared struct {
 	backup *decision.Backup
 	body   io.ReadCloser
 	stack  types.UID
+	// unnamed is the last version that Secrets have and the State does not name.
+	unnamed storage.Found
+	// lost is the version that the State had when it lost its status; 0 if it did not.
+	lost int64
 	decision.Relation
 }
 
@@ -48,10 +56,20 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 		return compared{now: st.Status, body: io.NopCloser(bytes.NewReader(nil)), Relation: decision.Same}, nil
 	}
 	c.now, c.Relation = st.Status, decision.Older
+	if decision.MayBeRestored(c.now) {
+		c.lost = st.Spec.Version
+	}
 	if c.backup, c.body, err = s.openBackup(ctx, key); err != nil {
 		return c, err
 	}
+	if c.unnamed, err = s.unnamed(ctx, key, c.now); err != nil {
+		return c, errors.Join(err, c.body.Close())
+	}
 	switch first := c.now.Version == 0; {
+	case c.unnamed.Version > 0 && (c.backup == nil || c.backup.Version < c.unnamed.Version):
+		c.Relation = decision.Unnamed
+	case c.lost > 0 && c.backup == nil:
+		c.Relation = decision.Lost
 	case first && c.backup == nil:
 		c.Relation = decision.Same
 	case first: // the owner of the backup matters only for an empty State
@@ -65,6 +83,18 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 	return c, nil
 }
 
+// unnamed returns the last version that Secrets have of a State that names none; one without a number if there is none.
+func (s *Store) unnamed(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) (storage.Found, error) {
+	if !decision.MayBeRestored(now) {
+		return storage.Found{}, nil
+	}
+	found, err := s.versions.Find(ctx, key)
+	if err != nil || len(found) == 0 {
+		return storage.Found{}, err
+	}
+	return found[len(found)-1], nil
+}
+
 // restore restores a State from its backup if it is behind, and writes the backup from the State otherwise. It returns
 // the status afterwards. A damaged version is not an error here: reads of it fail, and a user can replace it.
 func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1.StateStatus, error) {
@@ -74,6 +104,10 @@ func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1
 	}
 	defer c.body.Close()
 	switch c.Relation {
+	case decision.Unnamed:
+		err = decision.RejectUnnamed(key, c.unnamed.Version)
+	case decision.Lost:
+		err = decision.RejectLost(key, c.lost)
 	case decision.Forked:
 		err = decision.RejectBackup(key, *c.backup)
 	case decision.Newer:
@@ -96,7 +130,7 @@ func (s *Store) inBackup(ctx context.Context, key types.NamespacedName) (bool, e
 	if c.Relation == decision.Older {
 		err = s.backUpCurrent(ctx, key, c.now)
 	}
-	return c.Relation != decision.Forked, err
+	return !slices.Contains([]decision.Relation{decision.Forked, decision.Unnamed, decision.Lost}, c.Relation), err
 }
 
 // restoreBackup writes the bucket's state as the current version, and returns the status afterwards.
@@ -261,8 +295,8 @@ func (s *Store) stackUID(ctx context.Context, key types.NamespacedName) (types.U
 	return stack.UID, nil
 }
 
-// Restore takes a backup that Cairn does not take by itself, for a user; or discards it, so that the State counts
-// as it is. It is for the administrators of an installation, since the backup may have the state of another owner's
+// Restore takes a backup that Cairn does not take by itself, or the last version in Secrets if the State names none, for
+// a user; or discards both, so that the State counts as it is. It is for the administrators of an installation, since the backup may have the state of another owner's
 // Stack of the same name.
 func (s *Store) Restore(
 	ctx context.Context, key types.NamespacedName, by string, forget bool,
@@ -276,7 +310,11 @@ func (s *Store) Restore(
 		return v1alpha1.StateStatus{}, err
 	}
 	defer body.Close()
-	if b == nil {
+	unnamed, err := s.unnamed(ctx, key, st.Status)
+	if err != nil {
+		return v1alpha1.StateStatus{}, err
+	}
+	if lost := forget && st.Status.Version == 0 && st.Spec.Version > 0; b == nil && unnamed.Version == 0 && !lost {
 		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "there is no backup of state %s", key)
 	}
 	if w, err := s.snapshotForUser(ctx, st, 0); err != nil {
@@ -286,17 +324,69 @@ func (s *Store) Restore(
 	}
 	if forget {
 		if st.Status.Version > 0 {
-			err = s.backUpCurrent(ctx, key, st.Status)
-		} else {
-			err = s.bucket.Delete(ctx, backupKey(key))
+			return st.Status, s.backUpCurrent(ctx, key, st.Status)
 		}
-		return st.Status, err
+		return st.Status, s.forget(ctx, key, b != nil, unnamed)
+	}
+	if b == nil || b.Version < unnamed.Version {
+		return s.restoreUnnamed(ctx, key, by, unnamed)
 	}
 	data, err := s.unpackBackup(ctx, key, *b, body)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
 	made, err := s.push(ctx, key, by, data, true, st.Status.Version)
+	return made.StateStatus, err
+}
+
+// forget deletes the backup of a State that names no version, and the Secrets of its versions.
+func (s *Store) forget(ctx context.Context, key types.NamespacedName, backup bool, unnamed storage.Found) error {
+	if backup {
+		if err := s.bucket.Delete(ctx, backupKey(key)); err != nil {
+			return err
+		}
+	}
+	if unnamed.Version > 0 {
+		names, err := s.versions.ListSecrets(ctx, key, false)
+		if err != nil {
+			return err
+		}
+		if err := s.versions.DeleteSecrets(ctx, key.Namespace, names); err != nil {
+			return err
+		}
+	}
+	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		if st.Spec.Version == 0 || st.Status.Version > 0 {
+			return nil, nil
+		}
+		st.Spec.Version = 0
+		return st.Status.DeepCopy(), nil
+	})
+}
+
+// restoreUnnamed has a State name the version that is in Secrets. It keeps its number, so that these are its Secrets again.
+func (s *Store) restoreUnnamed(
+	ctx context.Context, key types.NamespacedName, by string, found storage.Found,
+) (v1alpha1.StateStatus, error) {
+	data, err := s.versions.Read(ctx, key, found)
+	if err != nil {
+		return v1alpha1.StateStatus{}, err
+	}
+	summary, err := s.summarize(key, data)
+	if err != nil {
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", found.Version, key, err)
+	}
+	next := &candidate{summary, data, origin{by: by}}
+	made, err := s.commitForUser(ctx, key, next, 0, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
+		if !decision.MayBeRestored(w.Status) {
+			return nil, 0, decision.Reject(decision.Stale, "state %s has version %d by now: check it again", key, w.Status.Version)
+		}
+		status, serial, err := decision.AdmitPush(w, summary, true)
+		if status != nil {
+			status.Version = found.Version - 1
+		}
+		return status, serial, err
+	})
 	return made.StateStatus, err
 }
 

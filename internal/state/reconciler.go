@@ -95,6 +95,7 @@ func (r *Reconciler) later(req ctrl.Request, what string, err error, after time.
 // a State, or shows it to users, reads it without the cache.
 func Lean(st *v1alpha1.State) {
 	st.Labels, st.Annotations, st.OwnerReferences, st.Finalizers = nil, nil, nil, nil
+	st.Spec = v1alpha1.StateSpec{}
 	st.Status.Lineage, st.Status.SHA256 = "", ""
 	if len(st.Status.Versions) == 0 {
 		return

@@ -180,6 +180,9 @@ func (s *Store) updateFrom(
 // swap writes a status if the State is still as it was read.
 func (s *Store) swap(ctx context.Context, st *v1alpha1.State, next v1alpha1.StateStatus) error {
 	st.Status = next
+	if next.Version > 0 { // without one the status may have been lost
+		st.Spec.Version = next.Version
+	}
 	delete(st.Labels, OrphanedLabel)
 	if st.DeletionTimestamp == nil {
 		controllerutil.AddFinalizer(st, v1alpha1.Finalizer)

@@ -16,12 +16,15 @@ func restoreCommand(s *session.Session) *cobra.Command {
 	var forget bool
 	cmd := onState(s, &cobra.Command{
 		Use:   "restore STACK",
-		Short: "Restore a state from its backup in the bucket, where Cairn does not do so by itself",
+		Short: "Restore a state from its backup, where Cairn does not do so by itself",
 		Long: `Restores the state from its backup. The bucket has a backup of each state. When Kubernetes has lost a State
 object, as after a restore of etcd, Cairn restores the state by itself. It does not when the backup is of another
 Stack with the same name, or when State and backup both have later versions: then nothing is planned until an
 administrator of Cairn restores the backup, or discards it with --forget. The backup may have secrets of another owner
 of the name, so this needs the verb restore on states, which no role of the chart has.
+
+If the bucket has no backup, or an earlier one, and a State names no version, as when a backup tool restored the objects
+without their status, it restores the last version in the Secrets of the state. Then --forget deletes these Secrets.
 
 To go back to an earlier version use "cairn state rollback"; to recover a state from the log of a pod, "cairn state
 recover".`,
@@ -35,10 +38,10 @@ recover".`,
 }
 
 func (c *change) restore(ctx context.Context, key client.ObjectKey, forget bool) error {
-	question := "Replace the state of Stack %s with its backup?"
+	question := "Replace the state of Stack %s with its backup, or with the last version in its Secrets?"
 	if forget {
-		question = "Discard the backup of the state of Stack %s? Cairn then manages none of the resources that only the " +
-			"backup has."
+		question = "Discard the backup of the state of Stack %s, and Secrets of versions that its State does not name? Cairn " +
+			"then manages none of the resources that only these have."
 	}
 	if err := c.Confirm(ctx, c.yes, true, fmt.Sprintf(question, key.Name)); err != nil {
 		return err

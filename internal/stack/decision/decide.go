@@ -100,6 +100,7 @@ func decideByRules(w Snapshot) Decision {
 			isOrphaned,
 			journalIsUnreadable,
 			isDestroyed,
+			hasUnclaimedState,
 			isNotItsOwn,
 			destroyIsUnderWay,
 			dependentsGoFirst,

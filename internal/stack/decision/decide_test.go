@@ -61,7 +61,8 @@ func state(resources int32) func(*Snapshot) {
 	}
 }
 
-func rescued(w *Snapshot) { w.State.Status.Rescued = &v1alpha1.RescuedState{} }
+func unclaimed(w *Snapshot) { w.UnclaimedState = "Secrets have version 3" }
+func rescued(w *Snapshot)   { w.State.Status.Rescued = &v1alpha1.RescuedState{} }
 
 // withRun adds a Run of an inputs digest in a phase.
 func withRun(name string, phase v1alpha1.RunPhase, inputs string, more ...func(*v1alpha1.Run)) func(*Snapshot) {
@@ -344,6 +345,15 @@ func TestDecide(t *testing.T) {
 		"a destroy that failed for another reason while a rescued state waits is retried": {
 			snapshot: newSnapshot(deleted, state(3), rescued, withRun("net-2", "Failed", "sha256:last", destroyOperation, withReason("Transient")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
 			start:    "Destroy net-3", ready: "Unknown", reason: "Destroying",
+		},
+		"a deleted Stack leaves a state that its State does not name": {
+			snapshot: newSnapshot(deleted, unclaimed, state(0)), finish: "without", reason: "StateOrphaned", message: "Secrets have version 3",
+		},
+		"a deleted Stack without a State leaves a state in the bucket": {
+			snapshot: newSnapshot(deleted, unclaimed, func(w *Snapshot) { w.State = nil }), finish: "without", reason: "StateOrphaned", message: "Secrets have version 3",
+		},
+		"a deleted Stack that is protected remains beside a state that its State does not name": {
+			snapshot: newSnapshot(deleted, unclaimed, protect, state(0)), ready: "False", reason: "DeletionProtected", stalled: true,
 		},
 		"a deleted Stack that is protected remains": {
 			snapshot: newSnapshot(deleted, protect, state(3)), ready: "False", reason: "DeletionProtected", stalled: true,

@@ -29,7 +29,17 @@ func runEndsFirst(w Snapshot) (Decision, bool) {
 }
 
 func isDestroyed(w Snapshot) (Decision, bool) {
-	return Decision{Finish: true, RemoveState: true}, w.StateIsEmpty() && w.ActiveRun() == nil
+	return Decision{Finish: true, RemoveState: true}, w.StateIsEmpty() && w.UnclaimedState == "" && w.ActiveRun() == nil
+}
+
+// hasUnclaimedState leaves a state that the State does not name, in a backup or in Secrets: the Stack never had it, and it
+// may be the only copy.
+func hasUnclaimedState(w Snapshot) (Decision, bool) {
+	if w.UnclaimedState == "" || w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionProtect {
+		return Decision{}, false
+	}
+	return Decision{Finish: true, Reason: v1alpha1.EventStateOrphaned, Message: "no resource is destroyed, and the state stays: " +
+		w.UnclaimedState}, true
 }
 
 // isNotItsOwn leaves a State that the Stack never applied: the deletion of a Stack that has changed nothing changes

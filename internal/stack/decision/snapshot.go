@@ -47,6 +47,8 @@ type Snapshot struct {
 	Unsaved []string
 	// StateUnreadable is why it is not known which resources exist, and what to do about it; empty when it is known.
 	StateUnreadable string
+	// UnclaimedState is why a state exists that the State does not name; empty when there is none.
+	UnclaimedState string
 	// Runs of the Stack, oldest first. Those that went well are as the status has them, once it does: see history.go.
 	Runs []v1alpha1.Run
 	// LateRun is the name of a Run that was created after a later one was named and that is not finished; it is not in

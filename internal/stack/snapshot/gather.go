@@ -123,7 +123,8 @@ func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
 	}
 	err := g.StateReader.Promote(ctx, client.ObjectKeyFromObject(w.Stack))
 	if never := w.State == nil || w.State.Status.Version == 0; never && statedecision.ReasonOf(err) == statedecision.Stale {
-		return nil // what there is was another Stack's of that name
+		w.UnclaimedState = err.Error() // what there is was another Stack's of that name
+		return nil
 	}
 	return unreadable(w, err)
 }

@@ -72,7 +72,7 @@ func TestStateIsRestoredFromTheBucketBeforeDeletion(t *testing.T) {
 		"none":                       {deletedStack(nil, false), nil, 1, "", nil},
 		"deletion policy Orphan":     {deletedStack(nil, true), nil, 0, "", nil},
 		"damaged":                    {deletedStack(nil, false), rejected(statedecision.Damaged), 1, "rejected", nil},
-		"the State of another Stack": {deletedStack(nil, false), rejected(statedecision.Stale), 1, "", nil},
+		"the State of another Stack": {deletedStack(nil, false), rejected(statedecision.Stale), 1, "", nil}, // see below
 		"transient error":            {deletedStack(nil, false), errUnavailable, 1, "", errUnavailable},
 	} {
 		j := &journals{err: tt.err}
@@ -81,7 +81,12 @@ func TestStateIsRestoredFromTheBucketBeforeDeletion(t *testing.T) {
 			t.Errorf("%s: %v, %d reads, %q", name, err, j.reads, tt.snapshot.StateUnreadable)
 		}
 	}
-	w := deletedStack(new(int32(3)), false)
+	w := deletedStack(nil, false)
+	other := &Gatherer{StateReader: &journals{err: rejected(statedecision.Stale)}}
+	if err := other.promote(t.Context(), &w); err != nil || w.UnclaimedState != "rejected" {
+		t.Errorf("the State of another Stack: %v, %q", err, w.UnclaimedState)
+	}
+	w = deletedStack(new(int32(3)), false)
 	w.State.Status.Version = 1
 	g := &Gatherer{StateReader: &journals{err: rejected(statedecision.Stale)}}
 	if err := g.promote(t.Context(), &w); err != nil || w.StateUnreadable != "rejected" {

@@ -21,6 +21,10 @@ const (
 	Older Relation = "Older"
 	// Forked: both follow a common one, or have none in common. Only a user can decide.
 	Forked Relation = "Forked"
+	// Unnamed: the State names no version, and Secrets have one that is later than the backup. Only a user can decide.
+	Unnamed Relation = "Unnamed"
+	// Lost: the State lost its status, and neither the bucket nor Secrets have a version. Only a user can decide.
+	Lost Relation = "Lost"
 )
 
 // CompareRescued compares a rescued state with the current version. It has to follow the very version that it came
@@ -169,6 +173,26 @@ func CompareBackup(st v1alpha1.StateStatus, b Backup, stack types.UID) Relation 
 		return Newer
 	}
 	return Older
+}
+
+// MayBeRestored reports whether a State may have lost its status, as when a backup tool restored the object: no version
+// was written to it, and no apply started.
+func MayBeRestored(st v1alpha1.StateStatus) bool { return st.Version == 0 && st.InputsDigest == "" }
+
+// RejectUnnamed rejects plans while Secrets have a version of a State that names none.
+func RejectUnnamed(key types.NamespacedName, version int64) *Rejection {
+	return Reject(Stale, "Secrets in namespace %s have version %d of state %s, and the State names no version, as when a "+
+		"backup tool restored the objects without their status. An administrator of the installation restores that version "+
+		"with cairn state restore %s, or deletes these Secrets with cairn state restore %[4]s --forget",
+		key.Namespace, version, key.Name, key.Name)
+}
+
+// RejectLost rejects plans while a State has lost its status, and nothing has its versions.
+func RejectLost(key types.NamespacedName, version int64) *Rejection {
+	return Reject(Stale, "state %s was at version %d and has no status any more, as when a backup tool restored it, and neither "+
+		"the bucket nor Secrets have a version of it. Restore the bucket or the Secrets from a backup; or push a copy with cairn "+
+		"state push %s FILE --force; or continue without a state, which creates all resources again: cairn state restore %[3]s --forget",
+		key, version, key.Name)
 }
 
 // RejectBackup rejects plans while the bucket has a state, and only a user can decide what to do with it.

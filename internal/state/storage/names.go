@@ -1,10 +1,12 @@
 package storage
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,6 +66,35 @@ func versionOf(state, secret string) (int64, bool) {
 	}
 	n, err := strconv.ParseInt(version, 10, 64)
 	return n, err == nil && n > 0
+}
+
+// foundIn returns the versions of a state that have all their chunks among the names of Secrets, oldest first.
+func foundIn(state string, names []string) []Found {
+	chunks, last := map[Found]int32{}, map[Found]int32{}
+	for _, name := range names {
+		version, ok := versionOf(state, name)
+		parts := strings.Split(strings.TrimPrefix(name, secretPrefix(state)), "-")
+		if !ok || len(parts) != 3 {
+			continue
+		}
+		chunk, err := strconv.ParseInt(parts[2], 10, 32)
+		if err != nil {
+			continue
+		}
+		f := Found{Version: version, digest: parts[1]}
+		chunks[f]++
+		last[f] = max(last[f], int32(chunk))
+	}
+	var found []Found
+	for f, n := range chunks {
+		if f.chunks = n; last[Found{Version: f.Version, digest: f.digest}] == n-1 {
+			found = append(found, f)
+		}
+	}
+	slices.SortFunc(found, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), strings.Compare(a.digest, b.digest))
+	})
+	return found
 }
 
 // secretNames are the Secrets of a version, first chunk first.

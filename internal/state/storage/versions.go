@@ -240,6 +240,48 @@ func (s *Versions) getSecrets(ctx context.Context, key types.NamespacedName, v v
 	return bytes.Join(chunks, nil), err
 }
 
+// Found is a version whose Secrets exist, whatever the State names.
+type Found struct {
+	Version int64
+	// digest is the start of the SHA256 that is in their names.
+	digest string
+	chunks int32
+}
+
+// Find returns the versions of a state that are in Secrets, oldest first. It omits those of which a Secret is missing.
+func (s *Versions) Find(ctx context.Context, key types.NamespacedName) ([]Found, error) {
+	names, err := s.ListSecrets(ctx, key, false)
+	if err != nil {
+		return nil, err
+	}
+	return foundIn(key.Name, names), nil
+}
+
+// Read returns the state of a version that Find returned. A Rejection means that its Secrets are damaged.
+func (s *Versions) Read(ctx context.Context, key types.NamespacedName, f Found) ([]byte, error) {
+	packed, err := s.getSecrets(ctx, key, f.version())
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	var data []byte
+	if err == nil {
+		data, err = Decompress(packed, document.MaxSize)
+	}
+	if got := shortDigest(document.Digest(data)); err == nil && got != f.digest {
+		err = fmt.Errorf("the bytes are %s, the version is %s", got, f.digest)
+	}
+	if err != nil {
+		return nil, decision.Reject(decision.Damaged, "version %d of state %s is damaged (Secrets %s): %v. Restore them from a "+
+			"backup, or push a copy with cairn state push %s FILE --force",
+			f.Version, key, strings.Join(secretNames(key.Name, f.version()), ", "), err, key.Name)
+	}
+	return data, nil
+}
+
+func (f Found) version() v1alpha1.StateVersion {
+	return v1alpha1.StateVersion{Version: f.Version, SHA256: f.digest, Chunks: f.chunks}
+}
+
 // DeleteSecrets deletes Secrets. It ignores those that are gone already.
 func (s *Versions) DeleteSecrets(ctx context.Context, namespace string, names []string) error {
 	var g errgroup.Group
