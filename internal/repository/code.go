@@ -52,9 +52,9 @@ func (c Code) Archive(ctx context.Context, w io.Writer) error {
 type Codes struct {
 	mirrors  *Mirrors
 	closures *closure.Closures
-	// returned is what Of returned last for each Stack, see fingerprint. A Stack whose code could not be read or packed
-	// has none.
-	returned *lru.Cache[types.UID, string]
+	// observed is the fingerprint of what Observe returned last for each Stack. A Stack whose commit could not be read, or
+	// whose code could not be packed, has none.
+	observed *lru.Cache[types.UID, string]
 }
 
 // NewCodes reads from the mirrors.
@@ -63,23 +63,39 @@ func NewCodes(mirrors *Mirrors) *Codes {
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), returned: last}
+	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), observed: last}
 }
 
 // Of returns the code of a Stack whose source is in the Repository. For an error that is not transient, Reason is
 // what a user has to correct; ErrNotFetched is transient.
 func (c *Codes) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	code, _, err := c.read(ctx, r, stack)
+	return code, err
+}
+
+// Observe is Of for the reconcile of the Stack itself: Changed compares with it. A read for another object must not be
+// recorded, or the Stack would not be reconciled after the fetch that it read.
+func (c *Codes) Observe(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	c.observed.Remove(stack.UID) // what a fetch brings from now on is a change, also while this reads
+	code, fingerprint, err := c.read(ctx, r, stack)
+	if fingerprint != "" {
+		c.observed.Add(stack.UID, fingerprint)
+	}
+	return code, err
+}
+
+// read returns the code of a Stack, and the fingerprint of the result; empty if the commit cannot be read.
+func (c *Codes) read(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, string, error) {
 	at, err := c.at(ctx, r, stack)
 	if err != nil {
-		c.returned.Remove(stack.UID)
-		return Code{}, err
+		return Code{}, "", err
 	}
 	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(r, stack))
-	c.returned.Add(stack.UID, at.fingerprint(found.Digest, stack))
+	fingerprint := at.fingerprint(found.Digest, stack)
 	if err != nil {
-		return Code{}, err
+		return Code{}, fingerprint, err
 	}
-	return at.of(r, found), nil
+	return at.of(r, found), fingerprint, nil
 }
 
 // of is the code of a closure.
@@ -111,9 +127,9 @@ func (c Code) Origin(r *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Gi
 	return origin
 }
 
-// Changed reports whether Of would return other code now than it did the last time.
+// Changed reports whether Observe would return other code now than it did the last time.
 func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
-	last, ok := c.returned.Get(stack.UID)
+	last, ok := c.observed.Get(stack.UID)
 	at, err := c.at(ctx, r, stack)
 	if err != nil || !ok {
 		return true
@@ -122,8 +138,8 @@ func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1al
 	return at.fingerprint(digest, stack) != last
 }
 
-// Forget lets the next Changed of a Stack return true, since the code that Of returned could not be packed.
-func (c *Codes) Forget(stack *v1alpha1.Stack) { c.returned.Remove(stack.UID) }
+// Forget lets the next Changed of a Stack return true, since the code that Observe returned could not be packed.
+func (c *Codes) Forget(stack *v1alpha1.Stack) { c.observed.Remove(stack.UID) }
 
 // fingerprint identifies what an archive of code with a digest holds: the options of the mirror decide it too.
 func (c Code) fingerprint(digest string, stack *v1alpha1.Stack) string {

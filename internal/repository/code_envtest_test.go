@@ -59,7 +59,7 @@ func TestChanged(t *testing.T) {
 	}
 	checkChanges := func() {
 		for _, stack := range []*v1alpha1.Stack{net, web, late} {
-			_, _ = codes.Of(t.Context(), repo, stack) // what it says is another test's
+			_, _ = codes.Observe(t.Context(), repo, stack) // what it says is another test's
 		}
 	}
 	fetch := func(c gitserver.Change) {
@@ -82,6 +82,13 @@ func TestChanged(t *testing.T) {
 
 	fetch(gitserver.Change{Files: map[string]string{"web/main.tf": "# now it is there"}})
 	expect(map[*v1alpha1.Stack]bool{net: false, web: true})
+	checkChanges()
+
+	// A read for another object is not what the Stack knows.
+	fetch(gitserver.Change{Files: map[string]string{"net/main.tf": "# 3"}})
+	_, err := codes.Of(t.Context(), repo, net)
+	apiserver.Must(t, err)
+	expect(map[*v1alpha1.Stack]bool{net: true})
 	checkChanges()
 
 	fetch(gitserver.Change{Branch: "late", Onto: "main", Files: map[string]string{"net/main.tf": "# late"}})

@@ -73,7 +73,7 @@ func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
 	reads(elsewhere, "stranger")
 	codes := repository.NewCodes(mirrors)
 	for _, s := range []*v1alpha1.Stack{net, web} {
-		_, err := codes.Of(t.Context(), repo, s)
+		_, err := codes.Observe(t.Context(), repo, s)
 		apiserver.Must(t, err)
 	}
 

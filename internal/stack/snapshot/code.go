@@ -14,11 +14,15 @@ import (
 	"cairn.dev/cairn/internal/stack/source"
 )
 
+// readCode returns the code of a Stack from git: Codes.Observe for its own reconcile, Codes.Of for that of another
+// object, and Proposal.Of for a pull request.
+type readCode func(context.Context, *v1alpha1.Repository, *v1alpha1.Stack) (repository.Code, error)
+
 // gatherCode puts the current code into the document, or reports why there is none.
-func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
+func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *inputs.Document, read readCode) error {
 	code := w.Stack.Spec.Source
 	if code.Git != nil {
-		return g.gatherGit(ctx, w, doc)
+		return g.gatherGit(ctx, w, doc, read)
 	}
 	w.CodeRead = true
 	var version string
@@ -45,12 +49,12 @@ func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *in
 	return g.gatherOwnImage(ctx, w, doc, version)
 }
 
-func (g *Gatherer) gatherGit(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
+func (g *Gatherer) gatherGit(ctx context.Context, w *decision.Snapshot, doc *inputs.Document, read readCode) error {
 	repo, err := g.repositoryOf(ctx, w)
 	if err != nil || w.Problem != nil {
 		return err
 	}
-	code, err := g.codeOf(ctx, repo, w.Stack)
+	code, err := read(ctx, repo, w.Stack)
 	if w.Problem = codeProblem(repo, err); err != nil {
 		return unless(w.Problem, err)
 	}
@@ -70,23 +74,11 @@ func (g *Gatherer) gatherGit(ctx context.Context, w *decision.Snapshot, doc *inp
 	if w.Problem = checkBackendOf(doc.Backend, doc.Engine.Name); w.Problem != nil {
 		return nil
 	}
-	defer func() {
-		if w.Problem != nil && g.proposal == nil { // a request on the Repository tries again
-			g.Code.Forget(w.Stack)
-		}
-	}()
 	doc.Source, err = g.Sources.Keep(ctx, client.ObjectKeyFromObject(w.Stack), code)
 	if w.Problem = codeProblem(repo, err); err != nil {
 		return unless(w.Problem, err)
 	}
 	return g.gatherImage(ctx, w, doc, repo, code)
-}
-
-func (g *Gatherer) codeOf(ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack) (repository.Code, error) {
-	if g.proposal != nil {
-		return g.proposal.Of(ctx, repo, stack)
-	}
-	return g.Code.Of(ctx, repo, stack)
 }
 
 // repositoryOf finds the Repository that the Stack names, if it may use it.

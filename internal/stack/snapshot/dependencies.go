@@ -53,7 +53,7 @@ func (g *Gatherer) waitsFor(ctx context.Context, other *v1alpha1.Stack) (string,
 		return waits, nil
 	}
 	now := decision.Snapshot{Stack: other}
-	if err := g.gatherInputs(ctx, &now); err != nil {
+	if err := g.gatherInputs(ctx, &now, g.Code.Of); err != nil {
 		return "", err
 	}
 	if now.Problem != nil || now.Digest != other.Status.InputsDigest {

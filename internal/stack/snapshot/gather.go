@@ -51,9 +51,6 @@ type Gatherer struct {
 	DriftInterval time.Duration
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time
-
-	// proposal has the code in place of Code; nil for none.
-	proposal *repository.Proposal
 }
 
 // Gather returns a snapshot of a Stack, with the Run that this process reserved for it and did not create yet.
@@ -90,9 +87,12 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		}
 		return w, g.gatherNamespace(ctx, &w)
 	}
-	doc, err := g.gatherSource(ctx, &w) // the code has what the Stack depends on
+	doc, err := g.gatherSource(ctx, &w, g.Code.Observe) // the code has what the Stack depends on
 	if err != nil {
 		return w, err
+	}
+	if w.Problem != nil && w.Source != nil { // a request on the Repository tries again
+		g.Code.Forget(stack)
 	}
 	if err := g.gatherDependencies(ctx, &w); err != nil {
 		return w, err
@@ -226,16 +226,14 @@ func (g *Gatherer) gatherAsked(ctx context.Context, w *decision.Snapshot) error 
 
 // InputsOf returns a snapshot of a Stack with nothing but its inputs, with the code of a proposal.
 func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal *repository.Proposal) (decision.Snapshot, error) {
-	other := *g
-	other.proposal = proposal
 	w := decision.Snapshot{Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild}
-	err := other.gatherInputs(ctx, &w)
+	err := g.gatherInputs(ctx, &w, proposal.Of)
 	return w, err
 }
 
 // gatherInputs creates the document of everything that decides a result now, or reports why it cannot.
-func (g *Gatherer) gatherInputs(ctx context.Context, w *decision.Snapshot) error {
-	doc, err := g.gatherSource(ctx, w)
+func (g *Gatherer) gatherInputs(ctx context.Context, w *decision.Snapshot, read readCode) error {
+	doc, err := g.gatherSource(ctx, w, read)
 	if err != nil {
 		return err
 	}
@@ -243,7 +241,7 @@ func (g *Gatherer) gatherInputs(ctx context.Context, w *decision.Snapshot) error
 }
 
 // gatherSource begins the document with the spec and the code.
-func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot) (inputs.Document, error) {
+func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, read readCode) (inputs.Document, error) {
 	spec := w.Stack.Spec
 	doc := inputs.Document{
 		Engine: spec.Engine, Variables: spec.Variables, VariableFiles: spec.VariableFiles,
@@ -268,7 +266,7 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot) (inpu
 			return doc, nil
 		}
 	}
-	return doc, g.gatherCode(ctx, w, &doc)
+	return doc, g.gatherCode(ctx, w, &doc, read)
 }
 
 // gatherValues completes the document with what comes from other objects, unless a problem is known.
