@@ -91,7 +91,7 @@ func (c *Codes) read(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha
 		return Code{}, "", err
 	}
 	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(r, stack))
-	fingerprint := at.fingerprint(found.Digest, stack)
+	fingerprint := at.fingerprint(found.Digest, err, stack)
 	if err != nil {
 		return Code{}, fingerprint, err
 	}
@@ -127,24 +127,25 @@ func (c Code) Origin(r *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Gi
 	return origin
 }
 
-// Changed reports whether Observe would return other code now than it did the last time.
+// Changed reports whether Observe would return other code now, or another error, than it did the last time.
 func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
 	last, ok := c.observed.Get(stack.UID)
 	at, err := c.at(ctx, r, stack)
 	if err != nil || !ok {
 		return true
 	}
-	digest, _ := c.closures.Digest(ctx, at.tree, at.mirror, wanted(r, stack)) // an error has no digest
-	return at.fingerprint(digest, stack) != last
+	digest, err := c.closures.Digest(ctx, at.tree, at.mirror, wanted(r, stack))
+	return at.fingerprint(digest, err, stack) != last
 }
 
 // Forget lets the next Changed of a Stack return true, since the code that Observe returned could not be packed.
 func (c *Codes) Forget(stack *v1alpha1.Stack) { c.observed.Remove(stack.UID) }
 
-// fingerprint identifies what an archive of code with a digest holds: the options of the mirror decide it too.
-func (c Code) fingerprint(digest string, stack *v1alpha1.Stack) string {
+// fingerprint identifies what an archive of code with a digest holds, with the options of the mirror, or the error
+// that the Stack reports in its place.
+func (c Code) fingerprint(digest string, err error, stack *v1alpha1.Stack) string {
 	o := c.mirror.Options()
-	return fmt.Sprintf("%s%s/submodules-%t-lfs-%t", digest, imageDigest(c.tree, stack), o.Submodules, o.LFS)
+	return fmt.Sprintf("%s%s/submodules-%t-lfs-%t %v", digest, imageDigest(c.tree, stack), o.Submodules, o.LFS, err)
 }
 
 // at is the commit that a Stack reads from, without what it reads there.

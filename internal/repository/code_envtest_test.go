@@ -91,6 +91,15 @@ func TestChanged(t *testing.T) {
 	expect(map[*v1alpha1.Stack]bool{net: true})
 	checkChanges()
 
+	// Code with one problem becomes code with another one.
+	fetch(gitserver.Change{Files: map[string]string{"web/main.tf": "module \"a\" {\n  source = \"../a\"\n}\n"}})
+	expect(map[*v1alpha1.Stack]bool{web: true})
+	checkChanges()
+	fetch(gitserver.Change{Files: map[string]string{"a/main.tf": "module \"b\" {\n  source = \"../b\"\n}\n"}})
+	expect(map[*v1alpha1.Stack]bool{web: true})
+	checkChanges()
+	expect(map[*v1alpha1.Stack]bool{web: false})
+
 	fetch(gitserver.Change{Branch: "late", Onto: "main", Files: map[string]string{"net/main.tf": "# late"}})
 	checkChanges()
 	expect(map[*v1alpha1.Stack]bool{net: false, web: false, late: false})

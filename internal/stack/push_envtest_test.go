@@ -62,3 +62,28 @@ func TestPushEnqueuesAStackThatADependentReadBefore(t *testing.T) {
 		t.Errorf("the push enqueues %q, want net", got)
 	}
 }
+
+// TestPushEnqueuesAStackWhoseCodeHasAnotherProblem checks that a Stack reports the next problem of its code once a user
+// corrected the first one.
+func TestPushEnqueuesAStackWhoseCodeHasAnotherProblem(t *testing.T) {
+	g := newGitTestEnv(t)
+	g.fetch(g.repo)
+	g.reconcile()
+	web := g.forStack(g.newGitStack("web", g.repo, "web"))
+	web.reconcile()
+	web.expectReady("False", "PathNotFound", "")
+	if got := g.enqueued(); got != "" {
+		t.Fatalf("without a push %q are enqueued", got)
+	}
+	for _, change := range []map[string]string{
+		{"web/main.tf": "module \"a\" {\n  source = \"../modules/a\"\n}\n"},
+		{"modules/a/main.tf": "module \"b\" {\n  source = \"../b\"\n}\n"},
+	} {
+		g.pushAndFetch("Correct one problem", change)
+		if got := g.enqueued(); got != "web" {
+			t.Errorf("the push of %v enqueues %q, want web", change, got)
+		}
+		web.reconcile()
+		web.expectReady("False", "ModuleNotFound", "")
+	}
+}
