@@ -81,6 +81,21 @@ func TestRunIsCreatedWhenTheImageChanges(t *testing.T) {
 	g.expect("False", "DockerfileNotFound", "net-1 net-2 net-3 ")
 }
 
+// TestDependentOfAStackWithABuiltImageRuns checks that a Stack whose image is built is a dependency like any other: its
+// inputs are read by the same settings of the installation.
+func TestDependentOfAStackWithABuiltImageRuns(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	r.AllowBuild = true
+	vpc := r.withStack("vpc", func(s *v1alpha1.StackSpec) {
+		s.Source.Inline["Dockerfile"] = "FROM scratch"
+		s.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "Dockerfile"}
+	})
+	vpc.finishFirstApply()
+	app := r.withStack("app", after("vpc"))
+	app.reconcile()
+	app.expectReady("Unknown", "Running", "")
+}
+
 // TestInlineCodeBuildsImage checks code in the Stack and in a ConfigMap.
 func TestInlineCodeBuildsImage(t *testing.T) {
 	r := newTestEnv(t)

@@ -52,7 +52,10 @@ func (g *Gatherer) waitsFor(ctx context.Context, other *v1alpha1.Stack) (string,
 	if waits := decision.WaitReason(other); waits != "" {
 		return waits, nil
 	}
-	now := decision.Snapshot{Stack: other}
+	now := g.newSnapshot(other)
+	if err := g.gatherState(ctx, &now); err != nil {
+		return "", err
+	}
 	if err := g.gatherInputs(ctx, &now, g.Code.Of); err != nil {
 		return "", err
 	}

@@ -55,12 +55,9 @@ type Gatherer struct {
 
 // Gather returns a snapshot of a Stack, with the Run that this process reserved for it and did not create yet.
 func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved decision.Reservation) (decision.Snapshot, error) {
-	w := decision.Snapshot{Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild, DriftInterval: g.DriftInterval, Reserved: reserved}
-	state := &v1alpha1.State{}
-	switch err := g.Client.Get(ctx, client.ObjectKeyFromObject(stack), state); {
-	case err == nil:
-		w.State = state
-	case !apierrors.IsNotFound(err):
+	w := g.newSnapshot(stack)
+	w.Reserved = reserved
+	if err := g.gatherState(ctx, &w); err != nil {
 		return w, err
 	}
 	if err := g.gatherRuns(ctx, &w); err != nil {
@@ -113,6 +110,23 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		return w, err
 	}
 	return w, g.gatherAsked(ctx, &w)
+}
+
+// newSnapshot returns a snapshot of a Stack with what is known without a read: all snapshots begin here, so that a
+// setting of the installation is the same for each.
+func (g *Gatherer) newSnapshot(stack *v1alpha1.Stack) decision.Snapshot {
+	return decision.Snapshot{
+		Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild, DriftInterval: g.DriftInterval,
+	}
+}
+
+func (g *Gatherer) gatherState(ctx context.Context, w *decision.Snapshot) error {
+	state := &v1alpha1.State{}
+	err := g.Client.Get(ctx, client.ObjectKeyFromObject(w.Stack), state)
+	if err == nil {
+		w.State = state
+	}
+	return client.IgnoreNotFound(err)
 }
 
 // promote has a state count that Kubernetes has forgotten, unless all is left as it is: it may be of what is to be
@@ -224,9 +238,10 @@ func (g *Gatherer) gatherAsked(ctx context.Context, w *decision.Snapshot) error 
 	return g.gatherDependents(ctx, w)
 }
 
-// InputsOf returns a snapshot of a Stack with nothing but its inputs, with the code of a proposal.
+// InputsOf returns a snapshot of a Stack with nothing but its inputs, with the code of a proposal. The State is not in it:
+// a proposal is planned with a copy, and without the backend.
 func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal *repository.Proposal) (decision.Snapshot, error) {
-	w := decision.Snapshot{Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild}
+	w := g.newSnapshot(stack)
 	err := g.gatherInputs(ctx, &w, proposal.Of)
 	return w, err
 }
