@@ -24,6 +24,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
@@ -144,9 +145,10 @@ func (l lookups) unitUsers(ctx context.Context, o client.Object) []reconcile.Req
 	return l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingFields{snapshot.UnitUserIndex: unit})
 }
 
-// related finds the Stacks that depend on a Stack, and those that wait to be destroyed after it.
+// related finds the Stacks that depend on a Stack, those that wait for it, and those that wait to be destroyed after it.
 func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := append(l.dependents(ctx, o), l.unitUsers(ctx, o)...)
+	requests = append(requests, l.waiting(ctx, o)...)
 	for _, name := range o.(*v1alpha1.Stack).Dependencies() {
 		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
 		if err := l.cache.Get(ctx, key, other); err != nil {
@@ -155,6 +157,34 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 		if q, asked := runinfo.Requested(other, time.Now()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
 			requests = append(requests, reconcile.Request{NamespacedName: key})
 		}
+	}
+	return requests
+}
+
+// waiting finds the Stacks that depend on a Stack by others, directly or not, and wait. The status of one may be late: it
+// also checks again after a time.
+func (l lookups) waiting(ctx context.Context, o client.Object) (requests []reconcile.Request) {
+	seen := map[string]bool{o.GetName(): true}
+	for names, direct := []string{o.GetName()}, true; len(names) > 0; direct = false {
+		var next []string
+		for _, name := range names {
+			var stacks v1alpha1.StackList
+			if err := l.cache.List(ctx, &stacks, client.InNamespace(o.GetNamespace()),
+				client.MatchingFields{snapshot.DependencyIndex: name}, client.UnsafeDisableDeepCopy); err != nil {
+				return nil // only for a cache that is stopping
+			}
+			for i := range stacks.Items {
+				stack := &stacks.Items[i]
+				if seen[stack.Name] {
+					continue
+				}
+				seen[stack.Name], next = true, append(next, stack.Name)
+				if !direct && decision.ReadyReason(stack.Status) == v1alpha1.ReasonDependencyNotReady {
+					requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(stack)})
+				}
+			}
+		}
+		names = next
 	}
 	return requests
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -140,6 +141,14 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	net := newStack(r, "net", "vpc", "dns")
 	web := newStack(r, "web", "net")
 	dns := newStack(r, "dns")
+	key := newStack(r, "key", "key")
+	middle := newStack(r, "middle", "key")
+	for name, reason := range map[string]string{"waits": v1alpha1.ReasonDependencyNotReady, "applied": v1alpha1.ReasonApplied} {
+		s := newStack(r, name, "middle")
+		apimeta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: "Unknown", Reason: reason})
+		apiserver.Must(t, r.Client.Status().Update(t.Context(), s))
+		r.Seen(s)
+	}
 	r.Seen(newStack(elsewhere, "alien", "vpc", "net"))
 	apiserver.Must(t, r.Client.Delete(t.Context(), dns)) // it remains because of its finalizer
 	r.Seen(dns)
@@ -200,8 +209,10 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 		got  []reconcile.Request
 		want string
 	}{
-		"a Stack enqueues those that depend on it":                  {ask.related(t.Context(), vpc), "net"},
-		"and those that are deleted and wait for it":                {ask.related(t.Context(), net), "dns web"},
+		"a Stack enqueues those that depend on it":          {ask.related(t.Context(), vpc), "net"},
+		"and those that are deleted and wait for it":        {ask.related(t.Context(), net), "dns web"},
+		"a Stack enqueues those that wait for it by others": {ask.related(t.Context(), key), "key middle waits"},
+		"and not twice": {ask.related(t.Context(), middle), "applied waits"},
 		"a Stack without dependents enqueues none":                  {ask.related(t.Context(), web), ""},
 		"a Stack enqueues those whose unit depends on its own":      {ask.unitUsers(t.Context(), db), "api job"},
 		"also those whose status does not name it yet":              {ask.related(t.Context(), db), "api api job"},

@@ -21,6 +21,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/run/scheduler"
 	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/internal/stack/source"
 	"cairn.dev/cairn/internal/state"
@@ -171,6 +172,7 @@ func (m *manager) enqueueFor(k kind, c change) {
 		s := o.(*v1alpha1.Stack)
 		m.add(ofStack, s.Name)
 		m.addDependents(s.Name)
+		m.addWaiting(s.Name, map[string]bool{s.Name: true})
 		for _, name := range s.Dependencies() {
 			if other, ok := find(m.view.objects[stacks], name).(*v1alpha1.Stack); ok {
 				if q, asked := runinfo.Requested(other, m.clock()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
@@ -213,6 +215,20 @@ func (m *manager) addDependents(name string) {
 		if slices.Contains(snapshot.IndexDependencies(o), name) {
 			m.add(ofStack, o.GetName())
 		}
+	}
+}
+
+// addWaiting enqueues the Stacks that depend on one by others, and wait.
+func (m *manager) addWaiting(name string, seen map[string]bool) {
+	for _, o := range m.view.objects[stacks] {
+		if seen[o.GetName()] || !slices.Contains(snapshot.IndexDependencies(o), name) {
+			continue
+		}
+		seen[o.GetName()] = true
+		if len(seen) > 2 && decision.ReadyReason(o.(*v1alpha1.Stack).Status) == v1alpha1.ReasonDependencyNotReady {
+			m.add(ofStack, o.GetName())
+		}
+		m.addWaiting(o.GetName(), seen)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +20,21 @@ type Dependency struct {
 	Waits string
 	// Missing reports that there is no Stack with this name.
 	Missing bool
+	// Unwatched reports that no event may come when the wait ends: the dependency does not write its status then, or the
+	// Stack depends on it only by others.
+	Unwatched bool
 }
+
+// RequeueAfter is when to check again whether the wait ended; 0 if an event comes.
+func (d Dependency) RequeueAfter() time.Duration {
+	if d.Unwatched {
+		return unwatchedRequeue
+	}
+	return 0
+}
+
+// unwatchedRequeue is when to check again whether a wait ended that may end without an event.
+const unwatchedRequeue = 30 * time.Second
 
 // Dependent is a Stack that names this one as a dependency.
 type Dependent struct {
@@ -89,18 +104,26 @@ func dependsOnItself(w Snapshot) (Decision, bool) {
 
 // dependencyGoesFirst: a Run is due or asked for, and a dependency is not as declared yet.
 func dependencyGoesFirst(w Snapshot) (Decision, bool) {
-	if _, ok := PendingRequest(w); !ok && !isDue(w) {
+	if !NeedsDependencies(w) {
 		return Decision{}, false
 	}
-	for _, d := range w.Dependencies {
-		if d.Missing {
-			return Unready(v1alpha1.ReasonDependencyNotFound, "%s", MissingDependency(d.Name))
+	for _, one := range w.Dependencies {
+		if one.Missing {
+			return Unready(v1alpha1.ReasonDependencyNotFound, "%s", MissingDependency(one.Name))
 		}
-		if d.Waits != "" {
-			return progressing(v1alpha1.ReasonDependencyNotReady, "waits for Stack %s: %s", d.Name, d.Waits)
+		if one.Waits != "" {
+			d, ok := progressing(v1alpha1.ReasonDependencyNotReady, "waits for Stack %s: %s", one.Name, one.Waits)
+			d.RequeueAfter = one.RequeueAfter()
+			return d, ok
 		}
 	}
 	return Decision{}, false
+}
+
+// NeedsDependencies reports that a Run is due or asked for, which dependencies may hold back.
+func NeedsDependencies(w Snapshot) bool {
+	_, asked := PendingRequest(w)
+	return asked || isDue(w)
 }
 
 // MissingDependency is the message about a Stack that does not exist.

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,6 +37,11 @@ func TestDependencies(t *testing.T) {
 		},
 		"a new Stack waits for all dependencies": {
 			snapshot: newSnapshot(dependsOn("vpc", ""), dependsOn("dns", "it is new")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is new",
+		},
+		"a wait that may end without an event is checked again": {
+			snapshot: newSnapshot(func(w *Snapshot) {
+				w.Dependencies = []Dependency{{Name: "vpc", Waits: "what it reads has changed", Unwatched: true}}
+			}), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: what", requeue: 30 * time.Second,
 		},
 		"a dependency that does not exist needs a user": {
 			snapshot: newSnapshot(func(w *Snapshot) { w.Dependencies = []Dependency{{Name: "dns", Missing: true}} }), ready: "False", reason: "DependencyNotFound", message: "Stack dns, which this one depends on, is not found",

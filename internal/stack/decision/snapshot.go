@@ -65,7 +65,8 @@ type Snapshot struct {
 	Leftover Leftover
 	// LastInputs is the document of the newest Run's inputs, to detect what changed since; nil when there is none.
 	LastInputs *inputs.Document
-	// Dependencies are the Stacks that go first, as they stand now.
+	// Dependencies are the Stacks that go first, as they stand now, up to the first that is waited for; gathered only when a
+	// Run is due or asked for.
 	Dependencies []Dependency
 	// Cycle is a way from this Stack over dependencies back to it, by name; empty when there is none.
 	Cycle []string

@@ -22,48 +22,94 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 )
 
-func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot) error {
-	self := *w.Stack // as its code is now, which its status may not have yet
-	self.Status.Units = w.CodeUnits()
-	lookup := g.lookup(ctx, w.Stack.Namespace)
-	for _, name := range self.Dependencies() {
-		other, err := lookup(name)
-		switch {
-		case err != nil:
-			return err
-		case other == nil:
-			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Missing: true})
-		default:
-			waits, err := g.waitsFor(ctx, other)
-			if err != nil {
-				return err
-			}
-			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Waits: waits})
-		}
-	}
-	var err error
-	w.Cycle, err = decision.DependencyPath(&self, self.Name, lookup)
+// gatherCycle finds a way over dependencies back to the Stack.
+func (g *Gatherer) gatherCycle(ctx context.Context, w *decision.Snapshot) (err error) {
+	self := current(w)
+	w.Cycle, err = decision.DependencyPath(self, self.Name, g.lookup(ctx, w.Stack.Namespace))
 	return err
 }
 
-// waitsFor is why Stacks that depend on this one wait. Its status may be from before a change that affects
-// both: then it is about to be reconciled.
-func (g *Gatherer) waitsFor(ctx context.Context, other *v1alpha1.Stack) (string, error) {
-	if waits := decision.WaitReason(other); waits != "" {
-		return waits, nil
+// current is the Stack with the units of its code as that is now, which its status may not have yet.
+func current(w *decision.Snapshot) *v1alpha1.Stack {
+	self := *w.Stack
+	self.Status.Units = w.CodeUnits()
+	return &self
+}
+
+// gatherDependencies reads what the Stack depends on until one of them waits, those that it names first. It follows the
+// chain: one commit may change both ends of it, and nothing of what is in between.
+func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot) error {
+	lookup := g.lookup(ctx, w.Stack.Namespace)
+	seen := map[string]bool{w.Stack.Name: true}
+	for names, indirect := current(w).Dependencies(), false; len(names) > 0; indirect = true {
+		var next []string
+		for _, name := range names {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			other, err := lookup(name)
+			if err != nil {
+				return err
+			}
+			if other == nil && indirect { // only the Stack that names it waits for it to be created
+				continue
+			}
+			d, err := g.dependency(ctx, name, other)
+			if err != nil {
+				return err
+			}
+			d.Unwatched = d.Unwatched || indirect
+			if w.Dependencies = append(w.Dependencies, d); d.Missing || d.Waits != "" {
+				return nil
+			}
+			next = append(next, other.Dependencies()...)
+		}
+		names = next
+	}
+	return nil
+}
+
+// dependency is whether Stacks that depend on another one, nil if it does not exist, wait for it. Its status may be from
+// before a change that affects both: then it is about to be reconciled.
+func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error) {
+	d := reported(name, other)
+	if d.Missing || d.Waits != "" {
+		return d, nil
 	}
 	now := g.newSnapshot(other)
 	if err := g.gatherState(ctx, &now); err != nil {
-		return "", err
+		return d, err
 	}
-	if err := g.gatherInputs(ctx, &now, g.Code.Of); err != nil {
-		return "", err
+	doc, err := g.gatherSource(ctx, &now, g.Code.Of)
+	if err != nil {
+		return d, err
 	}
-	if now.Problem != nil || now.Digest != other.Status.InputsDigest {
-		return "what it reads has changed", nil
+	// What it waits for itself is in its status, so that two which wait for each other are not read for ever.
+	if err := g.gatherValues(ctx, &now, doc, func(_ context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error) {
+		return reported(name, other), nil
+	}); err != nil {
+		return d, err
 	}
-	return "", nil
+	switch {
+	case now.Problem != nil && now.Problem.Transient:
+		d.Waits, d.Unwatched = "what it reads is not known yet: "+now.Problem.Message, true
+	case now.Problem != nil, now.Digest != other.Status.InputsDigest:
+		d.Waits, d.Unwatched = "what it reads has changed", true
+	}
+	return d, nil
 }
+
+// reported is a dependency by its status alone.
+func reported(name string, other *v1alpha1.Stack) decision.Dependency {
+	if other == nil {
+		return decision.Dependency{Name: name, Missing: true}
+	}
+	return decision.Dependency{Name: name, Waits: decision.WaitReason(other)}
+}
+
+// readDependency returns whether Stacks that depend on another one wait for it.
+type readDependency func(ctx context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error)
 
 // lookup returns Stacks of a namespace by name; nil for one that is not found.
 func (g *Gatherer) lookup(ctx context.Context, namespace string) func(string) (*v1alpha1.Stack, error) {
@@ -100,7 +146,9 @@ func (g *Gatherer) gatherDependents(ctx context.Context, w *decision.Snapshot) e
 
 // gatherUsedOutputs puts the fingerprints of the outputs that variables use into the document: the values are not seen
 // here.
-func (g *Gatherer) gatherUsedOutputs(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
+func (g *Gatherer) gatherUsedOutputs(
+	ctx context.Context, w *decision.Snapshot, doc *inputs.Document, read readDependency,
+) error {
 	for _, v := range w.Stack.Spec.Variables {
 		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {
 			continue
@@ -113,8 +161,13 @@ func (g *Gatherer) gatherUsedOutputs(ctx context.Context, w *decision.Snapshot, 
 		}
 		fingerprint, ok := state.Status.Outputs[ref.Output]
 		if !ok {
-			w.Problem = outputProblem(w, ref, state.Status)
-			return nil
+			other, err := g.lookup(ctx, w.Stack.Namespace)(ref.Name)
+			if err != nil {
+				return err
+			}
+			d, err := read(ctx, ref.Name, other)
+			w.Problem = outputProblem(d, ref, state.Status)
+			return err
 		}
 		doc.Versions[decision.OutputKey(ref.Name, ref.Output)] = fingerprint
 	}
@@ -206,19 +259,18 @@ func outputsFingerprint(st v1alpha1.StateStatus) string {
 // namedOutputs is how many outputs a message names.
 const namedOutputs = 5
 
-// outputProblem is why there is no value of an output that the State of its Stack has no fingerprint of. The first two
-// reasons are transient.
-func outputProblem(w *decision.Snapshot, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *decision.Problem {
-	for _, d := range w.Dependencies {
-		switch {
-		case d.Name != ref.Name:
-		case d.Missing:
-			return &decision.Problem{
-				Transient: true, Missing: true, Reason: v1alpha1.ReasonDependencyNotFound, Message: decision.MissingDependency(d.Name),
-			}
-		case d.Waits != "":
-			return outputWaits(ref.Name, d.Waits)
+// outputProblem is why there is no value of an output that the State of its Stack, a dependency, has no fingerprint of.
+// The first two reasons are transient.
+func outputProblem(d decision.Dependency, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *decision.Problem {
+	switch {
+	case d.Missing:
+		return &decision.Problem{
+			Transient: true, Missing: true, Reason: v1alpha1.ReasonDependencyNotFound, Message: decision.MissingDependency(d.Name),
 		}
+	case d.Waits != "":
+		p := outputWaits(ref.Name, d.Waits)
+		p.After = d.RequeueAfter()
+		return p
 	}
 	const instead = "have that Stack write its outputs to a Secret with spec.outputs, and take the variable from there"
 	switch {

@@ -91,11 +91,16 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 	if w.Problem != nil && w.Source != nil { // a request on the Repository tries again
 		g.Code.Forget(stack)
 	}
-	if err := g.gatherDependencies(ctx, &w); err != nil {
+	if err := g.gatherCycle(ctx, &w); err != nil {
 		return w, err
 	}
-	if err := g.gatherValues(ctx, &w, doc); err != nil {
+	if err := g.gatherValues(ctx, &w, doc, g.dependency); err != nil {
 		return w, err
+	}
+	if decision.NeedsDependencies(w) {
+		if err := g.gatherDependencies(ctx, &w); err != nil {
+			return w, err
+		}
 	}
 	switch last := w.LastMutatingRun(); {
 	case last == nil:
@@ -242,17 +247,11 @@ func (g *Gatherer) gatherAsked(ctx context.Context, w *decision.Snapshot) error 
 // a proposal is planned with a copy, and without the backend.
 func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal *repository.Proposal) (decision.Snapshot, error) {
 	w := g.newSnapshot(stack)
-	err := g.gatherInputs(ctx, &w, proposal.Of)
-	return w, err
-}
-
-// gatherInputs creates the document of everything that decides a result now, or reports why it cannot.
-func (g *Gatherer) gatherInputs(ctx context.Context, w *decision.Snapshot, read readCode) error {
-	doc, err := g.gatherSource(ctx, w, read)
+	doc, err := g.gatherSource(ctx, &w, proposal.Of)
 	if err != nil {
-		return err
+		return w, err
 	}
-	return g.gatherValues(ctx, w, doc)
+	return w, g.gatherValues(ctx, &w, doc, g.dependency)
 }
 
 // gatherSource begins the document with the spec and the code.
@@ -285,7 +284,9 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, read 
 }
 
 // gatherValues completes the document with what comes from other objects, unless a problem is known.
-func (g *Gatherer) gatherValues(ctx context.Context, w *decision.Snapshot, doc inputs.Document) error {
+func (g *Gatherer) gatherValues(
+	ctx context.Context, w *decision.Snapshot, doc inputs.Document, read readDependency,
+) error {
 	if w.Problem != nil {
 		return nil
 	}
@@ -313,7 +314,7 @@ func (g *Gatherer) gatherValues(ctx context.Context, w *decision.Snapshot, doc i
 	if err := g.gatherScripts(ctx, w, &doc); err != nil || w.Problem != nil {
 		return err
 	}
-	if err := g.gatherUsedOutputs(ctx, w, &doc); err != nil || w.Problem != nil {
+	if err := g.gatherUsedOutputs(ctx, w, &doc, read); err != nil || w.Problem != nil {
 		return err
 	}
 	data, digest, err := doc.Encode()

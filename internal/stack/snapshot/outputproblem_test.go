@@ -51,12 +51,12 @@ func TestMessageOfAMissingOutput(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &decision.Snapshot{Dependencies: []decision.Dependency{{Name: "dns", Waits: "never"}, {Name: "vpc", Waits: tt.waits}}}
+			d := decision.Dependency{Name: "vpc", Waits: tt.waits}
 			want := &decision.Problem{Reason: "OutputNotFound", Message: tt.want}
 			if tt.transient {
 				want = &decision.Problem{Transient: true, Reason: "DependencyNotReady", Message: tt.want}
 			}
-			if diff := cmp.Diff(want, outputProblem(w, &v1alpha1.OutputRef{Name: "vpc", Output: "id"}, tt.status)); diff != "" {
+			if diff := cmp.Diff(want, outputProblem(d, &v1alpha1.OutputRef{Name: "vpc", Output: "id"}, tt.status)); diff != "" {
 				t.Error(diff)
 			}
 		})
