@@ -165,9 +165,10 @@ func (s *Stack) Dependencies() []string {
 	})
 }
 
-// Destroyed reports that nothing is left of the Stack, because a user asked for that.
+// Destroyed reports that nothing is left of the Stack, because a user asked for that. A destroy that succeeded may leave
+// resources: its script left them, or a user created them since.
 func (s *Stack) Destroyed() bool {
-	return s.Status.DestroyedByRun != "" && s.Status.CurrentRun == ""
+	return s.Status.DestroyedByRun != "" && s.Status.CurrentRun == "" && s.Status.Resources <= 0
 }
 
 // ReservedRun is a name that Cairn reserved for a Run, and the purpose of the Run.

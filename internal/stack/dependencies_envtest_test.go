@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -189,6 +190,45 @@ func TestOnlyTheUsedOutputTriggersARun(t *testing.T) {
 	}
 }
 
+// TestInputsOfAPullRequestWaitForTheDependency checks a plan of a pull request that needs an output of a Stack which is
+// applied for the first time meanwhile.
+func TestInputsOfAPullRequestWaitForTheDependency(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	vpc := r.withStack("vpc")
+	vpc.reconcile()
+	app := r.withStack("app", using("vpc", "id"))
+	w, err := r.InputsOf(t.Context(), app.stack, nil)
+	apiserver.Must(t, err)
+	want := &decision.Problem{
+		Transient: true, Reason: "DependencyNotReady", Message: "waits for Stack vpc: it is not Ready (Running)",
+	}
+	if diff := cmp.Diff(want, w.Problem); diff != "" {
+		t.Error(diff)
+	}
+	vpc.setState(1, map[string]string{"id": "hmac:1"})
+	if w, err = r.InputsOf(t.Context(), app.stack, nil); err != nil || w.Problem != nil || w.Digest == "" {
+		t.Errorf("once vpc has the output: %+v, %v", w.Problem, err)
+	}
+}
+
+// TestInputsOfOutputsThatTwoStacksUse checks that two Stacks which use outputs of each other are not read for ever.
+func TestInputsOfOutputsThatTwoStacksUse(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	a, b := r.withStack("a"), r.withStack("b")
+	for _, one := range []*testEnv{a, b} {
+		one.finishFirstApply()
+		one.setState(1, map[string]string{"other": "hmac:1"})
+	}
+	a.updateSpec(using("b", "id"))
+	b.updateSpec(using("a", "id"))
+	for range 2 {
+		for _, one := range []*testEnv{a, b} {
+			one.reconcile()
+			one.expectReady("False", "DependencyCycle", "")
+		}
+	}
+}
+
 func TestDependentsAreDestroyedFirst(t *testing.T) {
 	r := newEmptyTestEnv(t)
 	vpc := r.withStack("vpc")
@@ -221,6 +261,44 @@ func TestDependentsAreDestroyedFirst(t *testing.T) {
 	if got := vpc.run("vpc-2").Spec.Operation; got != v1alpha1.OperationDestroy {
 		t.Errorf("the operation of Run vpc-2 is %s", got)
 	}
+}
+
+// TestDestroyedStackWithResourcesGoesFirst checks a Stack whose requested destroy succeeded and whose state holds
+// resources: its script left them, or a user created them since. They are built on the dependency.
+func TestDestroyedStackWithResourcesGoesFirst(t *testing.T) {
+	r := newEmptyTestEnv(t)
+	vpc := r.withStack("vpc")
+	vpc.finishFirstApply()
+	vpc.setState(1, nil)
+	app := r.withStack("app", after("vpc"))
+	app.finishFirstApply()
+	app.setState(3, nil)
+	app.requestRun("2026-11-20T12:00:00Z", v1alpha1.OperationDestroy)
+	app.reconcile()
+	run := app.run("app-2")
+	run.Status = v1alpha1.RunStatus{
+		Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{Changes: true, Script: true}, FinishedAt: &metav1.Time{Time: r.Now()},
+	}
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), run))
+	r.Seen(run)
+	app.reconcile()
+	app.expectReady("False", "Destroyed", "")
+	if app.stack.Destroyed() {
+		t.Error("a Stack with 3 resources counts as destroyed")
+	}
+
+	apiserver.Must(t, r.Env.Client.Delete(t.Context(), vpc.stack))
+	r.Seen(vpc.stack)
+	vpc.reconcile()
+	vpc.expectReady("False", "DependentsExist", "Stack app depends on this one, and was destroyed, but the state holds "+
+		"3 resources still: delete or destroy it once more, or take the dependency out of it")
+	vpc.expectNoRun("vpc-2")
+
+	app.setState(0, nil)
+	app.reconcile()
+	app.Seen(app.stack)
+	vpc.reconcile()
+	vpc.expectReady("Unknown", "Destroying", "")
 }
 
 // TestDeletionOfADependencyCycle checks that Stacks which depend on each other do not wait for each other.

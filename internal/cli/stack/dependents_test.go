@@ -17,6 +17,7 @@ func TestDestroyedFirst(t *testing.T) {
 		"each once, after all that depends on it":    {"net a:net,b b:net c:b,a", "c a b"},
 		"not what it depends on":                     {"net:vpc vpc other:vpc", ""},
 		"not what is destroyed, nor what is on that": {"net cluster!:net app:cluster dns:net", "dns"},
+		"what a destroy has left resources of":       {"net cluster+:net", "cluster"},
 		"not what depends on each other":             {"net:app app:net dns:net", "dns"},
 		"a circle above it counts once":              {"net a:net,b b:a", "a"},
 		"without the Stack itself in the list":       {"app:net", "app"},
@@ -26,9 +27,13 @@ func TestDestroyedFirst(t *testing.T) {
 			for _, text := range strings.Fields(tt.stacks) {
 				name, on, _ := strings.Cut(text, ":")
 				name, destroyed := strings.CutSuffix(name, "!")
+				name, left := strings.CutSuffix(name, "+")
 				s := v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}}
-				if destroyed {
+				if destroyed || left {
 					s.Status.DestroyedByRun = name + "-2"
+				}
+				if left {
+					s.Status.Resources = 3
 				}
 				for d := range strings.SplitSeq(on, ",") {
 					if d != "" {

@@ -43,8 +43,22 @@ type Dependent struct {
 	Deleting bool
 	// Destroyed reports that nothing is left of it, because a user asked for that.
 	Destroyed bool
+	// Left is what a destroy that a user asked for has left of it; empty for nothing, and without such a destroy.
+	Left string
 	// Circular reports that it depends on this Stack too: then neither goes first.
 	Circular bool
+}
+
+// NewDependent returns a Stack that names another one as a dependency, by its State; nil if it has none.
+func NewDependent(stack *v1alpha1.Stack, state *v1alpha1.State) Dependent {
+	d := Dependent{Name: stack.Name, Deleting: stack.DeletionTimestamp != nil}
+	switch {
+	case isEmpty(state, true):
+		d.Destroyed = stack.Destroyed()
+	case stack.Status.DestroyedByRun != "":
+		d.Left = remainderOf(state, nil)
+	}
+	return d
 }
 
 // WaitReason is why Stacks that depend on this one wait. A Stack that drifted is still as Cairn applied it,
@@ -139,6 +153,9 @@ func dependentsGoFirst(w Snapshot) (Decision, bool) {
 		case d.Deleting:
 			return progressing(v1alpha1.ReasonDeleting, "waits for Stack %s to be destroyed first: it depends on "+
 				"this one", d.Name)
+		case d.Left != "":
+			return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one, and was destroyed, but %s: "+
+				"delete or destroy it once more, or take the dependency out of it", d.Name, d.Left)
 		default:
 			return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one: delete or destroy it too, "+
 				"or take the dependency out of it", d.Name)

@@ -58,20 +58,22 @@ func staysDestroyed(w Snapshot) (Decision, bool) {
 }
 
 // remainder describes what a destroy that succeeded has left.
-func remainder(w Snapshot) string {
-	if w.State == nil {
+func remainder(w Snapshot) string { return remainderOf(w.State, w.Unsaved) }
+
+func remainderOf(state *v1alpha1.State, unsaved []string) string {
+	if state == nil {
 		return "the state is not known"
 	}
-	switch s := w.State.Status; {
+	switch s := state.Status; {
 	case s.Resources > 0:
 		return fmt.Sprintf("the state holds %d resources still", s.Resources)
 	case s.Lock != nil && s.Lock.By != "":
 		return fmt.Sprintf("user %s holds the lock of the state, and may create resources under it (cairn state unlock %s %s ends it)",
-			s.Lock.By, w.Stack.Name, s.Lock.ID)
+			s.Lock.By, state.Name, s.Lock.ID)
 	case s.Lock != nil:
 		return fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", s.Lock.Attempt, s.Lock.Run)
-	case len(w.Unsaved) > 0:
-		return fmt.Sprintf("an apply that was killed created %s, which is in no state", w.Unsaved[0])
+	case len(unsaved) > 0:
+		return fmt.Sprintf("an apply that was killed created %s, which is in no state", unsaved[0])
 	case s.Rescued != nil:
 		return "there is a state that was saved aside"
 	}

@@ -209,12 +209,17 @@ func (w Snapshot) ActiveRun() *v1alpha1.Run {
 // journal shows an apply that ended in the middle, and no user holds the lock. Only the engine can read a state that it
 // encrypts: a destroy proves it empty.
 func (w Snapshot) StateIsEmpty() bool {
-	if w.State == nil {
+	return len(w.Unsaved) == 0 && isEmpty(w.State, w.LastRunDestroyed())
+}
+
+// isEmpty reports that a State, nil if there is none, holds nothing, as far as it is known without a journal.
+func isEmpty(state *v1alpha1.State, destroyed bool) bool {
+	if state == nil {
 		return true
 	}
-	s := w.State.Status
+	s := state.Status
 	held := s.Lock != nil && (s.Lock.Run != "" || s.Lock.By != "") // one without either is that of the end that has begun
-	return !held && s.Rescued == nil && len(w.Unsaved) == 0 && (s.Resources == 0 || (s.Resources < 0 && w.LastRunDestroyed()))
+	return !held && s.Rescued == nil && (s.Resources == 0 || (s.Resources < 0 && destroyed))
 }
 
 // LastRunDestroyed reports that the newest Run was a destroy and succeeded.

@@ -136,10 +136,13 @@ func (g *Gatherer) gatherDependents(ctx context.Context, w *decision.Snapshot) e
 		if err != nil {
 			return err
 		}
-		w.Dependents = append(w.Dependents, decision.Dependent{
-			Name: other.Name, Deleting: other.DeletionTimestamp != nil, Circular: back != nil,
-			Destroyed: other.Destroyed(),
-		})
+		its := g.newSnapshot(other)
+		if err := g.gatherState(ctx, &its); err != nil {
+			return err
+		}
+		d := decision.NewDependent(other, its.State)
+		d.Circular = back != nil
+		w.Dependents = append(w.Dependents, d)
 	}
 	return nil
 }
