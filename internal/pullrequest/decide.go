@@ -104,6 +104,9 @@ func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.
 	}
 	if a.InputsDigest == "" {
 		planned.Phase, planned.Message = v1alpha1.PhaseFailed, runinfo.Clip(a.Problem, maxMessage)
+		if a.Waits {
+			planned.Phase = v1alpha1.PhaseQueued
+		}
 		return planned
 	}
 	next.Plans++

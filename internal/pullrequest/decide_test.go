@@ -48,6 +48,24 @@ func next(w *Snapshot) v1alpha1.PullRequestStatus {
 	return w.PullRequest.Status
 }
 
+// A plan that waits for something is in progress, and not a failure. It starts once its inputs are known.
+func TestPlanThatWaitsIsNotAFailure(t *testing.T) {
+	w := pull(func(w *Snapshot) {
+		w.Merge.Affected[0] = Affected{Key: Key{"web", "app"}, Problem: "waits for Stack net: it is not Ready (Running)", Waits: true}
+	})
+	waits := next(&w)
+	if s := waits.Stacks[0]; s.Phase != v1alpha1.PhaseQueued || s.Run != "" || s.Message != w.Merge.Affected[0].Problem {
+		t.Errorf("a Stack that waits: %+v", s)
+	}
+	if c := waits.Conditions[0]; c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonPullRequestPlanning {
+		t.Errorf("Ready while a Stack waits: %+v", c)
+	}
+	w.Merge.Affected[0] = Affected{Key: Key{"web", "app"}, InputsDigest: "sha256:app"}
+	if s := next(&w).Stacks[0]; s.Phase != v1alpha1.PhaseQueued || s.Run == "" || s.Message != "" {
+		t.Errorf("a Stack that waited: %+v", s)
+	}
+}
+
 func TestPhase(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*Snapshot)

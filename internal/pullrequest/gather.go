@@ -162,11 +162,10 @@ func (g *Gatherer) gatherAffected(
 		if i >= int(*w.Settings.MaxStacks) && !slices.Contains(commands.Requested, one.String()) {
 			continue
 		}
-		transient, err := g.gatherInputs(ctx, repo, affected[i], proposal, one)
-		if err != nil {
+		if err := g.gatherInputs(ctx, repo, affected[i], proposal, one); err != nil {
 			return false, err
 		}
-		complete = complete && !transient
+		complete = complete && !one.Waits
 	}
 	return complete, nil
 }
@@ -243,36 +242,36 @@ func mayPlan(ctx context.Context, access Access, user string, provider Provider,
 // verbPlan is the verb that a plan requires.
 const verbPlan = "plan"
 
-// gatherInputs stores the inputs of a plan. It reports a problem that ends by itself as transient.
+// gatherInputs stores the inputs of a plan.
 func (g *Gatherer) gatherInputs(
 	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, proposal *repository.Proposal, into *Affected,
-) (transient bool, err error) {
+) error {
 	if stack.Spec.Suspend { // its Run would wait, and the status of the commit with it
 		into.Problem = "spec.suspend of the Stack is true"
-		return false, nil
+		return nil
 	}
 	state, err := g.gatherStateCopy(ctx, stack, into)
 	if err != nil || into.Problem != "" {
-		return false, err
+		return err
 	}
 	if into.DeletedDirectory != "" {
-		return false, g.gatherDestroy(ctx, repo, stack, state.InputsDigest, into)
+		return g.gatherDestroy(ctx, repo, stack, state.InputsDigest, into)
 	}
 	w, err := g.Stacks.InputsOf(ctx, Proposed(repo, stack), proposal)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if w.Problem != nil {
-		into.Problem = w.Problem.Message
-		return w.Problem.Transient, nil
+		into.Problem, into.Waits = w.Problem.Message, w.Problem.Transient
+		return nil
 	}
 	into.Revision, into.Source = w.Revision, w.Source
 	into.InputsDigest, err = g.Inputs.Put(ctx, w.Inputs)
 	if errors.Is(err, inputs.ErrTooLarge) || errors.Is(err, git.ErrTooLarge) {
 		into.Problem = err.Error()
-		return false, nil
+		return nil
 	}
-	return false, err
+	return err
 }
 
 // gatherDestroy stores the inputs of the last apply, without what pull requests do not get.

@@ -65,8 +65,8 @@ type Reconciler struct {
 	sent cache[types.UID, time.Time]
 }
 
-// fetchFirst and fetchLongest bound the time until it is checked again whether the head is fetched: after a restart no event
-// reports that. In between, it is as long as the pull request has waited.
+// fetchFirst and fetchLongest bound the time until it is checked again whether the head is fetched, and whether a plan that
+// waits can start: no event reports that, or none after a restart. In between, it is as long as the pull request has waited.
 const fetchFirst, fetchLongest = 2 * time.Second, time.Minute
 
 // LabelPullRequest is the label of Runs with the UID of their PullRequest.
@@ -152,9 +152,11 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 	if pull.Status.Phase == v1alpha1.PullRequestEnded {
 		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
 	}
-	if pull.Status.Phase == v1alpha1.PullRequestMerging {
+	if pull.Status.Phase == v1alpha1.PullRequestMerging || w.Merge.waits() {
 		waited := now(r.Clock).Sub(apimeta.FindStatusCondition(pull.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime.Time)
-		later = min(max(waited, fetchFirst), fetchLongest)
+		if next := min(max(waited, fetchFirst), fetchLongest); later == 0 || next < later {
+			later = next
+		}
 	}
 	if again == 0 || (later > 0 && later < again) {
 		again = later

@@ -3,6 +3,7 @@ package pullrequest
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -37,14 +38,20 @@ type Merge struct {
 	Affected []Affected
 }
 
+// waits reports whether the plan of a Stack waits for something that ends by itself.
+func (m *Merge) waits() bool {
+	return m != nil && slices.ContainsFunc(m.Affected, func(a Affected) bool { return a.Waits })
+}
+
 // Affected is a Stack that a pull request affects.
 type Affected struct {
 	Key
 	UID string
 	// InputsDigest of the plan; empty if the Stack is not to be planned, or for the reason Problem.
 	InputsDigest string
-	// Problem is why the plan cannot start.
+	// Problem is why the plan cannot start. Waits reports that it ends by itself.
 	Problem string
+	Waits   bool
 	// Backend is the type of the engine's backend that has the state, of which the plan gets Cairn's copy; empty if Cairn
 	// keeps the state.
 	Backend string
