@@ -16,7 +16,7 @@ func (why Impossible) Error() string { return string(why) }
 // Again is the operation that a retry of a Stack requests, given the Runs of its namespace: what its last Run did not
 // do. The error is Impossible.
 func Again(stack *v1alpha1.Stack, runs []v1alpha1.Run) (v1alpha1.Operation, error) {
-	last := lastTried(stack, runinfo.Of(runs, stack.Name))
+	last := lastTried(stack, runinfo.Of(runs, stack))
 	switch {
 	case last != nil && last.Status.Phase == v1alpha1.PhaseSucceeded:
 		return "", Impossible(fmt.Sprintf("there is nothing to retry: Run %s succeeded", last.Name))
@@ -39,10 +39,10 @@ func CheckCancel(run *v1alpha1.Run) error {
 }
 
 // CheckApproval returns an error, which is Impossible, for an approval of a Run's plan that would not count, where its
-// Stack has spec.preventSelfApproval only since the Run was created. The admission policies check the rules of the Run
-// itself.
+// Stack, nil if it is not known, has spec.preventSelfApproval only since the Run was created. The admission policies
+// check the rules of the Run itself.
 func CheckApproval(run *v1alpha1.Run, stack *v1alpha1.Stack, by string) error {
-	if run.Spec.PreventSelfApproval {
+	if run.Spec.PreventSelfApproval || stack == nil {
 		return nil
 	}
 	if why := approval.Denial(run, stack.Spec.PreventSelfApproval, by); why != "" {

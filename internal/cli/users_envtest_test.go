@@ -107,7 +107,7 @@ func (d *cliEnv) stack(name string) *v1alpha1.Stack {
 	return st
 }
 
-// run creates a Run in a phase, with a plan of one change.
+// run creates a Run in a phase, with a plan of one change. It belongs to its Stack, if that exists.
 func (d *cliEnv) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alpha1.RunSpec)) *v1alpha1.Run {
 	d.Helper()
 	r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}, Spec: v1alpha1.RunSpec{
@@ -116,6 +116,11 @@ func (d *cliEnv) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alp
 	}}
 	for _, c := range change {
 		c(&r.Spec)
+	}
+	st := &v1alpha1.Stack{}
+	err := apiserver.Kube.Get(context.WithoutCancel(d.Context()), client.ObjectKey{Namespace: d.Namespace, Name: r.Spec.Stack.Name}, st)
+	if apiserver.Must(d.T, client.IgnoreNotFound(err)); err == nil {
+		r.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(st, v1alpha1.GroupVersion.WithKind("Stack"))}
 	}
 	apiserver.Must(d.T, apiserver.Kube.Create(context.WithoutCancel(d.Context()), r))
 	d.turn(r, phase, "1 to add")
@@ -318,6 +323,40 @@ func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 	if r.Spec.Approval != nil {
 		t.Errorf("%v", r.Spec.Approval)
 	}
+}
+
+// TestCommandsAreAboutRunsOfTheStack checks a Run that an earlier Stack of the same name left: it is neither retried nor
+// listed, and a Run that is requested is not mistaken for it while the operator finds out that its name is taken.
+func TestCommandsAreAboutRunsOfTheStack(t *testing.T) {
+	d := newCLIEnv(t)
+	d.run("net-1", v1alpha1.PhaseFailed)
+	st := d.stack("net")
+	d.want(1, "there is nothing to retry: Stack net has no Run with changes", "", "retry", "net")
+	d.want(0, "the Stack net has no Runs yet", "", "history", "net")
+
+	stacks, err := apiserver.Kube.Watch(t.Context(), &v1alpha1.StackList{}, client.InNamespace(d.Namespace))
+	apiserver.Must(t, err)
+	done := make(chan struct{})
+	d.Cleanup(func() { stacks.Stop(); <-done })
+	go func() {
+		defer close(done)
+		ctx := context.WithoutCancel(d.Context())
+		for e := range stacks.ResultChan() {
+			now, ok := e.Object.(*v1alpha1.Stack)
+			if !ok || now.Annotations[v1alpha1.RequestedAtAnnotation] == "" || now.Status.LastRun == "net-2" {
+				continue
+			}
+			next := "net-1"
+			if now.Status.LastRun == next {
+				next = "net-2"
+				d.run(next, v1alpha1.PhaseSucceeded, func(r *v1alpha1.RunSpec) { r.Cause.Type = v1alpha1.CauseManual })
+			}
+			now.Status.LastHandledRequest = runinfo.Handled(nil, now.Annotations[v1alpha1.RequestedAtAnnotation], false, time.Now())
+			now.Status.CurrentRun, now.Status.LastRun = next, next
+			apiserver.Must(t, apiserver.Kube.Status().Update(ctx, now))
+		}
+	}()
+	d.want(0, "net-2", "", "apply", st.Name, "--yes")
 }
 
 func TestInterruptDoesNotCancelTheRun(t *testing.T) {

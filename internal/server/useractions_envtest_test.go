@@ -239,7 +239,10 @@ func TestUserCannotApproveTheirOwnRun(t *testing.T) {
 			p.authorized(p.as(shows))
 			p.authorized(p.as(others))
 			run := &v1alpha1.Run{
-				ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net-1"},
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: e.namespace, Name: "net-1",
+					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(e.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
+				},
 				Spec: v1alpha1.RunSpec{
 					Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: e.inputs,
 					Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual, By: alice}, PreventSelfApproval: status == 422,

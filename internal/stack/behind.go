@@ -12,6 +12,8 @@ import (
 const (
 	minConflictBackoff = 100 * time.Millisecond
 	maxConflictBackoff = 5 * time.Second
+	// maxSilentConflicts is how many conflicts in a row are not reported as errors. It takes about a minute until then.
+	maxSilentConflicts = 15
 )
 
 // NewConflictBackoff is when to reconcile Stacks again whose cached version is old: each time twice as late as before.

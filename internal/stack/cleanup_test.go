@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,8 +34,9 @@ type fakeClient struct {
 	late bool
 }
 
-func (d *fakeClient) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+func (d *fakeClient) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	if d.late {
+		o.SetOwnerReferences([]metav1.OwnerReference{owner(&v1alpha1.Stack{})})
 		return nil
 	}
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "runs"}, key.Name)

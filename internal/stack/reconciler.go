@@ -98,8 +98,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		d = decision.Decide(w)
 	}
 	again, err := r.act(ctx, w, d)
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) && r.ConflictBackoff.NumRequeues(req) < maxSilentConflicts {
 		return ctrl.Result{RequeueAfter: r.ConflictBackoff.When(req)}, nil
+	}
+	if apierrors.IsConflict(err) { // no cache is that late
+		return ctrl.Result{}, err
 	}
 	r.ConflictBackoff.Forget(req)
 	if err != nil {
@@ -187,14 +190,16 @@ func (r *Reconciler) report(ctx context.Context, w decision.Snapshot, d decision
 
 // isStillAbsent fails when the Run that was named before was created after all, late, while the next one was named. A
 // Run begins only while the API server has it as the last one in its Stack's status: either this finds the Run, or the
-// Run finds that a newer one is named. After an error it is asked for again.
+// Run finds that a newer one is named. After an error it is asked for again. A Run of an earlier Stack of the same name
+// is not the one that was named: it is why another one is.
 func (r *Reconciler) isStillAbsent(ctx context.Context, w decision.Snapshot) error {
 	before := w.Reserved.Before
 	if before == "" || w.RunNamed(before) != nil {
 		return nil
 	}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: before}, &v1alpha1.Run{})
-	if err == nil {
+	run := &v1alpha1.Run{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: before}, run)
+	if err == nil && metav1.IsControlledBy(run, w.Stack) {
 		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), before, errCreatedLate)
 	}
 	return client.IgnoreNotFound(err)

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,15 +49,18 @@ func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, 
 		}
 		return nil, nil, s.NotFound(ctx, err, ns, name, kind)
 	}
+	stack, err := s.StackOf(ctx, run)
+	return stack, run, err
+}
+
+// StackOf returns the Stack of a Run; nil if the user may not read it, if it is gone, and if another one has its name.
+func (s *Session) StackOf(ctx context.Context, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
 	stack := &v1alpha1.Stack{}
-	switch err := s.Get(ctx, client.ObjectKey{Namespace: ns, Name: run.Spec.Stack.Name}, stack); {
-	case err == nil:
-		return stack, run, nil
-	case IgnoreUnreadable(err) == nil:
-		return nil, run, nil
-	default:
-		return nil, nil, err
+	err := s.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Stack.Name}, stack)
+	if err != nil || !metav1.IsControlledBy(run, stack) {
+		return nil, IgnoreUnreadable(err)
 	}
+	return stack, nil
 }
 
 // Stack returns the Stack with a name.
@@ -123,10 +127,10 @@ func (s *Session) runOf(ctx context.Context, stack *v1alpha1.Stack) (*v1alpha1.R
 		}
 		run := &v1alpha1.Run{}
 		err := s.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: name}, run)
-		if err == nil {
+		if err == nil && metav1.IsControlledBy(run, stack) {
 			return run, nil
 		}
-		if !apierrors.IsNotFound(err) { // its name is reserved before it is created
+		if client.IgnoreNotFound(err) != nil { // its name is reserved before it is created
 			return nil, err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
@@ -143,9 +142,8 @@ func approve(ctx context.Context, s *session.Session, run *v1alpha1.Run, digest 
 	if err != nil {
 		return err
 	}
-	stack := &v1alpha1.Stack{}
-	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Stack.Name}
-	if err := s.Get(ctx, key, stack); session.IgnoreUnreadable(err) != nil {
+	stack, err := s.StackOf(ctx, run)
+	if err != nil {
 		return err
 	}
 	if err := action.CheckApproval(run, stack, user); err != nil {

@@ -88,7 +88,7 @@ func eventsOf(ctx context.Context, s *session.Session, o client.Object) ([]corev
 func runsOf(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) ([]v1alpha1.Run, error) {
 	list := &v1alpha1.RunList{}
 	err := s.List(ctx, list, client.InNamespace(stack.Namespace))
-	return runinfo.Of(list.Items, stack.Name), err
+	return runinfo.Of(list.Items, stack), err
 }
 
 func historyCommand(s *session.Session) *cobra.Command {

@@ -169,7 +169,7 @@ func awaitRecord(ctx context.Context, s *session.Session, run *v1alpha1.Run, sho
 	// The result of the Run is known whether this succeeds or not.
 	_ = await(ctx, s, &v1alpha1.Stack{}, &v1alpha1.StackList{}, key, show, func(o client.Object, exists bool) (bool, error) {
 		stack, ok := o.(*v1alpha1.Stack)
-		return !ok || !exists || stack.Status.CurrentRun != run.Name, nil
+		return !ok || !exists || !metav1.IsControlledBy(run, stack) || stack.Status.CurrentRun != run.Name, nil
 	})
 }
 

@@ -83,7 +83,10 @@ func TestFollowAwaitsTheRecord(t *testing.T) {
 		err   error
 		phase v1alpha1.RunPhase
 		want  time.Duration
+		// earlier: the Run is of an earlier Stack of the name.
+		earlier bool
 	}{
+		"another Stack has the name":    {phase: v1alpha1.PhaseSucceeded, earlier: true},
 		"recorded already":              {gets: 1, phase: v1alpha1.PhaseSucceeded},
 		"recorded later":                {gets: 3, phase: v1alpha1.PhaseFailed, want: 2 * retryInterval},
 		"never":                         {phase: v1alpha1.PhaseSucceeded, want: recordTimeout},
@@ -100,7 +103,13 @@ func TestFollowAwaitsTheRecord(t *testing.T) {
 						switch o := o.(type) {
 						case *v1alpha1.Run:
 							o.Name, o.Spec.Stack.Name, o.Status.Phase = "net-1", "net", tt.phase
+							stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", UID: "stack"}}
+							o.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))}
 						case *v1alpha1.Stack:
+							o.UID = "stack"
+							if tt.earlier {
+								o.UID = "another"
+							}
 							o.Status.CurrentRun = "net-1"
 							if gets++; gets == tt.gets {
 								o.Status.CurrentRun = ""

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,16 +60,45 @@ func fulfills(run *v1alpha1.Run, stack *v1alpha1.Stack, requested v1alpha1.Opera
 func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, request string) (*v1alpha1.Run, error) {
 	show := newProgress(s)
 	defer show.end()
+	for name := ""; ; {
+		var err error
+		if name, err = awaitName(ctx, s, stack, request, name, show); err != nil {
+			return nil, err
+		}
+		if runinfo.Number(name) <= runinfo.Number(stack.Status.LastRun) { // handled without a new Run
+			return nil, rejection(ctx, s, stack)
+		}
+		run := &v1alpha1.Run{}
+		key := client.ObjectKey{Namespace: stack.Namespace, Name: name} // named a moment before it is created
+		err = await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, key, show, func(o client.Object, exists bool) (bool, error) {
+			r, ok := o.(*v1alpha1.Run)
+			run = r
+			return ok && exists, nil
+		})
+		if apierrors.IsForbidden(err) {
+			err = session.Explained(err, "Run %s was created for the request and continues, but cannot be followed: %v",
+				name, err)
+		}
+		if err != nil || metav1.IsControlledBy(run, stack) {
+			return run, err
+		}
+		// An earlier Stack of this name has left a Run of that name, so the Stack names another one.
+	}
+}
+
+// awaitName waits until a request was handled, and returns the name of its Run, which is another one than before.
+func awaitName(
+	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, request, before string, show *progress,
+) (name string, err error) {
 	key := client.ObjectKeyFromObject(stack)
-	name := ""
-	err := await(ctx, s, &v1alpha1.Stack{}, &v1alpha1.StackList{}, key, show, func(o client.Object, exists bool) (bool, error) {
+	err = await(ctx, s, &v1alpha1.Stack{}, &v1alpha1.StackList{}, key, show, func(o client.Object, exists bool) (bool, error) {
 		st, ok := o.(*v1alpha1.Stack)
 		switch {
-		case !ok || !exists:
+		case !ok || !exists || st.UID != stack.UID:
 			return false, fmt.Errorf("the Stack %s was deleted", key.Name)
 		case runinfo.Settled(st.Status.LastHandledRequest, request):
 			name = cmp.Or(st.Status.CurrentRun, st.Status.LastRun)
-			return true, nil
+			return name != before, nil
 		case st.Annotations[v1alpha1.RequestedAtAnnotation] != request:
 			return false, fmt.Errorf("%s requested another Run of Stack %s meanwhile: `%s why %s` shows it",
 				cmp.Or(screen.Clean(st.Annotations[v1alpha1.RequestedByAnnotation]), "another user"), st.Name, s.Command(), st.Name)
@@ -76,24 +106,7 @@ func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, re
 		show.pending(st)
 		return false, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if runinfo.Number(name) <= runinfo.Number(stack.Status.LastRun) { // handled without a new Run
-		return nil, rejection(ctx, s, stack)
-	}
-	var run *v1alpha1.Run
-	key.Name = name // the Stack's status names the Run a moment before it is created
-	err = await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, key, show, func(o client.Object, exists bool) (bool, error) {
-		r, ok := o.(*v1alpha1.Run)
-		run = r
-		return ok && exists, nil
-	})
-	if apierrors.IsForbidden(err) {
-		err = session.Explained(err, "Run %s was created for the request and continues, but cannot be followed: %v",
-			name, err)
-	}
-	return run, err
+	return name, err
 }
 
 // rejection returns why a request was rejected. The event with the reason is written a moment after the request was

@@ -89,7 +89,7 @@ func unsavedPod(ctx context.Context, s *session.Session, key client.ObjectKey) (
 	if err := s.List(ctx, &runs, client.InNamespace(key.Namespace)); err != nil {
 		return "", err
 	}
-	for _, r := range runinfo.Of(runs.Items, key.Name) {
+	for _, r := range runinfo.OfState(runs.Items, key.Name) {
 		for _, a := range slices.Backward(r.Status.Attempts) {
 			if a.Failure != nil && a.Failure.Class == v1alpha1.FailureStateNotSaved {
 				return a.Pod, nil

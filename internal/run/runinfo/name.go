@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
@@ -35,9 +37,18 @@ func StackName(run string) string {
 	return stack
 }
 
-// Of returns the Runs of a Stack, the newest first.
-func Of(runs []v1alpha1.Run, stack string) []v1alpha1.Run {
-	runs = slices.DeleteFunc(runs, func(r v1alpha1.Run) bool { return r.Spec.Stack.Name != stack })
+// Of returns the Runs of a Stack, the newest first, and none of an earlier Stack of its name.
+func Of(runs []v1alpha1.Run, stack *v1alpha1.Stack) []v1alpha1.Run {
+	return newestFirst(runs, func(r *v1alpha1.Run) bool { return metav1.IsControlledBy(r, stack) })
+}
+
+// OfState returns the Runs that used the State of a name, the newest first: a State outlives its Stack.
+func OfState(runs []v1alpha1.Run, state string) []v1alpha1.Run {
+	return newestFirst(runs, func(r *v1alpha1.Run) bool { return r.Spec.Stack.Name == state })
+}
+
+func newestFirst(runs []v1alpha1.Run, of func(*v1alpha1.Run) bool) []v1alpha1.Run {
+	runs = slices.DeleteFunc(runs, func(r v1alpha1.Run) bool { return !of(&r) })
 	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(Number(b.Name), Number(a.Name)) })
 	return runs
 }

@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -104,10 +105,9 @@ func (s *API) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	a.noted("action", action.Approve, "planDigest", sent.PlanDigest)
-	stack := &v1alpha1.Stack{}
-	key := client.ObjectKey{Namespace: o.Namespace, Name: o.Spec.Stack.Name}
-	if err := s.Live.Get(r.Context(), key, stack); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read Stack %s: %w", key, err)
+	stack, err := index.StackIn(r.Context(), s.Live, o)
+	if err != nil {
+		return fmt.Errorf("read the Stack of Run %s/%s: %w", o.Namespace, o.Name, err)
 	}
 	if err := action.CheckApproval(o, stack, a.GetName()); err != nil {
 		return err
