@@ -45,9 +45,10 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),
 		Traces: p.telemetry.traces, Mine: o.Shard.has,
 	}
+	codes := repository.NewCodes(mirrors)
 	stacks := &stack.Reconciler{
 		Gatherer: snapshot.Gatherer{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sources: sources, Code: repository.NewCodes(mirrors),
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sources: sources, Code: codes,
 			Inputs: p.inputs, StateReader: p.states, VerifiedHistory: snapshot.NewVerifiedHistory(),
 			AllowShell: o.AllowShell, AllowBuild: o.Pods.Builds.Allowed, DriftInterval: o.DriftInterval,
 		},
@@ -68,7 +69,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 	pulls := &pullrequest.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Access: access, Provider: providers.Of,
 		Merger: &pullrequest.Gatherer{
-			Client: mgr.GetClient(), Codes: stacks.Code, Stacks: &stacks.Gatherer, Inputs: p.inputs, Access: access,
+			Client: mgr.GetClient(), Codes: codes, Stacks: &stacks.Gatherer, Inputs: p.inputs, Access: access,
 		},
 		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, WebURL: cmp.Or(o.SignIn.URL, o.PublicURL),
 	}

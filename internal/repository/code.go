@@ -35,6 +35,8 @@ type Code struct {
 
 	mirror *git.Mirror
 	tree   *git.Tree
+	// options of the mirror.
+	options git.Options
 	// image is the code that an image is built from, if that is other code.
 	image *Code
 }
@@ -101,7 +103,7 @@ func (c *Codes) read(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha
 // of is the code of a closure.
 func (c Code) of(r *v1alpha1.Repository, found closure.Closure) Code {
 	c.Closure, c.Key, c.Remote = found, found.Digest, false
-	if o := c.mirror.Options(); o.LFS || (o.Submodules && found.Submodules) {
+	if o := c.options; o.LFS || (o.Submodules && found.Submodules) {
 		c.Remote = true
 		c.Key = fmt.Sprintf("%s/%s/submodules-%t-lfs-%t", found.Digest, r.UID, o.Submodules, o.LFS)
 	}
@@ -110,7 +112,7 @@ func (c Code) of(r *v1alpha1.Repository, found closure.Closure) Code {
 
 // Origin is the source of the code, as the Stack and its Repository declare it, but with what the mirror was fetched from.
 func (c Code) Origin(r *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.GitOrigin {
-	o := c.mirror.Options()
+	o := c.options
 	origin := &v1alpha1.GitOrigin{
 		Repository: r.Namespace + "/" + r.Name, Ref: stack.Spec.Source.Git.Ref,
 		URL: c.URL, Submodules: o.Submodules, LFS: o.LFS,
@@ -144,7 +146,7 @@ func (c *Codes) Forget(stack *v1alpha1.Stack) { c.observed.Remove(stack.UID) }
 // fingerprint identifies what an archive of code with a digest holds, with the options of the mirror, or the error
 // that the Stack reports in its place.
 func (c Code) fingerprint(digest string, err error, stack *v1alpha1.Stack) string {
-	o := c.mirror.Options()
+	o := c.options
 	return fmt.Sprintf("%s%s/submodules-%t-lfs-%t %v", digest, imageDigest(c.tree, stack), o.Submodules, o.LFS, err)
 }
 
@@ -171,7 +173,9 @@ func (c *Codes) atRef(ctx context.Context, r *v1alpha1.Repository, ref string) (
 	if url == "" {
 		return Code{}, ErrNotFetched
 	}
-	return Code{Commit: commit, Revision: revision(commit), URL: url, Ask: ask, mirror: mirror, tree: tree}, nil
+	return Code{
+		Commit: commit, Revision: revision(commit), URL: url, Ask: ask, mirror: mirror, tree: tree, options: mirror.Options(),
+	}, nil
 }
 
 func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {

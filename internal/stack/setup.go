@@ -58,7 +58,7 @@ type lookups struct{ cache client.Reader }
 
 // moved wakes the Stacks of a Repository whose code is another after a fetch than they know, before all else. In a
 // large repository these are few, and nothing is written for the others.
-func moved(cache client.Reader, codes *repository.Codes) handler.TypedEventHandler[types.NamespacedName, reconcile.Request] {
+func moved(cache client.Reader, codes snapshot.Codes) handler.TypedEventHandler[types.NamespacedName, reconcile.Request] {
 	return handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 		GenericFunc: func(ctx context.Context, e repository.Event, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			repo, stacks := &v1alpha1.Repository{}, &v1alpha1.StackList{}
@@ -147,8 +147,7 @@ func (l lookups) unitUsers(ctx context.Context, o client.Object) []reconcile.Req
 
 // related finds the Stacks that depend on a Stack, those that wait for it, and those that wait to be destroyed after it.
 func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
-	requests := append(l.dependents(ctx, o), l.unitUsers(ctx, o)...)
-	requests = append(requests, l.waiting(ctx, o)...)
+	requests := append(l.dependentsAndWaiting(ctx, o), l.unitUsers(ctx, o)...)
 	for _, name := range o.(*v1alpha1.Stack).Dependencies() {
 		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
 		if err := l.cache.Get(ctx, key, other); err != nil {
@@ -161,9 +160,9 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 	return requests
 }
 
-// waiting finds the Stacks that depend on a Stack by others, directly or not, and wait. The status of one may be late: it
-// also checks again after a time.
-func (l lookups) waiting(ctx context.Context, o client.Object) (requests []reconcile.Request) {
+// dependentsAndWaiting finds the Stacks that name a Stack as a dependency, and those that depend on it by others and
+// wait. The status of the latter may be late: they also check again after a time.
+func (l lookups) dependentsAndWaiting(ctx context.Context, o client.Object) (requests []reconcile.Request) {
 	seen := map[string]bool{o.GetName(): true}
 	for names, direct := []string{o.GetName()}, true; len(names) > 0; direct = false {
 		var next []string
@@ -179,7 +178,7 @@ func (l lookups) waiting(ctx context.Context, o client.Object) (requests []recon
 					continue
 				}
 				seen[stack.Name], next = true, append(next, stack.Name)
-				if !direct && decision.ReadyReason(stack.Status) == v1alpha1.ReasonDependencyNotReady {
+				if direct || decision.ReadyReason(stack.Status) == v1alpha1.ReasonDependencyNotReady {
 					requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(stack)})
 				}
 			}

@@ -211,7 +211,7 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	}{
 		"a Stack enqueues those that depend on it":          {ask.related(t.Context(), vpc), "net"},
 		"and those that are deleted and wait for it":        {ask.related(t.Context(), net), "dns web"},
-		"a Stack enqueues those that wait for it by others": {ask.related(t.Context(), key), "key middle waits"},
+		"a Stack enqueues those that wait for it by others": {ask.related(t.Context(), key), "middle waits"},
 		"and not twice": {ask.related(t.Context(), middle), "applied waits"},
 		"a Stack without dependents enqueues none":                  {ask.related(t.Context(), web), ""},
 		"a Stack enqueues those whose unit depends on its own":      {ask.unitUsers(t.Context(), db), "api job"},

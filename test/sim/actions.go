@@ -81,6 +81,9 @@ func (sim *simulation) ofManager(i int, m *manager) {
 	if !m.leads {
 		return
 	}
+	if len(sim.commits) > 0 {
+		sim.ofMirror(i, m)
+	}
 	for c := range controllers {
 		switch {
 		case m.busy[c] != nil:

@@ -58,7 +58,9 @@ func (sim *simulation) wrote(k kind, old, now client.Object) {
 			owner := metav1.GetControllerOfNoCopy(pod)
 			m := &machine{pod: pod.Name, run: owner.Name, stack: pod.Labels[runinfo.LabelStack], uid: pod.UID}
 			if r := sim.api.run(owner.Name); r != nil && r.UID == owner.UID {
-				m.of = metav1.GetControllerOfNoCopy(r).UID
+				if stack := metav1.GetControllerOfNoCopy(r); stack != nil {
+					m.of = stack.UID
+				}
 			}
 			sim.machines = append(sim.machines, m)
 		}
@@ -256,7 +258,7 @@ func (sim *simulation) runnerOf(uid string) *runner {
 	return nil
 }
 
-// runGoes: once a Run is deleted, it is no longer recorded that the runner of a removed pod may be abandoned.
+// runGoes: once a Run is deleted, or not its Stack's, it is no longer recorded that the runner of a removed pod may be abandoned.
 func (sim *simulation) runGoes(name string) {
 	for _, m := range sim.machines {
 		if r := m.runner; r != nil && r.alive() && r.detached && r.run == name {
@@ -319,12 +321,21 @@ func (sim *simulation) stackGoes(s *v1alpha1.Stack) {
 		case s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan:
 			t.excused = "left on purpose"
 			continue
+		case sim.orphanedRuns[s.UID] && sim.takesOver(s): // an event says that the State stays
+			t.excused = "made by a Run that was orphaned before it applied"
+			continue
 		case sim.unreported(t):
 			t.excused = "its runner was abandoned and did not report it before its deadline"
 			continue
 		}
 		sim.violate("I5", "Stack %s goes, and %s (%s) is left", s.Name, t.id, t.address)
 	}
+}
+
+// takesOver reports whether a Stack never applied the State of its name.
+func (sim *simulation) takesOver(s *v1alpha1.Stack) bool {
+	st := sim.api.state(s.Name)
+	return st != nil && st.Status.TakenOverBy(s.UID)
 }
 
 // unreported reports whether an abandoned runner created the resource and did not report it before its deadline: no

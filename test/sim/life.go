@@ -6,7 +6,11 @@ func (s *shared) run(o Options) (*Violation, Stats) { return newSimulation(s, o)
 func (sim *simulation) live() (*Violation, Stats) {
 	defer sim.end()
 	sim.settle()
-	for n := 60 + sim.rand(180); n > 0 && sim.violation == nil; n-- {
+	n := 60 + sim.rand(180)
+	if len(sim.commits) > 0 { // so that a push finds two Stacks that are Ready
+		n += 300
+	}
+	for ; n > 0 && sim.violation == nil; n-- {
 		sim.take(sim.enabled())
 	}
 	sim.calm()

@@ -62,6 +62,9 @@ type manager struct {
 	timers []timer
 	busy   [controllers]*task
 
+	// mirror of the Repository.
+	mirror *mirror
+
 	stack stack.Reconciler
 	run   run.Reconciler
 	state state.Reconciler
@@ -88,6 +91,7 @@ func (sim *simulation) newManager(id int) *manager {
 // start restarts its process.
 func (m *manager) start() {
 	m.alive, m.frozen, m.leads = true, false, false
+	m.mirror = m.sim.newMirror()
 	for k := range kinds {
 		m.view.relist(k)
 	}
@@ -102,7 +106,7 @@ func (m *manager) lead() {
 	store := sim.states(m.id, m.clock)
 	m.stack = stack.Reconciler{
 		Gatherer: snapshot.Gatherer{
-			Client: cached, Live: live, Sources: sim.shared.sources, Inputs: sim.shared.inputs, StateReader: store,
+			Client: cached, Live: live, Sources: sim.shared.sources, Code: m.mirror, Inputs: sim.shared.inputs, StateReader: store,
 			VerifiedHistory: snapshot.NewVerifiedHistory(), Clock: m.clock,
 		},
 		States: store, Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}},
@@ -324,6 +328,7 @@ func (m *manager) enqueueDue() {
 
 // shared has what histories of one worker share: bytes by digest.
 type shared struct {
+	bytes   *memory
 	inputs  *inputs.Store
 	sources *source.Sources
 	// idle are unused threads.
@@ -332,5 +337,5 @@ type shared struct {
 
 func newShared() *shared {
 	bytes := newMemory()
-	return &shared{inputs: inputs.NewStore(bytes), sources: source.NewSources(code{}, bytes)}
+	return &shared{bytes: bytes, inputs: inputs.NewStore(bytes), sources: source.NewSources(code{}, bytes)}
 }

@@ -126,6 +126,9 @@ func (sim *simulation) isReady(s *v1alpha1.Stack) {
 		sim.violate("I6", "Stack %s: %v", s.Name, err)
 		return
 	}
+	if s.Spec.Source.Git != nil && doc.Source != sim.headOf(s.Name) {
+		sim.violate("I6", "Stack %s is Ready at an old commit", s.Name)
+	}
 	for _, i := range wanted(valueOf(doc)) {
 		n := 0
 		for _, t := range sim.resources {

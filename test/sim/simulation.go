@@ -111,7 +111,12 @@ type simulation struct {
 	// finished is the step at which an attempt ended, and orphans the Stacks that were deleted with Orphan.
 	finished map[attemptOf]int
 	names    map[nameOf]bool
-	orphans  map[types.UID]bool
+	// commits of the remote, of a history with Stacks from git, and the number of pushes to come.
+	commits []commit
+	pushes  int
+	orphans map[types.UID]bool
+	// orphanedRuns are the Stacks whose Runs were orphaned.
+	orphanedRuns map[types.UID]bool
 
 	machines  []*machine
 	resources []*resource
@@ -218,7 +223,7 @@ func newSimulation(s *shared, o Options) *simulation {
 		Options: o, shared: s, random: rand.NewPCG(o.Seed, 0x5eed), bucket: newMemory(), lease: -1,
 		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, bases: map[string]string{},
 		writesOf: map[string]int{}, automatic: map[string]bool{}, finished: map[attemptOf]int{}, names: map[nameOf]bool{},
-		orphans: map[types.UID]bool{},
+		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{},
 	}
 	sim.api.sim, sim.api.leaned = sim, map[client.Object]client.Object{}
 	sim.direct = &kube{sim: sim, of: -1}

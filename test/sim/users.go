@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ func (sim *simulation) ofUsers() {
 	if sim.wishes > 0 {
 		sim.can(2, wish, 0, 0)
 	}
+	sim.ofPushes()
 	if sim.deletions > 0 {
 		sim.can(3, deleteOne, 0, 0)
 	}
@@ -144,6 +146,9 @@ func (sim *simulation) wishOfStack(s *v1alpha1.Stack, what int) {
 		sim.tracef("alice sets the variable of Stack %s to %d", s.Name, value)
 		edit(sim, s, func(s *v1alpha1.Stack) { s.Spec.Variables = variables(value) })
 	case 5, 6:
+		if len(sim.commits) > 0 && sim.chance(2) {
+			sim.orphan(s)
+		}
 		sim.tracef("bob deletes Stack %s", s.Name)
 		_ = sim.api.remove(stacks, s.Name, nil, nil, false)
 	case 7:
@@ -168,6 +173,21 @@ func (sim *simulation) wishOfStack(s *v1alpha1.Stack, what int) {
 			v1alpha1.RequestedByAnnotation: "alice",
 		}
 		sim.api.put(stacks, n)
+	}
+}
+
+// orphan takes the Runs of a Stack from it, as the deletion with --cascade=orphan does: a later Stack of its name meets
+// them, and the garbage collector deletes none.
+func (sim *simulation) orphan(s *v1alpha1.Stack) {
+	sim.tracef("the Runs of Stack %s are orphaned", s.Name)
+	sim.orphanedRuns[s.UID] = true
+	for _, o := range slices.Clone(sim.api.objects[runs]) {
+		if metav1.IsControlledBy(o, s) {
+			n := dup(o.(*v1alpha1.Run))
+			n.OwnerReferences = nil
+			sim.api.put(runs, n)
+			sim.runGoes(n.Name) // the Stack does not know of its runner either
+		}
 	}
 }
 
@@ -218,8 +238,11 @@ func (sim *simulation) declare(n int) {
 	if sim.chance(3) {
 		s.Spec.Apply = v1alpha1.ApplyManual
 	}
-	if n == 1 && sim.chance(3) {
+	if n == 1 && sim.chance(3) || n == 1 && len(sim.commits) > 0 {
 		s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "net"}}
+	}
+	if len(sim.commits) > 0 {
+		s.Spec.Source = v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: name}}
 	}
 	if sim.deletesOften() {
 		s.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
@@ -241,6 +264,10 @@ func (sim *simulation) settle() {
 	if sim.deletesOften() {
 		sim.putSecret()
 		sim.deletions = sim.rand(mostDeletions)
+	}
+	if sim.Seed%5 == 1 { // the seeds of earlier histories keep their meaning
+		sim.addCommit(commit{"net": 0, "app": 0})
+		sim.pushes = sim.rand(6)
 	}
 	sim.declare(0)
 	if sim.chance(2) {

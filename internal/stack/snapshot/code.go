@@ -8,15 +8,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/source"
 )
 
-// readCode returns the code of a Stack from git: Codes.Observe for its own reconcile, Codes.Of for that of another
-// object, and Proposal.Of for a pull request.
+// Codes finds the code of Stacks from git, as repository.Codes does.
+type Codes interface {
+	// Of returns the code of a Stack, for another object.
+	Of(context.Context, *v1alpha1.Repository, *v1alpha1.Stack) (repository.Code, error)
+	// Observe returns it for the reconcile of the Stack itself. Changed reports whether it would return another result than
+	// last, or Forget was called since.
+	Observe(context.Context, *v1alpha1.Repository, *v1alpha1.Stack) (repository.Code, error)
+	Changed(context.Context, *v1alpha1.Repository, *v1alpha1.Stack) bool
+	Forget(*v1alpha1.Stack)
+	Contributors(
+		ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, since, commit string,
+	) (repository.Contributors, error)
+	CommitContributors(
+		ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, commit string,
+	) ([]git.Contributor, error)
+}
+
+// readCode returns the code of a Stack from git: for its own reconcile, for another object, or for a pull request.
 type readCode func(context.Context, *v1alpha1.Repository, *v1alpha1.Stack) (repository.Code, error)
+
+func (g *Gatherer) observe(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (repository.Code, error) {
+	return g.Code.Observe(ctx, r, stack)
+}
+
+func (g *Gatherer) readOther(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (repository.Code, error) {
+	return g.Code.Of(ctx, r, stack)
+}
 
 // gatherCode puts the current code into the document, or reports why there is none.
 func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *inputs.Document, read readCode) error {

@@ -81,7 +81,7 @@ func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.
 	if err := g.gatherState(ctx, &now); err != nil {
 		return d, err
 	}
-	doc, err := g.gatherSource(ctx, &now, g.Code.Of)
+	doc, err := g.gatherSource(ctx, &now, g.readOther)
 	if err != nil {
 		return d, err
 	}

@@ -38,7 +38,7 @@ type Gatherer struct {
 	// Live reads from the API server, where an outdated cache could cause a loss.
 	Live        client.Reader
 	Sources     *source.Sources
-	Code        *repository.Codes
+	Code        Codes
 	Inputs      *inputs.Store
 	StateReader StateReader
 	// VerifiedHistory caches the Stacks whose history is known to be complete.
@@ -84,7 +84,7 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		}
 		return w, g.gatherNamespace(ctx, &w)
 	}
-	doc, err := g.gatherSource(ctx, &w, g.Code.Observe) // the code has what the Stack depends on
+	doc, err := g.gatherSource(ctx, &w, g.observe) // the code has what the Stack depends on
 	if err != nil {
 		return w, err
 	}
