@@ -227,8 +227,8 @@ func lengthOf(expr hcl.Expression) int {
 }
 
 // upward matches the paths in a script that go up, without a variable of a shell or a language: ../lib/common.sh in
-// "$DIR/../lib/common.sh".
-var upward = regexp.MustCompile(`(?:^|[^.\w])(\.\.(?:/[\w.@+-]+)*)`)
+// "$DIR/../lib/common.sh". Three dots and 1..9 are no path, nor is the range ${A}..${B}.
+var upward = regexp.MustCompile(`(?:^|[^.\w)}\]])(\.\.(?:/[\w.@+-]+)*)(?:$|[^.\w@+-])`)
 
 // mostUpward is how many paths of one script are followed.
 const mostUpward = 1000
@@ -239,10 +239,16 @@ func PathsIn(text string) []string {
 		return nil
 	}
 	var names []string
-	for _, found := range upward.FindAllStringSubmatch(text, mostUpward) {
-		if !slices.Contains(names, found[1]) {
-			names = append(names, found[1])
+	for n := 0; n < mostUpward; n++ {
+		at := upward.FindStringSubmatchIndex(text)
+		if at == nil {
+			break
 		}
+		name, _, _ := strings.Cut(text[at[2]:at[3]], "/...") // all packages below, for Go's commands
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		text = text[at[3]:] // the byte after a path may be the one before the next
 	}
 	return names
 }

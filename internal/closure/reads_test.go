@@ -198,6 +198,27 @@ func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
 	}
 }
 
+func TestThreeDotsAreNoPath(t *testing.T) {
+	for text, want := range map[string][]string{
+		"echo 'please wait...' && echo \"...\"": nil,
+		"Usage: build.sh [options] ...":        nil,
+		"git diff $BASE...$HEAD":               nil,
+		"git diff ${BASE}..${HEAD}":            nil,
+		"cat ..hidden":                         nil,
+		`["a", "b", ...]`:                      nil,
+		"cd .. && ls":                          {".."},
+		`cd ".."; . ../lib.sh`:                 {"..", "../lib.sh"},
+		`. "$(dirname "$0")/../lib.sh"`:        {"../lib.sh"},
+		`cat "$DIR"/../a/../b.txt`:             {"../a/../b.txt"},
+		"go test ../...":                       {".."},
+		`cp .../x ../y`:                        {"../y"},
+	} {
+		if diff := gocmp.Diff(want, PathsIn(text)); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
 func TestCreatingAFileThatCodeChecksForChangesTheDigest(t *testing.T) {
 	before := repository{"envs/app/main.tf": output(`fileexists("${path.module}/../v.json") ? file("${path.module}/../v.json") : ""`), "envs/x": "x"}
 	c := New(Options{})
