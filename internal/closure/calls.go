@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"cairn.dev/cairn/internal/git"
@@ -17,10 +18,33 @@ func (s *search) calls(ctx context.Context, dir string) error {
 		here := queue[0]
 		queue = queue[1:]
 		files := map[string]code{}
+		replaced := map[string]string{} // the file whose source of a module an engine reads, by the module's name
+		var twins []string
 		err := s.eachFile(ctx, here, func(file string, twin bool, c code) error {
+			_, kind := split(file)
+			if !s.language.reads(kind, twin) {
+				return nil
+			}
 			files[file] = c
-			for _, call := range c.calls {
-				target, err := s.call(ctx, here, path.Join(here, file), twin, call)
+			if twin {
+				twins = append(twins, file)
+			}
+			if isOverride(file) && (s.language != AnyLanguage || !twin && !isTofu(kind)) {
+				for _, call := range c.calls {
+					replaced[call.name] = file // of several files, the last
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, file := range sortedKeys(files) {
+			for _, call := range files[file].calls {
+				if by := replaced[call.name]; call.remote || by != "" && by != file {
+					continue
+				}
+				target, err := s.call(ctx, here, path.Join(here, file), slices.Contains(twins, file), call)
 				if err != nil {
 					return err
 				}
@@ -33,10 +57,6 @@ func (s *search) calls(ctx context.Context, dir string) error {
 					queue = append(queue, target)
 				}
 			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 		if err := s.reads(ctx, dir, here, files); err != nil {
 			return err

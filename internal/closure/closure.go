@@ -50,6 +50,31 @@ type Wanted struct {
 	Paths []string
 	// Terragrunt is true when the folder has a terragrunt.hcl, which is read too.
 	Terragrunt bool
+	// Language is the one that the engine reads.
+	Language Language
+}
+
+// Language is which files an engine reads as code.
+type Language int
+
+const (
+	// AnyLanguage is for an engine that is not known: the files of both are read.
+	AnyLanguage Language = iota
+	// LanguageOfOpenTofu: x.tofu replaces x.tf.
+	LanguageOfOpenTofu
+	// LanguageOfTerraform: *.tofu is not read.
+	LanguageOfTerraform
+)
+
+// reads reports whether an engine reads a file of code. twin is true when there is one of the other extension.
+func (l Language) reads(kind string, twin bool) bool {
+	switch l {
+	case LanguageOfOpenTofu:
+		return isTofu(kind) || !twin
+	case LanguageOfTerraform:
+		return !isTofu(kind)
+	}
+	return true
 }
 
 // Closure lists all files that decide a Stack's result. Its lists are shared: they must not be changed.
@@ -202,6 +227,7 @@ func (w Wanted) key() string {
 	}
 	part(w.Path)
 	part(strconv.FormatBool(w.Terragrunt))
+	part(strconv.Itoa(int(w.Language)))
 	for _, list := range [][]string{w.Triggers, w.VariableFiles, w.Paths} {
 		part(strconv.Itoa(len(list)))
 		for _, s := range list {

@@ -58,6 +58,29 @@ func TestFilesOfTheClosure(t *testing.T) {
 			wanted:     Wanted{Path: "app"},
 			files:      "a/x app/main.tf app/main.tofu b/x", modules: []string{"a", "b"},
 		},
+		"modules of x.tofu for OpenTofu, and of no file that it replaces": {
+			repository: repository{"app/main.tf": module("a", "../gone"), "app/main.tofu": module("b", "../b"), "b/x": ""},
+			wanted:     Wanted{Path: "app", Language: LanguageOfOpenTofu},
+			files:      "app/main.tf app/main.tofu b/x", modules: []string{"b"},
+		},
+		"no modules of .tofu for Terraform": {
+			repository: repository{"app/main.tf": module("a", "../a"), "app/main.tofu": module("b", "../gone"), "app/more.tofu": module("c", "../b"), "a/x": "", "b/x": ""},
+			wanted:     Wanted{Path: "app", Language: LanguageOfTerraform},
+			files:      "a/x app/main.tf app/main.tofu app/more.tofu", modules: []string{"a"},
+		},
+		"the last source of an override file, and not the ones before": {
+			repository: repository{
+				"app/main.tf": module("a", "../gone") + module("b", "../b") + module("c", "${var.c}") + module("d", "../d"), "app/a_override.tf": module("a", "../gone") + module("b", "hashicorp/consul/aws"),
+				"app/override.tf": module("a", "../a") + module("c", "../c"), "app/other_override.tf": "module \"d\" {\n  count = 0\n}\n", "a/x": "", "b/x": "", "c/x": "", "d/x": "",
+			},
+			wanted: Wanted{Path: "app"},
+			files:  "a/x app/a_override.tf app/main.tf app/other_override.tf app/override.tf c/x d/x", modules: []string{"a", "c", "d"},
+		},
+		"both sources, when only one engine reads the override file": {
+			repository: repository{"app/main.tf": module("a", "../a"), "app/override.tofu": module("a", "../b"), "a/x": "", "b/x": ""},
+			wanted:     Wanted{Path: "app"},
+			files:      "a/x app/main.tf app/override.tofu b/x", modules: []string{"a", "b"},
+		},
 		"modules with backslashes, as on Windows": {
 			repository: repository{"app/main.tf": module("a", `..\\modules\\a`), "modules/a/x": ""},
 			wanted:     Wanted{Path: "app"},

@@ -45,6 +45,8 @@ type call struct {
 	line int
 	// source is a local path, which begins with ./ or ../. It is "" when only a running engine can evaluate it.
 	source string
+	// remote is true for the address of a module that is not in the repository.
+	remote bool
 }
 
 var (
@@ -77,9 +79,10 @@ func readCode(text []byte, json bool) (code, error) {
 			if attribute := attribute(block.Body, moduleSchema); attribute != nil {
 				source, known := literal(attribute.Expr, json)
 				source = strings.ReplaceAll(source, `\`, "/")
-				if !known && !isRemote(attribute.Expr) || isLocal(source) {
-					c.calls = append(c.calls, call{name: block.Labels[0], line: attribute.Range.Start.Line, source: source})
-				}
+				remote := known && !isLocal(source) || !known && isRemote(attribute.Expr)
+				c.calls = append(c.calls, call{
+					name: block.Labels[0], line: attribute.Range.Start.Line, source: source, remote: remote,
+				})
 			}
 		case "terraform":
 			c.required = append(c.required, constraint(attribute(block.Body, terraformSchema), json)...)

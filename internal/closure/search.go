@@ -15,6 +15,8 @@ type search struct {
 	c     *Closures
 	tree  Tree
 	blobs Blobs
+	// language of the code.
+	language Language
 
 	dirs, files map[string]git.Entry
 	// named are the paths that were added for another reason than the call of a module.
@@ -57,6 +59,7 @@ func (s *search) find(ctx context.Context, w Wanted) (*answer, error) {
 		return nil, fail(ErrPath, "the path %q is outside of the repository: set it to a folder, from the repository's root",
 			w.Path)
 	}
+	s.language = w.Language
 	s.budget.left = s.c.options.Work
 	root, err := s.root(ctx, name)
 	if errors.Is(err, errWork) {

@@ -180,7 +180,17 @@ func (c *Codes) atRef(ctx context.Context, r *v1alpha1.Repository, ref string) (
 
 func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
 	source := stack.Spec.Source.Git
-	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: r.EngineFor(stack).Name == v1alpha1.EngineTerragrunt}
+	engine := r.EngineFor(stack)
+	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: engine.Name == v1alpha1.EngineTerragrunt}
+	if wrapped := engine.Wrapped; w.Terragrunt && wrapped != nil {
+		engine.Name = wrapped.Name
+	}
+	switch engine.Name {
+	case v1alpha1.EngineOpenTofu:
+		w.Language = closure.LanguageOfOpenTofu
+	case v1alpha1.EngineTerraform:
+		w.Language = closure.LanguageOfTerraform
+	}
 	for _, f := range stack.Spec.VariableFiles {
 		if f.Path != "" {
 			w.VariableFiles = append(w.VariableFiles, f.Path)

@@ -31,6 +31,11 @@ type testCase struct {
 	links, submodules map[string]string
 }
 
+// languages of the engines, as for a Stack.
+var languages = map[string]closure.Language{
+	"OpenTofu": closure.LanguageOfOpenTofu, "Terraform": closure.LanguageOfTerraform,
+}
+
 // submoduleCommit is the commit of every submodule. No server has it.
 const submoduleCommit = "1111111111111111111111111111111111111111"
 
@@ -58,7 +63,7 @@ func readCases(t *testing.T) []*testCase {
 
 func parseCase(name string, archive *txtar.Archive) (*testCase, error) {
 	c := &testCase{
-		name: name, engine: "OpenTofu", variables: map[string]json.RawMessage{}, files: map[string]string{},
+		name: name, engine: "OpenTofu", wanted: closure.Wanted{Language: closure.LanguageOfOpenTofu}, variables: map[string]json.RawMessage{}, files: map[string]string{},
 		programs: map[string]string{}, links: map[string]string{}, submodules: map[string]string{},
 	}
 	for _, file := range archive.Files {
@@ -93,7 +98,7 @@ func (c *testCase) parseLine(line string) error {
 	case "path":
 		c.wanted.Path = value
 	case "engine":
-		c.engine, c.wanted.Terragrunt = value, value == "Terragrunt"
+		c.engine, c.wanted.Terragrunt, c.wanted.Language = value, value == "Terragrunt", languages[value]
 	case "trigger":
 		c.wanted.Triggers = append(c.wanted.Triggers, value)
 	case "variables":
