@@ -2,6 +2,7 @@ package closure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -96,7 +97,7 @@ func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{search: s, unit: u, original: u.dir, files: map[string]bool{}, includes: map[string]string{}}
+	r := &reading{search: s, unit: u, original: u.dir, files: map[string]bool{}, includes: map[string]string{}, exposed: map[string]cty.Value{}}
 	if err := r.file(ctx, p.Entry); err != nil {
 		return nil, err
 	}
@@ -126,6 +127,8 @@ type reading struct {
 	files map[string]bool
 	// includes are the directories of the files that the unit's own file includes, by label; "" is the first one.
 	includes map[string]string
+	// exposed are the locals of these files, by label.
+	exposed map[string]cty.Value
 	// sources are the directories of the module that it runs; units are those of the units that it depends on.
 	sources, units []string
 	// uses are the units that Terragrunt would apply before this one.
@@ -161,6 +164,9 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 				return err
 			}
 		}
+		if ref.disabled {
+			continue // Terragrunt reads no disabled dependency, and its path may lead nowhere
+		}
 		at := fmt.Sprintf("%s:%d: %.200s", e.Path, ref.line, ref.what)
 		names, known, err := r.evaluate(ctx, ref.expr, locals)
 		if err != nil {
@@ -195,19 +201,14 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 		base, inner, _ = strings.Cut(name, "//")
 	}
 	p, err := r.goTo(ctx, base, file, at)
+	if ref.optional && errors.Is(err, ErrModule) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	if ref.kind == refInclude {
-		r.add(p.Entry)
-		if file == path.Join(r.unit.dir, terragruntFile) {
-			for _, label := range []string{"", strings.TrimPrefix(strings.TrimPrefix(ref.what, "include"), " ")} {
-				if _, ok := r.includes[label]; !ok {
-					r.includes[label] = parentOf(p.Path)
-				}
-			}
-		}
-		return r.file(ctx, p.Entry)
+		return r.include(ctx, ref, p.Entry, file)
 	}
 	dir := p.Entry
 	if isFile(dir.Kind) {
@@ -218,9 +219,7 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 	case dir.Kind != git.KindDir:
 	case ref.kind == refUnit:
 		r.units = append(r.units, dir.Path)
-		if !ref.disabled {
-			r.uses = append(r.uses, Dependency{Path: dir.Path, Outputs: ref.outputs})
-		}
+		r.uses = append(r.uses, Dependency{Path: dir.Path, Outputs: ref.outputs})
 	default:
 		if p, err = r.local(ctx, dir.Path, path.Join(".", inner), at); err != nil {
 			return err
@@ -232,6 +231,32 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 		}
 	}
 	return nil
+}
+
+// include adds a file that another one includes, and those that it includes.
+func (r *reading) include(ctx context.Context, ref ref, e git.Entry, from string) error {
+	r.add(e)
+	if from != path.Join(r.unit.dir, terragruntFile) {
+		return r.file(ctx, e)
+	}
+	own := strings.TrimPrefix(strings.TrimPrefix(ref.what, "include"), " ")
+	for _, label := range []string{"", own} {
+		if _, ok := r.includes[label]; !ok {
+			r.includes[label] = parentOf(e.Path)
+		}
+	}
+	if isFile(e.Kind) && own != "" {
+		c, err := r.config(ctx, e)
+		if err != nil {
+			return err
+		}
+		locals, err := r.localsOf(ctx, c)
+		if err != nil {
+			return err
+		}
+		r.exposed[own] = cty.ObjectVal(map[string]cty.Value{"locals": locals})
+	}
+	return r.file(ctx, e)
 }
 
 // goTo resolves a path in the configuration: from the unit's directory, or else from the directory of the file.

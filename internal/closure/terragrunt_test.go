@@ -52,6 +52,13 @@ func TestDependenciesOfATerragruntUnit(t *testing.T) {
 		"a dependency that is not enabled is ignored": {
 			app: depends(`"../vpc"`, "enabled = false"),
 		},
+		"a dependency that is not enabled may lead nowhere": {
+			app: depends(`"../gone"`, "enabled = false") + "dependency \"y\" {\n config_path = \"\"\n enabled = false\n}\n",
+		},
+		"a dependency that may not be enabled may lead nowhere": {
+			app:  depends(`"../gone"`, `enabled = get_env("X", "") == "yes"`) + "dependency \"y\" {\n config_path = \"../vpc\"\n enabled = local.y\n}\n",
+			want: []Dependency{{"live/vpc", true}},
+		},
 		"dependencies set an order": {
 			app: orders(`"../db", "../vpc"`), want: []Dependency{{"live/db", false}, {"live/vpc", false}},
 		},
@@ -216,6 +223,31 @@ func TestFilesOfATerragruntUnit(t *testing.T) {
 				"modules/live/app/x":      "", "modules/other/x": "", "a": "", "live/b": "",
 			},
 			files: "a live/app/terragrunt.hcl live/b modules/live/app/x root.hcl",
+		},
+		"the source from an included local": {
+			repository: repository{
+				"live/app/terragrunt.hcl": "include \"root\" {\n path = find_in_parent_folders(\"root.hcl\")\n}\ninclude \"common\" {\n path = \"${dirname(find_in_parent_folders(\"root.hcl\"))}/_common/app.hcl\"\n expose = true\n}\n" + source(`"${include.common.locals.base}//app"`),
+				"live/_common/app.hcl":    "locals {\n env = read_terragrunt_config(find_in_parent_folders(\"env.hcl\"))\n base = \"${get_repo_root()}/modules\"\n}\n", "live/env.hcl": "", "live/root.hcl": "", "modules/app/x": "", "other": "",
+			},
+			files: "live/_common/app.hcl live/app/terragrunt.hcl live/env.hcl live/root.hcl modules/app/x",
+		},
+		"no remote module of an included local": {
+			repository: repository{
+				"live/app/terragrunt.hcl": "include \"common\" {\n path = find_in_parent_folders(\"common.hcl\")\n expose = true\n}\n" + source(`"${include.common.locals.base}?ref=v1"`),
+				"live/common.hcl":         "locals {\n base = \"git::git@github.com:example/modules.git//app\"\n}\n", "other": "",
+			},
+			files: "live/app/terragrunt.hcl live/common.hcl",
+		},
+		"all files, when an included local is unknown": {
+			repository: repository{
+				"live/app/terragrunt.hcl": "include \"common\" {\n path = find_in_parent_folders(\"common.hcl\")\n}\n" + source(`"${include.common.locals.base}//app"`),
+				"live/common.hcl":         "locals {\n base = get_env(\"BASE\")\n}\n", "other": "",
+			},
+			files: "live/app/terragrunt.hcl live/common.hcl other", open: []string{"live/app/terragrunt.hcl:5: terraform"},
+		},
+		"a folder that is searched for above": {
+			repository: repository{"live/app/terragrunt.hcl": source(`"${find_in_parent_folders("modules")}/app"`), "modules/app/x": "", "modules/other/x": ""},
+			files:      "live/app/terragrunt.hcl modules/app/x",
 		},
 		"locals that are texts": {
 			repository: repository{

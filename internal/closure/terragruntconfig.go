@@ -43,8 +43,9 @@ type ref struct {
 	what string
 	line int
 	expr hcl.Expression
-	// outputs is true of a dependency whose outputs may be read, disabled of one with enabled = false.
-	outputs, disabled bool
+	// outputs is true of a dependency whose outputs may be read, disabled of one with enabled = false, and optional of one
+	// for which only Terragrunt knows whether it is enabled.
+	outputs, disabled, optional bool
 }
 
 // config reads a file of Terragrunt's.
@@ -107,7 +108,8 @@ func readConfig(text []byte) (config, error) {
 			c.refs = append(c.refs, ref{
 				kind: kind, what: what, line: a.SrcRange.Start.Line, expr: a.Expr,
 				outputs:  block.Type == "dependency" && !isLiteral(block.Body, "skip_outputs", true),
-				disabled: isLiteral(block.Body, "enabled", false),
+				disabled: block.Type == "dependency" && isLiteral(block.Body, "enabled", false),
+				optional: block.Type == "dependency" && block.Body.Attributes["enabled"] != nil && !isLiteral(block.Body, "enabled", true),
 			})
 		}
 	}
@@ -202,21 +204,29 @@ func (r *reading) functions(ctx context.Context, failed *error) map[string]funct
 	}
 }
 
-// inParents returns the path of a file, terragrunt.hcl by default, in the nearest directory above the unit's that has
-// it. Without one it returns the second argument, or "".
+// inParents returns the path of a file or a folder, terragrunt.hcl by default, in the nearest directory above the unit's
+// that has it. Without one it returns the second argument, or "". It adds a file: it may be read by any name.
 func (r *reading) inParents(ctx context.Context, args []string) (string, error) {
 	name := terragruntFile
 	if len(args) > 0 {
 		name = args[0]
 	}
 	if r.unit.dir != "" && !outside(path.Clean(name)) {
-		found, err := r.above(ctx, parentOf(r.unit.dir), name)
-		if err != nil {
-			return "", err
-		}
-		if found.Kind != 0 {
-			r.add(found.Entry)
-			return path.Join(repositoryRoot, found.name), nil
+		for dir := parentOf(r.unit.dir); ; dir = parentOf(dir) {
+			at := path.Join(dir, name)
+			p, err := r.resolve(ctx, at)
+			if err != nil {
+				return "", err
+			}
+			if isFile(p.Kind) {
+				r.add(p.Entry)
+			}
+			if p.Kind != 0 {
+				return path.Join(repositoryRoot, at), nil
+			}
+			if dir == "" {
+				break
+			}
 		}
 	}
 	if len(args) > 1 {

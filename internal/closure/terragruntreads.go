@@ -216,6 +216,9 @@ func (r *reading) value(ctx context.Context, expr hcl.Expression, locals cty.Val
 	if locals != cty.NilVal {
 		variables["local"] = locals
 	}
+	if len(r.exposed) > 0 {
+		variables["include"] = cty.ObjectVal(r.exposed)
+	}
 	value, diags := expr.Value(&hcl.EvalContext{Functions: r.functions(ctx, &failed), Variables: variables})
 	if failed != nil {
 		return cty.NilVal, failed
