@@ -129,8 +129,10 @@ type Closures struct {
 	code    *weightedlru.Cache[codeKey, code]
 	configs *weightedlru.Cache[string, config]
 	pins    *weightedlru.Cache[string, Pin]
-	// scripts are the paths in scripts that go up, by the ID of the script.
-	scripts *weightedlru.Cache[scriptKey, []string]
+	// scripts are the paths in scripts, by the ID of the script.
+	scripts *weightedlru.Cache[scriptKey, script]
+	// renders are the calls in templates that read files, by the ID of the template.
+	renders *weightedlru.Cache[string, render]
 }
 
 // New returns a Closures with empty caches.
@@ -149,7 +151,8 @@ func New(o Options) *Closures {
 		links:   weightedlru.New[string, []string](bytes/16, entryWeight),
 		targets: weightedlru.New[string, string](bytes/32, entryWeight),
 		pins:    weightedlru.New[string, Pin](bytes/32, entryWeight),
-		scripts: weightedlru.New[scriptKey, []string](bytes/32, entryWeight),
+		scripts: weightedlru.New[scriptKey, script](bytes/64, entryWeight),
+		renders: weightedlru.New[string, render](bytes/64, entryWeight),
 	}
 }
 

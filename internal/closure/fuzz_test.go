@@ -41,6 +41,10 @@ func FuzzClosure(f *testing.F) {
 	f.Add("app/main.tf "+strings.ReplaceAll(module("a", "../a"), "\n", ";")+"\na/x y\napp/l -> ../b\nb/c d", "app", "b/*.x", false)
 	f.Add("app/terragrunt.hcl "+strings.ReplaceAll(source(`"../a//b"`)+include(`find_in_parent_folders("root.hcl")`), "\n", ";")+"\na/b/x y\nroot.hcl x = 1", "app", "**", true)
 	f.Add(`main.tf.json {"module": {"a": {"source": "./a/../../b"}}}`, "", "", false)
+	f.Add("app/main.tf "+strings.ReplaceAll(output(`file("${join("/", slice(split("/", path.cwd), 0, 2))}/x")`)+output(`templatefile("a.tftpl", { a = regexall("a|b", path.cwd) })`)+
+		output(`[for d in local.a : replace(d, "/a/", abspath(var.b))]`)+"locals { a = [substr(path.cwd, 1, 2), concat(reverse(local.b), [1])] }", "\n", ";")+
+		"\napp/a.tftpl %{ for x in a }${file(\"../${format(\"%s%v\", x, a)}\")}%{ endfor }\nb/c d", "app", "", false)
+	f.Add("app/main.tf "+strings.ReplaceAll(localExec("command = \"cd $D && ./x.sh ../y\"\n working_dir = \"../b\""), "\n", ";")+"\nb/x.sh cd ..;cat ../a b.txt\nb/b.txt x\ny z", "app", "", false)
 	f.Fuzz(func(t *testing.T, text, name, trigger string, terragrunt bool) {
 		tree, blobs := fuzzed(text).commit(t)
 		c := New(Options{})

@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -21,8 +22,10 @@ type pathExpr struct {
 	line int
 	// program is true for a command that a provisioner, an external data source or a Terragrunt hook runs.
 	program bool
-	// local is true for a local value: when it is a text, it is evaluated in the expressions that refer to it.
-	local bool
+	// workingDir is the expression for the directory where the program runs, or nil.
+	workingDir hclsyntax.Expression
+	// local is the name of a local value: when its texts are known, the expressions that refer to it have them.
+	local string
 }
 
 // paths are the expressions of one file that may name files outside of the module's folder. To leave the folder, a path
@@ -65,9 +68,13 @@ func (p *paths) fromBody(body *hclsyntax.Body, block string) {
 				p.locals[name] = attribute.Expr
 				p.weight += size(attribute.Expr)
 			}
-			p.add(attribute.Expr, pathExpr{local: true})
+			p.add(attribute.Expr, pathExpr{local: name})
 		default:
-			p.add(attribute.Expr, pathExpr{program: slices.Contains(programAttributes, name)})
+			one := pathExpr{program: slices.Contains(programAttributes, name)}
+			if dir := body.Attributes["working_dir"]; dir != nil && one.program && name != "working_dir" {
+				one.workingDir = dir.Expr
+			}
+			p.add(attribute.Expr, one)
 		}
 	}
 	for _, inner := range body.Blocks {
@@ -98,43 +105,112 @@ func (p *paths) add(expr hclsyntax.Expression, as pathExpr) {
 	}
 }
 
-// fromJSON reads the strings of code in JSON syntax: each is a template.
+// fromJSON reads the strings of code in JSON syntax: each is a template. A key may be there more than once.
 func (p *paths) fromJSON(text []byte) {
-	var root any
-	if json.Unmarshal(text, &root) != nil {
-		return
+	if root, err := readJSON(json.NewDecoder(bytes.NewReader(text))); err == nil {
+		p.fromValue(root, nil, nil)
 	}
-	p.fromValue(root, nil)
 }
 
-func (p *paths) fromValue(value any, keys []string) {
+// member of a JSON object.
+type member struct {
+	key   string
+	value any
+}
+
+// readJSON reads a value: a []member, a []any, or a string; nil for any other. hclparse bounds how deep it recurses.
+func readJSON(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case string:
+		return token, nil
+	case json.Delim:
+		var members []member
+		var list []any
+		for d.More() {
+			key := ""
+			if token == '{' {
+				name, err := d.Token()
+				if err != nil {
+					return nil, err
+				}
+				key, _ = name.(string)
+			}
+			value, err := readJSON(d)
+			if err != nil {
+				return nil, err
+			}
+			if token == '{' {
+				members = append(members, member{key, value})
+			} else {
+				list = append(list, value)
+			}
+		}
+		if _, err := d.Token(); err != nil {
+			return nil, err
+		}
+		if token == '{' {
+			return members, nil
+		}
+		return list, nil
+	}
+	return nil, nil
+}
+
+func (p *paths) fromValue(value any, keys []string, workingDir hclsyntax.Expression) {
 	switch v := value.(type) {
-	case map[string]any:
-		for _, key := range sortedKeys(v) {
-			p.fromValue(v[key], append(keys, key)) // keys share their memory: a copy for each level of a deep text would be large
+	case []member:
+		for _, one := range v {
+			if text, ok := one.value.(string); ok && one.key == "working_dir" {
+				workingDir = templateOf(text)
+			}
+		}
+		for _, one := range v {
+			p.fromValue(one.value, append(keys, one.key), workingDir) // keys share their memory: a copy for each level would be large
 		}
 	case []any:
 		for _, one := range v {
-			p.fromValue(one, keys)
+			p.fromValue(one, keys, workingDir)
 		}
 	case string:
 		last := len(keys) - 1
-		if len(v) > longestExpression || len(keys) == 3 && keys[0] == "module" && keys[last] == "source" {
+		if len(keys) == 3 && keys[0] == "module" && keys[last] == "source" {
 			return
 		}
-		expr, diags := hclsyntax.ParseTemplate([]byte(v), "", hcl.InitialPos)
-		if diags.HasErrors() {
+		expr := templateOf(v)
+		if expr == nil {
 			return
 		}
-		local := len(keys) == 2 && keys[0] == "locals"
-		if local && p.locals[keys[1]] == nil {
-			p.locals[keys[1]] = expr
+		one := pathExpr{program: last >= 0 && slices.Contains(programAttributes, keys[last])}
+		if one.program && keys[last] != "working_dir" {
+			one.workingDir = workingDir
 		}
-		p.add(expr, pathExpr{local: local, program: last >= 0 && slices.Contains(programAttributes, keys[last])})
+		if len(keys) == 2 && keys[0] == "locals" {
+			if one.local = keys[1]; p.locals[one.local] == nil {
+				p.locals[one.local] = expr
+			}
+		}
+		p.add(expr, one)
 	}
 }
 
-// mayGoUp reports whether an expression has a literal with "..", or refers to the object path or to a local value.
+// templateOf parses a string of code in JSON syntax. It is nil for an invalid one, and one that is too long.
+func templateOf(text string) hclsyntax.Expression {
+	if len(text) > longestExpression {
+		return nil
+	}
+	expr, diags := hclsyntax.ParseTemplate([]byte(text), "", hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil
+	}
+	return expr
+}
+
+// mayGoUp reports whether an expression has a literal with "..", refers to the object path or to a local value, makes a
+// path absolute, or renders a template, which may do the same.
 func mayGoUp(expr hclsyntax.Expression) bool {
 	return anyOf(expr, func(e hclsyntax.Expression) bool {
 		switch e := e.(type) {
@@ -142,6 +218,8 @@ func mayGoUp(expr hclsyntax.Expression) bool {
 			return e.Val.Type() == cty.String && !e.Val.IsNull() && strings.Contains(e.Val.AsString(), "..")
 		case *hclsyntax.ScopeTraversalExpr:
 			return e.Traversal.RootName() == "path" || e.Traversal.RootName() == "local"
+		case *hclsyntax.FunctionCallExpr:
+			return nameOf(e) == "abspath" || nameOf(e) == "templatefile"
 		}
 		return false
 	})

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
 	"cairn.dev/cairn/internal/git"
 )
@@ -17,8 +17,6 @@ import (
 const (
 	// mostReads is how many expressions of a Stack are evaluated. With more, the closure is the whole repository.
 	mostReads = 50_000
-	// longestScript is the most bytes of a script whose paths are followed.
-	longestScript = 256 << 10
 	// largestVariables is the most bytes of a variable file whose paths are followed.
 	largestVariables = 4 << 20
 )
@@ -29,10 +27,7 @@ const separators = " \t\r\n\"'`,;|&()<>=:{}[]"
 // reads adds the files and directories that a module's code names outside of the folders of the closure, and those that
 // match a path with an unknown part. A path that does not exist is recorded: once it is created, it is in the closure.
 func (s *search) reads(ctx context.Context, root, dir string, files map[string]code) error {
-	m := &scope{
-		root: root, dir: dir, budget: &s.budget,
-		locals: map[string]hclsyntax.Expression{}, known: map[string]cty.Value{}, weights: map[string]int{},
-	}
+	m := newScope(root, dir, map[string]hclsyntax.Expression{}, &s.budget)
 	for _, override := range []bool{false, true} { // override files come last, and replace the values of the others
 		for _, name := range sortedKeys(files) {
 			if isOverride(name) != override {
@@ -53,23 +48,10 @@ func (s *search) reads(ctx context.Context, root, dir string, files map[string]c
 			return nil
 		}
 		for _, one := range p.exprs {
-			if one.local && m.isPath(one.expr) {
+			if one.local != "" && m.isEvaluated(one.local) {
 				continue
 			}
-			at := fmt.Sprintf("%s:%d", file, one.line)
-			var err error
-			m.texts(one.expr, func(text string) {
-				if err == nil {
-					err = s.text(ctx, m, text, at, one.program)
-				}
-			})
-			if err == nil {
-				err = s.budget.spend(0)
-			}
-			if err == nil {
-				err = s.filesets(ctx, m, one.expr)
-			}
-			if err != nil {
+			if err := s.expression(ctx, m, one, fmt.Sprintf("%s:%d", file, one.line)); err != nil {
 				return err
 			}
 		}
@@ -77,11 +59,40 @@ func (s *search) reads(ctx context.Context, root, dir string, files map[string]c
 	return nil
 }
 
+// expression adds the files that an expression names. at is its position in the code, for messages.
+func (s *search) expression(ctx context.Context, m *scope, one pathExpr, at string) error {
+	var from []string
+	var err error
+	if one.workingDir != nil {
+		if from, err = s.workingDirs(ctx, m, one.workingDir, at); err != nil {
+			return err
+		}
+	}
+	lost := m.texts(one.expr, one.program, func(text string) {
+		if err == nil {
+			err = s.text(ctx, m, text, at, one.program, from)
+		}
+	})
+	if lost != nil {
+		s.open = append(s.open, at+": a path that is computed from an absolute path")
+	}
+	if err == nil {
+		err = s.budget.spend(0)
+	}
+	if err == nil {
+		err = s.filesets(ctx, m, one.expr)
+	}
+	if err == nil {
+		err = s.templates(ctx, m, one.expr, 0)
+	}
+	return err
+}
+
 // filesets adds the files that calls of fileset match, if their pattern goes up.
 func (s *search) filesets(ctx context.Context, m *scope, expr hclsyntax.Expression) (err error) {
 	anyOf(expr, func(e hclsyntax.Expression) bool {
 		call, ok := e.(*hclsyntax.FunctionCallExpr)
-		if !ok || call.Name != "fileset" || len(call.Args) != 2 {
+		if !ok || nameOf(call) != "fileset" || len(call.Args) != 2 {
 			return false
 		}
 		dir, known := asText(m.value(call.Args[0]))
@@ -122,7 +133,12 @@ func (s *search) values(ctx context.Context, root git.Entry, w Wanted) error {
 		}
 	}
 	for _, name := range w.Paths {
-		if err := s.readFrom(ctx, root.Path, root.Path+"/"+name, "the Stack's variables and scripts", true); err != nil {
+		if name == unknown {
+			s.open = append(s.open, "the Stack's scripts: a program that goes up from an unknown directory")
+			continue
+		}
+		by := reader{root: root.Path, program: true}
+		if err := s.readFrom(ctx, root.Path+"/"+name, "the Stack's variables and scripts", by); err != nil {
 			return err
 		}
 	}
@@ -133,7 +149,7 @@ func (s *search) values(ctx context.Context, root git.Entry, w Wanted) error {
 func (s *search) variables(ctx context.Context, root string, e git.Entry) error {
 	c, err := s.readFile(ctx, e, strings.HasSuffix(e.Path, ".json"))
 	if errors.Is(err, ErrTooLarge) { // values are data: the paths in them are found without a parser
-		return s.pathsIn(ctx, root, e, largestVariables, root)
+		return s.pathsIn(ctx, e, largestVariables, []string{root}, reader{root: root})
 	}
 	if err != nil {
 		return err
@@ -142,11 +158,31 @@ func (s *search) variables(ctx context.Context, root string, e git.Entry) error 
 }
 
 // text adds the targets of the paths in a text. Relative paths start where the engine runs; in the arguments of a
-// program they may start in the module's directory, too.
-func (s *search) text(ctx context.Context, m *scope, text, at string, program bool) error {
+// program they may start in the module's directory, in its working directories, and where it changes to.
+func (s *search) text(ctx context.Context, m *scope, text, at string, program bool, from []string) error {
 	tokens := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) })
 	if !program && len(tokens) > 1 && !strings.ContainsAny(text, unknown+"$%\n") {
 		tokens = append(tokens, text) // names have spaces, too
+	}
+	bases := []string{m.root}
+	if program {
+		bases = append(bases, m.dir)
+		bases = append(bases, from...)
+		changes := changesOf(text)
+		for _, dir := range changes.dirs {
+			for _, base := range bases[:len(bases):len(bases)] {
+				if rest, ok := strings.CutPrefix(dir, repositoryRoot); ok {
+					bases = append(bases, rest)
+					break
+				}
+				bases = append(bases, base+"/"+dir)
+			}
+		}
+		if changes.unknown && slices.ContainsFunc(tokens, goesUp) {
+			s.open = append(s.open, at+": a program that goes up from an unknown directory")
+		}
+		slices.Sort(bases)
+		bases = slices.Compact(bases)
 	}
 	for _, token := range tokens {
 		if rest, ok := strings.CutPrefix(token, "/.."); ok && program {
@@ -161,15 +197,15 @@ func (s *search) text(ctx context.Context, m *scope, text, at string, program bo
 		case goesUp(rest):
 			s.open = append(s.open, fmt.Sprintf("%s: a path that goes up from an unknown directory: %.200q", at, show(token)))
 			continue
-		case !absolute && (path.IsAbs(known) || !program && !goesUp(known)):
+		case !absolute && (path.IsAbs(known) || !goesUp(known) && (!program || !isName(known))):
 			continue // not in the repository, or below the folder
 		}
-		names := []string{m.root + "/" + known}
-		switch {
-		case absolute:
-			names = []string{fromRoot}
-		case program && m.dir != m.root:
-			names = append(names, m.dir+"/"+known)
+		names := []string{fromRoot}
+		if !absolute {
+			names = names[:0]
+			for _, base := range bases {
+				names = append(names, base+"/"+known)
+			}
 		}
 		for _, name := range names {
 			var err error
@@ -177,7 +213,7 @@ func (s *search) text(ctx context.Context, m *scope, text, at string, program bo
 				suffix := rest[strings.LastIndexAny(rest, unknown+"$%")+1:]
 				err = s.readLike(ctx, name, suffix)
 			} else {
-				err = s.readFrom(ctx, m.root, name, at, program)
+				err = s.readFrom(ctx, name, at, reader{root: m.root, program: program, from: from})
 			}
 			if err != nil {
 				return err
@@ -200,27 +236,36 @@ func goesUp(name string) bool {
 	return false
 }
 
+// reader describes what reads a path.
+type reader struct {
+	// root is the directory where the engine runs.
+	root string
+	// program is true for a program, or its arguments. Its working directories are in from.
+	program bool
+	from    []string
+}
+
 // readFrom adds the target of a path. Of a program's script, it also adds the files that the script names above its
 // folder.
-func (s *search) readFrom(ctx context.Context, root, name, at string, program bool) error {
+func (s *search) readFrom(ctx context.Context, name, at string, by reader) error {
 	p, err := s.resolve(ctx, name)
 	switch {
 	case err != nil:
 		return err
 	case p.Kind == 0 || p.outside:
 		return nil
-	case p.Path == "" && root != "":
+	case p.Path == "" && by.root != "":
 		s.open = append(s.open, at+": the path of the whole repository")
 		return nil
 	}
 	s.add(p.Entry)
-	if program { // which may read the files around it
+	if by.program { // which may read the files around it
 		for dir := parentOf(p.Path); dir != ""; dir = parentOf(dir) {
 			s.named[dir] = true
 		}
 	}
-	if program && isFile(p.Kind) {
-		return s.script(ctx, root, p.Entry)
+	if by.program && isFile(p.Kind) {
+		return s.script(ctx, p.Entry, by)
 	}
 	return nil
 }
@@ -258,48 +303,4 @@ func escapeGlob(text string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// script adds the files that a script names above its folder, or above the folder where the engine runs.
-func (s *search) script(ctx context.Context, root string, e git.Entry) error {
-	if s.scripts[e.Path] {
-		return nil
-	}
-	if s.scripts == nil {
-		s.scripts = map[string]bool{}
-	}
-	s.scripts[e.Path] = true
-	return s.pathsIn(ctx, root, e, longestScript, parentOf(e.Path), root)
-}
-
-// pathsIn adds the targets of the paths in a file that go up, from each of some directories. A longer file than the
-// limit has none: it is a program, or data.
-func (s *search) pathsIn(ctx context.Context, root string, e git.Entry, limit int64, from ...string) error {
-	key := scriptKey{e.ID, limit}
-	names, ok := s.c.scripts.Get(key)
-	if !ok {
-		text, err := s.read(ctx, e, limit)
-		if errors.Is(err, ErrTooLarge) {
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-		names = PathsIn(string(text))
-		s.c.scripts.Add(key, names, textsWeight(names))
-	}
-	for _, name := range names {
-		for _, base := range from {
-			if err := s.readFrom(ctx, root, base+"/"+name, e.Path, len(from) > 1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// scriptKey is the key of the paths in a file.
-type scriptKey struct {
-	id    string
-	limit int64
 }

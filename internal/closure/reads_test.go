@@ -198,24 +198,242 @@ func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
 	}
 }
 
+// Files that were not there for the engine, though the code found them by an absolute path: nothing in it goes up.
+func TestFilesOfComputedPathsAreIncluded(t *testing.T) {
+	const lost = ": a path that is computed from an absolute path"
+	for name, tt := range map[string]struct {
+		repository repository
+		files      string
+		open       string
+	}{
+		"the root of the repository by replace": {
+			repository: repository{"envs/app/main.tf": locals(`root = replace(abspath(path.module), "/envs/app", "")`) + output(`file("${local.root}/conf/a")`)},
+			files:      "conf/a envs/app/main.tf",
+		},
+		"the root of the repository by replace with a pattern": {
+			repository: repository{"envs/app/main.tf": output(`file("${replace(path.cwd, "//envs/.*$/", "")}/conf/a")`)},
+			files:      "conf/a envs/app/main.tf",
+		},
+		"the root of the repository by split": {
+			repository: repository{"envs/app/main.tf": output(`file("${split("/envs/", path.cwd)[0]}/conf/a")`)},
+			files:      "conf/a envs/app/main.tf",
+		},
+		"the root of the repository by regex": {
+			repository: repository{"envs/app/main.tf": output(`file("${regex("^(.*)/envs/", abspath(path.root))[0]}/conf/a")`)},
+			files:      "conf/a envs/app/main.tf",
+		},
+		"the root of the repository by slice": {
+			repository: repository{"envs/app/main.tf": locals("parts = split(\"/\", path.cwd)") +
+				output(`file("${join("/", slice(local.parts, 0, length(local.parts) - 2))}/conf/a")`)},
+			files: "conf/a envs/app/main.tf",
+		},
+		"the root of the repository by trimsuffix": {
+			repository: repository{"envs/app/main.tf": output(`file("${trimsuffix(path.cwd, "envs/app")}conf/a")`)},
+			files:      "conf/a envs/app/main.tf",
+		},
+		"the root of the repository by dirname": {
+			repository: repository{"envs/app/main.tf": output(`file("${dirname(dirname(path.cwd))}/conf/a")`)},
+			files:      "conf/a envs/app/main.tf",
+		},
+		"the root of the repository by substr": {
+			repository: repository{"envs/app/main.tf": output(`file("${substr(path.cwd, 0, length(split("", path.cwd)) - 9)}/conf/a")`)},
+			files:      "conf/a envs/app/main.tf",
+		},
+		"the name of the folder above in a path": {
+			repository: repository{"envs/app/main.tf": locals(`parts = split("/", abspath(path.module))`) +
+				output(`file("${path.module}/../../${element(local.parts, length(local.parts) - 2)}.yaml")`), "envs.yaml": "", "app.yaml": ""},
+			files: "envs.yaml envs/app/main.tf",
+		},
+		"a path with a name that depends on the directory of the checkout": {
+			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../../conf/${split("/", path.cwd)[1]}.yaml")`), "conf/code.yaml": ""},
+			files:      "conf/code.yaml envs/app/main.tf",
+		},
+		"a part of a path with a variable": {
+			repository: repository{"envs/app/main.tf": output(`file(format("%s/../../conf/%s", path.cwd, var.name))`), "conf/b": ""},
+			files:      "conf/a conf/b envs/app/main.tf",
+		},
+		"a path that functions of the engine's namespace compute": {
+			repository: repository{"envs/app/main.tf": output(`core::file("${core::dirname(core::dirname(core::abspath(path.module)))}/conf/a")`)},
+			files:      "conf/a envs/app/main.tf",
+		},
+		"replace with a variable": {
+			repository: repository{"envs/app/main.tf": output(`file("${replace(path.cwd, var.folder, "")}/conf/a")`)},
+			open:       "envs/app/main.tf:2" + lost,
+		},
+		"regex with a counted repetition": {
+			repository: repository{"envs/app/main.tf": output(`file("${regex("^(/.{3,40})/envs/", path.cwd)[0]}/conf/a")`)},
+			open:       "envs/app/main.tf:2" + lost,
+		},
+		"parts of a path that a loop joins": {
+			repository: repository{"envs/app/main.tf": locals(`parts = split("/", path.cwd)`) + output(`join("/", [for p in local.parts : p if p != "envs"])`)},
+			open:       "envs/app/main.tf:5" + lost,
+		},
+		"a function of a provider": {
+			repository: repository{"envs/app/main.tf": output(`file(provider::path::parent(path.cwd, 2))`)},
+			open:       "envs/app/main.tf:2" + lost,
+		},
+		"a directory of a variable, without its last name": {
+			repository: repository{"envs/app/main.tf": output(`file("${dirname(abspath(var.dir))}/a")`)},
+			open:       "envs/app/main.tf:2" + lost,
+		},
+		"a directory above the repository": {
+			repository: repository{"envs/app/main.tf": output(`fileset(dirname(dirname(dirname(path.cwd))), "**")`)},
+			open:       "envs/app/main.tf:2: the path of the whole repository; envs/app/main.tf:2" + lost,
+		},
+		"names out of an absolute path": {
+			repository: repository{"envs/app/main.tf": output(`[basename(path.cwd), lower("${basename(abspath(path.root))}-${var.env}"), md5(path.cwd),
+				split("/", path.cwd)[2], replace(basename(path.cwd), "_", var.x)]`)},
+			files: "envs/app/main.tf",
+		},
+		"loops over the files of an absolute path": {
+			repository: repository{"envs/app/main.tf": output(`merge([for f in fileset(path.cwd, "*.yaml") : yamldecode(file("${path.cwd}/${f}"))]...)`)},
+			files:      "envs/app/main.tf",
+		},
+		"an object with an absolute path and a variable": {
+			repository: repository{"envs/app/main.tf": locals("app = { dir = path.cwd, name = var.name }") +
+				output(`[trimprefix(local.app.name, "x-"), [for k in local.app : "${k}-x"]]`)},
+			files: "envs/app/main.tf",
+		},
+		"a template that reads a file": {
+			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/a.tftpl", {})`), "envs/app/a.tftpl": `${file("../../conf/a")}`},
+			files:      "conf/a envs/app/a.tftpl envs/app/main.tf",
+		},
+		"a template that reads a file of a variable": {
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", { conf = "${path.module}/../../", names = keys(var.x) })`), "envs/app/a.tftpl": `%{ for n in names }${fileexists("${conf}conf/${n}") ? file("${conf}conf/${n}") : ""}%{ endfor }`},
+			open:       "envs/app/main.tf:2: the path of the whole repository",
+		},
+		"a template with a part of a path from a variable": {
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", { dir = "../../con" })`), "envs/app/a.tftpl": `${file("${dir}f/a")}`},
+			files:      "conf/a envs/app/a.tftpl envs/app/main.tf",
+		},
+		"templates whose name is a variable": {
+			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/${var.name}.tftpl", {})`), "envs/app/t/a.tftpl": "${\n  fileset(\"../../conf\", \"*\")}"},
+			files:      "conf/a conf/b envs/app/main.tf envs/app/t/a.tftpl",
+		},
+		"a template that renders another one": {
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`), "envs/app/a.tftpl": `${templatefile("../b.tftpl", { n = "a" })}`, "envs/b.tftpl": `${file("../../conf/${n}")}`},
+			files:      "conf/a envs/app/a.tftpl envs/app/main.tf envs/b.tftpl",
+		},
+		"a template that takes an absolute path apart": {
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`), "envs/app/a.tftpl": `${file("${dirname(abspath(x))}/a")}`},
+			open:       "envs/app/a.tftpl:1" + lost,
+		},
+		"a template that renders itself": {
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`), "envs/app/a.tftpl": `${templatefile("a.tftpl", {})}`},
+			open:       "envs/app/a.tftpl: templates that render more others than Cairn follows",
+		},
+		"a template without paths": {
+			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/a.sh", { a = path.cwd })`), "envs/app/a.sh": "cd ..\n${a} profile(../x)"},
+			files:      "envs/app/a.sh envs/app/main.tf",
+		},
+		"JSON with a key twice": {
+			repository: repository{"envs/app/main.tf.json": `{"output": {"a": {"value": "${file(\"../../conf/a\")}"}}, "output": {"b": {"value": "x"}}, "data": {"a": {"b": {"c": "../../conf/b"}}}, "data": {}}`},
+			files:      "conf/a conf/b envs/app/main.tf.json",
+		},
+		"a program in another directory": {
+			repository: repository{"envs/app/main.tf": "data \"external\" \"e\" {\n  program = [\"sh\", \"print.sh\"]\n  working_dir = \"${path.module}/../print\"\n}\n", "envs/print/print.sh": "cat ../data/a.json\n", "envs/data/a.json": "", "data/a.json": ""},
+			files:      "envs/app/main.tf envs/data/a.json envs/print/print.sh",
+		},
+		"a program in another directory, in JSON": {
+			repository: repository{"envs/app/main.tf.json": `{"data": {"external": {"e": {"program": ["sh", "print.sh"], "working_dir": "${path.module}/../print"}}}}`, "envs/print/print.sh": "cat ../data/a.json\n", "envs/data/a.json": ""},
+			files:      "envs/app/main.tf.json envs/data/a.json envs/print/print.sh",
+		},
+		"an argument that goes up from the working directory": {
+			repository: repository{"envs/app/main.tf": localExec("command = \"cat ../../x.json\"\n working_dir = \"../../a/b/c\""), "a/b/c/d": "", "a/x.json": ""},
+			files:      "a/b/c/d a/x.json envs/app/main.tf",
+		},
+		"a program of the folder, without path.module": {
+			repository: repository{"envs/app/main.tf": "data \"external\" \"e\" {\n  program = [\"python3\", \"gen.py\"]\n}\n", "envs/app/gen.py": "open('../names.json')\n", "envs/names.json": ""},
+			files:      "envs/app/gen.py envs/app/main.tf envs/names.json",
+		},
+		"a command that changes the directory": {
+			repository: repository{"envs/app/main.tf": localExec(`command = "cd ${path.module}/../print && ./print.sh ../data/b.json"`), "envs/print/print.sh*": "cat ../data/a.json\n", "envs/data/a.json": "", "envs/data/b.json": ""},
+			files:      "envs/app/main.tf envs/data/a.json envs/data/b.json envs/print/print.sh",
+		},
+		"a script that changes the directory": {
+			repository: repository{"envs/app/main.tf": localExec(`command = "./run.sh"`), "envs/app/run.sh*": "#!/bin/sh\ncd sub/dir\ncat ../../../names.json\n", "envs/app/sub/dir/x": "", "envs/names.json": ""},
+			files:      "envs/app/main.tf envs/app/run.sh envs/app/sub/dir/x envs/names.json",
+		},
+		"a script that changes to its own directory": {
+			repository: repository{"envs/app/main.tf": localExec(`command = "../bin/run.sh"`), "envs/bin/run.sh*": "#!/bin/sh\nDIR=$(dirname \"$0\")\ncd \"$DIR\"\n. ./lib.sh\n. ../other.sh\n", "envs/bin/lib.sh": "", "envs/other.sh": "", "envs/bin/unused": ""},
+			files:      "envs/app/main.tf envs/bin/lib.sh envs/bin/run.sh envs/other.sh",
+		},
+		"a script that changes to an unknown directory": {
+			repository: repository{"envs/app/main.tf": localExec(`command = "./run.sh"`), "envs/app/run.sh*": "#!/bin/sh\ncd \"$TARGET\"\ncat ../names.json\n"},
+			open:       "envs/app/run.sh: a program that goes up from an unknown directory",
+		},
+		"a command that changes to an unknown directory": {
+			repository: repository{"envs/app/main.tf": localExec(`command = "cd ${var.dir} && cat ../names.json"`)},
+			open:       "envs/app/main.tf:3: a program that goes up from an unknown directory",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := repository{"envs/other/main.tf": "x = 1\n", "conf/a": "a: 1\n", "conf/sub/c": "c: 1\n", "scripts/x": "x\n"}
+			if strings.Contains(tt.files, "conf/b") {
+				all["conf/b"] = "b: 1\n"
+			}
+			for name, content := range tt.repository {
+				all[name] = cmp.Or(content, "x = 1\n")
+			}
+			if tt.open == "" && !strings.Contains(tt.files, "conf/sub") {
+				delete(all, "conf/sub/c")
+			}
+			got := mustOf(t, all, Wanted{Path: "envs/app"})
+			if diff := gocmp.Diff(tt.open, strings.Join(got.Open, "; ")); diff != "" {
+				t.Error(diff)
+			}
+			var files []string
+			for _, e := range got.Files {
+				files = append(files, e.Path)
+			}
+			if diff := gocmp.Diff(strings.Fields(tt.files), files); diff != "" && tt.open == "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func locals(text string) string { return "locals {\n  " + text + "\n}\n" }
+
 func TestThreeDotsAreNoPath(t *testing.T) {
 	for text, want := range map[string][]string{
 		"echo 'please wait...' && echo \"...\"": nil,
-		"Usage: build.sh [options] ...":        nil,
-		"git diff $BASE...$HEAD":               nil,
-		"git diff ${BASE}..${HEAD}":            nil,
-		"cat ..hidden":                         nil,
-		`["a", "b", ...]`:                      nil,
-		"cd .. && ls":                          {".."},
-		`cd ".."; . ../lib.sh`:                 {"..", "../lib.sh"},
-		`. "$(dirname "$0")/../lib.sh"`:        {"../lib.sh"},
-		`cat "$DIR"/../a/../b.txt`:             {"../a/../b.txt"},
-		"go test ../...":                       {".."},
-		`cp .../x ../y`:                        {"../y"},
+		"Usage: build.sh [options] ...":         nil,
+		"git diff $BASE...$HEAD":                nil,
+		"git diff ${BASE}..${HEAD}":             nil,
+		"cat ..hidden":                          nil,
+		`["a", "b", ...]`:                       nil,
+		"cd .. && ls":                           {".."},
+		`cd ".."; . ../lib.sh`:                  {"..", "../lib.sh"},
+		`. "$(dirname "$0")/../lib.sh"`:         {"../lib.sh"},
+		`cat "$DIR"/../a/../b.txt`:              {"../a/../b.txt"},
+		"go test ../...":                        {".."},
+		`cp .../x ../y`:                         {"../y"},
 	} {
 		if diff := gocmp.Diff(want, PathsIn(text)); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
+	}
+}
+
+func TestPathsInAScriptStartWhereItRuns(t *testing.T) {
+	for text, want := range map[string][]string{
+		"cat a":                               nil,
+		"cd sub/dir && cat ../../../a":        {"../../../a", "sub/dir/../../../a"},
+		"cd ..; cat ../a":                     {"..", "../a", "../../a"},
+		"cd \"$DIR\"; cat ../a":               {"../a", unknown},
+		"DIR=$(mktemp -d)\ncd $DIR; ../a":     {"../a"},
+		`cd "$(dirname "$0")/.." && cat ../a`: {"..", "../a", "../../a"},
+		"R=$(cd \"$(dirname \"$0\")/..\" && pwd)\ncd $R\ncat ../a": {"..", "../a", "../../a"},
+		"cd \"$DIR\"; cat a": nil,
+	} {
+		if diff := gocmp.Diff(want, PathsInScript(text)); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	got := mustOf(t, repository{"app/main.tf": "", "x": "x\n"}, Wanted{Path: "app", Paths: PathsInScript("cd $A; ../a")})
+	if len(got.Open) != 1 || len(got.Files) != 2 {
+		t.Errorf("%v, %d files", got.Open, len(got.Files))
 	}
 }
 

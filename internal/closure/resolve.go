@@ -91,7 +91,9 @@ func (s *search) entry(name string) (git.Entry, bool) {
 	if e.Kind == git.KindDir {
 		fact.ID = ""
 	}
-	s.facts[name] = fact
+	if s.facts[name].ID == "" { // otherwise the content was read too
+		s.facts[name] = fact
+	}
 	return e, ok
 }
 

@@ -208,6 +208,13 @@ func TestFilesOfATerragruntUnit(t *testing.T) {
 			},
 			files: "a.tfvars b.tfvars files/x h.sh live/app/terragrunt.hcl r.sh",
 		},
+		"files that scripts of hooks read": {
+			repository: repository{
+				"live/app/terragrunt.hcl": "terraform {\n before_hook \"h\" {\n  execute = [\"sh\", \"${get_repo_root()}/bin/h.sh\"]\n }\n}\n",
+				"bin/h.sh":                "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\ncat \"$(dirname \"$0\")/../conf/a\"\n", "bin/lib.sh": "", "bin/other.sh": "", "conf/a": "", "conf/b": "",
+			},
+			files: "bin/h.sh bin/lib.sh conf/a live/app/terragrunt.hcl",
+		},
 		"configuration that is read, and the files that it reads from its own folder": {
 			repository: repository{
 				"live/app/terragrunt.hcl": "locals {\n env = read_terragrunt_config(\"../../common/env.hcl\")\n}\n",

@@ -14,9 +14,6 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// repositoryRoot is the beginning of the paths that Terragrunt's functions return, which are absolute in Terragrunt.
-const repositoryRoot = "/.repository"
-
 // config is the part of one file of Terragrunt's that closures need.
 type config struct {
 	refs []ref
@@ -46,6 +43,8 @@ type ref struct {
 	// outputs is true of a dependency whose outputs may be read, disabled of one with enabled = false, and optional of one
 	// for which only Terragrunt knows whether it is enabled.
 	outputs, disabled, optional bool
+	// program is true of a program, or of its arguments.
+	program bool
 }
 
 // config reads a file of Terragrunt's.

@@ -37,7 +37,8 @@ func (c *config) readLocals(body *hclsyntax.Body) {
 // files.
 func (c *config) readReads(body *hclsyntax.Body) {
 	add := func(kind int, what string, expr hclsyntax.Expression) {
-		c.refs = append(c.refs, ref{kind: kind, what: what, line: expr.Range().Start.Line, expr: expr})
+		program := kind == refRead && (what == "run_cmd" || strings.Contains(what, "_hook"))
+		c.refs = append(c.refs, ref{kind: kind, what: what, line: expr.Range().Start.Line, expr: expr, program: program})
 	}
 	eachAttribute(body, func(a *hclsyntax.Attribute) {
 		anyOf(a.Expr, func(e hclsyntax.Expression) bool {
@@ -127,6 +128,11 @@ func (r *reading) readPath(ctx context.Context, ref ref, name, file string) erro
 			continue
 		}
 		r.add(p.Entry)
+		if ref.program && isFile(p.Kind) {
+			if err := r.script(ctx, p.Entry, reader{root: r.unit.dir, program: true}); err != nil {
+				return err
+			}
+		}
 		if ref.kind != refConfig || !isFile(p.Kind) {
 			continue
 		}

@@ -52,19 +52,44 @@ func Parse(text []byte, name string, isJSON bool) (hcl.Body, error) {
 	if isJSON && jsonsize.HasMoreValues(text, MaxTokens) {
 		return nil, &tooLarge{fmt.Sprintf("it has more than %d values, which is the limit", MaxTokens)}
 	}
-	if !isJSON && (len(text) > small || mayNest(text) > maxNesting) {
-		tokens, _ := hclsyntax.LexConfig(text, "", hcl.InitialPos)
-		if len(tokens) > MaxTokens {
-			return nil, &tooLarge{fmt.Sprintf("it has %d tokens, and the limit is %d", len(tokens), MaxTokens)}
-		}
-		if copied(tokens) > maxCopied {
-			return nil, &tooLarge{"it has a text with more lines or escapes than can be parsed"}
-		}
-		if nesting(tokens) > maxNesting {
-			return nil, ErrNesting
+	if !isJSON {
+		if err := check(text, hclsyntax.LexConfig); err != nil {
+			return nil, err
 		}
 	}
 	return parse(text, name, isJSON)
+}
+
+// ParseTemplate returns the expression of a template, with the limits of Parse.
+func ParseTemplate(text []byte) (hclsyntax.Expression, error) {
+	if len(text) > MaxBytes {
+		return nil, &tooLarge{fmt.Sprintf("it has %d bytes, and the limit is %d", len(text), MaxBytes)}
+	}
+	if err := check(text, hclsyntax.LexTemplate); err != nil {
+		return nil, err
+	}
+	expr, diags := hclsyntax.ParseTemplate(text, "", hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return expr, nil
+}
+
+// check returns the error of a text in HCL that is not parsed. lex returns its tokens.
+func check(text []byte, lex func([]byte, string, hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)) error {
+	if len(text) <= small && mayNest(text) <= maxNesting {
+		return nil
+	}
+	tokens, _ := lex(text, "", hcl.InitialPos)
+	switch {
+	case len(tokens) > MaxTokens:
+		return &tooLarge{fmt.Sprintf("it has %d tokens, and the limit is %d", len(tokens), MaxTokens)}
+	case copied(tokens) > maxCopied:
+		return &tooLarge{"it has a text with more lines or escapes than can be parsed"}
+	case nesting(tokens) > maxNesting:
+		return ErrNesting
+	}
+	return nil
 }
 
 // ParseAny is Parse without the limits on memory, for a program that runs on behalf of the author of the text: the

@@ -202,12 +202,12 @@ func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
 		}
 	}
 	for _, hook := range stack.Spec.Hooks {
-		w.Paths = append(w.Paths, closure.PathsIn(hook.Script)...)
+		w.Paths = append(w.Paths, closure.PathsInScript(hook.Script)...)
 	}
 	if commands := stack.Spec.Commands; commands != nil {
 		for _, command := range []*v1alpha1.Command{commands.Apply, commands.Destroy} {
 			if command != nil {
-				w.Paths = append(w.Paths, closure.PathsIn(command.Script)...)
+				w.Paths = append(w.Paths, closure.PathsInScript(command.Script)...)
 			}
 		}
 	}
