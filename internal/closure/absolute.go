@@ -12,8 +12,8 @@ import (
 // evaluated for two of them. A text that differs in more than this beginning is unknown. An unknown text that functions
 // compute from an absolute path may be the path of any file, without a ".." in it: the closure is the whole repository.
 
-// repositoryRoot and otherRoot are two directories of the repository, at different depths. Absolute paths in texts begin
-// with the first one.
+// repositoryRoot and otherRoot are two directories of the repository, at different depths. Absolute paths in texts
+// begin with the first one.
 const (
 	repositoryRoot = "/.repository"
 	otherRoot      = "/.another/.place/.of/.the.repository"
@@ -54,8 +54,8 @@ var outcomes = func() map[string]outcome {
 	}
 	for _, name := range strings.Fields(`file filebase64 fileexists fileset filemd5 filesha1 filesha256 filesha512
 		filebase64sha256 filebase64sha512 templatefile md5 sha1 sha256 sha512 base64sha256 base64sha512 bcrypt uuidv5
-		basename length can contains alltrue anytrue startswith endswith strcontains index parseint tonumber tobool keys base64encode base64gzip
-		textencodebase64 urlencode issensitive`) {
+		basename length can contains alltrue anytrue startswith endswith strcontains index parseint tonumber tobool keys
+		base64encode base64gzip textencodebase64 urlencode issensitive`) {
 		all[name] = hasNoPath
 	}
 	return all

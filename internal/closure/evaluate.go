@@ -341,7 +341,8 @@ var pure = map[string]function.Function{
 	"pathexpand": onText(func(name string) string { return name }),
 	"join":       joinFunc, "format": formatFunc,
 	"split": stdlib.SplitFunc, "slice": stdlib.SliceFunc, "length": stdlib.LengthFunc, "concat": stdlib.ConcatFunc,
-	"reverse": stdlib.ReverseListFunc, "compact": stdlib.CompactFunc, "substr": stdlib.SubstrFunc, "chomp": stdlib.ChompFunc,
+	"reverse": stdlib.ReverseListFunc, "compact": stdlib.CompactFunc, "substr": stdlib.SubstrFunc,
+	"chomp": stdlib.ChompFunc,
 }
 
 // functions returns the functions that an expression calls. The result of a function that is not supported is unknown.

@@ -169,7 +169,8 @@ func (p *paths) fromValue(value any, keys []string, workingDir hclsyntax.Express
 			}
 		}
 		for _, one := range v {
-			p.fromValue(one.value, append(keys, one.key), workingDir) // keys share their memory: a copy for each level would be large
+			// Keys share their memory: a copy for each level of a deep text would be large.
+			p.fromValue(one.value, append(keys, one.key), workingDir)
 		}
 	case []any:
 		for _, one := range v {

@@ -18,7 +18,8 @@ const longestScript = 256 << 10
 
 var (
 	// changeOfDir matches a command that changes the directory, in a shell script.
-	changeOfDir = regexp.MustCompile(`(?:^|[\s;&|({])(?:cd|pushd|-C)[ \t]+(?:--[ \t]+)?(?:"([^"\n]*)"|\'([^\'\n]*)\'|([^\s;&|)]+))`)
+	changeOfDir = regexp.MustCompile(`(?:^|[\s;&|({])(?:cd|pushd|-C)[ \t]+(?:--[ \t]+)?` +
+		`(?:"([^"\n]*)"|'([^'\n]*)'|([^\s;&|)]+))`)
 	// shellVariable matches a text that is only a variable of a shell.
 	shellVariable = regexp.MustCompile(`^\$\{?(\w+)\}?$`)
 	// ownDir matches the part of a shell script that computes the directory of the script, or a temporary one.
@@ -216,7 +217,9 @@ func (s *search) pathsIn(ctx context.Context, e git.Entry, limit int64, from []s
 	if text.changes.unknown {
 		s.open = append(s.open, e.Path+": a program that goes up from an unknown directory")
 	}
-	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(text.changes.dirs, name) })
+	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.Contains(text.changes.dirs, name)
+	})
 	for _, base := range from {
 		for _, dir := range text.changes.dirs {
 			if err := add(base+"/"+dir, others); err != nil {

@@ -104,7 +104,9 @@ func (s *search) rendered(ctx context.Context, m *scope, file string, r render, 
 
 // templatesNamed returns the files that the first argument of templatefile may name. known is false if only the engine
 // can evaluate a part of it: there may be files that are no templates among them.
-func (s *search) templatesNamed(ctx context.Context, m *scope, expr hclsyntax.Expression) (files []git.Entry, known bool, err error) {
+func (s *search) templatesNamed(
+	ctx context.Context, m *scope, expr hclsyntax.Expression,
+) (files []git.Entry, known bool, err error) {
 	text, known := asText(m.value(expr))
 	if !known {
 		text = prefixOf(m.value(expr)) + unknown
@@ -134,7 +136,8 @@ func (s *search) templatesNamed(ctx context.Context, m *scope, expr hclsyntax.Ex
 	}
 	end := after[strings.LastIndex(after, unknown)+1:]
 	walk(s.tree, p.Path, -1, func(e git.Entry) {
-		if isFile(e.Kind) && len(files) <= mostTemplates && strings.HasPrefix(below(p.Path, e.Path), begin) && strings.HasSuffix(e.Path, end) {
+		name := below(p.Path, e.Path)
+		if isFile(e.Kind) && strings.HasPrefix(name, begin) && strings.HasSuffix(name, end) && len(files) <= mostTemplates {
 			files = append(files, e)
 		}
 	})

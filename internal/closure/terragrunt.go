@@ -97,7 +97,10 @@ func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{search: s, unit: u, original: u.dir, files: map[string]bool{}, includes: map[string]string{}, exposed: map[string]cty.Value{}}
+	r := &reading{
+		search: s, unit: u, original: u.dir, files: map[string]bool{}, includes: map[string]string{},
+		exposed: map[string]cty.Value{},
+	}
 	if err := r.file(ctx, p.Entry); err != nil {
 		return nil, err
 	}

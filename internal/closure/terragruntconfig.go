@@ -104,11 +104,12 @@ func readConfig(text []byte) (config, error) {
 		}
 		if a, ok := block.Body.Attributes[name]; ok {
 			what := strings.Join(append([]string{block.Type}, block.Labels...), " ")
+			_, mayDisable := block.Body.Attributes["enabled"]
 			c.refs = append(c.refs, ref{
 				kind: kind, what: what, line: a.SrcRange.Start.Line, expr: a.Expr,
 				outputs:  block.Type == "dependency" && !isLiteral(block.Body, "skip_outputs", true),
-				disabled: block.Type == "dependency" && isLiteral(block.Body, "enabled", false),
-				optional: block.Type == "dependency" && block.Body.Attributes["enabled"] != nil && !isLiteral(block.Body, "enabled", true),
+				disabled: mayDisable && isLiteral(block.Body, "enabled", false),
+				optional: mayDisable && !isLiteral(block.Body, "enabled", true),
 			})
 		}
 	}

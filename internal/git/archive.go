@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// mostPath is how long the path of a file in an archive may be. Linux takes 4,096 bytes, with the directory of the code.
+	// mostPath is how long the path of a file in an archive may be. Linux takes 4,096 bytes, with the directory of the
+	// code.
 	mostPath = 3800
 	// mostLink is how long the target of a symlink may be.
 	mostLink = 4 << 10
