@@ -184,6 +184,7 @@ func TestRemovedFinalizerIsReported(t *testing.T) {
 	for range 2 {
 		r.reconcile()
 	}
+	r.Seen(r.stack)
 	if n := count(); n != 1 || !slices.Contains(r.stack.Finalizers, v1alpha1.Finalizer) {
 		t.Errorf("%d events, and the finalizers are %v", n, r.stack.Finalizers)
 	}
