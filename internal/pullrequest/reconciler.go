@@ -65,8 +65,9 @@ type Reconciler struct {
 	sent cache[types.UID, time.Time]
 }
 
-// fetchFirst and fetchLongest bound the time until it is checked again whether the head is fetched, and whether a plan that
-// waits can start: no event reports that, or none after a restart. In between, it is as long as the pull request has waited.
+// fetchFirst and fetchLongest bound the time until a pull request in progress is checked again. There may be no event when
+// the head is fetched, when what a plan waits for exists, or for a Run that ends before the cache has it. In between, it is as
+// long as the pull request has waited.
 const fetchFirst, fetchLongest = 2 * time.Second, time.Minute
 
 // LabelPullRequest is the label of Runs with the UID of their PullRequest.
@@ -152,8 +153,9 @@ func (r *Reconciler) reconcile(ctx context.Context, pull *v1alpha1.PullRequest, 
 	if pull.Status.Phase == v1alpha1.PullRequestEnded {
 		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
 	}
-	if pull.Status.Phase == v1alpha1.PullRequestMerging || w.Merge.waits() {
-		waited := now(r.Clock).Sub(apimeta.FindStatusCondition(pull.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime.Time)
+	ready := apimeta.FindStatusCondition(pull.Status.Conditions, v1alpha1.ConditionReady)
+	if ready.Status == metav1.ConditionUnknown {
+		waited := now(r.Clock).Sub(ready.LastTransitionTime.Time)
 		if next := min(max(waited, fetchFirst), fetchLongest); later == 0 || next < later {
 			later = next
 		}

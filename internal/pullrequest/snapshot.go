@@ -3,7 +3,6 @@ package pullrequest
 import (
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -36,11 +35,6 @@ type Merge struct {
 	v1alpha1.PullRequestMerge
 	// Affected are the Stacks whose code differs between the base and the merge result, by namespace and name.
 	Affected []Affected
-}
-
-// waits reports whether the plan of a Stack waits for something that ends by itself.
-func (m *Merge) waits() bool {
-	return m != nil && slices.ContainsFunc(m.Affected, func(a Affected) bool { return a.Waits })
 }
 
 // Affected is a Stack that a pull request affects.

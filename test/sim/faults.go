@@ -86,6 +86,7 @@ func (m *manager) relist(k kind) {
 	}
 	for _, o := range m.view.objects[k] {
 		if was := find(before, o.GetName()); was == nil || was.GetResourceVersion() != o.GetResourceVersion() {
+			m.enqueueOwner(was)
 			m.enqueueFor(k, change{o: o})
 		}
 	}

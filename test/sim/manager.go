@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
@@ -163,9 +164,20 @@ func (m *manager) add(controller int, name string) {
 
 // receive handles a watch event, and enqueues objects as the operator's watches do.
 func (m *manager) receive(k kind) {
+	was := find(m.view.objects[k], m.view.api.log[k][m.view.at[k]].o.GetName())
 	c := m.view.receive(k)
 	if m.leads {
+		m.enqueueOwner(was)
 		m.enqueueFor(k, c)
+	}
+}
+
+// enqueueOwner enqueues the Stack that owned a Run before a change of it: the operator's watch maps both versions.
+func (m *manager) enqueueOwner(was client.Object) {
+	if r, ok := was.(*v1alpha1.Run); ok {
+		if owner := metav1.GetControllerOfNoCopy(r); owner != nil {
+			m.add(ofStack, owner.Name)
+		}
 	}
 }
 
