@@ -212,11 +212,11 @@ func TestReconcileReportsWhyAPodIsRejected(t *testing.T) {
 	}{
 		"a LimitRange that asks for more": {
 			func(r *testEnv) { r.limitRange(corev1.LimitRangeItem{Min: memoryOf("1Gi")}) },
-			[]string{"minimum memory usage per Container is 1Gi", "; the LimitRange asks for it: set spec.runner.resources"},
+			[]string{"minimum memory usage per Container is 1Gi", "; the LimitRange asks for it: set the resources of container runner (requests cpu 10m, memory 32Mi) in spec.runner.template, of container engine (requests cpu 100m, memory 256Mi) in spec.runner.resources"},
 		},
 		"a LimitRange that lets less": {
 			func(r *testEnv) { r.limitRange(corev1.LimitRangeItem{Max: memoryOf("1Mi")}) },
-			[]string{"must be less than or equal to memory limit of 1Mi", "; a limit, which a LimitRange may have set, is below what is asked for: set spec.runner.resources"},
+			[]string{"must be less than or equal to memory limit of 1Mi", "; a limit, which a LimitRange may have set, is below what is asked for: set the resources of container runner (requests cpu 10m, memory 32Mi) in spec.runner.template, of container engine"},
 		},
 		"a webhook that is away": {
 			func(r *testEnv) {
