@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -130,11 +131,13 @@ func TestDamagedSecretsAreNotRestored(t *testing.T) {
 	broken.Finalizers = nil
 	must(t, apiserver.Kube.Update(t.Context(), &broken))
 	must(t, apiserver.Kube.Delete(t.Context(), &broken))
+	other, err := storage.Pack(stateFile(9, "M", "", 1))
+	must(t, err)
 	must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: restoredMeta(&broken, v1alpha1.Finalizer), Type: broken.Type, Data: map[string][]byte{"chunk": []byte("not a state")},
+		ObjectMeta: restoredMeta(&broken, v1alpha1.Finalizer), Type: broken.Type, Data: map[string][]byte{"chunk": other},
 	}))
 	wantRejected(t, env.store.Promote(t.Context(), env.key), decision.Stale)
-	_, err := env.store.Restore(t.Context(), env.key, "root", false)
+	_, err = env.store.Restore(t.Context(), env.key, "root", false)
 	wantRejected(t, err, decision.Damaged)
 }
 
