@@ -268,6 +268,10 @@ func TestFilesOfComputedPathsAreIncluded(t *testing.T) {
 			repository: repository{"envs/app/main.tf": locals(`parts = split("/", path.cwd)`) + output(`join("/", [for p in local.parts : p if p != "envs"])`)},
 			open:       "envs/app/main.tf:5" + lost,
 		},
+		"parts of a path in a loop": {
+			repository: repository{"envs/app/main.tf": locals(`parts = split("/live/", path.cwd)`) + output(`[for p in local.parts : fileexists("${p}/a")]`)},
+			open:       "envs/app/main.tf:5" + lost,
+		},
 		"a function of a provider": {
 			repository: repository{"envs/app/main.tf": output(`file(provider::path::parent(path.cwd, 2))`)},
 			open:       "envs/app/main.tf:2" + lost,
