@@ -325,7 +325,8 @@ type RunStatus struct {
 type Plan struct {
 	// Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest.
 	Digest string `json:"digest"`
-	// Changes reports whether the plan changes resources or outputs.
+	// Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
+	// sources has no changes.
 	Changes bool `json:"changes"`
 	// Add is the number of resources to create. It includes replacements, as the engine counts them.
 	Add int32 `json:"add"`
@@ -361,6 +362,10 @@ type Plan struct {
 	// ghcr.io/cairn-dev/cairn-tools:1.2.0@sha256:1f3c....
 	// +optional
 	Image string `json:"image,omitempty"`
+	// StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
+	// time or no longer, or a destroy finds that none of its resources exist any more.
+	// +optional
+	StateOnly bool `json:"stateOnly,omitempty"`
 	// Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine.
 	// +optional
 	Script bool `json:"script,omitempty"`

@@ -171,9 +171,8 @@ func FindBackend(root fs.FS) (*OwnBackend, error) {
 		if err != nil {
 			return nil, err
 		}
-		base, _ := split(name)
-		override := base == "override" || strings.HasSuffix(base, "_override") // its block replaces that of any other file
-		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" && (own == nil || override) {
+		// The block of an override file replaces that of any other file.
+		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" && (own == nil || isOverride(name)) {
 			own = &OwnBackend{Type: found.Labels[0], At: at(found), Arguments: arguments(found.Body)}
 		}
 	}
@@ -270,6 +269,12 @@ func split(name string) (base, kind string) {
 		}
 	}
 	return name, ""
+}
+
+// isOverride reports whether a file of code is merged into the others.
+func isOverride(name string) bool {
+	base, _ := split(name)
+	return base == "override" || strings.HasSuffix(base, "_override")
 }
 
 // block returns the first block of a type within a terraform block; nil when there is none.

@@ -31,6 +31,10 @@ type Events struct {
 	// Changes in a plan, and whether they are all that it has: their summary follows them.
 	Changes Changes
 	Planned bool
+	// Reads: the apply of a plan would read data sources, as those of check blocks. OutputsChange: it would change outputs.
+	Reads, OutputsChange bool
+	// Gone has the addresses of resources of the state that the plan found to exist no more.
+	Gone []string
 	// Imported has the addresses of the resources that a plan would import, whatever else it would do to them.
 	Imported map[string]bool
 	// Done is what an apply did, when it got to its end.
@@ -43,6 +47,13 @@ type Events struct {
 // Ended reports whether an apply came to its end: it reports what it did, or its errors, only after it has written the
 // state. Terragrunt, which may ignore that its engine was killed, has the exit code of an apply that ended.
 func (all *Events) Ended() bool { return all.Done != nil || len(all.Errors) > 0 }
+
+// HasChanges reports whether the apply of a plan would change something, given the exit code of the plan. That code also
+// stands for a plan that only reads data sources, as every plan of code with a data source in a check block does.
+func (all *Events) HasChanges(exitCode int32) bool {
+	onlyReads := all.Reads && !all.OutputsChange
+	return len(all.Changes) > 0 || exitCode == PlanChanges && !onlyReads
+}
 
 // Summary is how an engine counts what it did: a replacement both adds and removes.
 type Summary struct {
@@ -64,7 +75,10 @@ type event struct {
 	Diagnostic *Diagnostic `json:"diagnostic"`
 	Change     *change     `json:"change"`
 	Changes    *Summary    `json:"changes"`
-	Hook       *hook       `json:"hook"`
+	Outputs    map[string]struct {
+		Action string `json:"action"`
+	} `json:"outputs"`
+	Hook       *hook `json:"hook"`
 	Invocation *struct {
 		Action actionAddress `json:"action"`
 	} `json:"invocation"`
@@ -142,8 +156,15 @@ func (all *Events) add(e event) {
 		if u, ok := undeclaredValue(*e.Diagnostic); ok {
 			all.Undeclared = append(all.Undeclared, u)
 		}
+	case e.Type == "resource_drift" && e.Change != nil && e.Change.Action == string(Delete):
+		all.Gone = append(all.Gone, e.Change.Resource.Address)
+	case e.Type == "outputs":
+		for _, output := range e.Outputs {
+			all.OutputsChange = all.OutputsChange || output.Action != "" && output.Action != "noop"
+		}
 	case e.Type == "planned_change" && e.Change != nil:
 		all.Changes.add(*e.Change)
+		all.Reads = all.Reads || e.Change.Action == "read"
 		if e.Change.Importing != nil {
 			if all.Imported == nil {
 				all.Imported = map[string]bool{}

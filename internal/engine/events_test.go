@@ -131,3 +131,39 @@ func TestActionsOfProvidersAreReported(t *testing.T) {
 		t.Errorf("an action is no resource: %+v", living)
 	}
 }
+
+// The exit code of the engine says that such a plan has changes, or that it has none.
+func TestPlansThatChangeMoreOrLessThanTheirExitCodeSays(t *testing.T) {
+	const read = `{"type":"planned_change","change":{"resource":{"addr":"data.a.b"},"action":"read","reason":"read_because_check_nested"}}`
+	const create = `{"type":"planned_change","change":{"resource":{"addr":"a.b"},"action":"create"}}`
+	outputs := func(action string) string {
+		return `{"type":"outputs","outputs":{"x":{"sensitive":false,"action":"` + action + `"}}}`
+	}
+	drift := func(action string) string {
+		return `{"type":"resource_drift","change":{"resource":{"addr":"a.b"},"action":"` + action + `"}}`
+	}
+	for name, test := range map[string]struct {
+		exit   int32
+		events []string
+		want   bool
+		counts string
+	}{
+		"only reads":                         {2, []string{read}, false, ""},
+		"reads and outputs that stay":        {2, []string{read, outputs("noop")}, false, ""},
+		"reads and an output that changes":   {2, []string{read, outputs("update")}, true, ""},
+		"reads and a resource":               {2, []string{read, create}, true, "1 to add"},
+		"what the events do not have":        {2, nil, true, ""},
+		"nothing":                            {0, []string{outputs("noop")}, false, ""},
+		"a resource that is gone everywhere": {0, []string{drift("delete")}, true, "1 to forget"},
+		"one that is created again":          {2, []string{drift("delete"), create}, true, "1 to add"},
+		"one that differs and may":           {0, []string{drift("update")}, false, ""},
+	} {
+		events, err := ReadEvents(strings.NewReader(strings.Join(test.events, "\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := events.HasChanges(test.exit); got != test.want || events.Changes.String() != test.counts {
+			t.Errorf("%s: %v, %s", name, got, events.Changes)
+		}
+	}
+}

@@ -52,6 +52,7 @@ func (l *Listener) Close() (Events, error) {
 	if len(l.line) > 0 || l.long {
 		err = l.flush()
 	}
+	l.events.Changes.Forget(l.events.Gone)
 	l.events.Changes.Sort()
 	return l.events, err
 }

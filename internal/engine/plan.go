@@ -78,6 +78,23 @@ func (all *Changes) add(c change) {
 	}
 }
 
+// Forget adds the resources that exist no more and that the plan does not create again: the apply takes them out of the
+// state. Engines report them as drift alone.
+func (all *Changes) Forget(gone []string) {
+	if len(gone) == 0 {
+		return
+	}
+	changed := map[string]bool{}
+	for _, c := range *all {
+		changed[c.Address] = true
+	}
+	for _, address := range gone {
+		if !changed[address] {
+			*all = append(*all, ResourceChange{Address: address, Action: Forget})
+		}
+	}
+}
+
 // Sort orders the changes for users: gravest first, and then by address.
 func (all Changes) Sort() {
 	slices.SortStableFunc(all, func(a, b ResourceChange) int {

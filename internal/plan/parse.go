@@ -31,6 +31,7 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 	var all struct {
 		FormatVersion   string `json:"format_version"`
 		EngineVersion   string `json:"terraform_version"`
+		ResourceDrift   part   `json:"resource_drift"`
 		ResourceChanges part   `json:"resource_changes"`
 		Invocations     part   `json:"action_invocations"`
 		OutputChanges   part   `json:"output_changes"`
@@ -42,8 +43,12 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 		return View{}, err
 	}
 	view, left := View{EngineVersion: all.EngineVersion}, &budget{most}
+	gone, err := goneResources(all.ResourceDrift, left)
+	if err != nil {
+		return View{}, err
+	}
 	var reads []Change
-	err := pieces(all.ResourceChanges, '[', left, func(_ string, piece []byte) error {
+	err = pieces(all.ResourceChanges, '[', left, func(_ string, piece []byte) error {
 		var r *tfjson.ResourceChange
 		if err := decode(piece, &r); err != nil {
 			return err
@@ -54,6 +59,9 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 		changes, err := changesOf(r, left)
 		if err != nil {
 			return err
+		}
+		if len(changes) > 0 {
+			delete(gone, r.Address)
 		}
 		for _, c := range changes {
 			left.take(changeWeight)
@@ -67,6 +75,9 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 	})
 	if err != nil {
 		return View{}, err
+	}
+	for _, c := range gone {
+		view.Changes = append(view.Changes, c)
 	}
 	err = pieces(all.Invocations, '[', left, func(_ string, piece []byte) error {
 		var i invocation
@@ -103,6 +114,36 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 			natural.Compare(a.Address, b.Address))
 	})
 	return view, nil
+}
+
+// goneResources returns, by address, the resources of the state that exist no more. Those that the plan does not create
+// again the apply takes out of the state, which an engine reports as drift alone.
+func goneResources(drift part, left *budget) (map[string]Change, error) {
+	gone := map[string]Change{}
+	err := pieces(drift, '[', left, func(_ string, piece []byte) error {
+		var r struct {
+			Address  string `json:"address"`
+			Type     string `json:"type"`
+			Module   string `json:"module_address"`
+			Provider string `json:"provider_name"`
+			Deposed  string `json:"deposed"`
+			Change   struct {
+				Actions tfjson.Actions `json:"actions"`
+			} `json:"change"`
+		}
+		if err := decode(piece, &r); err != nil {
+			return err
+		}
+		if r.Deposed == "" && r.Change.Actions.Delete() {
+			left.take(changeWeight + len(r.Address))
+			gone[r.Address] = Change{
+				Address: r.Address, Action: Forget, Reason: "it does not exist any more",
+				Type: r.Type, Module: r.Module, Provider: r.Provider,
+			}
+		}
+		return left.over()
+	})
+	return gone, err
 }
 
 func decode(data []byte, to any) error {

@@ -90,7 +90,7 @@ type form struct{ symbol, color, words string }
 var forms = map[string]form{
 	Delete:  {"-", red, "will be destroyed"},
 	Replace: {"-/+", red, "will be replaced"},
-	Forget:  {".", red, "will be forgotten: it stays, and is managed no longer"},
+	Forget:  {".", red, "will be removed from the state, but not destroyed"},
 	Invoke:  {"!", yellow, "will be invoked"},
 	Update:  {"~", yellow, "will be changed"},
 	Create:  {"+", green, "will be created"},

@@ -72,6 +72,9 @@ type Plan struct {
 	EngineVersion string `json:"engineVersion,omitempty"`
 	// Wrapped is the engine that Terragrunt ran to create the plan, if it did.
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
+	// StateOnly is true when the apply changes nothing, and writes the state all the same: the code encrypts it in another
+	// way, or it has resources that exist no more.
+	StateOnly bool `json:"stateOnly,omitempty"`
 	// Script is true when the order names a script to apply it with.
 	Script bool `json:"script,omitempty"`
 	// Unverified is why the server could not read the plan file; the server sets it.
@@ -79,6 +82,9 @@ type Plan struct {
 	// Untracked are resources that an apply created which was killed, and that could not be taken into the state.
 	Untracked []UntrackedResource `json:"untracked,omitempty"`
 }
+
+// OnlyState summarizes a plan with StateOnly.
+const OnlyState = "only the state changes"
 
 // ResourceChange is what a plan would do to one resource.
 type ResourceChange struct {

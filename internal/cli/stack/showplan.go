@@ -8,6 +8,7 @@ import (
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -32,6 +33,10 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, output s
 	}
 	if screen.IsApplied(r) {
 		fmt.Fprintf(s.Text(), "Run %s has applied this plan:\n\n", r.Name)
+	}
+	if r.Status.Plan.StateOnly { // which is in no plan of the engine
+		fmt.Fprintf(s.Text(), "Plan: %s.\n", runinfo.Summary(r.Status.Plan))
+		return nil
 	}
 	if err := view.Write(s.Text(), plan.Style{Color: s.Color}); err != nil {
 		return err

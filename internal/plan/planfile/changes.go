@@ -160,6 +160,17 @@ func (d *document) variables(raw json.RawMessage) error {
 	return nil
 }
 
+// gone are the addresses of the resources of the state that exist no more.
+func (f *File) gone() []string {
+	var all []string
+	for _, c := range f.drift {
+		if c.action == remove && c.deposed == "" {
+			all = append(all, c.address)
+		}
+	}
+	return all
+}
+
 // Changes are what the plan does to resources, as the events of an engine report it, and the actions that it invokes.
 func (f *File) Changes() engine.Changes {
 	var all engine.Changes
@@ -191,6 +202,7 @@ func (f *File) Changes() engine.Changes {
 			add(engine.Forget, engine.Create)
 		}
 	}
+	all.Forget(f.gone())
 	for _, i := range f.invocations {
 		all = append(all, engine.ResourceChange{Address: i.address, Action: engine.Invoke})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Summary is a short text of what a plan would do, as in "3 to add, 1 to destroy (1 to replace)".
@@ -14,6 +15,8 @@ func Summary(p *v1alpha1.Plan) string {
 	switch {
 	case counts != "":
 		text = counts
+	case p.StateOnly:
+		text = runnerapi.OnlyState
 	case p.Changes:
 		text = "only outputs change"
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -19,6 +20,9 @@ type call struct {
 	args []string
 	// path of the program, when it is another than the engine's.
 	path string
+	// env are variables for this launch alone, and quiet keeps what it prints out of the log.
+	env   []string
+	quiet bool
 	// reads: it only reads a state, so that it is killed when it ignores that it is to end.
 	reads bool
 }
@@ -43,9 +47,12 @@ func (a *attempt) lookup(program string) string {
 func (a *attempt) launch(ctx context.Context, do call) (process.Exit, error) {
 	cmd := exec.Command(cmp.Or(do.path, a.engine.path), do.args...) //nolint:noctx // it is interrupted below, not killed
 	cmd.Dir = a.module()
-	cmd.Env = a.environment()
+	cmd.Env = append(a.environment(), do.env...)
 	do.Name, do.Stop = cmp.Or(do.Name, a.engine.Name()), process.Interrupt
 	launcher := a.launcher()
+	if do.quiet {
+		launcher.Text = io.Discard
+	}
 	if do.reads {
 		do.Stop = launcher.StopGroup
 	}

@@ -92,7 +92,15 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	a.checkScript(recovered)
 	plan.Untracked = recovered.Orphans()
 	plan.Script = a.order.Command != ""
-	plan.Changes = code == engine.PlanChanges
+	plan.Changes = events.HasChanges(code)
+	why := ""
+	if !plan.Changes {
+		if why, err = a.writesState(ctx); err != nil {
+			return result{}, err
+		}
+		plan.StateOnly = why != ""
+		plan.Changes = plan.StateOnly
+	}
 	a.settled = recovered.Settled(plan.Changes)
 	if a.engine.version == "" {
 		a.engine.version = events.Version
@@ -117,6 +125,8 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	switch {
 	case !plan.Changes:
 		message = "no changes"
+	case plan.StateOnly:
+		message = runnerapi.OnlyState + ": " + why
 	case message == "":
 		message = "only outputs change"
 	}

@@ -237,7 +237,10 @@ export interface components {
                          * @description Change is the number of resources to update in place.
                          */
                         change: number;
-                        /** @description Changes reports whether the plan changes resources or outputs. */
+                        /**
+                         * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
+                         *     sources has no changes.
+                         */
                         changes: boolean;
                         /**
                          * Format: int32
@@ -341,6 +344,11 @@ export interface components {
                         }[];
                         /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                         script?: boolean;
+                        /**
+                         * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
+                         *     time or no longer, or a destroy finds that none of its resources exist any more.
+                         */
+                        stateOnly?: boolean;
                         /**
                          * @description TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
                          *     same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply
@@ -1219,7 +1227,10 @@ export interface components {
                      * @description Change is the number of resources to update in place.
                      */
                     change: number;
-                    /** @description Changes reports whether the plan changes resources or outputs. */
+                    /**
+                     * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
+                     *     sources has no changes.
+                     */
                     changes: boolean;
                     /**
                      * Format: int32
@@ -1323,6 +1334,11 @@ export interface components {
                     }[];
                     /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                     script?: boolean;
+                    /**
+                     * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
+                     *     time or no longer, or a destroy finds that none of its resources exist any more.
+                     */
+                    stateOnly?: boolean;
                     /**
                      * @description TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
                      *     same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply
@@ -2509,7 +2525,10 @@ export interface components {
                              * @description Change is the number of resources to update in place.
                              */
                             change: number;
-                            /** @description Changes reports whether the plan changes resources or outputs. */
+                            /**
+                             * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
+                             *     sources has no changes.
+                             */
                             changes: boolean;
                             /**
                              * Format: int32
@@ -2613,6 +2632,11 @@ export interface components {
                             }[];
                             /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                             script?: boolean;
+                            /**
+                             * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
+                             *     time or no longer, or a destroy finds that none of its resources exist any more.
+                             */
+                            stateOnly?: boolean;
                             /**
                              * @description TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
                              *     same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply

@@ -25,6 +25,7 @@ export function counts(plan: Counted | undefined): string {
     .filter(([n]) => n)
     .map(([n, word]) => `${Number(n).toLocaleString('en')} ${word}`)
   if (parts.length > 0) return parts.join(', ')
+  if (plan.stateOnly) return 'only the state changes'
   return plan.changes ? 'only outputs or addresses change' : 'no changes'
 }
 
