@@ -80,7 +80,7 @@ type StackStatus struct {
 	// +optional
 	PlannedState *PlannedState `json:"plannedState,omitempty"`
 
-	// Resources is the number of resources in the state.
+	// Resources is the number of resources in the state. -1 means unknown: the engine encrypts the state.
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
 

@@ -72,7 +72,8 @@ type StateStatus struct {
 	// Size is the size of the current version in bytes, before compression.
 	// +optional
 	Size int64 `json:"size,omitempty"`
-	// Resources is the number of resource instances in the current version, without data sources.
+	// Resources is the number of resource instances in the current version, without data sources. -1 means unknown: the
+	// engine encrypts the state.
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
 	// UpdatedBy is the name of the Run that wrote the current version. Unset if a user wrote it: versions has

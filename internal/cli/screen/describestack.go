@@ -142,7 +142,11 @@ func (d Description) state(s Style) string {
 		return "none yet"
 	}
 	st := d.State.Status
-	text := fmt.Sprintf("version %d, serial %d, %s", st.Version, st.Serial, count(int(st.Resources), "resource"))
+	resources := "encrypted by its engine"
+	if st.Resources >= 0 {
+		resources = count(int(st.Resources), "resource")
+	}
+	text := fmt.Sprintf("version %d, serial %d, %s", st.Version, st.Serial, resources)
 	if l := st.Lock; l != nil {
 		text += fmt.Sprintf("; locked by %s for %s, lock %s", Clean(cmp.Or(l.Run, l.Who)), s.age(l.Since.Time), Clean(l.ID))
 	}

@@ -45,12 +45,20 @@ func table[T any](objects []T, row func(*T) []any, object func(*T) runtime.Objec
 	return t
 }
 
+// resourceCount returns the number of resources in a state, which is not known of one that its engine encrypts.
+func resourceCount(n int32) any {
+	if n < 0 {
+		return "unknown"
+	}
+	return n
+}
+
 // Stacks returns a table of Stacks.
 func Stacks(stacks []v1alpha1.Stack, s Style) *metav1.Table {
 	return table(stacks, func(st *v1alpha1.Stack) []any {
 		ready := Ready(st)
 		return []any{
-			st.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(stackReason(st), "New"), st.Status.Resources,
+			st.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(stackReason(st), "New"), resourceCount(st.Status.Resources),
 			cmp.Or(st.Status.LastRun, "-"),
 			s.age(st.CreationTimestamp.Time), string(st.Spec.Apply), cmp.Or(drift(st, s), "-"), cmp.Or(st.Status.Revision, "-"),
 			ready.Message,
@@ -148,7 +156,7 @@ func States(states []v1alpha1.State, s Style) *metav1.Table {
 			updated = st.Status.Versions[n-1].At.Time
 		}
 		return []any{
-			st.Name, st.Status.Version, st.Status.Serial, st.Status.Resources, size(st.Status.Size), locked,
+			st.Name, st.Status.Version, st.Status.Serial, resourceCount(st.Status.Resources), size(st.Status.Size), locked,
 			cmp.Or(st.Status.UpdatedBy, "-"),
 			s.age(updated), s.age(st.CreationTimestamp.Time), int32(len(st.Status.Versions)), cmp.Or(st.Status.Lineage, "-"),
 		}

@@ -57,9 +57,12 @@ func confirmDestroy(ctx context.Context, s *session.Session, stack *v1alpha1.Sta
 	case stack.Spec.Apply == v1alpha1.ApplyManual, slices.Contains(stack.Spec.RequireApprovalFor, v1alpha1.ChangeDelete):
 		return nil // asks when the plan waits for an approval
 	}
-	ok, err := s.Ask(ctx, fmt.Sprintf("This destroys all %d resources of Stack %s without an approval. Enter the "+
-		"Stack's name to confirm:",
-		stack.Status.Resources, stack.Name), stack.Name)
+	all := "all resources"
+	if n := stack.Status.Resources; n >= 0 { // unknown where the engine encrypts the state
+		all = fmt.Sprintf("all %d resources", n)
+	}
+	ok, err := s.Ask(ctx, fmt.Sprintf("This destroys %s of Stack %s without an approval. Enter the "+
+		"Stack's name to confirm:", all, stack.Name), stack.Name)
 	if err == nil && !ok {
 		err = errors.New("nothing was destroyed")
 	}

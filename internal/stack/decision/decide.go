@@ -320,6 +320,8 @@ func changesAreOnlyShown(w Snapshot) (Decision, bool) {
 func isReady(w Snapshot) (Decision, bool) {
 	d := Decision{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied, Message: "no resources"}
 	switch n := resources(w); {
+	case n < 0: // its engine encrypts the state
+		d.Message = "Up to date"
 	case n == 1:
 		d.Message = "Up to date (1 resource)"
 	case n > 1:
@@ -336,6 +338,14 @@ func resources(w Snapshot) int32 {
 		return 0
 	}
 	return w.State.Status.Resources
+}
+
+// countResources words a number of resources, which is not known of a state that its engine encrypts.
+func countResources(n int32) string {
+	if n < 0 {
+		return "resources"
+	}
+	return fmt.Sprintf("%d resources", n)
 }
 
 func runCondition(r *v1alpha1.Run) metav1.Condition {

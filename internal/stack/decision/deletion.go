@@ -82,7 +82,7 @@ func namespaceEnds(w Snapshot) (Decision, bool) {
 	if !w.NamespaceTerminating {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be created in it to destroy %d resources: destroy them with the engine (`tofu destroy`), or set spec.deletionPolicy to Orphan. Then the resources stay, and the bucket keeps a backup of the state for a Stack %s in a namespace of this name (cairn state restore %[2]s). Next time delete the Stacks before the namespace", resources(w), w.Stack.Name)
+	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be created in it to destroy %s: destroy them with the engine (`tofu destroy`), or set spec.deletionPolicy to Orphan. Then the resources stay, and the bucket keeps a backup of the state for a Stack %s in a namespace of this name (cairn state restore %[2]s). Next time delete the Stacks before the namespace", countResources(resources(w)), w.Stack.Name)
 }
 
 // destroyLeftResources: a destroy succeeded, but the State is not empty.
@@ -128,7 +128,7 @@ func statesDiverged(w Snapshot) (Decision, bool) {
 func destroyIsDue(w Snapshot) (Decision, bool) {
 	inputs := w.State.Status.InputsDigest
 	if inputs == "" {
-		return stalled(v1alpha1.ReasonAppliedInputsUnknown, "the state holds %d resources, but Cairn knows of no apply that created them: destroy them with the engine, or set spec.deletionPolicy to Orphan", w.State.Status.Resources)
+		return stalled(v1alpha1.ReasonAppliedInputsUnknown, "the state holds %s, but Cairn knows of no apply that created them: destroy them with the engine, or set spec.deletionPolicy to Orphan", countResources(resources(w)))
 	}
 	if q, ok := PendingRequest(w); ok {
 		return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: inputs})

@@ -2820,7 +2820,7 @@ export interface components {
                 };
                 /**
                  * Format: int32
-                 * @description Resources is the number of resources in the state.
+                 * @description Resources is the number of resources in the state. -1 means unknown: the engine encrypts the state.
                  */
                 resources?: number;
                 /**
@@ -3070,7 +3070,8 @@ export interface components {
                 };
                 /**
                  * Format: int32
-                 * @description Resources is the number of resource instances in the current version, without data sources.
+                 * @description Resources is the number of resource instances in the current version, without data sources. -1 means unknown: the
+                 *     engine encrypts the state.
                  */
                 resources?: number;
                 /**

@@ -24,6 +24,7 @@ import { Ago } from '../ui/Time'
 import { CommitLink, PathLink } from '../views/CommitLink'
 import { Events } from '../views/Events'
 import { counts } from '../views/run/words'
+import { resourceCount } from '../views/state/words'
 import { safe, safeText } from '../views/text/escape'
 import { PullTable } from './pullrows'
 import { Counts } from './runrows'
@@ -89,7 +90,7 @@ export default function Stack() {
           { id: 'history', label: 'History', content: <History runs={runs} namespace={namespace} name={name} /> },
           {
             id: 'resources',
-            label: `Resources (${row.resources})`,
+            label: row.resources < 0 ? 'Resources' : `Resources (${row.resources})`,
             content: <Resources namespace={namespace} name={name} />,
           },
           {
@@ -281,7 +282,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
         params={{ namespace: row.namespace, name: row.name }}
         className="link"
       >
-        {row.resources === 1 ? '1 resource' : `${row.resources} resources`}
+        {resourceCount(row.resources)}
       </Link>,
     ],
     ['Created', <Ago key="created" at={row.created} />],

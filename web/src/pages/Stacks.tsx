@@ -191,7 +191,9 @@ const columns: ColumnDef<Stack>[] = [
     id: 'resources',
     header: 'Resources',
     meta: { width: '7rem', sort: 'resources' },
-    cell: ({ row }) => <span className="tabular-nums">{row.original.resources}</span>,
+    cell: ({ row }) => (
+      <span className="tabular-nums">{row.original.resources < 0 ? 'unknown' : row.original.resources}</span>
+    ),
   },
   {
     id: 'changed',

@@ -5,6 +5,7 @@ import type { StackObject } from '../api/kinds'
 import type { Access } from '../api/queries'
 import { useAction } from '../api/queries'
 import { ConfirmButton, useAsking } from '../ui/Dialog'
+import { resourceCount } from '../views/state/words'
 import type { StackAction } from './actions'
 import { retryDestroys, stackActions } from './actions'
 import { DestroyWaitsFor } from './DestroyedFirst'
@@ -76,8 +77,8 @@ const asked: Record<StackAction, Asked> = {
     confirm: 'Destroy everything',
     says: (s, resources) => (
       <>
-        A Run destroys all of the <strong>{resources} resources</strong> that this Stack has. The Stack itself stays.{' '}
-        {after(s, true)}
+        A Run destroys all of the <strong>{resourceCount(resources)}</strong> that this Stack has. The Stack itself
+        stays. {after(s, true)}
       </>
     ),
   },

@@ -9,6 +9,7 @@ import { Empty } from '../ui/Empty'
 import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import { parseState } from '../views/state/statefile'
+import { resourceCount } from '../views/state/words'
 import { safe } from '../views/text/escape'
 
 /** How many rows are shown: the rest is on the State's page. */
@@ -50,7 +51,7 @@ export function Resources({ namespace, name }: { namespace: string; name: string
   }
   if (!asked) {
     return (
-      <Empty title={`${state.data.row.resources} resources in version ${version}`}>
+      <Empty title={`${resourceCount(state.data.row.resources)} in version ${version}`}>
         {access.data?.pull ? (
           <div className="flex flex-col items-center gap-2">
             <p>The state contains their addresses. Reading it is recorded in the audit log.</p>

@@ -19,6 +19,9 @@ describe('actions of a Stack', () => {
     expect(stackActions(aStack(), 'Protect', [], all)).not.toContain('destroy')
     expect(stackActions(aStack({ resources: 0 }), 'Destroy', [], all)).not.toContain('destroy')
   })
+  test('whose engine encrypts the state, so that its resources are not known, include destroy', () => {
+    expect(stackActions(aStack({ resources: -1 }), 'Destroy', [], all)).toContain('destroy')
+  })
   test('with apply Never exclude apply', () => {
     expect(stackActions(aStack({ apply: 'Never' }), 'Destroy', [], all)).not.toContain('apply')
   })

@@ -38,7 +38,7 @@ export function stackActions(
     retry: canRetry(stack, runs, access),
     suspend: !stack.suspended && !stack.deleted,
     resume: stack.suspended,
-    destroy: !stack.suspended && !stack.deleted && deletionPolicy !== 'Protect' && stack.resources > 0,
+    destroy: !stack.suspended && !stack.deleted && deletionPolicy !== 'Protect' && stack.resources !== 0,
   }
   return (Object.keys(makesSense) as StackAction[]).filter((a) => makesSense[a] && access[a] === true)
 }
