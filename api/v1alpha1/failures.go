@@ -7,7 +7,7 @@ type FailureClass string
 
 // FailureReason is a more specific reason of a failure than its class.
 //
-// +kubebuilder:validation:Enum=BackendInCode;ImagePullFailed;Interrupted;PlanMismatch;PodTerminated;PodVanished
+// +kubebuilder:validation:Enum=BackendInCode;ImagePullFailed;Interrupted;PlanMismatch;PodTerminated;PodVanished;PreventDestroy
 type FailureReason string
 
 // Reasons of failures that are more specific than the class.
@@ -29,6 +29,8 @@ const (
 	// FailurePodVanished: the pod was gone before anything reported that its containers had ended, so a runner
 	// may still be at work. Cairn waits two minutes before anything follows an apply.
 	FailurePodVanished FailureReason = "PodVanished"
+	// FailurePreventDestroy: the plan destroys a resource with prevent_destroy in its lifecycle.
+	FailurePreventDestroy FailureReason = "PreventDestroy"
 )
 
 // PolicyRequireApproval is the action of a policy finding that requires an approval of the plan.

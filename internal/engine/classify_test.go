@@ -234,3 +234,30 @@ func TestFirstErrorIsTheCause(t *testing.T) {
 		}
 	}
 }
+
+// A Run plans all of the code, so that such an advice leads nowhere.
+func TestAdviceToSelectAPartOfTheCodeIsLeftOut(t *testing.T) {
+	for _, test := range []struct{ detail, want string }{
+		{
+			"Resource instance terraform_data.x has prevent_destroy set, but the plan calls for it to be destroyed.\n\nTo proceed, either disable " +
+				"prevent_destroy for this resource or exclude instances of this resource from this round using:\n    -exclude=\"terraform_data.x\"",
+			"S: Resource instance terraform_data.x has prevent_destroy set, but the plan calls for it to be destroyed",
+		},
+		{
+			"The count depends on a. To work around this, use the -target option to first apply only the resources that the count depends on. Or else.",
+			"S: The count depends on a. Or else",
+		},
+		{"The file on-target-x.tf is wrong.", "S: The file on-target-x.tf is wrong."},
+	} {
+		if got := (Diagnostic{Severity: "error", Summary: "S", Detail: test.detail}).String(); got != test.want {
+			t.Errorf("%s", got)
+		}
+	}
+	for _, name := range []string{"prevent-destroy"} {
+		_, events := load(t, name)
+		first := FirstError(events.Errors)
+		if !first.PreventsDestroy() || !first.AdvisesSelection() || strings.Contains(first.String(), "exclude") {
+			t.Errorf("%s", first)
+		}
+	}
+}

@@ -43,6 +43,24 @@ func (d Diagnostic) ReadsFile() bool {
 	return strings.HasPrefix(name, "file") || strings.HasPrefix(name, "templatefile")
 }
 
+// PreventsDestroy reports whether the diagnostic is about a resource whose lifecycle has prevent_destroy.
+func (d Diagnostic) PreventsDestroy() bool {
+	return d.Summary == "Instance cannot be destroyed" || d.Summary == "Resource instance cannot be destroyed"
+}
+
+// selection is an option that limits a plan to a part of the code.
+var selection = regexp.MustCompile(`(^|\s)-(target|exclude)\b`)
+
+// AdvisesSelection reports whether the engine advises to limit the plan to a part of the code.
+func (d Diagnostic) AdvisesSelection() bool { return selection.MatchString(d.Detail) }
+
+// advice returns the detail on one line, without the sentences that advise such an option: Cairn plans all of the code.
+func (d Diagnostic) advice() string {
+	sentences := strings.Split(strings.Join(strings.Fields(d.Detail), " "), ". ")
+	kept := slices.DeleteFunc(sentences, func(s string) bool { return selection.MatchString(s) })
+	return strings.TrimSuffix(strings.Join(kept, ". "), ".")
+}
+
 // Range is a place in the code.
 type Range struct {
 	Filename string   `json:"filename"`
@@ -81,7 +99,11 @@ func FirstError(diagnostics []Diagnostic) *Diagnostic {
 // String is the diagnostic on one line: what, why, where.
 func (d Diagnostic) String() string {
 	text := strings.Join(strings.Fields(d.Summary), " ")
-	if detail := strings.Join(strings.Fields(d.Detail), " "); detail != "" {
+	detail := strings.Join(strings.Fields(d.Detail), " ")
+	if d.AdvisesSelection() {
+		detail = d.advice()
+	}
+	if detail != "" {
 		text += ": " + detail
 	}
 	var where []string

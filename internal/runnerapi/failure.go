@@ -12,7 +12,8 @@ const (
 
 // Reasons of a failure that a runner reports. They are those of v1alpha1.FailureReason.
 const (
-	ReasonBackendInCode = "BackendInCode"
-	ReasonInterrupted   = "Interrupted"
-	ReasonPlanMismatch  = "PlanMismatch"
+	ReasonBackendInCode  = "BackendInCode"
+	ReasonInterrupted    = "Interrupted"
+	ReasonPlanMismatch   = "PlanMismatch"
+	ReasonPreventDestroy = "PreventDestroy"
 )

@@ -46,7 +46,7 @@ type Done struct {
 type Failure struct {
 	// Class: Transient, ConfigurationError, PolicyDenied, Canceled or StateNotSaved (see ExitStranded).
 	Class string `json:"class"`
-	// Reason is BackendInCode or Interrupted, or empty where the class is sufficient.
+	// Reason is one of those of this package, or empty where the class is sufficient.
 	Reason string `json:"reason,omitempty"`
 	// Message is the engine's first error, without secrets.
 	Message string `json:"message"`

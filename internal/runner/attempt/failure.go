@@ -21,6 +21,11 @@ type programError struct {
 
 func (e *programError) Error() string { return e.message }
 
+// preventedError is the failure of a plan that would destroy a resource with prevent_destroy.
+type preventedError struct{ *programError }
+
+func (e *preventedError) Unwrap() error { return e.programError }
+
 // canceled is the class of an attempt that a user canceled: it is not retried.
 const canceled = runnerapi.FailureCanceled
 
@@ -65,6 +70,9 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 		}
 	case errors.As(err, &failed):
 		class = string(failed.class)
+		if _, prevented := errors.AsType[*preventedError](err); prevented {
+			reason = runnerapi.ReasonPreventDestroy
+		}
 	case errors.As(err, &denied):
 		class = policy
 	case errors.As(err, &refused):

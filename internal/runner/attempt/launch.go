@@ -92,6 +92,13 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 	if why := a.rejection(); why != "" {
 		failed.message += "; " + why
 	}
+	switch first := engine.FirstError(said.Errors); {
+	case first == nil:
+	case first.PreventsDestroy():
+		return exit.Code, events, &preventedError{failed}
+	case first.AdvisesSelection():
+		failed.message += "; a Run plans all of the code: change the code, or use -target in cairn shell " + a.order.Stack
+	}
 	// Of a root module below the repository's root, the pod has what the closure has.
 	if first := engine.FirstError(said.Errors); first != nil && first.ReadsFile() && a.order.Path != "" {
 		failed.message += "; if the file is in the repository, outside " +

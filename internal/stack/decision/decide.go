@@ -111,6 +111,7 @@ func decideByRules(w Snapshot) Decision {
 			destroyLeftResources,
 			destroyWasStopped,
 			statesDiverged,
+			destroyIsPrevented,
 			destroyIsDue,
 		}
 	}

@@ -109,6 +109,15 @@ func lockedByUser(w *Snapshot) {
 func lastRun(name string) func(*Snapshot) {
 	return func(w *Snapshot) { w.Stack.Status.LastRun = name }
 }
+
+// prevented is a Run whose plan would destroy a resource with prevent_destroy.
+func prevented(r *v1alpha1.Run) {
+	withReason("ConfigurationError")(r)
+	r.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Failure: &v1alpha1.Failure{
+		Class: v1alpha1.FailureConfigurationError, Reason: v1alpha1.FailurePreventDestroy, Message: "message of the Run",
+	}}}
+}
+
 func withReason(reason string) func(*v1alpha1.Run) {
 	return func(r *v1alpha1.Run) {
 		r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: reason, Message: "message of the Run"}}
@@ -337,6 +346,13 @@ func TestDecide(t *testing.T) {
 		"a destroy whose plan needs a user to merge two states is not retried": {
 			snapshot: newSnapshot(deleted, state(3), rescued, withRun("net-2", "Failed", "sha256:last", destroyOperation, withReason("ConfigurationError")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
 			ready:    "False", reason: "DestroyFailed", stalled: true, message: "message of the Run",
+		},
+		"a destroy that prevent_destroy prevents is not retried, and the way out is reported": {
+			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Failed", "sha256:last", destroyOperation, prevented), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
+			ready:    "False", reason: "DestroyFailed", stalled: true, message: "create the Stack again from code without prevent_destroy, and run cairn destroy net",
+		},
+		"a deletion with an encrypted state and unknown inputs names no number of resources": {
+			snapshot: newSnapshot(deleted, state(-1), func(w *Snapshot) { w.State.Status.InputsDigest = "" }), ready: "False", reason: "AppliedInputsUnknown", stalled: true, message: "the state holds resources, but",
 		},
 		"the destroy is retried once the states are merged": {
 			snapshot: newSnapshot(deleted, state(3), withRun("net-2", "Failed", "sha256:last", destroyOperation, withReason("ConfigurationError")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),

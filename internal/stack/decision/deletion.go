@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The rules for a Stack that is being deleted. It is deleted only when its state is empty, when its deletion policy is
@@ -121,6 +122,23 @@ func statesDiverged(w Snapshot) (Decision, bool) {
 	}
 	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; to leave the resources as they are, set spec.deletionPolicy to Orphan",
 		last.Name, runCondition(last).Message)
+}
+
+// destroyIsPrevented: the code of the last apply, which every destroy uses, has prevent_destroy. A user decides.
+func destroyIsPrevented(w Snapshot) (Decision, bool) {
+	last := w.LatestRun()
+	if _, ok := PendingRequest(w); ok || last == nil || !isOfDeletion(w, last) || !preventsDestroy(last) {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; a destroy uses the code of the last apply. To leave the resources as they "+
+		"are, set spec.deletionPolicy to Orphan; to destroy them, do the same, create the Stack again from code without prevent_destroy, and "+
+		"run cairn destroy %s when it is Ready", last.Name, runCondition(last).Message, w.Stack.Name)
+}
+
+// preventsDestroy reports that a Run failed because of prevent_destroy.
+func preventsDestroy(r *v1alpha1.Run) bool {
+	a := runinfo.Current(&r.Status)
+	return r.Status.Phase == v1alpha1.PhaseFailed && a != nil && a.Failure != nil && a.Failure.Reason == v1alpha1.FailurePreventDestroy
 }
 
 // destroyIsDue starts the destroy, and retries one that failed after spec.retry.maxBackoff, for as long as it takes. A

@@ -105,6 +105,10 @@ func lastRunFailed(w Snapshot) (Decision, bool) {
 	hint := fmt.Sprintf("correct the cause, or repeat the Run unchanged: cairn retry %s", w.Stack.Name)
 	if last.Spec.Operation == v1alpha1.OperationDestroy {
 		hint = fmt.Sprintf("cairn retry %s tries again, cairn apply %s keeps what there is", w.Stack.Name, w.Stack.Name)
+		if preventsDestroy(last) {
+			hint = fmt.Sprintf("a destroy uses the code of the last apply: remove prevent_destroy from the code and run cairn apply %s, "+
+				"then cairn destroy %s", w.Stack.Name, w.Stack.Name)
+		}
 	}
 	return stalled(failureReason(last), "Run %s failed: %s; %s", last.Name, runCondition(last).Message, hint)
 }
