@@ -2,6 +2,7 @@ package runnerhandler
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -39,7 +40,8 @@ func (s *API) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) err
 	if stack == nil || stack.Namespace != c.Pod.Namespace || stack.Name != c.Stack {
 		return httpapi.Errorf(http.StatusConflict, "the Stack of Run %s is gone", c.RunName)
 	}
-	if err := s.publish(r.Context(), to, stack, outputs); err != nil {
+	kept, rejected := publishable(outputs)
+	if err := cmp.Or(s.publish(r.Context(), to, stack, kept), rejected); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -4,9 +4,29 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/server/httpapi"
 )
+
+// publishable returns the outputs that an object can hold, and why it cannot hold others: they are not written, and keep
+// no other output from it.
+func publishable(outputs runnerapi.Outputs) (kept runnerapi.Outputs, rejected error) {
+	kept = maps.Clone(outputs)
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		err := checkData("output", map[string][]byte{name: outputs[name].Value})
+		if err == nil {
+			continue
+		}
+		delete(kept, name)
+		if code, why := httpapi.StatusOf(err); rejected == nil {
+			rejected = httpapi.Errorf(code, "%s; the other outputs that an object can hold are written", why)
+		}
+	}
+	return kept, rejected
+}
 
 // secretData is what the Secret of outputs holds: all of them.
 func secretData(outputs runnerapi.Outputs) (map[string][]byte, error) {

@@ -32,6 +32,30 @@ func TestOutputsArePublishedAsStringsOrJSON(t *testing.T) {
 	}
 }
 
+// Each output counts for itself: one with a name that no object takes keeps no other from the object.
+func TestOneBadOutputKeepsNoOtherFromTheObject(t *testing.T) {
+	good := runnerapi.Output{Value: json.RawMessage(`"x"`)}
+	for name, test := range map[string]struct {
+		value string
+		code  int
+		says  string
+	}{
+		"größe": {`1`, 422, `output "größe" cannot be a key of an object`},
+		"large": {`"` + strings.Repeat("x", 1<<20) + `"`, 413, "1048576"},
+	} {
+		kept, err := publishable(runnerapi.Outputs{"id": good, name: {Value: json.RawMessage(test.value)}})
+		if diff := cmp.Diff(runnerapi.Outputs{"id": good}, kept); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if code, text := httpapi.StatusOf(err); code != test.code || !strings.Contains(text, test.says) || !strings.Contains(text, "are written") {
+			t.Errorf("%s: %d %.200s", name, code, text)
+		}
+	}
+	if kept, err := publishable(runnerapi.Outputs{"id": good}); err != nil || len(kept) != 1 {
+		t.Errorf("%v %v", kept, err)
+	}
+}
+
 func TestTooLargeOutputsAreRejected(t *testing.T) {
 	tests := map[string]struct {
 		outputs runnerapi.Outputs
