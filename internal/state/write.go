@@ -210,7 +210,7 @@ func (s *Store) summarize(key types.NamespacedName, data []byte) (decision.Summa
 	}
 	return decision.Summary{
 		Serial: d.Serial, Lineage: d.Lineage, SHA256: document.Digest(data), Size: int64(len(data)), Resources: d.Resources,
-		Outputs: s.fingerprints(key, d.Outputs),
+		Outdated: d.Outdated, Outputs: s.fingerprints(key, d.Outputs),
 	}, nil
 }
 

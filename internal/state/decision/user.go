@@ -28,6 +28,9 @@ func AdmitPush(w Snapshot, next Summary, force bool) (status *v1alpha1.StateStat
 	follows := now.Version == 0 || next.Lineage == now.Lineage && next.Serial > now.Serial
 	empty := now.Resources == 0 && len(now.Outputs) == 0
 	switch {
+	case next.Outdated > 0:
+		return nil, 0, Reject(Invalid, "the state has format %d, which Terraform before 0.12 wrote: name it terraform.tfstate in an "+
+			"empty folder, run terraform state pull there, and push what that prints", next.Outdated)
 	case now.Rescued != nil && !force:
 		return nil, 0, rejectBeforeRescue(w)
 	case isLost(w) && !force:

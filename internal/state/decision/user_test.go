@@ -64,6 +64,7 @@ func TestAdmitPush(t *testing.T) {
 		"the first state is written":                                 {snapshot: Snapshot{}, next: follows},
 		"the first state of serial 0 gets serial 1":                  {snapshot: Snapshot{}, next: Summary{Lineage: "L"}, serial: 1},
 		"the first state of serial 0 is rejected if it is encrypted": {snapshot: Snapshot{}, next: Summary{Lineage: "L", Resources: document.Unknown}, want: Opaque, message: "serial 1"},
+		"a state of format 3 is rejected":                            {snapshot: Snapshot{}, next: Summary{Serial: 6, Lineage: "L", Resources: document.Unknown, Outdated: 3}, force: true, want: Invalid, message: "format 3"},
 		"the next serial is written":                                 {snapshot: Snapshot{Status: at5()}, next: follows},
 		"a later serial is written":                                  {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 60, Lineage: "L"}},
 		"the same bytes again change nothing":                        {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},

@@ -48,6 +48,8 @@ type Summary struct {
 	SHA256    string
 	Size      int64
 	Resources int32
+	// Outdated is the format of a state of Terraform before 0.12; 0 for others.
+	Outdated int
 	// Outputs are the fingerprints of the outputs, by name.
 	Outputs map[string]string
 }

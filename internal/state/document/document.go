@@ -31,6 +31,8 @@ type Document struct {
 	Resources int32
 	// Outputs of the root module.
 	Outputs map[string]Output
+	// Outdated is the format of a state that is older than those that are read here; 0 for others.
+	Outdated int
 }
 
 // Output is one output of the root module.
@@ -127,6 +129,9 @@ func Parse(data []byte) (Document, error) {
 	}
 	d := Document{Serial: int64(*f.Serial), Lineage: f.Lineage, Resources: Unknown}
 	if f.Version != 4 || f.Encryption != "" {
+		if 0 < f.Version && f.Version < 4 {
+			d.Outdated = f.Version
+		}
 		return d, nil
 	}
 	d.Outputs = f.Outputs

@@ -51,6 +51,13 @@ func TestParseStatesWithUnknownResources(t *testing.T) {
 	}
 }
 
+func TestAStateOfFormat3IsOutdated(t *testing.T) {
+	got, err := Parse([]byte(`{"version":3,"terraform_version":"0.11.14","serial":7,"lineage":"3f2a","modules":[]}`))
+	if diff := cmp.Diff(Document{Serial: 7, Lineage: "3f2a", Resources: Unknown, Outdated: 3}, got); diff != "" || err != nil {
+		t.Fatal(diff, err)
+	}
+}
+
 func TestParseRejectsInvalidStates(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":             ``,
