@@ -93,6 +93,8 @@ const (
 	ReasonCodeNotFound = "CodeNotFound"
 	// ReasonModuleNotFound: the code calls a local module that the commit does not have. Correct the code.
 	ReasonModuleNotFound = "ModuleNotFound"
+	// ReasonVariableInvalid: a number in spec.variables has more digits than the API server keeps. Write it as a string.
+	ReasonVariableInvalid = "VariableInvalid"
 	// ReasonVariableFileNotFound: the commit has no such variable file. Correct spec.variableFiles, or add it.
 	ReasonVariableFileNotFound = "VariableFileNotFound"
 	// ReasonTriggerInvalid: an item of spec.source.git.triggers is no glob. Correct it.

@@ -274,7 +274,7 @@ var knownReasons = func() map[string]bool {
 		v1alpha1.ReasonEngineVersionInvalid, v1alpha1.ReasonTemplateInvalid, v1alpha1.ReasonContentInvalid,
 		v1alpha1.ReasonSourceTooLarge, v1alpha1.ReasonBuildNotAllowed, v1alpha1.ReasonDockerfileNotFound,
 		v1alpha1.ReasonPathNotFound, v1alpha1.ReasonCodeNotFound, v1alpha1.ReasonModuleNotFound,
-		v1alpha1.ReasonTriggerInvalid, v1alpha1.ReasonVariableFileNotFound,
+		v1alpha1.ReasonTriggerInvalid, v1alpha1.ReasonVariableFileNotFound, v1alpha1.ReasonVariableInvalid,
 		v1alpha1.ReasonTerragruntStackNotSupported,
 		// Repositories
 		v1alpha1.ReasonFetched, v1alpha1.ReasonFetching, v1alpha1.ReasonFetchFailed,

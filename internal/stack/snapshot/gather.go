@@ -267,6 +267,9 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, read 
 	if w.Problem = checkBackend(w); w.Problem != nil {
 		return doc, nil
 	}
+	if w.Problem = checkNumbers(spec.Variables); w.Problem != nil {
+		return doc, nil
+	}
 	if err := podspec.CheckTemplate(doc); err != nil {
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonTemplateInvalid, Message: err.Error()}
 		return doc, nil

@@ -70,6 +70,7 @@ export const troubles = [
   'ModuleNotFound',
   'TriggerInvalid',
   'VariableFileNotFound',
+  'VariableInvalid',
 ]
 
 /** The tone of a Ready condition. */
