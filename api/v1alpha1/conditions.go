@@ -15,6 +15,9 @@ const (
 	// reads files whose paths are not known before the engine runs. Use literal paths to avoid this. Set only
 	// while true.
 	ConditionWholeRepository = "WholeRepository"
+	// ConditionEnvironmentIgnored of a Stack: the engine does not get some environment variables of the Stack.
+	// Remove them. Set only while true.
+	ConditionEnvironmentIgnored = "EnvironmentIgnored"
 	// ConditionStalled of a Stack or a Repository: Cairn waits until a user acts. Of a Run: it failed or was
 	// canceled. Set only while true.
 	ConditionStalled = "Stalled"
@@ -33,4 +36,6 @@ const (
 	ReasonNotImported = "NotImported"
 	// ReasonReadsUnknown of WholeRepository: the files that the code reads are not known before the engine runs.
 	ReasonReadsUnknown = "ReadsUnknown"
+	// ReasonVariablesWithheld of EnvironmentIgnored: the variables change what the engine does. Remove them.
+	ReasonVariablesWithheld = "VariablesWithheld"
 )

@@ -72,7 +72,8 @@ type StackSpec struct {
 	// Env are environment variables of the engine and its providers. Values from Secrets never appear in logs.
 	// As in a pod, $(NAME) in a value is replaced by the variable NAME, and $$ by $: write $$$$ for $$, or use
 	// valueFrom, whose values stay as they are. Names that start with CAIRN_ are reserved and rejected, and so are
-	// resourceFieldRef and fileKeyRef. At most 200.
+	// resourceFieldRef and fileKeyRef. The engine does not get variables that change what it does, such as TF_CLI_ARGS:
+	// the condition EnvironmentIgnored names them. At most 200.
 	// Example: [{name: AWS_REGION, value: eu-west-1}].
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.startsWith('CAIRN_'))",message="names that start with CAIRN_ are reserved"
@@ -95,6 +96,14 @@ type StackSpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Engine Engine `json:"engine,omitempty"`
+
+	// Workspace is the workspace of the engine: the value of terraform.workspace in the code and, with backend, the
+	// workspace whose state the engine uses there. A Stack has one workspace. Default: default. Example: prod.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=90
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_~$&+=:@-][A-Za-z0-9_.~$&+=:@-]*$`
+	// +optional
+	Workspace string `json:"workspace,omitempty"`
 
 	// Backend is the backend of the engine that stores the state. If unset, Cairn stores the state. Example:
 	// {fromCode: true}.

@@ -11,8 +11,8 @@ import (
 // StackStatus reports the observed state of a Stack.
 type StackStatus struct {
 	// Conditions are the latest observations of the Stack. Ready is always set. Ready is True if the declared
-	// inputs are applied, no drift is detected and nothing failed. Drifted, UntrackedResources and
-	// WholeRepository are set only while true. Stalled is set only while a user must act.
+	// inputs are applied, no drift is detected and nothing failed. Drifted, UntrackedResources,
+	// WholeRepository and EnvironmentIgnored are set only while true. Stalled is set only while a user must act.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

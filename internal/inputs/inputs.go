@@ -40,6 +40,8 @@ type Document struct {
 	Template           *apiextensionsv1.JSON `json:"template,omitempty"`
 	// Build is the image that is built to run in, in place of Image.
 	Build *Build `json:"build,omitempty"`
+	// Workspace of the engine; empty for "default".
+	Workspace string `json:"workspace,omitempty"`
 	// Backend keeps the state, if Cairn does not.
 	Backend *v1alpha1.Backend `json:"backend,omitempty"`
 	// Outputs is where outputs go, so that a new Run writes them to a new place.

@@ -560,9 +560,9 @@ spec: {source: {inline: {main.tf: ""}}}
 	}
 }
 
-// TestOtherWorkspacesAreSuspended checks objects that select a workspace whose state the Stack's backend does not have: two of one folder would
-// apply to one state, that of the default workspace.
-func TestOtherWorkspacesAreSuspended(t *testing.T) {
+// TestWorkspaces checks objects that select a workspace: two of one folder without spec.workspace would apply to one state, that of the default
+// workspace. Where the name is in another object the Stack is suspended.
+func TestWorkspaces(t *testing.T) {
 	const layer = `
 apiVersion: config.terraform.padok.cloud/v1alpha1
 kind: TerraformLayer
@@ -596,23 +596,24 @@ spec: {terraformVersion: 1.5.5, terraformModule: {inline: x}, backend: 'backend 
 `
 	for name, tt := range map[string]struct {
 		text, workspace string
+		want            string
 		suspended       bool
 	}{
-		"of a layer":                       {layer, "value: prod", true},
-		"of a Secret":                      {layer, "valueFrom: {secretKeyRef: {name: a, key: b}}", true},
-		"of the repository of a layer":     {strings.Replace(layer, ", overrideRunnerSpec: {env: [{name: TF_WORKSPACE, WORKSPACE}]}", "", 1) + repository, "value: prod", true},
-		"the default one of a layer":       {layer, "value: default", false},
-		"of the code's backend":            {flux, "workspace: prod", true},
-		"the default of the code's":        {flux, "workspace: default", false},
-		"of scripts":                       {script, "TF_WORKSPACE: prod", true},
-		"the default one of scripts":       {script, "TF_WORKSPACE: default", false},
-		"of a task":                        {task, "value: prod", true},
-		"the default one of a task's pods": {task, "value: default", false},
+		"of a layer":                       {layer, "value: prod", "prod", false},
+		"of a Secret":                      {layer, "valueFrom: {secretKeyRef: {name: a, key: b}}", "", true},
+		"of the repository of a layer":     {strings.Replace(layer, ", overrideRunnerSpec: {env: [{name: TF_WORKSPACE, WORKSPACE}]}", "", 1) + repository, "value: prod", "prod", false},
+		"the default one of a layer":       {layer, "value: default", "", false},
+		"of the code's backend":            {flux, "workspace: prod", "prod", false},
+		"the default of the code's":        {flux, "workspace: default", "", false},
+		"of scripts":                       {script, "TF_WORKSPACE: prod", "prod", false},
+		"the default one of scripts":       {script, "TF_WORKSPACE: default", "", false},
+		"of a task":                        {task, "value: prod", "prod", false},
+		"the default one of a task's pods": {task, "value: default", "", false},
 	} {
 		r := convertText(t, []byte(strings.ReplaceAll(tt.text, "WORKSPACE}", tt.workspace+"}")))
-		s, note := r.Stacks[0], "suspended until spec.backend names the state of this workspace"
-		if s.Spec.Suspend != tt.suspended || strings.Contains(manifest.Text(r.Notes), note) != tt.suspended || len(s.Spec.Env) > 0 {
-			t.Errorf("%s: suspend is %v, env %v\n%s", name, s.Spec.Suspend, s.Spec.Env, manifest.Text(r.Notes))
+		s, note := r.Stacks[0].Spec, "set spec.workspace to that name"
+		if s.Workspace != tt.want || s.Suspend != tt.suspended || strings.Contains(manifest.Text(r.Notes), note) != tt.suspended || len(s.Env) > 0 {
+			t.Errorf("%s: workspace %q, suspend is %v, env %v\n%s", name, s.Workspace, s.Suspend, s.Env, manifest.Text(r.Notes))
 		}
 	}
 }
@@ -703,7 +704,6 @@ metadata: {name: a}
 spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}, SPEC}
 `
 	for spec, want := range map[string]string{
-		"workspace: blue": "tofu init && tofu workspace select blue && tofu state pull > a.tfstate",
 		`workspace: blue, backendConfig: {customConfiguration: 'backend "local" {}'}`: "tofu init && tofu workspace select blue && tofu state pull > a.tfstate",
 		`backendConfig: {customConfiguration: 'backend "local" {}'}`:                  "tofu init && tofu state pull > a.tfstate",
 		"workspace: blue, cloud: {organization: acme}":                                "tofu init && tofu state pull > a.tfstate",
@@ -711,37 +711,6 @@ spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}, SPEC}
 		r := convertText(t, []byte(strings.Replace(object, "SPEC", spec, 1)))
 		if text := manifest.Text(r.Notes); !strings.Contains(text, "backend: "+want) || !r.Stacks[0].Spec.Suspend {
 			t.Errorf("%s:\n%s", spec, text)
-		}
-	}
-}
-
-// TestKeyOfAWorkspaceFromAConfigMap checks that the key of a workspace's state in S3 follows from all arguments, also those of a ConfigMap, which
-// override the others.
-func TestKeyOfAWorkspaceFromAConfigMap(t *testing.T) {
-	const object = `
-apiVersion: infra.contrib.fluxcd.io/v1alpha2
-kind: Terraform
-metadata: {name: a, namespace: infra}
-spec:
-  interval: 1m
-  sourceRef: {kind: GitRepository, name: infra}
-  workspace: prod
-  backendConfig: {customConfiguration: 'backend "s3" {ARGUMENTS}'}
-  backendConfigsFrom: [{kind: ConfigMap, name: place}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: place, namespace: infra}
-data: {DATA}
-`
-	for name, tt := range map[string]struct{ arguments, data, want string }{
-		"the prefix": {` key = "net" `, "workspace_key_prefix: ws", `"ws/prod/net"`},
-		"the key":    {` key = "other" `, "key: net", `"env:/prod/net"`},
-		"all":        {"", "key: net, bucket: states, workspace_key_prefix: ws", `"ws/prod/net"`},
-	} {
-		s := convertText(t, []byte(strings.NewReplacer("ARGUMENTS", tt.arguments, "DATA", tt.data).Replace(object))).Stacks[0].Spec
-		if s.Backend == nil || string(s.Backend.Config["key"].Raw) != tt.want || len(s.Backend.Config["workspace_key_prefix"].Raw) > 0 || s.Suspend {
-			t.Errorf("%s: %+v, suspend is %v", name, s.Backend, s.Suspend)
 		}
 	}
 }

@@ -28,7 +28,8 @@ func Proposed(repo *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Stack 
 		Spec: v1alpha1.StackSpec{
 			Source: of.Source, Engine: of.Engine, Commands: of.Commands, Hooks: of.Hooks, Policies: of.Policies,
 			Variables: of.Variables, VariableFiles: of.VariableFiles, ModuleCredentials: of.ModuleCredentials,
-			Env: runner.Env, EnvFrom: runner.EnvFrom,
+			Workspace: of.Workspace,
+			Env:       runner.Env, EnvFrom: runner.EnvFrom,
 			Runner: v1alpha1.Runner{
 				Image: of.Runner.Image, Build: of.Runner.Build, Resources: of.Runner.Resources,
 				ServiceAccountName: runner.ServiceAccountName, Template: runner.template,
@@ -44,7 +45,8 @@ func ProposedDestroy(applied inputs.Document, repo *v1alpha1.Repository, stack *
 		Source: applied.Source, Path: applied.Path, Engine: applied.Engine, Wrapped: applied.Wrapped,
 		Commands: applied.Commands, Hooks: applied.Hooks, Policies: applied.Policies,
 		Variables: applied.Variables, VariableFiles: applied.VariableFiles, ModuleCredentials: applied.ModuleCredentials,
-		Image: applied.Image, Build: applied.Build, Resources: applied.Resources, Versions: applied.Versions,
+		Workspace: applied.Workspace,
+		Image:     applied.Image, Build: applied.Build, Resources: applied.Resources, Versions: applied.Versions,
 		Env: runner.Env, EnvFrom: runner.EnvFrom, ServiceAccountName: runner.ServiceAccountName, Template: runner.template,
 	}
 }

@@ -30,6 +30,10 @@ resource "terraform_data" "a" {
 	if first.Done.Failure != nil {
 		t.Fatalf("%+v\n%s", first.Done.Failure, p.output)
 	}
+	const withheld = "the engine does not get TERRAGRUNT_TFPATH, TF_CLI_ARGS, TF_CLI_ARGS_plan, TF_DATA_DIR, TF_HTTP_ADDRESS, TF_WORKSPACE, TG_ALL"
+	if got := step(t, first, "init").Message; got != withheld || !strings.Contains(string(s.logs[1]), "TF_WORKSPACE is not passed on: set spec.workspace") {
+		t.Errorf("%s\n%s", got, s.logs[1])
+	}
 	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 	s.orders <- order
 	close(s.orders)

@@ -39,6 +39,8 @@ type Order struct {
 	Source string `json:"source,omitempty"`
 	// Path of the root module within the archive, with slashes; empty is the archive's root.
 	Path string `json:"path,omitempty"`
+	// Workspace of the engine; empty for "default".
+	Workspace string `json:"workspace,omitempty"`
 	// Engine that does it: OpenTofu, Terraform or Terragrunt.
 	Engine string `json:"engine,omitempty"`
 	// EngineVersion is a constraint that the engine must meet; empty takes any. An apply names the plan's very version.

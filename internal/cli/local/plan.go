@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -235,7 +236,25 @@ func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) 
 		return err
 	}
 	override := fmt.Sprintf("terraform {\n  backend \"local\" {\n    path = %s\n  }\n}\n", statefile.Quote(l.state()))
-	return code.WriteFile(engine.OverrideFile, []byte(override), 0o600)
+	if err := code.WriteFile(engine.OverrideFile, []byte(override), 0o600); err != nil {
+		return err
+	}
+	return l.setWorkspace(to)
+}
+
+// setWorkspace gives the code in a folder the workspace of the Stack, as the runner does.
+func (l *localPlan) setWorkspace(folder string) error {
+	if l.stack.Spec.Workspace == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(engine.SetWorkspace(root, l.stack.Spec.Workspace), root.Close())
 }
 
 // copyState reads the state, if there is one.
@@ -283,6 +302,9 @@ func (l *localPlan) plan(ctx context.Context, files, args []string) error {
 	if err := cmd.Run(); err != nil {
 		return l.failed("init", err)
 	}
+	if err := l.setWorkspace(filepath.Join(l.code.Dir, engine.DataDir, "modules")); err != nil {
+		return err
+	}
 	cmd = l.command(ctx, l.code.Dir, append(plan, args...))
 	cmd.Stdout = l.Out
 	err := cmd.Run()
@@ -326,8 +348,7 @@ func (l *localPlan) command(ctx context.Context, dir string, args []string) *exe
 func localEnvironment(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		return name == "TF_DATA_DIR" || name == "TF_WORKSPACE" || strings.HasPrefix(name, "TF_HTTP_") ||
-			name == "TF_CLI_ARGS" || strings.HasPrefix(name, "TF_CLI_ARGS_")
+		return engine.Withheld(name, false) != ""
 	})
 	return append(env, "TF_IN_AUTOMATION=1", "TF_INPUT=0")
 }

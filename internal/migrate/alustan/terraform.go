@@ -213,11 +213,11 @@ func splitGitHubAddress(url string) (address, folder string) {
 func addEnvironment(f manifest.Field, s *v1alpha1.StackSpec, value string) bool {
 	switch {
 	case f.Name == "TF_WORKSPACE" && convert.IsDefaultWorkspace(value):
-		f.NotNeeded("a Stack has the state of the default workspace")
+		f.NotNeeded("that is the workspace of a Stack without spec.workspace")
 		return false
 	case f.Name == "TF_WORKSPACE":
-		s.Suspend = true
-		f.Unsupported("%s. Then remove this variable, and resume the Stack", convert.OtherWorkspace)
+		s.Workspace = value
+		f.Became("spec.workspace")
 		return false
 	case strings.HasPrefix(f.Name, "CAIRN_"), strings.HasPrefix(f.Name, "TF_CLI_ARGS"):
 		f.Unsupported("Cairn keeps it from the engine: it would have it do something else than was approved; " + version.Docs + "how-to/hooks.md")

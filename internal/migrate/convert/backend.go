@@ -232,10 +232,10 @@ func PushState(o *Object) string {
 	return Cairn(o.Ref.Namespace, "state push %s %s.tfstate --yes", name, name) + "; " + Cairn(o.Ref.Namespace, "resume %s", name)
 }
 
-// OtherWorkspace is the note on what selects another workspace than the default one. The Stack is suspended: its backend would have it use the
-// state of the default workspace, which may be that of another Stack.
-const OtherWorkspace = "a Stack has the state of the default workspace, which may be that of another Stack. It is suspended until spec.backend names the " +
-	"state of this workspace, or that state is moved to Cairn (" + version.Docs + "how-to/migrate-states.md#workspaces)"
+// OtherWorkspace is the note on what selects a workspace whose name is in another object. The Stack is suspended: without spec.workspace it
+// would use the state of the default workspace, which may be that of another Stack.
+const OtherWorkspace = "the name of the workspace is in another object. The Stack is suspended: set spec.workspace to that name, and " +
+	"resume it (" + version.Docs + "how-to/migrate-states.md#workspaces)"
 
 // IsDefaultWorkspace returns true for the name of the default workspace, which engines also select for an empty name.
 func IsDefaultWorkspace(name string) bool { return name == "" || name == "default" }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -25,7 +26,8 @@ type Runner struct {
 	labels, Annotations map[string]string
 	// pod is the template's part for the pod, engine that for the container of the engine.
 	pod, engine map[string]any
-	// otherWorkspace is true when a variable selects another workspace than the default one.
+	// workspace that a variable selects; otherWorkspace is true when its name is not in the object.
+	workspace      string
 	otherWorkspace bool
 }
 
@@ -34,6 +36,7 @@ func (r *Runner) Apply(spec *v1alpha1.StackSpec) {
 	spec.Env, spec.EnvFrom = r.env, r.EnvFrom
 	spec.Runner = r.Runner
 	spec.Suspend = spec.Suspend || r.otherWorkspace
+	spec.Workspace = cmp.Or(spec.Workspace, r.workspace)
 	template := map[string]any{}
 	metadata := map[string]any{}
 	if len(r.labels) > 0 {
@@ -214,7 +217,10 @@ func (r *Runner) argument(f manifest.Field, e corev1.EnvVar) bool {
 	case strings.HasPrefix(e.Name, "CAIRN_"):
 		f.Unsupported("%s: names that begin with CAIRN_ are Cairn's own", e.Name)
 	case e.Name == "TF_WORKSPACE" && e.ValueFrom == nil && IsDefaultWorkspace(e.Value):
-		f.NotNeeded("TF_WORKSPACE: a Stack has the state of the default workspace")
+		f.NotNeeded("TF_WORKSPACE: that is the workspace of a Stack without spec.workspace")
+	case e.Name == "TF_WORKSPACE" && e.ValueFrom == nil:
+		r.workspace = e.Value
+		f.Became("spec.workspace")
 	case e.Name == "TF_WORKSPACE":
 		r.otherWorkspace = true
 		f.Unsupported("TF_WORKSPACE: %s", OtherWorkspace)

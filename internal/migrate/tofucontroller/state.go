@@ -32,6 +32,9 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 		var err error
 		if p, err = convert.ReadBackend(custom.Text()); err != nil {
 			moveState(o, s, custom, workspaceOf(o), err.Error())
+			if name := workspaceOf(o); !convert.IsDefaultWorkspace(name) {
+				s.Workspace = name // which the code may read
+			}
 			return
 		}
 		custom.Became("spec.backend type %s: the same arguments, and the state stays where it is", p.Type)
@@ -43,11 +46,7 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 	}
 	at.At("disable").NotNeeded("it is not disabled")
 	setFromConfigMaps(c, o, p)
-	convertWorkspace(o, s, p)
-	if p.Type == "" && !p.FromCode {
-		moveState(o, s, spec.At("workspace"), workspaceOf(o), "in a workspace, and a Stack has the default one")
-		return
-	}
+	convertWorkspace(o, s)
 	convertBackendArguments(c, o, p)
 	if p.Type == "kubernetes" {
 		convert.RequireKubernetesToken(o, p)
@@ -101,26 +100,15 @@ func workspaceOf(o *convert.Object) string {
 	return "default"
 }
 
-// convertWorkspace finds the state of a workspace: a Stack has the default one, and some backends can name another's state.
-func convertWorkspace(o *convert.Object, s *v1alpha1.StackSpec, p *convert.Backend) {
+// convertWorkspace selects the workspace whose state the backend has.
+func convertWorkspace(o *convert.Object, s *v1alpha1.StackSpec) {
 	at, name := o.At("spec", "workspace"), workspaceOf(o)
-	switch {
-	case name == "default":
+	if convert.IsDefaultWorkspace(name) {
 		at.Became("spec.backend: the state of the default workspace")
-	case p.Type == "s3" && p.Get("key") != "":
-		prefix := p.Get("workspace_key_prefix")
-		if prefix == "" {
-			prefix = "env:"
-		}
-		p.Set("key", prefix+"/"+name+"/"+p.Get("key"))
-		delete(p.Config, "workspace_key_prefix")
-		at.Became("spec.backend.config.key %s, where s3 keeps that workspace", p.Get("key"))
-	case p.FromCode:
-		s.Suspend = true
-		at.Unsupported("%s", convert.OtherWorkspace)
-	default:
-		p.Backend = v1alpha1.Backend{}
+		return
 	}
+	s.Workspace = name
+	at.Became("spec.workspace")
 }
 
 // convertCloud is a workspace of Terraform Cloud. Its token is not copied.

@@ -135,6 +135,7 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 		Destroy:       runinfo.PlansDestroy(run),
 		Source:        doc.Source,
 		Path:          doc.Path,
+		Workspace:     doc.Workspace,
 		Engine:        string(doc.Engine.Name),
 		EngineVersion: doc.Engine.Version,
 		Wrapped:       wrappedOf(doc),

@@ -186,7 +186,18 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	if err != nil {
 		return result{exitCode: &code}, err
 	}
-	return result{exitCode: &code}, a.checkBackend()
+	if err := a.setWorkspace(filepath.Join(a.module(), engine.DataDir, "modules"), a.work.TerragruntCache()); err != nil {
+		return result{exitCode: &code}, err
+	}
+	message := ""
+	if names := a.withheld(); len(names) > 0 {
+		message = "the engine does not get " + strings.Join(names, ", ")
+		for _, name := range names {
+			why := engine.Withheld(name, a.backend().Own())
+			fmt.Fprintf(a.text, "the environment variable %s is not passed on: %s\n", name, why)
+		}
+	}
+	return result{exitCode: &code, message: message}, a.checkBackend()
 }
 
 // checkOwnBackend rejects code that has a backend of its own while Cairn has no state of the Stack: the resources are

@@ -18,29 +18,6 @@ import (
 	"cairn.dev/cairn/internal/runner/workspace"
 )
 
-// dropped are variables that change what the engine does. TF_DATA_DIR would put what init prepares where apply in
-// another pod does not find it; TF_WORKSPACE would name another state, and a Stack has one.
-var dropped = []string{"TF_DATA_DIR", "TF_WORKSPACE"}
-
-// droppedPrefixes are prefixes of more of them. TF_HTTP_ names another state, unless the engine's own backend uses it;
-// TF_CLI_ARGS adds arguments, so that what is planned or applied is not what was approved; TG_ and TERRAGRUNT_ may run
-// other code, all code there is, or another engine.
-var droppedPrefixes = []string{"CAIRN_", "TF_HTTP_", "TF_CLI_ARGS", "TG_", "TERRAGRUNT_"}
-
-// kept are those of Terragrunt's variables that configure only identity and features.
-var kept = []string{
-	"TG_AUTH_PROVIDER_CMD", "TG_FEATURE", "TG_IAM_ASSUME_ROLE", "TG_IAM_ASSUME_ROLE_DURATION",
-	"TG_IAM_ASSUME_ROLE_SESSION_NAME", "TG_IAM_ASSUME_ROLE_WEB_IDENTITY_TOKEN",
-}
-
-func drop(name string) bool {
-	if slices.Contains(kept, name) {
-		return false
-	}
-	return slices.Contains(dropped, name) ||
-		slices.ContainsFunc(droppedPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
 // longestTmp is how long the path of TMPDIR may be. Providers listen on a socket there, and the path of a socket has
 // 107 bytes at most.
 const longestTmp = 80
@@ -50,7 +27,7 @@ const longestTmp = 80
 func (a *attempt) environment() []string {
 	env := slices.DeleteFunc(slices.Clone(a.Environ), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		return drop(name) && (!a.backend().Own() || !strings.HasPrefix(name, "TF_HTTP_"))
+		return engine.Withheld(name, a.backend().Own()) != ""
 	})
 	own := []string{
 		"TF_IN_AUTOMATION=1",
@@ -67,10 +44,48 @@ func (a *attempt) environment() []string {
 		tmp = "/tmp"
 	}
 	own = append(own, "TMPDIR="+tmp)
+	if a.backend().Own() && a.order.Workspace != "" {
+		own = append(own, engine.WorkspaceVariable+"="+a.order.Workspace)
+	}
 	if !a.backend().Own() { // the engine's own backend may be of type http; the proxy's password is for nothing else
 		own = append(own, a.proxy.Environment()...)
 	}
 	return slices.Concat(env, own, a.gitEnv, a.mirror.Environment())
+}
+
+// withheld returns the variables of the container that the engine does not get, without Cairn's own.
+func (a *attempt) withheld() []string {
+	var names []string
+	for _, pair := range a.Environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, "CAIRN_") && engine.Withheld(name, a.backend().Own()) != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// setWorkspace gives the code in folders the workspace of the order. The engine's own backends have workspaces:
+// there a variable selects it.
+func (a *attempt) setWorkspace(folders ...string) error {
+	if a.order.Workspace == "" || a.backend().Own() {
+		return nil
+	}
+	for _, folder := range folders {
+		root, err := os.OpenRoot(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = errors.Join(engine.SetWorkspace(root, a.order.Workspace), root.Close())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // home returns the container's HOME if it is writable, and otherwise one in the workspace: an image's user may have

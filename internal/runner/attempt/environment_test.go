@@ -64,21 +64,6 @@ EOT
 	}
 }
 
-func TestDroppedVariables(t *testing.T) {
-	var got []string
-	for _, name := range []string{
-		"TF_VAR_x", "TF_LOG", "TF_PLUGIN_CACHE_DIR", "AWS_REGION", "TG_FEATURE", "TG_IAM_ASSUME_ROLE",
-		"TF_CLI_ARGS", "TF_CLI_ARGS_apply", "TF_DATA_DIR", "TF_HTTP_LOCK_ADDRESS", "TG_ALL", "TG_WORKING_DIR", "TERRAGRUNT_SOURCE", "CAIRN_TOKEN",
-	} {
-		if !drop(name) {
-			got = append(got, name)
-		}
-	}
-	if diff := cmp.Diff([]string{"TF_VAR_x", "TF_LOG", "TF_PLUGIN_CACHE_DIR", "AWS_REGION", "TG_FEATURE", "TG_IAM_ASSUME_ROLE"}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // This holds for an engine of the server too.
 func TestHookRunsTheProgramOfTheEngine(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,10 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.adopt(ctx, root)
+	if err := a.adopt(ctx, root); err != nil {
+		return err
+	}
+	return a.setWorkspace(a.work.Code())
 }
 
 // createRepository turns the folder into the root of a git repository without commits. Terragrunt's get_repo_root,

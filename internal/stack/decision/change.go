@@ -59,6 +59,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		{"spec.variableFiles", !equality.Semantic.DeepEqual(now.VariableFiles, last.VariableFiles), true},
 		{"spec.env", !equality.Semantic.DeepEqual(now.Env, last.Env) || !equality.Semantic.DeepEqual(now.EnvFrom, last.EnvFrom), true},
 		{"spec.moduleCredentials", !equality.Semantic.DeepEqual(now.ModuleCredentials, last.ModuleCredentials), true},
+		{"spec.workspace", now.Workspace != last.Workspace, true},
 		{"spec.backend", !equality.Semantic.DeepEqual(now.Backend, last.Backend), true},
 		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks), ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
 		{"spec.commands", now.Commands != last.Commands, ownCommands(&w.Stack.Spec, now.Commands, last.Commands)},

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
@@ -62,6 +63,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 	}
 	setWhile(v1alpha1.ConditionDrifted, driftCondition(w, s.Drift))
 	setWhile(v1alpha1.ConditionUntrackedResources, untrackedCondition(w))
+	setWhile(v1alpha1.ConditionEnvironmentIgnored, environmentCondition(w))
 	if w.CodeRead { // otherwise what is known stays
 		s.Engine = w.Engine
 		setWhile(v1alpha1.ConditionWholeRepository, wholeRepositoryCondition(w))
@@ -153,6 +155,26 @@ func wholeRepositoryCondition(w Snapshot) *metav1.Condition {
 		Type: v1alpha1.ConditionWholeRepository, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReadsUnknown,
 		Message: fmt.Sprintf("the code names what is not known before the engine runs (%s%s), so every commit to Repository %s plans this Stack; "+
 			"literal paths limit that to commits which change what it uses", strings.Join(named, "; "), more, git.Repository.Name),
+		ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
+	}
+}
+
+// environmentCondition is EnvironmentIgnored; nil when the engine gets all variables of spec.env. The log of a Run names
+// those of spec.envFrom and of the image.
+func environmentCondition(w Snapshot) *metav1.Condition {
+	var ignored []string
+	for _, e := range w.Stack.Spec.Env {
+		if why := engine.Withheld(e.Name, w.Stack.Spec.Backend != nil); why != "" {
+			ignored = append(ignored, fmt.Sprintf("%s (%s)", e.Name, why))
+		}
+	}
+	if len(ignored) == 0 {
+		return nil
+	}
+	message := "remove from spec.env what the engine does not get: " + strings.Join(ignored, "; ")
+	return &metav1.Condition{
+		Type: v1alpha1.ConditionEnvironmentIgnored, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonVariablesWithheld,
+		Message:            runinfo.Clip(message, longestMessage),
 		ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 	}
 }

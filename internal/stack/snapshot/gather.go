@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run/podspec"
@@ -262,7 +263,10 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, read 
 		Env: spec.Env, EnvFrom: spec.EnvFrom, Outputs: spec.Outputs, Versions: map[string]string{},
 		ModuleCredentials: spec.ModuleCredentials,
 		Image:             spec.Runner.Image, ServiceAccountName: spec.Runner.ServiceAccountName, Resources: spec.Runner.Resources,
-		Template: spec.Runner.Template, Backend: spec.Backend,
+		Template: spec.Runner.Template, Workspace: spec.Workspace, Backend: spec.Backend,
+	}
+	if doc.Workspace == engine.DefaultWorkspace {
+		doc.Workspace = ""
 	}
 	if w.Problem = checkBackend(w); w.Problem != nil {
 		return doc, nil

@@ -1583,7 +1583,8 @@ export interface components {
                  * @description Env are environment variables of the engine and its providers. Values from Secrets never appear in logs.
                  *     As in a pod, $(NAME) in a value is replaced by the variable NAME, and $$ by $: write $$$$ for $$, or use
                  *     valueFrom, whose values stay as they are. Names that start with CAIRN_ are reserved and rejected, and so are
-                 *     resourceFieldRef and fileKeyRef. At most 200.
+                 *     resourceFieldRef and fileKeyRef. The engine does not get variables that change what it does, such as TF_CLI_ARGS:
+                 *     the condition EnvironmentIgnored names them. At most 200.
                  *     Example: [{name: AWS_REGION, value: eu-west-1}].
                  */
                 env?: {
@@ -2313,6 +2314,11 @@ export interface components {
                     /** @description TimeZone is the IANA time zone of the schedule. Default: UTC. Example: Europe/Berlin. */
                     timeZone?: string;
                 }[];
+                /**
+                 * @description Workspace is the workspace of the engine: the value of terraform.workspace in the code and, with backend, the
+                 *     workspace whose state the engine uses there. A Stack has one workspace. Default: default. Example: prod.
+                 */
+                workspace?: string;
             };
             /**
              * @description Status reports the observed state of the Stack. observedGeneration is -1 until an operator reconciles
@@ -2341,8 +2347,8 @@ export interface components {
                 appliedInputsDigest?: string;
                 /**
                  * @description Conditions are the latest observations of the Stack. Ready is always set. Ready is True if the declared
-                 *     inputs are applied, no drift is detected and nothing failed. Drifted, UntrackedResources and
-                 *     WholeRepository are set only while true. Stalled is set only while a user must act.
+                 *     inputs are applied, no drift is detected and nothing failed. Drifted, UntrackedResources,
+                 *     WholeRepository and EnvironmentIgnored are set only while true. Stalled is set only while a user must act.
                  */
                 conditions?: {
                     /**
