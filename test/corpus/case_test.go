@@ -20,7 +20,7 @@ import (
 type testCase struct {
 	name              string
 	wanted            closure.Wanted
-	engine            string
+	engine, workspace string
 	variables         map[string]json.RawMessage
 	backend           bool
 	whole             bool
@@ -99,6 +99,8 @@ func (c *testCase) parseLine(line string) error {
 		c.wanted.Path = value
 	case "engine":
 		c.engine, c.wanted.Terragrunt, c.wanted.Language = value, value == "Terragrunt", languages[value]
+	case "workspace":
+		c.workspace = value
 	case "trigger":
 		c.wanted.Triggers = append(c.wanted.Triggers, value)
 	case "variables":

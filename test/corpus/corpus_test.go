@@ -172,7 +172,8 @@ func (c *testCase) cairn(t *testing.T, tools string, archive []byte) (result, er
 	t.Helper()
 	order := runnerapi.Order{
 		Namespace: "prod", Stack: "net", Run: "net-1", Source: digest(archive), Path: c.wanted.Path, Engine: c.engine,
-		Outputs: true, Patience: 5 * time.Second, Timeout: 5 * time.Minute,
+		Workspace: c.workspace,
+		Outputs:   true, Patience: 5 * time.Second, Timeout: 5 * time.Minute,
 	}
 	for _, name := range c.wanted.VariableFiles {
 		order.VariableFiles = append(order.VariableFiles, runnerapi.VariableFiles{Path: name})
@@ -209,14 +210,14 @@ func (c *testCase) cairn(t *testing.T, tools string, archive []byte) (result, er
 	for name, output := range s.outputs {
 		outputs[name] = decode(t, relative(output.Value, filepath.Join(work, "code")))
 	}
-	return result{planOf(t, relative(s.json, filepath.Join(work, "code"))), outputs}, nil
+	return result{c.planOf(t, relative(s.json, filepath.Join(work, "code"))), outputs}, nil
 }
 
 // bare runs the engine in a full clone, as a user does.
 func (c *testCase) bare(t *testing.T, tools string, repo *gitserver.Repo) (result, error) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "code")
-	env := environment(t, tools)
+	env := append(environment(t, tools), "TF_WORKSPACE="+c.workspace)
 	if _, err := command(t.Context(), ".", env, "git", "clone", "--quiet", repo.Dir, root); err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func (c *testCase) bare(t *testing.T, tools string, repo *gitserver.Repo) (resul
 	for name, output := range named {
 		after[name] = decode(t, relative(output.Value, root))
 	}
-	return result{planOf(t, relative(shown, root)), after}, nil
+	return result{c.planOf(t, relative(shown, root)), after}, nil
 }
 
 // command runs a program, and fails with what it prints.
@@ -314,12 +315,16 @@ func relative(data []byte, root string) []byte {
 	return bytes.ReplaceAll(data, []byte(root), []byte("/checkout"))
 }
 
-// planOf reads the JSON of a plan, without its time of creation.
-func planOf(t *testing.T, data []byte) any {
+// planOf reads the JSON of a plan, without its time of creation. Cairn writes the name of a workspace into the code, which
+// is the configuration in the plan.
+func (c *testCase) planOf(t *testing.T, data []byte) any {
 	t.Helper()
 	document := decode(t, data)
 	if fields, ok := document.(map[string]any); ok {
 		delete(fields, "timestamp")
+		if c.workspace != "" {
+			delete(fields, "configuration")
+		}
 	}
 	return document
 }
