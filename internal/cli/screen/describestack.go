@@ -24,6 +24,9 @@ func (d Description) headStack(p *page) {
 	if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionWholeRepository); c != nil {
 		p.row("Planned by", Clean(c.Message))
 	}
+	if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionEnvironmentIgnored); c != nil {
+		p.row("Variables", Clean(c.Message))
+	}
 	p.row("Revision", Clean(st.Status.Revision))
 	p.row("Engine", engineLine(st.EngineOf()))
 	p.row("Rules", rules(st))
