@@ -2951,6 +2951,15 @@ export interface components {
              */
             kind?: string;
             metadata: components["schemas"]["Metadata"];
+            /** @description Spec contains what Cairn needs if a backup tool restores the State without its status. */
+            spec: {
+                /**
+                 * Format: int64
+                 * @description Version is the number of the current version, as in the status. If the status has none, the status was lost:
+                 *     Cairn plans nothing until a user restores the state. 0 before the first write.
+                 */
+                version?: number;
+            };
             /** @description Status specifies which versions are valid and which client can write. */
             status?: {
                 /**
