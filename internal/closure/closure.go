@@ -60,9 +60,9 @@ type Language int
 const (
 	// AnyLanguage is for an engine that is not known: the files of both are read.
 	AnyLanguage Language = iota
-	// LanguageOfOpenTofu: x.tofu replaces x.tf.
+	// LanguageOfOpenTofu has x.tofu replace x.tf.
 	LanguageOfOpenTofu
-	// LanguageOfTerraform: *.tofu is not read.
+	// LanguageOfTerraform has no *.tofu.
 	LanguageOfTerraform
 )
 

@@ -116,7 +116,7 @@ func isName(argument string) bool {
 }
 
 // workingDirs returns the directories that an expression for the working directory of a program names, and adds them.
-func (s *search) workingDirs(ctx context.Context, m *scope, expr hclsyntax.Expression, at string) ([]string, error) {
+func (s *search) workingDirs(ctx context.Context, m *scope, expr hclsyntax.Expression) ([]string, error) {
 	var dirs []string
 	var err error
 	m.texts(expr, true, func(text string) {

@@ -64,7 +64,7 @@ func (s *search) expression(ctx context.Context, m *scope, one pathExpr, at stri
 	var from []string
 	var err error
 	if one.workingDir != nil {
-		if from, err = s.workingDirs(ctx, m, one.workingDir, at); err != nil {
+		if from, err = s.workingDirs(ctx, m, one.workingDir); err != nil {
 			return err
 		}
 	}

@@ -198,7 +198,7 @@ func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
 	}
 }
 
-// Files that were not there for the engine, though the code found them by an absolute path: nothing in it goes up.
+// Files that the engine did not find, though the code found them by an absolute path: nothing in it goes up.
 func TestFilesOfComputedPathsAreIncluded(t *testing.T) {
 	const lost = ": a path that is computed from an absolute path"
 	for name, tt := range map[string]struct {

@@ -33,7 +33,7 @@ type Events struct {
 	Planned bool
 	// Reads: the apply of a plan would read data sources, as those of check blocks. OutputsChange: it would change outputs.
 	Reads, OutputsChange bool
-	// Gone has the addresses of resources of the state that the plan found to exist no more.
+	// Gone has the addresses of resources of the state that the plan did not find any longer.
 	Gone []string
 	// Imported has the addresses of the resources that a plan would import, whatever else it would do to them.
 	Imported map[string]bool

@@ -18,7 +18,7 @@ const DefaultWorkspace = "default"
 // largestCode is how much of a file of code is read for terraform.workspace: its tokens take 300 times as much memory.
 const largestCode = 1 << 20
 
-// SetWorkspace gives the code in a folder, and in those below it, the name of a workspace: it writes the name in place
+// SetWorkspace sets the name of a workspace in the code in a folder, and in those below it: it writes the name in place
 // of terraform.workspace. An engine knows no other workspace than "default" with the backend that keeps the state in
 // Cairn (http). Code that cannot be read is the engine's to report.
 func SetWorkspace(root *os.Root, name string) error {

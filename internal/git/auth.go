@@ -20,9 +20,6 @@ import (
 // Auth has the credentials for a remote. The zero value has none.
 type Auth = credentials.Auth
 
-// GitHubApp is an installation of an app.
-type GitHubApp = credentials.GitHubApp
-
 // ParseAuth reads the Secret of a Repository. What does not fit together or to the URL is rejected, with the key to
 // correct.
 func ParseAuth(url string, data map[string][]byte) (Auth, error) {
@@ -63,7 +60,7 @@ type apps struct {
 	turn chan struct{}
 
 	mu    sync.Mutex
-	app   *GitHubApp
+	app   *credentials.GitHubApp
 	ca    []byte
 	token *ghinstallation.Transport
 }
@@ -116,7 +113,7 @@ func (s *apps) forget() {
 }
 
 // tokens asks for an app's tokens by way of another transport, which may be nil when none will be asked for.
-func tokens(g *GitHubApp, way http.RoundTripper) (*ghinstallation.Transport, error) {
+func tokens(g *credentials.GitHubApp, way http.RoundTripper) (*ghinstallation.Transport, error) {
 	transport, err := ghinstallation.New(way, g.ID, g.InstallationID, g.PrivateKey)
 	if err != nil {
 		return nil, fail(ErrConfig, "the Secret's key githubAppPrivateKey is no private key that can be read")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"cairn.dev/cairn/internal/git/credentials"
 	"cairn.dev/cairn/test/gitserver"
 )
 
@@ -51,7 +52,7 @@ func TestSecretKeysOfFluxAreRead(t *testing.T) {
 		{"an authority", https, keys{"ca.crt": ca}, Auth{CA: []byte(ca)}, ""},
 		{"an authority by its older key", https, keys{"caFile": ca}, Auth{CA: []byte(ca)}, ""},
 		{"an app", https, keys{"githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": key, "githubAppBaseURL": "https://ghe.example.org/api/v3"},
-			Auth{GitHubApp: &GitHubApp{ID: 1, InstallationID: 2, PrivateKey: []byte(key), BaseURL: "https://ghe.example.org/api/v3"}}, ""},
+			Auth{GitHubApp: &credentials.GitHubApp{ID: 1, InstallationID: 2, PrivateKey: []byte(key), BaseURL: "https://ghe.example.org/api/v3"}}, ""},
 		{"SSH", ssh, keys{"identity": string(identity), "known_hosts": hosts}, Auth{Identity: identity, KnownHosts: []byte(hosts)}, ""},
 
 		{"an unknown key", https, keys{"bearerToken": "b", "token": "x"}, Auth{}, `a key "token", which Cairn does not know`},
@@ -115,7 +116,7 @@ func TestGitHubAppTokenIsCachedUntilShortlyBeforeItExpires(t *testing.T) {
 	}))
 	defer api.Close()
 	remote := f.remote()
-	remote.Auth.GitHubApp = &GitHubApp{ID: 3, InstallationID: 7, PrivateKey: appKey(t), BaseURL: api.URL + "/api/v3"}
+	remote.Auth.GitHubApp = &credentials.GitHubApp{ID: 3, InstallationID: 7, PrivateKey: appKey(t), BaseURL: api.URL + "/api/v3"}
 	fetch := func() error { return f.m.Fetch(t.Context(), remote, FetchOptions{}) }
 
 	f.must(fetch())

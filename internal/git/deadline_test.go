@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn.dev/cairn/internal/git/credentials"
 )
 
 // all returns the tree of main, and its root.
@@ -100,7 +102,7 @@ func TestWaitForASharedTokenRespectsTheDeadline(t *testing.T) {
 	defer api.Close()
 	f.fetch()
 	remote := f.remote()
-	remote.Auth.GitHubApp = &GitHubApp{ID: 3, InstallationID: 7, PrivateKey: appKey(t), BaseURL: api.URL}
+	remote.Auth.GitHubApp = &credentials.GitHubApp{ID: 3, InstallationID: 7, PrivateKey: appKey(t), BaseURL: api.URL}
 	f.m.origin = &remote
 	other := make(chan error, 1)
 	go func() { other <- f.m.Fetch(t.Context(), remote, FetchOptions{}) }()

@@ -142,7 +142,7 @@ func TestSecretsOfServerMessagesAreMasked(t *testing.T) {
 			t.Errorf("it is in %v", err)
 		}
 	}
-	if text := fmt.Sprintf("%v %+v %#v %s", auth, Remote{"u", auth}, Remote{"u", auth}, Auth{GitHubApp: &GitHubApp{PrivateKey: []byte(canary)}}); strings.Contains(text, canary) {
+	if text := fmt.Sprintf("%v %+v %#v %s", auth, Remote{"u", auth}, Remote{"u", auth}, Auth{GitHubApp: &credentials.GitHubApp{PrivateKey: []byte(canary)}}); strings.Contains(text, canary) {
 		t.Errorf("it is in %s", text)
 	}
 }

@@ -78,7 +78,7 @@ func (c *Codes) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 // Observe is Of for the reconcile of the Stack itself: Changed compares with it. A read for another object must not be
 // recorded, or the Stack would not be reconciled after the fetch that it read.
 func (c *Codes) Observe(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
-	c.observed.Remove(stack.UID) // what a fetch brings from now on is a change, also while this reads
+	c.observed.Remove(stack.UID) // what is fetched from now on is a change, also while this reads
 	code, fingerprint, err := c.read(ctx, r, stack)
 	if fingerprint != "" {
 		c.observed.Add(stack.UID, fingerprint)

@@ -108,7 +108,7 @@ func TestAResourceThatIsGoneEverywhereIsTakenOutOfTheState(t *testing.T) {
 					order.Source, order.Destroy, want, says = code(a+b), true, "", "1 to destroy"
 				}
 				if what == "all before the destroy" {
-					says = "only the state changes: its resources exist no more"
+					says = "only the state changes: its resources no longer exist"
 					if err := clouds.Delete("a"); err != nil {
 						t.Fatal(err)
 					}

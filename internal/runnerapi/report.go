@@ -73,7 +73,7 @@ type Plan struct {
 	// Wrapped is the engine that Terragrunt ran to create the plan, if it did.
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
 	// StateOnly is true when the apply changes nothing, and writes the state all the same: the code encrypts it in another
-	// way, or it has resources that exist no more.
+	// way, or it has resources that no longer exist.
 	StateOnly bool `json:"stateOnly,omitempty"`
 	// Script is true when the order names a script to apply it with.
 	Script bool `json:"script,omitempty"`

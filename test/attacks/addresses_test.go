@@ -25,6 +25,7 @@ import (
 	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/egress"
 	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/git/credentials"
 	"cairn.dev/cairn/internal/providers"
 	"cairn.dev/cairn/test/gitserver"
 )
@@ -232,7 +233,7 @@ func TestGitHubAppAPIAtADeniedAddressIsRejected(t *testing.T) {
 	defer redirecting.Close()
 	for at, reason := range map[string]string{"http://" + n.service: "AddressDenied", redirecting.URL: "AuthenticationFailed"} {
 		remote := git.Remote{URL: n.git.URL + n.repo.Path()}
-		remote.Auth.GitHubApp = &git.GitHubApp{ID: 1, InstallationID: 1, BaseURL: at, PrivateKey: pem.EncodeToMemory(
+		remote.Auth.GitHubApp = &credentials.GitHubApp{ID: 1, InstallationID: 1, BaseURL: at, PrivateKey: pem.EncodeToMemory(
 			&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})}
 		n.denied(n.mirror(git.Options{}).Fetch(t.Context(), remote, git.FetchOptions{}), reason)
 	}

@@ -242,7 +242,7 @@ func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) 
 	return l.setWorkspace(to)
 }
 
-// setWorkspace gives the code in a folder the workspace of the Stack, as the runner does.
+// setWorkspace sets the workspace of the Stack in the code in a folder, as the runner does.
 func (l *localPlan) setWorkspace(folder string) error {
 	if l.stack.Spec.Workspace == "" {
 		return nil

@@ -40,7 +40,7 @@ func Parse(data map[string][]byte) (Secret, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(known, key) {
-			return nil, fmt.Errorf("the Secret has a key %.100q, which Cairn does not know: remove it, or give it the name of "+
+			return nil, fmt.Errorf("the Secret has a key %.100q, which Cairn does not know: remove it, or rename it to "+
 				"one of the keys %s", key, strings.Join(slices.DeleteFunc(known, isOtherName), ", "))
 		}
 	}

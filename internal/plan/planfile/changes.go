@@ -160,7 +160,7 @@ func (d *document) variables(raw json.RawMessage) error {
 	return nil
 }
 
-// gone are the addresses of the resources of the state that exist no more.
+// gone are the addresses of the resources of the state that no longer exist.
 func (f *File) gone() []string {
 	var all []string
 	for _, c := range f.drift {

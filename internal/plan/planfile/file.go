@@ -123,7 +123,7 @@ func (d *decoder) read(plan io.Reader, most int64) error {
 	for left := most; ; {
 		size, err := fieldSize(in)
 		switch {
-		case size == 0 && err == io.EOF:
+		case size == 0 && errors.Is(err, io.EOF):
 			return nil
 		case size == 0:
 			return err

@@ -17,7 +17,7 @@ func (a *attempt) writesState(ctx context.Context) (why string, err error) {
 		if err != nil || left == 0 {
 			return "", err
 		}
-		return "its resources exist no more", nil
+		return "its resources no longer exist", nil
 	}
 	encrypts, err := a.encryptsAnew(ctx)
 	if err != nil || !encrypts {

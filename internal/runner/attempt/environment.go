@@ -66,7 +66,7 @@ func (a *attempt) withheld() []string {
 	return slices.Compact(names)
 }
 
-// setWorkspace gives the code in folders the workspace of the order. The engine's own backends have workspaces:
+// setWorkspace sets the workspace of the order in the code in folders. The engine's own backends have workspaces:
 // there a variable selects it.
 func (a *attempt) setWorkspace(folders ...string) error {
 	if a.order.Workspace == "" || a.backend().Own() {

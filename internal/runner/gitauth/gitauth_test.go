@@ -80,7 +80,7 @@ func TestCertificateAuthorityIsForItsHostOnly(t *testing.T) {
 	setting := func(url string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "git", "config", "--get-urlmatch", "http.sslCAInfo", url)
-		cmd.Env = append(configured.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "PATH="+os.Getenv("PATH"))
+		cmd.Env = append(slices.Clone(configured.env), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "PATH="+os.Getenv("PATH"))
 		out, err := cmd.Output()
 		if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) { // 1: not set
 			t.Fatalf("%v\n%s", err, out)

@@ -72,10 +72,10 @@ func (e Exit) explain(name string, events engine.Events) string {
 // shownLines is how many of a program's last lines are in a message.
 const shownLines = 3
 
-// epilogues are the beginnings of lines that programs print after the reason for a failure, and that do not have it.
+// epilogues are parts of lines that programs print after the reason for a failure, and that do not have it.
 var epilogues = []string{
 	// git, after what ssh prints.
-	"fatal: Could not read from remote repository.", "Please make sure you have the correct access rights", "and the repository exists.",
+	"fatal: Could not read from remote repository.", "have the correct access rights", "and the repository exists.",
 	// Buildah, more than once, after what a step of the Dockerfile prints.
 	"subprocess exited with status",
 	// Terragrunt, after its error.
@@ -91,7 +91,7 @@ func (e Exit) LastLines() []string {
 			continue
 		}
 		all = append(all, line)
-		if !slices.ContainsFunc(epilogues, func(begin string) bool { return strings.HasPrefix(line, begin) }) {
+		if !slices.ContainsFunc(epilogues, func(part string) bool { return strings.Contains(line, part) }) {
 			lines = append(lines, line)
 		}
 	}

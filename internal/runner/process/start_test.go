@@ -13,7 +13,7 @@ import (
 
 // TestEnvironmentThatIsTooLargeIsRejected checks that an attempt that can never start is not retried.
 func TestEnvironmentThatIsTooLargeIsRejected(t *testing.T) {
-	cmd := exec.Command("true") //nolint:noctx // it does not start
+	cmd := exec.Command("true")
 	cmd.Env = []string{"SMALL=1", "TF_VAR_users=" + strings.Repeat("canary", 100_000)}
 	_, err := (&Launcher{Secrets: redact.New(), Text: io.Discard}).Run(t.Context(), cmd, Options{Name: "OpenTofu", Stop: Interrupt})
 	var rejected *engine.Rejection

@@ -38,6 +38,8 @@ type Snapshot struct {
 	// once the code was read.
 	Engine       *v1alpha1.Engine
 	UnknownReads []string
+	// IgnoredEnv are the variables of spec.env that the engine does not get, each with the reason.
+	IgnoredEnv []string
 	// Units are the Terragrunt units that the code depends on, with the Stacks that run them; of code that was read.
 	Units []v1alpha1.Unit
 	// State of the Stack; nil when there is none.

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
@@ -162,16 +161,10 @@ func wholeRepositoryCondition(w Snapshot) *metav1.Condition {
 // environmentCondition is EnvironmentIgnored; nil when the engine gets all variables of spec.env. The log of a Run names
 // those of spec.envFrom and of the image.
 func environmentCondition(w Snapshot) *metav1.Condition {
-	var ignored []string
-	for _, e := range w.Stack.Spec.Env {
-		if why := engine.Withheld(e.Name, w.Stack.Spec.Backend != nil); why != "" {
-			ignored = append(ignored, fmt.Sprintf("%s (%s)", e.Name, why))
-		}
-	}
-	if len(ignored) == 0 {
+	if len(w.IgnoredEnv) == 0 {
 		return nil
 	}
-	message := "remove from spec.env what the engine does not get: " + strings.Join(ignored, "; ")
+	message := "remove from spec.env what the engine does not get: " + strings.Join(w.IgnoredEnv, "; ")
 	return &metav1.Condition{
 		Type: v1alpha1.ConditionEnvironmentIgnored, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonVariablesWithheld,
 		Message:            runinfo.Clip(message, longestMessage),

@@ -1,10 +1,7 @@
 package decision
 
 import (
-	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -46,14 +43,9 @@ func TestIgnoredEnvironment(t *testing.T) {
 	if c := environmentCondition(w); c != nil {
 		t.Errorf("%+v", c)
 	}
-	w.Stack.Spec.Env = []corev1.EnvVar{{Name: "AWS_REGION"}, {Name: "TF_WORKSPACE"}, {Name: "TF_HTTP_ADDRESS"}, {Name: "TF_CLI_ARGS_plan"}}
-	const want = "remove from spec.env what the engine does not get: TF_WORKSPACE (set spec.workspace of the Stack); TF_HTTP_ADDRESS (Cairn keeps " +
-		"the state; a backend of the engine is set in spec.backend); TF_CLI_ARGS_plan (with other arguments the engine would not apply what was approved)"
+	w.IgnoredEnv = []string{"TF_WORKSPACE (set spec.workspace of the Stack)", "TF_DATA_DIR (why)"}
+	const want = "remove from spec.env what the engine does not get: TF_WORKSPACE (set spec.workspace of the Stack); TF_DATA_DIR (why)"
 	if c := environmentCondition(w); c == nil || c.Message != want || c.Reason != v1alpha1.ReasonVariablesWithheld {
 		t.Errorf("%+v", c)
-	}
-	w.Stack.Spec.Backend = &v1alpha1.Backend{FromCode: true}
-	if c := environmentCondition(w); c == nil || strings.Contains(c.Message, "TF_HTTP_ADDRESS") {
-		t.Errorf("a backend of the engine may be of type http: %+v", c)
 	}
 }

@@ -123,7 +123,18 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 func (g *Gatherer) newSnapshot(stack *v1alpha1.Stack) decision.Snapshot {
 	return decision.Snapshot{
 		Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild, DriftInterval: g.DriftInterval,
+		IgnoredEnv: ignoredEnv(stack),
 	}
+}
+
+// ignoredEnv returns the variables of spec.env that the engine does not get, each with the reason.
+func ignoredEnv(stack *v1alpha1.Stack) (ignored []string) {
+	for _, e := range stack.Spec.Env {
+		if why := engine.Withheld(e.Name, stack.Spec.Backend != nil); why != "" {
+			ignored = append(ignored, fmt.Sprintf("%s (%s)", e.Name, why))
+		}
+	}
+	return ignored
 }
 
 func (g *Gatherer) gatherState(ctx context.Context, w *decision.Snapshot) error {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -127,5 +129,22 @@ func TestStateOfAnEarlierStackIsReadAgain(t *testing.T) {
 	})
 	if err := (&Gatherer{Live: none}).GatherLeftover(t.Context(), &w); err != nil || w.State != nil {
 		t.Errorf("%+v, %v", w.State, err)
+	}
+}
+
+func TestIgnoredEnvNamesWhatTheEngineDoesNotGet(t *testing.T) {
+	stack := &v1alpha1.Stack{}
+	for _, name := range []string{"AWS_REGION", "TF_WORKSPACE", "TF_HTTP_ADDRESS"} {
+		stack.Spec.Env = append(stack.Spec.Env, corev1.EnvVar{Name: name})
+	}
+	want := []string{
+		"TF_WORKSPACE (set spec.workspace of the Stack)", "TF_HTTP_ADDRESS (Cairn keeps the state; a backend of the engine is set in spec.backend)",
+	}
+	if got := ignoredEnv(stack); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	stack.Spec.Backend = &v1alpha1.Backend{FromCode: true} // which may be of type http
+	if got := ignoredEnv(stack); !slices.Equal(got, want[:1]) {
+		t.Errorf("with a backend of the engine: %q", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // is no 64-bit integer as a floating-point number, which has 15 digits or more.
 const roundedDigits = 16
 
-// checkNumbers rejects a number in spec.variables that the API server has rounded: nobody would see that the engine gets
+// checkNumbers rejects a number in spec.variables that the API server has rounded: no user would see that the engine gets
 // another one.
 func checkNumbers(variables []v1alpha1.Variable) *decision.Problem {
 	for _, v := range variables {
