@@ -17,7 +17,7 @@ const (
 	mostReads      = 10
 	mostWrites     = 13
 	mostRunBytes   = 3250
-	mostStateBytes = 1700
+	mostStateBytes = 1750
 )
 
 // The third Run of a Stack: its variables changed, it plans and applies, and the State has three versions then. A cache
