@@ -16,10 +16,15 @@ type decoder struct {
 	misfits [2]error
 	version uint64
 	parts   int
+	// changed and drifted are the keys of the changes that have been read.
+	changed, drifted map[string]bool
 }
 
 func newDecoder(values bool) *decoder {
-	d := &decoder{File: &File{outputs: map[string]change{}, variables: map[string][]byte{}}, values: values}
+	d := &decoder{
+		File: &File{outputs: map[string]change{}, variables: map[string][]byte{}}, values: values,
+		changed: map[string]bool{}, drifted: map[string]bool{},
+	}
 	for i, s := range schemas {
 		d.fits[i] = reading{message: s.plan}
 	}
@@ -45,9 +50,9 @@ func (d *decoder) field(n protowire.Number, wire protowire.Type, number uint64, 
 	case 2:
 		err = d.variable(data)
 	case 3:
-		d.changes, err = appended(d.changes, data, d.resource)
+		d.changes, err = d.change(d.changes, d.changed, data)
 	case 18:
-		d.drift, err = appended(d.drift, data, d.resource)
+		d.drift, err = d.change(d.drift, d.drifted, data)
 	case 4:
 		err = d.output(data)
 	case 5:
@@ -88,7 +93,7 @@ func (d *decoder) end() (*File, error) {
 	if d.version != formatVersion {
 		return nil, fmt.Errorf("its format is version %d, and version %d is known", d.version, formatVersion)
 	}
-	return d.File, d.checkNames()
+	return d.File, d.checkInvocations()
 }
 
 // appended is a list with one more element, as read reads it.
@@ -108,17 +113,8 @@ func second(raw []byte) (part []byte) {
 	return part
 }
 
-// checkNames rejects a plan in which something has a name twice.
-func (f *File) checkNames() error {
-	for _, list := range [][]change{f.changes, f.drift} {
-		seen := make(map[string]bool, len(list))
-		for _, c := range list {
-			if seen[c.key()] {
-				return fmt.Errorf("it changes %.200s twice", c.address)
-			}
-			seen[c.key()] = true
-		}
-	}
+// checkInvocations rejects a plan that invokes an action twice in one place.
+func (f *File) checkInvocations() error {
 	invoked := make(map[string]bool, len(f.invocations))
 	for _, i := range f.invocations {
 		if invoked[i.key()] {
@@ -188,6 +184,23 @@ func (d *decoder) resource(raw []byte) (c change, err error) {
 		err = fmt.Errorf("it has no values for %.200s", c.address)
 	}
 	return d.kept(c), err
+}
+
+// change reads a change and adds it to a list, unless values are not kept and it has no effect. One that is there twice is an
+// error.
+func (d *decoder) change(list []change, read map[string]bool, raw []byte) ([]change, error) {
+	c, err := d.resource(raw)
+	switch {
+	case err != nil:
+		return list, err
+	case read[c.key()]:
+		return list, fmt.Errorf("it changes %.200s twice", c.address)
+	}
+	read[c.key()] = true
+	if !d.values && c.action == noOp && !c.importing && c.previous == "" {
+		return list, nil
+	}
+	return append(list, c), nil
 }
 
 // kept is what is kept of a change.
