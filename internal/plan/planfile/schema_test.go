@@ -131,6 +131,18 @@ func compareWithLibrary(t *testing.T, raw []byte, plan *message, described proto
 	}
 }
 
+// The values are in memory that the next field overwrites.
+func TestChangesAloneHaveNoValues(t *testing.T) {
+	values := map[string]any{"a": 1}
+	f, err := decodePlan(planfiletest.Plan{{Address: "a.b", Action: planfiletest.Update, Before: values, After: values}}.Message(t), false)
+	if err != nil || len(f.changes) != 1 {
+		t.Fatal(f, err)
+	}
+	if c := f.changes[0]; c.before != nil || c.after != nil {
+		t.Errorf("%q, %q", c.before, c.after)
+	}
+}
+
 func decodePlan(raw []byte, values bool) (*File, error) {
 	d := newDecoder(values)
 	if err := d.read(bytes.NewReader(raw), Largest); err != nil {
