@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/pullrequest/comment"
@@ -66,6 +67,19 @@ func TestOnlyPullRequestsWithOneHeadShareStatuses(t *testing.T) {
 	for name, want := range map[string]int{"infra-1": 1, "infra-2": 0} {
 		if got := find.sharing(t.Context(), h.api.objects[key{"PullRequest", "web", name}]); len(got) != want {
 			t.Errorf("%s shares statuses with %v", name, got)
+		}
+	}
+}
+
+func TestUpdatesThatSendAgainAreEvents(t *testing.T) {
+	sent, again := &v1alpha1.PullRequest{}, &v1alpha1.PullRequest{}
+	sent.Status.Delivered.Head = "3f2a"
+	for _, test := range []struct {
+		before, after *v1alpha1.PullRequest
+		want          bool
+	}{{sent, again, true}, {sent, sent, false}, {again, again, false}, {again, sent, false}} {
+		if got := resends().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.want {
+			t.Errorf("from %q to %q: %v", test.before.Status.Delivered.Head, test.after.Status.Delivered.Head, got)
 		}
 	}
 }
