@@ -151,7 +151,7 @@ func memberOf(object *hclsyntax.ObjectConsExpr, name string) hclsyntax.Expressio
 }
 
 // isLost reports whether an expression, whose value is unknown, computes a text from an absolute path that may be
-// another path. Its parts are not looked at, but for what they are computed from.
+// another path. Of its parts, only what they are computed from is read.
 func (m *scope) isLost(expr hclsyntax.Expression) bool {
 	if m.elsewhere == nil {
 		return false

@@ -537,7 +537,7 @@ func repositoryOf() *v1alpha1.Repository {
 func TestSeedsThatFailed(t *testing.T) {
 	for seed, what := range map[uint64]string{
 		917300000297:    "the worse status of another pull request stayed once that one was closed",
-		917300000419:    "a pull request that was told to send again was not enqueued",
+		917300000419:    "a pull request that was to send again was not enqueued",
 		917300000001461: "the same",
 		930000000395:    "nothing checked again whether what a plan waits for exists",
 		917500000122:    "a Run that ended before the cache had it, which only the model allowed",

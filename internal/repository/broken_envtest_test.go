@@ -5,6 +5,7 @@ package repository
 import (
 	"testing"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/test/gitserver"
 )
 
@@ -25,11 +26,7 @@ func TestProposalThatChangesBrokenCodeAffectsItsStack(t *testing.T) {
 	}})
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)
-	proposal, err := codes.Propose(t.Context(), repo, "main", head, "pull/12")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer proposal.Close()
+	proposal := r.propose(codes, repo, head)
 	for path, want := range map[string]bool{"app": true, "same": true, "other": false} {
 		stack := r.stack(repo, r.Namespace, path, "")
 		if affects, err := proposal.Affects(t.Context(), repo, stack); err != nil || affects != want {
@@ -47,11 +44,7 @@ func TestProposalDeletesADirectoryHoweverItIsNamed(t *testing.T) {
 	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"old/main.tf": ""}})
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)
-	proposal, err := codes.Propose(t.Context(), repo, "main", head, "pull/12")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer proposal.Close()
+	proposal := r.propose(codes, repo, head)
 	for _, path := range []string{"old", "old/", "./old", "old/."} {
 		stack := r.stack(repo, r.Namespace, path, "")
 		if _, err := codes.Of(t.Context(), repo, stack); err != nil {
@@ -69,4 +62,15 @@ func TestProposalDeletesADirectoryHoweverItIsNamed(t *testing.T) {
 			t.Errorf("%q is not deleted", path)
 		}
 	}
+}
+
+// propose returns the proposal of a head for main.
+func (r *env) propose(codes *Codes, repo *v1alpha1.Repository, head string) *Proposal {
+	r.Helper()
+	proposal, err := codes.Propose(r.Context(), repo, "main", head, "pull/12")
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = proposal.Close() })
+	return proposal
 }

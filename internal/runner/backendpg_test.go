@@ -18,14 +18,7 @@ import (
 // and while another user holds the lock.
 func TestStateInPostgreSQL(t *testing.T) {
 	t.Parallel()
-	server, err := postgres.New(t.Context())
-	if errors.Is(err, postgres.ErrNone) && os.Getenv("CI") == "" {
-		t.Skip("PostgreSQL is not installed, which fails in CI:", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
+	server := newPostgres(t)
 	for name, program := range map[string]string{"OpenTofu": "tofu", "Terraform": "terraform"} {
 		t.Run(name, func(t *testing.T) { aStateInPostgreSQL(t, server, name, program) })
 	}
@@ -120,4 +113,18 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 // schema is where in the database a state is.
 func schema(name string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{"schema_name": json.RawMessage(`"` + name + `"`)}
+}
+
+// newPostgres starts PostgreSQL until the end of the test.
+func newPostgres(t *testing.T) *postgres.Server {
+	t.Helper()
+	server, err := postgres.New(t.Context())
+	if errors.Is(err, postgres.ErrNone) && os.Getenv("CI") == "" {
+		t.Skip("PostgreSQL is not installed, which fails in CI:", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	return server
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/test/postgres"
 )
 
 // workspaces is code that has the name of the workspace in every place where code can have it.
@@ -74,14 +72,7 @@ func TestWorkspaceOfTheCode(t *testing.T) {
 // A backend of the engine has workspaces, each with a state.
 func TestWorkspaceOfABackend(t *testing.T) {
 	t.Parallel()
-	server, err := postgres.New(t.Context())
-	if errors.Is(err, postgres.ErrNone) && os.Getenv("CI") == "" {
-		t.Skip("PostgreSQL is not installed, which fails in CI:", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
+	server := newPostgres(t)
 	module := gitModule(t)
 	for name, program := range map[string]string{"OpenTofu": "tofu", "Terraform": "terraform"} {
 		t.Run(name, func(t *testing.T) {
