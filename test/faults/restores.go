@@ -185,10 +185,8 @@ func (l *lane) takeBackup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := stateUser.RestoreState(ctx, key.Namespace, key.Name, false); err != nil {
-		return err
-	}
-	return l.retry(ctx)
+	_, err = stateUser.RestoreState(ctx, key.Namespace, key.Name, false)
+	return err
 }
 
 // stateUser returns a user who may push and restore States in the lane's namespace, at the server.

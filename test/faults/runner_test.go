@@ -51,17 +51,6 @@ func TestNumberOfChangesDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestPlanOfPushedStateDoesNotCount(t *testing.T) {
-	a := []ending{{Runs: []string{"Apply Manual Succeeded", "Plan Manual Succeeded"}}}
-	b := []ending{{Runs: []string{"Apply Manual Succeeded"}}}
-	if !slices.Equal(replanned(a)[0].Runs, b[0].Runs) || len(a[0].Runs) != 2 {
-		t.Errorf("%v of %v", replanned(a), a)
-	}
-	if c := []ending{{Runs: []string{"Apply Manual Failed"}}}; slices.Equal(replanned(c)[0].Runs, b[0].Runs) {
-		t.Error("an apply does not count")
-	}
-}
-
 // Each step of a Run has a point: the names are those of the API's validation rules.
 func TestEachStepHasAPoint(t *testing.T) {
 	var asked []string

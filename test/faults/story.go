@@ -35,8 +35,6 @@ type story struct {
 	steps     []step
 	// visits are requests of runners with a fault, in addition to all those of the first story.
 	visits []visit
-	// but removes what may differ from the endings; nil removes nothing.
-	but func([]ending) []ending
 }
 
 // A step is an action of a user, and the expected state of the Stack.
@@ -215,12 +213,6 @@ func (l *lane) patch(ctx context.Context, merge string) error {
 	stack := &v1alpha1.Stack{}
 	stack.Namespace, stack.Name = l.space, "net"
 	return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(merge)))
-}
-
-// retry requests another Run of the Stack.
-func (l *lane) retry(ctx context.Context) error {
-	return l.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`,
-		v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano), v1alpha1.RequestedByAnnotation, dev.Admin))
 }
 
 // sized expects the Stack to be Ready with that size.

@@ -29,10 +29,7 @@ var (
 		steps: []step{
 			inCode,
 			{"pushed", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
-				if err := l.pushOwnState(ctx); err != nil {
-					return err
-				}
-				return l.retry(ctx)
+				return l.pushOwnState(ctx) // the push is the cause of the next Run
 			}, sized(1), 700 * time.Millisecond},
 			{"forgotten", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
 				if err := l.deleteState(ctx); err != nil {
@@ -47,7 +44,6 @@ var (
 			firsts("net-2-plan-1", "GET order", "GET state", "PUT plan"),
 			firsts("net-3-plan-1", "GET order", "GET state", "LOCK state", "POST state"),
 		),
-		but: replanned,
 	}
 	fromCode = story{
 		name: "from code", apply: v1alpha1.ApplyAutomatic, takesOver: true,
@@ -86,17 +82,6 @@ var inCode = step{"made", func(ctx context.Context, l *lane, apply v1alpha1.Appl
 	}
 	return nil
 }, 700 * time.Millisecond}
-
-// replanned removes plans of what the user pushed: where the operator receives the State only after the Run that was
-// requested has started, the version is planned once more.
-func replanned(all []ending) []ending {
-	all = slices.Clone(all)
-	for i := range all {
-		isPlan := func(run string) bool { return run == "Plan Manual Succeeded" }
-		all[i].Runs = slices.DeleteFunc(slices.Clone(all[i].Runs), isPlan)
-	}
-	return all
-}
 
 const stackWithBackend = `
 metadata: {name: net}
