@@ -116,6 +116,11 @@ func TestStateVersionOfAUser(t *testing.T) {
 			snapshot: newSnapshot(state(3), applied("sha256:old"), withRun("net-1", "Failed", "sha256:now", withoutPlan, withReason("ConfigurationError")), pushed(5)),
 			start:    "Apply net-2", ready: "Unknown", reason: "Running", message: written,
 		},
+		"a Run of the version that was reserved and not created keeps its cause": {
+			snapshot: newSnapshot(state(3), applied("sha256:old"), withRun("net-1", "Failed", "sha256:now", withoutPlan, withReason("ConfigurationError")),
+				pushed(5), planned(5, "net-2"), reservedFor("net-2", "Apply", "Manual")),
+			start: "Apply net-3", ready: "Unknown", reason: "Running", message: written,
+		},
 		"a plan of the version that fails is not repeated": {
 			snapshot: newSnapshot(state(3), applied("sha256:old"), pushed(5), planned(5, "net-2"), withRun("net-2", "Failed", "sha256:now", byUser, withoutPlan, withReason("ConfigurationError"))),
 			ready:    "False", reason: "RunFailed", stalled: true,
