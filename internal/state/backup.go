@@ -103,6 +103,11 @@ func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1
 		return c.now, err
 	}
 	defer c.body.Close()
+	return s.restoreFrom(ctx, key, c)
+}
+
+func (s *Store) restoreFrom(ctx context.Context, key types.NamespacedName, c compared) (v1alpha1.StateStatus, error) {
+	var err error
 	switch c.Relation {
 	case decision.Unnamed:
 		err = decision.RejectUnnamed(key, c.unnamed.Version)

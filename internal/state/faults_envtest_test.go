@@ -54,6 +54,33 @@ func TestCrashBeforeTheStatusIsUpdated(t *testing.T) {
 	}
 }
 
+// TestInterruptedPushIsRepeated checks a first push whose bytes were stored before it failed: the same state is accepted
+// again, and another one is not, since a restored state looks the same.
+func TestInterruptedPushIsRepeated(t *testing.T) {
+	env := newTestEnv(t, state.Options{})
+	env.stack()
+	interrupted := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if err := c.Create(ctx, obj, opts...); err != nil {
+				return err
+			}
+			return apierrors.NewTimeoutError("applied all the same", 1)
+		},
+	}), apiserver.Kube, env.bucket, state.Options{})
+	one := stateFile(1, "L", "", 1)
+	if _, err := interrupted.Push(t.Context(), env.key, "ann", one, false, 0); err == nil {
+		t.Fatal("no timeout")
+	}
+	_, err := env.store.Push(t.Context(), env.key, "ann", stateFile(1, "M", "", 1), false, 0)
+	wantRejected(t, err, decision.Stale)
+	made, err := env.store.Push(t.Context(), env.key, "ann", one, false, 0)
+	must(t, err)
+	if made.Version != 1 || made.Unchanged || len(env.secrets()) != 1 {
+		t.Errorf("version %d, unchanged %t, %d Secrets", made.Version, made.Unchanged, len(env.secrets()))
+	}
+	env.reads(one)
+}
+
 // TestFailedSecretIsWrittenAgain checks a write of which the first Secret fails, on a remembered State and on one that is
 // read: the version must not count without its bytes.
 func TestFailedSecretIsWrittenAgain(t *testing.T) {

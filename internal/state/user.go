@@ -26,12 +26,22 @@ type Outcome struct {
 }
 
 // Push writes data as the current version of a state, for a user. Force replaces a state that it does not follow. shown
-// is the version that the user saw as the current one; 0 accepts any.
+// is the version that the user saw as the current one; 0 accepts any. A push that stored its bytes and failed before the
+// State named them succeeds when it is repeated.
 func (s *Store) Push(
 	ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64,
 ) (Outcome, error) {
 	if !force { // what is pushed by force replaces the backup too
-		if _, err := s.restore(ctx, key); err != nil {
+		c, err := s.compare(ctx, key)
+		if err != nil {
+			return Outcome{}, err
+		}
+		defer c.body.Close()
+		if c.Relation == decision.Unnamed && c.unnamed.Has(data) {
+			made, err := s.restoreUnnamed(ctx, key, by, c.unnamed)
+			return Outcome{StateStatus: made}, err
+		}
+		if _, err := s.restoreFrom(ctx, key, c); err != nil {
 			return Outcome{}, err
 		}
 	}

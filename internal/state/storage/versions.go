@@ -278,6 +278,9 @@ func (s *Versions) Read(ctx context.Context, key types.NamespacedName, f Found) 
 	return data, nil
 }
 
+// Has reports whether the names of the version's Secrets have the digest of data.
+func (f Found) Has(data []byte) bool { return f.digest == shortDigest(document.Digest(data)) }
+
 func (f Found) version() v1alpha1.StateVersion {
 	return v1alpha1.StateVersion{Version: f.Version, SHA256: f.digest, Chunks: f.chunks}
 }
