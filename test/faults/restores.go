@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/cloud"
 	"cairn.dev/cairn/test/faults/proxy"
@@ -36,6 +38,8 @@ type restore struct {
 	asks bool
 	// back is the step at whose end the copy is restored.
 	back string
+	// retries: the user requests another Run: the state is of a lost Run, or the first one of the Stack takes it over.
+	retries bool
 }
 
 func restorePoints(baseline) []point {
@@ -43,11 +47,11 @@ func restorePoints(baseline) []point {
 	for _, r := range []restore{
 		{name: "from changed to made", keeps: "made", back: "changed"},
 		{name: "from deleted to changed", keeps: "changed", back: "deleted"},
-		{name: "from made to before", arm: func(_ context.Context, l *lane, kept func(error)) { kept(l.keep()) }, back: "made", asks: true},
+		{name: "from made to before", arm: func(_ context.Context, l *lane, kept func(error)) { kept(l.keep()) }, back: "made", asks: true, retries: true},
 		{name: "from made to the plan", arm: keepAtPlan, back: "made"},
 		{name: "from made to the middle of the apply", arm: keepAtApply, back: "made"},
 		// A pushed state is lost, and the code has a backend: nothing may be planned on an empty state.
-		{name: "pushed, from pushed to made", story: &pushed, keeps: "made", back: "pushed"},
+		{name: "pushed, from pushed to made", story: &pushed, keeps: "made", back: "pushed", retries: true},
 		{name: "pushed, from forgotten to made", story: &pushed, keeps: "made", back: "forgotten"},
 	} {
 		for _, anew := range []bool{true, false} {
@@ -123,6 +127,11 @@ func (l *lane) goBack(ctx context.Context, s story, r restore, anew bool) error 
 			return err
 		}
 	}
+	if r.retries {
+		if err := l.retry(ctx); err != nil {
+			return err
+		}
+	}
 	if err := l.arrive(ctx, s, r.back); err != nil {
 		return err
 	}
@@ -165,8 +174,14 @@ func (l *lane) letGo(ctx context.Context) error {
 	return client.IgnoreNotFound(l.Delete(ctx, state))
 }
 
-// takeBackup waits until the Stack reports that a user has to restore its backup, and does it, as `cairn state restore` does; then it requests
-// a retry.
+// retry requests another Run of the Stack.
+func (l *lane) retry(ctx context.Context) error {
+	return l.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`,
+		v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano), v1alpha1.RequestedByAnnotation, dev.Admin))
+}
+
+// takeBackup waits until the Stack reports that a user has to restore its backup, and does it, as `cairn state restore`
+// does.
 func (l *lane) takeBackup(ctx context.Context) error {
 	stack := &v1alpha1.Stack{}
 	key := client.ObjectKey{Namespace: l.space, Name: "net"}
