@@ -195,10 +195,7 @@ func changesOf(p *v1alpha1.PullRequest) string {
 	for _, stack := range p.Status.Stacks {
 		if plan := stack.Plan; plan != nil {
 			planned = true
-			all.Add, all.Change, all.Destroy = all.Add+plan.Add, all.Change+plan.Change, all.Destroy+plan.Destroy
-			all.Replace, all.Import, all.Forget = all.Replace+plan.Replace, all.Import+plan.Import, all.Forget+plan.Forget
-			all.Invoke += plan.Invoke
-			all.Changes = all.Changes || plan.Changes
+			runinfo.Add(&all, plan)
 		}
 	}
 	if !planned {

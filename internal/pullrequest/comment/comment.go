@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
@@ -165,8 +164,7 @@ func (pr PullRequest) aggregate() (State, string) {
 
 func (pr PullRequest) planned() (State, string) {
 	var pending, failed int
-	var sum engine.Counts
-	outputs := false
+	var sum v1alpha1.Plan
 	for _, s := range pr.Stacks {
 		switch state, _ := s.result(); state {
 		case Pending:
@@ -174,11 +172,7 @@ func (pr PullRequest) planned() (State, string) {
 		case Failure:
 			failed++
 		default:
-			c := runinfo.Counts(s.Plan)
-			sum.Add, sum.Change, sum.Destroy = sum.Add+c.Add, sum.Change+c.Change, sum.Destroy+c.Destroy
-			sum.Replace, sum.Import, sum.Forget = sum.Replace+c.Replace, sum.Import+c.Import, sum.Forget+c.Forget
-			sum.Invoke += c.Invoke
-			outputs = outputs || s.Plan.Changes
+			runinfo.Add(&sum, s.Plan)
 		}
 	}
 	all := count(len(pr.Stacks), "Stack", "Stacks")
@@ -196,15 +190,7 @@ func (pr PullRequest) planned() (State, string) {
 	case len(pr.Stacks) == 0:
 		return Success, "No Stack is affected."
 	}
-	changes := sum.String()
-	switch {
-	case changes != "":
-	case outputs:
-		changes = "only outputs change"
-	default:
-		changes = "no changes"
-	}
-	return Success, all + " planned: " + changes + "."
+	return Success, all + " planned: " + runinfo.Summary(&sum) + "."
 }
 
 // sorted returns the Stacks with the failed ones first, each group by name, so that what is cut last matters most.

@@ -24,12 +24,15 @@ func TestAggregateStatus(t *testing.T) {
 		state       State
 		description string
 	}{
-		"before anything is known":              {in(Merging, ""), Pending, "Cairn computes the merge and the affected Stacks."},
-		"nothing is affected":                   {of(), Success, "No Stack is affected."},
-		"all are planned":                       {of(planned, creates), Success, "2 Stacks planned: 2 to add."},
-		"no plan has changes":                   {of(planned), Success, "1 Stack planned: no changes."},
-		"a plan that waits is a plan":           {of(stack("a", func(s *Stack) { s.Phase = v1alpha1.PhaseAwaitingApproval })), Success, "1 Stack planned: no changes."},
-		"only outputs change":                   {of(stack("a", plans(v1alpha1.Plan{}, ""))), Success, "1 Stack planned: only outputs change."},
+		"before anything is known":    {in(Merging, ""), Pending, "Cairn computes the merge and the affected Stacks."},
+		"nothing is affected":         {of(), Success, "No Stack is affected."},
+		"all are planned":             {of(planned, creates), Success, "2 Stacks planned: 2 to add."},
+		"no plan has changes":         {of(planned), Success, "1 Stack planned: no changes."},
+		"a plan that waits is a plan": {of(stack("a", func(s *Stack) { s.Phase = v1alpha1.PhaseAwaitingApproval })), Success, "1 Stack planned: no changes."},
+		"only outputs change":         {of(stack("a", plans(v1alpha1.Plan{}, ""))), Success, "1 Stack planned: only outputs change."},
+		"only the state changes": {
+			of(stack("a", plans(v1alpha1.Plan{StateOnly: true}, ""))), Success, "1 Stack planned: only the state changes.",
+		},
 		"a Run is queued":                       {of(planned, stack("a", phase(v1alpha1.PhaseQueued))), Pending, "1 of 2 Stacks planned."},
 		"a Run is applied":                      {of(stack("a", phase(v1alpha1.PhaseApplying))), Pending, "0 of 1 Stack planned."},
 		"there is no Run yet":                   {of(stack("a", phase(""))), Pending, "0 of 1 Stack planned."},

@@ -23,6 +23,17 @@ func Summary(p *v1alpha1.Plan) string {
 	return text + warnings(p)
 }
 
+// Add adds what a plan would do to a sum, which is StateOnly if all plans in it with changes are.
+func Add(sum, p *v1alpha1.Plan) {
+	if p.Changes {
+		sum.StateOnly = p.StateOnly && (sum.StateOnly || !sum.Changes)
+		sum.Changes = true
+	}
+	sum.Add, sum.Change, sum.Destroy = sum.Add+p.Add, sum.Change+p.Change, sum.Destroy+p.Destroy
+	sum.Replace, sum.Import, sum.Forget = sum.Replace+p.Replace, sum.Import+p.Import, sum.Forget+p.Forget
+	sum.Invoke += p.Invoke
+}
+
 // Applied is a short text of what the apply of a plan did, as in "3 added, 1 destroyed".
 func Applied(p *v1alpha1.Plan) string {
 	done := engine.Summary{Add: p.Add, Change: p.Change, Remove: p.Destroy, Import: p.Import, Forget: p.Forget}
