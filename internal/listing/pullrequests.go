@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -47,6 +48,7 @@ func pullRequest(p *v1alpha1.PullRequest) userapi.PullRequest {
 		Ready: intern(string(is.Status)), Reason: intern(is.Reason), Message: intern(is.Message),
 		Affected: len(p.Status.Stacks) + len(p.Status.Skipped), Updated: when(&p.Spec.UpdatedAt), Deleted: p.DeletionTimestamp != nil,
 	}
+	var plan *v1alpha1.Plan
 	for _, s := range p.Status.Stacks {
 		row.Stacks = append(row.Stacks, intern(s.Namespace+"/"+s.Name))
 		switch {
@@ -58,11 +60,14 @@ func pullRequest(p *v1alpha1.PullRequest) userapi.PullRequest {
 			row.Failed++
 		}
 		if s.Plan != nil {
-			if row.Plan == nil {
-				row.Plan = &userapi.Counts{}
+			if plan == nil {
+				plan = &v1alpha1.Plan{}
 			}
-			addPlan(row.Plan, s.Plan)
+			runinfo.Add(plan, s.Plan)
 		}
+	}
+	if plan != nil {
+		row.Plan = countsOf(plan)
 	}
 	return row
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run/runinfo"
@@ -25,6 +26,7 @@ var Runs = Kind[v1alpha1.Run, userapi.Run]{
 	Filters: map[string]func(*userapi.Run) string{
 		"namespace": func(r *userapi.Run) string { return r.Namespace },
 		"stack":     func(r *userapi.Run) string { return r.Stack },
+		"stackUID":  func(r *userapi.Run) string { return r.StackUID },
 		"phase":     func(r *userapi.Run) string { return r.Phase },
 		"operation": func(r *userapi.Run) string { return r.Operation },
 		"cause":     func(r *userapi.Run) string { return r.Cause.Type },
@@ -51,12 +53,14 @@ func run(r *v1alpha1.Run) userapi.Run {
 		},
 		Revision: intern(r.Spec.Revision), Attempts: len(r.Status.Attempts), Finished: when(r.Status.FinishedAt),
 	}
+	if owner := metav1.GetControllerOfNoCopy(r); owner != nil {
+		row.StackUID = intern(string(owner.UID))
+	}
 	if c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
 		row.Reason, row.Message = intern(c.Reason), intern(c.Message)
 	}
 	if p := r.Status.Plan; p != nil {
-		row.Plan = &userapi.Counts{}
-		addPlan(row.Plan, p)
+		row.Plan = countsOf(p)
 	}
 	if a := r.Spec.Approval; a != nil {
 		row.ApprovedBy = intern(a.By)
@@ -70,10 +74,9 @@ func run(r *v1alpha1.Run) userapi.Run {
 	return row
 }
 
-// addPlan adds what a plan changes.
-func addPlan(sum *userapi.Counts, p *v1alpha1.Plan) {
-	sum.Changes = sum.Changes || p.Changes
-	sum.Add, sum.Change, sum.Destroy = sum.Add+p.Add, sum.Change+p.Change, sum.Destroy+p.Destroy
-	sum.Replace, sum.Import, sum.Forget = sum.Replace+p.Replace, sum.Import+p.Import, sum.Forget+p.Forget
-	sum.Invoke += p.Invoke
+func countsOf(p *v1alpha1.Plan) *userapi.Counts {
+	return &userapi.Counts{
+		Changes: p.Changes, StateOnly: p.StateOnly, Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import,
+		Forget: p.Forget, Invoke: p.Invoke,
+	}
 }

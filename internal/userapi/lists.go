@@ -119,6 +119,8 @@ type Run struct {
 	Object
 	// The name of the Stack.
 	Stack string `json:"stack"`
+	// The UID of the Stack. An earlier Stack of the name has another one. Absent if the Run has no owner.
+	StackUID string `json:"stackUID,omitempty"`
 	// Apply, Plan, Destroy or Shell.
 	Operation string `json:"operation"`
 	// The phase of the Run.
@@ -160,6 +162,8 @@ type Cause struct {
 type Counts struct {
 	// Whether the plan has changes.
 	Changes bool `json:"changes"`
+	// Whether only the state changes.
+	StateOnly bool `json:"stateOnly,omitempty"`
 	// The number of resources to create. Like the engine, it counts replacements too.
 	Add int32 `json:"add"`
 	// The number of resources to update.

@@ -28,6 +28,7 @@ schemas.Metadata = {
     labels: texts,
     annotations: texts,
     finalizers: { type: 'array', items: text },
+    ownerReferences: { type: 'array', items: { type: 'object', required: ['uid'], properties: { uid: text } } },
   },
 }
 const document = { openapi: '3.0.3', info: { title: 'kinds', version: '1' }, paths: {}, components: { schemas } }

@@ -3197,6 +3197,9 @@ export interface components {
                 [key: string]: string;
             };
             finalizers?: string[];
+            ownerReferences?: {
+                uid: string;
+            }[];
         };
     };
     responses: never;

@@ -6,7 +6,7 @@ import {
   useMutation,
   useQueryClient,
 } from '@tanstack/react-query'
-import type { Activity, Me, ObjectEvent, Plural, SignInMethod } from './client'
+import type { Activity, Me, ObjectEvent, Plural, SignInMethod, Stack } from './client'
 import { objectPath, send } from './client'
 import type { Detail, Page } from './kinds'
 
@@ -49,6 +49,10 @@ export function listQuery<K extends Plural>(kind: K, params: ListParams) {
     placeholderData: keepPreviousData,
   })
 }
+
+/** The last Runs of a Stack, and none of an earlier Stack of its name. */
+export const runsOf = ({ namespace, name, uid }: Pick<Stack, 'namespace' | 'name' | 'uid'>) =>
+  listQuery('runs', { namespace, stack: name, stackUID: uid, limit: 50 })
 
 /** How many values of a parameter the API accepts. */
 const mostValues = 50

@@ -742,6 +742,8 @@ export interface paths {
                     sort?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     stack?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stackUID?: string;
                 };
                 header?: never;
                 path: {
@@ -2739,6 +2741,8 @@ export interface paths {
                     sort?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
                     stack?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stackUID?: string;
                 };
                 header?: never;
                 path?: never;
@@ -3159,6 +3163,8 @@ export interface components {
              * @description The number of replacements, which add and destroy count too.
              */
             replace: number;
+            /** @description Whether only the state changes. */
+            stateOnly?: boolean;
         };
         /** @description A Detail is an object with its row. */
         DetailOfPullRequest: {
@@ -3697,6 +3703,8 @@ export interface components {
             revision?: string;
             /** @description The name of the Stack. */
             stack: string;
+            /** @description The UID of the Stack. An earlier Stack of the name has another one. Absent if the Run has no owner. */
+            stackUID?: string;
             /** @description The UID of the object. */
             uid: string;
             /**

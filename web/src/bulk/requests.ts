@@ -1,7 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { Plural } from '../api/client'
 import { asProblem, objectPath, send } from '../api/client'
-import { accessQuery, listQuery, meQuery, objectQuery } from '../api/queries'
+import { accessQuery, meQuery, objectQuery, runsOf } from '../api/queries'
+import { ownerOf } from '../views/run/actions'
 import type { BulkAction, Skipped, Step, Target } from './steps'
 import { approval, request, retryOfRun } from './steps'
 
@@ -46,18 +47,16 @@ export async function prepare(
       ])
       // A user who cannot get the Stack can approve.
       const stack = await read('stacks', object.spec.stack.name).catch(() => undefined)
-      return approval(target, object, stack?.object, may, me.name)
+      return approval(target, object, ownerOf(object, stack?.object), may, me.name)
     }
     if (kind === 'runs') {
       const { object } = await read('runs', name)
       const stack = object.spec.stack.name
-      return retryOfRun(target, object, (await read('stacks', stack)).object, await access('stacks', stack))
+      const owner = ownerOf(object, (await read('stacks', stack)).object)
+      return retryOfRun(target, object, owner, await access('stacks', stack))
     }
-    const [{ row }, runs, may] = await Promise.all([
-      read('stacks', name),
-      client.fetchQuery({ ...listQuery('runs', { namespace, stack: name, limit: 50 }), staleTime: 0 }),
-      access('stacks', name),
-    ])
+    const [{ row }, may] = await Promise.all([read('stacks', name), access('stacks', name)])
+    const runs = await client.fetchQuery({ ...runsOf(row), staleTime: 0 })
     return request(action, target, row, runs.items ?? [], may)
   } catch (error) {
     return { target, why: asProblem(error).detail }

@@ -73,9 +73,14 @@ export function request(
 }
 
 /** The retry of a Run, by a request to its Stack. */
-export function retryOfRun(target: Target, run: RunObject, stack: StackObject, access: Access): Step | Skipped {
+export function retryOfRun(
+  target: Target,
+  run: RunObject,
+  stack: StackObject | undefined,
+  access: Access,
+): Step | Skipped {
   const can = (access: Access) => possible(run, stack, {}, access, '').some((p) => p.action === 'retry')
-  if (can(access)) {
+  if (stack && can(access)) {
     if (run.spec.operation === 'Destroy' || stack.metadata?.deletionTimestamp) return { target, why: destroys }
     const immediate = stack.spec.apply === 'Automatic'
     return { target, kind: 'stacks', name: run.spec.stack.name, action: 'retry', immediate }

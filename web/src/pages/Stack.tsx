@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import type { Run, Stack as Row } from '../api/client'
 import type { StackObject } from '../api/kinds'
 import { condition } from '../api/kinds'
-import { accessQuery, listQuery, objectQuery } from '../api/queries'
+import { accessQuery, listQuery, objectQuery, runsOf } from '../api/queries'
 import type { StackTab } from '../app/search'
 import { StackActions } from '../stack/Actions'
 import { currentRun, waitingRun } from '../stack/actions'
@@ -39,9 +39,9 @@ export default function Stack() {
   const navigate = route.useNavigate()
   useTitle(`${name} · Stacks`)
   const detail = useQuery(objectQuery('stacks', namespace, name))
-  const runs = useQuery(listQuery('runs', { namespace, stack: name, limit: 50 }))
   const access = useQuery(accessQuery('stacks', namespace, name))
   const { row, object } = detail.data ?? {}
+  const runs = useQuery({ ...runsOf({ namespace, name, uid: row?.uid ?? '' }), enabled: !!row })
   const yaml = useMemo(() => object && asYAML('Stack', object), [object])
   const over = (
     <>

@@ -237,12 +237,23 @@ describe('a Stack', () => {
     )
   })
 
+  test('lists no Runs of an earlier Stack of its name', async () => {
+    const { asked } = showApp('/stacks/shop/web', { [at]: stack() })
+    await screen.findByText('No Runs yet')
+    const lists = asked
+      .map((a) => a.path)
+      .filter((path) => path.startsWith('/api/v1/runs?') && path.includes('stack=web'))
+    expect(lists).toEqual(['/api/v1/runs?namespace=shop&stack=web&stackUID=stack-web&limit=50'])
+  })
+
   test('shows no data of the Stack before, however slow the response is', async () => {
     const { router } = showApp('/stacks/shop/web', {
       [at]: stack(),
-      '/api/v1/runs?namespace=shop&stack=web&limit=50': runs(aRun({ name: 'web-2', phase: 'AwaitingApproval' })),
+      '/api/v1/runs?namespace=shop&stack=web&stackUID=stack-web&limit=50': runs(
+        aRun({ name: 'web-2', phase: 'AwaitingApproval' }),
+      ),
       [at.replace('web', 'net')]: stack({ name: 'net' }),
-      '/api/v1/runs?namespace=shop&stack=net&limit=50': () => new Promise<never>(() => undefined),
+      '/api/v1/runs?namespace=shop&stack=net&stackUID=stack-net&limit=50': () => new Promise<never>(() => undefined),
     })
     await screen.findByRole('link', { name: 'Read the plan of web-2' })
     const frame = screen.getByRole('main')

@@ -24,7 +24,9 @@ export function Counts({ of }: { of: Run['plan'] }) {
   const there = parts.filter(([n]) => n > 0)
   return (
     <span className="inline-flex gap-2 font-mono text-sm tabular-nums">
-      {there.length === 0 && <span className="text-muted font-sans">outputs only</span>}
+      {there.length === 0 && (
+        <span className="text-muted font-sans">{of.stateOnly ? 'state only' : 'outputs only'}</span>
+      )}
       {there.map(([n, sign, words, color]) => (
         <span key={words} className={color} title={`${n} ${words}`}>
           <span aria-hidden>

@@ -15,7 +15,7 @@ import { LogView } from '../logs/LogView'
 import { formatRange, parseRange } from '../logs/range'
 import { classOfLogLine, classOfPlanLine } from '../text/lineClass'
 import type { RunSearch } from '../search'
-import { failedStep, isFinished, phaseOf, possible } from './actions'
+import { failedStep, isFinished, ownerOf, phaseOf, possible } from './actions'
 import { ActionBar, HeadActions } from './ActionBar'
 import { ApplyTab } from './ApplyTab'
 import { PlanTab } from './PlanTab'
@@ -61,7 +61,7 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
 
   const can = possible(
     detail.object,
-    stack.data?.object,
+    ownerOf(detail.object, stack.data?.object),
     access.data ?? {},
     stackAccess.data ?? {},
     me.data?.name ?? '',

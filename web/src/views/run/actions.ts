@@ -70,6 +70,10 @@ export function waitsForApproval(run: RunObject, stack?: StackObject): boolean {
   )
 }
 
+/** The Stack of a Run; undefined if it is another one of that name. */
+export const ownerOf = (run: RunObject, stack: StackObject | undefined): StackObject | undefined =>
+  run.metadata.ownerReferences?.some((o) => o.uid === stack?.metadata.uid) ? stack : undefined
+
 /** Whether the Stack has a Run to retry. */
 function mayTryAgain(run: RunObject, stack: StackObject | undefined): boolean {
   if (!stack || run.spec.operation === 'Shell' || run.spec.operation === 'Plan') return false

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunObject, StackObject } from '../../api/kinds'
-import { failedStep, isApproved, outdated, possible, waitsForApproval } from './actions'
+import { failedStep, isApproved, outdated, ownerOf, possible, waitsForApproval } from './actions'
 import { advice, counts, destroyed, lasted, revision, short, waitsFor, warnings } from './words'
 
 const digest = 'sha256:' + 'a'.repeat(64)
@@ -207,4 +207,13 @@ it('a plan has warnings for its approval', () => {
   expect(warnings(plan)).toEqual([])
   const policy = { approvalRequired: 1, warned: 2, checked: 1, denied: 0 }
   expect(warnings({ ...plan, script: true, policy, unverified: 'it is encrypted' })).toHaveLength(4)
+})
+
+it('does not take another Stack of the name for the one of a Run', () => {
+  const of = (uid: string) => ({ metadata: { uid } }) as StackObject
+  const owned = { ...run(), metadata: { ...run().metadata, ownerReferences: [{ uid: 'mine' }] } }
+  expect(ownerOf(owned, of('mine'))).toEqual(of('mine'))
+  expect(ownerOf(owned, of('later'))).toBeUndefined()
+  expect(ownerOf(run(), of('mine'))).toBeUndefined()
+  expect(ownerOf(run(), undefined)).toBeUndefined()
 })
