@@ -41,15 +41,16 @@ func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return err
 	case err == nil && !b.young.old(object):
-		if err := b.verify(ctx, key); !IsLost(err) {
+		if err := b.Verify(ctx, key); !IsLost(err) {
 			return err
 		}
 	}
 	return b.Put(ctx, key, data)
 }
 
-// verify reads what is stored under a key. An object that is damaged, or encrypted with a lost key, is an error.
-func (b *Bucket) verify(ctx context.Context, key string) error {
+// Verify reads what is stored under a key. An object that is damaged, or encrypted with a lost key, is an error, and Renew
+// reports it as not found from then on: another process may have found that it cannot be read.
+func (b *Bucket) Verify(ctx context.Context, key string) error {
 	r, err := b.Read(ctx, key)
 	if err != nil {
 		return err

@@ -101,6 +101,8 @@ func (m tampered) Renew(_ context.Context, key string) error {
 	return nil
 }
 
+func (m tampered) Verify(ctx context.Context, key string) error { return m.Renew(ctx, key) }
+
 // TestDeletedDocumentIsStoredAgain checks a document that the garbage collector of the bucket deleted.
 func TestDeletedDocumentIsStoredAgain(t *testing.T) {
 	kept := tampered{}

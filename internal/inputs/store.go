@@ -16,6 +16,8 @@ type Bucket interface {
 	// Renew ensures that what is stored under a key stays until it is named: bucket.ErrNotFound when it does not
 	// exist.
 	Renew(ctx context.Context, key string) error
+	// Verify reads what is stored under a key, which Renew reports as not found if it is lost.
+	Verify(ctx context.Context, key string) error
 }
 
 const (
@@ -80,4 +82,28 @@ func (s *Store) Get(ctx context.Context, digest string) (Document, error) {
 	}
 	s.known.Add(digest, d, len(data))
 	return d, nil
+}
+
+// Verify reads the document of a digest, and the code that it names, from the bucket and not from memory: of what a server
+// could not read, this process knows nothing else. What is lost is an error (bucket.IsLost), and is then written again by
+// Put, or where the code is kept.
+func (s *Store) Verify(ctx context.Context, digest string) error {
+	s.known.Remove(digest)
+	d, err := s.Get(ctx, digest)
+	if err != nil {
+		return err
+	}
+	sources := []string{d.Source}
+	if d.Build != nil {
+		sources = append(sources, d.Build.Source)
+	}
+	for _, source := range sources {
+		if source == "" {
+			continue
+		}
+		if err := s.bucket.Verify(ctx, "sources/"+source); err != nil {
+			return fmt.Errorf("source %s: %w", source, err)
+		}
+	}
+	return nil
 }

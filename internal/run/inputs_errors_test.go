@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,6 +16,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -60,4 +62,30 @@ func TestUnreadableInputsAreRetried(t *testing.T) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
+}
+
+// The server found the inputs damaged, so the runner got no order and its pod ended. The operator has them in memory, and a server of
+// its own process tells it nothing: it reads them again before it creates the next pod.
+func TestRunReportsInputsThatOnlyTheServerFoundDamaged(t *testing.T) {
+	r, kept := newTestEnv(t), memory{}
+	doc, err := r.Inputs.Get(t.Context(), r.run.Spec.InputsDigest)
+	apiserver.Must(t, err)
+	r.Inputs = inputs.NewStore(kept)
+	_, err = r.Inputs.Put(t.Context(), doc)
+	apiserver.Must(t, err)
+	r.reconcile()
+	r.expectAttempts("Plan")
+	clear(kept)
+	r.sendReport(runnerapi.Done{Failure: &runnerapi.Failure{Class: runnerapi.FailureTransient, Message: "the server answered 410"}})
+	r.Clock = func() time.Time { return time.Now().Add(30 * time.Second) }
+	r.reconcile()
+	r.expectAttempts("Plan Transient")
+	c := apimeta.FindStatusCondition(r.run.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if c == nil || c.Reason != v1alpha1.ReasonInputsNotFound || r.run.Status.Phase.Finished() {
+		t.Fatalf("the Run is %s, with %+v", r.run.Status.Phase, c)
+	}
+	_, err = r.Inputs.Put(t.Context(), doc) // a user restored the bucket
+	apiserver.Must(t, err)
+	r.reconcile()
+	r.expectAttempts("Plan Transient", "Plan")
 }

@@ -108,7 +108,7 @@ func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1al
 	}
 	run := *w.Run
 	run.Status = status // it may have the image of the plan since
-	pod, err := r.pod(ctx, &run, w.Stack, d, runinfo.NextNumber(&status))
+	pod, err := r.verifiedPod(ctx, &run, w.Stack, d)
 	if err != nil && d.Begin == v1alpha1.AttemptBuild {
 		err = explainBuildRejection(err)
 	}
@@ -129,6 +129,17 @@ func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1al
 		status = decision.Begin(status, d, w.Run.Generation, pod.Name, pod.UID, w.Now)
 	}
 	return status, d, nil
+}
+
+// verifiedPod creates the pod of the next attempt. After a failed one its inputs are verified: the server may not have been
+// able to read them.
+func (r *Reconciler) verifiedPod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d decision.Decision) (*corev1.Pod, error) {
+	if last := runinfo.Current(&run.Status); last != nil && last.Failure != nil {
+		if err := r.Inputs.Verify(ctx, run.Spec.InputsDigest); err != nil {
+			return nil, err
+		}
+	}
+	return r.pod(ctx, run, stack, d, runinfo.NextNumber(&run.Status))
 }
 
 // beginsInPod reports whether the status begins an attempt in the pod of the one before.

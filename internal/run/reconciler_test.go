@@ -31,6 +31,7 @@ import (
 type memory map[string][]byte
 
 func (m memory) Renew(context.Context, string) error                      { return nil }
+func (m memory) Verify(context.Context, string) error                     { return nil }
 func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
 func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
 	data, ok := m[key]

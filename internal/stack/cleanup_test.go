@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack/decision"
@@ -272,6 +275,36 @@ func TestNoRunIsCreatedBesideALateOne(t *testing.T) {
 	}
 }
 
+// TestRunAfterAFailedOneHasReadableInputs checks damage that only the server found, in a process of its own: its Run failed. The
+// operator has the document in memory, and reads it before the next Run.
+func TestRunAfterAFailedOneHasReadableInputs(t *testing.T) {
+	dir := t.TempDir()
+	b := buckettest.Open(t, "file://"+filepath.ToSlash(dir))
+	r, d, _ := newTestReconciler(nil)
+	r.Inputs, r.Live, r.Reserved = inputs.NewStore(b), d, NewReserved()
+	w := newSnapshot(withRun("net-1", "Failed", "sha256:old"), withLastRun("net-1"))
+	if err := b.PutOnce(t.Context(), "sources/"+w.Inputs.Source, []byte("code")); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := r.Inputs.Put(t.Context(), w.Inputs)
+	if err == nil {
+		err = b.Renew(t.Context(), "inputs/"+digest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Digest = digest
+	if err := os.WriteFile(filepath.Join(dir, "inputs", digest), []byte("not what Cairn wrote"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || d.created != "net-2" {
+		t.Fatalf("created is %q: %v", d.created, err)
+	}
+	if _, err := inputs.NewStore(b).Get(t.Context(), digest); err != nil {
+		t.Errorf("the inputs of the new Run: %v", err)
+	}
+}
+
 // silentBucket is a bucket that does not answer.
 type unavailableBucket2 struct{ inputs.Bucket }
 
@@ -287,6 +320,7 @@ type discardBucket struct{ inputs.Bucket }
 
 func (discardBucket) PutOnce(context.Context, string, []byte) error { return nil }
 func (discardBucket) Renew(context.Context, string) error           { return nil }
+func (discardBucket) Verify(context.Context, string) error          { return nil }
 
 // TestRunDoesNotBlockDeletionOfItsStack checks the owner reference: with blockOwnerDeletion, a foreground deletion of
 // the Stack would delete the Run in the middle of an apply.

@@ -385,6 +385,7 @@ type unavailableBucket struct{ err error }
 func (b unavailableBucket) PutOnce(context.Context, string, []byte) error      { return b.err }
 func (b unavailableBucket) Get(context.Context, string, int64) ([]byte, error) { return nil, b.err }
 func (b unavailableBucket) Renew(context.Context, string) error                { return b.err }
+func (b unavailableBucket) Verify(context.Context, string) error               { return b.err }
 
 // moved waits for the notification that a Repository changed, which one fetch may send twice. It returns whether the
 // code of the Stack changed.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack/decision"
@@ -213,7 +215,7 @@ var errCreatedLate = errors.New("it was created after the next Run was named")
 func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.Decision) error {
 	spec := d.Start
 	if spec.Operation != v1alpha1.OperationDestroy {
-		if _, err := r.Inputs.Put(ctx, w.Inputs); err != nil {
+		if err := r.keepInputs(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -233,6 +235,22 @@ func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.
 		r.trace(ctx, w, made)
 	case run.IsRejection(err):
 		r.Reserved.set(w.Stack, w.Reserved)
+	}
+	return err
+}
+
+// keepInputs stores the inputs of a new Run. After a failed Run they are verified: the server may not have been able to read
+// them. Code that is lost is an error, and the next reconciliation stores it again.
+func (r *Reconciler) keepInputs(ctx context.Context, w decision.Snapshot) error {
+	verify := slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool { return r.Status.Phase == v1alpha1.PhaseFailed })
+	if verify {
+		if err := r.Inputs.Verify(ctx, w.Digest); err != nil && !bucket.IsLost(err) {
+			return err
+		}
+	}
+	_, err := r.Inputs.Put(ctx, w.Inputs)
+	if err == nil && verify {
+		err = r.Inputs.Verify(ctx, w.Digest)
 	}
 	return err
 }

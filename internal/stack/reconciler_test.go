@@ -44,6 +44,8 @@ func (m memoryBucket) Renew(_ context.Context, key string) error {
 	_, err := m.Get(context.Background(), key, 0)
 	return err
 }
+func (m memoryBucket) Verify(ctx context.Context, key string) error { return m.Renew(ctx, key) }
+
 func (m memoryBucket) DeletePrefix(context.Context, string) error { return nil }
 
 // ended records the States whose deletion was requested.

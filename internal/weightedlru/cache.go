@@ -43,6 +43,13 @@ func (m *Cache[K, V]) Get(key K) (V, bool) {
 	return v.value, ok
 }
 
+// Remove forgets what is stored under a key.
+func (m *Cache[K, V]) Remove(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lru.Remove(key)
+}
+
 // Add keeps a value of that weight, in place of what was kept under the key. One that would take the place of all
 // others is not kept.
 func (m *Cache[K, V]) Add(key K, value V, weight int) {

@@ -78,6 +78,9 @@ func (m *memory) DeletePrefix(ctx context.Context, dir string) error {
 	return nil
 }
 
+// Verify reports whether a key exists.
+func (m *memory) Verify(ctx context.Context, key string) error { return m.Renew(ctx, key) }
+
 // Renew reports whether a key exists.
 func (m *memory) Renew(_ context.Context, key string) error {
 	_, err := m.Get(context.Background(), key, 0)
