@@ -27,19 +27,7 @@ const separators = " \t\r\n\"'`,;|&()<>=:{}[]"
 // reads adds the files and directories that a module's code names outside of the folders of the closure, and those that
 // match a path with an unknown part. A path that does not exist is recorded: once it is created, it is in the closure.
 func (s *search) reads(ctx context.Context, root, dir string, files map[string]code) error {
-	m := newScope(root, dir, map[string]hclsyntax.Expression{}, &s.budget)
-	for _, override := range []bool{false, true} { // override files come last, and replace the values of the others
-		for _, name := range sortedKeys(files) {
-			if isOverride(name) != override {
-				continue
-			}
-			for local, expr := range files[name].paths.locals {
-				if _, twice := m.locals[local]; !twice || override {
-					m.locals[local] = expr
-				}
-			}
-		}
-	}
+	m := scopeOf(root, dir, files, &s.budget)
 	for _, name := range sortedKeys(files) {
 		p := files[name].paths
 		file := path.Join(dir, name)
@@ -57,6 +45,24 @@ func (s *search) reads(ctx context.Context, root, dir string, files map[string]c
 		}
 	}
 	return nil
+}
+
+// scopeOf returns the scope of a module with the local values in its code.
+func scopeOf(root, dir string, files map[string]code, b *budget) *scope {
+	m := newScope(root, dir, map[string]hclsyntax.Expression{}, b)
+	for _, override := range []bool{false, true} { // override files come last, and replace the values of the others
+		for _, name := range sortedKeys(files) {
+			if isOverride(name) != override {
+				continue
+			}
+			for local, expr := range files[name].paths.locals {
+				if _, twice := m.locals[local]; !twice || override {
+					m.locals[local] = expr
+				}
+			}
+		}
+	}
+	return m
 }
 
 // expression adds the files that an expression names. at is its position in the code, for messages.
@@ -116,7 +122,7 @@ func (s *search) matching(ctx context.Context, dir, pattern string) error {
 		return nil // a path, which is followed as one, or a pattern that engines reject
 	}
 	p, err := s.resolve(ctx, dir+base)
-	if err != nil || p.Kind != git.KindDir {
+	if err != nil || s.undelivered(dir+base, p, "") || p.Kind != git.KindDir {
 		return err
 	}
 	return s.addMatches(glob{base: p.Path, pattern: rest})
@@ -252,7 +258,7 @@ func (s *search) readFrom(ctx context.Context, name, at string, by reader) error
 	switch {
 	case err != nil:
 		return err
-	case p.Kind == 0 || p.outside:
+	case s.undelivered(name, p, at), p.Kind == 0 || p.outside:
 		return nil
 	case p.Path == "" && by.root != "":
 		s.open = append(s.open, at+": the path of the whole repository")
@@ -275,7 +281,7 @@ func (s *search) readFrom(ctx context.Context, name, at string, by reader) error
 func (s *search) readLike(ctx context.Context, before, after string) error {
 	dir, name := path.Split(before)
 	p, err := s.resolve(ctx, dir)
-	if err != nil || p.Kind != git.KindDir {
+	if err != nil || s.undelivered(dir, p, "") || p.Kind != git.KindDir {
 		return err
 	}
 	if s.covers(p.Path) {

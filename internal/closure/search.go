@@ -40,6 +40,8 @@ type search struct {
 	scripts map[string]bool
 	// lenient ignores a module that does not exist: the engine reports it.
 	lenient bool
+	// delivery is not nil if the search compares downloaded modules with a closure, see delivered.go.
+	delivery *delivery
 
 	facts map[string]git.Entry
 	globs []globFact

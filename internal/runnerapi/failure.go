@@ -12,8 +12,9 @@ const (
 
 // Reasons of a failure that a runner reports. They are those of v1alpha1.FailureReason.
 const (
-	ReasonBackendInCode  = "BackendInCode"
-	ReasonInterrupted    = "Interrupted"
-	ReasonPlanMismatch   = "PlanMismatch"
-	ReasonPreventDestroy = "PreventDestroy"
+	ReasonBackendInCode     = "BackendInCode"
+	ReasonFilesNotDelivered = "FilesNotDelivered"
+	ReasonInterrupted       = "Interrupted"
+	ReasonPlanMismatch      = "PlanMismatch"
+	ReasonPreventDestroy    = "PreventDestroy"
 )

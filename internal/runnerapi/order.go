@@ -39,6 +39,10 @@ type Order struct {
 	Source string `json:"source,omitempty"`
 	// Path of the root module within the archive, with slashes; empty is the archive's root.
 	Path string `json:"path,omitempty"`
+	// Partial is true when the archive has only the files of a repository that the code reads, as far as the server knows them,
+	// and those that match the globs in Triggers.
+	Partial  bool     `json:"partial,omitempty"`
+	Triggers []string `json:"triggers,omitempty"`
 	// Workspace of the engine; empty for "default".
 	Workspace string `json:"workspace,omitempty"`
 	// Engine that does it: OpenTofu, Terraform or Terragrunt.

@@ -28,6 +28,7 @@ type testCase struct {
 	ignored, changed  []string
 	either            []string
 	files, programs   map[string]string
+	remote            map[string]string
 	links, submodules map[string]string
 }
 
@@ -64,9 +65,13 @@ func readCases(t *testing.T) []*testCase {
 func parseCase(name string, archive *txtar.Archive) (*testCase, error) {
 	c := &testCase{
 		name: name, engine: "OpenTofu", wanted: closure.Wanted{Language: closure.LanguageOfOpenTofu}, variables: map[string]json.RawMessage{}, files: map[string]string{},
-		programs: map[string]string{}, links: map[string]string{}, submodules: map[string]string{},
+		programs: map[string]string{}, remote: map[string]string{}, links: map[string]string{}, submodules: map[string]string{},
 	}
 	for _, file := range archive.Files {
+		if name, ok := strings.CutPrefix(file.Name, "remote/"); ok {
+			c.remote[name] = string(file.Data)
+			continue
+		}
 		c.files[file.Name] = string(file.Data)
 		if len(file.Data) == 0 {
 			c.files[file.Name] = gitserver.Empty

@@ -44,7 +44,7 @@ func TestCorpus(t *testing.T) {
 	for _, c := range readCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			repo, err := c.create(repos)
+			repo, err := c.create(repos, server)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,8 +61,20 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// create creates the repository, with a branch for each edit.
-func (c *testCase) create(repos *gitserver.Repos) (*gitserver.Repo, error) {
+// create creates the repository, with a branch for each edit, and the repository of its remote modules.
+func (c *testCase) create(repos *gitserver.Repos, server *gitserver.HTTP) (*gitserver.Repo, error) {
+	if len(c.remote) > 0 {
+		remote, err := repos.Init(c.name + "-remote")
+		if err == nil {
+			_, err = remote.Commit(gitserver.Change{Files: c.remote})
+		}
+		if err != nil {
+			return nil, err
+		}
+		for name, text := range c.files {
+			c.files[name] = strings.ReplaceAll(text, "REMOTE", "git::"+server.URL+remote.Path())
+		}
+	}
 	repo, err := repos.Init(c.name)
 	if err != nil {
 		return nil, err
@@ -172,8 +184,8 @@ func (c *testCase) cairn(t *testing.T, tools string, archive []byte) (result, er
 	t.Helper()
 	order := runnerapi.Order{
 		Namespace: "prod", Stack: "net", Run: "net-1", Source: digest(archive), Path: c.wanted.Path, Engine: c.engine,
-		Workspace: c.workspace,
-		Outputs:   true, Patience: 5 * time.Second, Timeout: 5 * time.Minute,
+		Workspace: c.workspace, Partial: true, Triggers: c.wanted.Triggers,
+		Outputs: true, Patience: 5 * time.Second, Timeout: 5 * time.Minute,
 	}
 	for _, name := range c.wanted.VariableFiles {
 		order.VariableFiles = append(order.VariableFiles, runnerapi.VariableFiles{Path: name})

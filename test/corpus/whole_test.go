@@ -40,7 +40,7 @@ func TestCorpusInWholeCairn(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			repo, err := c.create(repos)
+			repo, err := c.create(repos, server)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -147,6 +147,9 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 		Hooks:         hooksOf(doc),
 		Command:       commandOf(run, doc),
 	}
+	if source := stack.Spec.Source.Git; source != nil {
+		order.Partial, order.Triggers = true, source.Triggers
+	}
 	podspec.VolumesOf(run, doc).AddTo(&order)
 	if plan := run.Status.Plan; plan != nil {
 		order.PlanDigest = plan.Digest

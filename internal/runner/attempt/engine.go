@@ -189,6 +189,11 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	if err := a.setWorkspace(filepath.Join(a.module(), engine.DataDir, "modules"), a.work.TerragruntCache()); err != nil {
 		return result{exitCode: &code}, err
 	}
+	if !withPlan { // the plan was created with the same modules
+		if err := a.checkModules(ctx); err != nil {
+			return result{exitCode: &code}, err
+		}
+	}
 	message := ""
 	if names := a.withheld(); len(names) > 0 {
 		message = "the engine does not get " + strings.Join(names, ", ")
