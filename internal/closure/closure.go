@@ -177,6 +177,21 @@ func (c *Closures) Digest(ctx context.Context, tree Tree, blobs Blobs, w Wanted)
 	return a.digest, nil
 }
 
+// Broken returns a digest of the files that decide a Stack's result and its error, where Of has an error that a user
+// corrects. Files that the error hides, such as further modules, are all files of the repository.
+func (c *Closures) Broken(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (string, error) {
+	s := newSearch(c, tree, blobs)
+	s.lenient, s.broken = true, true
+	a, err := s.find(ctx, w)
+	if Reason(err) != "" {
+		return "", nil // there is no directory with code
+	}
+	if err != nil {
+		return "", err
+	}
+	return a.digest, nil
+}
+
 // answer returns the cached answer if this tree has the same entries, or else computes one.
 func (c *Closures) answer(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (*answer, error) {
 	key := w.key()

@@ -40,6 +40,8 @@ type search struct {
 	scripts map[string]bool
 	// lenient ignores a module that does not exist: the engine reports it.
 	lenient bool
+	// broken continues after an error that a user corrects.
+	broken bool
 	// delivery is not nil if the search compares downloaded modules with a closure, see delivered.go.
 	delivery *delivery
 
@@ -78,6 +80,12 @@ func (s *search) find(ctx context.Context, w Wanted) (*answer, error) {
 		err := step(ctx, root, w)
 		if errors.Is(err, errWork) {
 			s.open = append(s.open, "the code, its triggers or symlinks name more paths than Cairn follows")
+			err = nil
+		}
+		if s.broken && Reason(err) != "" {
+			if !errors.Is(err, ErrNoCode) && !errors.Is(err, ErrTerragruntStack) { // those end nothing else
+				s.open = append(s.open, err.Error())
+			}
 			err = nil
 		}
 		if err != nil {
@@ -129,6 +137,9 @@ func (s *search) rootModule(ctx context.Context, root git.Entry) error {
 func (s *search) triggers(ctx context.Context, _ git.Entry, w Wanted) error {
 	for _, text := range w.Triggers {
 		g, err := parseGlob(text)
+		if err != nil && s.broken {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -163,6 +174,9 @@ func (s *search) addMatches(g glob) error {
 func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) error {
 	for _, text := range w.VariableFiles {
 		name, ok := CleanPath(text)
+		if !ok && s.broken {
+			continue
+		}
 		if !ok {
 			return fail(ErrVariableFile, "the variable file %q is outside of the repository: set its path from the "+
 				"repository's root", text)
@@ -171,6 +185,8 @@ func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) er
 		switch {
 		case err != nil:
 			return err
+		case !isFile(p.Kind) && s.broken:
+			continue
 		case !isFile(p.Kind):
 			return fail(ErrVariableFile, "the repository has no variable file %s; the nearest directory that exists is %s: "+
 				"correct the path, or commit the file", shown(name), shown(p.nearest))

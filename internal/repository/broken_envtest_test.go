@@ -35,6 +35,35 @@ func TestProposalThatChangesBrokenCodeAffectsItsStack(t *testing.T) {
 	}
 }
 
+// TestProposalThatChangesABrokenModuleAffectsItsStack checks modules outside of the Stack's directory whose error stays
+// the same: those that Cairn follows before the error and after it.
+func TestProposalThatChangesABrokenModuleAffectsItsStack(t *testing.T) {
+	const gone = "module \"gone\" { source = \"./gone\" }\n"
+	r := newEnv(t)
+	remote := r.remote("infra")
+	r.push(remote, gitserver.Change{Files: map[string]string{
+		"app/main.tf": "module \"m\" { source = \"../m\" }", "m/main.tf": gone,
+		"late/main.tf": gone + "module \"n\" { source = \"../n\" }", "n/main.tf": "# n",
+		"other/main.tf": "module \"o\" { source = \"../o\" }", "o/main.tf": gone,
+		"values/main.tf": "module \"n\" { source = \"../n\" }",
+	}})
+	repo := r.declare(remote)
+	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{
+		"m/more.tf": "# more", "n/more.tf": "# more",
+	}})
+	r.settle(repo)
+	proposal := r.propose(NewCodes(r.Mirrors), repo, head)
+	for path, want := range map[string]bool{"app": true, "late": true, "other": false, "values": true} {
+		stack := r.stack(repo, r.Namespace, path, "")
+		if path == "values" {
+			stack.Spec.VariableFiles = []v1alpha1.VariableFile{{Path: "gone.tfvars"}}
+		}
+		if affects, err := proposal.Affects(t.Context(), repo, stack); err != nil || affects != want {
+			t.Errorf("%s: affects %t, %v", path, affects, err)
+		}
+	}
+}
+
 // TestProposalDeletesADirectoryHoweverItIsNamed checks that spec.source.git.path may end with a slash or begin with ./.
 func TestProposalDeletesADirectoryHoweverItIsNamed(t *testing.T) {
 	r := newEnv(t)

@@ -67,8 +67,8 @@ func (p *Proposal) Tree() string { return p.merge.TreeID }
 // Close deletes the merge result. What it returned cannot be read afterwards.
 func (p *Proposal) Close() error { return p.merge.Close() }
 
-// Affects reports whether the code of a Stack differs between the base and the merge result. Code that a user has to correct has no
-// digest: it differs if its error or its directory does. Code that cannot be read now is an error.
+// Affects reports whether the code of a Stack differs between the base and the merge result. Code that a user has to
+// correct differs if its error or the files around it do. Code that cannot be read now is an error.
 func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (bool, error) {
 	want := wanted(r, stack)
 	before, wrongBefore := p.codes.closures.Digest(ctx, p.base.tree, p.base.mirror, want)
@@ -82,7 +82,15 @@ func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v
 	if wrongBefore == nil || wrongAfter == nil {
 		return before != after, nil
 	}
-	return wrongBefore.Error() != wrongAfter.Error() || p.base.directory(stack) != p.merged.directory(stack), nil
+	if wrongBefore.Error() != wrongAfter.Error() {
+		return true, nil
+	}
+	before, err := p.codes.closures.Broken(ctx, p.base.tree, p.base.mirror, want)
+	if err != nil {
+		return false, err
+	}
+	after, err = p.codes.closures.Broken(ctx, p.merged.tree, p.merged.mirror, want)
+	return before != after, err
 }
 
 // Deletes reports whether the proposal deletes the directory of a Stack.
