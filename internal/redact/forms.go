@@ -11,33 +11,33 @@ import (
 )
 
 // shortestPart is the length from which a part of a value (a line, a string within a JSON document) is hidden where it
-// is on its own, and from which a form is hidden that is not in one piece.
+// is on its own, and from which an encoded value is hidden that is not in one piece.
 const shortestPart = 8
 
 // An encoder returns forms of a value. Escapes need no encoder: they are decoded from the text, see escapes.go.
 type encoder struct {
 	form   string
 	encode func(value string) []string
-	// hex: the forms are hexadecimal digits.
-	hex bool
+	// encoded: white space between two characters of the forms, and a colon, is not part of them.
+	encoded bool
 }
 
 // encoders are the forms in which values are hidden.
 var encoders = []encoder{
 	{form: "the value and its parts", encode: func(value string) []string { return append(parts(value), value) }},
 	{form: "with replacement characters, as in JSON", encode: replaced},
-	{form: "base64", encode: func(value string) []string {
+	{form: "base64", encoded: true, encode: func(value string) []string {
 		return aligned(value, 6, base64.RawStdEncoding.EncodeToString, 64, 76)
 	}},
-	{form: "base64 for URLs", encode: func(value string) []string {
+	{form: "base64 for URLs", encoded: true, encode: func(value string) []string {
 		return aligned(value, 6, base64.RawURLEncoding.EncodeToString, 64, 76)
 	}},
-	{form: "base32", encode: func(value string) []string {
+	{form: "base32", encoded: true, encode: func(value string) []string {
 		return aligned(value, 5, base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString, 64, 76)
 	}},
-	{form: "hexadecimal", hex: true, encode: func(value string) []string {
+	{form: "hexadecimal", encoded: true, encode: func(value string) []string {
 		digits := hex.EncodeToString([]byte(value))
-		return append(lines(digits, 60, 64), digits)
+		return append(lines(digits, 60, 64), digits, strings.ToUpper(digits))
 	}},
 }
 

@@ -6,10 +6,10 @@ import (
 )
 
 // patterns are texts to match, all at once. One bit excludes most positions of a text as the beginning of a match; only
-// at the others the text is read as a secret, with its escapes and gaps.
+// at the others the text is read as a secret, with its escapes and breaks.
 type patterns struct {
-	// texts and digits are the patterns: texts, and hexadecimal digits in lower case.
-	texts, digits index
+	// texts are the patterns of values, encoded those of encodings, which may be in several lines.
+	texts, encoded index
 	// filter has a bit set for the hash of each head as it may be in a text, if there is no special byte in it.
 	filter []uint64
 	// shift reduces a hash to the size of the filter.
@@ -26,20 +26,20 @@ type index struct {
 
 func newPatterns() patterns {
 	return patterns{
-		texts: index{heads: map[uint32]*bucket{}}, digits: index{heads: map[uint32]*bucket{}},
+		texts: index{heads: map[uint32]*bucket{}}, encoded: index{heads: map[uint32]*bucket{}},
 		filter: make([]uint64, 1<<16/64), shift: 32 - 16,
 	}
 }
 
-// add adds a text, or hexadecimal digits. One that is too short to be hidden is ignored.
-func (p *patterns) add(text string, digits bool) {
+// add adds a text, or an encoded one. One that is too short to be hidden is ignored.
+func (p *patterns) add(text string, encoded bool) {
 	text = normal(text)
 	if len(text) < shortest {
 		return
 	}
 	to := &p.texts
-	if digits {
-		to = &p.digits
+	if encoded {
+		to = &p.encoded
 	}
 	head := binary.LittleEndian.Uint32([]byte(text))
 	b := to.heads[head]
@@ -47,7 +47,7 @@ func (p *patterns) add(text string, digits bool) {
 		b = &bucket{}
 		to.heads[head] = b
 		to.start(head)
-		p.see(head, digits)
+		p.see(head, encoded)
 	}
 	b.add(text)
 }
@@ -70,41 +70,32 @@ func (x *index) begins(head uint32, n int) bool {
 }
 
 // see adds a head to the filter, which is enlarged when it is a sixteenth full.
-func (p *patterns) see(head uint32, digits bool) {
-	if most := len(p.filter) * 64 / 16; len(p.texts.heads)+8*len(p.digits.heads) > most && p.shift > 32-22 {
+func (p *patterns) see(head uint32, encoded bool) {
+	if most := len(p.filter) * 64 / 16; len(p.texts.heads)+3*len(p.encoded.heads) > most && p.shift > 32-22 {
 		p.shift -= 2
 		p.filter = make([]uint64, 4*len(p.filter))
 		for head := range p.texts.heads {
 			p.mark(head, false)
 		}
-		for head := range p.digits.heads {
+		for head := range p.encoded.heads {
 			p.mark(head, true)
 		}
 	}
-	p.mark(head, digits)
+	p.mark(head, encoded)
 }
 
 // mark sets the bits of a head in each way that it may be in a text without a special byte.
-func (p *patterns) mark(head uint32, digits bool) {
+func (p *patterns) mark(head uint32, encoded bool) {
 	one := func(text string) { set(p.filter, hash(binary.LittleEndian.Uint32([]byte(text)))>>p.shift) }
 	text := string(binary.LittleEndian.AppendUint32(nil, head))
 	one(text)
-	if !digits {
-		one(strings.ReplaceAll(text, " ", "+"))
+	if encoded { // two digits and two others
+		one(text[:2] + " " + text[2:3])
+		one(text[:2] + ":" + text[2:3])
 		return
 	}
-	for _, text := range []string{text, strings.ToUpper(text)} {
-		one(text)
-		for _, separator := range separators {
-			for _, next := range []string{text[2:3], "0", " "} {
-				one(text[:2] + string(separator) + next)
-			}
-		}
-	}
+	one(strings.ReplaceAll(text, " ", "+"))
 }
-
-// separators may stand between two hexadecimal digits and two others.
-const separators = ":-, "
 
 // normal returns a text with one blank for white space within it and none around it.
 func normal(text string) string {
@@ -113,7 +104,7 @@ func normal(text string) string {
 
 // kind is what a byte may be besides itself, at the beginning of a pattern.
 var kind = func() (kinds [256]byte) {
-	for _, c := range "%&\\\x1b\t\n\r" {
+	for _, c := range "%&\\\t\n\r" {
 		kinds[c] = special
 	}
 	for _, c := range "$'\" " {
@@ -123,13 +114,13 @@ var kind = func() (kinds [256]byte) {
 }()
 
 const (
-	// special bytes begin an escape or a gap.
+	// special bytes begin an escape, or are white space besides a blank.
 	special = iota + 1
 	// doubled bytes do so when there are two.
 	doubled
 )
 
-// special reports whether an escape or a gap may begin at a position of text, other than a single blank.
+// isSpecial reports whether an escape or white space may begin at a position of text, other than a single blank.
 func isSpecial(text []byte, at int) bool {
 	switch kind[text[at]] {
 	case special:
@@ -142,14 +133,14 @@ func isSpecial(text []byte, at int) bool {
 
 // scan appends text to out with each match replaced by Mask; matches that overlap become one. The first covered bytes
 // of text are part of a match that was replaced already. Unless final, text from held on is left for later, because a
-// match may begin there; covered is how much of that is part of a match. Before text, a word of so many bytes ended. found is
+// match may begin there; covered is how much of that is part of a match. found is
 // called with what each Mask replaces; nil for none.
 func (p *patterns) scan(
-	out, text []byte, covered, word int, final bool, found func(match []byte),
+	out, text []byte, covered int, final bool, found func(match []byte),
 ) (_ []byte, held, _ int) {
 	start := covered              // of the match that ends at end
 	done, end := covered, covered // text before done is in out; text before end is hidden
-	m := matcher{text: text, word: word, budget: 4096 + 32*len(text)}
+	m := matcher{text: text, budget: 4096 + 32*len(text)}
 	for plain := 0; held < len(text); held++ {
 		plain = max(plain, held) // no byte from held on and before plain is special
 		for plain < min(held+4, len(text)) && !isSpecial(text, plain) {
@@ -212,7 +203,7 @@ func (p *patterns) skip(text []byte, from int) (at, plain int) {
 // match returns the length of the longest match at a position, and whether one may continue past the end of the text.
 func (p *patterns) match(m *matcher, from int) (longest int, more bool) {
 	longest, more = m.match(&p.texts, false, from)
-	n, on := m.match(&p.digits, true, from)
+	n, on := m.match(&p.encoded, true, from)
 	return max(longest, n), more || on
 }
 

@@ -1,9 +1,9 @@
 // Package redact removes secrets from text, by value: code that has a secret adds it, and every text that leaves
 // the process goes through String or a Writer. It does not matter where in the text the secret is, nor whether it was
-// escaped, encoded, wrapped or colored.
+// escaped or encoded.
 //
-// An encoded secret is a pattern like the secret itself (forms.go). Escapes (escapes.go) and what programs put between
-// two characters (gaps.go) are no patterns: the text is read with and without them (matcher.go).
+// An encoded secret is a pattern like the secret itself (forms.go). Escapes (escapes.go) and white space are no
+// patterns: the text is read with and without them (matcher.go).
 //
 // docs/concepts/secret-values.md lists the forms, and what is not hidden: a value that was changed in another way (reversed, hashed,
 // compressed, cut in two), or one that left before it was added.
@@ -46,7 +46,7 @@ func (r *Redactor) Add(values ...string) {
 			all := encoder.encode(value)
 			r.mu.Lock()
 			for _, form := range all {
-				r.patterns.add(form, encoder.hex)
+				r.patterns.add(form, encoder.encoded)
 			}
 			r.mu.Unlock()
 		}
@@ -72,7 +72,7 @@ func (r *Redactor) news(value string) bool {
 func (r *Redactor) String(s string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if out, _, _ := r.patterns.scan(nil, []byte(s), 0, 0, true, nil); string(out) != s {
+	if out, _, _ := r.patterns.scan(nil, []byte(s), 0, true, nil); string(out) != s {
 		return string(out)
 	}
 	return s
@@ -82,7 +82,7 @@ func (r *Redactor) String(s string) string {
 func (r *Redactor) Find(s string) (hidden string, found []string) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	out, _, _ := r.patterns.scan(nil, []byte(s), 0, 0, true, func(match []byte) { found = append(found, string(match)) })
+	out, _, _ := r.patterns.scan(nil, []byte(s), 0, true, func(match []byte) { found = append(found, string(match)) })
 	if found == nil {
 		return s, nil
 	}
@@ -104,9 +104,7 @@ type writer struct {
 	// held back, of which the first covered bytes are part of a secret that Mask was already written for.
 	held    []byte
 	covered int
-	// word is the length of the word that ends before held.
-	word int
-	out  []byte
+	out     []byte
 }
 
 func (w *writer) Write(p []byte) (int, error) {
@@ -121,9 +119,9 @@ func (w *writer) Close() error { return w.flush(true) }
 
 func (w *writer) flush(final bool) error {
 	w.redactor.mu.RLock()
-	out, held, covered := w.redactor.patterns.scan(w.out[:0], w.held, w.covered, w.word, final, nil)
+	out, held, covered := w.redactor.patterns.scan(w.out[:0], w.held, w.covered, final, nil)
 	w.redactor.mu.RUnlock()
-	w.out, w.covered, w.word = out, covered, wordBefore(w.held, held, w.word)
+	w.out, w.covered = out, covered
 	w.held = w.held[:copy(w.held, w.held[held:])]
 	if len(out) == 0 {
 		return nil

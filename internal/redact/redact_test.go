@@ -56,6 +56,20 @@ func TestPartsOfASecretAreHidden(t *testing.T) {
 	}
 }
 
+// TestLinesOfAnEncodedSecretAreHidden has what a provisioner prints with base64(1): each line behind a prefix.
+func TestLinesOfAnEncodedSecretAreHidden(t *testing.T) {
+	secret := strings.Repeat("0123456789abcdef", 10)
+	r := New()
+	r.Add(secret)
+	const prefix = "null_resource.a (local-exec): "
+	encoded := []byte(base64.StdEncoding.EncodeToString([]byte(secret)))
+	for line := range slices.Chunk(encoded, 76) {
+		if got := r.String(prefix + string(line)); strings.TrimRight(got, "=") != prefix+Mask {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
+
 func TestOverlappingSecretsAreHidden(t *testing.T) {
 	r := New()
 	r.Add("abcdefgh", "efghijkl", "abcd")
