@@ -29,12 +29,16 @@ ONCE ?=
 ##@ Build
 
 .PHONY: build
-build: bin/cairn bin/kubectl-cairn bin/cairn-controller bin/cairn-runner ## Build the programs into bin/
+build: bin/cairn bin/kubectl-cairn bin/cairn-migrate bin/cairn-controller bin/cairn-runner ## Build the programs into bin/
 
 # go knows best what is out of date, so all are asked for every time. The flags of the first two are those of
 # `go test` on purpose: they share compiled packages.
 bin/cairn bin/cairn-controller: FORCE
 	@go build -buildvcs=false -ldflags "$(X_VERSION)" -o $@ ./cmd/$(@F)
+
+# A module of its own, which the core neither compiles nor tests. `cairn migrate` and `cairn generate` run it.
+bin/cairn-migrate: FORCE
+	@go -C migrate build -buildvcs=false -ldflags "$(X_VERSION)" -o ../$@ ./cmd/cairn-migrate
 
 # With this in the PATH, `kubectl cairn` is cairn.
 bin/kubectl-cairn: bin/cairn
@@ -143,6 +147,7 @@ go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary 
 test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) ## Run all tests (about 20 minutes on two cores; GOTESTFLAGS="-run X" to choose)
 	@failed=; \
 	(cd api && $(call go-test,,./...)) || failed=1; \
+	(cd migrate && $(call go-test,$(ENVTEST),./...)) || failed=1; \
 	go list -test -export -f '{{""}}' $$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') || failed=1; \
 	$(call go-test,$(ENVTEST),$(patsubst %,./%/...,internal $(wildcard cmd charts web dev test))) || failed=1; \
 	[ -z "$$failed" ]
@@ -247,7 +252,7 @@ mutants: build tools $(BIN)/versitygw ## Take each guard out and see a test fail
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint $(BIN)/vale ## Run the linters: Go, the order of packages, and the words of the glossary
-	@failed=; for module in api test/cloud/provider .; do (cd $$module && $(BIN)/golangci-lint run ./...) || failed=1; done; \
+	@failed=; for module in api migrate test/cloud/provider .; do (cd $$module && $(BIN)/golangci-lint run ./...) || failed=1; done; \
 	  tools/prose $(BIN) || failed=1; [ -z "$$failed" ]
 
 .PHONY: verify
@@ -270,6 +275,7 @@ test/browser/node_modules/.package-lock.json: test/browser/package.json test/bro
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## Format the Go files
 	@$(BIN)/golangci-lint fmt ./...
+	@cd migrate && $(BIN)/golangci-lint fmt ./...
 
 .PHONY: generate
 generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Write deepcopy functions, CRDs, Cairn's roles, the chart's README, and docs/reference

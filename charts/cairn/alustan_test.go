@@ -3,7 +3,6 @@
 package cairn
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
-	"cairn.dev/cairn/internal/migrate/manifest"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -51,25 +49,21 @@ func TestObjectsOfAlustanAreAccepted(t *testing.T) {
 	_, err := envtest.InstallCRDs(apiserver.Config, options)
 	apiserver.Must(t, err)
 	t.Cleanup(func() { apiserver.Must(t, envtest.UninstallCRDs(apiserver.Config, options)) })
-	files, err := filepath.Glob("../../internal/migrate/testdata/alustan/*.yaml")
+	files, err := filepath.Glob("../../migrate/testdata/alustan/*.yaml")
 	apiserver.Must(t, err)
 	taken := 0
 	for _, file := range files {
 		if strings.HasSuffix(file, ".golden.yaml") {
 			continue
 		}
-		text, err := os.ReadFile(file)
-		apiserver.Must(t, err)
-		objects, err := manifest.Read(text)
-		apiserver.Must(t, err)
-		for _, o := range objects {
+		for _, o := range parse(t, read(t, file)) {
 			if o.GetKind() != "Terraform" {
 				continue
 			}
 			o.SetNamespace("default")
 			unstructured.RemoveNestedField(o.Object, "status")
 			want := o.DeepCopy().Object["spec"]
-			if err := c.Create(t.Context(), &o, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+			if err := c.Create(t.Context(), o, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
 				t.Errorf("%s %s: %v", file, o.GetName(), err)
 				continue
 			}

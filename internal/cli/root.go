@@ -2,49 +2,20 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"cairn.dev/cairn/internal/cli/convert"
-	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/stack"
 	"cairn.dev/cairn/internal/cli/state"
-	"cairn.dev/cairn/internal/version"
 )
 
 // Main runs the command and returns the exit code of the process.
-func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	s := session.FromProcess()
-	return exitCode(s.ErrOut, s.Program, root(s).ExecuteContext(ctx))
-}
-
-// exitCode prints an error and returns its exit code.
-func exitCode(stderr io.Writer, program string, err error) int {
-	if err == nil {
-		return 0
-	}
-	var exit session.ExitError
-	if !errors.As(err, &exit) {
-		exit = session.ExitError{Code: session.ExitFailed, Err: err}
-	}
-	if exit.Err != nil {
-		fmt.Fprintf(stderr, "%s: %s\n", program, screen.CleanLines(err.Error())) // the text may have untrusted parts
-	}
-	return exit.Code
-}
+func Main() int { return session.Main(root) }
 
 // Groups of commands in the help.
 const (
@@ -57,26 +28,16 @@ func Command() *cobra.Command { return root(session.New(genericiooptions.IOStrea
 
 func root(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "cairn",
 		Short: "Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved",
 		Long: `Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved.
 
 Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while something is in progress.`,
-		Version:       version.Version,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: s.Program},
-
-		PersistentPreRun: func(c *cobra.Command, _ []string) { s.BindRequests(c.Context()) },
 	}
-	cmd.SetVersionTemplate("{{.Version}}\n") // as the command version prints it
-	cmd.SetIn(s.In)
-	cmd.SetOut(s.Out)
-	cmd.SetErr(s.ErrOut)
+	s.Root(cmd)
 	cmd.AddGroup(
 		&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "On this machine:"},
 	)
-	for _, c := range slices.Concat(stack.Commands(s), []*cobra.Command{state.Command(s)}, convert.Commands(s)) {
+	for _, c := range slices.Concat(stack.Commands(s), []*cobra.Command{state.Command(s)}, migrationCommands(s)) {
 		s.AddFlags(c.PersistentFlags())
 		c.GroupID = groupStacks
 		cmd.AddCommand(c)

@@ -89,7 +89,7 @@ func TestTimeoutOfTheAPIServer(t *testing.T) {
 
 // TestInterruptOfStandardInput checks that Ctrl-C ends a read of a terminal or a pipe.
 func TestInterruptOfStandardInput(t *testing.T) {
-	for name, args := range map[string][]string{"migrate": {"migrate", "-f", "-"}, "state push": {"state", "push", "net", "-", "--yes"}} {
+	for name, args := range map[string][]string{"state push": {"state", "push", "net", "-", "--yes"}} {
 		t.Run(name, func(t *testing.T) {
 			s, out, _ := quiet()
 			in, open := io.Pipe()

@@ -86,7 +86,7 @@ func (d *cliEnv) cairn(ctx context.Context, as string, args ...string) (out, err
 		at--
 	}
 	cmd.SetArgs(slices.Insert(slices.Clone(args), at, flags...))
-	code = exitCode(e, "cairn", cmd.ExecuteContext(ctx))
+	code = session.ExitCode(e, "cairn", cmd.ExecuteContext(ctx))
 	return o.String(), e.String(), code
 }
 

@@ -6,8 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"cairn.dev/cairn/internal/migrate"
-	"cairn.dev/cairn/internal/migrate/manifest"
+	"cairn.dev/cairn/internal/convert"
+	"cairn.dev/cairn/internal/convert/alustan"
+	"cairn.dev/cairn/internal/convert/manifest"
 )
 
 // CompositeRequest is what metacontroller sends to the sync and finalize hooks of a CompositeController.
@@ -54,7 +55,7 @@ func Composite(r CompositeRequest, o Options) (CompositeAnswer, error) {
 	case deleted(r.Parent): // there is no finalize hook, and then metacontroller leaves children alone
 		return CompositeAnswer{Status: stateOf(r.Children.of("Stack")).status(), Children: r.Children.kept("Repository", "Stack")}, nil
 	}
-	children, about, err := convert(r.Parent, o)
+	children, about, err := childrenOf(r.Parent, o)
 	if err != nil {
 		wrong := state{failed, err.Error() + ": what is there stays as it is"}
 		return CompositeAnswer{Status: wrong.status(), Children: r.Children.kept("Repository", "Stack")}, nil
@@ -86,9 +87,9 @@ func (r CompositeRequest) status() Object {
 	return status
 }
 
-// convert creates the children of a parent, each with the parent's name, and names the fields of the parent that need a change.
-func convert(parent Object, o Options) (children []Object, about string, err error) {
-	result, err := migrate.Convert([]unstructured.Unstructured{{Object: parent}})
+// childrenOf creates the children of a parent, each with the parent's name, and names the fields of the parent that need a change.
+func childrenOf(parent Object, o Options) (children []Object, about string, err error) {
+	result, err := convert.Objects(alustan.Kinds, []unstructured.Unstructured{{Object: parent}})
 	if err != nil {
 		return nil, "", err
 	}

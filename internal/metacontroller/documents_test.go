@@ -1,12 +1,14 @@
 package metacontroller
 
 import (
+	"errors"
+	"io"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"cairn.dev/cairn/internal/migrate/manifest"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // TestObjectsOfTheAlustanDocument checks that the objects of alustan's design document are converted as by `cairn migrate`, except for the options of the controller. They
@@ -14,21 +16,23 @@ import (
 func TestObjectsOfTheAlustanDocument(t *testing.T) {
 	for _, name := range []string{"document-inline", "document-configmap"} {
 		t.Run(name, func(t *testing.T) {
-			read := func(file string) map[string]Object {
+			read := func(name string) map[string]Object {
 				t.Helper()
-				text, err := os.ReadFile("../migrate/testdata/alustan/" + file)
+				file, err := os.Open("../../migrate/testdata/alustan/" + name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				objects, err := manifest.Read(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				defer file.Close()
 				byKind := map[string]Object{}
-				for _, o := range objects {
+				for documents := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
+					var o unstructured.Unstructured
+					if err := documents.Decode(&o.Object); errors.Is(err, io.EOF) {
+						return byKind
+					} else if err != nil {
+						t.Fatal(err)
+					}
 					byKind[o.GetKind()] = o.Object
 				}
-				return byKind
 			}
 			want := read(name + ".golden.yaml")["Stack"]
 			set(want, "example-terraformconfig", "spec", "source", "git", "repository", "name")

@@ -111,23 +111,25 @@ func compileFiles(ctx context.Context, root, tmp string, files map[string]string
 	if err != nil {
 		return err
 	}
-	dirs := map[string]bool{}
+	packages := map[string]map[string]bool{} // by module
 	for file := range files {
 		if path.Ext(file) == ".go" {
-			dir := "./" + path.Dir(file)
-			if strings.HasPrefix(file, "api/") { // a module of its own
-				dir = "cairn.dev/cairn/" + path.Dir(file)
+			module, pkg := moduleOf(path.Dir(file))
+			if strings.HasPrefix(file, "api/") { // a module that the checkout's own requires
+				pkg = "cairn.dev/cairn/" + path.Dir(file)
 			}
-			dirs[dir] = true
+			if packages[module] == nil {
+				packages[module] = map[string]bool{}
+			}
+			packages[module][pkg] = true
 		}
 	}
-	if len(dirs) == 0 {
-		return nil
-	}
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, slices.Sorted(maps.Keys(dirs)))...)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS="+goflags)
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("does not compile: %w\n%s", err, output)
+	for module, names := range packages {
+		cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, slices.Sorted(maps.Keys(names)))...)
+		cmd.Dir, cmd.Env = filepath.Join(root, module), append(os.Environ(), "GOFLAGS="+goflags)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("does not compile: %w\n%s", err, output)
+		}
 	}
 	return nil
 }

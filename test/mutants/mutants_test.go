@@ -125,6 +125,8 @@ func TestAGuardIsFoundByItsSymbol(t *testing.T) {
 	for name, content := range map[string]string{
 		"x/one/a.go":            "package one\n\ntype T[P any] struct{}\n\nfunc (t *T[P]) Do() {\n\tguard()\n}\n\nfunc Do() {\n\tguard()\n\tif guard() &&\n\t\tmore {\n\t}\n}\n",
 		"y/one/b.go":            "package one\n\nfunc Do() { guard() }\n\nfunc Only() { guard() }\n",
+		"migrate/c.go":          "package migrate\n\nfunc Do() { guard() }\n",
+		"migrate/one/c_test.go": "package one\n\nfunc TestModule(t *testing.T) {}\n",
 		"y/one/b_windows.go":    "package one\n\nfunc Only() { guard() }\n",
 		"y/one/b_test.go":       "package one\n\nfunc TestOnly(t *testing.T) {}\n\nfunc TestTwice(t *testing.T) {}\n",
 		"x/one/cluster_test.go": "//go:build envtest\n\npackage one\n\nfunc TestTwice(t *testing.T) {}\n\nfunc TestCluster(t *testing.T) {}\n",
@@ -144,6 +146,7 @@ func TestAGuardIsFoundByItsSymbol(t *testing.T) {
 		{"a test with a build tag", "one.Only", "guard()", "TestCluster", "y/one/b.go", "go test -tags envtest -run '^TestCluster$' ./x/one", ""},
 		{"a subtest, and a second test", "one.Only", "guard()", "TestOnly/of_it y/one.TestTwice", "y/one/b.go",
 			"go test -run '^TestOnly$/^of_it$|^TestTwice$' ./y/one", ""},
+		{"a module of its own", "migrate.Do", "guard()", "TestModule", "migrate/c.go", "go -C migrate test -run '^TestModule$' ./one", ""},
 		{"any white space", "x/one.Do", "if guard() && more {", "TestOnly", "x/one/a.go", "go test -run '^TestOnly$' ./y/one", ""},
 		{"a file that is not Go", "chart/policy.yaml", "true", "TestOnly", "chart/policy.yaml", "go test -run '^TestOnly$' ./y/one", ""},
 		{"a symbol of two packages", "one.Do", "guard()", "TestOnly", "", "", "x/one/a.go and y/one/b.go"},

@@ -56,10 +56,24 @@ type command struct {
 }
 
 func (c command) String() string {
-	if c.Tags == "" {
-		return fmt.Sprintf("go test -run '%s' ./%s", c.Run, c.Dir)
+	call := "go"
+	module, pkg := moduleOf(c.Dir)
+	if module != "" {
+		call += " -C " + module
 	}
-	return fmt.Sprintf("go test -tags %s -run '%s' ./%s", c.Tags, c.Run, c.Dir)
+	call += " test"
+	if c.Tags != "" {
+		call += " -tags " + c.Tags
+	}
+	return fmt.Sprintf("%s -run '%s' %s", call, c.Run, pkg)
+}
+
+// moduleOf returns the folder of the module with a package, empty for that of the checkout, and the package within it.
+func moduleOf(dir string) (module, pkg string) {
+	if rest, ok := strings.CutPrefix(dir+"/", "migrate/"); ok {
+		return "migrate", strings.TrimSuffix("./"+rest, "/")
+	}
+	return "", "./" + dir
 }
 
 // read parses a table. A row that leaves something out is an error.

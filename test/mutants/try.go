@@ -117,9 +117,10 @@ func (l *lab) build(ctx context.Context, of target, files map[string]string) (bu
 		return built{}, err
 	}
 	tags := strings.Trim(of.tags+","+os.Getenv("GO_TAGS"), ",") // those of the Makefile too, for what is compiled already
+	module, pkg := moduleOf(of.dir)
 	//nolint:gosec // what is built comes from the table and the Makefile
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+tags, "-o", b.binary, "./"+of.dir)
-	build.Dir, build.Env = l.root, append(os.Environ(), "GOFLAGS="+b.goflags)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+tags, "-o", b.binary, pkg)
+	build.Dir, build.Env = filepath.Join(l.root, module), append(os.Environ(), "GOFLAGS="+b.goflags)
 	if output, err := build.CombinedOutput(); err != nil {
 		return built{}, fmt.Errorf("does not compile: %w\n%s", err, output)
 	}

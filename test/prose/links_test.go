@@ -98,7 +98,7 @@ var pathOfDocs = regexp.MustCompile(`(^|[^/\w])docs/[a-z-]+/[\w-]+\.md`)
 // TestPagesThatMessagesName checks that messages have the URL of a page, and that the page and its anchor exist.
 func TestPagesThatMessagesName(t *testing.T) {
 	found := 0
-	for _, root := range []string{"../../internal", "../../cmd"} {
+	for _, root := range []string{"../../internal", "../../cmd", "../../migrate"} {
 		err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 				return err

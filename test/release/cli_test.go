@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,9 +85,9 @@ func checkCommandLine(t *testing.T, files string, platforms ...string) {
 			t.Errorf("platform %d is %+v, want %s", i, system, platforms[i])
 		}
 		name := fmt.Sprintf("cairn-cli-%s-%s-%s.tar.gz", version, system.OS, system.Arch)
-		program := "cairn"
+		program, migrate := "cairn", "cairn-migrate"
 		if system.OS == "windows" {
-			name, program = strings.TrimSuffix(name, ".tar.gz")+".zip", "cairn.exe"
+			name, program, migrate = strings.TrimSuffix(name, ".tar.gz")+".zip", program+".exe", migrate+".exe"
 		}
 		data := read(t, filepath.Join(files, name))
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.SHA256 || filepath.Base(p.URI) != name || p.Bin != program {
@@ -94,12 +95,15 @@ func checkCommandLine(t *testing.T, files string, platforms ...string) {
 		}
 		content := unpack(t, name, data)
 		for _, want := range []string{
-			program, "LICENSE", "man/man1/cairn.1", "man/man1/cairn-approve.1", "completions/cairn.bash", "completions/_cairn",
+			program, migrate, "LICENSE", "man/man1/cairn.1", "man/man1/cairn-approve.1", "completions/cairn.bash", "completions/_cairn",
 			"completions/cairn.fish", "completions/cairn.ps1", "completions/kubectl_complete-cairn",
 		} {
 			if len(content[want]) == 0 {
 				t.Errorf("%s has no %s", name, want)
 			}
+		}
+		if !slices.Contains(p.Files, struct{ From string }{migrate}) {
+			t.Errorf("krew copies no %s", migrate)
 		}
 		for _, file := range p.Files {
 			if len(content[file.From]) == 0 {
@@ -107,7 +111,7 @@ func checkCommandLine(t *testing.T, files string, platforms ...string) {
 			}
 		}
 		if platforms[i] == "linux/"+runtime.GOARCH {
-			checkProgram(t, content[program])
+			checkPrograms(t, content[program], content[migrate])
 		}
 	}
 }
@@ -150,14 +154,23 @@ func unpack(t *testing.T, name string, data []byte) map[string][]byte {
 	}
 }
 
-// checkProgram checks that the program runs, and that it completes its commands.
-func checkProgram(t *testing.T, program []byte) {
+// checkPrograms checks that the program runs, that it completes its commands, and that it finds cairn-migrate.
+func checkPrograms(t *testing.T, program, migrate []byte) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "cairn")
-	if err := os.WriteFile(path, program, 0o700); err != nil {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "cairn")
+	for to, content := range map[string][]byte{path: program, path + "-migrate": migrate} {
+		if err := os.WriteFile(to, content, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte("terraform {\n  backend \"s3\" {}\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for args, want := range map[string]string{"version": "v" + version + "\n", "--version": "v" + version + "\n", "__complete appro": "approve\t"} {
+	for args, want := range map[string]string{
+		"version": "v" + version + "\n", "--version": "v" + version + "\n", "__complete appro": "approve\t",
+		"generate --repository=https://git.example.com/a/b.git " + dir: "apiVersion: cairn.dev/v1alpha1\n",
+	} {
 		if out := run(t, path, strings.Fields(args)...); !strings.HasPrefix(out, want) {
 			t.Errorf("cairn %s: %q, want %q", args, out, want)
 		}

@@ -106,8 +106,10 @@ func TestReleaseCanBeDownloadedFromRegistry(t *testing.T) {
 	platforms := []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 	checkCommandLine(t, files, platforms...)
 	for _, platform := range platforms {
-		file := fmt.Sprintf("cairn-cli-%s-%s.spdx.json", version, strings.ReplaceAll(platform, "/", "-"))
-		checkSBOM(t, filepath.Join(files, file), "cairn-cli", "stdlib", "cairn.dev/cairn", "github.com/spf13/cobra")
+		for name, module := range map[string]string{"cairn-cli": "cairn.dev/cairn", "cairn-migrate": "cairn.dev/cairn/migrate"} {
+			file := fmt.Sprintf("%s-%s-%s.spdx.json", name, version, strings.ReplaceAll(platform, "/", "-"))
+			checkSBOM(t, filepath.Join(files, file), name, "stdlib", module, "github.com/spf13/cobra")
+		}
 	}
 	checkChart(t, address, files)
 	checkManifest(t, files)

@@ -1,0 +1,52 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/cli/screen"
+	"cairn.dev/cairn/internal/version"
+)
+
+// Main runs the command of this process and returns its exit code.
+func Main(command func(*Session) *cobra.Command) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	s := FromProcess()
+	return ExitCode(s.ErrOut, s.Program, command(s).ExecuteContext(ctx))
+}
+
+// ExitCode prints an error and returns its exit code.
+func ExitCode(stderr io.Writer, program string, err error) int {
+	if err == nil {
+		return 0
+	}
+	var exit ExitError
+	if !errors.As(err, &exit) {
+		exit = ExitError{Code: ExitFailed, Err: err}
+	}
+	if exit.Err != nil {
+		fmt.Fprintf(stderr, "%s: %s\n", program, screen.CleanLines(err.Error())) // the text may have untrusted parts
+	}
+	return exit.Code
+}
+
+// Root prepares the root command cairn of a program: its streams, its version, and how it reports errors.
+func (s *Session) Root(cmd *cobra.Command) {
+	cmd.Use = "cairn"
+	cmd.Version = version.Version
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: s.Program}
+	cmd.PersistentPreRun = func(c *cobra.Command, _ []string) { s.BindRequests(c.Context()) }
+	cmd.SetVersionTemplate("{{.Version}}\n") // as the command version prints it
+	cmd.SetIn(s.In)
+	cmd.SetOut(s.Out)
+	cmd.SetErr(s.ErrOut)
+}
