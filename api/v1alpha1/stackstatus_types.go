@@ -93,6 +93,12 @@ type StackStatus struct {
 	// +optional
 	DestroyedByRun string `json:"destroyedByRun,omitempty"`
 
+	// Retry is what a user who retries the Stack requests, with cairn retry or in the web UI. It is set from the
+	// start of an apply or destroy until one succeeds or is superseded, and while the Stack is being deleted.
+	// Retries of attempts within a Run are in its own status (spec.retry).
+	// +optional
+	Retry *StackRetry `json:"retry,omitempty"`
+
 	// Drift is the result of the last successful drift check. Unset before the first one.
 	// +optional
 	Drift *DriftStatus `json:"drift,omitempty"`
@@ -183,6 +189,18 @@ type ReservedRun struct {
 	// Example: 5.
 	// +optional
 	StateVersion int64 `json:"stateVersion,omitempty"`
+}
+
+// StackRetry is what a retry of a Stack requests.
+type StackRetry struct {
+	// Operation is the operation that the retry requests: Apply or Destroy. If spec.apply is Never, an apply only plans.
+	Operation Operation `json:"operation"`
+	// Run is the name of the Run that is repeated: the newest one that was to change resources or to show what
+	// would change, without drift checks, requested plans and shells. Unset if a Stack without such a Run is being
+	// deleted. Example: net-7.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Run string `json:"run,omitempty"`
 }
 
 // PlannedState is a version of the State that a user wrote, and the Run that plans it.

@@ -266,8 +266,11 @@ func TestApplyWithoutAnApprovalStops(t *testing.T) {
 	d.want(0, "Run net-3 succeeded: 1 added", "", "apply", "net", "--yes")
 	d.want(1, "--yes", "", "destroy", "net")
 	d.want(0, "Run net-4 succeeded", "", "destroy", "net", "--yes")
-	d.want(1, "there is nothing to retry: Run net-4 succeeded", "", "retry", "net")
-	d.run("net-5", v1alpha1.PhaseFailed, func(r *v1alpha1.RunSpec) { r.Operation = v1alpha1.OperationDestroy })
+	d.want(1, "there is nothing to retry: the last apply or destroy of Stack net neither failed", "", "retry", "net")
+	st := &v1alpha1.Stack{}
+	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net"}, st))
+	st.Status.Retry = &v1alpha1.StackRetry{Operation: v1alpha1.OperationDestroy, Run: "net-5"}
+	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), st))
 	d.want(1, "this destroys all resources of Stack net: confirm with --yes", "", "retry", "net")
 	d.want(1, "there is nothing to cancel: Run net-4 is Succeeded already", "", "cancel", "net-4")
 	d.want(0, "Run net-2", "", "cancel", "net-2", "--wait")
@@ -325,13 +328,11 @@ func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 	}
 }
 
-// TestCommandsAreAboutRunsOfTheStack checks a Run that an earlier Stack of the same name left: it is neither retried nor
-// listed, and a Run that is requested is not mistaken for it while the operator finds out that its name is taken.
+// TestCommandsAreAboutRunsOfTheStack checks a Run that an earlier Stack of the same name left: it is not listed, and a Run that is requested is not mistaken for it while the operator finds out that its name is taken.
 func TestCommandsAreAboutRunsOfTheStack(t *testing.T) {
 	d := newCLIEnv(t)
 	d.run("net-1", v1alpha1.PhaseFailed)
 	st := d.stack("net")
-	d.want(1, "there is nothing to retry: Stack net has no Run with changes", "", "retry", "net")
 	d.want(0, "the Stack net has no Runs yet", "", "history", "net")
 
 	stacks, err := apiserver.Kube.Watch(t.Context(), &v1alpha1.StackList{}, client.InNamespace(d.Namespace))

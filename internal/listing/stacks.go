@@ -64,6 +64,9 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 	if key, ok := s.RepositoryKey(); ok {
 		row.Repository, row.Path = intern(key.String()), s.Spec.Source.Git.Path
 	}
+	if again := s.Status.Retry; again != nil {
+		row.Retry = &userapi.Retry{Operation: intern(string(again.Operation)), Run: again.Run}
+	}
 	return row
 }
 

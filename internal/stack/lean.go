@@ -32,6 +32,9 @@ func Lean(stack *v1alpha1.Stack) {
 	if named := status.ReservedRun; named != nil {
 		named.Name, named.Operation, named.Cause = share(named.Name, status.LastRun), intern(named.Operation), intern(named.Cause)
 	}
+	if again := status.Retry; again != nil {
+		again.Run, again.Operation = share(again.Run, status.LastRun), intern(again.Operation)
+	}
 	for i := range status.History {
 		past := &status.History[i]
 		past.Operation, past.Cause.Type = intern(past.Operation), intern(past.Cause.Type)

@@ -96,12 +96,22 @@ type Stack struct {
 	Run string `json:"run,omitempty"`
 	// The name of the newest Run.
 	LastRun string `json:"lastRun,omitempty"`
+	// What a retry requests. Absent if there is nothing to retry.
+	Retry *Retry `json:"retry,omitempty"`
 	// The names of the Stacks that this one depends on.
 	Uses []string `json:"uses,omitempty"`
 	// The outputs of these Stacks that this one uses. A dependency that has none here is only the order.
 	UsedOutputs []UsedOutput `json:"usedOutputs,omitempty"`
 	// The labels as key=value, in order. At most 20, without those by which Helm, Flux and Argo CD recognize their objects.
 	Labels []string `json:"labels,omitempty"`
+}
+
+// A Retry is what a retry of a Stack requests.
+type Retry struct {
+	// Apply or Destroy.
+	Operation string `json:"operation"`
+	// The name of the Run that is repeated. Absent if a Stack without such a Run is being deleted.
+	Run string `json:"run,omitempty"`
 }
 
 // A UsedOutput is an output of a Stack that another Stack uses.

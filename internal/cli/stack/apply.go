@@ -152,11 +152,7 @@ the Stack, or destroy.`,
 }
 
 func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, wait, yes bool) error {
-	runs, err := runsOf(ctx, s, stack)
-	if err != nil {
-		return err
-	}
-	operation, err := action.Again(stack, runs)
+	operation, err := action.Again(stack)
 	if err != nil {
 		return fmt.Errorf("%w; `%s apply %s` requests one", err, s.Command(), stack.Name)
 	}

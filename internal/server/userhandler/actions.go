@@ -21,7 +21,6 @@ import (
 	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/run/index"
-	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/userapi"
@@ -168,7 +167,7 @@ func (s *API) requestRun(what func(*http.Request, *v1alpha1.Stack) (v1alpha1.Ope
 
 // retry is what a retry of a Stack does, if that is what the user read: a Run of another user may have failed since.
 func (s *API) retry(r *http.Request, o *v1alpha1.Stack) (v1alpha1.Operation, error) {
-	operation, err := s.again(r.Context(), o)
+	operation, err := action.Again(o)
 	if err != nil {
 		return "", err
 	}
@@ -178,16 +177,6 @@ func (s *API) retry(r *http.Request, o *v1alpha1.Stack) (v1alpha1.Operation, err
 			"it, set the parameter operation to %s", o.Name, operation, string(read), operation)
 	}
 	return operation, nil
-}
-
-// again is what a retry of a Stack does. It depends on the Stack's Runs as they are now, not on the catalog.
-func (s *API) again(ctx context.Context, o *v1alpha1.Stack) (v1alpha1.Operation, error) {
-	var runs v1alpha1.RunList
-	its := client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(o.Name)}
-	if err := s.Live.List(ctx, &runs, client.InNamespace(o.Namespace), its); err != nil {
-		return "", fmt.Errorf("list the Runs of Stack %s/%s: %w", o.Namespace, o.Name, err)
-	}
-	return action.Again(o, runs.Items)
 }
 
 // suspendStack suspends or resumes a Stack.
@@ -259,13 +248,9 @@ func (s *API) verbsOf(ctx context.Context, a ask, actions map[string][]string) e
 	if err != nil {
 		return err
 	}
-	operation, err := s.again(ctx, o)
-	var no action.Impossible
-	switch {
-	case errors.As(err, &no):
+	operation, err := action.Again(o)
+	if err != nil { // there is none
 		operation = v1alpha1.OperationApply
-	case err != nil:
-		return err
 	}
 	actions[action.Retry] = []string{"patch", action.VerbOf(o, operation)}
 	if o.DeletionTimestamp != nil {

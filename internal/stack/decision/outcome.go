@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run/runinfo"
 )
@@ -80,10 +82,44 @@ func remainderOf(state *v1alpha1.State, unsaved []string) string {
 	return "its engine encrypts the state, so Cairn cannot read what it holds"
 }
 
+// lastChange is the newest Run that decides how the Stack stands: LastMutatingRun, but no shell, which was never
+// declared and cannot be repeated, not even one that lost its state.
+func (w Snapshot) lastChange() *v1alpha1.Run { return w.newestRun(w.isChange) }
+
+func (w Snapshot) isChange(r *v1alpha1.Run) bool { return !isShell(r) && w.isMutating(r) }
+
+// retry is what a retry of the Stack requests after a decision; nil if there is nothing to retry. The write that names
+// a Run has it already, so that it is known at the moment in which the Run fails.
+func retry(w Snapshot, d Decision) *v1alpha1.StackRetry {
+	last, deleted := w.lastChange(), w.Stack.DeletionTimestamp != nil
+	if d.Start != nil {
+		if started := (&v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: d.Name}, Spec: *d.Start}); w.isChange(started) {
+			last = started
+		}
+	}
+	if last == nil {
+		if !deleted {
+			return nil
+		}
+		return &v1alpha1.StackRetry{Operation: v1alpha1.OperationDestroy}
+	}
+	next := &v1alpha1.StackRetry{Operation: v1alpha1.OperationApply, Run: last.Name}
+	destroys := last.Spec.Operation == v1alpha1.OperationDestroy
+	if deleted || destroys {
+		next.Operation = v1alpha1.OperationDestroy
+	}
+	switch {
+	case last.Status.Phase == v1alpha1.PhaseSucceeded && !(deleted && destroys), // that destroy has left resources
+		last.Status.Phase == v1alpha1.PhaseSuperseded && !deleted:
+		return nil
+	}
+	return next
+}
+
 // destroyStopped reports a requested destroy that ended early. What is gone is not created again by itself, whatever
 // changes, since a user asked to destroy it.
 func destroyStopped(w Snapshot) (Decision, bool) {
-	last := w.LastMutatingRun()
+	last := w.lastChange()
 	if _, ok := PendingRequest(w); ok || w.ActiveRun() != nil || last == nil || last.Spec.Operation != v1alpha1.OperationDestroy || !begun(last) {
 		return Decision{}, false
 	}

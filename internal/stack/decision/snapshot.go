@@ -153,9 +153,11 @@ func (w Snapshot) LatestRun() *v1alpha1.Run {
 // is none. A read-only Run does not count, nor does a destroy that ended without an effect since it was not wanted any
 // more.
 func (w Snapshot) LastMutatingRun() *v1alpha1.Run {
-	return w.newestRun(func(r *v1alpha1.Run) bool {
-		return !w.isReadOnly(r) && (r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.Phase != v1alpha1.PhaseSuperseded)
-	})
+	return w.newestRun(w.isMutating)
+}
+
+func (w Snapshot) isMutating(r *v1alpha1.Run) bool {
+	return !w.isReadOnly(r) && (r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.Phase != v1alpha1.PhaseSuperseded)
 }
 
 // lastDeployRun is the newest Run of what was declared; nil when there is none.

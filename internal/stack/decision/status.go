@@ -51,7 +51,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 	}
 	s.Units = w.CodeUnits()
 	s.DriftChecks = driftChecks(w, d)
-	s.LastHandledRequest, s.DestroyedByRun = lastHandledRequest(w, d), destroyedBy(w)
+	s.LastHandledRequest, s.DestroyedByRun, s.Retry = lastHandledRequest(w, d), destroyedBy(w), retry(w, d)
 	s.History = nextHistory(w)
 	setWhile := func(kind string, c *metav1.Condition) {
 		if c != nil {

@@ -2830,6 +2830,24 @@ export interface components {
                  */
                 resources?: number;
                 /**
+                 * @description Retry is what a user who retries the Stack requests, with cairn retry or in the web UI. It is set from the
+                 *     start of an apply or destroy until one succeeds or is superseded, and while the Stack is being deleted.
+                 *     Retries of attempts within a Run are in its own status (spec.retry).
+                 */
+                retry?: {
+                    /**
+                     * @description Operation is the operation that the retry requests: Apply or Destroy. If spec.apply is Never, an apply only plans.
+                     * @enum {string}
+                     */
+                    operation: "Apply" | "Plan" | "Destroy" | "Shell";
+                    /**
+                     * @description Run is the name of the Run that is repeated: the newest one that was to change resources or to show what
+                     *     would change, without drift checks, requested plans and shells. Unset if a Stack without such a Run is being
+                     *     deleted. Example: net-7.
+                     */
+                    run?: string;
+                };
+                /**
                  * @description Revision is the revision of the source of inputsDigest: for git the ref and the commit, otherwise the
                  *     digest of the files. It changes only with commits that change this Stack; status.refs of the Repository
                  *     has the newest commit. Example: main@sha1:1f3c....

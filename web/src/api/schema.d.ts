@@ -3658,6 +3658,13 @@ export interface components {
             /** @description Whether to discard the backup. The State stays as it is. */
             forget?: boolean;
         };
+        /** @description A Retry is what a retry of a Stack requests. */
+        Retry: {
+            /** @description Apply or Destroy. */
+            operation: string;
+            /** @description The name of the Run that is repeated. Absent if a Stack without such a Run is being deleted. */
+            run?: string;
+        };
         /** @description Rollback creates a new version with the content of an earlier one. */
         Rollback: {
             /**
@@ -3784,6 +3791,7 @@ export interface components {
              * @description The number of resources in the state.
              */
             resources: number;
+            retry?: components["schemas"]["Retry"];
             /** @description The revision of the code. */
             revision?: string;
             /** @description The name of the Run in progress. */

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { Plural } from '../api/client'
 import { asProblem, objectPath, send } from '../api/client'
-import { accessQuery, meQuery, objectQuery, runsOf } from '../api/queries'
+import { accessQuery, meQuery, objectQuery } from '../api/queries'
 import { ownerOf } from '../views/run/actions'
 import type { BulkAction, Skipped, Step, Target } from './steps'
 import { approval, request, retryOfRun } from './steps'
@@ -56,8 +56,7 @@ export async function prepare(
       return retryOfRun(target, object, owner, await access('stacks', stack))
     }
     const [{ row }, may] = await Promise.all([read('stacks', name), access('stacks', name)])
-    const runs = await client.fetchQuery({ ...runsOf(row), staleTime: 0 })
-    return request(action, target, row, runs.items ?? [], may)
+    return request(action, target, row, may)
   } catch (error) {
     return { target, why: asProblem(error).detail }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunObject, StackObject } from '../api/kinds'
-import { aRun, aStack } from '../test/rows'
+import { aStack } from '../test/rows'
 import { each } from './requests'
 import type { Skipped, Step } from './steps'
 import { approval, distinct, request, retryOfRun, sums } from './steps'
@@ -44,25 +44,28 @@ describe('an approval', () => {
 
 describe('a request for a Run of a Stack', () => {
   const may = { plan: true, apply: true, retry: true }
-  const failed = [aRun({ phase: 'Failed' })]
+  const retry = { operation: 'Apply', run: 'web-1' }
+  const failed = aStack({ retry })
   test('is possible if its button on the page of the Stack is', () => {
-    expect(request('plan', target, aStack(), [], may)).toMatchObject({ kind: 'stacks', name: 'web', action: 'plan' })
-    expect(request('retry', target, aStack(), failed, may)).toMatchObject({ action: 'retry', immediate: false })
-    expect(request('retry', target, aStack({ apply: 'Automatic' }), failed, may)).toMatchObject({ immediate: true })
+    expect(request('plan', target, aStack(), may)).toMatchObject({ kind: 'stacks', name: 'web', action: 'plan' })
+    expect(request('retry', target, failed, may)).toMatchObject({ action: 'retry', immediate: false })
+    expect(request('retry', target, aStack({ apply: 'Automatic', retry }), may)).toMatchObject({ immediate: true })
   })
   test('is left out with the reason', () => {
-    expect(why(request('plan', target, aStack({ suspended: true }), [], may))).toMatch(/suspended/)
-    expect(why(request('plan', target, aStack({ deleted: true }), [], may))).toMatch(/deleted/)
-    expect(why(request('plan', target, aStack(), [], { apply: true }))).toMatch(/roles/)
-    expect(why(request('retry', target, aStack(), [aRun()], may))).toMatch(/neither failed/)
-    expect(why(request('retry', target, aStack(), failed, { retry: true }))).toMatch(/roles/)
-    const destroy = [aRun({ phase: 'Failed', operation: 'Destroy' })]
-    expect(why(request('retry', target, aStack(), destroy, { ...may, destroy: true }))).toMatch(/destroys all/)
+    expect(why(request('plan', target, aStack({ suspended: true }), may))).toMatch(/suspended/)
+    expect(why(request('plan', target, aStack({ deleted: true }), may))).toMatch(/deleted/)
+    expect(why(request('plan', target, aStack(), { apply: true }))).toMatch(/roles/)
+    expect(why(request('retry', target, aStack(), may))).toMatch(/neither failed/)
+    expect(why(request('retry', target, failed, { retry: true }))).toMatch(/roles/)
+    const destroy = aStack({ retry: { ...retry, operation: 'Destroy' } })
+    expect(why(request('retry', target, destroy, { ...may, destroy: true }))).toMatch(/destroys all/)
   })
 })
 
-test('the retry of a Run is a request to its Stack, if it is the last one', () => {
-  const stack = { spec: { apply: 'Automatic' }, status: { lastRun: 'web-7' } } as StackObject
+test('the retry of a Run is a request to its Stack, if that repeats it', () => {
+  const retries = (run: string, operation = 'Apply') =>
+    ({ spec: { apply: 'Automatic' }, status: { retry: { run, operation } } }) as StackObject
+  const stack = retries('web-7')
   const failed = run({ phase: 'Failed', reason: 'Config' })
   expect(retryOfRun(target, failed, stack, { retry: true })).toMatchObject({
     kind: 'stacks',
@@ -71,10 +74,8 @@ test('the retry of a Run is a request to its Stack, if it is the last one', () =
     immediate: true,
   })
   expect(why(retryOfRun(target, failed, stack, {}))).toMatch(/roles/)
-  const destroy = { ...failed, spec: { ...failed.spec, operation: 'Destroy' } } as RunObject
-  expect(why(retryOfRun(target, destroy, stack, { retry: true }))).toMatch(/destroys all/)
-  const later = { ...stack, status: { lastRun: 'web-8' } } as StackObject
-  expect(why(retryOfRun(target, failed, later, { retry: true }))).toMatch(/not the last Run/)
+  expect(why(retryOfRun(target, failed, retries('web-7', 'Destroy'), { retry: true }))).toMatch(/destroys all/)
+  expect(why(retryOfRun(target, failed, retries('web-6'), { retry: true }))).toMatch(/not the Run that a retry/)
 })
 
 test('one request is sent for several targets that need the same', () => {

@@ -1,7 +1,7 @@
-import type { Run, Stack } from '../api/client'
+import type { Stack } from '../api/client'
 import type { RunObject, StackObject } from '../api/kinds'
 import type { Access } from '../api/queries'
-import { retryDestroys, stackActions } from '../stack/actions'
+import { stackActions } from '../stack/actions'
 import { phaseOf, possible, waitsForApproval } from '../views/run/actions'
 import { inWords } from '../ui/tone'
 
@@ -51,16 +51,10 @@ export function approval(
 }
 
 /** The request for a Run of a Stack. */
-export function request(
-  action: 'retry' | 'plan',
-  target: Target,
-  stack: Stack,
-  runs: Run[],
-  access: Access,
-): Step | Skipped {
-  const can = (access: Access) => stackActions(stack, undefined, runs, access).includes(action)
+export function request(action: 'retry' | 'plan', target: Target, stack: Stack, access: Access): Step | Skipped {
+  const can = (access: Access) => stackActions(stack, undefined, access).includes(action)
   if (can(access)) {
-    if (action === 'retry' && retryDestroys(stack, runs)) return { target, why: destroys }
+    if (action === 'retry' && stack.retry?.operation === 'Destroy') return { target, why: destroys }
     const immediate = action === 'retry' && stack.apply === 'Automatic'
     return { target, kind: 'stacks', name: stack.name, action, immediate }
   }
@@ -81,12 +75,12 @@ export function retryOfRun(
 ): Step | Skipped {
   const can = (access: Access) => possible(run, stack, {}, access, '').some((p) => p.action === 'retry')
   if (stack && can(access)) {
-    if (run.spec.operation === 'Destroy' || stack.metadata?.deletionTimestamp) return { target, why: destroys }
+    if (stack.status?.retry?.operation === 'Destroy') return { target, why: destroys }
     const immediate = stack.spec.apply === 'Automatic'
     return { target, kind: 'stacks', name: run.spec.stack.name, action: 'retry', immediate }
   }
   if (can(everything)) return { target, why: denied }
-  return { target, why: 'It neither failed nor was canceled, or it is not the last Run of its Stack.' }
+  return { target, why: 'It neither failed nor was canceled, or it is not the Run that a retry of its Stack repeats.' }
 }
 
 /** Skips targets whose request another one sends already. */

@@ -70,7 +70,7 @@ export default function Stack() {
             {row.suspended && row.reason !== 'Suspended' && <Badge>Suspended</Badge>}
           </>
         }
-        actions={access.data && <StackActions stack={row} spec={object.spec} runs={history} access={access.data} />}
+        actions={access.data && <StackActions stack={row} spec={object.spec} access={access.data} />}
       />
       {detail.error && (
         <div className="mb-3">

@@ -198,9 +198,11 @@ describe('a Stack', () => {
     [{ apply: 'Never' }, /not applied while spec\.apply is Never/, /not applied while spec\.apply is Never/],
   ])('with %j says whether a retry and a destroy wait for an approval', async (rules, retry, destroy) => {
     showApp('/stacks/shop/web', {
-      [at]: stack({ apply: rules.apply as 'Manual' }, { spec: { ...spec, ...rules } }),
+      [at]: stack(
+        { apply: rules.apply as 'Manual', retry: { operation: 'Apply', run: 'web-1' } },
+        { spec: { ...spec, ...rules } },
+      ),
       [`${at}/access`]: may('apply', 'retry', 'destroy'),
-      '/api/v1/runs': runs(aRun({ phase: 'Failed' })),
     })
     const user = userEvent.setup()
     for (const [name, says] of [

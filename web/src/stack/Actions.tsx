@@ -1,13 +1,13 @@
 import { CirclePause, CirclePlay, Eye, Play, RotateCcw, Trash2 } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { Run, Stack } from '../api/client'
+import type { Stack } from '../api/client'
 import type { StackObject } from '../api/kinds'
 import type { Access } from '../api/queries'
 import { useAction } from '../api/queries'
 import { ConfirmButton, useAsking } from '../ui/Dialog'
 import { resourceCount } from '../views/state/words'
 import type { StackAction } from './actions'
-import { retryDestroys, stackActions } from './actions'
+import { stackActions } from './actions'
 import { DestroyWaitsFor } from './DestroyedFirst'
 
 type Spec = StackObject['spec']
@@ -85,15 +85,15 @@ const asked: Record<StackAction, Asked> = {
 }
 
 /** The buttons for the actions on a Stack that apply now and that the user can perform. */
-export function StackActions({ stack, spec, runs, access }: { stack: Stack; spec: Spec; runs: Run[]; access: Access }) {
+export function StackActions({ stack, spec, access }: { stack: Stack; spec: Spec; access: Access }) {
   const act = useAction('stacks', stack.namespace, stack.name)
   // A dialog stays open until it is closed, even if the Stack changes in the meantime.
   const [asking, onAsking] = useAsking<StackAction>()
-  const all = stackActions(stack, spec.deletionPolicy, runs, access)
+  const all = stackActions(stack, spec.deletionPolicy, access)
   const shown = (Object.keys(asked) as StackAction[]).filter((a) => all.includes(a) || a === asking)
   return shown.map((action) => {
     const { label, hotkey, icon, confirm, says } = asked[action]
-    const destroys = action === 'destroy' || (action === 'retry' && retryDestroys(stack, runs))
+    const destroys = action === 'destroy' || (action === 'retry' && stack.retry?.operation === 'Destroy')
     return (
       <ConfirmButton
         key={action}

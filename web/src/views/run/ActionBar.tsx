@@ -34,7 +34,7 @@ export function HeadActions({ detail, possible }: Omit<Props, 'shown'>) {
   const run = useAction('runs', metadata.namespace, metadata.name)
   const stack = useAction('stacks', metadata.namespace, spec.stack.name)
   const { can, onAsking } = useActions(possible)
-  const destroys = spec.operation === 'Destroy'
+  const destroys = can('retry')?.destroys ?? spec.operation === 'Destroy'
   return (
     <>
       {can('cancel') && (

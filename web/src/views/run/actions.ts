@@ -2,8 +2,14 @@ import type { Condition, RunObject, StackObject } from '../../api/kinds'
 import { condition } from '../../api/kinds'
 import type { Access } from '../../api/queries'
 
-/** An action that a user can perform on a Run now. Why is the reason if the action is disabled. */
-export type Possible = { action: 'approve' | 'reject' | 'cancel' | 'retry'; why?: string }
+/** An action that a user can perform on a Run now. */
+export type Possible = {
+  action: 'approve' | 'reject' | 'cancel' | 'retry'
+  /** The reason if the action is disabled. */
+  why?: string
+  /** Whether a retry destroys the resources of the Stack. */
+  destroys?: boolean
+}
 
 const finished = ['Succeeded', 'Failed', 'Canceled', 'Superseded']
 
@@ -74,11 +80,10 @@ export function waitsForApproval(run: RunObject, stack?: StackObject): boolean {
 export const ownerOf = (run: RunObject, stack: StackObject | undefined): StackObject | undefined =>
   run.metadata.ownerReferences?.some((o) => o.uid === stack?.metadata.uid) ? stack : undefined
 
-/** Whether the Stack has a Run to retry. */
+/** Whether a retry of the Stack repeats this Run, which is over or waits for its next attempt. */
 function mayTryAgain(run: RunObject, stack: StackObject | undefined): boolean {
-  if (!stack || run.spec.operation === 'Shell' || run.spec.operation === 'Plan') return false
-  if (condition(run, 'Succeeded')?.reason === 'Retrying') return true // at once, and not when its time comes
-  return ['Failed', 'Canceled'].includes(phaseOf(run)) && stack.status?.lastRun === run.metadata.name
+  if (!stack || stack.status?.retry?.run !== run.metadata.name) return false
+  return condition(run, 'Succeeded')?.reason === 'Retrying' || isFinished(run) // at once, and not when its time comes
 }
 
 /** The actions on a Run that apply now and that the user can perform. */
@@ -98,7 +103,8 @@ export function possible(
     if (run$.reject) list.push({ action: 'reject' })
   }
   if (!isFinished(run) && !run.spec.cancel && run$.cancel) list.push({ action: 'cancel' })
-  if (mayTryAgain(run, stack) && stack$.retry) list.push({ action: 'retry' })
+  if (mayTryAgain(run, stack) && stack$.retry)
+    list.push({ action: 'retry', destroys: stack?.status?.retry?.operation === 'Destroy' })
   return list
 }
 

@@ -32,7 +32,9 @@ function run({
     },
   } as RunObject
 }
-const stack = { spec: {}, status: { lastRun: 'net-7' } } as StackObject
+const retries = (run: string, operation = 'Apply') =>
+  ({ spec: {}, status: { retry: { run, operation } } }) as StackObject
+const stack = retries('net-7')
 const all = { approve: true, reject: true, cancel: true }
 const names = (
   r: RunObject,
@@ -111,12 +113,14 @@ describe('actions of a Run', () => {
     expect(actions(seen(1))).toEqual(['cancel'])
     expect(waitsFor(seen(2), now)).toBeUndefined() // the message of the Run has the reason
   })
-  it('include retry for the latest Run after a failure, and before a scheduled retry', () => {
+  it('include retry for the Run that a retry of the Stack repeats, after its end and before a scheduled retry', () => {
     expect(names(run({ phase: 'Failed', reason: 'ConfigurationError' }))).toEqual(['retry'])
     expect(names(run({ phase: 'Planning', reason: 'Retrying' }))).toEqual(['cancel', 'retry'])
-    expect(names(run({ phase: 'Succeeded', reason: 'Applied' }))).toEqual([])
-    const older = { spec: {}, status: { lastRun: 'net-8' } } as StackObject
-    expect(possible(run({ phase: 'Failed' }), older, all, { retry: true }, 'bob')).toEqual([])
+    expect(names(run({ phase: 'Planning', reason: 'Planning' }))).toEqual(['cancel'])
+    const of = (stack: StackObject) => possible(run({ phase: 'Failed' }), stack, all, { retry: true }, 'bob')
+    expect(of(retries('net-6'))).toEqual([])
+    expect(of({ spec: {}, status: {} } as StackObject)).toEqual([])
+    expect(of(retries('net-7', 'Destroy'))).toEqual([{ action: 'retry', destroys: true }])
     expect(possible(run({ phase: 'Failed' }), undefined, all, { retry: true }, 'bob')).toEqual([])
   })
   it('exclude approve for a plan that was not shown', () => {
