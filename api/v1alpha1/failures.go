@@ -7,7 +7,7 @@ type FailureClass string
 
 // FailureReason is a more specific reason of a failure than its class.
 //
-// +kubebuilder:validation:Enum=BackendInCode;FilesNotDelivered;ImagePullFailed;Interrupted;PlanMismatch;PodTerminated;PodVanished;PreventDestroy
+// +kubebuilder:validation:Enum=BackendInCode;DiskFull;FilesNotDelivered;ImagePullFailed;Interrupted;PlanMismatch;PodTerminated;PodVanished;PreventDestroy
 type FailureReason string
 
 // Reasons of failures that are more specific than the class.
@@ -15,6 +15,8 @@ const (
 	// FailureBackendInCode: the code has a backend of its own. The Ready condition of the Stack has the same
 	// reason.
 	FailureBackendInCode FailureReason = ReasonBackendInCode
+	// FailureDiskFull: a file of the runner could not be written, because the pod's disk has no space left.
+	FailureDiskFull FailureReason = "DiskFull"
 	// FailureFilesNotDelivered: a downloaded module reads a file of the repository that the pod does not have.
 	FailureFilesNotDelivered FailureReason = "FilesNotDelivered"
 	// FailureImagePullFailed: the node could not pull the image of the engine. Where another Run built that

@@ -43,7 +43,7 @@ func bin(t testing.TB) string {
 // startPod starts a runner with files in its inputs folder.
 func startPod(t testing.TB, s *testServer, inputs map[string]string, env ...string) *pod {
 	t.Helper()
-	p := &pod{t: t, work: t.TempDir(), inputs: t.TempDir(), output: &lockedBuffer{}, ended: make(chan error, 1)}
+	p := &pod{t: t, work: cmp.Or(s.work, t.TempDir()), inputs: t.TempDir(), output: &lockedBuffer{}, ended: make(chan error, 1)}
 	for name, text := range inputs {
 		path := filepath.Join(p.inputs, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

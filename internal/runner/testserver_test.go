@@ -59,6 +59,8 @@ type testServer struct {
 	held    time.Duration
 	// grace is what a hook has that is to end; short when zero, for those that do not use it.
 	grace time.Duration
+	// work is the workspace of all pods; empty for one of its own for each.
+	work string
 	// cgroup is the control group of the pod's container.
 	cgroup string
 	// journal has the entries of applies until one was saved; batches are the received ones, by attempt and number.

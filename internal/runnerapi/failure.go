@@ -13,6 +13,7 @@ const (
 // Reasons of a failure that a runner reports. They are those of v1alpha1.FailureReason.
 const (
 	ReasonBackendInCode     = "BackendInCode"
+	ReasonDiskFull          = "DiskFull"
 	ReasonFilesNotDelivered = "FilesNotDelivered"
 	ReasonInterrupted       = "Interrupted"
 	ReasonPlanMismatch      = "PlanMismatch"

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path"
+	"syscall"
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
+	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -78,6 +80,11 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	case errors.As(err, &refused):
 		class, reason = string(engine.ConfigurationError), refused.Code
 	}
+	if lost == nil && denied == nil && refused == nil && ctx.Err() == nil && a.diskFull(err) { // whatever that broke
+		class, reason = string(engine.Transient), runnerapi.ReasonDiskFull
+		message = "the pod's disk is full: set a request for ephemeral-storage in spec.runner.resources, or delete what " +
+			"fills it: " + message
+	}
 	if class == string(engine.ConfigurationError) && a.fetched {
 		message = a.clean(message)
 		if about := a.clean(aboutFiles(os.DirFS(a.work.Code()), path.Clean(a.order.Path))); about != "" {
@@ -85,4 +92,14 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 		}
 	}
 	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message)}
+}
+
+// diskFull reports whether an attempt failed while a disk that it writes to was full. Engines and hooks report no more of
+// it than a text.
+func (a *attempt) diskFull(err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return true
+	}
+	tmp := process.Variable(a.Environ, "TMPDIR") // where there is none, it is in the workspace
+	return process.DiskFull(a.work.Code()) || tmp != "" && process.DiskFull(tmp)
 }

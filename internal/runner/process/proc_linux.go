@@ -98,3 +98,15 @@ func parseStat(stat []byte) (name string, parent, group int, ok bool) {
 	group, bad := strconv.Atoi(string(fields[2]))
 	return string(stat[open+1 : closed]), parent, group, err == nil && bad == nil
 }
+
+// leastFree is how many bytes are free on a disk that is not full: a program that failed may have removed what it wrote.
+const leastFree = 64 << 10
+
+// DiskFull reports whether the disk with a folder has no space, or no inodes, for another file.
+func DiskFull(dir string) bool {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil || disk.Blocks == 0 {
+		return false
+	}
+	return disk.Bavail*uint64(disk.Bsize) < leastFree || disk.Files > 0 && disk.Ffree == 0 //nolint:gosec // not negative
+}

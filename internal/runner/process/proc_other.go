@@ -18,3 +18,6 @@ func members(int) []Process { return nil }
 
 // AdoptOrphans does nothing.
 func AdoptOrphans() error { return nil }
+
+// DiskFull returns false.
+func DiskFull(string) bool { return false }

@@ -60,7 +60,7 @@ func clampFailure(f *runnerapi.Failure) *runnerapi.Failure {
 	return &runnerapi.Failure{
 		Class: oneOf(f.Class, runnerapi.FailureTransient, runnerapi.FailureConfigurationError, runnerapi.FailurePolicyDenied,
 			runnerapi.FailureCanceled, runnerapi.FailureStateNotSaved),
-		Reason: oneOf(f.Reason, "", runnerapi.ReasonBackendInCode, runnerapi.ReasonFilesNotDelivered,
+		Reason: oneOf(f.Reason, "", runnerapi.ReasonBackendInCode, runnerapi.ReasonDiskFull, runnerapi.ReasonFilesNotDelivered,
 			runnerapi.ReasonInterrupted, runnerapi.ReasonPlanMismatch, runnerapi.ReasonPreventDestroy),
 		Message: httpapi.OneLine(f.Message, maxMessage),
 	}

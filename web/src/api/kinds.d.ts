@@ -1084,7 +1084,7 @@ export interface components {
                          *     same reason. Example: BackendInCode.
                          * @enum {string}
                          */
-                        reason?: "BackendInCode" | "FilesNotDelivered" | "ImagePullFailed" | "Interrupted" | "PlanMismatch" | "PodTerminated" | "PodVanished" | "PreventDestroy";
+                        reason?: "BackendInCode" | "DiskFull" | "FilesNotDelivered" | "ImagePullFailed" | "Interrupted" | "PlanMismatch" | "PodTerminated" | "PodVanished" | "PreventDestroy";
                     };
                     /**
                      * Format: date-time
