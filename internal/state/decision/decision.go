@@ -46,10 +46,20 @@ type Stranded struct {
 	At      metav1.MicroTime
 }
 
-// isLost reports whether the state of a stranded attempt is in no version: none was written after it.
+// isLost reports whether the state of a stranded attempt is in no version: none was written after it. What the attempt
+// itself wrote, and what is older than that, was written before, whatever the clock of the server that wrote it shows.
 func isLost(w Snapshot) bool {
-	return w.Stranded != nil && !slices.ContainsFunc(w.Status.Versions, func(v v1alpha1.StateVersion) bool {
-		return v.At.After(w.Stranded.At.Time)
+	if w.Stranded == nil {
+		return false
+	}
+	var own int64 // the last version that the attempt wrote
+	for _, v := range w.Status.Versions {
+		if v.Run == w.Stranded.Run && v.Attempt == w.Stranded.Attempt {
+			own = max(own, v.Version)
+		}
+	}
+	return !slices.ContainsFunc(w.Status.Versions, func(v v1alpha1.StateVersion) bool {
+		return v.Version > own && v.At.After(w.Stranded.At.Time)
 	})
 }
 

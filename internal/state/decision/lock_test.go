@@ -224,6 +224,7 @@ func TestAdmitUserLock(t *testing.T) {
 		"a plan that waits for an approval comes first":                              {snapshot: Snapshot{Status: at5(), Busy: done(planning)}, id: "a", want: Busy, message: "the plan of Run net-7 waits"},
 		"a rescued state that waits comes first":                                     {snapshot: Snapshot{Status: at5(rescued)}, id: "a", want: Stale, message: "serial 7"},
 		"a state that was lost comes first":                                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, id: "a", want: Stale, message: "cairn state recover net"},
+		"a state that was lost comes first, if a fast clock dated the version":       {snapshot: Snapshot{Status: at5(fastClock), Stranded: lost}, id: "a", want: Stale, message: "cairn state recover net"},
 		"a lost state that was restored does not prevent a lock":                     {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, id: "a"},
 		"unsaved resources of a killed apply come first":                             {snapshot: Snapshot{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, message: "created aws_vpc.c and 1 more, which is not in the state: let a Run import it first with cairn apply net (cairn state journal net shows it)"},
 		"a state in the engine's own backend is not locked":                          {snapshot: Snapshot{Status: at5(), Backend: "s3"}, id: "a", want: Stale, message: "own backend (s3)"},

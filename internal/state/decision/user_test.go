@@ -33,6 +33,13 @@ func rescued(st *v1alpha1.StateStatus) {
 	st.Rescued = &v1alpha1.RescuedState{SHA256: "sha256:r", Serial: 7, Lineage: "L", Run: "net-7", Attempt: 2}
 }
 
+// fastClock is of a server whose clock was an hour ahead while it wrote the versions.
+func fastClock(st *v1alpha1.StateStatus) {
+	for i := range st.Versions {
+		st.Versions[i].At.Time = st.Versions[i].At.Add(2 * time.Hour)
+	}
+}
+
 func deleting(st *v1alpha1.StateStatus) {
 	st.Lock = &v1alpha1.Lock{ID: DeletionLock, Who: "cairn", Since: noon}
 }
