@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,6 +80,99 @@ func TestFetchWithoutNewCommitsRecreatesAMirrorThatLostAFile(t *testing.T) {
 		f.fetch()
 		if data, err := f.m.Blob(t.Context(), file.ID, 10); err != nil || string(data) != "a" {
 			t.Errorf("got %q, %v", data, err)
+		}
+	}
+}
+
+// What a crash of a node or a bad disk leaves of the files of git's own store.
+func TestFetchRepairsADamagedStore(t *testing.T) {
+	t.Parallel()
+	truncate := func(pattern string) func(repo string) error {
+		return func(repo string) error {
+			names, _ := filepath.Glob(filepath.Join(repo, pattern))
+			if len(names) == 0 {
+				return fmt.Errorf("no file %s", pattern)
+			}
+			for _, name := range names {
+				info, err := os.Stat(name)
+				if err == nil {
+					err = errors.Join(os.Chmod(name, 0o600), os.Truncate(name, info.Size()/2))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	write := func(name, text string) func(repo string) error {
+		return func(repo string) error { return os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600) }
+	}
+	for name, spoil := range map[string]func(repo string) error{
+		"half a pack":             truncate("objects/pack/*.pack"),
+		"half an index of a pack": truncate("objects/pack/*.idx"),
+		"no index of a pack": func(repo string) error {
+			names, _ := filepath.Glob(filepath.Join(repo, "objects/pack/*.idx"))
+			return os.Remove(names[0])
+		},
+		"no refs":              func(repo string) error { return os.RemoveAll(filepath.Join(repo, "refs")) },
+		"no branch":            func(repo string) error { return os.RemoveAll(filepath.Join(repo, "refs/heads/main")) },
+		"HEAD of zeros":        write("HEAD", strings.Repeat("\x00", 23)),
+		"an empty HEAD":        write("HEAD", ""),
+		"a branch of zeros":    write("refs/heads/main", strings.Repeat("\x00", 41)),
+		"no such commit":       write("refs/heads/main", strings.Repeat("1", 40)+"\n"),
+		"damaged packed-refs":  write("packed-refs", "# pack-refs with: peeled fully-peeled sorted\nxyz\n"),
+		"a zero configuration": write("config", strings.Repeat("\x00", 60)),
+		"a damaged shallow":    write("shallow", "xyz\n"),
+	} {
+		for _, open := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, open %t", name, open), func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, Options{})
+				files := map[string]string{}
+				for i := range 200 { // git keeps fewer objects in files of their own
+					files[fmt.Sprintf("%d.tf", i)] = fmt.Sprint(i)
+				}
+				id := f.commit(files)
+				f.fetch()
+				_, err := f.m.run(t.Context(), command{args: []string{"gc", "--quiet"}})
+				f.must(err)
+				f.must(os.MkdirAll(f.m.path(repository+"/refs/heads"), 0o700))
+				f.must(os.WriteFile(f.m.path(repository+"/refs/heads/main"), []byte(id+"\n"), 0o600))
+				f.m.readers.close() // they have the packs open
+				f.must(spoil(f.m.path(repository)))
+				if !open {
+					f.must(f.m.Close())
+					f.m = mirror(t, f.m.dir, Options{})
+				}
+				read := func() error {
+					tree, err := f.m.Tree(t.Context(), id)
+					if err != nil {
+						return err
+					}
+					file, _ := tree.Entry("7.tf")
+					data, err := f.m.Blob(t.Context(), file.ID, 10)
+					if err == nil && string(data) != "7" {
+						err = fmt.Errorf("got %q", data)
+					}
+					return err
+				}
+				before := read()
+				fetch := func() error {
+					return f.m.Fetch(t.Context(), f.remote(), FetchOptions{})
+				}
+				if err := fetch(); err != nil {
+					t.Errorf("fetch: %v", err)
+				}
+				if err := read(); err != nil {
+					t.Errorf("before the fetch: %v; after it: %v", before, err)
+				}
+				next := f.commit(map[string]string{"7.tf": "8"})
+				if err := fetch(); err != nil {
+					t.Errorf("fetch: %v", err)
+				}
+				f.at("main", next)
+			})
 		}
 	}
 }
