@@ -8,7 +8,7 @@ const docs = join(import.meta.dirname, '..')
 
 // How-to pages by task.
 const howTo: Record<string, string[]> = {
-  'Install and operate': ['install', 'cli', 'production', 'upgrade', 'upgrade-changes', 'bucket', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
+  'Install and operate': ['install', 'cli', 'production', 'upgrade', 'upgrade-changes', 'bucket', 'keys', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
   'Namespaces, users and tenants': ['namespaces', 'tenants', 'access', 'access-audit', 'access-limits', 'shells', 'pod-templates'],
   'Git and credentials': ['git', 'pull-requests', 'gitops', 'cloud-credentials'],
   'Plans and approvals': ['approvals', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],

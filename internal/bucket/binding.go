@@ -54,6 +54,23 @@ func NewKeys(identities ...string) (Keys, error) {
 	return keys, nil
 }
 
+// ID names the key that objects are written with.
+func (k Keys) ID() string { return k.secrets[0].id }
+
+// Old are the IDs of the keys that objects are only read with.
+func (k Keys) Old() []string {
+	var ids []string
+	for _, s := range k.secrets[1:] {
+		ids = append(ids, s.id)
+	}
+	return ids
+}
+
+// Equal reports whether these are the same keys, in the same order.
+func (k Keys) Equal(other Keys) bool {
+	return slices.EqualFunc(k.secrets, other.secrets, func(a, b secret) bool { return a.id == b.id })
+}
+
 // aead encrypts the key of one file.
 func (s secret) aead(salt []byte) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, s.key, salt, stanzaType, 32)

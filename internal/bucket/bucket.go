@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 
 	"gocloud.dev/blob"
@@ -49,13 +50,16 @@ func IsLost(err error) bool {
 // Bucket keeps bytes under keys. Its methods may be called at the same time.
 type Bucket struct {
 	blobs   *blob.Bucket
-	keys    Keys
+	keys    func() Keys
+	reread  func(context.Context) error
 	metrics *Metrics
 	// listed is when a list last showed that the bucket is there, in nanoseconds.
 	listed atomic.Int64
 	young  *young
 	// sync waits until the disk has a file, or the names in a folder.
 	sync func(*os.File) error
+	// lockFile orders the changes when the bucket is a folder: see claim.
+	lockFile string
 }
 
 // Open opens the bucket at a URL: file:///var/lib/cairn, mem://, or any other whose driver the program imports.
@@ -71,7 +75,17 @@ func Open(ctx context.Context, rawURL string, keys Keys) (*Bucket, error) {
 	if err != nil {
 		return nil, errors.Join(err, blobs.Close())
 	}
-	return &Bucket{blobs: blobs, keys: keys, young: young, sync: (*os.File).Sync}, nil
+	return &Bucket{
+		blobs: blobs, keys: func() Keys { return keys }, young: young, sync: (*os.File).Sync, lockFile: lockFile(rawURL),
+	}, nil
+}
+
+// lockFile is a file in the folder at a URL that lists leave out; empty for an object store.
+func lockFile(rawURL string) string {
+	if u, err := url.Parse(rawURL); err == nil && u.Scheme == "file" {
+		return filepath.Join(u.Host, u.Path, "lock.tmp")
+	}
+	return ""
 }
 
 // First is a key of the bucket at a URL, empty when the bucket is. It reads no bytes, so it needs no keys of the
@@ -155,6 +169,8 @@ func explain(operation, key string, err error) error {
 	switch kind := gcerrors.Code(err); {
 	case code == "NoSuchBucket", kind == gcerrors.NotFound && (what == opWrite || what == opList):
 		return fmt.Errorf("%s %s: %w", what, key, ErrNoBucket)
+	case kind == gcerrors.FailedPrecondition, code == "ConditionalRequestConflict":
+		return fmt.Errorf("%s %s: %w", what, key, ErrChanged)
 	case kind == gcerrors.NotFound:
 		return fmt.Errorf("%s %s: %w", what, key, ErrNotFound)
 	case kind == gcerrors.PermissionDenied,

@@ -29,6 +29,9 @@ func contract(t *testing.T, at func(t *testing.T) string) {
 		"lists of several pages are complete and sorted":         longLists,
 		"another key cannot read, and the error says so":         anotherKey,
 		"First needs no keys":                                    firstNeedsNoKeys,
+		"an object is encrypted again":                           reencrypted,
+		"a change during re-encryption stays":                    changedDuringReencryption,
+		"re-encryption overwrites nothing newer":                 concurrentReencryption,
 	} {
 		t.Run(name, func(t *testing.T) { holds(t, at(t)) })
 	}

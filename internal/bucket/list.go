@@ -43,8 +43,13 @@ func (b *Bucket) DeletePrefix(ctx context.Context, dir string) error {
 
 func (b *Bucket) remove(ctx context.Context, key string) error {
 	b.young.looked.Remove(key)
+	release, err := b.claim(ctx, key, nil)
+	if err != nil {
+		return err
+	}
+	defer release()
 	began := time.Now()
-	err := b.result(opDelete, key, began, b.blobs.Delete(ctx, key))
+	err = b.result(opDelete, key, began, b.blobs.Delete(ctx, key))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -85,6 +90,20 @@ func (b *Bucket) walk(ctx context.Context, dir string, visit func(Object) error)
 	if err != nil {
 		return err
 	}
+	return b.walkPrefix(ctx, dir, prefix, visit)
+}
+
+// WalkAll calls visit for each object of the bucket, as Walk does for those below a folder.
+func (b *Bucket) WalkAll(ctx context.Context, visit func(Object) error) error {
+	return b.walkPrefix(ctx, "the bucket", "", func(o Object) error {
+		if checkKey(o.Key) != nil { // nothing of Cairn, as the folder lost+found of a volume
+			return nil
+		}
+		return visit(o)
+	})
+}
+
+func (b *Bucket) walkPrefix(ctx context.Context, dir, prefix string, visit func(Object) error) error {
 	for token := blob.FirstPageToken; ; {
 		page, next, err := b.page(ctx, token, dir, prefix)
 		if err != nil {

@@ -77,7 +77,7 @@ func (m *Metrics) count(operation string, began time.Time, err error) {
 		result = "success"
 	case errors.Is(err, ErrNotFound):
 		result = "not_found"
-	case errors.Is(err, context.Canceled), gcerrors.Code(err) == gcerrors.Canceled:
+	case errors.Is(err, ErrChanged), errors.Is(err, context.Canceled), gcerrors.Code(err) == gcerrors.Canceled:
 		result = "canceled"
 	}
 	m.operations.WithLabelValues(operation, result).Inc()

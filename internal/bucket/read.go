@@ -42,11 +42,25 @@ func (b *Bucket) open(ctx context.Context, key string) (*opened, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
+	o, err := b.decrypted(ctx, key)
+	if errors.Is(err, ErrWrongKey) && b.reread != nil {
+		if failed := b.reread(ctx); failed != nil { // it may be of a key that was not read yet
+			return nil, fmt.Errorf("read %s: %w", key, failed)
+		}
+		o, err = b.decrypted(ctx, key)
+	}
+	if !errors.Is(err, ErrNotFound) {
+		b.damaged(key, err)
+	}
+	return o, err
+}
+
+func (b *Bucket) decrypted(ctx context.Context, key string) (*opened, error) {
 	source, sealed, err := b.sealed(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	clear, err := age.Decrypt(source, named{b.keys, key})
+	clear, err := age.Decrypt(source, named{b.keys(), key})
 	if err == nil {
 		return &opened{clear, source, b, key, sealed.Size(), sealed}, nil
 	}
@@ -55,7 +69,6 @@ func (b *Bucket) open(ctx context.Context, key string) (*opened, error) {
 	} else {
 		err = source.blame(err)
 	}
-	b.damaged(key, err)
 	return nil, errors.Join(fmt.Errorf("read %s: %w", key, err), sealed.Close())
 }
 

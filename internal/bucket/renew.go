@@ -140,7 +140,7 @@ func (b *Bucket) again(ctx context.Context, key string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, sealed.Close()) }()
-	return b.write(ctx, key, source, true, func(w io.Writer) error {
+	return b.write(ctx, key, nil, source, true, func(w io.Writer) error {
 		_, err := io.Copy(w, source)
 		return err
 	})

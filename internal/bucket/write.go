@@ -22,7 +22,7 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte) error {
 // PutFrom is Put for bytes that are not in memory. When reading them fails, nothing is kept.
 func (b *Bucket) PutFrom(ctx context.Context, key string, r io.Reader) error {
 	source := &failing{r: r}
-	return b.write(ctx, key, source, true, b.encrypted(key, source))
+	return b.write(ctx, key, nil, source, true, b.encrypted(key, source))
 }
 
 // PutOnce is Put for a key that contains the digest of the bytes: an existing object has the bytes to be written,
@@ -65,13 +65,13 @@ func (b *Bucket) Verify(ctx context.Context, key string) error {
 // PutLoose is Put without the wait for the disk, for what may be lost with the machine: logs.
 func (b *Bucket) PutLoose(ctx context.Context, key string, data []byte) error {
 	source := &failing{r: bytes.NewReader(data)}
-	return b.write(ctx, key, source, false, b.encrypted(key, source))
+	return b.write(ctx, key, nil, source, false, b.encrypted(key, source))
 }
 
-// write keeps under a key what fill writes, from source. The driver shows a key only after a Close that was not
+// write keeps under a key what fill writes, from source, in place of that version unless it is nil. The driver shows a key only after a Close that was not
 // canceled, so canceling first is what keeps half a write from being seen.
 func (b *Bucket) write(
-	ctx context.Context, key string, source *failing, durable bool, fill func(io.Writer) error,
+	ctx context.Context, key string, over *version, source *failing, durable bool, fill func(io.Writer) error,
 ) (err error) {
 	if err := checkKey(key); err != nil {
 		return err
@@ -87,7 +87,12 @@ func (b *Bucket) write(
 	var file *os.File // the temporary file, when the bucket is a folder
 	w, err := b.blobs.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: "application/octet-stream",
-		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
+		BeforeWrite: func(as func(any) bool) error {
+			if as(&file) {
+				return nil
+			}
+			return over.require(as)
+		},
 	})
 	if err != nil {
 		return explain(opWrite, key, err)
@@ -96,11 +101,17 @@ func (b *Bucket) write(
 	if err == nil && durable && file != nil {
 		err = b.sync(file)
 	}
+	release := func() {}
+	if err == nil {
+		release, err = b.claim(ctx, key, over)
+	}
 	if err != nil {
 		cancel()
 		return explain(opWrite, key, errors.Join(err, discard(w)))
 	}
-	if err := w.Close(); err != nil {
+	err = w.Close()
+	release()
+	if err != nil {
 		return explain(opWrite, key, err)
 	}
 	b.young.lost.Remove(key)
@@ -113,7 +124,7 @@ func (b *Bucket) write(
 // encrypted encrypts what r returns as the object of a key.
 func (b *Bucket) encrypted(key string, r io.Reader) func(io.Writer) error {
 	return func(w io.Writer) error {
-		sealed, err := age.Encrypt(w, named{b.keys, key})
+		sealed, err := age.Encrypt(w, named{b.keys(), key})
 		if err != nil {
 			return err
 		}

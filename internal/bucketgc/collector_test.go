@@ -325,6 +325,7 @@ func TestGarbageCollectionIsLoggedAndCounted(t *testing.T) {
 		"shared_objects closures": 1, "shared_objects inputs": 1, "shared_objects sources": 1,
 		"gc_deleted_objects_total closures": 1, "gc_deleted_objects_total inputs": 1, "gc_deleted_objects_total sources": 1,
 		"gc_cycles_total success": 1, "gc_cycles_total skipped": 1, "gc_cycles_total failed": 1,
+		"old_identities": 0,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -11,6 +11,8 @@ type Metrics struct {
 	deletedObjects, deletedBytes *prometheus.CounterVec
 	cycles                       *prometheus.CounterVec
 	lastSuccess                  prometheus.Gauge
+	oldIdentities                prometheus.Gauge
+	reencryption                 *prometheus.GaugeVec
 }
 
 // NewMetrics creates Metrics and registers them.
@@ -43,6 +45,15 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "cairn_bucket_gc_last_success_timestamp_seconds",
 			Help: "End of the last successful garbage collection; 0 before the first.",
 		}),
+		oldIdentities: in.NewGauge(prometheus.GaugeOpts{
+			Name: "cairn_bucket_old_identities",
+			Help: "Old identities with which objects in the bucket may still be encrypted; 0 when none is needed for the bucket.",
+		}),
+		reencryption: in.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "cairn_bucket_reencryption_objects",
+			Help: "Objects in the bucket after the last pass of a re-encryption. result is current (encrypted with the " +
+				"current identity), left (with an old one) or unreadable.",
+		}, []string{"result"}),
 	}
 	for _, result := range []string{collectionSucceeded, collectionSkipped, collectionFailed} {
 		m.cycles.WithLabelValues(result) // a counter that first appears with 1 never increased
@@ -79,4 +90,20 @@ func (m *Metrics) count(c Collected, err error) {
 		m.objects.WithLabelValues(folder).Set(float64(n.Objects))
 		m.bytes.WithLabelValues(folder).Set(float64(n.Bytes))
 	}
+}
+
+func (m *Metrics) oldKeys(n int) {
+	if m != nil {
+		m.oldIdentities.Set(float64(n))
+	}
+}
+
+// reencrypted records a pass that saw all objects.
+func (m *Metrics) reencrypted(r Reencrypted, err error) {
+	if m == nil || err != nil {
+		return
+	}
+	m.reencryption.WithLabelValues("current").Set(float64(r.Current + r.Written))
+	m.reencryption.WithLabelValues("left").Set(float64(r.Left))
+	m.reencryption.WithLabelValues("unreadable").Set(float64(r.Unreadable))
 }

@@ -1,5 +1,6 @@
-// Package bucketgc deletes from the bucket what no object refers to any more. Code, documents of inputs and the digests of closures
-// are kept under the digest of their content, so many Stacks and Runs may share one, and none of them can delete it with itself.
+// Package bucketgc deletes from the bucket what no object refers to any more, and encrypts the rest again for a new
+// key. Code, documents of inputs and the digests of closures are kept under the digest of their content, so many Stacks
+// and Runs may share one, and none of them can delete it with itself.
 //
 //	gather: which documents do Stacks, Runs, States and kept variables name? which code do the documents name?
 //	decide: keep, renew or delete, of each object that is listed

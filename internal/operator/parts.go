@@ -50,14 +50,11 @@ func newParts(ctx context.Context, mgr ctrl.Manager, o Options, t *telemetry) (*
 	if err := mgr.Add(keys); err != nil {
 		return nil, err
 	}
-	secrets, err := keys.Bucket()
-	if err != nil {
-		return nil, err
-	}
-	b, err := bucket.Open(ctx, o.BucketURL, secrets)
+	b, err := bucket.Open(ctx, o.BucketURL, keys.Bucket())
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
 	}
+	b.Follow(keys.Bucket, keys.Renew)
 	b.Measure(t.bucket)
 	states := state.New(direct, direct, b, state.Options{
 		Storage: o.StateStorage, Fingerprint: keys.Fingerprint, Log: log,

@@ -54,7 +54,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	runs := dispatch.NewRunsByPod(mgr.GetClient(), p.direct)
 	orders := &dispatch.Orders{
 		Runs: runs, Client: mgr.GetClient(), Live: p.direct, Inputs: p.inputs, Patience: o.RunnerPatience,
-		Recipient: p.keys.Recipient(), Policy: policies.Asked,
+		Recipient: p.keys.Recipient, Policy: policies.Asked,
 	}
 	reports := dispatch.Reports{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Runs: runs, Policies: policies.Result,

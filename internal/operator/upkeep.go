@@ -8,8 +8,16 @@ import (
 	"cairn.dev/cairn/internal/bucketgc"
 )
 
-// addUpkeep has the leader of the operators collect the garbage of the bucket.
+// addUpkeep has the leader of the operators encrypt the bucket again for a new key, and collect its garbage.
 func addUpkeep(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
+	if o.Shard.Index == 0 {
+		err := mgr.Add(&bucketgc.Reencrypter{
+			Bucket: p.bucket, Retire: p.keys.Retire, Log: p.log, Metrics: p.telemetry.bucketgc,
+		})
+		if err != nil {
+			return err
+		}
+	}
 	if err := bucketgc.CheckAfter(o.BucketGCAfter); err != nil || o.BucketGCAfter == 0 {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 func (r *testEnv) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *dispatch.Orders {
 	return &dispatch.Orders{
 		Runs: dispatch.NewRunsByPod(r.Env.Client, r.Env.Live), Client: r.Env.Client, Live: r.Env.Live,
-		Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1",
+		Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: func() string { return "age1" },
 	}
 }
 

@@ -61,9 +61,7 @@ func (s *secondHand) wipe(keep ...string) {
 
 func (s *secondHand) put(key string) {
 	s.Helper()
-	secrets, err := s.lost.Bucket()
-	must(s.T, err)
-	b, err := bucket.Open(s.Context(), "file://"+s.dir, secrets)
+	b, err := bucket.Open(s.Context(), "file://"+s.dir, s.lost.Bucket())
 	must(s.T, err)
 	defer b.Close()
 	must(s.T, b.Put(s.Context(), key, []byte("x")))

@@ -162,11 +162,7 @@ func (h *History) read(runs int) {
 	if err != nil {
 		i.Fatal(err)
 	}
-	secrets, err := keys.Bucket()
-	if err != nil {
-		i.Fatal(err)
-	}
-	if h.bucket, err = bucket.Open(ctx, i.bucketURL(), secrets); err != nil {
+	if h.bucket, err = bucket.Open(ctx, i.bucketURL(), keys.Bucket()); err != nil {
 		i.Fatal(err)
 	}
 	i.Cleanup(func() { _ = h.bucket.Close() })

@@ -33,7 +33,7 @@ type Orders struct {
 	Policy func(context.Context, *v1alpha1.Run) (bool, error)
 	// Patience and Recipient are passed on to runners.
 	Patience  time.Duration
-	Recipient string
+	Recipient func() string
 
 	changes broadcast.Broadcaster[types.UID] // by pod
 }
@@ -96,7 +96,7 @@ func (o *Orders) current(
 	if kind == runnerapi.OrderBuild {
 		order = buildOrder(run, stack, doc)
 	}
-	order.Kind, order.Patience, order.Recipient = kind, o.Patience, o.Recipient
+	order.Kind, order.Patience, order.Recipient = kind, o.Patience, o.Recipient()
 	if kind == runnerapi.OrderPlan {
 		order.Policy, err = o.Policy(ctx, run)
 	}

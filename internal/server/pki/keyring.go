@@ -6,9 +6,13 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"filippo.io/age"
+
+	"cairn.dev/cairn/internal/bucket"
 )
 
 // Keys of the Secret that the keyring is kept in.
@@ -18,6 +22,10 @@ const (
 	fieldSigning     = "ca"
 	fieldNext        = "next"
 	fieldPast        = "past.crt"
+	// fieldBucket lists the public keys of the identities that objects in the bucket may be encrypted with.
+	fieldBucket = "bucket-recipients"
+	// fieldRotate, with any value, is a user's request for a new identity.
+	fieldRotate = "rotate"
 )
 
 // fingerprintSize is the length of the key for fingerprints in bytes, as long as HMAC-SHA256 has use for.
@@ -25,8 +33,15 @@ const fingerprintSize = 32
 
 // keyring is the secrets of an installation: the keys of its bucket, and of the server's CA.
 type keyring struct {
-	// identities read what is in the bucket; everything is written to the first.
+	// identities read states that runners printed. Everything is written to the first.
 	identities []*age.X25519Identity
+	// recipients are the public keys of the identities that the bucket is read with: the first one, and those from before
+	// a rotation until no object is encrypted with them.
+	recipients []string
+	// rotate is set when a user requests a new identity.
+	rotate bool
+	// bucket is computed from the identities in recipients.
+	bucket bucket.Keys
 	// fingerprint is the key for fingerprints. It is one of its own, created once, since it must never change: identities may
 	// be replaced, and then what was fingerprinted before has to be the same still.
 	fingerprint []byte
@@ -53,6 +68,8 @@ func parseKeyring(data map[string][]byte) (keyring, error) {
 			k.identities = append(k.identities, x)
 		}
 	}
+	k.recipients = strings.Fields(string(data[fieldBucket]))
+	_, k.rotate = data[fieldRotate]
 	if k.fingerprint = data[fieldFingerprint]; len(k.fingerprint) != 0 && len(k.fingerprint) != fingerprintSize {
 		return k, fmt.Errorf("%s: %d bytes where %d are expected", fieldFingerprint, len(k.fingerprint), fingerprintSize)
 	}
@@ -73,7 +90,10 @@ func parseKeyring(data map[string][]byte) (keyring, error) {
 
 // data is what parseKeyring reads.
 func (k keyring) data() (map[string][]byte, error) {
-	data := map[string][]byte{fieldPast: encodeCerts(k.past), fieldFingerprint: k.fingerprint}
+	data := map[string][]byte{
+		fieldPast: encodeCerts(k.past), fieldFingerprint: k.fingerprint,
+		fieldBucket: []byte(strings.Join(k.recipients, "\n") + "\n"),
+	}
 	for _, id := range k.identities {
 		data[fieldIdentity] = append(data[fieldIdentity], id.String()+"\n"...)
 	}
@@ -87,15 +107,64 @@ func (k keyring) data() (map[string][]byte, error) {
 	return data, nil
 }
 
+// identity returns the identity of a public key; nil if the keyring does not have it.
+func (k keyring) identity(recipient string) *age.X25519Identity {
+	for _, id := range k.identities {
+		if id.Recipient().String() == recipient {
+			return id
+		}
+	}
+	return nil
+}
+
+// restore adds the identities that the bucket is read with and that known has, if this keyring lost them. It returns
+// whether it added any; one that known does not have either is an error.
+func (k *keyring) restore(known keyring) (restored bool, err error) {
+	listed := k.recipients
+	if len(listed) == 0 {
+		listed = known.recipients
+	}
+	for _, recipient := range listed {
+		if k.identity(recipient) != nil {
+			continue
+		}
+		id := known.identity(recipient)
+		if id == nil {
+			return false, fmt.Errorf("the identity of %s is gone, and objects in the bucket are encrypted with it: restore it in "+
+				"%s from a backup; or, to lose these objects on purpose, remove the line from %s", recipient, fieldIdentity, fieldBucket)
+		}
+		k.identities, restored = append(k.identities, id), true
+	}
+	return restored, nil
+}
+
+// bucketKeys derives the keys of the bucket from the identities that it is read with.
+func (k keyring) bucketKeys() (bucket.Keys, error) {
+	var identities []string
+	for _, id := range k.identities {
+		if slices.Contains(k.recipients, id.Recipient().String()) {
+			identities = append(identities, id.String())
+		}
+	}
+	return bucket.NewKeys(identities...)
+}
+
 // renew returns the keyring that should exist now, and whether it is another one.
 func (k keyring) renew(now time.Time) (keyring, bool, error) {
 	changed := false
-	if len(k.identities) == 0 {
+	if len(k.identities) == 0 || k.rotate {
 		id, err := age.GenerateX25519Identity()
 		if err != nil {
 			return k, false, err
 		}
-		k.identities, changed = []*age.X25519Identity{id}, true
+		k.identities, k.rotate, changed = append([]*age.X25519Identity{id}, k.identities...), false, true
+	}
+	// Without a list the Secret is of a version without rotation, or its user wants to read with all of them.
+	all := len(k.recipients) == 0
+	for i, id := range k.identities {
+		if recipient := id.Recipient().String(); (all || i == 0) && !slices.Contains(k.recipients, recipient) {
+			k.recipients, changed = append(k.recipients, recipient), true
+		}
 	}
 	if len(k.fingerprint) == 0 {
 		k.fingerprint, changed = make([]byte, fingerprintSize), true

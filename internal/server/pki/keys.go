@@ -24,8 +24,9 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 )
 
-// renewEvery is how often the Secret is read again, to find what another process created and to create what is due.
-const renewEvery = time.Hour
+// renewEvery is how often the Secret is read again, to find what another process or a user wrote and to create what is
+// due. bucketgc relies on it: all processes write with a new identity after it.
+const renewEvery = time.Minute
 
 // renewLast is how long the reading at the end may take.
 const renewLast = 5 * time.Second
@@ -42,6 +43,8 @@ type Keys struct {
 
 	mu   sync.RWMutex
 	ring keyring
+	// renewing is held while the Secret is read, so that an older one does not replace a newer one.
+	renewing sync.Mutex
 }
 
 // KeysOptions locate the keys, and the data that shows whether they were in use already.
@@ -87,12 +90,18 @@ func (k *Keys) Identities() []age.Identity {
 }
 
 // Bucket returns the keys of the bucket, which are derived from the identities.
-func (k *Keys) Bucket() (bucket.Keys, error) {
-	var identities []string
-	for _, id := range k.current().identities {
-		identities = append(identities, id.String())
-	}
-	return bucket.NewKeys(identities...)
+func (k *Keys) Bucket() bucket.Keys { return k.current().bucket }
+
+// Retire ends the use of all identities but the first for the bucket, if its keys are still these: no object is encrypted
+// with the others. They stay in the Secret for what runners printed, and a user may remove them.
+func (k *Keys) Retire(ctx context.Context, keys bucket.Keys) error {
+	return k.change(ctx, func(ring *keyring) bool {
+		if !ring.bucket.Equal(keys) {
+			return false
+		}
+		ring.recipients = []string{ring.identities[0].Recipient().String()}
+		return true
+	})
 }
 
 // Fingerprint is a short text, 32 hex digits, that is the same for the same message in every process of the installation and for
@@ -143,8 +152,15 @@ func (k *Keys) Start(ctx context.Context) error {
 // Renew reads the keys again and creates what is due. Of two concurrent processes one wins, and the other uses
 // what that one created.
 func (k *Keys) Renew(ctx context.Context) error {
+	return k.change(ctx, func(*keyring) bool { return false })
+}
+
+// change is Renew with a change to the keyring.
+func (k *Keys) change(ctx context.Context, edit func(*keyring) bool) error {
+	k.renewing.Lock()
+	defer k.renewing.Unlock()
 	for {
-		ring, err := k.renew(ctx)
+		ring, err := k.renew(ctx, edit)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			continue
 		}
@@ -165,7 +181,7 @@ func (k *Keys) take(ring keyring) {
 	k.ring = ring
 }
 
-func (k *Keys) renew(ctx context.Context) (keyring, error) {
+func (k *Keys) renew(ctx context.Context, edit func(*keyring) bool) (keyring, error) {
 	secret := &corev1.Secret{}
 	err := k.client.Get(ctx, k.secret, secret)
 	missing := apierrors.IsNotFound(err)
@@ -186,14 +202,33 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 		if err := k.begin(ctx, secret); err != nil {
 			return keyring{}, err
 		}
+		ring.recipients = nil
+	}
+	restored, err := ring.restore(k.current())
+	if err != nil {
+		return keyring{}, err
+	}
+	if restored {
+		k.log.Warn("an identity was removed before all objects in the bucket were encrypted again without it, and was restored",
+			"secret", k.secret.String())
 	}
 	known := k.current().fingerprint
-	lost := len(ring.fingerprint) == 0 && len(known) > 0
-	if lost { // what this process knows is put back
+	lost := restored || len(ring.fingerprint) == 0 && len(known) > 0
+	if len(ring.fingerprint) == 0 { // what this process knows is put back
 		ring.fingerprint = known
 	}
 	ring, changed, err := ring.renew(k.now())
-	if err != nil || !changed && !empty && !lost {
+	if err != nil {
+		return keyring{}, err
+	}
+	if ring.bucket, err = ring.bucketKeys(); err != nil {
+		return keyring{}, err
+	}
+	edited := edit(&ring)
+	if edited {
+		ring.bucket, err = ring.bucketKeys()
+	}
+	if err != nil || !changed && !empty && !lost && !edited {
 		return ring, err
 	}
 	if secret.Data, err = ring.data(); err != nil {
