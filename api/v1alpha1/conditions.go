@@ -39,3 +39,11 @@ const (
 	// ReasonVariablesWithheld of EnvironmentIgnored: the variables change what the engine does. Remove them.
 	ReasonVariablesWithheld = "VariablesWithheld"
 )
+
+// otherReasons describes the reasons of the conditions that are set only while true.
+var otherReasons = []Reason{
+	{Name: ReasonDriftDetected, In: InOther, Severity: SeverityWarning},
+	{Name: ReasonNotImported, In: InOther, Severity: SeverityWarning},
+	{Name: ReasonReadsUnknown, In: InOther, Severity: SeverityWarning},
+	{Name: ReasonVariablesWithheld, In: InOther, Severity: SeverityWarning},
+}

@@ -50,3 +50,22 @@ const (
 	// that pod. Code that the pod runs, such as a hook or a provider, read the token. Check what this code does.
 	EventTokenMisused = "TokenMisused"
 )
+
+// eventReasons describes the reasons of this file.
+var eventReasons = []Reason{
+	{Name: EventRunCreateFailed, In: InEvent, Severity: SeverityError},
+	{Name: EventRequestRejected, In: InEvent, Severity: SeverityWarning},
+	{Name: EventOldRunsCleanupFailed, In: InEvent, Severity: SeverityWarning},
+	{Name: EventFinalizerRestored, In: InEvent, Severity: SeverityWarning},
+	{Name: EventStateOrphaned, In: InEvent, Severity: SeverityWarning},
+	{Name: EventStatePushed, In: InEvent},
+	{Name: EventStateRolledBack, In: InEvent},
+	{Name: EventStateLocked, In: InEvent},
+	{Name: EventStateUnlocked, In: InEvent},
+	{Name: EventStateRescued, In: InEvent},
+	{Name: EventStateRestored, In: InEvent},
+	{Name: EventStateMigrationRequested, In: InEvent},
+	{Name: EventStateMigrated, In: InEvent},
+	{Name: EventStateRescuedLate, In: InEvent, Severity: SeverityWarning},
+	{Name: EventTokenMisused, In: InEvent, Severity: SeverityWarning},
+}

@@ -60,3 +60,17 @@ const (
 	// would create resources twice.
 	FailureStateNotSaved FailureClass = "StateNotSaved"
 )
+
+// failureReasons describes the classes and reasons of this file that have no constant of a reason.
+var failureReasons = []Reason{
+	{Name: string(FailureTransient), In: InRun | InFailure, Severity: SeverityError},
+	{Name: string(FailureConfigurationError), In: InRun | InFailure, Severity: SeverityError},
+	{Name: string(FailurePolicyDenied), In: InRun | InFailure, Severity: SeverityError},
+	{Name: string(FailurePodLost), In: InRun | InFailure, Severity: SeverityError},
+	{Name: string(FailureImagePullFailed), In: InFailure, Severity: SeverityError},
+	{Name: string(FailureInterrupted), In: InFailure, Severity: SeverityError},
+	{Name: string(FailurePlanMismatch), In: InFailure, Severity: SeverityError},
+	{Name: string(FailurePodTerminated), In: InFailure, Severity: SeverityError},
+	{Name: string(FailurePodVanished), In: InFailure, Severity: SeverityError},
+	{Name: string(FailurePreventDestroy), In: InFailure, Severity: SeverityError},
+}

@@ -35,3 +35,19 @@ const (
 	// ReasonClosed: the pull request is merged or closed.
 	ReasonClosed = "Closed"
 )
+
+// pullRequestReasons describes the reasons of this file.
+var pullRequestReasons = []Reason{
+	{Name: ReasonListed, In: InOther},
+	{Name: ReasonProviderFailed, In: InOther, Severity: SeverityError},
+	{Name: ReasonMerging, In: InPullRequest},
+	{Name: ReasonMergeConflict, In: InPullRequest, Severity: SeverityError},
+	{Name: ReasonMergeFailed, In: InPullRequest, Severity: SeverityError},
+	{Name: ReasonDraft, In: InPullRequest},
+	{Name: ReasonAwaitingCommand, In: InPullRequest},
+	{Name: ReasonNotAffected, In: InPullRequest},
+	{Name: ReasonPullRequestPlanning, In: InPullRequest},
+	{Name: ReasonPullRequestPlanFailed, In: InPullRequest, Severity: SeverityError},
+	{Name: ReasonPullRequestPlanned, In: InPullRequest},
+	{Name: ReasonClosed, In: InPullRequest},
+}

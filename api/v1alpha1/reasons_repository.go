@@ -41,3 +41,24 @@ const (
 	// ReasonCredentialsInvalid: the Secret has no credentials that Cairn can use. The message describes the error.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
 )
+
+// repositoryReasons describes the reasons of this file.
+var repositoryReasons = []Reason{
+	{Name: ReasonFetched, In: InRepository},
+	{Name: ReasonFetching, In: InRepository},
+	{Name: ReasonFetchFailed, In: InRepository, Severity: SeverityError},
+	{Name: ReasonNotFetched, In: InRepository, Severity: SeverityWarning},
+	{Name: ReasonAuthenticationFailed, In: InRepository, Severity: SeverityError},
+	{Name: ReasonHostKeyUnknown, In: InRepository, Severity: SeverityError},
+	{Name: ReasonCertificateUntrusted, In: InRepository, Severity: SeverityError},
+	{Name: ReasonRedirected, In: InRepository, Severity: SeverityError},
+	{Name: ReasonAddressDenied, In: InRepository, Severity: SeverityError},
+	{Name: ReasonMirrorTooLarge, In: InRepository | InStack, Severity: SeverityError},
+	{Name: ReasonRemoteNotFound, In: InRepository, Severity: SeverityError},
+	{Name: ReasonUnreachable, In: InRepository, Severity: SeverityError},
+	{Name: ReasonRefNotFound, In: InRepository | InStack, Severity: SeverityError},
+	{Name: ReasonTimeout, In: InRepository, Severity: SeverityError},
+	{Name: ReasonConfigurationInvalid, In: InRepository | InStack, Severity: SeverityError},
+	{Name: ReasonCredentialsNotFound, In: InRepository | InOther, Severity: SeverityError},
+	{Name: ReasonCredentialsInvalid, In: InRepository | InOther, Severity: SeverityError},
+}

@@ -59,3 +59,49 @@ const (
 	// ReasonSuperseded: the inputs of the Run are outdated. A newer Run replaces it.
 	ReasonSuperseded = "Superseded"
 )
+
+// runReasons describes the reasons of this file, and the phases of a Run in progress that are reasons too.
+var runReasons = []Reason{
+	{Name: ReasonPending, In: InRun},
+	{Name: ReasonQueued, In: InRun, WaitsFor: WaitsForQueue},
+	{Name: ReasonBuilding, In: InRun},
+	{Name: ReasonAwaitingApproval, In: InStack | InRun, WaitsFor: WaitsForApproval},
+	{Name: ReasonCanceling, In: InStack | InRun, WaitsFor: WaitsForEngine, Next: []string{
+		"cairn logs -f {run} follows it",
+	}},
+	{Name: ReasonInputsNotFound, In: InStack | InRun, Severity: SeverityError, WaitsFor: WaitsForInputs},
+	{Name: ReasonNodeUnreachable, In: InStack | InRun, Severity: SeverityError, WaitsFor: WaitsForPod, Next: []string{
+		"kubectl describe pod {pod}",
+	}},
+	{Name: ReasonTimeoutExceeded, In: InStack | InRun, Severity: SeverityError, WaitsFor: WaitsForPod, Next: []string{
+		"kubectl describe pod {pod}",
+	}},
+	{Name: ReasonPodPending, In: InStack | InRun, Severity: SeverityWarning, WaitsFor: WaitsForPod, Next: []string{
+		"kubectl describe pod {pod}",
+	}},
+	{Name: ReasonPodTerminating, In: InStack | InRun, Severity: SeverityWarning, WaitsFor: WaitsForPod, Next: []string{
+		"kubectl describe pod {pod}",
+	}},
+	{Name: ReasonPodCreateFailed, In: InStack | InRun, Severity: SeverityError, WaitsFor: WaitsForPod},
+	{Name: ReasonRetrying, In: InStack | InRun, Severity: SeverityWarning, WaitsFor: WaitsForRetry, Next: []string{
+		"cairn logs {run} shows why",
+		"cairn retry {stack} retries immediately",
+	}},
+	{Name: ReasonSuspended, In: InStack | InRun, WaitsFor: WaitsForResume, Next: []string{"cairn resume {stack}"}},
+	{Name: ReasonWindowClosed, In: InStack | InRun, WaitsFor: WaitsForWindow},
+	{Name: ReasonWindowInvalid, In: InStack | InRun, Severity: SeverityError, WaitsFor: WaitsForWindow},
+	{Name: ReasonApplied, In: InStack | InRun},
+	{Name: ReasonDestroyed, In: InStack | InRun, Next: []string{
+		"cairn apply {stack} creates its resources again",
+		"kubectl delete stack {stack} deletes the Stack",
+	}},
+	{Name: ReasonNoChanges, In: InRun},
+	{Name: ReasonPlanned, In: InRun},
+	{Name: ReasonShellEnded, In: InRun},
+	{Name: ReasonCanceled, In: InRun | InFailure},
+	{Name: ReasonRejected, In: InRun},
+	{Name: ReasonSuperseded, In: InRun},
+	{Name: string(PhasePlanning), In: InRun},
+	{Name: string(PhaseApplying), In: InRun},
+	{Name: string(PhaseShell), In: InRun},
+}

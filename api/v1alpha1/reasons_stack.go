@@ -136,3 +136,80 @@ const (
 	// ReasonDockerfileNotFound: the code has no such Dockerfile. Correct spec.runner.build, or add it.
 	ReasonDockerfileNotFound = "DockerfileNotFound"
 )
+
+// stackReasons describes the reasons of this file.
+var stackReasons = []Reason{
+	{Name: ReasonRunning, In: InStack},
+	{Name: ReasonDestroying, In: InStack},
+	{Name: ReasonDeleting, In: InStack},
+	{Name: ReasonDestroyPending, In: InStack},
+	{Name: ReasonChangesPending, In: InStack, WaitsFor: WaitsForDecision, Next: []string{
+		"cairn diff {stack} shows them",
+		"set spec.apply of the Stack to apply them",
+	}},
+	{Name: ReasonDrifted, In: InStack, Severity: SeverityWarning, WaitsFor: WaitsForDecision, Next: []string{
+		"cairn diff {driftRun} shows the drift",
+		"cairn apply {stack} reverts the drift; to keep it, change the code first",
+	}},
+	{Name: ReasonRunFailed, In: InStack, Severity: SeverityError},
+	{Name: ReasonRunCanceled, In: InStack, WaitsFor: WaitsForRequest, Next: []string{
+		"cairn apply {stack} requests another Run",
+	}},
+	{Name: ReasonRunRejected, In: InStack, WaitsFor: WaitsForRequest, Next: []string{
+		"cairn apply {stack} requests another Run",
+	}},
+	{Name: ReasonBackendInCode, In: InStack | InFailure, Severity: SeverityError},
+	{Name: ReasonStateNotSaved, In: InStack | InRun | InFailure, Severity: SeverityError, Next: []string{
+		"cairn state recover {stack} recovers the state from the pod's log",
+	}},
+	{Name: ReasonOutputsConflict, In: InStack, Severity: SeverityError},
+	{Name: ReasonOutputsFailed, In: InStack, Severity: SeverityError},
+	{Name: ReasonDependencyCycle, In: InStack, Severity: SeverityError},
+	{Name: ReasonDependencyNotReady, In: InStack, Severity: SeverityWarning, Next: []string{
+		"cairn get stacks {dependencies} shows its dependencies",
+	}},
+	{Name: ReasonDependencyNotFound, In: InStack, Severity: SeverityError, Next: []string{
+		"cairn get stacks {dependencies} shows its dependencies",
+	}},
+	{Name: ReasonDependentsExist, In: InStack, Severity: SeverityError},
+	{Name: ReasonDeletionProtected, In: InStack, Severity: SeverityWarning, WaitsFor: WaitsForDecision},
+	{Name: ReasonApplyNever, In: InStack, Severity: SeverityWarning, WaitsFor: WaitsForDecision},
+	{Name: ReasonNamespaceTerminating, In: InStack, Severity: SeverityError},
+	{Name: ReasonAppliedInputsUnknown, In: InStack, Severity: SeverityError},
+	{Name: ReasonDestroyFailed, In: InStack, Severity: SeverityError, Next: []string{
+		"cairn retry {stack} retries immediately",
+	}},
+	{Name: ReasonDestroyIncomplete, In: InStack, Severity: SeverityError, Next: []string{
+		"cairn retry {stack} retries immediately",
+	}},
+	{Name: ReasonStateCleanupFailed, In: InStack, Severity: SeverityError},
+	{Name: ReasonRunsCleanupFailed, In: InStack, Severity: SeverityError},
+	{Name: ReasonRepositoryNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonRepositoryNotReady, In: InStack, Severity: SeverityWarning},
+	{Name: ReasonSourceNotReady, In: InStack, Severity: SeverityWarning},
+	{Name: ReasonSourceNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonSourceInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonSourceTooLarge, In: InStack, Severity: SeverityError},
+	{Name: ReasonContentInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonPathNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonCodeNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonModuleNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonVariableInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonVariableFileNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonTriggerInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonTerragruntStackNotSupported, In: InStack, Severity: SeverityError},
+	{Name: ReasonSecretNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonConfigMapNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonConfigMapKeyNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonOutputNotFound, In: InStack, Severity: SeverityError},
+	{Name: ReasonInputsTooLarge, In: InStack, Severity: SeverityError},
+	{Name: ReasonHookInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonCommandInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonPolicyInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonTemplateInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonEngineVersionInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonBackendInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonBackendMigrationRequired, In: InStack, Severity: SeverityError},
+	{Name: ReasonBuildNotAllowed, In: InStack, Severity: SeverityError},
+	{Name: ReasonDockerfileNotFound, In: InStack, Severity: SeverityError},
+}

@@ -27,6 +27,7 @@ var Stacks = Kind[v1alpha1.Stack, userapi.Stack]{
 		"namespace":  func(s *userapi.Stack) string { return s.Namespace },
 		"ready":      func(s *userapi.Stack) string { return s.Ready },
 		"reason":     func(s *userapi.Stack) string { return s.Reason },
+		"failing":    func(s *userapi.Stack) string { return strconv.FormatBool(s.Failing) },
 		"drifted":    func(s *userapi.Stack) string { return strconv.FormatBool(s.Drifted) },
 		"suspended":  func(s *userapi.Stack) string { return strconv.FormatBool(s.Suspended) },
 		"deleted":    func(s *userapi.Stack) string { return strconv.FormatBool(s.Deleted) },
@@ -61,6 +62,7 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Drifted: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
 		Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
+	row.Failing = failing(is, row.Stalled)
 	if key, ok := s.RepositoryKey(); ok {
 		row.Repository, row.Path = intern(key.String()), s.Spec.Source.Git.Path
 	}
@@ -68,6 +70,13 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		row.Retry = &userapi.Retry{Operation: intern(string(again.Operation)), Run: again.Run}
 	}
 	return row
+}
+
+// failing reports whether a Ready condition has the reason of an error. A reason that this version does not know is
+// one if the Stack waits until a user acts.
+func failing(ready metav1.Condition, stalled bool) bool {
+	reason, known := v1alpha1.ReasonNamed(ready.Reason)
+	return ready.Status != metav1.ConditionTrue && (reason.Severity == v1alpha1.SeverityError || !known && stalled)
 }
 
 // usedOutputs are the outputs of other Stacks that a Stack uses: those of its spec, then those of Terragrunt units.

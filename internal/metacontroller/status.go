@@ -1,7 +1,6 @@
 package metacontroller
 
 import (
-	"slices"
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -20,9 +19,6 @@ type state struct{ name, message string }
 
 // status is the parent's status: the two fields that all of alustan's schemas have.
 func (s state) status() Object { return Object{"state": s.name, "message": s.message} }
-
-// waits are reasons of a Stack that is not Ready until a user decides: nothing is broken.
-var waits = []string{v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonChangesPending, v1alpha1.ReasonDrifted, v1alpha1.ReasonSuspended}
 
 // awaiting begins the message of what is Pending, in alustan's words.
 const awaiting = "Awaiting processing: "
@@ -48,7 +44,9 @@ func stateOf(stacks []Object) state {
 	case "True":
 		return state{completed, message}
 	case "False":
-		if !slices.Contains(waits, reason) {
+		switch r, _ := v1alpha1.ReasonNamed(reason); r.WaitsFor {
+		case v1alpha1.WaitsForApproval, v1alpha1.WaitsForDecision, v1alpha1.WaitsForResume: // nothing is broken
+		default:
 			return state{failed, message}
 		}
 	}

@@ -232,58 +232,21 @@ func (g *gauges) oldest(at time.Time, desc *prometheus.Desc, labels ...string) {
 	}
 }
 
-// readyOf is the status of a Ready condition and since when; its reason is one of the known ones.
+// readyOf is the status of a Ready condition and since when. Its reason is one of those in the API: a user who can write
+// a status can write any, and each is a series.
 func readyOf(conditions []metav1.Condition, made metav1.Time) (ready, reason string, since time.Time) {
 	c := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	if c == nil {
 		return string(metav1.ConditionUnknown), "New", made.Time
 	}
-	reason = c.Reason
-	if !knownReasons[reason] {
-		reason = "Other"
+	if !isExported(c.Reason) {
+		return string(c.Status), "Other", c.LastTransitionTime.Time
 	}
-	return string(c.Status), reason, c.LastTransitionTime.Time
+	return string(c.Status), c.Reason, c.LastTransitionTime.Time
 }
 
-// knownReasons are those of Ready conditions of Stacks and Repositories that are worth a series: who may write a
-// status can write any. A new one counts as Other until it is here.
-var knownReasons = func() map[string]bool {
-	known := map[string]bool{}
-	for _, reason := range []string{
-		// Stacks that are, or wait for a user
-		v1alpha1.ReasonApplied, v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonChangesPending,
-		v1alpha1.ReasonDestroyed, v1alpha1.ReasonDrifted, v1alpha1.ReasonSuspended,
-		v1alpha1.ReasonDeletionProtected, v1alpha1.ReasonApplyNever, v1alpha1.ReasonRunCanceled,
-		v1alpha1.ReasonRunRejected, v1alpha1.ReasonWindowClosed,
-		// under way
-		v1alpha1.ReasonRunning, v1alpha1.ReasonDestroying, v1alpha1.ReasonDeleting, v1alpha1.ReasonDestroyPending,
-		v1alpha1.ReasonCanceling, v1alpha1.ReasonRetrying, v1alpha1.ReasonQueued, v1alpha1.ReasonPodPending,
-		v1alpha1.ReasonPodTerminating, v1alpha1.ReasonDependencyNotReady, v1alpha1.ReasonSourceNotReady,
-		v1alpha1.ReasonRepositoryNotReady,
-		// in trouble
-		v1alpha1.ReasonRunFailed, v1alpha1.ReasonDestroyFailed, v1alpha1.ReasonDestroyIncomplete,
-		v1alpha1.ReasonNamespaceTerminating, v1alpha1.ReasonAppliedInputsUnknown, v1alpha1.ReasonDependencyCycle, v1alpha1.ReasonDependencyNotFound,
-		v1alpha1.ReasonOutputsConflict, v1alpha1.ReasonOutputsFailed, v1alpha1.ReasonStateNotSaved,
-		v1alpha1.ReasonStateCleanupFailed, v1alpha1.ReasonRunsCleanupFailed, v1alpha1.ReasonDependentsExist,
-		v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded,
-		v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonWindowInvalid, v1alpha1.ReasonSourceNotFound,
-		v1alpha1.ReasonSourceInvalid, v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonConfigMapNotFound,
-		v1alpha1.ReasonConfigMapKeyNotFound, v1alpha1.ReasonOutputNotFound, v1alpha1.ReasonRepositoryNotFound,
-		v1alpha1.ReasonHookInvalid, v1alpha1.ReasonCommandInvalid, v1alpha1.ReasonPolicyInvalid,
-		v1alpha1.ReasonBackendInvalid, v1alpha1.ReasonBackendMigrationRequired, v1alpha1.ReasonInputsTooLarge,
-		v1alpha1.ReasonEngineVersionInvalid, v1alpha1.ReasonTemplateInvalid, v1alpha1.ReasonContentInvalid,
-		v1alpha1.ReasonSourceTooLarge, v1alpha1.ReasonBuildNotAllowed, v1alpha1.ReasonDockerfileNotFound,
-		v1alpha1.ReasonPathNotFound, v1alpha1.ReasonCodeNotFound, v1alpha1.ReasonModuleNotFound,
-		v1alpha1.ReasonTriggerInvalid, v1alpha1.ReasonVariableFileNotFound, v1alpha1.ReasonVariableInvalid,
-		v1alpha1.ReasonTerragruntStackNotSupported,
-		// Repositories
-		v1alpha1.ReasonFetched, v1alpha1.ReasonFetching, v1alpha1.ReasonFetchFailed,
-		v1alpha1.ReasonAuthenticationFailed, v1alpha1.ReasonHostKeyUnknown, v1alpha1.ReasonCertificateUntrusted,
-		v1alpha1.ReasonRedirected, v1alpha1.ReasonAddressDenied, v1alpha1.ReasonMirrorTooLarge, v1alpha1.ReasonRemoteNotFound, v1alpha1.ReasonUnreachable,
-		v1alpha1.ReasonRefNotFound, v1alpha1.ReasonNotFetched, v1alpha1.ReasonTimeout,
-		v1alpha1.ReasonConfigurationInvalid, v1alpha1.ReasonCredentialsNotFound, v1alpha1.ReasonCredentialsInvalid,
-	} {
-		known[reason] = true
-	}
-	return known
-}()
+// isExported reports whether a reason is one of Ready conditions of Stacks or Repositories.
+func isExported(reason string) bool {
+	r, _ := v1alpha1.ReasonNamed(reason)
+	return r.In&(v1alpha1.InStack|v1alpha1.InRepository) != 0
+}

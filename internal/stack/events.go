@@ -25,9 +25,7 @@ func (r Recorder) DecisionEvent(w decision.Snapshot, d decision.Decision) {
 		return
 	}
 	kind := corev1.EventTypeWarning
-	switch d.Reason {
-	case v1alpha1.ReasonApplied, v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonChangesPending, v1alpha1.ReasonSuspended, v1alpha1.ReasonDestroyed, v1alpha1.ReasonRunCanceled, v1alpha1.ReasonRunRejected,
-		v1alpha1.ReasonCanceling, v1alpha1.ReasonWindowClosed:
+	if reason, known := v1alpha1.ReasonNamed(d.Reason); known && reason.Severity == v1alpha1.SeverityNormal {
 		kind = corev1.EventTypeNormal
 	}
 	r.record(w, kind, d.Reason, "Reconcile", d.Message)

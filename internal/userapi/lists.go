@@ -72,6 +72,8 @@ type Stack struct {
 	Changed *time.Time `json:"changed,omitempty"`
 	// Whether the Stack waits until a user acts.
 	Stalled bool `json:"stalled"`
+	// Whether Ready has the reason of an error, and not of progress or of a decision that a user takes.
+	Failing bool `json:"failing"`
 	// Whether drift is detected.
 	Drifted bool `json:"drifted"`
 	// Whether spec.suspend is true.

@@ -2,57 +2,80 @@ package main
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
+	"go/constant"
+	"go/types"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// apiReasons returns the values of the constants of the API that a user sees as a reason: Reason..., Event...,
-// Failure..., and the phases of a Run in progress.
-func apiReasons(t *testing.T) map[string]bool {
-	t.Helper()
-	files, err := filepath.Glob("../../api/v1alpha1/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	reason, all := regexp.MustCompile(`^(Reason|Event|Failure|Phase)[A-Z]`), map[string]bool{}
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
+// TestReasonsAreRegistered checks that the table of reasons has each constant that a user sees as a reason, once, and
+// nothing else.
+func TestReasonsAreRegistered(t *testing.T) {
+	registered := map[string]bool{}
+	for _, r := range v1alpha1.Reasons() {
+		if registered[r.Name] || r.In == 0 {
+			t.Errorf("v1alpha1.Reasons has %s twice, or does not say where it appears", r.Name)
 		}
-		for _, decl := range file.Decls {
-			group, ok := decl.(*ast.GenDecl)
-			if !ok || group.Tok != token.CONST {
-				continue
-			}
-			for _, spec := range group.Specs {
-				constant, ok := spec.(*ast.ValueSpec)
-				if !ok || len(constant.Values) != 1 || !reason.MatchString(constant.Names[0].Name) {
-					continue
-				}
-				if value, ok := constant.Values[0].(*ast.BasicLit); ok && value.Kind == token.STRING {
-					text, err := strconv.Unquote(value.Value)
-					if err != nil {
-						t.Fatal(err)
+		registered[r.Name] = true
+	}
+	constants := constantsOfAPI(t, "Reason", "Event", "Failure", "Phase")
+	for name, value := range constants {
+		isPhase := strings.HasPrefix(name, "Phase")
+		if !registered[value] && !(isPhase && v1alpha1.RunPhase(value).Finished()) {
+			t.Errorf("v1alpha1.Reasons does not have %s", name)
+		}
+	}
+	values := slices.Collect(maps.Values(constants))
+	for name := range registered {
+		if !slices.Contains(values, name) {
+			t.Errorf("v1alpha1.Reasons has %q, which is no constant", name)
+		}
+	}
+}
+
+// TestReasonsThatStacksGet checks that each reason that the code of Stacks uses, other than to compare with it, is one
+// of a Stack in the table: metrics would export any other one as Other.
+func TestReasonsThatStacksGet(t *testing.T) {
+	seen := 0
+	for _, p := range program(t) {
+		if p.PkgPath != "cairn.dev/cairn/internal/stack" && !strings.HasPrefix(p.PkgPath, "cairn.dev/cairn/internal/stack/") {
+			continue
+		}
+		compared := map[ast.Expr]bool{}
+		for _, file := range p.Syntax {
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.BinaryExpr:
+					compared[n.X], compared[n.Y] = true, true
+				case *ast.CaseClause:
+					for _, e := range n.List {
+						compared[e] = true
 					}
-					isPhase := strings.HasPrefix(constant.Names[0].Name, "Phase")
-					all[text] = !isPhase || !v1alpha1.RunPhase(text).Finished() || all[text]
+				case *ast.SelectorExpr:
+					c, ok := p.TypesInfo.Uses[n.Sel].(*types.Const)
+					if !ok || c.Pkg().Path() != pathOfAPI || !strings.HasPrefix(c.Name(), "Reason") || compared[n] {
+						break
+					}
+					seen++
+					r, _ := v1alpha1.ReasonNamed(constant.StringVal(c.Val()))
+					if r.In&(v1alpha1.InStack|v1alpha1.InOther) == 0 {
+						t.Errorf("%s: the table of reasons does not have %s for a Stack", p.Fset.Position(n.Pos()), c.Name())
+					}
 				}
-			}
+				return true
+			})
 		}
 	}
-	maps.DeleteFunc(all, func(_ string, shown bool) bool { return !shown })
-	return all
+	if seen < 50 {
+		t.Errorf("only %d uses of reasons were found", seen)
+	}
 }
 
 // TestReasonsAreDocumented checks that docs/troubleshooting has one section for each reason and failure class of the
@@ -79,8 +102,8 @@ func TestReasonsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons := apiReasons(t)
-	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+	for _, r := range v1alpha1.Reasons() {
+		reason := r.Name
 		switch page := sections[reason]; {
 		case page == "":
 			t.Errorf("docs/troubleshooting has no section %q", "### "+reason)

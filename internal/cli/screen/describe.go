@@ -95,8 +95,8 @@ func (d Description) waitsFor(s Style) string {
 	if d.Alone || d.Stack == nil {
 		return ""
 	}
-	switch {
-	case Ready(d.Stack).Reason == v1alpha1.ReasonSuspended:
+	switch reason, _ := v1alpha1.ReasonNamed(Ready(d.Stack).Reason); {
+	case reason.WaitsFor == v1alpha1.WaitsForResume:
 		return "a user who resumes it"
 	case condition(d.Stack.Status.Conditions, v1alpha1.ConditionStalled).Status == "True":
 		return "an action of a user"

@@ -31,22 +31,14 @@ func runWaitsFor(r *v1alpha1.Run, s Style) string {
 		}
 		return text
 	}
-	switch succeeded.Reason {
-	case v1alpha1.ReasonQueued:
-		return "the queue" + after(": ", message)
-	case v1alpha1.ReasonCanceling:
-		return "the engine to stop: " + message
-	case v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid:
-		return "a window: " + message
-	case v1alpha1.ReasonPodPending, v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating,
-		v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded:
-		return "its pod: " + message
-	case v1alpha1.ReasonInputsNotFound:
-		return "its inputs: " + message
-	case v1alpha1.ReasonSuspended:
-		return "a user who resumes the Stack"
+	reason, _ := v1alpha1.ReasonNamed(succeeded.Reason)
+	switch reason.WaitsFor {
+	case "", v1alpha1.WaitsForApproval, v1alpha1.WaitsForRetry: // see above
+		return ""
+	case v1alpha1.WaitsForResume:
+		return reason.WaitsFor.Text()
 	}
-	return ""
+	return reason.WaitsFor.Text() + after(": ", message)
 }
 
 // usersWhoCannotApprove returns the users whose approval spec.preventSelfApproval rejects.

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"regexp"
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -19,50 +20,66 @@ func (d Description) next(p *page) {
 
 // hints returns the commands to use now, each with its purpose.
 func (d Description) hints(s Style) []string {
-	program, kubectl := s.Command(), s.inNamespace("kubectl")
-	r := d.Run
+	program, r := s.Command(), d.Run
 	if r != nil && !Phase(r).Finished() {
-		return runHints(r, program, kubectl)
+		return d.runHints(s)
 	}
 	if d.Alone || d.Stack == nil {
 		return finishedHints(r, program)
 	}
-	name := d.Stack.Name
-	command := func(verb, name string) string { return program + " " + verb + " " + name }
-	switch Ready(d.Stack).Reason {
-	case v1alpha1.ReasonSuspended:
-		return []string{command("resume", name)}
-	case v1alpha1.ReasonDestroyed:
-		return []string{command("apply", name) + " creates its resources again",
-			kubectl + " delete stack " + name + " deletes the Stack"}
-	case v1alpha1.ReasonRunCanceled, v1alpha1.ReasonRunRejected:
-		if d.Stack.DeletionTimestamp != nil {
-			return []string{command("retry", name) + " continues the deletion"}
-		}
-		return []string{command("apply", name) + " requests another Run"}
-	case v1alpha1.ReasonDestroyFailed, v1alpha1.ReasonDestroyIncomplete:
-		return []string{command("retry", name) + " retries immediately"}
-	case v1alpha1.ReasonStateNotSaved:
-		return []string{command("state recover", name) + " recovers the state from the pod's log"}
-	case v1alpha1.ReasonChangesPending:
-		return []string{command("diff", name) + " shows them", "set spec.apply of the Stack to apply them"}
-	case v1alpha1.ReasonDrifted:
-		hints := []string{command("apply", name) + " reverts the drift; to keep it, change the code first"}
-		if st := d.Stack.Status.Drift; st != nil && st.Run != "" {
-			hints = append([]string{command("diff", st.Run) + " shows the drift"}, hints...)
-		}
-		return hints
-	case v1alpha1.ReasonDependencyNotReady, v1alpha1.ReasonDependencyNotFound:
-		if names := d.Stack.Dependencies(); len(names) > 0 {
-			return []string{command("get stacks", strings.Join(names, " ")) + " shows its dependencies"}
-		}
-	case v1alpha1.ReasonApplied, v1alpha1.ReasonRunning, v1alpha1.ReasonDestroying:
+	reason, known := v1alpha1.ReasonNamed(Ready(d.Stack).Reason)
+	steps := s.steps(reason, d.names())
+	switch {
+	case reason.WaitsFor == v1alpha1.WaitsForRequest && d.Stack.DeletionTimestamp != nil:
+		return []string{program + " retry " + d.Stack.Name + " continues the deletion"}
+	case len(steps) > 0:
+		return steps
+	case known && reason.Severity == v1alpha1.SeverityNormal:
 		return nil
 	}
-	if r != nil && Phase(r) == v1alpha1.PhaseFailed {
-		return finishedHints(r, program)
+	return finishedHints(r, program)
+}
+
+// names returns the values of the placeholders in the next steps of a reason.
+func (d Description) names() map[string]string {
+	names := map[string]string{}
+	if st := d.Stack; st != nil {
+		names["{stack}"], names["{dependencies}"] = st.Name, strings.Join(st.Dependencies(), " ")
+		if st.Status.Drift != nil {
+			names["{driftRun}"] = st.Status.Drift.Run
+		}
 	}
-	return nil
+	if r := d.Run; r != nil && !Phase(r).Finished() {
+		names["{stack}"], names["{run}"] = r.Spec.Stack.Name, r.Name
+		if n := len(r.Status.Attempts); n > 0 {
+			names["{pod}"] = r.Status.Attempts[n-1].Pod
+		}
+	}
+	return names
+}
+
+var placeholder = regexp.MustCompile(`\{\w+\}`)
+
+// steps returns the next steps of a reason for an object with these names. A step for which there is no name does not
+// apply.
+func (s Style) steps(reason v1alpha1.Reason, names map[string]string) []string {
+	var steps []string
+	for _, step := range reason.Next {
+		applies := true
+		step = placeholder.ReplaceAllStringFunc(step, func(of string) string {
+			applies = applies && names[of] != ""
+			return names[of]
+		})
+		if rest, ok := strings.CutPrefix(step, "cairn "); ok {
+			step = s.Command() + " " + rest
+		} else if rest, ok := strings.CutPrefix(step, "kubectl "); ok {
+			step = s.inNamespace("kubectl") + " " + rest
+		}
+		if applies {
+			steps = append(steps, step)
+		}
+	}
+	return steps
 }
 
 // finishedHints returns the hints for a finished Run.
@@ -82,8 +99,8 @@ func denied(r *v1alpha1.Run) bool {
 }
 
 // runHints returns the hints for an active Run.
-func runHints(r *v1alpha1.Run, program, kubectl string) []string {
-	stack := r.Spec.Stack.Name
+func (d Description) runHints(s Style) []string {
+	r, program := d.Run, s.Command()
 	cancel := program + " cancel " + r.Name + " cancels it"
 	if AwaitsApproval(r) {
 		digest := approval.Short(r.Status.Plan.Digest)
@@ -92,21 +109,13 @@ func runHints(r *v1alpha1.Run, program, kubectl string) []string {
 			program + " reject " + r.Name + " --digest " + digest + ` --reason "..."`,
 		}
 	}
-	switch Succeeded(r).Reason {
-	case v1alpha1.ReasonSuspended:
-		return []string{program + " resume " + stack, cancel}
-	case v1alpha1.ReasonRetrying:
-		return []string{program + " logs " + r.Name + " shows why", program + " retry " + stack + " retries immediately", cancel}
-	case v1alpha1.ReasonPodPending, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable,
-		v1alpha1.ReasonTimeoutExceeded:
-		if n := len(r.Status.Attempts); n > 0 {
-			return []string{kubectl + " describe pod " + r.Status.Attempts[n-1].Pod, cancel}
-		}
-	case v1alpha1.ReasonCanceling:
-		return []string{program + " logs -f " + r.Name + " follows it"}
-	case v1alpha1.ReasonQueued, v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid, v1alpha1.ReasonInputsNotFound,
-		v1alpha1.ReasonPodCreateFailed:
-		return []string{cancel}
+	reason, _ := v1alpha1.ReasonNamed(Succeeded(r).Reason)
+	steps := s.steps(reason, d.names())
+	switch reason.WaitsFor {
+	case "", v1alpha1.WaitsForApproval: // which it has
+		steps = []string{program + " logs -f " + r.Name + " follows it"}
+	case v1alpha1.WaitsForEngine: // it was canceled
+		return steps
 	}
-	return []string{program + " logs -f " + r.Name + " follows it", cancel}
+	return append(steps, cancel)
 }

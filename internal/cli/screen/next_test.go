@@ -21,3 +21,17 @@ func TestSuggestedCommandsRepeatTheNamespace(t *testing.T) {
 		}
 	}
 }
+
+// TestNextStepsAreComplete checks that the CLI has a value for each placeholder in the next steps of reasons: a step
+// without one does not apply.
+func TestNextStepsAreComplete(t *testing.T) {
+	stack, run := &v1alpha1.Stack{}, &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{{Pod: "net-7-1"}}}}
+	stack.Name, stack.Spec.DependsOn, stack.Status.Drift = "net", []v1alpha1.Dependency{{Name: "vpc"}}, &v1alpha1.DriftStatus{Run: "net-6"}
+	run.Name, run.Spec.Stack.Name = "net-7", "net"
+	names := Description{Stack: stack, Run: run}.names()
+	for _, reason := range v1alpha1.Reasons() {
+		if got := (Style{Program: "cairn"}).steps(reason, names); len(got) != len(reason.Next) {
+			t.Errorf("%s: the next steps are %q, of %q", reason.Name, got, reason.Next)
+		}
+	}
+}

@@ -211,11 +211,8 @@ func runIsUnderWay(w Snapshot) (Decision, bool) {
 // runProgress is the Ready condition while a Run is under way: what the Run waits for, or only that it is under way. It
 // does not follow each phase: the Run has that, and each would be one more write.
 func runProgress(r *v1alpha1.Run) (Decision, bool) {
-	switch c := runCondition(r); c.Reason {
-	case v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonCanceling, v1alpha1.ReasonRetrying,
-		v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonSuspended, v1alpha1.ReasonPodPending,
-		v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable,
-		v1alpha1.ReasonTimeoutExceeded, v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid:
+	c := runCondition(r)
+	if reason, _ := v1alpha1.ReasonNamed(c.Reason); reason.WaitsFor != "" && reason.In&v1alpha1.InStack != 0 {
 		return Unready(c.Reason, "Run %s: %s", r.Name, c.Message)
 	}
 	return inProgress(r.Name, r.Spec)

@@ -1210,6 +1210,8 @@ export interface paths {
                     engine?: string;
                     /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
                     facet?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    failing?: string;
                     /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
                     group?: string;
                     /** @description Only rows with this label, as key=value. Of several values of a key, one has to match; of several keys, all. */
@@ -2922,6 +2924,8 @@ export interface paths {
                     engine?: string;
                     /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
                     facet?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    failing?: string;
                     /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
                     group?: string;
                     /** @description Only rows with this label, as key=value. Of several values of a key, one has to match; of several keys, all. */
@@ -3768,6 +3772,8 @@ export interface components {
             drifted: boolean;
             /** @description The name of the engine. */
             engine: string;
+            /** @description Whether Ready has the reason of an error, and not of progress or of a decision that a user takes. */
+            failing: boolean;
             /** @description The labels as key=value, in order. At most 20, without those by which Helm, Flux and Argo CD recognize their objects. */
             labels?: string[];
             /** @description The name of the newest Run. */

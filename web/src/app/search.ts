@@ -46,6 +46,7 @@ export const stacksSearch = z.object({
   repository: words,
   engine: words,
   label: words,
+  failing: flag,
   drifted: flag,
   suspended: flag,
   deleted: flag,

@@ -12,7 +12,6 @@ import { Section } from '../ui/Page'
 import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import { Ago } from '../ui/Time'
-import { troubles } from '../ui/tone'
 import { safe } from '../views/text/escape'
 
 /** How many of each are shown here; the rest is in the lists. */
@@ -21,7 +20,7 @@ const few = 5
 /** Plans, failures and drift that require a user to act. */
 export function NeedsYou() {
   const waiting = useQuery(listQuery('runs', { phase: 'AwaitingApproval', sort: 'created', limit: few }))
-  const failed = useQuery(listQuery('stacks', { reason: troubles, sort: '-changed', limit: few }))
+  const failed = useQuery(listQuery('stacks', { failing: true, sort: '-changed', limit: few }))
   const canceled = useQuery(listQuery('stacks', { reason: ['RunCanceled'], sort: '-changed', limit: few }))
   const drifted = useQuery(listQuery('stacks', { drifted: true, sort: '-changed', limit: few }))
   const all = [waiting, failed, canceled, drifted]
@@ -52,7 +51,7 @@ export function NeedsYou() {
               <Waiting key={r.uid} run={r} />
             ))}
           </Group>
-          <Group title="Failing" total={failed.data?.total} to="/stacks" search={{ reason: troubles }}>
+          <Group title="Failing" total={failed.data?.total} to="/stacks" search={{ failing: true }}>
             {failed.data?.items?.map((s) => (
               <Standing key={s.uid} stack={s} />
             ))}

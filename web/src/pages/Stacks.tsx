@@ -72,6 +72,7 @@ export default function Stacks() {
           onChange={(repository) => set({ repository })}
         />
         <Filter {...of} label="Engine" field="engine" chosen={search.engine} onChange={(engine) => set({ engine })} />
+        <Toggle label="Failing" on={search.failing === true} onChange={(on) => set({ failing: on || undefined })} />
         <Toggle label="Drifted" on={search.drifted === true} onChange={(on) => set({ drifted: on || undefined })} />
         <Toggle
           label="Suspended"

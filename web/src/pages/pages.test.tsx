@@ -772,6 +772,16 @@ describe('the overview', () => {
     expect(await screen.findByText('3 succeeded')).toBeInTheDocument()
   })
 
+  test('shows the Stacks that the server lists as failing', async () => {
+    showApp('/', {
+      '/api/v1/stacks?failing=true&sort=-changed&limit=5': runs(
+        aStack({ name: 'net', ready: 'False', failing: true, reason: 'TemplateInvalid' }),
+      ),
+    })
+    expect(await screen.findByText('Failing')).toBeInTheDocument()
+    expect(screen.getByRole('link', { name: 'shop/net' })).toHaveAttribute('href', '/stacks/shop/net')
+  })
+
   test('shows that nothing waits', async () => {
     showApp('/', {})
     expect(await screen.findByText(/Nothing: no plan awaits approval/)).toBeInTheDocument()

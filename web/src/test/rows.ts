@@ -13,6 +13,7 @@ export function aStack(of: Partial<Stack> = {}): Stack {
     message: 'all is as declared',
     stalled: false,
     drifted: false,
+    failing: false,
     suspended: false,
     deleted: false,
     destroyed: false,

@@ -1,3 +1,5 @@
+import { waits } from '../api/reasons'
+
 /** What a word of the API means to who reads it: good, in progress, needs attention, failed, or neutral. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'none'
 
@@ -18,65 +20,13 @@ export function phaseTone(phase: string): Tone {
   return phases[phase] ?? 'none'
 }
 
-const needsUser = new Set([
-  'AwaitingApproval',
-  'ChangesPending',
-  'Drifted',
-  'DeletionProtected',
-  'ApplyNever',
-  'RunCanceled',
-  'RunRejected',
-])
-
-/** Reasons of Ready that report an error, as in internal/operator. */
-export const troubles = [
-  'RunFailed',
-  'DestroyFailed',
-  'DestroyIncomplete',
-  'NamespaceTerminating',
-  'AppliedInputsUnknown',
-  'DependencyCycle',
-  'OutputsConflict',
-  'OutputsFailed',
-  'StateNotSaved',
-  'StateCleanupFailed',
-  'RunsCleanupFailed',
-  'DependencyNotFound',
-  'DependentsExist',
-  'PodCreateFailed',
-  'TimeoutExceeded',
-  'InputsNotFound',
-  'WindowInvalid',
-  'SourceNotFound',
-  'SourceInvalid',
-  'SecretNotFound',
-  'ConfigMapNotFound',
-  'ConfigMapKeyNotFound',
-  'OutputNotFound',
-  'RepositoryNotFound',
-  'HookInvalid',
-  'CommandInvalid',
-  'PolicyInvalid',
-  'BackendInvalid',
-  'BackendMigrationRequired',
-  'InputsTooLarge',
-  'EngineVersionInvalid',
-  'ContentInvalid',
-  'SourceTooLarge',
-  'BuildNotAllowed',
-  'DockerfileNotFound',
-  'PathNotFound',
-  'CodeNotFound',
-  'ModuleNotFound',
-  'TriggerInvalid',
-  'VariableFileNotFound',
-  'VariableInvalid',
-]
+/** Reports whether a user has to decide about an object with this reason. */
+const needsUser = (reason = '') => ['Approval', 'Decision', 'Request'].includes(waits[reason] ?? '')
 
 /** The tone of a Ready condition. */
 export function readyTone(ready: { ready: string; reason?: string; stalled?: boolean; suspended?: boolean }): Tone {
-  if (needsUser.has(ready.reason ?? '')) return 'warn'
-  if (ready.suspended || ready.reason === 'Suspended') return 'none'
+  if (needsUser(ready.reason)) return 'warn'
+  if (ready.suspended || waits[ready.reason ?? ''] === 'Resume') return 'none'
   if (ready.ready === 'True') return 'good'
   if (ready.stalled || ready.ready === 'False') return 'bad'
   return 'busy'

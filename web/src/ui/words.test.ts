@@ -3,7 +3,7 @@ import { bytes, shortRevision } from '../pages/words'
 import { webAddress } from './address'
 import { providerPages } from './commit'
 import { ago, duration, moment } from './time'
-import { inWords, phaseTone, pullTone, readyTone, troubles } from './tone'
+import { inWords, phaseTone, pullTone, readyTone } from './tone'
 
 test('ages', () => {
   const now = new Date('2026-01-10T00:00:00Z')
@@ -93,7 +93,6 @@ test('colors of conditions', () => {
   expect(readyTone({ ready: 'True', reason: 'Applied', suspended: true })).toBe('none')
   expect(phaseTone('Failed')).toBe('bad')
   expect(phaseTone('SomethingNew')).toBe('none')
-  for (const reason of troubles) expect(readyTone({ ready: 'False', reason })).toBe('bad')
 })
 
 test('a commit has a page at the Git provider', () => {

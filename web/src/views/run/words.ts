@@ -1,5 +1,6 @@
 import type { RunObject } from '../../api/kinds'
 import { condition } from '../../api/kinds'
+import { waits, waitsForText } from '../../api/reasons'
 import { duration } from '../../ui/time'
 import { destroys } from '../plan/types'
 import { isFinished, usersWhoCaused, waitsForApproval } from './actions'
@@ -77,7 +78,7 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
   const said = condition(run, 'Succeeded')
   const message = said?.message ?? ''
   const next = run.status?.nextAttempt
-  if (next && said?.reason === 'Retrying') {
+  if (next && waits[said?.reason ?? ''] === 'Retry') {
     const left = Math.max(0, new Date(next).getTime() - now)
     return `Waits for the next attempt, ${left > 0 ? `in ${duration(left)}` : 'about now'}.`
   }
@@ -87,26 +88,18 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
     const not = users.length > 0 ? `a user other than ${users.join(', ')}` : 'a user'
     return `Waits for the approval of ${not}.`
   }
-  switch (said?.reason) {
-    case 'Queued':
+  const on = waits[said?.reason ?? '']
+  switch (on) {
+    case undefined:
+    case 'Approval':
+    case 'Retry':
+      return undefined
+    case 'Queue':
       return message ? `${message.charAt(0).toUpperCase()}${message.slice(1)}.` : 'Queued.'
-    case 'Canceling':
-      return `Waits for the interrupted engine: ${message}`
-    case 'WindowClosed':
-    case 'WindowInvalid':
-      return `Waits for a window: ${message}`
-    case 'PodPending':
-    case 'PodCreateFailed':
-    case 'PodTerminating':
-    case 'NodeUnreachable':
-    case 'TimeoutExceeded':
-      return `Waits for its pod: ${message}`
-    case 'InputsNotFound':
-      return `Waits for an object that does not exist: ${message}`
-    case 'Suspended':
-      return 'Waits until the Stack is resumed.'
+    case 'Resume':
+      return `Waits for ${waitsForText[on]}.`
   }
-  return undefined
+  return `Waits for ${waitsForText[on]}: ${message}`
 }
 
 /** What to do about a failure of a class. */

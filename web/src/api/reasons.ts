@@ -1,0 +1,39 @@
+/* Written by `make generate` from the reasons of api/v1alpha1. */
+
+/** What an object waits for, as the end of a sentence. */
+export const waitsForText = {
+  Approval: 'a user who approves the plan',
+  Decision: 'a decision of a user',
+  Engine: 'the engine to stop',
+  Inputs: 'its inputs',
+  Pod: 'its pod',
+  Queue: 'the queue',
+  Request: 'a decision of a user',
+  Resume: 'a user who resumes the Stack',
+  Retry: 'the next attempt',
+  Window: 'a window',
+}
+export type WaitsFor = keyof typeof waitsForText
+
+/** What an object waits for, by the reason of its condition. */
+export const waits: Partial<Record<string, WaitsFor>> = {
+  ApplyNever: 'Decision',
+  AwaitingApproval: 'Approval',
+  Canceling: 'Engine',
+  ChangesPending: 'Decision',
+  DeletionProtected: 'Decision',
+  Drifted: 'Decision',
+  InputsNotFound: 'Inputs',
+  NodeUnreachable: 'Pod',
+  PodCreateFailed: 'Pod',
+  PodPending: 'Pod',
+  PodTerminating: 'Pod',
+  Queued: 'Queue',
+  Retrying: 'Retry',
+  RunCanceled: 'Request',
+  RunRejected: 'Request',
+  Suspended: 'Resume',
+  TimeoutExceeded: 'Pod',
+  WindowClosed: 'Window',
+  WindowInvalid: 'Window',
+}
