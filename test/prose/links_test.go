@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn.dev/cairn/internal/version"
 )
 
 // link is one within the repository: [text](page.md#anchor).
@@ -89,8 +92,8 @@ func TestLinksOfDocumentation(t *testing.T) {
 	}
 }
 
-// docsURL is the URL of a page in a message: version.Docs + "page.md#anchor".
-var docsURL = regexp.MustCompile("\\.Docs ?\\+ ?[\"`]([^\"`#() ]*\\.md)(#[a-z0-9-]+)?")
+// docsURL is the URL of a page in a text.
+var docsURL = regexp.MustCompile(regexp.QuoteMeta(version.Docs) + `([\w/.-]*\.md)(#[a-z0-9-]+)?`)
 
 // pathOfDocs is the path of a page in the repository, which users of a binary do not have.
 var pathOfDocs = regexp.MustCompile(`(^|[^/\w])docs/[a-z-]+/[\w-]+\.md`)
@@ -98,35 +101,24 @@ var pathOfDocs = regexp.MustCompile(`(^|[^/\w])docs/[a-z-]+/[\w-]+\.md`)
 // TestPagesThatMessagesName checks that messages have the URL of a page, and that the page and its anchor exist.
 func TestPagesThatMessagesName(t *testing.T) {
 	found := 0
-	for _, root := range []string{"../../internal", "../../cmd", "../../migrate"} {
-		err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
-				return err
-			}
-			code, err := os.ReadFile(name)
-			if err != nil {
-				return err
-			}
-			for line := range strings.Lines(string(code)) {
-				text, _, _ := strings.Cut(line, "//")
-				if strings.Contains(line, "://") {
-					text = line
-				}
+	for _, p := range program(t) {
+		if p.PkgPath == "cairn.dev/cairn/cmd/gendocs" { // it writes these pages
+			continue
+		}
+		for _, file := range p.Syntax {
+			textsOf(p.TypesInfo, file, func(at token.Pos, text string) {
+				where := p.Fset.Position(at)
 				if path := pathOfDocs.FindString(text); path != "" {
-					t.Errorf("%s: %s is a path of the repository: write version.Docs and the page", name, strings.TrimSpace(path))
+					t.Errorf("%s: %s is a path of the repository: write version.Docs and the page", where, strings.TrimSpace(path))
 				}
-			}
-			for _, match := range docsURL.FindAllStringSubmatch(string(code), -1) {
-				found++
-				page, err := os.ReadFile(filepath.Join("..", "..", "docs", match[1]))
-				if err != nil || match[2] != "" && !slices.Contains(anchors(string(page)), match[2]) {
-					t.Errorf("%s: there is no page %s%s", name, match[1], match[2])
+				for _, match := range docsURL.FindAllStringSubmatch(text, -1) {
+					found++
+					page, err := os.ReadFile(filepath.Join("..", "..", "docs", match[1]))
+					if err != nil || match[2] != "" && !slices.Contains(anchors(string(page)), match[2]) {
+						t.Errorf("%s: there is no page %s%s", where, match[1], match[2])
+					}
 				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+			})
 		}
 	}
 	if found < 15 {

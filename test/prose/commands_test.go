@@ -1,21 +1,18 @@
-package cli
+package main
 
 import (
-	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
-	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/cli"
 )
 
 var (
@@ -30,7 +27,7 @@ var (
 
 // TestCommandsInTextsExist checks the commands in messages, notes, help texts and pages of the documentation.
 func TestCommandsInTextsExist(t *testing.T) {
-	cmd := root(session.FromProcess())
+	cmd := cli.Command()
 	cmd.InitDefaultHelpCmd()
 	cmd.InitDefaultCompletionCmd()
 	all := map[string]bool{}
@@ -61,25 +58,19 @@ func TestCommandsInTextsExist(t *testing.T) {
 			}
 		}
 	}
+	for _, p := range program(t) {
+		for _, file := range p.Syntax {
+			textsOf(p.TypesInfo, file, func(at token.Pos, text string) {
+				check(p.Fset.Position(at).String(), commandInText.FindAllStringSubmatch(text, -1))
+			})
+		}
+	}
 	for _, folder := range []string{"api", "charts", "cmd", "docs", "internal", "migrate"} {
 		err := filepath.WalkDir("../../"+folder, func(file string, entry fs.DirEntry, err error) error {
 			switch {
 			case err == nil && entry.Name() == "node_modules":
 				return filepath.SkipDir
-			case err != nil || strings.HasSuffix(file, "_test.go"):
-			case strings.HasSuffix(file, ".go"):
-				files := token.NewFileSet()
-				code, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
-				if err != nil {
-					return err
-				}
-				ast.Inspect(code, func(n ast.Node) bool {
-					if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
-						text, _ := strconv.Unquote(l.Value)
-						check(files.Position(l.Pos()).String(), commandInText.FindAllStringSubmatch(text, -1))
-					}
-					return true
-				})
+			case err != nil:
 			case strings.HasSuffix(file, ".md"), strings.HasSuffix(file, "NOTES.txt"):
 				text, err := os.ReadFile(file)
 				if err != nil {

@@ -1,10 +1,10 @@
-package operator
+package main
 
 import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,47 +27,37 @@ var elsewhere = map[string][]string{
 // TestValuesOfTheAPIAreConstants checks that conditions, reasons, phases and failure classes are constants of
 // api/v1alpha1: one location to search, to document and to rename.
 func TestValuesOfTheAPIAreConstants(t *testing.T) {
-	words := wordsOfTheAPI(t)
-	if len(words) < 100 {
-		t.Fatalf("the API has only %d words", len(words))
+	words := map[string]bool{}
+	for _, word := range constantsOfAPI(t, "Condition", "Reason", "Event", "Failure", "Phase") {
+		words[word] = true
 	}
-	files := 0
-	for _, dir := range []string{"internal", "cmd"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
+	for _, p := range program(t) {
+		if p.PkgPath == pathOfAPI {
+			continue
+		}
+		for i, file := range p.Syntax {
+			path, err := filepath.Abs("../..")
+			if err != nil {
+				t.Fatal(err)
 			}
-			name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			name := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(p.GoFiles[i], path)), "/")
 			others, known := elsewhere[name]
 			if known && others == nil {
-				return nil
+				continue
 			}
-			files++
-			fset := token.NewFileSet()
-			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			for at, word := range literalWords(file, words) {
+			for at, word := range literalWords(p.TypesInfo, file, words) {
 				if !slices.Contains(others, word) {
-					t.Errorf("%s:%d spells %q: use the constant of api/v1alpha1", name, fset.Position(at).Line, word)
+					t.Errorf("%s:%d spells %q: use the constant of api/v1alpha1", name, p.Fset.Position(at).Line, word)
 				}
 			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
-	}
-	if files < 300 {
-		t.Errorf("only %d files were read", files)
 	}
 }
 
 // literalWords returns the string literals of a file that are words of the API, by position. A word of several parts,
 // as PodLost, has no other meaning, so it counts everywhere. A plain one, as Applied, counts only where a field or
-// variable of that type is set or compared.
-func literalWords(file *ast.File, words map[string]bool) map[token.Pos]string {
+// variable of that name is set or compared, or is a parameter.
+func literalWords(info *types.Info, file *ast.File, words map[string]bool) map[token.Pos]string {
 	found := map[token.Pos]string{}
 	plain := func(values ...ast.Expr) {
 		for _, v := range values {
@@ -104,8 +94,11 @@ func literalWords(file *ast.File, words map[string]bool) map[token.Pos]string {
 				plain(c.(*ast.CaseClause).List...)
 			}
 		case *ast.CallExpr:
-			if name := called(n.Fun); name == "stalled" || name == "unready" || name == "progressing" || name == "Eventf" {
-				plain(n.Args...)
+			of, ok := info.TypeOf(n.Fun).(*types.Signature)
+			for i := 0; ok && i < min(of.Params().Len(), len(n.Args)); i++ {
+				if isNamed(of.Params().At(i).Name()) {
+					plain(n.Args[i])
+				}
 			}
 		}
 		return true
@@ -117,7 +110,7 @@ func literalWords(file *ast.File, words map[string]bool) map[token.Pos]string {
 func named(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
-		return e.Name == "Reason" || e.Name == "reason" || e.Name == "Class" || e.Name == "class" || e.Name == "Phase" || e.Name == "phase"
+		return isNamed(e.Name)
 	case *ast.SelectorExpr:
 		return named(e.Sel)
 	case *ast.CallExpr: // string(x.Phase)
@@ -126,12 +119,13 @@ func named(e ast.Expr) bool {
 	return false
 }
 
+func isNamed(name string) bool {
+	return slices.Contains([]string{"reason", "class", "phase"}, strings.ToLower(name))
+}
+
 func called(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
+	if name, ok := e.(*ast.Ident); ok {
+		return name.Name
 	}
 	return ""
 }
@@ -156,39 +150,6 @@ func capitals(word string) int {
 	return n
 }
 
-// wordsOfTheAPI returns the values of the API's constants for conditions, reasons, events, failures and phases.
-func wordsOfTheAPI(t *testing.T) map[string]bool {
-	t.Helper()
-	paths, err := filepath.Glob("../../api/v1alpha1/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := map[string]bool{}
-	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok {
-				return true
-			}
-			for i, name := range spec.Names {
-				for _, kind := range []string{"Condition", "Reason", "Event", "Failure", "Phase"} {
-					if strings.HasPrefix(name.Name, kind) && i < len(spec.Values) {
-						if word := literal(spec.Values[i]); word != "" { // else it is another constant
-							words[word] = true
-						}
-					}
-				}
-			}
-			return true
-		})
-	}
-	return words
-}
-
 func TestLiteralValues(t *testing.T) {
 	words := map[string]bool{"Applied": true, "PodLost": true}
 	for code, want := range map[string]int{
@@ -197,16 +158,21 @@ func TestLiteralValues(t *testing.T) {
 		`switch string(r.Status.Phase) { case "Applied": }`: 1,
 		`d.Reason, d.Message = "Applied", ""`:               1,
 		`stalled("Applied", "")`:                            1,
+		`stalled("", "Applied")`:                            0,
 		`list := []string{"PodLost"}`:                       1,
 		`fmt.Println("Applied")`:                            0,
 		`c := map[string]int{"Applied": 1}`:                 0,
 		`if t.Reason == "Evicted" {}`:                       0,
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f() {\n"+code+"\n}", 0)
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "x.go", "package x\nfunc stalled(reason, text string) {}\nfunc f() {\n"+code+"\n}", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := literalWords(file, words); len(got) != want {
+		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+		unknown := types.Config{Error: func(error) {}} // the names that the code does not declare
+		_, _ = unknown.Check("x", fset, []*ast.File{file}, info)
+		if got := literalWords(info, file, words); len(got) != want {
 			t.Errorf("%s: found %v, want %d", code, got, want)
 		}
 	}
