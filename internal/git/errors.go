@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"cairn.dev/cairn/internal/clip"
 )
 
 // Errors by what is to be done about them. Each that this package returns is at most one of them.
@@ -210,19 +212,7 @@ func lineWith(said, text string) string {
 }
 
 // short is a line of a text from elsewhere as it may stand in a message.
-func short(line string) string {
-	line = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(line, "?"))
-	line = strings.TrimSpace(line)
-	if runes := []rune(line); len(runes) > 300 {
-		return string(runes[:300]) + "..."
-	}
-	return line
-}
+func short(line string) string { return clip.Line(strings.TrimSpace(line), 300) }
 
 // damaged reports whether git's own store is at fault rather than the remote: it is recreated then.
 func damaged(said string) bool {

@@ -181,7 +181,7 @@ func TestErrorContainsTheServerMessage(t *testing.T) {
 		t.Errorf("the server's words are not in %v", err)
 	}
 	long := "remote: " + strings.Repeat("x", 1000) + "\nremote:\nremote: =====\n" + strings.Repeat("remote: line\nremote: another\nremote: third\n", 100) + "fatal: early EOF"
-	if text := classify("fetch", long, false).Error(); len(text) > 600 || !strings.Contains(text, "xxx...") {
+	if text := classify("fetch", long, false).Error(); len(text) > 600 || !strings.Contains(text, "xxx…") {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"cairn.dev/cairn/internal/clip"
 )
 
 // longest is how long a message may be.
@@ -65,18 +66,10 @@ func message(value any) string {
 
 // cut returns a message that is safe to be shown, and not too long.
 func cut(s string) string {
-	const more = " ..."
-	if len(s) > longest {
-		s = s[:longest-len(more)]
-		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
-			s = s[:len(s)-1]
-		}
-		s = strings.ToValidUTF8(s, "") + more
-	}
-	return strings.Map(func(r rune) rune {
+	return clip.Bytes(strings.Map(func(r rune) rune {
 		if r == '\n' || unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
-	}, strings.ToValidUTF8(strings.TrimSpace(s), "?"))
+	}, strings.ToValidUTF8(strings.TrimSpace(s[:min(len(s), 2*longest)]), "?")), longest)
 }

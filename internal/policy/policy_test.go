@@ -258,7 +258,7 @@ func TestFindingsAreSortedAndBounded(t *testing.T) {
 		t.Error(diff)
 	}
 	long := check(t, "c.rego", "package main\nwarn contains concat(\"\", [\"é\" | some i in numbers.range(1, 2000)])").Findings
-	if len(long) != 1 || len(long[0].Message) > longest || !strings.HasSuffix(long[0].Message, "é ...") {
+	if len(long) != 1 || len(long[0].Message) > longest || !strings.HasSuffix(long[0].Message, "é…") {
 		t.Errorf("%q", long)
 	}
 }

@@ -2,10 +2,11 @@ package screen
 
 import (
 	"fmt"
-	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/internal/clip"
 )
 
 const (
@@ -61,16 +62,7 @@ func (f *Fit) Cut(t *metav1.Table, namespaces bool) {
 	}
 	for _, row := range t.Rows {
 		if message, ok := row.Cells[last].(string); ok {
-			row.Cells[last] = cut(message, max(space, shortestMessage))
+			row.Cells[last] = clip.Characters(message, max(space, shortestMessage))
 		}
 	}
-}
-
-// cut returns the beginning of a text that is longer than a number of characters, with an ellipsis as the last one.
-func cut(text string, most int) string {
-	characters := []rune(text)
-	if len(characters) <= most {
-		return text
-	}
-	return strings.TrimRight(string(characters[:most-1]), " ") + "…"
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"cairn.dev/cairn/internal/clip"
 )
 
 // BitbucketDataCenterOptions are where a repository is, and as whom to access it.
@@ -172,9 +174,9 @@ func (b *bitbucketDC) SetStatus(ctx context.Context, commit string, status Statu
 		key = fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
 	}
 	body := map[string]string{
-		"key": key, "name": cut(status.Context, 255), "state": bitbucketState(status.State),
+		"key": key, "name": clip.Characters(status.Context, 255), "state": bitbucketState(status.State),
 		"url":         cmp.Or(status.URL, b.url), // required
-		"description": cut(status.Description, b.Limits().Description),
+		"description": clip.Characters(status.Description, b.Limits().Description),
 	}
 	_, err := b.call(ctx, http.MethodPost, b.repository+"/commits/"+url.PathEscape(commit)+"/builds", nil, body, nil)
 	return err

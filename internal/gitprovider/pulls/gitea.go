@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"cairn.dev/cairn/internal/clip"
 )
 
 // GiteaOptions are where a repository is, and as whom to access it.
@@ -264,18 +266,10 @@ func (g *gitea) self(ctx context.Context) (string, error) {
 // SetStatus implements Client.
 func (g *gitea) SetStatus(ctx context.Context, commit string, status Status) error {
 	body := map[string]string{
-		"context": status.Context, "state": strings.ToLower(string(status.State)), "description": cut(status.Description, g.Limits().Description), "target_url": status.URL,
+		"context": status.Context, "state": strings.ToLower(string(status.State)), "description": clip.Characters(status.Description, g.Limits().Description), "target_url": status.URL,
 	}
 	_, err := g.call(ctx, http.MethodPost, g.repository+"/statuses/"+url.PathEscape(commit), nil, body, nil)
 	return err
-}
-
-// cut returns at most a number of characters of a text.
-func cut(text string, most int) string {
-	if characters := []rune(text); len(characters) > most {
-		return string(characters[:most-1]) + "…"
-	}
-	return text
 }
 
 // React implements Client.

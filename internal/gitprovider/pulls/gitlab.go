@@ -12,6 +12,8 @@ import (
 	"time"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
+
+	"cairn.dev/cairn/internal/clip"
 )
 
 // GitLabOptions are where a project is, and as whom to access it.
@@ -210,7 +212,7 @@ func (g *gitLab) self(ctx context.Context) (string, error) {
 // SetStatus implements Client. GitLab rejects the state that a status has.
 func (g *gitLab) SetStatus(ctx context.Context, commit string, s Status) error {
 	state := map[StatusState]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success, Failure: gitlab.Failed}[s.State]
-	options := &gitlab.SetCommitStatusOptions{State: state, Context: &s.Context, Description: gitlab.Ptr(cut(s.Description, g.Limits().Description))}
+	options := &gitlab.SetCommitStatusOptions{State: state, Context: &s.Context, Description: gitlab.Ptr(clip.Characters(s.Description, g.Limits().Description))}
 	if s.URL != "" {
 		options.TargetURL = &s.URL
 	}

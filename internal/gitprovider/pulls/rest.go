@@ -11,7 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"cairn.dev/cairn/internal/clip"
 )
 
 // maxResponse is the maximum size of a response in bytes.
@@ -200,9 +201,5 @@ func message(data []byte, secret string) string {
 	if secret != "" {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
-	for len(text) > 300 {
-		_, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
-	}
-	return text
+	return clip.Bytes(text, 300)
 }

@@ -45,7 +45,7 @@ func TestErrorsHaveAKind(t *testing.T) {
 		"unavailable":                   {status: 503, body: "<html>\nsorry</html>", want: Error{Kind: Unavailable, Message: "<html> sorry</html>"}},
 		"rejected":                      {status: 422, want: Error{Kind: Invalid}},
 		"a message with the token":      {status: 502, body: "Authorization: token t0ken", want: Error{Kind: Unavailable, Message: "Authorization: token ***"}},
-		"a message that is long":        {status: 500, body: strings.Repeat("ä", 1000), want: Error{Kind: Unavailable, Message: strings.Repeat("ä", 150)}},
+		"a message that is long":        {status: 500, body: strings.Repeat("ä", 1000), want: Error{Kind: Unavailable, Message: strings.Repeat("ä", 148) + "…"}},
 		"a success that is no JSON":     {status: 200, body: "<html>", want: Error{Kind: Invalid, Message: "the response is no JSON of the expected form"}},
 		"a success that is too large":   {status: 200, body: strings.Repeat(" ", maxResponse+1), want: Error{Kind: Invalid, Message: "the response is too large"}},
 		"a redirect to nowhere in time": {status: 304, want: Error{Kind: Invalid}},

@@ -5,6 +5,7 @@ import (
 	"html"
 	"strings"
 
+	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/plan"
 )
 
@@ -13,19 +14,6 @@ const (
 	widest  = 320
 	longest = 2000
 )
-
-// clip shortens text to a number of characters.
-func clip(s string, most int) string {
-	n, last := 0, 0
-	for i := range s {
-		if n++; n == most {
-			last = i
-		} else if n > most {
-			return s[:last] + "…"
-		}
-	}
-	return s
-}
 
 // backticks returns a run of backticks that is longer than any in the text, and at least as long as least.
 func backticks(text string, least int) string {
@@ -41,7 +29,7 @@ func backticks(text string, least int) string {
 
 // span writes text as a code span.
 func span(s string) string {
-	s = clip(plan.Escape(s), widest)
+	s = clip.Characters(plan.Escape(s), widest)
 	fence := backticks(s, 1)
 	if s == "" || len(fence) > 1 || s[0] == ' ' || s[len(s)-1] == ' ' || s[0] == '`' {
 		s = " " + s + " "
@@ -54,7 +42,7 @@ func cell(s string) string { return span(strings.NewReplacer("|", "¦", `\`, "�
 
 // element writes text as an HTML element with code.
 func element(s string) string {
-	return "<code>" + html.EscapeString(clip(plan.Escape(s), widest)) + "</code>"
+	return "<code>" + html.EscapeString(clip.Characters(plan.Escape(s), widest)) + "</code>"
 }
 
 // link writes a link. What it shows is Markdown already. Without an address of HTTP there is no link.
@@ -82,8 +70,8 @@ func escaped(s, allowed string) string {
 // line writes a line of a code block. No line begins with a slash: GitLab executes such lines as quick actions, and its
 // search for code blocks knows fences of three backticks only.
 func line(s string) string {
-	s = strings.ReplaceAll(strings.TrimSuffix(clip(s, longest), "\r"), "\t", "  ")
-	s = clip(plan.Escape(s), longest)
+	s = strings.ReplaceAll(strings.TrimSuffix(clip.Characters(s, longest), "\r"), "\t", "  ")
+	s = clip.Characters(plan.Escape(s), longest)
 	if strings.HasPrefix(s, "/") {
 		return " " + s
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"cairn.dev/cairn/internal/clip"
 )
 
 // Clip shortens a text to what an object may hold.
@@ -21,19 +23,7 @@ func Clip(s string, limit int) string {
 const maxNote = 1024
 
 // Note returns a text as the note of an event: one line, of the maximum length.
-func Note(s string) string {
-	const more = "…"
-	s = strings.Map(func(r rune) rune {
-		if r != ' ' && !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) <= maxNote {
-		return s
-	}
-	return Clip(s, maxNote-len(more)) + more
-}
+func Note(s string) string { return clip.Line(s, maxNote) }
 
 // KeepIfEquivalent returns before when the two messages differ only in words with a digit, and now otherwise. A quoted message may
 // contain the ID of a request, a time or a port, which differs each time. To write it each time would be an event each time, which

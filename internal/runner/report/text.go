@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/redact"
 )
 
@@ -17,22 +17,7 @@ const LongestMessage = 1024
 func Clean(secrets *redact.Redactor, text string) string {
 	text = strings.ToValidUTF8(secrets.String(text), "�")
 	isSpace := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }
-	return Truncate(strings.Join(strings.FieldsFunc(text, isSpace), " "), LongestMessage)
-}
-
-// Truncate cuts a text to so many bytes, the last of which then are an ellipsis.
-func Truncate(text string, longest int) string {
-	if len(text) <= longest {
-		return text
-	}
-	end := longest - len("…")
-	if end < 0 {
-		return ""
-	}
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return clip.Bytes(strings.Join(strings.FieldsFunc(text, isSpace), " "), LongestMessage)
 }
 
 // Duration formats a duration without its zero parts: 1h, not 1h0m0s.

@@ -17,6 +17,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/policy"
@@ -300,5 +301,5 @@ func (p *Evaluator) tried(key string) int {
 }
 
 func denial(name, message string) runnerapi.PolicyResult {
-	return runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Policy: name, Action: runnerapi.Deny, Message: httpapi.OneLine(message, longestFinding)}}}
+	return runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Policy: name, Action: runnerapi.Deny, Message: clip.Line(message, longestFinding)}}}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/server/httpapi"
 )
 
 func TestClampKeepsAValidReport(t *testing.T) {
@@ -92,17 +91,4 @@ func TestClampBoundsAHostileReport(t *testing.T) {
 			t.Errorf("output %.40q: %.40q", name, value)
 		}
 	}
-}
-
-func FuzzLine(f *testing.F) {
-	f.Add("plain", 10)
-	f.Add("\xff\xfe\r\n\x00", 4)
-	f.Add(strings.Repeat("ä", 600), 1024)
-	f.Fuzz(func(t *testing.T, text string, limit int) {
-		limit = 4 + (limit&0xfff+0x1000)%0x1000
-		got := httpapi.OneLine(text, limit)
-		if len(got) > limit || !utf8.ValidString(got) || strings.ContainsAny(got, "\r\n\x00") {
-			t.Fatalf("line(%q, %d) = %q", text, limit, got)
-		}
-	})
 }

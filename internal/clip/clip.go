@@ -1,0 +1,51 @@
+// Package clip shortens texts for where they are shown.
+package clip
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const ellipsis = "…"
+
+// Bytes returns a text of at most limit bytes; one that is longer ends with an ellipsis.
+func Bytes(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	end := limit - len(ellipsis)
+	if end < 0 {
+		return ""
+	}
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + ellipsis
+}
+
+// Characters returns a text of at most so many characters; one that is longer ends with an ellipsis.
+func Characters(s string, most int) string {
+	n, last := 0, 0
+	for i := range s {
+		if n++; n == most {
+			last = i
+		} else if n > most {
+			return s[:last] + ellipsis
+		}
+	}
+	return s
+}
+
+// Line returns a text on one line of at most limit bytes: what is not printed becomes a blank.
+func Line(s string, limit int) string {
+	if len(s) > 2*limit {
+		s = s[:2*limit]
+	}
+	return Bytes(strings.Map(func(r rune) rune {
+		if r != ' ' && !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD")), limit)
+}

@@ -1,0 +1,38 @@
+package clip
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestLongTextsEndWithAnEllipsis(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{Bytes("abcdef", 6), "abcdef"},
+		{Bytes("abcdefg", 6), "abc…"},
+		{Bytes("äöüß", 6), "ä…"},
+		{Bytes("abcd", 2), ""},
+		{Characters("äöüß", 4), "äöüß"},
+		{Characters("äöüßx", 4), "äöü…"},
+		{Characters("äö üßx", 4), "äö …"},
+		{Line("a\nb\x1b[m\u202ec\xff", 40), "a b [m c\uFFFD"},
+		{Line(strings.Repeat("a\n", 9), 6), "a a…"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%q, want %q", test.got, test.want)
+		}
+	}
+}
+
+func FuzzLine(f *testing.F) {
+	f.Add("plain", 10)
+	f.Add("a\u2028\xff\xfe\r\n\x00", 8)
+	f.Add(strings.Repeat("ä", 600), 1024)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = 4 + (limit&0xfff+0x1000)%0x1000
+		got := Line(text, limit)
+		if len(got) > limit || !utf8.ValidString(got) || strings.ContainsAny(got, "\r\n\x00\u2028") {
+			t.Fatalf("Line(%q, %d) = %q", text, limit, got)
+		}
+	})
+}
