@@ -36,29 +36,15 @@ type utterance struct {
 type answer struct {
 	Verdict runnerapi.PolicyResult `json:"verdict"`
 	Invalid *Invalid               `json:"invalid,omitempty"`
-	Failed  *failure               `json:"failed,omitempty"`
-}
-
-// failure is an error that came from another process.
-type failure struct {
-	Text    string `json:"text"`
-	TooMuch bool   `json:"tooMuch,omitempty"`
-	CutOff  bool   `json:"cutOff,omitempty"`
-}
-
-func (f *failure) Error() string { return f.Text }
-
-// Is matches the kind of error.
-func (f *failure) Is(target error) bool {
-	return f.TooMuch && target == ErrTooMuch || f.CutOff && target == ErrCutOff
+	Failed  string                 `json:"failed,omitempty"`
 }
 
 func (a *answer) result() (runnerapi.PolicyResult, error) {
 	switch {
 	case a.Invalid != nil:
 		return runnerapi.PolicyResult{}, a.Invalid
-	case a.Failed != nil:
-		return runnerapi.PolicyResult{}, a.Failed
+	case a.Failed != "":
+		return runnerapi.PolicyResult{}, errors.New(a.Failed)
 	}
 	return a.Verdict, nil
 }
@@ -86,7 +72,7 @@ func Answer(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 	a := &answer{Verdict: verdict}
 	if err != nil && !errors.As(err, &a.Invalid) {
-		a.Failed = &failure{Text: err.Error(), TooMuch: errors.Is(err, ErrTooMuch), CutOff: errors.Is(err, ErrCutOff)}
+		a.Failed = err.Error()
 	}
 	return encoder.Encode(utterance{Answer: a})
 }

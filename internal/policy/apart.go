@@ -17,15 +17,14 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// What a process that evaluates may take, whatever it is at. Within it Set.Check has limits with better errors, which are
-// checked only between the steps of a policy.
+// What a process that evaluates may take, whatever it is at.
 const (
 	// startLimit is for its start, reading the plan and compiling the policies.
 	startLimit = 20 * time.Second
 	// compileLimit is for that where only they are compiled.
 	compileLimit = 10 * time.Second
 	// askLimit is for the policies, from the first one on.
-	askLimit = timeLimit + 2*time.Second
+	askLimit = 10 * time.Second
 	// ownData is its memory beside the plan, and dataPerByte what a byte of the plan takes as a value, at worst about.
 	ownData     = 1 << 30
 	dataPerByte = 32
@@ -43,7 +42,12 @@ const atOnce = 2
 // was too little. Otherwise the machine was busy.
 const atLeast = 10
 
-var errStart = fmt.Errorf("%w: not read and compiled in time", ErrCutOff)
+var (
+	errStart  = fmt.Errorf("%w: not read and compiled in time", ErrCutOff)
+	errTime   = fmt.Errorf("%w after %s", ErrCutOff, askLimit)
+	errMemory = fmt.Errorf("%w memory: more than %d MiB and %d times the plan", ErrTooMuch, ownData>>20, dataPerByte)
+	errStack  = fmt.Errorf("%w memory: a value that they look at nests too deep, or branches too much", ErrTooMuch)
+)
 
 // Apart compiles and asks policies, each time in a process of its own that is killed when it takes too much. The process
 // has an empty environment and only three open pipes, and ends with this one. NewApart creates one.

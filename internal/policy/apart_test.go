@@ -247,7 +247,7 @@ func TestNumberOfProcessesIsLimited(t *testing.T) {
 	}
 }
 
-// TestPolicyThatUsesTooMuchMemoryIsKilled checks memory that grows faster than Check measures it.
+// TestPolicyThatUsesTooMuchMemoryIsKilled checks memory that grows in one step.
 func TestPolicyThatUsesTooMuchMemoryIsKilled(t *testing.T) {
 	a := apart(10*time.Minute, asAnswerer)
 	a.data = 192 << 20

@@ -6,17 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync/atomic"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/ext"
-	"github.com/google/cel-go/interpreter"
 	"go.yaml.in/yaml/v3"
 
 	"cairn.dev/cairn/internal/runnerapi"
@@ -27,15 +21,7 @@ const (
 	costLimit       = 10_000_000
 	longestText     = 16 << 10
 	mostValidations = 1000
-	// longestResult is the longest text that a function returns.
-	longestResult = 1 << 20
-	// mostMembers is how many values are compared, or searched, at a time.
-	mostMembers = 1_000_000
 )
-
-var errLarge = types.NewErr("a value has more than %d members", mostMembers)
-
-var errLong = types.NewErr("the text would be longer than %d KiB", longestResult>>10)
 
 // validation is an expression that has to be true, ready to be asked.
 type validation struct {
@@ -130,157 +116,6 @@ func environment() (*cel.Env, error) {
 	)
 }
 
-// bounded adds a check of the required memory before the functions that build a long text from short ones, and before
-// the search for an expression. CEL counts what they cost only when they are done.
-func bounded(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-	call, ok := i.(interpreter.InterpretableCall)
-	if !ok {
-		return i, nil
-	}
-	var function func(args ...ref.Val) ref.Val
-	switch call.Function() {
-	case operators.Equals:
-		function = equal
-	case operators.NotEquals:
-		function = func(args ...ref.Val) ref.Val {
-			if same, ok := equal(args...).(types.Bool); ok {
-				return !same
-			}
-			return errLarge
-		}
-	case operators.In:
-		function = in
-	case "join":
-		function = join
-	case "matches":
-		var last atomic.Pointer[regexp.Regexp]
-		function = func(args ...ref.Val) ref.Val { return matches(&last, args) }
-	case "replace":
-		function = replace
-	default:
-		return i, nil
-	}
-	return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), function), nil
-}
-
-func matches(last *atomic.Pointer[regexp.Regexp], args []ref.Val) ref.Val {
-	text, okText := args[0].Value().(string)
-	pattern, okPattern := args[1].Value().(string)
-	switch {
-	case !okText:
-		return types.MaybeNoSuchOverloadErr(args[0])
-	case !okPattern:
-		return types.MaybeNoSuchOverloadErr(args[1])
-	case tooSlow(pattern, len(text)):
-		return types.WrapErr(errSlow)
-	}
-	expression := last.Load() // mostly the same one for each resource
-	if expression == nil || expression.String() != pattern {
-		var err error
-		if expression, err = regexp.Compile(pattern); err != nil {
-			return types.WrapErr(err)
-		}
-		last.Store(expression)
-	}
-	return types.Bool(expression.MatchString(text))
-}
-
-// equal compares values, unless both are too large for that: it cannot be interrupted, and lists in lists that are the
-// same list double with each.
-func equal(args ...ref.Val) ref.Val {
-	if members(args[0], mostMembers) > mostMembers && members(args[1], mostMembers) > mostMembers {
-		return errLarge
-	}
-	return types.Equal(args[0], args[1])
-}
-
-// in searches for a value, which for a map is no search.
-func in(args ...ref.Val) ref.Val {
-	where, ok := args[1].(traits.Container)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(args[1])
-	}
-	if _, isMap := args[1].(traits.Mapper); !isMap && members(args[1], mostMembers) > mostMembers {
-		return errLarge
-	}
-	return where.Contains(args[0])
-}
-
-// members returns how many values there are in one, itself among them; it stops when they are more than most.
-func members(value ref.Val, most int) int {
-	n := 1
-	var all traits.Iterable
-	var mapped traits.Mapper
-	switch v := value.(type) {
-	case traits.Mapper:
-		all, mapped = v, v
-	case traits.Lister:
-		all = v
-	default:
-		return n
-	}
-	for it := all.Iterator(); n <= most && it.HasNext() == types.True; {
-		item := it.Next()
-		if mapped != nil {
-			item, _ = mapped.Find(item)
-		}
-		n += members(item, most-n)
-	}
-	return n
-}
-
-func join(args ...ref.Val) ref.Val {
-	list, ok := args[0].(traits.Lister)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(args[0])
-	}
-	separator := ""
-	if len(args) > 1 {
-		if separator, ok = args[1].Value().(string); !ok {
-			return types.MaybeNoSuchOverloadErr(args[1])
-		}
-	}
-	var all []string
-	length := 0
-	for it := list.Iterator(); it.HasNext() == types.True; {
-		item := it.Next()
-		text, ok := item.Value().(string)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(item)
-		}
-		if length += len(text) + len(separator); length > longestResult || len(all) == longestResult {
-			return errLong
-		}
-		all = append(all, text)
-	}
-	return types.String(strings.Join(all, separator))
-}
-
-func replace(args ...ref.Val) ref.Val {
-	var texts [3]string
-	for i := range texts {
-		text, ok := args[i].Value().(string)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(args[i])
-		}
-		texts[i] = text
-	}
-	n := strings.Count(texts[0], texts[1])
-	if len(args) > 3 {
-		most, ok := args[3].Value().(int64)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(args[3])
-		}
-		if most >= 0 {
-			n = int(min(int64(n), most))
-		}
-	}
-	if n > 0 && len(texts[2]) > (longestResult-len(texts[0]))/n {
-		return errLong
-	}
-	return types.String(strings.Replace(texts[0], texts[1], texts[2], n))
-}
-
 func program(env *cel.Env, text string, want *cel.Type) (cel.Program, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("it is empty")
@@ -293,7 +128,7 @@ func program(env *cel.Env, text string, want *cel.Type) (cel.Program, error) {
 		return nil, fmt.Errorf("it is a %s and has to be a %s", got, want)
 	}
 	return env.Program(checked,
-		cel.CostLimit(costLimit), cel.InterruptCheckFrequency(100), cel.CustomDecoratorV2(bounded))
+		cel.CostLimit(costLimit), cel.InterruptCheckFrequency(100))
 }
 
 // ask returns the finding of a validation; nothing when its expression is true.

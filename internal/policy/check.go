@@ -7,27 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// What a check may take.
-const (
-	timeLimit   = 10 * time.Second
-	memoryLimit = 512 << 20
-	// mostFindings is how many are kept; the counts count all.
-	mostFindings = 200
-	// glance is how often the memory is checked.
-	glance = 5 * time.Millisecond
-)
+// mostFindings is how many are kept; the counts count all.
+const mostFindings = 200
 
 // ErrTooMuch is of policies that took more than they may, by their own doing: they would again.
 var ErrTooMuch = errors.New("the policies took too much")
@@ -36,29 +26,12 @@ var ErrTooMuch = errors.New("the policies took too much")
 // busy.
 var ErrCutOff = errors.New("the policies were cut off")
 
-var (
-	errTime   = fmt.Errorf("%w after %s", ErrCutOff, timeLimit)
-	errMemory = fmt.Errorf("%w memory: more than %d MiB", ErrTooMuch, memoryLimit>>20)
-	errStack  = fmt.Errorf("%w memory: a value that they look at nests too deep, or branches too much", ErrTooMuch)
-)
-
 // Check asks the policies about a plan in the engine's JSON; asks is called for each module before it is evaluated. A
-// policy that fails denies, with the reason. An error means that there is no answer. There are policies that it never
-// returns from: where they are of strangers, let an Apart evaluate.
+// policy that fails denies, with the reason. An error means that there is no answer. Nothing limits what the policies
+// take, and there are some that it never returns from: let an Apart evaluate those of users.
 func (s *Set) Check(
 	ctx context.Context, planJSON []byte, asks func(module string),
 ) (runnerapi.PolicyResult, error) {
-	return s.check(ctx, planJSON, limits{timeLimit, memoryLimit, asks})
-}
-
-// limits are for one check.
-type limits struct {
-	time   time.Duration
-	memory uint64
-	asks   func(module string)
-}
-
-func (s *Set) check(parent context.Context, planJSON []byte, most limits) (runnerapi.PolicyResult, error) {
 	if s.checked == 0 {
 		return runnerapi.PolicyResult{}, nil
 	}
@@ -77,11 +50,9 @@ func (s *Set) check(parent context.Context, planJSON []byte, most limits) (runne
 	} else {
 		plan = native(plan)
 	}
-	ctx, done := watched(parent, most)
-	defer done()
 	var all []runnerapi.Finding
 	for _, r := range s.rules {
-		most.asks(r.module)
+		asks(r.module)
 		findings, err := guarded(ctx, r.module, func() ([]runnerapi.Finding, error) { return r.ask(ctx, input) })
 		if err != nil {
 			return runnerapi.PolicyResult{}, err
@@ -89,15 +60,15 @@ func (s *Set) check(parent context.Context, planJSON []byte, most limits) (runne
 		all = append(all, findings...)
 	}
 	for _, v := range s.validations {
-		most.asks(v.module)
+		asks(v.module)
 		findings, err := guarded(ctx, v.module, func() ([]runnerapi.Finding, error) { return v.ask(ctx, plan) })
 		if err != nil {
 			return runnerapi.PolicyResult{}, err
 		}
 		all = append(all, findings...)
 	}
-	if parent.Err() != nil {
-		return runnerapi.PolicyResult{}, context.Cause(parent)
+	if ctx.Err() != nil {
+		return runnerapi.PolicyResult{}, context.Cause(ctx)
 	}
 	return summarize(s.checked, all), nil
 }
@@ -127,43 +98,6 @@ func guarded(
 		return nil, fmt.Errorf("%s: %w", module, err)
 	}
 	return deny(err), nil
-}
-
-// watched returns a context that ends when the time is up or too much memory has been taken since.
-func watched(parent context.Context, most limits) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	ctx, stop := context.WithTimeoutCause(ctx, most.time, errTime)
-	runtime.GC() // so that garbage of before does not count
-	from := heap()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		tick := time.NewTicker(glance)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if now := heap(); now > from && now-from > most.memory {
-				cancel(errMemory)
-				return
-			}
-		}
-	}()
-	return ctx, func() {
-		stop()
-		cancel(nil)
-		<-over
-	}
-}
-
-// heap returns how much memory objects take, those that are not collected yet among them.
-func heap() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
 
 // summarize sorts and counts findings.

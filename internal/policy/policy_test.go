@@ -24,16 +24,11 @@ var plan = `{"format_version":"1.2","text":"` + strings.Repeat("a", 100_000) + `
 // check evaluates policies, given as names and texts, with the plan.
 func check(t *testing.T, modules ...string) runnerapi.PolicyResult {
 	t.Helper()
-	v, err := unhurried(t, compile(t, modules...))
+	v, err := compile(t, modules...).Check(t.Context(), []byte(plan), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
-}
-
-// unhurried is Set.Check with a timeout that suffices on any machine.
-func unhurried(t *testing.T, set *Set) (runnerapi.PolicyResult, error) {
-	return set.check(t.Context(), []byte(plan), limits{10 * time.Minute, memoryLimit, func(string) {}})
 }
 
 func compile(t testing.TB, modules ...string) *Set {
@@ -168,21 +163,7 @@ func TestValidations(t *testing.T) {
 		{"optional members", `[{expression: "plan.?a.?b.orValue('x') == 'x'"}]`, nil},
 		{"texts", `[{expression: "'A,b'.lowerAscii().split(',') == ['a', 'b'] && 'abc'.substring(1) == 'bc'"}]`, nil},
 		{"functions that return texts", `[{expression: "'aXbX'.replace('X', '--') == 'a--b--' && 'aa'.replace('a', 'b', 1) == 'ba' && ['a', 'b'].join() == 'ab'"}]`, nil},
-		{"texts that multiply", `[{expression: "plan.text.replace('', plan.text) == ''"}]`,
-			[]string{"Deny v.yaml: it cannot be evaluated: the text would be longer than 1024 KiB"}},
 		{"a search", `[{expression: "plan.text.matches('^a+$') && !plan.text.matches('b')"}]`, nil},
-		{"a search that does not end", `[{expression: "plan.text.matches('(` + strings.Repeat("(a|b|.*c){1,100}", 50) + `)d')"}]`,
-			[]string{"Deny v.yaml: it cannot be evaluated: " + errSlow.Error()}},
-		{"lists that multiply", `[{expression: "plan.text.split('').join(plan.text) == ''"}]`,
-			[]string{"Deny v.yaml: it cannot be evaluated: the text would be longer than 1024 KiB"}},
-		{"lists of nothing that multiply", `[{expression: "[['']]` + strings.Repeat(".map(a, a + a)", 21) + `[0].join() == ''"}]`,
-			[]string{"Deny v.yaml: it cannot be evaluated: the text would be longer than 1024 KiB"}},
-		{"lists that are the same list", `[{expression: "[1]` + strings.Repeat(".map(a, [a, a])", 22) + ` == [1]` + strings.Repeat(".map(a, [a, a])", 22) + `"}]`,
-			[]string{"Deny v.yaml: it cannot be evaluated: " + fmt.Sprint(errLarge)}},
-		{"that they differ", `[{expression: "[1]` + strings.Repeat(".map(a, [a, a])", 22) + ` != [1]` + strings.Repeat(".map(a, [a, a])", 22) + `"}]`,
-			[]string{"Deny v.yaml: it cannot be evaluated: " + fmt.Sprint(errLarge)}},
-		{"a search in lists without end", `[{expression: "1 in [[0]]` + strings.Repeat(".map(a, a + a)", 22) + `[0]"}]`,
-			[]string{"Deny v.yaml: it cannot be evaluated: " + fmt.Sprint(errLarge)}},
 		{"comparisons", `[{expression: "plan.resource_changes != [] && 1 in [1.0, 'a'] && 'text' in plan && !('b' in ['a']) && {'a': [1]} == {'a': [1]} && plan.text != null"}]`, nil},
 		{"an expression that does not end",
 			`[{expression: "plan.resource_changes.all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, [1,2,3,4,5,6,7,8,9,10].all(g, [1,2,3,4,5,6,7,8,9,10].all(h, [1,2,3,4,5,6,7,8,9,10].all(i, i > 0)))))))))"}]`,
@@ -295,97 +276,56 @@ func TestPanicOfAPolicyDenies(t *testing.T) {
 	}
 }
 
+// TestPathologicalPoliciesAreStopped checks what no check within the process could bound, and what can: searches without
+// end, calls that allocate much or take long at once, and results that double.
 func TestPathologicalPoliciesAreStopped(t *testing.T) {
 	wide := strings.TrimPrefix(strings.Repeat("; x%d in numbers.range(1, 100)", 12), "; ")
 	for i := range 12 {
 		wide = strings.Replace(wide, "x%d", fmt.Sprintf("some x%d", i), 1)
 	}
-	const either = "time or memory"
-	for _, test := range []struct{ name, module, want string }{
-		{"a search without end", "deny contains \"x\" if { " + wide + "; x0 + x1 + x2 < 0 }", errTime.Error()},
-		{"a comprehension without end", "deny contains \"x\" if count([1 | " + wide + "]) > 1", either},
-		{"a list of all numbers", "deny contains \"x\" if count(numbers.range(1, 100000000000)) > 1", errMemory.Error()},
-		{"lists that double", "l0 := [1, 2, 3, 4, 5, 6, 7, 8]\n" + doubling(40) + "deny contains \"x\" if count(l40) > 1", errMemory.Error()},
-		{"texts that multiply", longText + "deny contains \"x\" if count(replace(s, \"\", s)) > 1", either},
-		{"addresses of a network", "deny contains \"x\" if count(net.cidr_expand(\"0.0.0.0/0\")) > 1", either},
-		{"as many findings as there can be", "deny contains x if some x in numbers.range(1, 100000000000)", either},
-		{"an expression with many states", "deny contains \"x\" if regex.match(\"" + strings.Repeat("(a|b|.*c){1,100}", 50) + "d\", concat(\"\", [\"ab\" | some i in numbers.range(1, 20000)]))", errSlow.Error()},
-		{"an expression that is too large", "deny contains \"x\" if regex.match(\"((a{1,1000}){1,1000}){1,1000}\", \"a\")", ""},
+	const marshal = `deny contains "x" if json.marshal(l40) == ""`
+	for name, module := range map[string]string{
+		"a search without end":             "deny contains \"x\" if { " + wide + "; x0 + x1 + x2 < 0 }",
+		"a comprehension without end":      "deny contains \"x\" if count([1 | " + wide + "]) > 1",
+		"a list of all numbers":            "deny contains \"x\" if count(numbers.range(1, 100000000000)) > 1",
+		"lists that double":                "l0 := [1, 2, 3, 4, 5, 6, 7, 8]\n" + doubling(40) + "deny contains \"x\" if count(l40) > 1",
+		"texts that multiply":              longText + "deny contains \"x\" if count(replace(s, \"\", s)) > 1",
+		"addresses of a network":           "deny contains \"x\" if count(net.cidr_expand(\"0.0.0.0/0\")) > 1",
+		"as many findings as there can be": "deny contains x if some x in numbers.range(1, 100000000000)",
+		"an expression with many states": "deny contains \"x\" if regex.match(\"" + strings.Repeat("(a|b|.*c){1,100}", 50) +
+			"d\", concat(\"\", [\"ab\" | some i in numbers.range(1, 200000)]))",
+		"JSON of lists that are the same": "l0 := [\"a\"]\n" + pairing("l", 40) + marshal,
+		"findings that are the same":      "l0 := [\"a\"]\n" + pairing("l", 40) + "deny contains l40",
+		"places in a text":                longText + `deny contains "x" if indexof_n(s, substring(s, 0, 1000000)) == []`,
+		"a list in a list":                "l := numbers.range(1, 300000)\ndeny contains \"x\" if object.subset(l, l)",
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			set := compile(t, "c/a.rego", "package main\n"+test.module, "c/v.yaml", "validations: [{expression: \"true\"}]")
-			began := time.Now()
-			most := 250 * time.Millisecond
-			if !slices.Contains([]string{errTime.Error(), either}, test.want) {
-				most = time.Minute // it must not be the time
-			}
-			v, err := set.check(t.Context(), []byte(plan), limits{most, 64 << 20, func(string) {}})
-			if elapsed := time.Since(began); elapsed > 2*time.Minute {
-				t.Fatal(elapsed)
-			}
-			if slices.Contains([]string{errTime.Error(), errMemory.Error(), either}, test.want) {
-				if !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrCutOff) || !strings.HasPrefix(err.Error(), "c/a.rego: "+strings.TrimSuffix(test.want, either)) {
-					t.Errorf("%+v, %v", v, err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if test.want != "" && (v.Denied() == 0 || !strings.Contains(lines(v)[0], test.want)) {
-				t.Errorf("%q", lines(v))
-			}
-		})
+		stops(t, name, "c/a.rego", "package main\n"+module)
+	}
+	for name, expression := range map[string]string{
+		"texts that multiply in CEL": "plan.text.replace('', plan.text).replace('', plan.text) == ''",
+		"a search that does not end": "plan.text.replace('', plan.text).matches('(" + strings.Repeat("(a|b|.*c){1,100}", 50) + ")d')",
+		"lists that multiply":        "plan.text.split('').join(plan.text).split('').join(plan.text) == ''",
+		"lists of nothing":           "[['']]" + strings.Repeat(".map(a, a + a)", 40) + "[0].join() == ''",
+		"lists that are alike":       "[1]" + strings.Repeat(".map(a, [a, a])", 40) + " == [1]" + strings.Repeat(".map(a, [a, a])", 40),
+		"lists that differ":          "[1]" + strings.Repeat(".map(a, [a, a])", 40) + " != [1]" + strings.Repeat(".map(a, [a, a])", 40),
+		"a search in lists":          "1 in [[0]]" + strings.Repeat(".map(a, a + a)", 40) + "[0]",
+	} {
+		stops(t, name, "c/a.yaml", "validations:\n- expression: \""+expression+"\"")
 	}
 }
 
-// TestExpensiveCallsAreRejected checks calls whose result is too large: a call cannot be interrupted.
-func TestExpensiveCallsAreRejected(t *testing.T) {
-	const text = longText
-	const long = "l := numbers.range(1, 12000)\n"
-	for _, test := range []struct {
-		name, module string
-		want         error
-	}{
-		{"concat of a list", text + `deny contains "x" if concat("", [s, s, s, s, s, s, s, s, s]) == ""`, errText},
-		{"concat of a set", text + `deny contains "x" if concat("", {concat("", [s, sprintf("%d", [i])]) | some i in numbers.range(1, 9)}) == ""`, errText},
-		{"concat with a long separator", text + `deny contains "x" if concat(s, ["", "", "", "", "", "", "", "", "", ""]) == ""`, errText},
-		{"sprintf of one value many times", text + `deny contains "x" if sprintf("` + strings.Repeat("%[1]s", 9) + `", [s]) == ""`, errText},
-		{"sprintf of wide numbers", `deny contains "x" if sprintf("` + strings.Repeat("%1000000d", 9) + `", [1]) == ""`, errText},
-		{"sprintf of precise numbers", `deny contains "x" if sprintf("` + strings.Repeat("%.1000000f", 9) + `", [1.5]) == ""`, errText},
-		{"sprintf with a width that is given", `deny contains "x" if sprintf("` + strings.Repeat("%[1]*[1]d", 9) + `", [1000000]) == ""`, errText},
-		{"sprintf of a list", text + `deny contains "x" if sprintf("%v", [[s, s, s, s, s, s, s, s, s]]) == ""`, errText},
-		{"a text with values in it", text + `deny contains "x" if $"` + strings.Repeat("{s}", 9) + `" == ""`, errText},
-		{"JSON of a list", text + `deny contains "x" if json.marshal([s | some i in numbers.range(1, 40)]) == ""`, errValue},
-		{"a query of an object", text + `deny contains "x" if urlquery.encode_object({"a": [sprintf("%d", [i]) | some i in numbers.range(1, 10)], "b": {concat("", [s, sprintf("%d", [i])]) | some i in numbers.range(1, 40)}}) == ""`, errValue},
-		{"a message", text + `deny contains [s | some i in numbers.range(1, 40)]`, errValue},
-		{"a message of lists that are the same", `l0 := ["a"]` + "\n" + pairing("l", 22) + `deny contains l22`, errValue},
-		{"places in a text", text + `deny contains "x" if indexof(s, substring(s, 0, 100)) == 1`, errSteps},
-		{"all places in a text", text + `deny contains "x" if indexof_n(s, substring(s, 0, 100)) == []`, errSteps},
-		{"patches", long + `deny contains "x" if json.patch(l, [{"op": "add", "path": "/0", "value": i} | some i in l]) == []`, errSteps},
-		{"a list in a list", long + `deny contains "x" if object.subset(l, l)`, errSteps},
-		{"a graph", long + `deny contains "x" if count(graph.reachable({"a": l}, ["a"])) == 0`, errSteps},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			set := compile(t, "c/a.rego", "package main\n"+test.module)
-			v, err := unhurried(t, set)
-			if err != nil || v.Denied() != 1 || !strings.HasSuffix(v.Findings[0].Message, test.want.Error()) {
-				t.Errorf("%q, %v", lines(v), err)
-			}
-		})
-	}
-	v := check(t, "c/a.rego", "package main\n"+text+`deny contains "fine" if {
-		sprintf("%5d%% of %s: %v", [5, substring(s, 0, 100000), [1]]) != ""
-		concat(", ", [s, s]) != ""
-		json.marshal([input, s, s]) != ""
-		indexof(s, "9") == 9
-		json.patch({"a": 1}, [{"op": "add", "path": "b", "value": 2}]) == {"a": 1, "b": 2}
-		object.subset(input, {"format_version": "1.2"})
-		graph.reachable({"a": ["b"], "b": []}, ["a"]) == {"a", "b"}
-	}`)
-	if diff := cmp.Diff([]string{"Deny c/a.rego: fine"}, lines(v)); diff != "" {
-		t.Error(diff)
-	}
+// stops checks that a policy is stopped, or denies: it must not be left out.
+func stops(t *testing.T, name, file, text string) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		a := apart(time.Second, asAnswerer)
+		a.data = 256 << 20
+		v, err := evaluateApart(t, a, file, text, "c/v.yaml", "validations: [{expression: \"true\"}]")
+		expectNoChildren(t)
+		if !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrCutOff) && v.Denied() == 0 {
+			t.Errorf("%+v, %v", v, err)
+		}
+	})
 }
 
 // pairing returns lists that each contain the list before twice.
@@ -405,23 +345,25 @@ func doubling(n int) string {
 	return b.String()
 }
 
-// TestPolicyThatIsTooComplexToCompileIsRejected checks texts that the compiler, which cannot be interrupted, would
+// TestPolicyThatIsTooComplexToCompileIsStopped checks texts that the compiler, which cannot be interrupted, would
 // compile for hours.
-func TestPolicyThatIsTooComplexToCompileIsRejected(t *testing.T) {
+func TestPolicyThatIsTooComplexToCompileIsStopped(t *testing.T) {
 	for name, text := range map[string]string{
-		"comprehensions in comprehensions": "x := " + strings.Repeat("[1 | y := ", 20) + "1" + strings.Repeat("]", 20),
-		"sets of objects of lists":         "x := " + strings.Repeat("{1 | y := {1: 1 | z := [1 | w := ", 4) + "1" + strings.Repeat("]}}", 4),
+		"comprehensions in comprehensions": "x := " + strings.Repeat("[1 | y := ", 30) + "1" + strings.Repeat("]", 30),
+		"sets of objects of lists":         "x := " + strings.Repeat("{1 | y := {1: 1 | z := [1 | w := ", 10) + "1" + strings.Repeat("]}}", 10),
 		"a sum without end":                "x := " + strings.Repeat("1+", 80_000) + "1",
 		"brackets":                         "x := " + strings.Repeat("[", 40_000) + strings.Repeat("]", 40_000),
 		"a long body":                      "x if {\n" + strings.Repeat("1 < 2\n", 30_000) + "}",
 		"many branches":                    "x := 1 if false " + strings.Repeat(" else := 1 if false", 8000),
 	} {
-		began := time.Now()
-		_, err := Compile([]Module{{"c/a.rego", "package main\ndeny contains \"x\"\n" + text}})
+		a := apart(time.Minute, asAnswerer)
+		a.compile = 3 * time.Second
+		err := a.Compile(t.Context(), listed([]string{"c/a.rego", "package main\ndeny contains \"x\"\n" + text}))
 		var invalid *Invalid
-		if elapsed := time.Since(began); !errors.As(err, &invalid) || elapsed > time.Minute {
-			t.Errorf("%s: %s, %v", name, elapsed, err)
+		if err != nil && !errors.As(err, &invalid) && !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrCutOff) {
+			t.Errorf("%s: %v", name, err)
 		}
+		expectNoChildren(t)
 	}
 }
 
@@ -450,14 +392,14 @@ func TestPolicyCannotAccessTheNetwork(t *testing.T) {
 
 func TestConcurrentChecks(t *testing.T) {
 	set := compile(t, "c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes", "c/v.yaml", "validations: [{expression: \"plan.a == 1\"}]")
-	want, err := unhurried(t, set)
+	want, err := set.Check(t.Context(), []byte(plan), func(string) {})
 	if err != nil || want.Denied() != 3 {
 		t.Fatal(want, err)
 	}
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if got, err := unhurried(t, set); err != nil || !cmp.Equal(want, got) {
+			if got, err := set.Check(t.Context(), []byte(plan), func(string) {}); err != nil || !cmp.Equal(want, got) {
 				t.Error(got, err)
 			}
 		})
@@ -472,13 +414,18 @@ func FuzzCompile(f *testing.F) {
 	f.Add("a.yaml", "validations:\n- {expression: \"plan.all(a, a == 1)\", messageExpression: \"'a' + 'b'\", action: Warn}")
 	f.Add("a.yaml", "a: &a [x, x]\nb: [*a, *a]")
 	f.Fuzz(func(t *testing.T, name, text string) {
+		if strings.Count(text, "|") > 8 {
+			t.Skip("only an Apart ends the compiler, whose time doubles with each comprehension in another")
+		}
 		set, err := Compile([]Module{{name, text}})
 		var invalid *Invalid
 		switch {
 		case err != nil && !errors.As(err, &invalid):
 			t.Fatalf("%T %v", err, err)
 		case err == nil:
-			if _, err := set.check(t.Context(), []byte(plan), limits{time.Second, 256 << 20, func(string) {}}); err != nil && !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrCutOff) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := set.Check(ctx, []byte(plan), func(string) {}); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatal(err)
 			}
 		}

@@ -22,15 +22,6 @@ var (
 	warns    = regexp.MustCompile(`^warn(_[A-Za-z0-9]+)*$`)
 )
 
-// What a module may have at most. The compiler cannot be interrupted: its time doubles with each comprehension within
-// another, and grows with the square of the length of a body or of a chain of else.
-const (
-	mostRecursion      = 1000
-	mostComprehensions = 8
-	mostExpressions    = 2000
-	mostElse           = 500
-)
-
 // rule is the rules of one name of a module, ready to be asked.
 type rule struct {
 	module, name, action string
@@ -39,7 +30,7 @@ type rule struct {
 
 // away are the builtin functions that policies do not have, beside those that are not the same each time: they need a
 // clock or the certificates of the machine, or allocate much for little without a check whether they are to stop, or are at keys
-// of any length. Functions with a guard stay.
+// of any length.
 var away = []string{
 	"crypto.x509.parse_and_verify_certificates", "crypto.x509.parse_and_verify_certificates_with_options",
 	"bits.lsh", "strings.render_template", "graphql.parse", "graphql.parse_and_verify", "graphql.parse_query",
@@ -102,19 +93,10 @@ func readRules(modules []Module) (rules []rule, checked int32, err error) {
 }
 
 func parseModule(m Module, can *ast.Capabilities) (*ast.Module, error) {
-	parser := func() *ast.Parser {
-		return ast.NewParser().WithFilename(m.Name).WithReader(strings.NewReader(m.Text)).WithCapabilities(can).WithMaxRecursionDepth(mostRecursion)
-	}
-	if _, _, errs := parser().WithRegoVersion(ast.RegoV1).Parse(); len(errs) > 0 && strings.Contains(errs.Error(), "recursion depth") {
-		return nil, &Invalid{Module: m.Name, Message: "it nests too deep"}
-	}
 	options := ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: can}
 	module, err := ast.ParseModuleWithOpts(m.Name, m.Text, options)
 	if err != nil {
 		e := invalid(m.Name, err)
-		if _, _, deep := parser().WithRegoVersion(ast.RegoV0).Parse(); len(deep) > 0 {
-			return nil, e
-		}
 		options.RegoVersion = ast.RegoV0
 		if _, err := ast.ParseModuleWithOpts(m.Name, m.Text, options); err == nil {
 			e.Message = "this is the syntax of Rego before version 1: write `deny contains msg if { ... }` for `deny[msg] { ... }`, or let " +
@@ -125,53 +107,7 @@ func parseModule(m Module, can *ast.Capabilities) (*ast.Module, error) {
 	if module == nil {
 		return nil, &Invalid{Module: m.Name, Message: "it is empty"}
 	}
-	return module, tooMuch(m.Name, module)
-}
-
-// tooMuch rejects what would take the compiler too long.
-func tooMuch(name string, module *ast.Module) error {
-	var wrong *Invalid
-	refuse := func(at *ast.Location, what string, most int) bool {
-		if wrong == nil {
-			wrong = &Invalid{Module: name, Message: fmt.Sprintf("more than %d %s", most, what)}
-			if at != nil {
-				wrong.Line = at.Row
-			}
-		}
-		return true
-	}
-	depth := 0
-	visitor := ast.NewBeforeAfterVisitor(func(x any) bool {
-		switch x := x.(type) {
-		case *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension:
-			if depth++; depth > mostComprehensions {
-				return refuse(module.Package.Location, "comprehensions within each other", mostComprehensions)
-			}
-		case ast.Body:
-			if len(x) > mostExpressions {
-				return refuse(x.Loc(), "expressions in one body", mostExpressions)
-			}
-		case *ast.Rule:
-			n := 0
-			for e := x.Else; e != nil; e = e.Else {
-				n++
-			}
-			if n > mostElse {
-				return refuse(x.Location, "branches of else", mostElse)
-			}
-		}
-		return wrong != nil
-	}, func(x any) {
-		switch x.(type) {
-		case *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension:
-			depth--
-		}
-	})
-	visitor.Walk(module)
-	if wrong != nil {
-		return wrong
-	}
-	return nil
+	return module, nil
 }
 
 // copies adds to a module, if it is main or below it, copies of the rules that are asked, and returns the queries for them.
@@ -265,7 +201,7 @@ func isBuiltin(name string) bool {
 
 // ask returns the findings of a rule.
 func (r rule) ask(ctx context.Context, input ast.Value) ([]runnerapi.Finding, error) {
-	results, err := r.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalGenerateJSON(plain))
+	results, err := r.query.Eval(ctx, rego.EvalParsedInput(input))
 	var stopped *topdown.Error
 	switch {
 	case err != nil && context.Cause(ctx) != nil:
