@@ -68,7 +68,6 @@ func TestClientOfPullRequests(t *testing.T) {
 	if _, _, err := client.Open(ctx, version); !errors.Is(err, pulls.ErrUnchanged) {
 		t.Errorf("an unchanged list: %v", err)
 	}
-	older := head
 	head = push("# two\n")
 	eventually(t, "the list has the new head", func() bool {
 		open, _, err = client.Open(ctx, version)
@@ -95,44 +94,16 @@ func TestClientOfPullRequests(t *testing.T) {
 		t.Errorf("the status of the commit is %s", combined.State)
 	}
 
-	for login, want := range map[string]pulls.Permission{"alice": pulls.PermissionWrite, "cairn": pulls.PermissionAdmin, "nobody": pulls.PermissionNone} {
-		if got, err := client.Permission(ctx, login); err != nil || got != want {
-			t.Errorf("the permission of %s is %s, %v", login, got, err)
-		}
-	}
 	for login, want := range map[string]string{"bob": "acme/ops", "alice": ""} {
 		if got, err := client.Teams(ctx, login); err != nil || strings.Join(got, " ") != want {
 			t.Errorf("the teams of %s are %q, %v", login, got, err)
 		}
 	}
 
-	review := func(event string, want pulls.Review) {
-		t.Helper()
-		if event != "" {
-			must(t, s.Call(ctx, tokens["bob"], "POST", "/repos/acme/infra/pulls/"+itoa(int64(number))+"/reviews", map[string]any{"event": event, "body": "x", "commit_id": head}, nil))
-		}
-		if got, err := client.Review(ctx, number); err != nil || got != want {
-			t.Errorf("after %s the reviews are %s, %v", event, got, err)
-		}
-	}
-	review("", pulls.ReviewNone)
-	review("REQUEST_CHANGES", pulls.ReviewChangesRequested)
-	review("APPROVED", pulls.ReviewApproved)
-
-	// Gitea checks for conflicts first.
-	eventually(t, "a merge of an older head is a conflict", func() bool {
-		return pulls.KindOf(client.Merge(ctx, number, older, pulls.MethodMerge)) == pulls.Conflict
-	})
-	eventually(t, "the merge of the head", func() bool {
-		err := client.Merge(ctx, number, head, pulls.MethodMerge)
-		if err != nil && pulls.KindOf(err) != pulls.NotAllowed {
-			t.Fatal(err)
-		}
-		return err == nil
-	})
-	merged, err := client.Get(ctx, number)
-	if err != nil || merged.State != pulls.Merged {
-		t.Errorf("%+v, %v", merged, err)
+	must(t, s.Call(ctx, tokens["alice"], "PATCH", "/repos/acme/infra/pulls/"+itoa(int64(number)), map[string]any{"state": "closed"}, nil))
+	closed, err := client.Get(ctx, number)
+	if err != nil || closed.State != pulls.Closed {
+		t.Errorf("%+v, %v", closed, err)
 	}
 	s.Kill()
 	if _, err := client.Get(ctx, number); pulls.KindOf(err) != pulls.Unavailable {

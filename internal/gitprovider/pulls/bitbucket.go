@@ -98,17 +98,6 @@ func bitbucketSort(comments []Comment) {
 	})
 }
 
-// bitbucketMergeable returns an error if a pull request is not open, or if its head is not the commit.
-func bitbucketMergeable(p PullRequest, head string) error {
-	switch {
-	case head == "" || p.Head.Commit != head:
-		return &Error{Kind: Conflict, Status: http.StatusConflict, Message: "the pull request has another head"}
-	case p.State != Open:
-		return &Error{Kind: NotAllowed, Status: http.StatusMethodNotAllowed, Message: "the pull request is not open"}
-	}
-	return nil
-}
-
 // bitbucketTooMany returns errTooManyComments instead of ErrTooMany.
 func bitbucketTooMany(err error) error {
 	if errors.Is(err, ErrTooMany) {

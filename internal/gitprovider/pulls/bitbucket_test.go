@@ -1,10 +1,8 @@
 package pulls
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -33,18 +31,11 @@ const (
 	bitbucketTwin = "2222222222220000000000000000000000000002"
 )
 
-type bitbucketFakeReview struct {
-	user, state, commit string
-	at                  time.Time
-}
-
 type bitbucketFakePull struct {
 	number, version           int
 	state, head, base         string
 	draft, fork, repositoryIs bool
 	updated                   time.Time
-	updates                   []time.Time
-	reviews                   []bitbucketFakeReview
 }
 
 type bitbucketFakeComment struct {
@@ -60,19 +51,16 @@ type bitbucketFake struct {
 	t    *testing.T
 	name string
 	// page is the maximum number of objects in a page.
-	page        int
-	pulls       []*bitbucketFakePull
-	comments    []*bitbucketFakeComment
-	statuses    map[string]map[string]map[string]string // by commit and key
-	permissions map[string]string
-	reactions   []string
-	now         time.Time
+	page      int
+	pulls     []*bitbucketFakePull
+	comments  []*bitbucketFakeComment
+	statuses  map[string]map[string]map[string]string // by commit and key
+	reactions []string
+	now       time.Time
 	// requests are those since the last call of reset.
 	requests []string
 	// before is called with each request, and reports whether it answered it.
 	before func(w http.ResponseWriter, r *http.Request) bool
-	// merges are the bodies of merges.
-	merges []map[string]any
 }
 
 // bitbucketBoth runs a test against the fake of each API, with one pull request of alice.
@@ -82,7 +70,6 @@ func bitbucketBoth(t *testing.T, test func(t *testing.T, f *bitbucketFake, c Cli
 		t.Run(name, func(t *testing.T) {
 			f := &bitbucketFake{t: t, name: name, page: 100, now: now}
 			f.statuses = map[string]map[string]map[string]string{}
-			f.permissions = map[string]string{bitbucketAlice: "write", bitbucketBob: "admin", bitbucketMallory: "read"}
 			f.pulls = []*bitbucketFakePull{{number: 1, state: "OPEN", head: bitbucketOne, base: bitbucketBase,
 				repositoryIs: true}}
 			f.change(f.pulls[0])
@@ -121,7 +108,7 @@ func (f *bitbucketFake) client(server *httptest.Server) Client {
 func (f *bitbucketFake) change(p *bitbucketFakePull) {
 	f.now = f.now.Add(time.Minute)
 	p.version++
-	p.updated, p.updates = f.now, append(p.updates, f.now)
+	p.updated = f.now
 }
 
 func (f *bitbucketFake) push(p *bitbucketFakePull, head string) {
@@ -378,109 +365,6 @@ func TestBitbucketStatusReplacesThatOfTheSameContext(t *testing.T) {
 	})
 }
 
-func TestBitbucketPermission(t *testing.T) {
-	bitbucketBoth(t, func(t *testing.T, f *bitbucketFake, c Client) {
-		f.page = 1
-		for login, want := range map[string]Permission{
-			bitbucketAlice: PermissionWrite, bitbucketBob: PermissionAdmin, bitbucketMallory: PermissionRead,
-			bitbucketCairn: PermissionNone,
-			"":             PermissionNone, "0000-4000-8000": PermissionNone, `" OR permission="admin`: PermissionNone,
-		} {
-			if got, err := c.Permission(t.Context(), login); err != nil || got != want {
-				t.Errorf("%q: %s, %v", login, got, err)
-			}
-		}
-		if teams, err := c.Teams(t.Context(), bitbucketAlice); err != nil || len(teams) != 0 {
-			t.Error(teams, err)
-		}
-		f.page, f.permissions = 100, map[string]string{}
-		for n := range maxReviews + 1 {
-			f.permissions[fmt.Sprintf("%s%d", bitbucketAlice, n)] = "admin"
-		}
-		if got, err := c.Permission(t.Context(), bitbucketAlice); got == PermissionAdmin || f.name == "dc" &&
-			!errors.Is(err, ErrTooMany) {
-			t.Errorf("of others with a similar name: %s, %v", got, err)
-		}
-	})
-}
-
-func TestBitbucketReview(t *testing.T) {
-	bitbucketBoth(t, func(t *testing.T, f *bitbucketFake, c Client) {
-		review := func(what string, want Review) {
-			t.Helper()
-			if got, err := c.Review(t.Context(), 1); err != nil || got != want {
-				t.Errorf("%s: %s, %v", what, got, err)
-			}
-		}
-		approve := func(user string) bitbucketFakeReview {
-			f.now = f.now.Add(time.Minute)
-			return bitbucketFakeReview{user: user, state: "approved", commit: f.pulls[0].head, at: f.now}
-		}
-		p := f.pulls[0]
-		review("without any", ReviewNone)
-		p.reviews = []bitbucketFakeReview{{user: bitbucketBob}}
-		review("only requested", ReviewNone)
-		p.reviews = []bitbucketFakeReview{approve(bitbucketBob)}
-		review("approved", ReviewApproved)
-		f.push(p, bitbucketTwo)
-		review("approved before the push", ReviewNone)
-		p.reviews = append(p.reviews, approve(bitbucketAlice))
-		if f.name == "cloud" {
-			review("approved by the author", ReviewNone)
-		}
-		p.reviews = append(p.reviews, approve(bitbucketBob))
-		review("approved again", ReviewApproved)
-		p.reviews = append(p.reviews, bitbucketFakeReview{user: bitbucketMallory, state: "changes_requested", at: now})
-		review("with a request for changes", ReviewChangesRequested)
-	})
-}
-
-func TestBitbucketMergesTheHeadOnly(t *testing.T) {
-	bitbucketBoth(t, func(t *testing.T, f *bitbucketFake, c Client) {
-		p := f.pulls[0]
-		merge := func(what, head string, want Kind) {
-			t.Helper()
-			if err := c.Merge(t.Context(), 1, head, MethodSquash); KindOf(err) != want {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		f.push(p, bitbucketTwo)
-		merge("an older head", bitbucketOne, Conflict)
-		merge("a head with the same abbreviated hash", bitbucketTwin, Conflict)
-		merge("no head", "", Conflict)
-		if made := f.reset(false); made != "" {
-			t.Error(made)
-		}
-		f.before = func(w http.ResponseWriter, r *http.Request) bool {
-			veto := strings.HasSuffix(r.URL.Path, "/merge")
-			if veto {
-				bitbucketEncode(w, map[string]int{"cloud": 400, "dc": 409}[f.name], bitbucketFakeError(f.name,
-					"not approved"))
-			}
-			return veto
-		}
-		merge("against a rule of the repository", bitbucketTwo, NotAllowed)
-		f.before = func(_ http.ResponseWriter, r *http.Request) bool {
-			if strings.HasSuffix(r.URL.Path, "/merge") {
-				f.push(p, bitbucketOne)
-			}
-			return false
-		}
-		merge("with a push in between", bitbucketTwo,
-			map[string]Kind{"dc": Conflict}[f.name]) // Bitbucket Cloud has this race
-		f.before, p.state = nil, "OPEN"
-		merge("the head", p.head, "")
-		if got, err := c.Get(t.Context(), 1); err != nil || got.State != Merged {
-			t.Errorf("%+v, %v", got, err)
-		}
-		strategy := cmp.Or(f.merges[0]["merge_strategy"], f.merges[0]["strategyId"])
-		if strategy != "squash" {
-			t.Errorf("%v", f.merges)
-		}
-		merge("a merged one", p.head, NotAllowed)
-	})
-}
-
 // bitbucketFakeError returns an error of an API.
 func bitbucketFakeError(name, message string) any {
 	if name == "cloud" {
@@ -508,13 +392,10 @@ func TestBitbucketErrors(t *testing.T) {
 			}
 			want.Status, want.Message = status, "the token *** is bad"
 			calls := map[string]func() error{
-				"Get":        func() error { _, err := c.Get(t.Context(), 1); return err },
-				"Open":       func() error { _, _, err := c.Open(t.Context(), ""); return err },
-				"Comments":   func() error { _, err := c.Comments(t.Context(), 1, time.Time{}); return err },
-				"SetStatus":  func() error { return c.SetStatus(t.Context(), bitbucketOne, Status{}) },
-				"Permission": func() error { _, err := c.Permission(t.Context(), bitbucketAlice); return err },
-				"Review":     func() error { _, err := c.Review(t.Context(), 1); return err },
-				"Merge":      func() error { return c.Merge(t.Context(), 1, bitbucketOne, MethodMerge) },
+				"Get":       func() error { _, err := c.Get(t.Context(), 1); return err },
+				"Open":      func() error { _, _, err := c.Open(t.Context(), ""); return err },
+				"Comments":  func() error { _, err := c.Comments(t.Context(), 1, time.Time{}); return err },
+				"SetStatus": func() error { return c.SetStatus(t.Context(), bitbucketOne, Status{}) },
 			}
 			for name, call := range calls {
 				if got, ok := call().(*Error); !ok || *got != want { //nolint:errorlint // the client returns this type

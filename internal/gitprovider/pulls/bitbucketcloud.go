@@ -84,11 +84,6 @@ type bitbucketCloudPull struct {
 	Source, Destination bitbucketCloudEnd
 	Links               struct{ HTML struct{ Href string } }
 	Updated             time.Time `json:"updated_on"`
-	Participants        []struct {
-		User  bitbucketCloudUser
-		State string
-		At    time.Time `json:"participated_on"`
-	}
 }
 
 // pull returns the pull request without its commits.
@@ -267,26 +262,6 @@ func (b *bitbucketCloud) React(context.Context, int, int64, Reaction) error { re
 
 // Teams implements Client. It returns none: the API 2.0 does not list the groups of a user.
 func (b *bitbucketCloud) Teams(context.Context, string) ([]string, error) { return nil, nil }
-
-// Merge implements Client. The API has no parameter for the expected head: a commit that is pushed between the check of
-// the head and the merge, within milliseconds, is merged too.
-func (b *bitbucketCloud) Merge(ctx context.Context, number int, head string, method Method) error {
-	p, err := b.Get(ctx, number)
-	if err != nil {
-		return err
-	}
-	if err := bitbucketMergeable(p, head); err != nil {
-		return err
-	}
-	body := map[string]string{"merge_strategy": map[Method]string{
-		MethodMerge: "merge_commit", MethodSquash: "squash", MethodRebase: "rebase_fast_forward",
-	}[method]}
-	_, err = b.call(ctx, http.MethodPost, b.pullPath(number)+"/merge", nil, body, nil)
-	if e, ok := err.(*Error); ok && e.Status == http.StatusBadRequest { //nolint:errorlint // call returns it as it is
-		e.Kind = NotAllowed // conflicts, and checks that are not fulfilled
-	}
-	return err
-}
 
 // Limits implements Client.
 func (b *bitbucketCloud) Limits() Limits { return Limits{Comment: 32_768, Description: 255} }

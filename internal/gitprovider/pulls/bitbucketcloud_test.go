@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ func bitbucketCloudRoutes(f *bitbucketFake, mux *http.ServeMux) {
 		}
 		var all []any
 		for _, p := range f.newest() {
-			all = append(all, f.cloudPull(p, false))
+			all = append(all, f.cloudPull(p))
 		}
 		f.cloudPage(w, r, all)
 	})
@@ -42,23 +41,10 @@ func bitbucketCloudRoutes(f *bitbucketFake, mux *http.ServeMux) {
 		})
 	}
 	pull("GET ", func(w http.ResponseWriter, _ *http.Request, p *bitbucketFakePull) {
-		bitbucketEncode(w, 200, f.cloudPull(p, true))
+		bitbucketEncode(w, 200, f.cloudPull(p))
 	})
 	pull("GET /commits", func(w http.ResponseWriter, r *http.Request, p *bitbucketFakePull) {
 		f.cloudPage(w, r, []any{map[string]any{"hash": p.head}, map[string]any{"hash": bitbucketBase}})
-	})
-	pull("GET /activity", func(w http.ResponseWriter, r *http.Request, p *bitbucketFakePull) {
-		all := []any{map[string]any{"comment": map[string]any{"id": 1}}}
-		for _, at := range p.updates {
-			all = append(all, map[string]any{"update": map[string]any{"date": at, "source": map[string]any{}}})
-		}
-		f.cloudPage(w, r, all)
-	})
-	pull("POST /merge", func(w http.ResponseWriter, r *http.Request, p *bitbucketFakePull) {
-		body := map[string]any{}
-		bitbucketDecode(f.t, r, &body)
-		f.merges, p.state = append(f.merges, body), "MERGED"
-		bitbucketEncode(w, 200, f.cloudPull(p, true))
 	})
 	f.cloudComments(pull)
 	mux.HandleFunc("GET "+repository+"/commit/{commit}", func(w http.ResponseWriter, r *http.Request) {
@@ -71,19 +57,6 @@ func bitbucketCloudRoutes(f *bitbucketFake, mux *http.ServeMux) {
 		w.WriteHeader(http.StatusNotFound)
 	})
 	mux.HandleFunc("POST "+repository+"/commit/{commit}/statuses/build", f.status)
-	mux.HandleFunc("GET /2.0/workspaces/acme/permissions/repositories/infra", func(w http.ResponseWriter,
-		r *http.Request) {
-		wanted := regexp.MustCompile(`^user\.uuid="\{([0-9a-f-]+)\}"$`).FindStringSubmatch(r.URL.Query().Get("q"))
-		if wanted == nil {
-			f.t.Errorf("the query for permissions is %q", r.URL.Query().Get("q"))
-			return
-		}
-		var all []any
-		if permission := f.permissions[wanted[1]]; permission != "" {
-			all = append(all, map[string]any{"user": bitbucketCloudFakeUser(wanted[1]), "permission": permission})
-		}
-		f.cloudPage(w, r, all)
-	})
 }
 
 func bitbucketCloudFakeUser(login string) map[string]any {
@@ -106,7 +79,7 @@ func (f *bitbucketFake) cloudPage(w http.ResponseWriter, r *http.Request, all []
 	bitbucketEncode(w, 200, page)
 }
 
-func (f *bitbucketFake) cloudPull(p *bitbucketFakePull, participants bool) map[string]any {
+func (f *bitbucketFake) cloudPull(p *bitbucketFakePull) map[string]any {
 	end := func(branch, commit, repository string) map[string]any {
 		hash := commit[:12]
 		return map[string]any{
@@ -118,25 +91,12 @@ func (f *bitbucketFake) cloudPull(p *bitbucketFakePull, participants bool) map[s
 	if !p.repositoryIs {
 		source["repository"] = nil
 	}
-	pull := map[string]any{
+	return map[string]any{
 		"id": p.number, "title": "title", "state": p.state, "draft": p.draft, "updated_on": p.updated, "source": source,
 		"author": bitbucketCloudFakeUser(bitbucketAlice), "destination": end("main", bitbucketFakeCommit(p.base),
 			"acme/infra"),
 		"links": map[string]any{"html": map[string]any{"href": bitbucketFakePage + strconv.Itoa(p.number)}},
 	}
-	if participants {
-		var all []any
-		for _, r := range p.reviews {
-			participant := map[string]any{"user": bitbucketCloudFakeUser(r.user), "approved": r.state == "approved",
-				"state": nil}
-			if r.state != "" {
-				participant["state"], participant["participated_on"] = r.state, r.at
-			}
-			all = append(all, participant)
-		}
-		pull["participants"] = all
-	}
-	return pull
 }
 
 // bitbucketFakeCommit returns a commit; bitbucketBase if it is empty.
@@ -295,42 +255,10 @@ func TestBitbucketCloudReadsAListThatIsNotCounted(t *testing.T) {
 	})
 }
 
-func TestBitbucketCloudCountsApprovalsOfWritersOnly(t *testing.T) {
-	bitbucketOnly(t, "cloud", func(t *testing.T, f *bitbucketFake, c Client) {
-		f.now = f.now.Add(time.Minute)
-		f.pulls[0].reviews = []bitbucketFakeReview{{user: bitbucketMallory, state: "approved", at: f.now}}
-		if got, err := c.Review(t.Context(), 1); err != nil || got != ReviewNone {
-			t.Errorf("by a reader: %s, %v", got, err)
-		}
-		f.permissions[bitbucketMallory] = "write"
-		if got, err := c.Review(t.Context(), 1); err != nil || got != ReviewApproved {
-			t.Errorf("by a writer: %s, %v", got, err)
-		}
-		f.pulls[0].updates = nil
-		if got, err := c.Review(t.Context(), 1); err != nil || got != ReviewNone {
-			t.Errorf("without a last update: %s, %v", got, err)
-		}
-	})
-}
-
 func TestBitbucketCloudHasNoReactions(t *testing.T) {
 	bitbucketOnly(t, "cloud", func(t *testing.T, f *bitbucketFake, c Client) {
 		if err := c.React(t.Context(), 1, 1, Accepted); err != nil || f.reset(true) != "" {
 			t.Error(err)
-		}
-	})
-}
-
-// A server that ignores the query returns all users.
-func TestBitbucketCloudTakesThePermissionOfTheUserOnly(t *testing.T) {
-	bitbucketOnly(t, "cloud", func(t *testing.T, f *bitbucketFake, c Client) {
-		f.before = func(w http.ResponseWriter, _ *http.Request) bool {
-			bob := map[string]any{"user": bitbucketCloudFakeUser(bitbucketBob), "permission": "admin"}
-			bitbucketEncode(w, 200, map[string]any{"values": []any{bob}})
-			return true
-		}
-		if got, err := c.Permission(t.Context(), bitbucketMallory); err != nil || got != PermissionNone {
-			t.Errorf("%s, %v", got, err)
 		}
 	})
 }

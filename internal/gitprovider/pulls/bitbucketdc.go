@@ -24,8 +24,7 @@ type BitbucketDataCenterOptions struct {
 	URL string
 	// Project is the key of the project, or ~ and the name of a user, and Name the slug of the repository.
 	Project, Name string
-	// Token is an HTTP access token of a user. It needs to administer the repository for Permission, and to write it
-	// for Merge.
+	// Token is an HTTP access token of a user.
 	Token string
 	// Web sends the requests. It must not connect to addresses that tenants may not name.
 	Web *http.Client
@@ -59,11 +58,6 @@ func NewBitbucketDataCenter(o BitbucketDataCenterOptions) Client {
 	}
 }
 
-// BitbucketDataCenterHead is the ref of a pull request's head in Bitbucket Data Center.
-func BitbucketDataCenterHead(number int) string {
-	return fmt.Sprintf("refs/pull-requests/%d/from", number)
-}
-
 type bitbucketDCUser struct{ Name string }
 
 type bitbucketDCRef struct {
@@ -73,16 +67,13 @@ type bitbucketDCRef struct {
 }
 
 type bitbucketDCPull struct {
-	ID, Version    int
+	ID             int
 	Title, State   string
 	Draft          bool
 	Author         struct{ User bitbucketDCUser }
 	FromRef, ToRef bitbucketDCRef
 	UpdatedDate    int64
 	Links          struct{ Self []struct{ Href string } }
-	Reviewers      []struct {
-		Status, LastReviewedCommit string
-	}
 }
 
 func (p bitbucketDCPull) pull() PullRequest {
@@ -154,13 +145,9 @@ func (b *bitbucketDC) Open(ctx context.Context, last Version) ([]PullRequest, Ve
 
 // Get implements Client.
 func (b *bitbucketDC) Get(ctx context.Context, number int) (PullRequest, error) {
-	p, err := b.get(ctx, number)
+	var p bitbucketDCPull
+	_, err := b.call(ctx, http.MethodGet, b.pullPath(number), nil, nil, &p)
 	return p.pull(), err
-}
-
-func (b *bitbucketDC) get(ctx context.Context, number int) (p bitbucketDCPull, err error) {
-	_, err = b.call(ctx, http.MethodGet, b.pullPath(number), nil, nil, &p)
-	return p, err
 }
 
 func (b *bitbucketDC) pullPath(number int) string {
@@ -190,69 +177,8 @@ func (b *bitbucketDC) React(ctx context.Context, number int, comment int64, reac
 	return err
 }
 
-// Permission implements Client. It returns what the repository permits to the user by name: the API does not list to a
-// repository's administrator what a user may do by a group or the project, so a user may do more.
-func (b *bitbucketDC) Permission(ctx context.Context, login string) (Permission, error) {
-	type permitted struct {
-		User       bitbucketDCUser
-		Permission string
-	}
-	query := url.Values{"filter": {login}, "limit": {"100"}} // the filter finds parts of names, too
-	found, err := bitbucketDCList[permitted](ctx, b, b.repository+"/permissions/users", query, maxReviews, nil)
-	result := PermissionNone
-	for _, p := range found {
-		if p.User.Name == login {
-			result = cmp.Or(map[string]Permission{
-				"REPO_ADMIN": PermissionAdmin, "REPO_WRITE": PermissionWrite, "REPO_READ": PermissionRead,
-			}[p.Permission], PermissionNone)
-		}
-	}
-	return result, err
-}
-
 // Teams implements Client. It returns none: only an administrator of the server may read who is a member of a group.
 func (b *bitbucketDC) Teams(context.Context, string) ([]string, error) { return nil, nil }
-
-// Review implements Client. An approval counts if it is of the newest commit. As in the merge checks of Bitbucket, each
-// reviewer may approve, and the author is none.
-func (b *bitbucketDC) Review(ctx context.Context, number int) (Review, error) {
-	p, err := b.get(ctx, number)
-	if err != nil {
-		return "", err
-	}
-	result := ReviewNone
-	for _, r := range p.Reviewers {
-		switch {
-		case r.Status == "NEEDS_WORK":
-			return ReviewChangesRequested, nil
-		case r.Status == "APPROVED" && r.LastReviewedCommit != "" && r.LastReviewedCommit == p.FromRef.LatestCommit:
-			result = ReviewApproved
-		}
-	}
-	return result, nil
-}
-
-// Merge implements Client. It merges the version of the pull request whose head it checked.
-func (b *bitbucketDC) Merge(ctx context.Context, number int, head string, method Method) error {
-	p, err := b.get(ctx, number)
-	if err != nil {
-		return err
-	}
-	if err := bitbucketMergeable(p.pull(), head); err != nil {
-		return err
-	}
-	body := map[string]any{"version": p.Version, "strategyId": map[Method]string{
-		MethodMerge: "no-ff", MethodSquash: "squash", MethodRebase: "rebase-ff-only",
-	}[method]}
-	query := url.Values{"version": {strconv.Itoa(p.Version)}}
-	_, err = b.call(ctx, http.MethodPost, b.pullPath(number)+"/merge", query, body, nil)
-	if e, ok := err.(*Error); ok && e.Kind == Conflict { //nolint:errorlint // call returns it as it is
-		if again, failed := b.get(ctx, number); failed == nil && again.Version == p.Version {
-			e.Kind = NotAllowed // the same version: the merge has conflicts, or the repository's rules do not permit it
-		}
-	}
-	return err
-}
 
 // Limits implements Client.
 func (b *bitbucketDC) Limits() Limits { return Limits{Comment: 32_768, Description: 255} }

@@ -1,7 +1,6 @@
 package pulls
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -44,17 +43,6 @@ func bitbucketDCRoutes(f *bitbucketFake, mux *http.ServeMux) {
 	pull("GET ", func(w http.ResponseWriter, _ *http.Request, p *bitbucketFakePull) {
 		bitbucketEncode(w, 200, f.dcPull(p))
 	})
-	pull("POST /merge", func(w http.ResponseWriter, r *http.Request, p *bitbucketFakePull) {
-		if r.URL.Query().Get("version") != strconv.Itoa(p.version) {
-			bitbucketEncode(w, 409, bitbucketFakeError("dc", "out of date"))
-			return
-		}
-		body := map[string]any{}
-		bitbucketDecode(f.t, r, &body)
-		f.merges, p.state = append(f.merges, body), "MERGED"
-		f.change(p)
-		bitbucketEncode(w, 200, f.dcPull(p))
-	})
 	f.dcComments(pull)
 	mux.HandleFunc("POST "+repository+"/commits/{commit}/builds", f.status)
 	const likes = "/rest/comment-likes/latest/projects/ACME/repos/infra/pull-requests/1"
@@ -63,16 +51,6 @@ func bitbucketDCRoutes(f *bitbucketFake, mux *http.ServeMux) {
 			f.reactions = append(f.reactions, r.PathValue("id")+" "+r.PathValue("emoticon"))
 			bitbucketEncode(w, 200, map[string]any{})
 		})
-	mux.HandleFunc("GET "+repository+"/permissions/users", func(w http.ResponseWriter, r *http.Request) {
-		var all []any
-		for _, login := range slices.Sorted(maps.Keys(f.permissions)) {
-			if strings.Contains(login, r.URL.Query().Get("filter")) {
-				permission := "REPO_" + strings.ToUpper(f.permissions[login])
-				all = append(all, map[string]any{"user": map[string]any{"name": login}, "permission": permission})
-			}
-		}
-		f.dcPage(w, r, all)
-	})
 }
 
 // dcPage answers with a page.
@@ -99,18 +77,10 @@ func (f *bitbucketFake) dcPull(p *bitbucketFakePull) map[string]any {
 	if !p.repositoryIs {
 		delete(from, "repository")
 	}
-	var reviewers []any
-	for _, r := range p.reviews {
-		status := map[string]string{"approved": "APPROVED", "changes_requested": "NEEDS_WORK",
-			"": "UNAPPROVED"}[r.state]
-		reviewers = append(reviewers, map[string]any{"user": map[string]any{"name": r.user}, "status": status,
-			"lastReviewedCommit": r.commit})
-	}
 	return map[string]any{
 		"id": p.number, "version": p.version, "title": "title", "state": p.state, "draft": p.draft,
 		"updatedDate": p.updated.UnixMilli(),
 		"author":      map[string]any{"user": map[string]any{"name": bitbucketAlice, "slug": "other"}},
-		"reviewers":   reviewers,
 		"fromRef":     from, "toRef": ref("main", p.base, 1),
 		"links": map[string]any{"self": []any{map[string]any{"href": bitbucketFakePage + strconv.Itoa(p.number)}}},
 	}
@@ -248,12 +218,6 @@ func TestBitbucketDataCenterNeedsItsUser(t *testing.T) {
 	})
 }
 
-func TestBitbucketDataCenterHead(t *testing.T) {
-	if got := BitbucketDataCenterHead(7); got != "refs/pull-requests/7/from" {
-		t.Error(got)
-	}
-}
-
 // bitbucketDCAnswers answers each request with a text.
 func bitbucketDCAnswers(t *testing.T, text string, test func(t *testing.T, c Client)) {
 	bitbucketOnly(t, "dc", func(t *testing.T, f *bitbucketFake, c Client) {
@@ -275,14 +239,6 @@ func TestBitbucketDataCenterReturnsEachCommentOnce(t *testing.T) {
 		comments, err := c.Comments(t.Context(), 1, time.Time{})
 		if err != nil || len(comments) != 2 || comments[0].Body != "one" || comments[1].Body != "reply" {
 			t.Errorf("%+v, %v", comments, err)
-		}
-	})
-}
-
-func TestBitbucketDataCenterCountsNoApprovalOfAnUnknownCommit(t *testing.T) {
-	bitbucketDCAnswers(t, `{"id":1,"reviewers":[{"status":"APPROVED"}]}`, func(t *testing.T, c Client) {
-		if got, err := c.Review(t.Context(), 1); err != nil || got != ReviewNone {
-			t.Errorf("%s, %v", got, err)
 		}
 	})
 }

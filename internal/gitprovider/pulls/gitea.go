@@ -57,9 +57,6 @@ func NewGitea(o GiteaOptions) Client {
 	}
 }
 
-// GiteaHead is the ref of a pull request's head in Gitea and Forgejo.
-func GiteaHead(number int) string { return fmt.Sprintf("refs/pull/%d/head", number) }
-
 type giteaUser struct{ Login string }
 
 type giteaBranch struct {
@@ -279,27 +276,6 @@ func (g *gitea) React(ctx context.Context, _ int, comment int64, reaction Reacti
 	return err
 }
 
-// Permission implements Client.
-func (g *gitea) Permission(ctx context.Context, login string) (Permission, error) {
-	var found struct{ Permission string }
-	_, err := g.call(ctx, http.MethodGet, g.repository+"/collaborators/"+url.PathEscape(login)+"/permission", nil, nil, &found)
-	if KindOf(err) == NotFound {
-		return PermissionNone, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	switch found.Permission {
-	case "owner", "admin":
-		return PermissionAdmin, nil
-	case "write":
-		return PermissionWrite, nil
-	case "read":
-		return PermissionRead, nil
-	}
-	return PermissionNone, nil
-}
-
 type giteaTeam struct {
 	ID   int64
 	Name string
@@ -327,47 +303,6 @@ func (g *gitea) Teams(ctx context.Context, login string) ([]string, error) {
 		teams = append(teams, g.owner+"/"+team.Name)
 	}
 	return teams, nil
-}
-
-type giteaReview struct {
-	ID               int64
-	User             giteaUser
-	State            string
-	Official         bool
-	Stale, Dismissed bool
-}
-
-// Review implements Client: the last review of each user counts. An approval counts if the user may approve by the rules of the
-// repository, and of the newest commit.
-func (g *gitea) Review(ctx context.Context, number int) (Review, error) {
-	reviews, err := list[giteaReview](ctx, g, g.pullPath(number)+"/reviews", maxReviews)
-	if err != nil {
-		return "", err
-	}
-	last := map[string]giteaReview{}
-	for _, r := range reviews {
-		if (r.State == "APPROVED" || r.State == "REQUEST_CHANGES") && r.ID > last[r.User.Login].ID {
-			last[r.User.Login] = r
-		}
-	}
-	result := ReviewNone
-	for _, r := range last {
-		switch {
-		case r.Dismissed:
-		case r.State == "REQUEST_CHANGES":
-			return ReviewChangesRequested, nil
-		case r.Official && !r.Stale:
-			result = ReviewApproved
-		}
-	}
-	return result, nil
-}
-
-// Merge implements Client.
-func (g *gitea) Merge(ctx context.Context, number int, head string, method Method) error {
-	body := map[string]string{"Do": strings.ToLower(string(method)), "head_commit_id": head}
-	_, err := g.call(ctx, http.MethodPost, g.pullPath(number)+"/merge", nil, body, nil)
-	return err
 }
 
 // Limits implements Client. Gitea publishes no limit for comments; its column of a description has no limit, and its pages show 255.

@@ -72,9 +72,6 @@ func NewGitHub(o GitHubOptions) (Client, error) {
 	return g, err
 }
 
-// GitHubHead is the ref of a pull request's head in GitHub.
-func GitHubHead(number int) string { return fmt.Sprintf("refs/pull/%d/head", number) }
-
 func gitHubPull(p *github.PullRequest) PullRequest {
 	state := Open
 	switch {
@@ -273,19 +270,6 @@ func (g *gitHub) React(ctx context.Context, _ int, comment int64, reaction React
 	return failed(ctx, err)
 }
 
-// Permission implements Client. The role Maintain is Write.
-func (g *gitHub) Permission(ctx context.Context, login string) (Permission, error) {
-	found, _, err := g.api.Repositories.GetPermissionLevel(ctx, g.owner, g.name, url.PathEscape(login))
-	if err = failed(ctx, err); KindOf(err) == NotFound {
-		return PermissionNone, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	known := map[string]Permission{"admin": PermissionAdmin, "write": PermissionWrite, "read": PermissionRead}
-	return cmp.Or(known[found.GetPermission()], PermissionNone), nil
-}
-
 // teamsOfUser lists the teams of an organization that a user is a member of.
 const teamsOfUser = `query($owner:String!,$login:String!,$after:String){organization(login:$owner){teams(first:100,userLogins:[$login],after:$after){` +
 	`nodes{slug}pageInfo{hasNextPage endCursor}}}}`
@@ -322,50 +306,6 @@ func (g *gitHub) Teams(ctx context.Context, login string) (teams []string, err e
 		variables["after"] = page.PageInfo.EndCursor
 	}
 	return nil, ErrTooMany
-}
-
-// Review implements Client: the last review of each user who may write counts, and an approval only if it is of the head.
-func (g *gitHub) Review(ctx context.Context, number int) (Review, error) {
-	pull, err := g.Get(ctx, number)
-	if err != nil {
-		return "", err
-	}
-	last, count := map[string]*github.PullRequestReview{}, 0
-	for r, err := range g.api.PullRequests.ListReviewsIter(ctx, g.owner, g.name, number, &github.ListOptions{PerPage: gitHubPage}) {
-		if err != nil {
-			return "", failed(ctx, err)
-		}
-		if count++; count > maxReviews {
-			return "", ErrTooMany
-		}
-		if state := r.GetState(); state == "APPROVED" || state == "CHANGES_REQUESTED" || state == "DISMISSED" {
-			last[r.GetUser().GetLogin()] = r // the oldest is first
-		}
-	}
-	result := ReviewNone
-	for login, r := range last {
-		isRequest := r.GetState() == "CHANGES_REQUESTED"
-		if !isRequest && (r.GetState() != "APPROVED" || r.GetCommitID() != pull.Head.Commit || result == ReviewApproved) {
-			continue
-		}
-		permission, err := g.Permission(ctx, login)
-		switch {
-		case err != nil:
-			return "", err
-		case permission != PermissionWrite && permission != PermissionAdmin:
-		case isRequest:
-			return ReviewChangesRequested, nil
-		default:
-			result = ReviewApproved
-		}
-	}
-	return result, nil
-}
-
-// Merge implements Client.
-func (g *gitHub) Merge(ctx context.Context, number int, head string, method Method) error {
-	_, _, err := g.api.PullRequests.Merge(ctx, g.owner, g.name, number, "", &github.PullRequestOptions{SHA: head, MergeMethod: strings.ToLower(string(method))})
-	return failed(ctx, err)
 }
 
 // Limits implements Client.

@@ -96,27 +96,6 @@ func gitHubAPI(r *repository) http.Handler {
 			respond(w, http.StatusOK, gitHubJSON(*p))
 		}
 	})
-	mux.HandleFunc("PUT "+base+"/pulls/{number}/merge", func(w http.ResponseWriter, request *http.Request) {
-		var body struct{ SHA, MergeMethod string }
-		_ = json.NewDecoder(request.Body).Decode(&body)
-		switch p := find(w, request); {
-		case p == nil:
-		case p.State != Open:
-			respond(w, http.StatusMethodNotAllowed, object{"message": "Pull Request is not mergeable"})
-		case p.Head.Commit != body.SHA:
-			respond(w, http.StatusConflict, object{"message": "Head branch was modified. Review and try the merge again."})
-		default:
-			p.State = Merged
-			respond(w, http.StatusOK, object{"merged": true})
-		}
-	})
-	mux.HandleFunc("GET "+base+"/pulls/{number}/reviews", func(w http.ResponseWriter, request *http.Request) {
-		var all []object
-		for _, v := range r.reviews {
-			all = append(all, object{"user": object{"login": v.login}, "state": v.state, "commit_id": v.commit})
-		}
-		list(w, request, all)
-	})
 	mux.HandleFunc("GET "+base+"/issues/1/comments", func(w http.ResponseWriter, request *http.Request) {
 		since, _ := time.Parse(time.RFC3339, request.URL.Query().Get("since"))
 		var all []object
@@ -169,14 +148,6 @@ func gitHubAPI(r *repository) http.Handler {
 		r.statuses[request.PathValue("commit")+" "+s.Context] = Status{s.Context, state, s.Description, s.URL}
 		respond(w, http.StatusCreated, object{"id": 1})
 	})
-	mux.HandleFunc("GET "+base+"/collaborators/{login}/permission", func(w http.ResponseWriter, request *http.Request) {
-		permission, ok := r.permission[request.PathValue("login")]
-		if !ok {
-			respond(w, http.StatusNotFound, object{"message": "Not Found"})
-			return
-		}
-		respond(w, http.StatusOK, object{"permission": strings.ToLower(string(permission))})
-	})
 	mux.HandleFunc("POST /api/graphql", func(w http.ResponseWriter, request *http.Request) {
 		var body struct {
 			Query     string
@@ -212,25 +183,6 @@ func gitHubJSON(p PullRequest) object {
 	return object{
 		"number": p.Number, "title": p.Title, "user": object{"login": p.Author}, "html_url": p.URL, "state": state, "merged": p.State == Merged, "draft": p.Draft,
 		"head": head, "base": object{"ref": p.Base.Branch, "sha": p.Base.Commit, "repo": object{"id": 1}}, "updated_at": p.Updated,
-	}
-}
-
-func TestReviewsOfGitHub(t *testing.T) {
-	const approved, request = "APPROVED", "CHANGES_REQUESTED"
-	for _, test := range []struct {
-		want    Review
-		reviews []fakeReview
-	}{
-		{ReviewNone, nil},
-		{ReviewApproved, []fakeReview{{"bob", approved, "a"}}},
-		{ReviewNone, []fakeReview{{"bob", approved, "older"}}},
-		{ReviewNone, []fakeReview{{"mallory", approved, "a"}}},
-		{ReviewNone, []fakeReview{{"mallory", request, "a"}}},
-		{ReviewChangesRequested, []fakeReview{{"bob", request, "older"}, {"carol", approved, "a"}}},
-		{ReviewApproved, []fakeReview{{"bob", request, "a"}, {"carol", "COMMENTED", "a"}, {"bob", approved, "a"}, {"bob", "COMMENTED", "a"}}},
-		{ReviewNone, []fakeReview{{"bob", approved, "a"}, {"bob", "DISMISSED", "a"}}},
-	} {
-		reviewing(t, newFakeGitHub, test.want, test.reviews...)
 	}
 }
 

@@ -62,9 +62,6 @@ func NewGitLab(o GitLabOptions) (Client, error) {
 	return &gitLab{api: api, project: o.Project}, err
 }
 
-// GitLabHead is the ref of a merge request's head in GitLab.
-func GitLabHead(number int) string { return fmt.Sprintf("refs/merge-requests/%d/head", number) }
-
 func gitLabPull(m *gitlab.BasicMergeRequest) PullRequest {
 	state := Open
 	switch m.State {
@@ -251,30 +248,6 @@ func (g *gitLab) user(ctx context.Context, login string) (int64, error) {
 	return 0, &Error{Kind: NotFound, Status: http.StatusNotFound, Message: "no such user"}
 }
 
-// Permission implements Client, by the access level of a member, also by a group: a Maintainer is Admin, a Developer is Write, a
-// Reporter is Read.
-func (g *gitLab) Permission(ctx context.Context, login string) (Permission, error) {
-	var member *gitlab.ProjectMember
-	id, err := g.user(ctx, login)
-	if err == nil {
-		member, _, err = g.api.ProjectMembers.GetInheritedProjectMember(g.project, id, gitlab.WithContext(ctx))
-		err = failed(ctx, err)
-	}
-	switch {
-	case KindOf(err) == NotFound:
-		return PermissionNone, nil
-	case err != nil:
-		return "", err
-	case member.AccessLevel >= gitlab.MaintainerPermissions:
-		return PermissionAdmin, nil
-	case member.AccessLevel >= gitlab.DeveloperPermissions:
-		return PermissionWrite, nil
-	case member.AccessLevel >= gitlab.ReporterPermissions:
-		return PermissionRead, nil
-	}
-	return PermissionNone, nil
-}
-
 // Teams implements Client by two groups: that of the project by its path, as acme/platform, and the top-level group. The name of a
 // team has a slash, so a top-level group acme is acme/acme.
 func (g *gitLab) Teams(ctx context.Context, login string) (teams []string, err error) {
@@ -303,55 +276,6 @@ func (g *gitLab) Teams(ctx context.Context, login string) (teams []string, err e
 		}
 	}
 	return slices.Compact(teams), nil
-}
-
-// Review implements Client. An approval counts if it is of another user than the author, and not older than the newest version of the
-// merge request: not each project resets approvals on a push. It needs a GitLab that returns the time of an approval.
-func (g *gitLab) Review(ctx context.Context, number int) (Review, error) {
-	pull, err := g.Get(ctx, number)
-	if err != nil {
-		return "", err
-	}
-	reviewers, _, err := g.api.MergeRequests.GetMergeRequestReviewers(g.project, int64(number), gitlab.WithContext(ctx))
-	if err != nil {
-		return "", failed(ctx, err)
-	}
-	for _, r := range reviewers {
-		if r.State == "requested_changes" {
-			return ReviewChangesRequested, nil
-		}
-	}
-	versions, _, err := g.api.MergeRequests.GetMergeRequestDiffVersions(g.project, int64(number), nil, gitlab.WithContext(ctx))
-	if err != nil {
-		return "", failed(ctx, err)
-	}
-	approvals, _, err := g.api.MergeRequestApprovals.GetConfiguration(g.project, int64(number), gitlab.WithContext(ctx))
-	if err != nil {
-		return "", failed(ctx, err)
-	}
-	if len(versions) == 0 || versions[0].HeadCommitSHA != pull.Head.Commit || versions[0].CreatedAt == nil || !approvals.Approved {
-		return ReviewNone, nil
-	}
-	for _, a := range approvals.ApprovedBy {
-		if a.User != nil && a.User.Username != pull.Author && a.ApprovedAt != nil && a.ApprovedAt.After(*versions[0].CreatedAt) {
-			return ReviewApproved, nil
-		}
-	}
-	return ReviewNone, nil
-}
-
-// Merge implements Client. Of the methods, a request can only add a squash: the project decides whether there is a rebase.
-func (g *gitLab) Merge(ctx context.Context, number int, head string, method Method) error {
-	if method == MethodRebase {
-		return &Error{Kind: Invalid, Message: "GitLab rebases by the merge method of the project, not of a request"}
-	}
-	options := &gitlab.AcceptMergeRequestOptions{SHA: &head, Squash: gitlab.Ptr(method == MethodSquash)}
-	_, _, err := g.api.MergeRequests.AcceptMergeRequest(g.project, int64(number), options, gitlab.WithContext(ctx))
-	err = failed(ctx, err)
-	if e, ok := err.(*Error); ok && e.Status == http.StatusNotAcceptable { //nolint:errorlint // failed returns this type
-		e.Kind = Conflict
-	}
-	return err
 }
 
 // Limits implements Client.

@@ -58,19 +58,6 @@ func gitLabAPI(r *repository) http.Handler {
 	handle("GET", one, func(w http.ResponseWriter, _ *http.Request, i, _ int) {
 		respond(w, http.StatusOK, gitLabJSON(r.pulls[i]))
 	})
-	handle("PUT", one+"/merge", func(w http.ResponseWriter, request *http.Request, i, _ int) {
-		var body struct{ SHA string }
-		_ = json.NewDecoder(request.Body).Decode(&body)
-		switch p := &r.pulls[i]; {
-		case p.State != Open:
-			respond(w, http.StatusMethodNotAllowed, object{"message": "405 Method Not Allowed"})
-		case p.Head.Commit != body.SHA:
-			respond(w, http.StatusConflict, object{"message": "SHA does not match HEAD of source branch"})
-		default:
-			p.State = Merged
-			respond(w, http.StatusOK, gitLabJSON(*p))
-		}
-	})
 	handle("GET", one+"/notes", func(w http.ResponseWriter, request *http.Request, _, _ int) {
 		all := []object{{"id": 50, "system": true, "author": object{"username": "cairn"}, "body": "M added 1 commit", "created_at": now.Add(24 * time.Hour)}}
 		for _, c := range slices.Backward(r.comments) {
@@ -124,37 +111,6 @@ func gitLabAPI(r *repository) http.Handler {
 		r.statuses[key] = Status{s.Context, state, s.Description, s.URL}
 		respond(w, http.StatusCreated, object{"id": 1})
 	})
-	handle("GET", "/members/all/{user}", func(w http.ResponseWriter, request *http.Request, _, _ int) {
-		level := map[Permission]int{PermissionRead: 20, PermissionWrite: 30, PermissionAdmin: 40}[r.permission[users[intOf(request.PathValue("user"))]]]
-		if level == 0 {
-			missing(w)
-			return
-		}
-		respond(w, http.StatusOK, object{"access_level": level})
-	})
-	handle("GET", one+"/reviewers", func(w http.ResponseWriter, _ *http.Request, _, _ int) {
-		all := []object{}
-		for _, v := range r.reviews {
-			all = append(all, object{"user": object{"username": v.login}, "state": v.state})
-		}
-		respond(w, http.StatusOK, all)
-	})
-	handle("GET", one+"/versions", func(w http.ResponseWriter, _ *http.Request, i, _ int) {
-		respond(w, http.StatusOK, []object{{"head_commit_sha": r.pulls[i].Head.Commit, "created_at": now}})
-	})
-	handle("GET", one+"/approvals", func(w http.ResponseWriter, _ *http.Request, i, _ int) {
-		all := []object{}
-		for _, v := range r.reviews {
-			at := now.Add(time.Minute)
-			if v.commit != r.pulls[i].Head.Commit {
-				at = now.Add(-time.Minute)
-			}
-			if v.state == "approved" {
-				all = append(all, object{"user": object{"username": v.login}, "approved_at": at})
-			}
-		}
-		respond(w, http.StatusOK, object{"approved": true, "approved_by": all})
-	})
 	mux.HandleFunc("GET /api/v4/user", func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, http.StatusOK, object{"username": "cairn"})
 	})
@@ -185,29 +141,5 @@ func gitLabJSON(p PullRequest) object {
 		"state":         map[State]string{Open: "opened", Merged: "merged", Closed: "closed"}[p.State],
 		"source_branch": p.Head.Branch, "sha": p.Head.Commit, "target_branch": p.Base.Branch, "source_project_id": source, "target_project_id": 1,
 		"updated_at": p.Updated,
-	}
-}
-
-// GitLab reports that no approval is missing when none is required.
-func TestReviewsOfGitLab(t *testing.T) {
-	for _, test := range []struct {
-		want    Review
-		reviews []fakeReview
-	}{
-		{ReviewNone, nil},
-		{ReviewApproved, []fakeReview{{"bob", "approved", "a"}}},
-		{ReviewNone, []fakeReview{{"bob", "approved", "older"}}},
-		{ReviewNone, []fakeReview{{"alice", "approved", "a"}}}, // the author
-		{ReviewChangesRequested, []fakeReview{{"bob", "approved", "a"}, {"carol", "requested_changes", "a"}}},
-	} {
-		reviewing(t, newFakeGitLab, test.want, test.reviews...)
-	}
-}
-
-func TestMergeOfGitLabHasNoRebase(t *testing.T) {
-	r := &repository{pulls: []PullRequest{pull(1, "a")}}
-	err := newFakeGitLab(t, r).Merge(t.Context(), 1, "a", MethodRebase)
-	if KindOf(err) != Invalid || r.requests > 0 {
-		t.Error(err, r.requests)
 	}
 }

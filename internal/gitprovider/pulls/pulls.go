@@ -29,15 +29,9 @@ type Client interface {
 	SetStatus(ctx context.Context, commit string, status Status) error
 	// React adds a reaction to a comment of a pull request. It has no effect if it is there.
 	React(ctx context.Context, number int, comment int64, reaction Reaction) error
-	// Permission returns what a user may do with the repository.
-	Permission(ctx context.Context, login string) (Permission, error)
 	// Teams returns the teams of the owner of the repository that a user is a member of, as far as the client may see them; none if the
 	// owner is a user.
 	Teams(ctx context.Context, login string) ([]string, error)
-	// Review returns the result of the reviews of a pull request.
-	Review(ctx context.Context, number int) (Review, error)
-	// Merge merges a pull request if its head is the commit, else it returns an *Error of kind Conflict.
-	Merge(ctx context.Context, number int, head string, method Method) error
 	// Limits of the Git provider.
 	Limits() Limits
 }
@@ -48,16 +42,16 @@ const (
 	MaxOpen = 1000
 	// MaxComments is the maximum number of comments that Comments returns.
 	MaxComments = 1000
-	// maxTeams and maxReviews are the maximum numbers of teams of an organization, and of reviews of a pull request.
-	maxTeams, maxReviews = 200, 1000
+	// maxTeams is the maximum number of teams of an organization.
+	maxTeams = 200
 )
 
 // Errors that are no response.
 var (
 	// ErrUnchanged: no open pull request changed since the last call of Open.
 	ErrUnchanged = errors.New("the open pull requests are unchanged")
-	// ErrTooMany: there are more open pull requests, teams or reviews than a client reads.
-	ErrTooMany = fmt.Errorf("more than %d open pull requests, %d teams of the owner or %d reviews", MaxOpen, maxTeams, maxReviews)
+	// ErrTooMany: there are more open pull requests or teams than a client reads.
+	ErrTooMany = fmt.Errorf("more than %d open pull requests, or %d teams of the owner", MaxOpen, maxTeams)
 )
 
 // Version identifies a list of open pull requests. It is empty for no list.
@@ -134,37 +128,6 @@ const (
 	Rejected Reaction = "Rejected"
 )
 
-// Permission is what a user may do with a repository.
-type Permission string
-
-// Permissions, each with those before it.
-const (
-	PermissionNone  Permission = "None"
-	PermissionRead  Permission = "Read"
-	PermissionWrite Permission = "Write"
-	PermissionAdmin Permission = "Admin"
-)
-
-// Review is the result of all reviews.
-type Review string
-
-// Results of reviews.
-const (
-	ReviewNone             Review = "None"
-	ReviewApproved         Review = "Approved"
-	ReviewChangesRequested Review = "ChangesRequested"
-)
-
-// Method of a merge.
-type Method string
-
-// Methods of a merge.
-const (
-	MethodMerge  Method = "Merge"
-	MethodSquash Method = "Squash"
-	MethodRebase Method = "Rebase"
-)
-
 // Limits are those of a Git provider.
 type Limits struct {
 	// Comment and Description are the maximum numbers of characters of a comment and of a status' description.
@@ -186,8 +149,7 @@ const (
 	Forbidden Kind = "Forbidden"
 	// Conflict: the object has another version than expected.
 	Conflict Kind = "Conflict"
-	// NotAllowed: the state of the object does not permit it. For a merge: conflicts, rules of the repository, or a check of these that
-	// is in progress.
+	// NotAllowed: the state of the object does not permit it.
 	NotAllowed Kind = "NotAllowed"
 	// RateLimited: too many requests. Retry after Error.RetryAfter.
 	RateLimited Kind = "RateLimited"
