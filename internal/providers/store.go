@@ -79,25 +79,6 @@ func (m *Mirror) keptRelease(p Provider, version string) (release Release, ok bo
 	return release, m.kept(p, version+".json", &release)
 }
 
-// Usage returns how many bytes there are in Dir.
-func (m *Mirror) Usage() (int64, error) {
-	var all int64
-	err := fs.WalkDir(m.dir.FS(), ".", func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return ignoreGone(err)
-		}
-		info, err := entry.Info()
-		if err == nil {
-			all += info.Size()
-		}
-		return ignoreGone(err)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("size of the mirror of providers: %w", err)
-	}
-	return all, nil
-}
-
 // ignoreGone takes a file that is gone for none: others are renamed and removed all the time.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
