@@ -212,7 +212,7 @@ func lineWith(said, text string) string {
 }
 
 // short is a line of a text from elsewhere as it may stand in a message.
-func short(line string) string { return clip.Line(strings.TrimSpace(line), 300) }
+func short(line string) string { return strings.TrimSpace(clip.Line(line, 300)) }
 
 // damaged reports whether git's own store is at fault rather than the remote: it is recreated then.
 func damaged(said string) bool {

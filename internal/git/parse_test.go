@@ -19,7 +19,7 @@ func TestUnusualCommitIsParsed(t *testing.T) {
 			Commit{Tree: tree, Author: "Al", Subject: "Subject", Time: time.Unix(1_700_000_001, 0).UTC()}},
 		{"without a message", "tree " + tree + "\nauthor Al <a@b> 1 +0000\ncommitter Al <a@b> 1 +0000\n\n", Commit{Tree: tree, Author: "Al", Time: time.Unix(1, 0).UTC()}},
 		{"without a time", "tree " + tree + "\nauthor Al\ncommitter Al <a> x\n\n\n\nlate", Commit{Tree: tree, Author: "Al", Subject: "late"}},
-		{"with control characters", "tree " + tree + "\nauthor A\x1b[2Jl <a> 1 +0\n\n\x1b[31mred\xff", Commit{Tree: tree, Author: "A [2Jl", Subject: "[31mred?"}},
+		{"with control characters", "tree " + tree + "\nauthor A\x1b[2Jl <a> 1 +0\n\n\x1b[31mred\xff", Commit{Tree: tree, Author: "A [2Jl", Subject: "[31mred\uFFFD"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := parseCommit([]byte(c.text))
