@@ -35,54 +35,22 @@ func bitbucketMessage(data []byte) string {
 	return e.Error.Message
 }
 
-// bitbucketCommenter is the access to the comments of pull requests that bitbucketUpsert needs.
+// bitbucketCommenter reads the comments of pull requests.
 type bitbucketCommenter interface {
-	// self returns the login of the client; empty if it is not known yet.
+	// self returns the login of the client; empty if it is not known before it has created a comment.
 	self(ctx context.Context) (string, error)
 	// allComments returns the comments that are neither deleted nor on a file, the oldest first.
 	allComments(ctx context.Context, number int, since time.Time) ([]Comment, error)
-	create(ctx context.Context, number int, body string) (Comment, error)
-	edit(ctx context.Context, number int, id int64, body string) error
-	remove(ctx context.Context, number int, id int64) error
 }
 
-// bitbucketUpsert implements Client.Upsert. If the login of the client is not known, it is that of the author of a new
-// comment, with which the others of the client are then found.
-func bitbucketUpsert(
-	ctx context.Context, c bitbucketCommenter, number int, known int64, isOurs func(string) bool, body string,
-) (int64, error) {
-	if known != 0 {
-		if err := c.edit(ctx, number, known, body); !mustReplace(err) {
-			return known, err
-		}
-	}
+// bitbucketWritten returns the comments of the client; none as long as its login is not known.
+func bitbucketWritten(ctx context.Context, c bitbucketCommenter, number int) ([]Comment, error) {
 	self, err := c.self(ctx)
-	if err != nil {
-		return 0, err
+	if err != nil || self == "" {
+		return nil, err
 	}
 	all, err := c.allComments(ctx, number, time.Time{})
-	if err != nil {
-		return 0, err
-	}
-	ours := slices.DeleteFunc(all, func(o Comment) bool { return self != "" && o.Author != self || !isOurs(o.Body) })
-	created := Comment{}
-	if self == "" || len(ours) == 0 {
-		if created, err = c.create(ctx, number, body); err != nil {
-			return 0, err
-		}
-		self = created.Author
-		ours = slices.DeleteFunc(ours, func(o Comment) bool { return self == "" || o.Author != self })
-		ours = append(ours, created)
-	}
-	for _, o := range ours[1:] {
-		if err := c.remove(ctx, number, o.ID); err != nil && KindOf(err) != NotFound {
-			return 0, err
-		}
-	}
-	if ours[0].ID == created.ID {
-		return created.ID, nil
-	}
-	return ours[0].ID, c.edit(ctx, number, ours[0].ID, body)
+	return slices.DeleteFunc(all, func(o Comment) bool { return o.Author != self }), err
 }
 
 // bitbucketSince returns at most MaxComments of the comments, the oldest first.

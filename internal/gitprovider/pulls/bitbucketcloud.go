@@ -193,7 +193,7 @@ func (b *bitbucketCloud) allComments(ctx context.Context, number int, since time
 func (b *bitbucketCloud) Upsert(
 	ctx context.Context, number int, known int64, isOurs func(body string) bool, body string,
 ) (int64, error) {
-	return bitbucketUpsert(ctx, b, number, known, isOurs, body)
+	return upsert(ctx, b, number, known, isOurs, body)
 }
 
 func (b *bitbucketCloud) commentPath(number int, id int64) string {
@@ -204,7 +204,11 @@ func bitbucketCloudContent(body string) any {
 	return map[string]any{"content": map[string]string{"raw": body}}
 }
 
-func (b *bitbucketCloud) create(ctx context.Context, number int, body string) (Comment, error) {
+func (b *bitbucketCloud) written(ctx context.Context, number int) ([]Comment, error) {
+	return bitbucketWritten(ctx, b, number)
+}
+
+func (b *bitbucketCloud) create(ctx context.Context, number int, body string) (int64, error) {
 	var c bitbucketCloudComment
 	_, err := b.call(ctx, http.MethodPost, b.pullPath(number)+"/comments", nil, bitbucketCloudContent(body), &c)
 	if err == nil {
@@ -212,10 +216,10 @@ func (b *bitbucketCloud) create(ctx context.Context, number int, body string) (C
 		defer b.mu.Unlock()
 		b.login = c.User.login()
 	}
-	return c.comment(), err
+	return c.ID, err
 }
 
-func (b *bitbucketCloud) edit(ctx context.Context, number int, id int64, body string) error {
+func (b *bitbucketCloud) update(ctx context.Context, number int, id int64, body string) error {
 	_, err := b.call(ctx, http.MethodPut, b.commentPath(number, id), nil, bitbucketCloudContent(body), nil)
 	return err
 }

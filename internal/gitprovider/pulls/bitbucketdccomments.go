@@ -66,16 +66,20 @@ func (b *bitbucketDC) allComments(ctx context.Context, number int, _ time.Time) 
 func (b *bitbucketDC) Upsert(
 	ctx context.Context, number int, known int64, isOurs func(body string) bool, body string,
 ) (int64, error) {
-	return bitbucketUpsert(ctx, b, number, known, isOurs, body)
+	return upsert(ctx, b, number, known, isOurs, body)
 }
 
-func (b *bitbucketDC) create(ctx context.Context, number int, body string) (Comment, error) {
+func (b *bitbucketDC) written(ctx context.Context, number int) ([]Comment, error) {
+	return bitbucketWritten(ctx, b, number)
+}
+
+func (b *bitbucketDC) create(ctx context.Context, number int, body string) (int64, error) {
 	var c bitbucketDCComment
 	_, err := b.call(ctx, http.MethodPost, b.pullPath(number)+"/comments", nil, map[string]string{"text": body}, &c)
-	return c.with()[0], err
+	return c.ID, err
 }
 
-func (b *bitbucketDC) edit(ctx context.Context, number int, id int64, body string) error {
+func (b *bitbucketDC) update(ctx context.Context, number int, id int64, body string) error {
 	return b.versioned(ctx, number, id, func(path string, version int) error {
 		_, err := b.call(ctx, http.MethodPut, path, nil, map[string]any{"text": body, "version": version}, nil)
 		return err

@@ -263,7 +263,8 @@ func (g *gitea) self(ctx context.Context) (string, error) {
 // SetStatus implements Client.
 func (g *gitea) SetStatus(ctx context.Context, commit string, status Status) error {
 	body := map[string]string{
-		"context": status.Context, "state": strings.ToLower(string(status.State)), "description": clip.Characters(status.Description, g.Limits().Description), "target_url": status.URL,
+		"context": status.Context, "state": strings.ToLower(string(status.State)),
+		"description": clip.Characters(status.Description, g.Limits().Description), "target_url": status.URL,
 	}
 	_, err := g.call(ctx, http.MethodPost, g.repository+"/statuses/"+url.PathEscape(commit), nil, body, nil)
 	return err

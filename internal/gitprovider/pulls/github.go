@@ -254,7 +254,8 @@ func (g *gitHub) query(ctx context.Context, query string, variables map[string]a
 // SetStatus implements Client.
 func (g *gitHub) SetStatus(ctx context.Context, commit string, s Status) error {
 	status := github.RepoStatus{
-		Context: &s.Context, State: github.Ptr(strings.ToLower(string(s.State))), Description: github.Ptr(clip.Characters(s.Description, g.Limits().Description)),
+		Context: &s.Context, State: github.Ptr(strings.ToLower(string(s.State))),
+		Description: github.Ptr(clip.Characters(s.Description, g.Limits().Description)),
 	}
 	if s.URL != "" {
 		status.TargetURL = &s.URL

@@ -209,7 +209,8 @@ func (g *gitLab) self(ctx context.Context) (string, error) {
 // SetStatus implements Client. GitLab rejects the state that a status has.
 func (g *gitLab) SetStatus(ctx context.Context, commit string, s Status) error {
 	state := map[StatusState]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success, Failure: gitlab.Failed}[s.State]
-	options := &gitlab.SetCommitStatusOptions{State: state, Context: &s.Context, Description: gitlab.Ptr(clip.Characters(s.Description, g.Limits().Description))}
+	description := clip.Characters(s.Description, g.Limits().Description)
+	options := &gitlab.SetCommitStatusOptions{State: state, Context: &s.Context, Description: &description}
 	if s.URL != "" {
 		options.TargetURL = &s.URL
 	}
