@@ -24,13 +24,20 @@ func program(t *testing.T) []*packages.Package {
 }
 
 var loadProgram = sync.OnceValues(func() ([]*packages.Package, error) {
-	all, err := packages.Load(&packages.Config{
+	config := packages.Config{
 		Dir:  "../..",
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
-	}, "./internal/...", "./cmd/...", pathOfAPI)
+	}
+	all, err := packages.Load(&config, "./internal/...", "./cmd/...", pathOfAPI)
 	if err != nil {
 		return nil, err
 	}
+	config.Dir = "../../migrate"
+	converters, err := packages.Load(&config, "./...")
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, converters...)
 	for _, p := range all {
 		if len(p.Errors) > 0 {
 			return nil, fmt.Errorf("%s: %v", p.PkgPath, p.Errors)
