@@ -3,6 +3,7 @@
 package cairn
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,6 +61,8 @@ func TestObjectsOfAlustanAreAccepted(t *testing.T) {
 			if o.GetKind() != "Terraform" {
 				continue
 			}
+			text, err := o.MarshalJSON()
+			apiserver.Must(t, errors.Join(err, o.UnmarshalJSON(text))) // for integers, as the API server has them
 			o.SetNamespace("default")
 			unstructured.RemoveNestedField(o.Object, "status")
 			want := o.DeepCopy().Object["spec"]
