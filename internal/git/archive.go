@@ -13,6 +13,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"cairn.dev/cairn/internal/git/links"
 )
 
 const (
@@ -201,42 +203,14 @@ func (m *Mirror) lastRemote() *Remote {
 	return m.origin
 }
 
-// mostHops is how many symlinks Linux follows for one path.
-const mostHops = 40
-
-// checkLink follows a symlink as the runner will once all is unpacked, and rejects it when it leads out of the archive.
-// A check of its text is not enough: a link may lead through another. One that leads in a circle, or through a file,
-// leads to nothing.
+// checkLink rejects a symlink that leads out of the archive, which the runner rejects.
 func (g *gathering) checkLink(name string) error {
-	var at []string // where we are, without links
-	left := strings.Split(name, "/")
-	for hops := 0; len(left) > 0; {
-		part := left[0]
-		left = left[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			if len(at) == 0 {
-				return fail(ErrContent, "%s is a symlink that leads out of the repository: remove it, or exclude it from the "+
-					"code", name)
-			}
-			at = at[:len(at)-1]
-			continue
-		}
-		here := path.Join(append(at, part)...)
-		i, ok := g.items[here]
-		switch {
-		case ok && i.kind == KindSymlink:
-			if hops++; hops > mostHops {
-				return nil
-			}
-			left = append(strings.Split(i.target, "/"), left...)
-		case ok, !g.dirs[here]:
-			return nil // a file, or nothing
-		default:
-			at = append(at, part)
-		}
+	out, err := links.LeadsOut(name, func(at string) (links.Entry, error) {
+		i := g.items[at]
+		return links.Entry{Dir: g.dirs[at], Link: i.kind == KindSymlink, Target: i.target}, nil
+	})
+	if err == nil && out {
+		err = fail(ErrContent, "%s is a symlink that leads out of the repository: remove it, or exclude it from the code", name)
 	}
-	return nil
+	return err
 }

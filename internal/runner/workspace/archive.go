@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"cairn.dev/cairn/internal/git/links"
 )
 
 // Limits of what an archive unpacks to.
@@ -26,11 +28,11 @@ func Unpack(root *os.Root, archive io.Reader) error {
 		return err
 	}
 	entries := tar.NewReader(plain)
-	var links []string
+	var found []string
 	for count, left := 0, int64(mostBytes); ; count++ {
 		entry, err := entries.Next()
 		if errors.Is(err, io.EOF) {
-			return checkLinks(root, links)
+			return checkLinks(root, found)
 		}
 		if err != nil {
 			return err
@@ -45,7 +47,7 @@ func Unpack(root *os.Root, archive io.Reader) error {
 			return fmt.Errorf("%q: %w", entry.Name, err)
 		}
 		if entry.Typeflag == tar.TypeSymlink {
-			links = append(links, path.Clean(entry.Name))
+			found = append(found, path.Clean(entry.Name))
 		}
 	}
 }
@@ -94,8 +96,8 @@ func unpackFile(root *os.Root, name string, mode fs.FileMode, content io.Reader)
 
 // checkLinks rejects links that lead out of root, also through other links, which is why it runs when all are
 // unpacked. A dangling link is allowed, and so is one that leads in a circle or through a file.
-func checkLinks(root *os.Root, links []string) error {
-	for _, name := range links {
+func checkLinks(root *os.Root, found []string) error {
+	for _, name := range found {
 		if err := checkLink(root, name); err != nil {
 			return fmt.Errorf("%q: %w", name, err)
 		}
@@ -103,45 +105,20 @@ func checkLinks(root *os.Root, links []string) error {
 	return nil
 }
 
-// mostHops is how many symlinks Linux follows for one path. os.Root follows fewer.
-const mostHops = 40
-
-// checkLink follows a link part by part.
 func checkLink(root *os.Root, name string) error {
-	var at []string // where we are, without links
-	left := strings.Split(name, "/")
-	for hops := 0; len(left) > 0; {
-		part := left[0]
-		left = left[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			if len(at) == 0 {
-				return errors.New("a link to elsewhere")
-			}
-			at = at[:len(at)-1]
-			continue
-		}
-		here := path.Join(append(at, part)...)
-		info, err := root.Lstat(here)
-		switch {
-		case err != nil:
-			return nil // to nothing
-		case info.IsDir():
-			at = append(at, part)
-			continue
-		case info.Mode()&fs.ModeSymlink == 0:
-			return nil // to a file, or through one
-		}
-		if hops++; hops > mostHops {
-			return nil
-		}
-		target, err := root.Readlink(here)
+	out, err := links.LeadsOut(name, func(at string) (here links.Entry, err error) {
+		info, err := root.Lstat(at)
 		if err != nil {
-			return err
+			return here, nil //nolint:nilerr // it leads to nothing
 		}
-		left = append(strings.Split(target, "/"), left...)
+		here.Dir, here.Link = info.IsDir(), info.Mode()&fs.ModeSymlink != 0
+		if here.Link {
+			here.Target, err = root.Readlink(at)
+		}
+		return here, err
+	})
+	if err == nil && out {
+		err = errors.New("a link to elsewhere")
 	}
-	return nil
+	return err
 }
