@@ -67,6 +67,8 @@ var failureReasons = []Reason{
 	{Name: string(FailureConfigurationError), In: InRun | InFailure, Severity: SeverityError},
 	{Name: string(FailurePolicyDenied), In: InRun | InFailure, Severity: SeverityError},
 	{Name: string(FailurePodLost), In: InRun | InFailure, Severity: SeverityError},
+	{Name: string(FailureDiskFull), In: InFailure, Severity: SeverityError},
+	{Name: string(FailureFilesNotDelivered), In: InFailure, Severity: SeverityError},
 	{Name: string(FailureImagePullFailed), In: InFailure, Severity: SeverityError},
 	{Name: string(FailureInterrupted), In: InFailure, Severity: SeverityError},
 	{Name: string(FailurePlanMismatch), In: InFailure, Severity: SeverityError},
