@@ -200,7 +200,7 @@ func lock(path string, create, how int) (*os.File, error) {
 		return nil, err
 	}
 	for {
-		err = syscall.Flock(int(file.Fd()), how) //nolint:gosec // a descriptor is an int
+		err = syscall.Flock(int(file.Fd()), how)
 		if !errors.Is(err, syscall.EINTR) {
 			break
 		}

@@ -146,7 +146,7 @@ func TestObjectsThatCannotBeReadAreNamed(t *testing.T) {
 	if err := r.open(foreign.after).Put(t.Context(), "plans/ns/uid/foreign", nil); err != nil {
 		t.Fatal(err)
 	}
-	damage := filepath.Join(r.dir, "logs/ns/uid/1/001")
+	damage := filepath.Join(r.dir, "logs", "ns", "uid", "1", "001")
 	data, err := os.ReadFile(damage)
 	if err == nil {
 		err = os.WriteFile(damage, data[:len(data)-1], 0o600)
