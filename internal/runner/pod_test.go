@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -60,12 +61,16 @@ func startPod(t testing.TB, s *testServer, inputs map[string]string, env ...stri
 	path := "PATH=" + bin(t) + ":/usr/bin:/bin"
 	ctx, interrupt := interrupt.WithInterrupt(context.Background())
 	p.interrupt = interrupt
+	var output io.Writer = p.output
+	if s.quiet {
+		output = io.Discard
+	}
 	go func() {
 		p.ended <- Run(ctx, Options{
 			Store: s.server.URL, CA: s.ca(), Options: attempt.Options{
 				TokenFile: token, Work: p.work, Inputs: p.inputs,
 				Environ: append([]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
-				Output:  p.output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
+				Output:  output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
 				Cgroup: s.cgroup, DisownedAfter: 300 * time.Millisecond,
 			},
 		})

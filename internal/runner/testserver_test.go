@@ -59,6 +59,8 @@ type testServer struct {
 	held    time.Duration
 	// grace is what a hook has that is to end; short when zero, for those that do not use it.
 	grace time.Duration
+	// quiet: the pods' own logs are not kept.
+	quiet bool
 	// work is the workspace of all pods; empty for one of its own for each.
 	work string
 	// cgroup is the control group of the pod's container.

@@ -189,7 +189,7 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	if err := a.setWorkspace(filepath.Join(a.module(), engine.DataDir, "modules"), a.work.TerragruntCache()); err != nil {
 		return result{exitCode: &code}, err
 	}
-	if !withPlan { // the plan was created with the same modules
+	if !withPlan && !a.order.Destroy { // the plan, and the apply that is destroyed, had the same modules and files
 		if err := a.checkModules(ctx); err != nil {
 			return result{exitCode: &code}, err
 		}
