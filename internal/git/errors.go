@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // Errors by what is to be done about them. Each that this package returns is at most one of them.
@@ -212,7 +212,7 @@ func lineWith(said, text string) string {
 }
 
 // short is a line of a text from elsewhere as it may stand in a message.
-func short(line string) string { return strings.TrimSpace(clip.Line(line, 300)) }
+func short(line string) string { return strings.TrimSpace(shorten.Line(line, 300)) }
 
 // damaged reports whether git's own store is at fault rather than the remote: it is recreated then.
 func damaged(said string) bool {

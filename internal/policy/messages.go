@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // longest is how long a message may be.
@@ -66,7 +66,7 @@ func message(value any) string {
 
 // cut returns a message that is safe to be shown, and not too long.
 func cut(s string) string {
-	return clip.Bytes(strings.Map(func(r rune) rune {
+	return shorten.Bytes(strings.Map(func(r rune) rune {
 		if r == '\n' || unicode.IsPrint(r) {
 			return r
 		}

@@ -6,7 +6,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 const (
@@ -62,7 +62,7 @@ func (f *Fit) Cut(t *metav1.Table, namespaces bool) {
 	}
 	for _, row := range t.Rows {
 		if message, ok := row.Cells[last].(string); ok {
-			row.Cells[last] = clip.Characters(message, max(space, shortestMessage))
+			row.Cells[last] = shorten.Characters(message, max(space, shortestMessage))
 		}
 	}
 }

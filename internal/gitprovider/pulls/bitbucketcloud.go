@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // BitbucketCloudOptions are where a repository is, and as whom to access it.
@@ -253,9 +253,9 @@ func (b *bitbucketCloud) SetStatus(ctx context.Context, commit string, status St
 	commit = url.PathEscape(commit)
 	page := "https://bitbucket.org/" + url.PathEscape(b.workspace) + "/" + url.PathEscape(b.name) + "/commits/" + commit
 	body := map[string]string{
-		"key": key, "name": clip.Characters(status.Context, 255), "state": bitbucketState(status.State),
+		"key": key, "name": shorten.Characters(status.Context, 255), "state": bitbucketState(status.State),
 		"url":         cmp.Or(status.URL, page), // required
-		"description": clip.Characters(status.Description, b.Limits().Description),
+		"description": shorten.Characters(status.Description, b.Limits().Description),
 	}
 	_, err := b.call(ctx, http.MethodPost, b.repository+"/commit/"+commit+"/statuses/build", nil, body, nil)
 	return err

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // BitbucketDataCenterOptions are where a repository is, and as whom to access it.
@@ -161,9 +161,9 @@ func (b *bitbucketDC) SetStatus(ctx context.Context, commit string, status Statu
 		key = fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
 	}
 	body := map[string]string{
-		"key": key, "name": clip.Characters(status.Context, 255), "state": bitbucketState(status.State),
+		"key": key, "name": shorten.Characters(status.Context, 255), "state": bitbucketState(status.State),
 		"url":         cmp.Or(status.URL, b.url), // required
-		"description": clip.Characters(status.Description, b.Limits().Description),
+		"description": shorten.Characters(status.Description, b.Limits().Description),
 	}
 	_, err := b.call(ctx, http.MethodPost, b.repository+"/commits/"+url.PathEscape(commit)+"/builds", nil, body, nil)
 	return err

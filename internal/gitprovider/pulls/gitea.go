@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // GiteaOptions are where a repository is, and as whom to access it.
@@ -264,7 +264,7 @@ func (g *gitea) self(ctx context.Context) (string, error) {
 func (g *gitea) SetStatus(ctx context.Context, commit string, status Status) error {
 	body := map[string]string{
 		"context": status.Context, "state": strings.ToLower(string(status.State)),
-		"description": clip.Characters(status.Description, g.Limits().Description), "target_url": status.URL,
+		"description": shorten.Characters(status.Description, g.Limits().Description), "target_url": status.URL,
 	}
 	_, err := g.call(ctx, http.MethodPost, g.repository+"/statuses/"+url.PathEscape(commit), nil, body, nil)
 	return err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-github/v88/github"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // GitHubOptions are where a repository is, and as whom to access it.
@@ -255,7 +255,7 @@ func (g *gitHub) query(ctx context.Context, query string, variables map[string]a
 func (g *gitHub) SetStatus(ctx context.Context, commit string, s Status) error {
 	status := github.RepoStatus{
 		Context: &s.Context, State: github.Ptr(strings.ToLower(string(s.State))),
-		Description: github.Ptr(clip.Characters(s.Description, g.Limits().Description)),
+		Description: github.Ptr(shorten.Characters(s.Description, g.Limits().Description)),
 	}
 	if s.URL != "" {
 		status.TargetURL = &s.URL

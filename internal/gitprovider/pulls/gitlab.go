@@ -13,7 +13,7 @@ import (
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // GitLabOptions are where a project is, and as whom to access it.
@@ -209,7 +209,7 @@ func (g *gitLab) self(ctx context.Context) (string, error) {
 // SetStatus implements Client. GitLab rejects the state that a status has.
 func (g *gitLab) SetStatus(ctx context.Context, commit string, s Status) error {
 	state := map[StatusState]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success, Failure: gitlab.Failed}[s.State]
-	description := clip.Characters(s.Description, g.Limits().Description)
+	description := shorten.Characters(s.Description, g.Limits().Description)
 	options := &gitlab.SetCommitStatusOptions{State: state, Context: &s.Context, Description: &description}
 	if s.URL != "" {
 		options.TargetURL = &s.URL

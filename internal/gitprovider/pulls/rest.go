@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // maxResponse is the maximum size of a response in bytes.
@@ -201,5 +201,5 @@ func message(data []byte, secret string) string {
 	if secret != "" {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
-	return clip.Bytes(text, 300)
+	return shorten.Bytes(text, 300)
 }

@@ -5,8 +5,8 @@ import (
 	"html"
 	"strings"
 
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // Maximum lengths of one name in a code span, and of one line in a block.
@@ -29,7 +29,7 @@ func backticks(text string, least int) string {
 
 // span writes text as a code span.
 func span(s string) string {
-	s = clip.Characters(plan.Escape(s), widest)
+	s = shorten.Characters(plan.Escape(s), widest)
 	fence := backticks(s, 1)
 	if s == "" || len(fence) > 1 || s[0] == ' ' || s[len(s)-1] == ' ' || s[0] == '`' {
 		s = " " + s + " "
@@ -42,7 +42,7 @@ func cell(s string) string { return span(strings.NewReplacer("|", "Â¦", `\`, "â§
 
 // element writes text as an HTML element with code.
 func element(s string) string {
-	return "<code>" + html.EscapeString(clip.Characters(plan.Escape(s), widest)) + "</code>"
+	return "<code>" + html.EscapeString(shorten.Characters(plan.Escape(s), widest)) + "</code>"
 }
 
 // link writes a link. What it shows is Markdown already. Without an address of HTTP there is no link.
@@ -70,8 +70,8 @@ func escaped(s, allowed string) string {
 // line writes a line of a code block. No line begins with a slash: GitLab executes such lines as quick actions, and its
 // search for code blocks knows fences of three backticks only.
 func line(s string) string {
-	s = strings.ReplaceAll(strings.TrimSuffix(clip.Characters(s, longest), "\r"), "\t", "  ")
-	s = clip.Characters(plan.Escape(s), longest)
+	s = strings.ReplaceAll(strings.TrimSuffix(shorten.Characters(s, longest), "\r"), "\t", "  ")
+	s = shorten.Characters(plan.Escape(s), longest)
 	if strings.HasPrefix(s, "/") {
 		return " " + s
 	}

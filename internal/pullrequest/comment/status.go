@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // Limits of GitHub, the strictest provider.
@@ -32,7 +32,7 @@ type Status struct {
 // the result, also when its Stack is not affected now or the context was another one, so that none remains pending.
 func Statuses(pr PullRequest, context string, limit int, earlier []string) []Status {
 	state, description := pr.aggregate()
-	all := []Status{{context, state, clip.Characters(description, longestDescription), pr.URL}}
+	all := []Status{{context, state, shorten.Characters(description, longestDescription), pr.URL}}
 	prefix := context + "/"
 	// A Stack that has a status keeps it, however many Stacks come before it now.
 	isNew := func(s Stack) int {
@@ -61,13 +61,13 @@ func Statuses(pr PullRequest, context string, limit int, earlier []string) []Sta
 		reported[c] = true
 		switch {
 		case !strings.HasPrefix(c, prefix): // the context was another one
-			all = append(all, Status{c, state, clip.Characters(description, longestDescription), pr.URL})
+			all = append(all, Status{c, state, shorten.Characters(description, longestDescription), pr.URL})
 		case pr.Phase == Planned && isSkipped(c):
 			all = append(all, Status{c, Failure, "Not planned: beyond maxStacks.", pr.URL})
 		case pr.Phase == Planned:
 			all = append(all, Status{c, Success, "The pull request does not affect this Stack now.", pr.URL})
 		default:
-			all = append(all, Status{c, state, clip.Characters(description, longestDescription), pr.URL})
+			all = append(all, Status{c, state, shorten.Characters(description, longestDescription), pr.URL})
 		}
 	}
 	slices.SortStableFunc(all[1:], func(a, b Status) int { return strings.Compare(a.Context, b.Context) })
@@ -77,7 +77,7 @@ func Statuses(pr PullRequest, context string, limit int, earlier []string) []Sta
 func (pr PullRequest) statusOf(s Stack, context string) Status {
 	if pr.Phase != Planned {
 		state, description := pr.aggregate()
-		return Status{context, state, clip.Characters(description, longestDescription), pr.URL}
+		return Status{context, state, shorten.Characters(description, longestDescription), pr.URL}
 	}
 	state, text := s.result()
 	switch {
@@ -86,7 +86,7 @@ func (pr PullRequest) statusOf(s Stack, context string) Status {
 	case state == Failure && s.Failure != "":
 		text += ": " + plan.Escape(s.Failure)
 	}
-	return Status{context, state, clip.Characters(text, longestDescription), cmp.Or(s.URL, pr.URL)}
+	return Status{context, state, shorten.Characters(text, longestDescription), cmp.Or(s.URL, pr.URL)}
 }
 
 func contextOf(prefix string, s Stack) string { return clipContext(prefix + plan.Escape(s.key())) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"cairn.dev/cairn/internal/clip"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // Clip shortens a text to what an object may hold.
@@ -23,7 +23,7 @@ func Clip(s string, limit int) string {
 const maxNote = 1024
 
 // Note returns a text as the note of an event: one line, of the maximum length.
-func Note(s string) string { return clip.Line(s, maxNote) }
+func Note(s string) string { return shorten.Line(s, maxNote) }
 
 // KeepIfEquivalent returns before when the two messages differ only in words with a digit, and now otherwise. A quoted message may
 // contain the ID of a request, a time or a port, which differs each time. To write it each time would be an event each time, which

@@ -7,12 +7,12 @@ import (
 	"path"
 	"syscall"
 
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // programError is the failure of the engine, or of a hook.
@@ -89,7 +89,7 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	if class == string(engine.ConfigurationError) && a.fetched {
 		message = a.clean(message)
 		if about := a.clean(aboutFiles(os.DirFS(a.work.Code()), path.Clean(a.order.Path))); about != "" {
-			message = clip.Bytes(message, max(report.LongestMessage-len(about), report.LongestMessage/2)) + about
+			message = shorten.Bytes(message, max(report.LongestMessage-len(about), report.LongestMessage/2)) + about
 		}
 	}
 	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message)}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 const (
@@ -83,5 +83,5 @@ func someOf(names []string, folder string) string {
 	if n := len(names) - mostNamed; n > 0 {
 		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
 	}
-	return clip.Bytes(strings.Join(names, ", "), longestNamed) + more
+	return shorten.Bytes(strings.Join(names, ", "), longestNamed) + more
 }

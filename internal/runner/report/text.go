@@ -5,8 +5,8 @@ import (
 	"time"
 	"unicode"
 
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // LongestMessage is how many bytes a message in a report may have.
@@ -17,7 +17,7 @@ const LongestMessage = 1024
 func Clean(secrets *redact.Redactor, text string) string {
 	text = strings.ToValidUTF8(secrets.String(text), "�")
 	isSpace := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }
-	return clip.Bytes(strings.Join(strings.FieldsFunc(text, isSpace), " "), LongestMessage)
+	return shorten.Bytes(strings.Join(strings.FieldsFunc(text, isSpace), " "), LongestMessage)
 }
 
 // Duration formats a duration without its zero parts: 1h, not 1h0m0s.

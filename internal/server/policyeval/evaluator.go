@@ -17,7 +17,6 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/policy"
@@ -28,6 +27,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/server/tenant"
+	"cairn.dev/cairn/internal/shorten"
 	"cairn.dev/cairn/internal/weightedlru"
 )
 
@@ -301,5 +301,5 @@ func (p *Evaluator) tried(key string) int {
 }
 
 func denial(name, message string) runnerapi.PolicyResult {
-	return runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Policy: name, Action: runnerapi.Deny, Message: clip.Line(message, longestFinding)}}}
+	return runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Policy: name, Action: runnerapi.Deny, Message: shorten.Line(message, longestFinding)}}}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // Bounds of what a runner may put into its Run. A hostile one must neither grow the object past what the API server
@@ -30,7 +30,7 @@ func Clamp(r runnerapi.Report) runnerapi.Report {
 	out := runnerapi.Report{Steps: make([]runnerapi.Step, 0, min(len(r.Steps), maxSteps))}
 	left := maxMessages
 	for _, step := range r.Steps[:min(len(r.Steps), maxSteps)] {
-		step.Name, step.Message = clip.Line(step.Name, maxName), clip.Line(step.Message, maxMessage)
+		step.Name, step.Message = shorten.Line(step.Name, maxName), shorten.Line(step.Message, maxMessage)
 		if left -= len(step.Message); left < 0 {
 			step.Message = ""
 		}
@@ -40,7 +40,7 @@ func Clamp(r runnerapi.Report) runnerapi.Report {
 	if d := r.Done; d != nil {
 		out.Done = &runnerapi.Done{
 			Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs), Changed: clampCount(d.Changed),
-			Image: clip.Line(d.Image, maxKey), Saved: d.Saved, Settled: clip.Line(d.Settled, maxKey),
+			Image: shorten.Line(d.Image, maxKey), Saved: d.Saved, Settled: shorten.Line(d.Settled, maxKey),
 		}
 	}
 	return out
@@ -62,7 +62,7 @@ func clampFailure(f *runnerapi.Failure) *runnerapi.Failure {
 			runnerapi.FailureCanceled, runnerapi.FailureStateNotSaved),
 		Reason: oneOf(f.Reason, "", runnerapi.ReasonBackendInCode, runnerapi.ReasonDiskFull, runnerapi.ReasonFilesNotDelivered,
 			runnerapi.ReasonInterrupted, runnerapi.ReasonPlanMismatch, runnerapi.ReasonPreventDestroy),
-		Message: clip.Line(f.Message, maxMessage),
+		Message: shorten.Line(f.Message, maxMessage),
 	}
 }
 
@@ -79,11 +79,11 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 	out.Replace = min(out.Replace, out.Add, out.Destroy) // it counts in both
 	out.Resources = nil
 	for _, r := range p.Resources[:min(len(p.Resources), maxResources)] {
-		out.Resources = append(out.Resources, runnerapi.ResourceChange{Address: clip.Line(r.Address, maxAddress), Action: clip.Line(r.Action, maxName)})
+		out.Resources = append(out.Resources, runnerapi.ResourceChange{Address: shorten.Line(r.Address, maxAddress), Action: shorten.Line(r.Action, maxName)})
 	}
 	out.Untracked = nil
 	for _, o := range p.Untracked[:min(len(p.Untracked), maxResources)] {
-		out.Untracked = append(out.Untracked, runnerapi.UntrackedResource{Address: clip.Line(o.Address, maxAddress), Reason: clip.Line(o.Reason, maxReason)})
+		out.Untracked = append(out.Untracked, runnerapi.UntrackedResource{Address: shorten.Line(o.Address, maxAddress), Reason: shorten.Line(o.Reason, maxReason)})
 	}
 	return &out
 }

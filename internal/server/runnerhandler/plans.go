@@ -10,13 +10,13 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/plan/planfile"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/shorten"
 	"cairn.dev/cairn/internal/state/decision"
 )
 
@@ -148,7 +148,7 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	defer free()
 	f, err := artifact.ReadPlanFile(ctx, s.Bucket, artifact.PlanFolder(c.Run)+"/"+p.Digest, planfile.ReadChanges)
 	if errors.Is(err, planfile.ErrUnreadable) {
-		p.Unverified = clip.Line(err.Error(), maxReason)
+		p.Unverified = shorten.Line(err.Error(), maxReason)
 		return nil
 	}
 	if err != nil {
@@ -157,13 +157,13 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	changes := f.Changes()
 	n := changes.Counts()
 	p.Add, p.Change, p.Destroy, p.Replace, p.Import, p.Forget = n.Add, n.Change, n.Destroy, n.Replace, n.Import, n.Forget
-	p.Invoke, p.Partial = n.Invoke, clip.Line(f.Partial(), maxReason)
+	p.Invoke, p.Partial = n.Invoke, shorten.Line(f.Partial(), maxReason)
 	secrets := redact.New()
 	secrets.Add(p.Secrets...)
 	p.Resources, p.Secrets = nil, nil
 	for _, r := range changes[:min(len(changes), maxResources)] {
 		address := plan.HideKeys(r.Address, secrets.String)
-		p.Resources = append(p.Resources, runnerapi.ResourceChange{Address: clip.Line(address, maxAddress), Action: string(r.Action)})
+		p.Resources = append(p.Resources, runnerapi.ResourceChange{Address: shorten.Line(address, maxAddress), Action: string(r.Action)})
 	}
 	return nil
 }

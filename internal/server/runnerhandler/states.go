@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
+	"cairn.dev/cairn/internal/shorten"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
 )
@@ -61,7 +61,7 @@ func (s *API) lockState(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), decision.LockRequest{ID: info.ID, Who: clip.Line(info.Who, httpbackend.MaxLockText), Backend: in.Name()})
+	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), decision.LockRequest{ID: info.ID, Who: shorten.Line(info.Who, httpbackend.MaxLockText), Backend: in.Name()})
 	var refused *decision.Rejection
 	if errors.As(err, &refused) && refused.Lock != nil {
 		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)

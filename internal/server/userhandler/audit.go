@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/shorten"
 )
 
 // auditedUnless is audited for who may not, too: err is why.
@@ -65,7 +65,7 @@ func (s *API) recordEvent(ctx context.Context, a ask, reason, action, format str
 func traced(r *http.Request) []any {
 	facts := []any{"from", r.RemoteAddr}
 	if behind := r.Header.Get("X-Forwarded-For"); behind != "" {
-		facts = append(facts, "forwardedFor", clip.Line(behind, 200))
+		facts = append(facts, "forwardedFor", shorten.Line(behind, 200))
 	}
 	in := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	of := trace.SpanContextFromContext(in)

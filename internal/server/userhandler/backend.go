@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/clip"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
+	"cairn.dev/cairn/internal/shorten"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
 )
@@ -157,7 +157,7 @@ func (s *API) lockUserState(w http.ResponseWriter, r *http.Request, a ask) error
 }
 
 // lockText is a text of an engine as it is shown to users.
-func lockText(text string) string { return clip.Line(text, httpbackend.MaxLockText) }
+func lockText(text string) string { return shorten.Line(text, httpbackend.MaxLockText) }
 
 // giveLockBack ends the lock of the user who asks.
 func (s *API) giveLockBack(w http.ResponseWriter, r *http.Request, a ask) error {

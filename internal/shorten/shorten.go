@@ -1,5 +1,5 @@
-// Package clip shortens texts for where they are shown.
-package clip
+// Package shorten cuts texts for where they are shown.
+package shorten
 
 import (
 	"strings"

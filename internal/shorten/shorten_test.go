@@ -1,4 +1,4 @@
-package clip
+package shorten
 
 import (
 	"strings"
