@@ -117,7 +117,11 @@ func (s *session) update(ctx context.Context, commits []string) error {
 		err = s.fetchAll(ctx, commits)
 	}
 	if errors.Is(err, errDamaged) {
+		was := s.m.Empty()
 		err = s.renew(ctx, commits)
+		if log := s.m.o.Log; log != nil && !was {
+			log.Warn("git mirror was damaged or too large, and is fetched again", "mirror", s.m.dir, "error", err)
+		}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -50,6 +51,8 @@ type Options struct {
 	Trees *Trees
 	// Egress are the addresses that it connects to; nil means the default.
 	Egress *egress.Guard
+	// Log gets a line when a damaged mirror was fetched again; nil for none.
+	Log *slog.Logger
 	// Submodules: archives have the files of submodules. Without it a submodule in an archive is an error.
 	Submodules bool
 	// LFS: archives have the content of files that are in LFS. Without it they have the pointers that are in git.

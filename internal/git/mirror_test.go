@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,7 +129,9 @@ func TestFetchRepairsADamagedStore(t *testing.T) {
 		for _, open := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, open %t", name, open), func(t *testing.T) {
 				t.Parallel()
-				f := newFixture(t, Options{})
+				var log bytes.Buffer
+				options := Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
+				f := newFixture(t, options)
 				files := map[string]string{}
 				for i := range 200 { // git keeps fewer objects in files of their own
 					files[fmt.Sprintf("%d.tf", i)] = fmt.Sprint(i)
@@ -143,7 +146,7 @@ func TestFetchRepairsADamagedStore(t *testing.T) {
 				f.must(spoil(f.m.path(repository)))
 				if !open {
 					f.must(f.m.Close())
-					f.m = mirror(t, f.m.dir, Options{})
+					f.m = mirror(t, f.m.dir, options)
 				}
 				read := func() error {
 					tree, err := f.m.Tree(t.Context(), id)
@@ -166,6 +169,9 @@ func TestFetchRepairsADamagedStore(t *testing.T) {
 				}
 				if err := read(); err != nil {
 					t.Errorf("before the fetch: %v; after it: %v", before, err)
+				}
+				if name == "half a pack" && open && !strings.Contains(log.String(), "fetched again") {
+					t.Errorf("the log has no line of it: %s", log.String())
 				}
 				next := f.commit(map[string]string{"7.tf": "8"})
 				if err := fetch(); err != nil {

@@ -32,6 +32,7 @@ import (
 func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 	mirrors := repository.NewMirrors(filepath.Join(o.CacheDir, "git"))
 	mirrors.Metrics, mirrors.Egress, mirrors.Limits = p.telemetry.repositories, o.Egress, o.Mirrors
+	mirrors.Log = p.log
 	sources := stacksource.NewSources(mgr.GetAPIReader(), p.bucket)
 	sources.Compile = o.Policies.Compile
 	turns := scheduler.New(scheduler.NewQueue(scheduler.Limits{

@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -33,6 +34,8 @@ type Mirrors struct {
 	Metrics *Metrics
 	// Egress are the addresses that are connected to; nil for the default. It is set before the first fetch.
 	Egress *egress.Guard
+	// Log gets what no status has; nil for none. It is set before the first fetch.
+	Log *slog.Logger
 	// Limits of disk space. They are set before the first fetch.
 	Limits Limits
 	// opening and slots bound how many are opened and fetched at the same time. They are two, since remotes that do not
@@ -234,7 +237,7 @@ func (m *Mirrors) options(namespace string, spec v1alpha1.RepositorySpec) git.Op
 	defer m.mu.Unlock()
 	return git.Options{
 		Timeout: spec.Timeout.Duration, Trees: m.trees, Submodules: spec.Submodules, LFS: spec.LFS,
-		Egress: m.Egress, MaxDisk: m.Limits.Repository, Space: m.spaces[namespace],
+		Egress: m.Egress, Log: m.Log, MaxDisk: m.Limits.Repository, Space: m.spaces[namespace],
 	}
 }
 
