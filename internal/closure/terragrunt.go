@@ -139,6 +139,8 @@ type reading struct {
 	// isRead is true for configuration that is only read, with read_terragrunt_config: the unit does not run its
 	// module.
 	isRead bool
+	// depth is how many files of configuration read each other up to this one.
+	depth int
 }
 
 // file reads a file of the configuration, and those that it includes.
@@ -171,6 +173,12 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 			continue // Terragrunt reads no disabled dependency, and its path may lead nowhere
 		}
 		at := fmt.Sprintf("%s:%d: %.200s", e.Path, ref.line, ref.what)
+		if ref.kind == refInput || ref.kind == refLocal {
+			if err := r.inputs(ctx, ref, locals, at); err != nil {
+				return err
+			}
+			continue
+		}
 		names, known, err := r.evaluate(ctx, ref.expr, locals)
 		if err != nil {
 			return err

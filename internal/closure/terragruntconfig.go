@@ -32,6 +32,8 @@ const (
 	refSource         // the module
 	refRead           // a file or folder that is read, if it exists
 	refConfig         // a file of configuration that is read, if it exists
+	refInput          // values with paths for the module
+	refLocal          // values that others may have parts of
 )
 
 // ref is an expression that names files.
@@ -197,6 +199,17 @@ func (r *reading) functions(ctx context.Context, failed *error) map[string]funct
 				return "", err
 			}
 			return relative(r.unit.dir, parent)
+		}),
+		"read_terragrunt_config": function.New(&function.Spec{
+			Params: text1, VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowNull: true},
+			Type: function.StaticReturnType(cty.DynamicPseudoType),
+			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+				config, err := r.readConfig(ctx, args[0].AsString())
+				if err != nil {
+					*failed = err
+				}
+				return config, err
+			},
 		}),
 		"mark_as_read": named(text1, func(args []string) (string, error) { return args[0], nil }),
 		"dirname":      named(text1, func(args []string) (string, error) { return path.Dir(args[0]), nil }),

@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"cairn.dev/cairn/internal/git"
 )
 
 // readers are the functions that read the file or the folder of their first argument.
@@ -57,11 +59,22 @@ func (c *config) readReads(body *hclsyntax.Body) {
 			return false
 		})
 	})
+	if inputs, ok := body.Attributes["inputs"]; ok {
+		add(refInput, "inputs", inputs.Expr)
+	}
 	for _, block := range body.Blocks {
+		for _, name := range sortedKeys(block.Body.Attributes) {
+			if block.Type == "locals" || block.Type == "generate" && name == "contents" {
+				add(refLocal, block.Type, block.Body.Attributes[name].Expr)
+			}
+		}
 		if block.Type != "terraform" {
 			continue
 		}
 		for _, inner := range block.Body.Blocks {
+			if a, ok := inner.Body.Attributes["env_vars"]; ok {
+				add(refInput, inner.Type, a.Expr)
+			}
 			for _, name := range []string{"required_var_files", "optional_var_files", "arguments", "execute"} {
 				a, ok := inner.Body.Attributes[name]
 				if !ok {
@@ -99,6 +112,86 @@ func isPlainFlag(expr hclsyntax.Expression) bool {
 	}
 	flag := literal.Val.AsString()
 	return strings.HasPrefix(flag, "-") && !strings.Contains(flag, "file") && !strings.Contains(flag, "config")
+}
+
+// inputs adds the files that values for the module name above the unit's folder: the module may read them.
+func (r *reading) inputs(ctx context.Context, ref ref, locals cty.Value, at string) error {
+	root, ok := ref.expr.(hclsyntax.Expression)
+	if !ok || !r.unit.root && !r.isRead {
+		return nil // of a unit that this one depends on, only the outputs are read
+	}
+	for stack := []hclsyntax.Expression{root}; len(stack) > 0; {
+		next := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		value, err := r.value(ctx, next, locals)
+		if err != nil {
+			return err
+		}
+		var texts []string
+		switch template, isTemplate := next.(*hclsyntax.TemplateExpr); {
+		case value.IsWhollyKnown():
+			eachString(value, func(text string) { texts = append(texts, text) })
+		case isTemplate && size(next) <= longestExpression:
+			var b strings.Builder
+			for _, part := range template.Parts {
+				value, err := r.value(ctx, part, locals)
+				if err != nil {
+					return err
+				}
+				text, known := asText(value)
+				if !known {
+					text = unknown
+				}
+				b.WriteString(text)
+			}
+			texts = append(texts, b.String())
+		default:
+			stack = append(stack, children(next)...)
+		}
+		for _, text := range texts {
+			for _, token := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(separators, c) }) {
+				if err := r.input(ctx, ref, token, at); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// input adds the target of a path in a value, or the files that a path with unknown parts may name. A local value that is
+// a folder is the beginning of other paths.
+func (r *reading) input(ctx context.Context, ref ref, token, at string) error {
+	known, rest, holes := strings.Cut(token, unknown)
+	name, absolute := strings.CutPrefix(known, repositoryRoot)
+	switch {
+	case !absolute && !goesUp(known):
+		return nil
+	case goesUp(rest):
+		r.open = append(r.open, at+": a path that goes up from an unknown directory")
+		return nil
+	case !absolute:
+		name = r.unit.dir + "/" + known
+	}
+	if holes && ref.kind == refLocal && strings.HasSuffix(token, unknown) {
+		return nil // a folder, or a value that is evaluated where it is used
+	}
+	if holes {
+		return r.readLike(ctx, name, rest[strings.LastIndex(rest, unknown)+1:])
+	}
+	p, err := r.resolve(ctx, name)
+	if err != nil || p.Kind == 0 {
+		return err
+	}
+	around := p.Kind == git.KindDir && isBelow(r.unit.dir, p.Path) && p.Path != r.unit.dir
+	switch {
+	case p.Kind == git.KindDir && ref.kind == refLocal:
+	case around && p.Path == "":
+		r.open = append(r.open, at+": the path of the whole repository")
+	default:
+		r.add(p.Entry)
+	}
+	return nil
 }
 
 // readPath adds the target of a path that is read, from each directory that it may be relative to. A path that does not
@@ -159,6 +252,34 @@ func (r *reading) localsOf(ctx context.Context, c config) (cty.Value, error) {
 	return cty.ObjectVal(l.known), nil
 }
 
+// mostConfigs is how deep configuration that is read reads other configuration.
+const mostConfigs = 10
+
+// readConfig returns an object with the locals of a file of configuration; cty.DynamicVal if there is no such file.
+func (r *reading) readConfig(ctx context.Context, name string) (cty.Value, error) {
+	full, absolute := strings.CutPrefix(name, repositoryRoot)
+	if !absolute {
+		full = r.unit.dir + "/" + name
+	}
+	p, err := r.resolve(ctx, full)
+	if err != nil || !isFile(p.Kind) || r.depth >= mostConfigs {
+		return cty.DynamicVal, err
+	}
+	c, err := r.config(ctx, p.Entry)
+	if err != nil {
+		return cty.DynamicVal, err
+	}
+	other := &reading{
+		search: r.search, unit: unit{dir: parentOf(p.Path)}, original: r.original, includes: map[string]string{}, isRead: true,
+		depth: r.depth + 1,
+	}
+	locals, err := other.localsOf(ctx, c)
+	if err != nil {
+		return cty.DynamicVal, err
+	}
+	return cty.ObjectVal(map[string]cty.Value{"locals": locals}), nil
+}
+
 // fileLocals evaluates the locals of a file, each once.
 type fileLocals struct {
 	*reading
@@ -200,8 +321,8 @@ func (l *fileLocals) local(ctx context.Context, name string) (cty.Value, error) 
 	if err != nil {
 		return cty.NilVal, err
 	}
-	if text, ok := asText(value); ok && len(text) <= longestText && l.held+len(text) <= mostHeld {
-		l.held += len(text)
+	if weight := weightOf(value); weight <= longestText && l.held+weight <= mostHeld && (value.IsKnown() && !value.IsNull()) {
+		l.held += weight
 		l.known[name] = value
 	}
 	return l.known[name], nil
