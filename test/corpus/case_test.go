@@ -23,7 +23,7 @@ type testCase struct {
 	engine, workspace string
 	variables         map[string]json.RawMessage
 	backend           bool
-	whole             bool
+	whole, newest     bool
 	refused, pending  string
 	ignored, changed  []string
 	either            []string
@@ -131,6 +131,8 @@ func (c *testCase) parseLine(line string) error {
 		c.changed = append(c.changed, value)
 	case "either":
 		c.either = append(c.either, value)
+	case "newest":
+		c.newest = true
 	case "whole":
 		c.whole = true
 	case "refused":

@@ -48,6 +48,10 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			tools := tools
+			if c.newest {
+				tools = newestTools(t, tools)
+			}
 			found := c.problems(t, tools, server, repo)
 			switch {
 			case c.pending != "" && len(found) == 0:
@@ -88,6 +92,20 @@ func (c *testCase) create(repos *gitserver.Repos, server *gitserver.HTTP) (*gits
 		}
 	}
 	return repo, nil
+}
+
+// newestTools returns a folder in which terraform is the newest one.
+func newestTools(t *testing.T, tools string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, target := range map[string]string{
+		"terraform": "terraform-newest", "terraform-provider-files": "terraform-provider-files",
+	} {
+		if err := os.Symlink(filepath.Join(tools, target), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // problems are the differences between Cairn and the bare engine. What prevents the comparison ends the test.
@@ -247,20 +265,23 @@ func (c *testCase) bare(t *testing.T, tools string, repo *gitserver.Repo) (resul
 		variables = append(variables, "-var-file="+filepath.Join(root, name))
 	}
 	variables = append(variables, "-var-file="+values)
-	engine, again := "tofu", variables
+	engine, early, again := "tofu", variables, variables // OpenTofu evaluates some code with variables before a plan
 	if c.engine == "Terraform" {
-		engine, again = "terraform", nil // Terraform takes the variables of a saved plan from the plan only
+		engine, early = "terraform", nil
+		if !c.newest {
+			again = nil // it takes the variables of a saved plan from the plan only
+		}
 	}
 	var shown, outputs []byte
 	for _, step := range []struct {
 		args []string
 		out  *[]byte
 	}{
-		{[]string{"init", "-input=false"}, nil},
+		{append([]string{"init", "-input=false"}, early...), nil},
 		{append([]string{"plan", "-input=false", "-out=" + planFile}, variables...), nil},
-		{[]string{"show", "-json", planFile}, &shown},
+		{slices.Concat([]string{"show", "-json"}, early, []string{planFile}), &shown},
 		{slices.Concat([]string{"apply", "-input=false"}, again, []string{planFile}), nil},
-		{[]string{"output", "-json"}, &outputs},
+		{append([]string{"output", "-json"}, early...), &outputs},
 	} {
 		out, err := command(t.Context(), filepath.Join(root, c.wanted.Path), env, filepath.Join(tools, engine), step.args...)
 		if err != nil {

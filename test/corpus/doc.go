@@ -5,6 +5,7 @@
 //
 //	path: DIR            the Stack's spec.source.git.path
 //	engine: NAME         OpenTofu (the default), Terraform or Terragrunt
+//	newest: true         the newest Terraform, in place of the last one with a free license
 //	workspace: NAME      spec.workspace
 //	trigger: GLOB        one of spec.source.git.triggers
 //	variables: PATH      one of spec.variableFiles, a file of the repository
