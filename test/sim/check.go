@@ -23,6 +23,9 @@ func (sim *simulation) wrote(k kind, old, now client.Object) {
 	if sim.writer != nil {
 		sim.stats.Writes++
 	}
+	if sim.recreating {
+		return
+	}
 	switch k {
 	case stacks:
 		if now == nil {
@@ -213,6 +216,9 @@ func (sim *simulation) stateWritten(old, now *v1alpha1.State) {
 		sim.violate("I1", "State %s gets another lineage", now.Name)
 	}
 	v := b.Versions[len(b.Versions)-1]
+	if v.By != "" { // a user restored it
+		return
+	}
 	if sim.rescuing(v) {
 		sim.follows(a, v)
 		return
@@ -323,6 +329,9 @@ func (sim *simulation) stackGoes(s *v1alpha1.Stack) {
 			continue
 		case sim.orphanedRuns[s.UID] && sim.takesOver(s): // an event says that the State stays
 			t.excused = "made by a Run that was orphaned before it applied"
+			continue
+		case sim.stateIsTheUsers(s):
+			t.excused = "the Stack was restored, and did not apply the state since"
 			continue
 		case sim.unreported(t):
 			t.excused = "its runner was abandoned and did not report it before its deadline"

@@ -17,7 +17,7 @@ import (
 func (sim *simulation) nothingIsLost() {
 	for _, name := range []string{"net", "app"} {
 		var st *v1alpha1.State
-		var inState, inRescued *content
+		var inState, inRescued, inBackup *content
 		var journal map[string]bool
 		for _, t := range sim.resources {
 			if t.stack != name || !t.alive || t.excused != "" {
@@ -31,8 +31,9 @@ func (sim *simulation) nothingIsLost() {
 				if st.Status.Rescued != nil {
 					inRescued = sim.contents[st.Status.Rescued.SHA256]
 				}
+				inBackup = sim.inBackup(name)
 			}
-			if inState.has(t.id) || inRescued.has(t.id) || sim.inMind(t) {
+			if inState.has(t.id) || inRescued.has(t.id) || inBackup.has(t.id) || sim.inMind(t) {
 				continue
 			}
 			if journal == nil {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -206,4 +208,22 @@ func until(t *testing.T, sim *simulation, what string, is func() bool) {
 		}
 	}
 	t.Fatalf("not until %s; %s", what, sim.state())
+}
+
+// TestRestoredObjectsAreCreatedOnce checks that a backup tool restores the objects of some histories without status, UIDs and owners,
+// and that a user restores the states then.
+func TestRestoredObjectsAreCreatedOnce(t *testing.T) {
+	restored := 0
+	for seed := uint64(2); seed < 300; seed += 10 {
+		v, trace, _ := Replay(Options{Seed: seed, Limit: -1})
+		if v != nil {
+			t.Fatal(v)
+		}
+		if slices.ContainsFunc(trace, func(line string) bool { return strings.Contains(line, "bob restores the state of net: <nil>") }) {
+			restored++
+		}
+	}
+	if restored < 3 {
+		t.Errorf("%d histories restored a state, want 3 or more", restored)
+	}
 }

@@ -25,6 +25,7 @@ func (sim *simulation) ofUsers() {
 		sim.can(2, wish, 0, 0)
 	}
 	sim.ofPushes()
+	sim.ofRestores()
 	if sim.deletions > 0 {
 		sim.can(3, deleteOne, 0, 0)
 	}
@@ -268,6 +269,9 @@ func (sim *simulation) settle() {
 	if sim.Seed%5 == 1 { // the seeds of earlier histories keep their meaning
 		sim.addCommit(commit{"net": 0, "app": 0})
 		sim.pushes = sim.rand(6)
+	}
+	if sim.Seed%10 == 2 && sim.script == nil {
+		sim.restores = 1
 	}
 	sim.declare(0)
 	if sim.chance(2) {
