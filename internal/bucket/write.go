@@ -48,8 +48,8 @@ func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
 	return b.Put(ctx, key, data)
 }
 
-// Verify reads what is stored under a key. An object that is damaged, or encrypted with a lost key, is an error, and Renew
-// reports it as not found from then on: another process may have found that it cannot be read.
+// Verify reads what is stored under a key. An object that is damaged, or encrypted with a lost key, is an error, and
+// Renew reports it as not found from then on: another process may have found that it cannot be read.
 func (b *Bucket) Verify(ctx context.Context, key string) error {
 	r, err := b.Read(ctx, key)
 	if err != nil {

@@ -84,9 +84,9 @@ func (s *Store) Get(ctx context.Context, digest string) (Document, error) {
 	return d, nil
 }
 
-// Verify reads the document of a digest, and the code that it names, from the bucket and not from memory: of what a server
-// could not read, this process knows nothing else. What is lost is an error (bucket.IsLost), and is then written again by
-// Put, or where the code is kept.
+// Verify reads the document of a digest, and the code that it names, from the bucket and not from memory: of what a
+// server could not read, this process knows nothing else. What is lost is an error (bucket.IsLost), and is then written
+// again by Put, or where the code is kept.
 func (s *Store) Verify(ctx context.Context, digest string) error {
 	s.known.Remove(digest)
 	d, err := s.Get(ctx, digest)

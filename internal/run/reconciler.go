@@ -131,9 +131,11 @@ func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1al
 	return status, d, nil
 }
 
-// verifiedPod creates the pod of the next attempt. After a failed one its inputs are verified: the server may not have been
-// able to read them.
-func (r *Reconciler) verifiedPod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d decision.Decision) (*corev1.Pod, error) {
+// verifiedPod creates the pod of the next attempt. After a failed one its inputs are verified: the server may not have
+// been able to read them.
+func (r *Reconciler) verifiedPod(
+	ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d decision.Decision,
+) (*corev1.Pod, error) {
 	if last := runinfo.Current(&run.Status); last != nil && last.Failure != nil {
 		if err := r.Inputs.Verify(ctx, run.Spec.InputsDigest); err != nil {
 			return nil, err

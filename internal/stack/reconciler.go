@@ -239,8 +239,8 @@ func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.
 	return err
 }
 
-// keepInputs stores the inputs of a new Run. After a failed Run they are verified: the server may not have been able to read
-// them. Code that is lost is an error, and the next reconciliation stores it again.
+// keepInputs stores the inputs of a new Run. After a failed Run they are verified: the server may not have been able
+// to read them. Code that is lost is an error, and the next reconciliation stores it again.
 func (r *Reconciler) keepInputs(ctx context.Context, w decision.Snapshot) error {
 	verify := slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool { return r.Status.Phase == v1alpha1.PhaseFailed })
 	if verify {
