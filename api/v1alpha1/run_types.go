@@ -297,6 +297,11 @@ type RunStatus struct {
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
 
+	// Approval is the approval that the plan requires, as Cairn decided it. Set while the phase is AwaitingApproval
+	// and something requires an approval.
+	// +optional
+	Approval *RunApproval `json:"approval,omitempty"`
+
 	// Attempts are the attempts of the Run, oldest first. The last one is the current attempt. At most 20:
 	// older attempts are removed, except the newest one that may have changed resources.
 	// +listType=map
@@ -319,6 +324,75 @@ type RunStatus struct {
 	// FinishedAt is the time when the Run reached its final phase. Unset while the Run is in progress.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+}
+
+// ApprovalState is what Cairn decided about the approval of a plan.
+// +kubebuilder:validation:Enum=Pending;OtherPlan;SelfApproval;UnknownCause;Valid
+type ApprovalState string
+
+// The states of an approval.
+const (
+	// ApprovalPending: no user has approved the Run.
+	ApprovalPending ApprovalState = "Pending"
+	// ApprovalOtherPlan: the approval is for a plan that the Run no longer has.
+	ApprovalOtherPlan ApprovalState = "OtherPlan"
+	// ApprovalSelfApproval: a user who caused the Run, or removed spec.preventSelfApproval, approved it, and that rule
+	// denies it.
+	ApprovalSelfApproval ApprovalState = "SelfApproval"
+	// ApprovalUnknownCause: not all users who caused the Run are known, and no user requested it, so who approved it
+	// may be the only user who wants it.
+	ApprovalUnknownCause ApprovalState = "UnknownCause"
+	// ApprovalValid: the plan of the Run is approved.
+	ApprovalValid ApprovalState = "Valid"
+)
+
+// ApprovalRule is a rule that requires an approval before a plan is applied.
+type ApprovalRule string
+
+// The rules that require an approval.
+const (
+	// RequiredByApply: spec.apply of the Stack is not Automatic.
+	RequiredByApply ApprovalRule = "Apply"
+	// RequiredBySelfApproval: the Run was created with spec.preventSelfApproval. A change of the Stack does not remove it.
+	RequiredBySelfApproval ApprovalRule = "SelfApproval"
+	// RequiredByTakeover: the Stack never applied the State that has something to lose.
+	RequiredByTakeover ApprovalRule = "Takeover"
+	// RequiredByOrphans: the plan may create resources a second time.
+	RequiredByOrphans ApprovalRule = "Orphans"
+	// RequiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
+	RequiredByChanges ApprovalRule = "Changes"
+	// RequiredByUnverified: only the engine can read what the plan changes.
+	RequiredByUnverified ApprovalRule = "Unverified"
+	// RequiredByPolicy: a policy requires an approval of this plan.
+	RequiredByPolicy ApprovalRule = "Policy"
+)
+
+// RunApproval is the approval that the plan of a Run requires.
+type RunApproval struct {
+	// State is whether spec.approval counts: Pending if there is none. Of OtherPlan, SelfApproval and UnknownCause it
+	// does not count, and another approval is required. Valid is set while an approved plan waits for something else.
+	State ApprovalState `json:"state"`
+	// RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
+	// (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
+	// (spec.requireApprovalFor), Unverified (Cairn cannot read the plan) and Policy.
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=atomic
+	// +optional
+	RequiredBy []ApprovalRule `json:"requiredBy,omitempty"`
+	// PreventSelfApproval is true if an approval by a user who caused the Run does not count. The Run has the rule
+	// since it was created, or the Stack has it now.
+	// +optional
+	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
+	// ExcludedUsers are the first 10 users whose approval does not count, as spec.causedBy names them. Example:
+	// [alice].
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=atomic
+	// +optional
+	ExcludedUsers []string `json:"excludedUsers,omitempty"`
+	// RequestRequired is true if no approval counts, since not all users who caused the Run are known
+	// (spec.causedByUnknown): a user has to request a Run, and another one to approve that.
+	// +optional
+	RequestRequired bool `json:"requestRequired,omitempty"`
 }
 
 // Plan is the summary of a plan.

@@ -15,8 +15,8 @@ func (why Impossible) Error() string { return string(why) }
 // Again is the operation that a retry of a Stack requests, as the operator decided it. The error is Impossible.
 func Again(stack *v1alpha1.Stack) (v1alpha1.Operation, error) {
 	if stack.Status.Retry == nil {
-		return "", Impossible(fmt.Sprintf("there is nothing to retry: the last apply or destroy of Stack %s neither failed nor was "+
-			"canceled", stack.Name))
+		return "", Impossible(fmt.Sprintf("there is nothing to retry: the last apply or destroy of Stack %s "+
+			"neither failed nor was canceled", stack.Name))
 	}
 	return stack.Status.Retry.Operation, nil
 }
@@ -30,14 +30,21 @@ func CheckCancel(run *v1alpha1.Run) error {
 }
 
 // CheckApproval returns an error, which is Impossible, for an approval of a Run's plan that would not count, where its
-// Stack, nil if it is not known, has spec.preventSelfApproval only since the Run was created. The admission policies
-// check the rules of the Run itself.
-func CheckApproval(run *v1alpha1.Run, stack *v1alpha1.Stack, by string) error {
-	if run.Spec.PreventSelfApproval || stack == nil {
+// Stack has spec.preventSelfApproval only since the Run was created, as the operator published it. The admission
+// policies check the rules of the Run itself.
+func CheckApproval(run *v1alpha1.Run, by string) error {
+	if run.Spec.PreventSelfApproval {
 		return nil
 	}
-	if why := approval.Denial(run, stack.Spec.PreventSelfApproval, by); why != "" {
+	if why := DenialOfApproval(run, by); why != "" {
 		return Impossible(why)
 	}
 	return nil
+}
+
+// DenialOfApproval is why the approval of a Run's plan by a user would not count; empty if it would. The rule of the
+// Stack is as the operator published it.
+func DenialOfApproval(run *v1alpha1.Run, by string) string {
+	decided := run.Status.Approval
+	return approval.Denial(run, decided != nil && decided.PreventSelfApproval, by)
 }

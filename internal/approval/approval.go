@@ -10,21 +10,15 @@ import (
 )
 
 // Status is the status of the approval in a Run.
-type Status string
+type Status = v1alpha1.ApprovalState
 
 // The statuses of an approval.
 const (
-	// None: no user has approved the Run.
-	None Status = "None"
-	// OtherPlan: the approval is for a plan that the Run no longer has.
-	OtherPlan Status = "OtherPlan"
-	// SelfApproval: a user who caused the Run, or removed spec.preventSelfApproval, approved it, and that rule denies it.
-	SelfApproval Status = "SelfApproval"
-	// UnknownCause: not all users who caused the Run are known, and no user requested it, so who approved it may be the
-	// only user who wants it.
-	UnknownCause Status = "UnknownCause"
-	// Valid: the plan of the Run is approved.
-	Valid Status = "Valid"
+	None         = v1alpha1.ApprovalPending
+	OtherPlan    = v1alpha1.ApprovalOtherPlan
+	SelfApproval = v1alpha1.ApprovalSelfApproval
+	UnknownCause = v1alpha1.ApprovalUnknownCause
+	Valid        = v1alpha1.ApprovalValid
 )
 
 // Of returns the status of a Run's approval. preventSelfApproval is that of its Stack, which may set it after the Run was created; the
@@ -62,21 +56,45 @@ func Caused(run *v1alpha1.Run, user string) bool {
 	return slices.ContainsFunc(run.Spec.CausedBy, func(c v1alpha1.Contributor) bool { return is(c, user) })
 }
 
-// Users are the names of those who cannot approve a Run that has spec.preventSelfApproval, each once, for messages.
-func Users(run *v1alpha1.Run) (names []string) {
+// mostExcluded is how many users status.approval names, since a Run may be caused by 50.
+const mostExcluded = 10
+
+// Publish returns status.approval of a Run whose plan requires an approval by these rules. Others read it there, and
+// decide nothing by the rules again.
+func Publish(run *v1alpha1.Run, preventSelfApproval bool, requiredBy []v1alpha1.ApprovalRule) *v1alpha1.RunApproval {
+	prevents := run.Spec.PreventSelfApproval || preventSelfApproval
+	users := excluded(run, prevents)
+	return &v1alpha1.RunApproval{
+		State: Of(run, preventSelfApproval), RequiredBy: requiredBy, PreventSelfApproval: prevents,
+		ExcludedUsers: users[:min(len(users), mostExcluded)], RequestRequired: prevents && NeedsRequest(run),
+	}
+}
+
+// excluded are the names of those who cannot approve a Run, each once.
+func excluded(run *v1alpha1.Run, prevents bool) (names []string) {
 	add := func(name string) {
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	for _, c := range run.Spec.CausedBy {
-		add(c.Name)
-	}
-	if len(names) == 0 {
-		add(run.Spec.Cause.By)
+	if prevents {
+		for _, c := range run.Spec.CausedBy {
+			add(c.Name)
+		}
+		if len(names) == 0 {
+			add(run.Spec.Cause.By)
+		}
 	}
 	add(run.Spec.SelfApprovalRemovedBy)
 	return names
+}
+
+// IsSent reports whether a user approved the plan of a Run, and the operator did not see it yet or found it valid: no
+// other user needs to approve it.
+func IsSent(run *v1alpha1.Run) bool {
+	a, plan, decided := run.Spec.Approval, run.Status.Plan, run.Status.Approval
+	return a != nil && plan != nil && a.PlanDigest == plan.Digest &&
+		(decided == nil || decided.State == None || decided.State == Valid)
 }
 
 // NeedsRequest reports that not all users who caused a Run are known, and that no user requested it. A user who

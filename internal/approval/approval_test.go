@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -99,5 +100,51 @@ func TestPending(t *testing.T) {
 	run.Status.Phase = v1alpha1.PhaseApplying
 	if Pending(run) {
 		t.Error("of a plan that is being applied")
+	}
+}
+
+func TestPublishedApproval(t *testing.T) {
+	causedBy := func(names ...string) func(*v1alpha1.Run) {
+		return func(run *v1alpha1.Run) {
+			for _, name := range names {
+				run.Spec.CausedBy = append(run.Spec.CausedBy, v1alpha1.Contributor{Kind: v1alpha1.ContributorAuthor, Name: name})
+			}
+		}
+	}
+	many := strings.Split("abcdefghijklm", "")
+	for name, test := range map[string]struct {
+		of      func(*v1alpha1.Run)
+		ofStack bool
+		want    v1alpha1.RunApproval
+	}{
+		"without the rule":                      {causedBy("bob"), false, v1alpha1.RunApproval{State: None}},
+		"with the rule of the Run":              {func(r *v1alpha1.Run) { causedBy("bob", "bob", "eve")(r); r.Spec.PreventSelfApproval = true }, false, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{"bob", "eve"}}},
+		"with the rule of the Stack":            {causedBy(), true, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{"alice"}}},
+		"a user removed the rule":               {func(r *v1alpha1.Run) { r.Spec.SelfApprovalRemovedBy = "carol" }, false, v1alpha1.RunApproval{State: None, ExcludedUsers: []string{"carol"}}},
+		"more users than it names":              {causedBy(many...), true, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: many[:10]}},
+		"not all users who caused it are known": {func(r *v1alpha1.Run) { r.Spec.CausedByUnknown = "a commit is missing" }, true, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{"alice"}, RequestRequired: true}},
+		"the user who caused it approved it":    {func(r *v1alpha1.Run) { r.Spec.Approval = &v1alpha1.Approval{PlanDigest: "a", By: "alice"} }, true, v1alpha1.RunApproval{State: SelfApproval, PreventSelfApproval: true, ExcludedUsers: []string{"alice"}}},
+	} {
+		run := &v1alpha1.Run{}
+		run.Spec.Cause.By, run.Status.Plan = "alice", &v1alpha1.Plan{Digest: "a"}
+		test.of(run)
+		test.want.RequiredBy = []v1alpha1.ApprovalRule{v1alpha1.RequiredByApply}
+		if got := Publish(run, test.ofStack, test.want.RequiredBy); !reflect.DeepEqual(*got, test.want) {
+			t.Errorf("%s: %+v, want %+v", name, *got, test.want)
+		}
+	}
+}
+
+func TestSentApproval(t *testing.T) {
+	for state, want := range map[Status]bool{None: true, Valid: true, OtherPlan: false, SelfApproval: false, UnknownCause: false} {
+		run := &v1alpha1.Run{}
+		run.Spec.Approval, run.Status.Plan = &v1alpha1.Approval{PlanDigest: "a", By: "bob"}, &v1alpha1.Plan{Digest: "a"}
+		run.Status.Approval = &v1alpha1.RunApproval{State: state}
+		if got := IsSent(run); got != want {
+			t.Errorf("%s: %v", state, got)
+		}
+		if run.Spec.Approval.PlanDigest = "b"; IsSent(run) {
+			t.Errorf("%s, of another plan", state)
+		}
 	}
 }

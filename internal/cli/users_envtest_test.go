@@ -236,14 +236,17 @@ func TestApprovals(t *testing.T) {
 // user who caused the Run cannot approve it, and such an approval does not keep another user from approving.
 func TestApprovalsByTheRuleOfTheStack(t *testing.T) {
 	d := newCLIEnv(t)
-	st := d.stack("net")
+	d.stack("net")
 	s, _, _ := quiet()
 	s.Kubeconfig.ExplicitPath = d.kubeconfig
 	who, err := s.User(t.Context())
 	apiserver.Must(t, err)
 	r := d.run("net-1", v1alpha1.PhaseAwaitingApproval, func(r *v1alpha1.RunSpec) { r.Cause.By = who })
-	st.Spec.PreventSelfApproval = true
-	apiserver.Must(t, apiserver.Kube.Update(t.Context(), st))
+	decides := func(state v1alpha1.ApprovalState) {
+		r.Status.Approval = &v1alpha1.RunApproval{State: state, PreventSelfApproval: true, ExcludedUsers: []string{who}}
+		apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), r))
+	}
+	decides(v1alpha1.ApprovalPending)
 	d.want(1, "requires the approval of another user (spec.preventSelfApproval)", "", "approve", "net-1", "--yes")
 
 	r.Spec.Approval = &v1alpha1.Approval{PlanDigest: digest, By: who}
@@ -253,8 +256,7 @@ func TestApprovalsByTheRuleOfTheStack(t *testing.T) {
 		_, e, _ := d.cairn(t.Context(), "ann", "approve", "run/net-1", "--yes")
 		return strings.Contains(e, "is approved already, by "+who) // until the operator has seen it
 	})
-	r.Status.Conditions[0].ObservedGeneration = r.Generation
-	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), r))
+	decides(v1alpha1.ApprovalSelfApproval)
 	d.want(0, "Run net-1 is approved by ann", "ann", "approve", "run/net-1", "--yes")
 }
 

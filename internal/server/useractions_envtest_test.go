@@ -252,13 +252,15 @@ func TestUserCannotApproveTheirOwnRun(t *testing.T) {
 			}
 			must(t, apiserver.Kube.Create(t.Context(), run))
 			run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
+			run.Status.Approval = &v1alpha1.RunApproval{State: v1alpha1.ApprovalPending, PreventSelfApproval: true}
 			must(t, apiserver.Kube.Status().Update(t.Context(), run))
-			if status == 409 {
-				rule := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"preventSelfApproval":true}}`))
-				must(t, apiserver.Kube.Patch(t.Context(), e.stack.DeepCopy(), rule))
-			}
 			e.judged()
-			approve := "/api/v1/namespaces/" + e.namespace + "/runs/net-1/approve"
+			at := "/api/v1/namespaces/" + e.namespace + "/runs/net-1"
+			approve := at + "/approve"
+			p.browser().signIn(shows).want(200, `"denied":{"approve":"Run net-1 was caused by `, "GET", at+"/access", nil)
+			if body := p.browser().signIn(others).want(200, "", "GET", at+"/access", nil).body; strings.Contains(body, "denied") {
+				t.Errorf("another user gets %s", body)
+			}
 			p.browser().signIn(shows).want(status, "requires the approval of another user", "POST", approve, userapi.Approval{PlanDigest: planDigest})
 			p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, userapi.Approval{PlanDigest: planDigest})
 		})

@@ -7,6 +7,9 @@ import "time"
 type Access struct {
 	// Each action, and whether the roles allow it.
 	Actions map[string]bool `json:"actions"`
+	// The actions that would have no effect if the caller requested them, each with the reason. For example
+	// spec.preventSelfApproval denies the approval of a Run by a user who caused it.
+	Denied map[string]string `json:"denied,omitempty"`
 }
 
 // An Approval approves one plan of a Run.

@@ -21,13 +21,14 @@ func runWaitsFor(r *v1alpha1.Run, s Style) string {
 	case retries:
 		return fmt.Sprintf("the next attempt, in %s, at %s", Duration(at.Sub(s.Now)), at.UTC().Format(time.TimeOnly+" MST"))
 	case AwaitsApproval(r):
-		if r.Spec.PreventSelfApproval && approval.NeedsRequest(r) {
+		decided := cmp.Or(r.Status.Approval, &v1alpha1.RunApproval{})
+		if decided.RequestRequired {
 			return "a user who requests it with cairn apply " + r.Spec.Stack.Name + ", and another one who approves that: not all users who caused it are known: " +
 				Clean(r.Spec.CausedByUnknown)
 		}
 		text := "a user who approves the plan of Run " + r.Name
-		if others := usersWhoCannotApprove(r); len(others) > 0 {
-			text += " and is not " + strings.Join(others, " or ")
+		if users := decided.ExcludedUsers; len(users) > 0 {
+			text += " and is not " + Clean(strings.Join(users, " or "))
 		}
 		return text
 	}
@@ -41,18 +42,6 @@ func runWaitsFor(r *v1alpha1.Run, s Style) string {
 	return reason.WaitsFor.Text() + after(": ", message)
 }
 
-// usersWhoCannotApprove returns the users whose approval spec.preventSelfApproval rejects.
-func usersWhoCannotApprove(r *v1alpha1.Run) []string {
-	if !r.Spec.PreventSelfApproval {
-		return nil
-	}
-	users := approval.Users(r)
-	for i := range users {
-		users[i] = Clean(users[i])
-	}
-	return users
-}
-
 // nextAttempt returns the time of a retry, for a Run that waits only for that.
 func nextAttempt(r *v1alpha1.Run) (at time.Time, known bool) {
 	if r.Status.NextAttempt == nil || Succeeded(r).Reason != v1alpha1.ReasonRetrying {
@@ -63,12 +52,7 @@ func nextAttempt(r *v1alpha1.Run) (at time.Time, known bool) {
 
 // AwaitsApproval returns whether a Run continues once its plan is approved.
 func AwaitsApproval(r *v1alpha1.Run) bool {
-	return approval.Pending(r) && Succeeded(r).Reason == v1alpha1.ReasonAwaitingApproval && !Approved(r)
-}
-
-// Approved returns whether the current plan of a Run has a valid approval.
-func Approved(r *v1alpha1.Run) bool {
-	return approval.Of(r, false) == approval.Valid // a Run has spec.preventSelfApproval of its Stack
+	return approval.Pending(r) && Succeeded(r).Reason == v1alpha1.ReasonAwaitingApproval && !approval.IsSent(r)
 }
 
 // headRun prints the head of the description of a Run.
@@ -113,7 +97,7 @@ func (d Description) run(p *page) {
 	p.row("  Revision", Clean(r.Spec.Revision))
 	if a := r.Spec.Approval; a != nil {
 		by := "by " + Clean(a.By)
-		if !Approved(r) {
+		if !approval.IsSent(r) {
 			by += ", not valid for this plan"
 		}
 		p.row("  Approved", by)

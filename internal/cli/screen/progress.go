@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
@@ -23,7 +24,7 @@ func Line(r *v1alpha1.Run, s Style) string {
 	if AwaitsApproval(r) {
 		return head + " for an approval: " + runinfo.Summary(r.Status.Plan)
 	}
-	if Approved(r) && succeeded.Reason == v1alpha1.ReasonAwaitingApproval { // the operator has not reconciled it yet
+	if approval.IsSent(r) && succeeded.Reason == v1alpha1.ReasonAwaitingApproval { // the operator has not reconciled it yet
 		return fmt.Sprintf("Run %s is approved by %s", r.Name, Clean(r.Spec.Approval.By))
 	}
 	if step := running(r); step != nil && step.StartedAt != nil && succeeded.Reason != v1alpha1.ReasonCanceling {

@@ -142,11 +142,7 @@ func approve(ctx context.Context, s *session.Session, run *v1alpha1.Run, digest 
 	if err != nil {
 		return err
 	}
-	stack, err := s.StackOf(ctx, run)
-	if err != nil {
-		return err
-	}
-	if err := action.CheckApproval(run, stack, user); err != nil {
+	if err := action.CheckApproval(run, user); err != nil {
 		return err
 	}
 	return s.Patch(ctx, run, action.ApproveRun(digest, user))
@@ -157,18 +153,11 @@ func checkPending(s *session.Session, run *v1alpha1.Run) error {
 	switch {
 	case !approval.Pending(run):
 		return fmt.Errorf("no plan waits for an approval: %s", screen.Line(run, s.Style()))
-	case screen.Approved(run) && !stillAwaits(run):
+	case approval.IsSent(run):
 		return fmt.Errorf("the Run %s is approved already, by %s: %s",
 			run.Name, screen.Clean(run.Spec.Approval.By), screen.Line(run, s.Style()))
 	}
 	return nil
-}
-
-// stillAwaits returns whether the operator has seen the approval of a Run, and waits for another one: the approval does
-// not count, such as by the rule of its Stack, which the user may not read.
-func stillAwaits(run *v1alpha1.Run) bool {
-	succeeded := screen.Succeeded(run)
-	return succeeded.Reason == v1alpha1.ReasonAwaitingApproval && succeeded.ObservedGeneration == run.Generation
 }
 
 func rejectCommand(s *session.Session) *cobra.Command {

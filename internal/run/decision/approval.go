@@ -10,24 +10,16 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// approvalRule names what requires an approval before a plan is applied.
-type approvalRule string
+type approvalRule = v1alpha1.ApprovalRule
 
 const (
-	// requiredByApply: spec.apply of the Stack is not Automatic.
-	requiredByApply approvalRule = "Apply"
-	// requiredBySelfApproval: the Run was created with spec.preventSelfApproval. A change of the Stack does not remove it.
-	requiredBySelfApproval approvalRule = "SelfApproval"
-	// requiredByTakeover: the Stack never applied the State that has something to lose.
-	requiredByTakeover approvalRule = "Takeover"
-	// requiredByOrphans: the plan may create resources a second time.
-	requiredByOrphans approvalRule = "Orphans"
-	// requiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
-	requiredByChanges approvalRule = "Changes"
-	// requiredByUnverified: only the engine can read what the plan changes.
-	requiredByUnverified approvalRule = "Unverified"
-	// requiredByPolicy: a policy requires an approval of this plan.
-	requiredByPolicy approvalRule = "Policy"
+	requiredByApply        = v1alpha1.RequiredByApply
+	requiredBySelfApproval = v1alpha1.RequiredBySelfApproval
+	requiredByTakeover     = v1alpha1.RequiredByTakeover
+	requiredByOrphans      = v1alpha1.RequiredByOrphans
+	requiredByChanges      = v1alpha1.RequiredByChanges
+	requiredByUnverified   = v1alpha1.RequiredByUnverified
+	requiredByPolicy       = v1alpha1.RequiredByPolicy
 )
 
 // approvalRules are all rules that require an approval of the Run's plan. Without any the plan is applied at once.
@@ -61,6 +53,20 @@ func approved(w Snapshot) bool {
 		return true
 	}
 	return approval.Of(w.Run, w.Stack.Spec.PreventSelfApproval) == approval.Valid
+}
+
+// withApproval is the status with the approval that the plan requires, while the plan waits. It comes with a write of
+// the phase or of its reason.
+func withApproval(w Snapshot) v1alpha1.RunStatus {
+	s := withImage(w)
+	if s.Phase != v1alpha1.PhaseAwaitingApproval || s.Plan == nil || w.Stack == nil {
+		return s
+	}
+	s.Approval = nil
+	if rules := approvalRules(w); len(rules) > 0 {
+		s.Approval = approval.Publish(w.Run, w.Stack.Spec.PreventSelfApproval, rules)
+	}
+	return s
 }
 
 // listedChanges are the kinds of change in the Run's plan that spec.requireApprovalFor of the Stack lists now, in the

@@ -213,3 +213,39 @@ func TestApprovalRules(t *testing.T) {
 		})
 	}
 }
+
+func TestApprovalIsInTheStatusWhileThePlanWaits(t *testing.T) {
+	costs := v1alpha1.Plan{Add: 3}
+	ofStack := func(w *Snapshot) { w.Run.Spec.Cause.By, w.Stack.Spec.PreventSelfApproval = "alice", true }
+	manual := func(w *Snapshot) { w.Stack.Spec.Apply = v1alpha1.ApplyManual }
+	for name, tt := range map[string]struct {
+		of    Snapshot
+		state v1alpha1.ApprovalState // empty without an approval
+		rules []v1alpha1.ApprovalRule
+	}{
+		"no plan":                           {of: snapshot()},
+		"a plan that waits":                 {snapshot(planned, manual, counting(costs)), "Pending", []approvalRule{requiredByApply}},
+		"by the user who caused it":         {snapshot(planned, manual, counting(costs), approvedFor("sha256:plan"), ofStack), "SelfApproval", []approvalRule{requiredByApply}},
+		"of another plan":                   {snapshot(planned, manual, counting(costs), approvedFor("sha256:other")), "OtherPlan", []approvalRule{requiredByApply}},
+		"approved, before a window":         {snapshot(planned, manual, counting(costs), approvedFor("sha256:plan"), closed("Apply")), "Valid", []approvalRule{requiredByApply}},
+		"approved, and applied":             {of: snapshot(planned, manual, counting(costs), approvedFor("sha256:plan"))},
+		"automatic, before a window":        {of: snapshot(planned, automatic, counting(costs), closed("Apply"))},
+		"rejected, so that it has an end":   {of: snapshot(planned, manual, counting(costs), rejectedFor("sha256:plan"))},
+		"with a kind of change on the list": {snapshot(planned, automatic, counting(costs), asking("Create")), "Pending", []approvalRule{requiredByChanges}},
+	} {
+		tt.of.Run.Status.Approval = &v1alpha1.RunApproval{State: v1alpha1.ApprovalValid} // of an earlier plan
+		if tt.of.Run.Status.Phase == "" {
+			tt.of.Run.Status.Phase = v1alpha1.PhasePlanning
+		}
+		status, d := Settle(tt.of)
+		if d.NeedsPod() {
+			status = Begin(status, d, 1, "pod", "uid", tt.of.Now)
+		}
+		switch got := status.Approval; {
+		case (got != nil) != (tt.state != ""):
+			t.Errorf("%s: %+v", name, got)
+		case got != nil && (got.State != tt.state || !slices.Equal(got.RequiredBy, tt.rules)):
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -56,7 +56,7 @@ func Settle(w Snapshot) (v1alpha1.RunStatus, Decision) {
 		d.DeletePod = d.DeletePod || deletePod
 		deletePod = d.DeletePod
 		if d.NeedsPod() {
-			return withImage(w), d
+			return withApproval(w), d
 		}
 		pod := attemptPod{}
 		if a := runinfo.Current(&w.Run.Status); a != nil {
@@ -64,7 +64,7 @@ func Settle(w Snapshot) (v1alpha1.RunStatus, Decision) {
 		}
 		w.Run.Status = enact(w.Run.Status, d, w.Run.Generation, pod, w.Now)
 		if d.settled() {
-			return withImage(w), d
+			return withApproval(w), d
 		}
 	}
 }

@@ -79,6 +79,9 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 	if d.Phase != "" {
 		s.Phase = d.Phase
 	}
+	if s.Phase != v1alpha1.PhaseAwaitingApproval {
+		s.Approval = nil
+	}
 	if s.Phase.Finished() && s.FinishedAt == nil {
 		s.NextAttempt = nil
 		s.FinishedAt = &metav1.Time{Time: now}

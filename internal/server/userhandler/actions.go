@@ -20,7 +20,6 @@ import (
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/userapi"
@@ -104,11 +103,7 @@ func (s *API) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	a.noted("action", action.Approve, "planDigest", sent.PlanDigest)
-	stack, err := index.StackIn(r.Context(), s.Live, o)
-	if err != nil {
-		return fmt.Errorf("read the Stack of Run %s/%s: %w", o.Namespace, o.Name, err)
-	}
-	if err := action.CheckApproval(o, stack, a.GetName()); err != nil {
+	if err := action.CheckApproval(o, a.GetName()); err != nil {
 		return err
 	}
 	return done(s, w, r, a, listing.Runs, o, action.ApproveRun(sent.PlanDigest, a.GetName()))
@@ -238,6 +233,15 @@ func (s *API) showAccess(w http.ResponseWriter, r *http.Request, a ask, resource
 	answer := userapi.Access{Actions: map[string]bool{}}
 	for name, verbs := range actions {
 		answer.Actions[name] = !slices.ContainsFunc(verbs, func(verb string) bool { return !may[verb] })
+	}
+	if resource == "runs" {
+		o, err := s.readRun(r.Context(), a)
+		if err != nil {
+			return err
+		}
+		if why := action.DenialOfApproval(o, a.GetName()); why != "" {
+			answer.Denied = map[string]string{action.Approve: why}
+		}
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, answer)
 }

@@ -1059,6 +1059,39 @@ export interface components {
              */
             status: {
                 /**
+                 * @description Approval is the approval that the plan requires, as Cairn decided it. Set while the phase is AwaitingApproval
+                 *     and something requires an approval.
+                 */
+                approval?: {
+                    /**
+                     * @description ExcludedUsers are the first 10 users whose approval does not count, as spec.causedBy names them. Example:
+                     *     [alice].
+                     */
+                    excludedUsers?: string[];
+                    /**
+                     * @description PreventSelfApproval is true if an approval by a user who caused the Run does not count. The Run has the rule
+                     *     since it was created, or the Stack has it now.
+                     */
+                    preventSelfApproval?: boolean;
+                    /**
+                     * @description RequestRequired is true if no approval counts, since not all users who caused the Run are known
+                     *     (spec.causedByUnknown): a user has to request a Run, and another one to approve that.
+                     */
+                    requestRequired?: boolean;
+                    /**
+                     * @description RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
+                     *     (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
+                     *     (spec.requireApprovalFor), Unverified (Cairn cannot read the plan) and Policy.
+                     */
+                    requiredBy?: string[];
+                    /**
+                     * @description State is whether spec.approval counts: Pending if there is none. Of OtherPlan, SelfApproval and UnknownCause it
+                     *     does not count, and another approval is required. Valid is set while an approved plan waits for something else.
+                     * @enum {string}
+                     */
+                    state: "Pending" | "OtherPlan" | "SelfApproval" | "UnknownCause" | "Valid";
+                };
+                /**
                  * @description Attempts are the attempts of the Run, oldest first. The last one is the current attempt. At most 20:
                  *     older attempts are removed, except the newest one that may have changed resources.
                  */

@@ -100,13 +100,26 @@ export function objectQuery<K extends Plural>(kind: K, namespace: string, name: 
 
 export type Access = Record<string, boolean>
 
+/** The reasons why actions of the user would have no effect. */
+export type Denied = Record<string, string>
+
 /** The actions on an object that the roles of the user allow, whether or not they apply now. */
 export function accessQuery(kind: Plural, namespace: string, name: string) {
   return queryOptions({
     queryKey: keys.object(kind, namespace, name, 'access'),
-    queryFn: async ({ signal }) =>
-      (await json<{ actions?: Access }>(objectPath(kind, namespace, name, 'access'), signal)).actions ?? {},
+    queryFn: async ({ signal }) => (await accessOf(kind, namespace, name, signal)).actions ?? {},
     staleTime: 60_000,
+  })
+}
+
+const accessOf = (kind: Plural, namespace: string, name: string, signal: AbortSignal) =>
+  json<{ actions?: Access; denied?: Denied }>(objectPath(kind, namespace, name, 'access'), signal)
+
+/** The actions on a Run that would have no effect for the user. Whether they do can change with its Stack. */
+export function deniedQuery(namespace: string, name: string) {
+  return queryOptions({
+    queryKey: keys.object('runs', namespace, name, 'denied'),
+    queryFn: async ({ signal }) => (await accessOf('runs', namespace, name, signal)).denied ?? {},
   })
 }
 

@@ -3057,6 +3057,10 @@ export interface components {
             actions?: {
                 [key: string]: unknown;
             };
+            /** @description The actions that would have no effect if the caller requested them, each with the reason. For example spec.preventSelfApproval denies the approval of a Run by a user who caused it. */
+            denied?: {
+                [key: string]: unknown;
+            };
         };
         /** @description Activity is the number of Runs that ended, in steps of time. */
         Activity: {

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { Plural } from '../api/client'
 import { asProblem, objectPath, send } from '../api/client'
-import { accessQuery, meQuery, objectQuery } from '../api/queries'
+import { accessQuery, deniedQuery, objectQuery } from '../api/queries'
 import { ownerOf } from '../views/run/actions'
 import type { BulkAction, Skipped, Step, Target } from './steps'
 import { approval, request, retryOfRun } from './steps'
@@ -40,14 +40,12 @@ export async function prepare(
     if (action === 'approve') {
       const run = kind === 'runs' ? name : (await read('stacks', name)).row.run
       if (!run) return { target, why: 'No Run of the Stack waits for an approval.' }
-      const [{ object }, may, me] = await Promise.all([
+      const [{ object }, may, noEffect] = await Promise.all([
         read('runs', run),
         access('runs', run),
-        client.fetchQuery(meQuery),
+        client.fetchQuery({ ...deniedQuery(namespace, run), staleTime: 0 }),
       ])
-      // A user who cannot get the Stack can approve.
-      const stack = await read('stacks', object.spec.stack.name).catch(() => undefined)
-      return approval(target, object, ownerOf(object, stack?.object), may, me.name)
+      return approval(target, object, may, noEffect)
     }
     if (kind === 'runs') {
       const { object } = await read('runs', name)

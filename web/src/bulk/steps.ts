@@ -1,6 +1,6 @@
 import type { Stack } from '../api/client'
 import type { RunObject, StackObject } from '../api/kinds'
-import type { Access } from '../api/queries'
+import type { Access, Denied } from '../api/queries'
 import { stackActions } from '../stack/actions'
 import { phaseOf, possible, waitsForApproval } from '../views/run/actions'
 import { inWords } from '../ui/tone'
@@ -35,18 +35,12 @@ const destroys = 'A retry destroys all resources of the Stack: request it on the
 const denied = 'Your roles do not allow you to do this.'
 
 /** The approval of the plan of a Run. The target is the Run, or its Stack. */
-export function approval(
-  target: Target,
-  run: RunObject,
-  stack: StackObject | undefined,
-  access: Access,
-  me: string,
-): Step | Skipped {
-  const found = possible(run, stack, access, {}, me).find((p) => p.action === 'approve')
+export function approval(target: Target, run: RunObject, access: Access, noEffect: Denied): Step | Skipped {
+  const found = possible(run, undefined, access, {}, noEffect).find((p) => p.action === 'approve')
   if (found && !found.why)
     return { target, kind: 'runs', name: run.metadata.name, action: 'approve', plan: run.status?.plan }
   if (found?.why) return { target, why: found.why }
-  if (waitsForApproval(run, stack)) return { target, why: denied }
+  if (waitsForApproval(run)) return { target, why: denied }
   return { target, why: `Run ${run.metadata.name} does not wait for an approval: ${inWords(phaseOf(run))}.` }
 }
 
@@ -73,7 +67,7 @@ export function retryOfRun(
   stack: StackObject | undefined,
   access: Access,
 ): Step | Skipped {
-  const can = (access: Access) => possible(run, stack, {}, access, '').some((p) => p.action === 'retry')
+  const can = (access: Access) => possible(run, stack, {}, access, {}).some((p) => p.action === 'retry')
   if (stack && can(access)) {
     if (stack.status?.retry?.operation === 'Destroy') return { target, why: destroys }
     const immediate = stack.spec.apply === 'Automatic'

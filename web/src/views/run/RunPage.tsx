@@ -3,7 +3,7 @@ import { getRouteApi, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import { objectPath } from '../../api/client'
 import type { Detail } from '../../api/kinds'
-import { accessQuery, meQuery, objectQuery } from '../../api/queries'
+import { accessQuery, deniedQuery, objectQuery } from '../../api/queries'
 import { Button } from '../../ui/Button'
 import { Section, useTitle } from '../../ui/Page'
 import { Skeletons } from '../../ui/Skeleton'
@@ -15,7 +15,7 @@ import { LogView } from '../logs/LogView'
 import { formatRange, parseRange } from '../logs/range'
 import { classOfLogLine, classOfPlanLine } from '../text/lineClass'
 import type { RunSearch } from '../search'
-import { failedStep, isFinished, ownerOf, phaseOf, possible } from './actions'
+import { failedStep, isFinished, ownerOf, phaseOf, possible, waitsForApproval } from './actions'
 import { ActionBar, HeadActions } from './ActionBar'
 import { ApplyTab } from './ApplyTab'
 import { PlanTab } from './PlanTab'
@@ -45,7 +45,7 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const hash = useLocation({ select: (l) => l.hash })
-  const me = useQuery(meQuery)
+  const denied = useQuery({ ...deniedQuery(namespace, name), enabled: waitsForApproval(detail.object) })
   const access = useQuery(accessQuery('runs', namespace, name))
   const stack = useQuery({ ...objectQuery('stacks', namespace, spec.stack.name), retry: false })
   const stackAccess = useQuery(accessQuery('stacks', namespace, spec.stack.name))
@@ -64,7 +64,7 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
     ownerOf(detail.object, stack.data?.object),
     access.data ?? {},
     stackAccess.data ?? {},
-    me.data?.name ?? '',
+    denied.data ?? {},
   )
   const set = (to: Partial<RunSearch>) =>
     void navigate({ search: (was) => ({ ...was, ...to }), replace: true, resetScroll: false })

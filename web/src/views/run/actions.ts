@@ -1,6 +1,6 @@
-import type { Condition, RunObject, StackObject } from '../../api/kinds'
+import type { RunObject, StackObject } from '../../api/kinds'
 import { condition } from '../../api/kinds'
-import type { Access } from '../../api/queries'
+import type { Access, Denied } from '../../api/queries'
 
 /** An action that a user can perform on a Run now. */
 export type Possible = {
@@ -22,55 +22,19 @@ export function failedStep(run: RunObject): string | undefined {
   return run.status?.attempts?.at(-1)?.steps?.find((s) => s.state === 'Failed')?.name
 }
 
-/** The users who caused a Run, by name. A Run of an older release has only spec.cause.by. */
-export const usersWhoCaused = ({ spec }: RunObject): string[] =>
-  spec.causedBy?.length ? [...new Set(spec.causedBy.map((c) => c.name))] : spec.cause.by ? [spec.cause.by] : []
-
-/** Whether a user caused a Run: the rule of internal/approval. */
-function caused({ spec }: RunObject, user: string): boolean {
-  const lower = user.toLowerCase()
-  const is = (name: string) => lower === name || lower.endsWith(`:${name}`) || lower.endsWith(`#${name}`)
-  if (!spec.causedBy?.length) return spec.cause.by === user
-  return spec.causedBy.some((c) => c.name === user || (c.users ?? []).some(is))
+/** Whether a user approved the plan of a Run, and the operator did not see it yet or found it valid. */
+export function isApproved({ spec, status }: RunObject): boolean {
+  const sent = !!spec.approval && spec.approval.planDigest === status?.plan?.digest
+  return sent && ['Pending', 'Valid'].includes(status?.approval?.state ?? 'Pending')
 }
-
-/** Whether not all users who caused a Run are known, and no user requested it. */
-const needsRequest = ({ spec }: RunObject): boolean =>
-  !!spec.causedByUnknown && !(spec.causedBy ?? []).some((c) => c.kind === 'Request')
-
-/**
- * Why an approval by a user would not count. The Run has the rule since it was created, or the Stack has it now.
- */
-function denial(run: RunObject, stack: StackObject | undefined, user: string): string | undefined {
-  const { spec } = run
-  const prevents = spec.preventSelfApproval === true || stack?.spec.preventSelfApproval === true
-  if ((prevents && caused(run, user)) || (!!spec.selfApprovalRemovedBy && spec.selfApprovalRemovedBy === user))
-    return 'You caused this change or removed spec.preventSelfApproval, which requires the approval of another user.'
-  if (prevents && needsRequest(run))
-    return `Not all users who caused this Run are known: ${spec.causedByUnknown}. Request a Run, then let another user approve that.`
-  return undefined
-}
-
-/** Whether the current plan of a Run has a valid approval. */
-export function isApproved(run: RunObject, stack?: StackObject): boolean {
-  const approval = run.spec.approval
-  if (!approval || approval.planDigest !== run.status?.plan?.digest) return false
-  if (denial(run, stack, approval.by)) return false
-  // Without the Stack, its rule is not known: the approval does not count if the operator has seen it, and still waits for one.
-  const said = condition(run, 'Succeeded')
-  return stack !== undefined || said?.reason !== 'AwaitingApproval' || !isCurrent(run, said)
-}
-
-const isCurrent = (run: RunObject, said: Condition): boolean =>
-  said.observedGeneration !== undefined && said.observedGeneration === run.metadata.generation
 
 /** Whether a Run continues after an approval of its plan. */
-export function waitsForApproval(run: RunObject, stack?: StackObject): boolean {
+export function waitsForApproval(run: RunObject): boolean {
   return (
     phaseOf(run) === 'AwaitingApproval' &&
     condition(run, 'Succeeded')?.reason === 'AwaitingApproval' &&
     run.status?.plan !== undefined &&
-    !isApproved(run, stack) &&
+    !isApproved(run) &&
     !run.spec.rejection &&
     !run.spec.cancel
   )
@@ -86,18 +50,18 @@ function mayTryAgain(run: RunObject, stack: StackObject | undefined): boolean {
   return condition(run, 'Succeeded')?.reason === 'Retrying' || isFinished(run) // at once, and not when its time comes
 }
 
-/** The actions on a Run that apply now and that the user can perform. */
+/** The actions on a Run that apply now and that the user can perform. Denied are those that would have no effect. */
 export function possible(
   run: RunObject,
   stack: StackObject | undefined,
   run$: Access,
   stack$: Access,
-  me: string,
+  denied: Denied,
 ): Possible[] {
   const list: Possible[] = []
-  if (waitsForApproval(run, stack)) {
+  if (waitsForApproval(run)) {
     if (run$.approve) {
-      const why = denial(run, stack, me)
+      const why = denied.approve
       list.push({ action: 'approve', ...(why && { why }) })
     }
     if (run$.reject) list.push({ action: 'reject' })

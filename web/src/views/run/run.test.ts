@@ -40,7 +40,7 @@ const names = (
   r: RunObject,
   access = all as Record<string, boolean>,
   stack$: Record<string, boolean> = { retry: true },
-) => possible(r, stack, access, stack$, 'bob').map((p) => p.action)
+) => possible(r, stack, access, stack$, {}).map((p) => p.action)
 
 describe('actions of a Run', () => {
   it('are approve, reject and cancel while it waits for an approval', () => {
@@ -58,70 +58,33 @@ describe('actions of a Run', () => {
     expect(names(run({ spec: { rejection: { planDigest: digest, by: 'bob' } } }))).toEqual(['cancel'])
   })
   it('include approve again after an approval that does not count', () => {
-    expect(isApproved(run({ spec: { approval: { planDigest: other, by: 'bob' } } }))).toBe(false)
-    expect(
-      isApproved(run({ spec: { preventSelfApproval: true, approval: { planDigest: digest, by: 'alice' } } })),
-    ).toBe(false)
-    expect(waitsForApproval(run({ spec: { approval: { planDigest: other, by: 'bob' } } }))).toBe(true)
+    const by = (state: string | undefined, planDigest = digest) =>
+      run({ spec: { approval: { planDigest, by: 'alice' } }, status: state ? { approval: { state } } : {} })
+    for (const state of ['OtherPlan', 'SelfApproval', 'UnknownCause']) {
+      expect(isApproved(by(state))).toBe(false)
+      expect(names(by(state))).toEqual(['approve', 'reject', 'cancel'])
+      expect(waitsFor(by(state), now)).toBeUndefined() // the message of the Run has the reason
+    }
+    for (const state of ['Pending', 'Valid', undefined]) {
+      expect(isApproved(by(state))).toBe(true)
+      expect(waitsForApproval(by(state))).toBe(false)
+    }
+    expect(waitsForApproval(by('Pending', other))).toBe(true)
   })
-  it('explain why the user who caused it cannot approve it', () => {
-    const r = run({ spec: { preventSelfApproval: true } })
-    expect(possible(r, stack, all, {}, 'alice')[0]?.why).toMatch(/approval of another user/)
-    expect(possible(r, stack, all, {}, 'bob')[0]?.why).toBeUndefined()
-    const removed = run({ spec: { selfApprovalRemovedBy: 'carol' } })
-    expect(possible(removed, stack, all, {}, 'carol')[0]?.why).toMatch(/approval of another user/)
-    expect(possible(removed, stack, all, {}, 'alice')[0]?.why).toBeUndefined()
-  })
-  it('explain why no user who caused a part of it can approve it', () => {
-    const causedBy = [
-      { kind: 'Spec' as const, name: 'carol' },
-      { kind: 'Author' as const, name: 'Dan <dan@example.com>', users: ['dan', 'dan@example.com'] },
-    ]
-    const why = (part: object, user: string) =>
-      possible(run({ spec: { preventSelfApproval: true, causedBy, ...part } }), stack, all, {}, user)[0]?.why
-    for (const user of ['carol', 'dan', 'oidc:Dan@example.com']) expect(why({}, user)).toMatch(/another user/)
-    expect(why({}, 'bob')).toBeUndefined()
-    expect(why({ causedByUnknown: 'a commit is missing' }, 'bob')).toMatch(/a commit is missing/)
-    const requested = [...causedBy, { kind: 'Request' as const, name: 'rita' }]
-    expect(why({ causedBy: requested, causedByUnknown: 'a commit is missing' }, 'bob')).toBeUndefined()
-    expect(why({ causedBy: requested, causedByUnknown: 'a commit is missing' }, 'rita')).toMatch(/another user/)
-    expect(waitsFor(run({ spec: { preventSelfApproval: true, causedBy } }), now)).toMatch(/other than carol, Dan </)
-  })
-  it('follow spec.preventSelfApproval that the Stack has now', () => {
-    const strict = { ...stack, spec: { preventSelfApproval: true } } as StackObject
-    expect(possible(run(), strict, all, {}, 'alice')[0]?.why).toMatch(/approval of another user/)
-    expect(possible(run(), strict, all, {}, 'bob')[0]?.why).toBeUndefined()
-  })
-  it('include approve after an approval by the user who caused it, if the rule is only in the Stack', () => {
-    const strict = { ...stack, spec: { preventSelfApproval: true } } as StackObject
-    const own = run({ spec: { approval: { planDigest: digest, by: 'alice' } } })
-    const actions = (r: RunObject, of?: StackObject) => possible(r, of, all, {}, 'bob').map((p) => p.action)
-    expect(actions(own, strict)).toEqual(['approve', 'reject', 'cancel'])
-    expect(actions(own, stack)).toEqual(['cancel'])
-    expect(actions(run({ spec: { approval: { planDigest: digest, by: 'carol' } } }), strict)).toEqual(['cancel'])
-    // For a user who cannot get the Stack: the operator has seen the approval, and the Run still waits for one.
-    const seen = (generation: number) =>
-      ({
-        ...own,
-        metadata: { ...own.metadata, generation: 2 },
-        status: {
-          ...own.status,
-          conditions: own.status.conditions!.map((c) => ({ ...c, observedGeneration: generation })),
-        },
-      }) as RunObject
-    expect(actions(seen(2))).toEqual(['approve', 'reject', 'cancel'])
-    expect(actions(seen(1))).toEqual(['cancel'])
-    expect(waitsFor(seen(2), now)).toBeUndefined() // the message of the Run has the reason
+  it('explain why an approval by the user would not count, as the server has it', () => {
+    const why = 'Run net-7 was caused by alice'
+    expect(possible(run(), stack, all, {}, { approve: why })[0]).toEqual({ action: 'approve', why })
+    expect(possible(run(), stack, all, {}, {})[0]).toEqual({ action: 'approve' })
   })
   it('include retry for the Run that a retry of the Stack repeats, after its end and before a scheduled retry', () => {
     expect(names(run({ phase: 'Failed', reason: 'ConfigurationError' }))).toEqual(['retry'])
     expect(names(run({ phase: 'Planning', reason: 'Retrying' }))).toEqual(['cancel', 'retry'])
     expect(names(run({ phase: 'Planning', reason: 'Planning' }))).toEqual(['cancel'])
-    const of = (stack: StackObject) => possible(run({ phase: 'Failed' }), stack, all, { retry: true }, 'bob')
+    const of = (stack: StackObject) => possible(run({ phase: 'Failed' }), stack, all, { retry: true }, {})
     expect(of(retries('net-6'))).toEqual([])
     expect(of({ spec: {}, status: {} } as StackObject)).toEqual([])
     expect(of(retries('net-7', 'Destroy'))).toEqual([{ action: 'retry', destroys: true }])
-    expect(possible(run({ phase: 'Failed' }), undefined, all, { retry: true }, 'bob')).toEqual([])
+    expect(possible(run({ phase: 'Failed' }), undefined, all, { retry: true }, {})).toEqual([])
   })
   it('exclude approve for a plan that was not shown', () => {
     expect(outdated(run(), digest)).toBeUndefined()
@@ -152,7 +115,9 @@ describe('the reason why a Run waits', () => {
   const said = (part: Part) => waitsFor(run(part), now)
   it('is one sentence', () => {
     expect(said({})).toBe('Waits for the approval of a user.')
-    expect(said({ spec: { preventSelfApproval: true } })).toBe('Waits for the approval of a user other than alice.')
+    expect(
+      said({ status: { approval: { state: 'Pending', excludedUsers: ['alice', 'Dan <dan@example.com>'] } } }),
+    ).toBe('Waits for the approval of a user other than alice, Dan <dan@example.com>.')
     expect(said({ phase: 'Queued', reason: 'Queued', message: 'waits for Run net-6' })).toBe('Waits for Run net-6.')
     expect(said({ phase: 'Planning', reason: 'Retrying', status: { nextAttempt: '2026-01-01T00:00:30Z' } })).toBe(
       'Waits for the next attempt, in 30s.',

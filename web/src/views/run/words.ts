@@ -3,7 +3,7 @@ import { condition } from '../../api/kinds'
 import { waits, waitsForText } from '../../api/reasons'
 import { duration } from '../../ui/time'
 import { destroys } from '../plan/types'
-import { isFinished, usersWhoCaused, waitsForApproval } from './actions'
+import { isFinished, waitsForApproval } from './actions'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 /** What of a plan, or of drift, is counted. */
@@ -84,7 +84,7 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
   }
   // Of an approval that does not count, the message has the reason.
   if (!run.spec.approval && waitsForApproval(run)) {
-    const users = run.spec.preventSelfApproval ? usersWhoCaused(run) : []
+    const users = run.status?.approval?.excludedUsers ?? []
     const not = users.length > 0 ? `a user other than ${users.join(', ')}` : 'a user'
     return `Waits for the approval of ${not}.`
   }
