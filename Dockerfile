@@ -24,7 +24,7 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
 	CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -buildvcs=false -trimpath -tags=disable_grpc_modules \
-	-ldflags "-s -w -X cairn.dev/cairn/internal/version.Version=$VERSION" -o /out/ ./cmd/cairn-controller ./cmd/cairn-runner
+	-ldflags "-s -w -X cairn.dev/cairn/internal/base/version.Version=$VERSION" -o /out/ ./cmd/cairn-controller ./cmd/cairn-runner
 
 # The operator and server need git and ssh, authorities and time zones. There is no shell and nothing that needs one:
 # the packages that only their scripts want are said to be there, and the scripts go.

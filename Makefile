@@ -20,7 +20,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -tags=$(GO_TAGS) $(filter-out -trimpath -tags=%,$(shell go env GOFLAGS))
 
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
-X_VERSION := -X cairn.dev/cairn/internal/version.Version=$(VERSION)
+X_VERSION := -X cairn.dev/cairn/internal/base/version.Version=$(VERSION)
 REGISTRY ?= registry.local
 TAG ?= e2e
 GOTESTFLAGS ?=
@@ -162,8 +162,8 @@ RACE ?=
 RACED := -race -timeout 30m -skip 'TestUninterruptiblePolicy|TestPolicyThat|TestPathologicalPolicies|TestValidations'
 .PHONY: race
 race: tools ## Run tests with the race detector; RACE=all for those of all packages, which takes long
-	@CGO_ENABLED=1 go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,runnerapi bucket bucketgc weightedlru closure policy gitprovider providers git runner)) ./test/leaks
-	@CGO_ENABLED=1 go test $(RACED) $(ENVTEST) $(GOTESTFLAGS) $(if $(RACE),./internal/...,$(addprefix ./internal/,state repository stack run server operator))
+	@CGO_ENABLED=1 go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,base runnerapi engine/policy engine/providers source controller/bucketgc runner)) ./test/leaks
+	@CGO_ENABLED=1 go test $(RACED) $(ENVTEST) $(GOTESTFLAGS) $(if $(RACE),./internal/...,$(addprefix ./internal/,state controller/repository controller/stack controller/run server operator))
 
 N ?= 100000
 SEED ?=
@@ -175,7 +175,7 @@ sim: ## Simulate N=100000 random histories (docs/contributing/simulation.md); SE
 sim-new: ## Simulate N=100000 random histories, and 10,000 of pull requests, with seeds that no run had before
 	@first=$$(date +%s)000000; echo "seeds from $$first"; \
 	go run ./test/sim/histories -first $$first -n $(N); failed=$$?; \
-	go test ./internal/pullrequest -run TestPullRequestHistories -count=1 -timeout 30m -args -histories 10000 -seed $$first && exit $$failed
+	go test ./internal/controller/pullrequest -run TestPullRequestHistories -count=1 -timeout 30m -args -histories 10000 -seed $$first && exit $$failed
 
 .PHONY: sim-scope
 sim-scope: ## Simulate all histories of the small scope, a few minutes; STRIDE=10 takes one in ten
@@ -219,7 +219,7 @@ bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 
 .PHONY: bench-hooks
 bench-hooks: ## Call metacontroller's hooks a thousand times a second, and as often as can be, beside an empty handler
-	@go test -run '^$$' -bench Hooks -benchtime 10000x $(GOTESTFLAGS) ./internal/metacontroller
+	@go test -run '^$$' -bench Hooks -benchtime 10000x $(GOTESTFLAGS) ./internal/controller/metacontroller
 
 .PHONY: bench-node
 bench-node: build node-tools e2e-images ## Measure on a real node, beside bare pods and the bare engine in them

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/cli/migration"
-	"cairn.dev/cairn/internal/convert"
+	"cairn.dev/cairn/internal/controller/convert"
 )
 
 // TestTableOfCapabilities checks that the table has the capabilities of each converted system, each with its equivalent in Cairn or a reason.

@@ -17,8 +17,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"cairn.dev/cairn/internal/convert"
-	"cairn.dev/cairn/internal/convert/alustan"
+	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/internal/controller/convert/alustan"
 	"cairn.dev/cairn/migrate/burrito"
 	"cairn.dev/cairn/migrate/galleybytes"
 	"cairn.dev/cairn/migrate/tfoperator"

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/approval"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/test/apiserver"
 )
 

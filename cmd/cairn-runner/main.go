@@ -15,13 +15,13 @@ import (
 	"strings"
 	"syscall"
 
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/runner"
 	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/process"
 	session "cairn.dev/cairn/internal/runner/shell"
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/version"
 )
 
 var errUsage = errors.New(strings.TrimSpace(`

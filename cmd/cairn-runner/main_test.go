@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/version"
 )
 
 func TestCommands(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/cli/migration"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/version"
 )
 
 // program is another program, with commands that cairn lists as its own. It is separate to keep the command line small.

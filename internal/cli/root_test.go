@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/version"
 )
 
 // TestUnknownCommandIsRejected checks that a typing error does not print the help, which a script could use as a state.

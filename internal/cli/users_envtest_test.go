@@ -27,10 +27,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/lifecycle/approval"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/test/apiserver"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn.dev/cairn/internal/version"
+	"cairn.dev/cairn/internal/base/version"
 )
 
 func versionCommand() *cobra.Command {

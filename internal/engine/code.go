@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"cairn.dev/cairn/internal/hclparse"
+	"cairn.dev/cairn/internal/engine/hclparse"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
-	"cairn.dev/cairn/internal/hclparse"
+	"cairn.dev/cairn/internal/engine/hclparse"
 )
 
 // EncryptionVariable is the environment variable that completes the encryption block of the code (OpenTofu).

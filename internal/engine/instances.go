@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
-	"cairn.dev/cairn/internal/jsonsize"
+	"cairn.dev/cairn/internal/base/jsonsize"
 )
 
 // Instances are the resources of a state, one by one, to read and change them: the rest of the state

@@ -4,7 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"cairn.dev/cairn/internal/hclparse"
+	"cairn.dev/cairn/internal/engine/hclparse"
 )
 
 // LockedProvider is what a lock file pins of a provider.

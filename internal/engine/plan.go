@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn.dev/cairn/internal/natural"
+	"cairn.dev/cairn/internal/base/natural"
 )
 
 // Action is what a plan would do to a resource.

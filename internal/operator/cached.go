@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/run/runinfo"
-	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/controller/run"
+	"cairn.dev/cairn/internal/controller/stack"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/storage"
 )

@@ -16,8 +16,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/runinfo"
-	runtelemetry "cairn.dev/cairn/internal/run/telemetry"
+	runtelemetry "cairn.dev/cairn/internal/controller/run/telemetry"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/test/apiserver"
 )
 

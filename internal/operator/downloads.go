@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cairn.dev/cairn/internal/egress"
+	"cairn.dev/cairn/internal/base/egress"
+	"cairn.dev/cairn/internal/engine/providers"
 	"cairn.dev/cairn/internal/engine/release"
-	"cairn.dev/cairn/internal/providers"
 	"cairn.dev/cairn/internal/server/runnerhandler"
 )
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // recorder is the recorder of all events of this process.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/controller/run/index"
 	"cairn.dev/cairn/test/apiserver"
 )
 

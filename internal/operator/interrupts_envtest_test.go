@@ -15,7 +15,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/controller/run/dispatch"
 	"cairn.dev/cairn/test/apiserver"
 )
 

@@ -20,13 +20,13 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/policy"
-	"cairn.dev/cairn/internal/repository"
-	"cairn.dev/cairn/internal/run/index"
-	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/run/index"
+	"cairn.dev/cairn/internal/controller/run/podspec"
+	"cairn.dev/cairn/internal/controller/stack/snapshot"
+	"cairn.dev/cairn/internal/engine/policy"
 	"cairn.dev/cairn/internal/server/auth"
-	"cairn.dev/cairn/internal/stack/snapshot"
-	"cairn.dev/cairn/internal/version"
 )
 
 // Options of an installation.

@@ -11,8 +11,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/internal/state"
 )

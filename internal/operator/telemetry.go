@@ -11,13 +11,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/bucketgc"
-	"cairn.dev/cairn/internal/repository"
-	runtelemetry "cairn.dev/cairn/internal/run/telemetry"
+	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/base/tracing"
+	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/controller/bucketgc"
+	"cairn.dev/cairn/internal/controller/repository"
+	runtelemetry "cairn.dev/cairn/internal/controller/run/telemetry"
 	"cairn.dev/cairn/internal/server/servermetrics"
-	"cairn.dev/cairn/internal/tracing"
-	"cairn.dev/cairn/internal/version"
 )
 
 // telemetry has a process's metrics, for Prometheus, and traces. Each metric is defined beside what it counts, and

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/controller/repository"
 )
 
 // allMetrics returns Cairn's metrics with their labels, as a process that is operator and server exports them.

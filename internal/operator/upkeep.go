@@ -5,7 +5,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"cairn.dev/cairn/internal/bucketgc"
+	"cairn.dev/cairn/internal/controller/bucketgc"
 )
 
 // addUpkeep has the leader of the operators encrypt the bucket again for a new key, and collect its garbage.

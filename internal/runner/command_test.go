@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/closure"
-	"cairn.dev/cairn/internal/egress/egresstest"
-	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/base/egress/egresstest"
 	"cairn.dev/cairn/internal/runner/workspace"
+	"cairn.dev/cairn/internal/source/closure"
+	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/test/gitserver"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/providers"
+	"cairn.dev/cairn/internal/engine/providers"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

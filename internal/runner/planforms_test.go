@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/engine/plan"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/providers"
+	"cairn.dev/cairn/internal/engine/providers"
 )
 
 // mountImage puts a provider into a pod as an image volume would, unpacked, and returns the checksum of its files.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/providers"
-	"cairn.dev/cairn/internal/providers/registrytest"
+	"cairn.dev/cairn/internal/engine/providers"
+	"cairn.dev/cairn/internal/engine/providers/registrytest"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

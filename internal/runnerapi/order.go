@@ -157,7 +157,7 @@ type Interrupt struct {
 type ModuleCredentials struct {
 	// Host, with the port if it has one. Example: git.example.com.
 	Host string `json:"host"`
-	// Dir below the runner's inputs folder, with the files of a Secret that internal/git/credentials reads.
+	// Dir below the runner's inputs folder, with the files of a Secret that internal/source/git/credentials reads.
 	Dir string `json:"dir"`
 }
 

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/plan/planfile/planfiletest"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/engine/plan/planfile/planfiletest"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/bucketgc"
+	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/controller/bucketgc"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/internal/state"

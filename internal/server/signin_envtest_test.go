@@ -17,9 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"cairn.dev/cairn/internal/base/signinlink"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/webhook"
-	"cairn.dev/cairn/internal/signinlink"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )

@@ -21,8 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/userhandler"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"

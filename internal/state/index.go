@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/document"
 	"cairn.dev/cairn/internal/state/storage"

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket/buckettest"
+	"cairn.dev/cairn/internal/base/bucket/buckettest"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state/decision"

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/weightedlru"
 	"cairn.dev/cairn/internal/state/decision"
-	"cairn.dev/cairn/internal/weightedlru"
 )
 
 // recent is a small memory of States as this process read or wrote them last. Any of them may be out of date, since other

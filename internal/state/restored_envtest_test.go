@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket/buckettest"
+	"cairn.dev/cairn/internal/base/bucket/buckettest"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/storage"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/engine/plan"
 )
 
 // Client sends requests as a user.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/engine/plan"
 )
 
 // asked is what a server was asked.

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/convert"
-	"cairn.dev/cairn/internal/convert/manifest"
+	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/internal/controller/convert/manifest"
 )
 
 const group = "config.terraform.padok.cloud"

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/convert"
-	"cairn.dev/cairn/internal/convert/manifest"
+	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/internal/controller/convert/manifest"
 	"cairn.dev/cairn/internal/engine"
 )
 

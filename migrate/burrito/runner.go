@@ -7,9 +7,9 @@ import (
 	"unicode"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/convert"
-	"cairn.dev/cairn/internal/convert/manifest"
-	"cairn.dev/cairn/internal/version"
+	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/internal/controller/convert/manifest"
 	"cairn.dev/cairn/migrate/pod"
 	"cairn.dev/cairn/migrate/states"
 )

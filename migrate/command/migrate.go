@@ -18,8 +18,8 @@ import (
 
 	"cairn.dev/cairn/internal/cli/migration"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/convert"
-	"cairn.dev/cairn/internal/convert/manifest"
+	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/internal/controller/convert/manifest"
 	"cairn.dev/cairn/migrate"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/convert/manifest"
-	"cairn.dev/cairn/internal/version"
+	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/controller/convert/manifest"
 )
 
 // A task of the operator is a step of its workflow. Those before and after init, plan and apply are hooks; the same with -delete are those of a destroy.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/convert/manifest"
-	"cairn.dev/cairn/internal/version"
+	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/controller/convert/manifest"
 )
 
 // readV1alpha1 finds the fields of v1alpha1.

@@ -12,9 +12,9 @@ import (
 	"github.com/hashicorp/go-version"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/convert"
-	"cairn.dev/cairn/internal/convert/manifest"
-	build "cairn.dev/cairn/internal/version"
+	build "cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/internal/controller/convert/manifest"
 )
 
 // Code is a repository of code that no Stack runs yet.

@@ -14,10 +14,10 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/convert"
-	"cairn.dev/cairn/internal/convert/manifest"
-	"cairn.dev/cairn/internal/hclparse"
-	"cairn.dev/cairn/internal/version"
+	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/internal/engine/hclparse"
 )
 
 // SecretArgument is the name of an argument that has, or may have, a secret for its value.

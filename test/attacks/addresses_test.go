@@ -22,11 +22,11 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"cairn.dev/cairn/internal/download"
-	"cairn.dev/cairn/internal/egress"
-	"cairn.dev/cairn/internal/git"
-	"cairn.dev/cairn/internal/git/credentials"
-	"cairn.dev/cairn/internal/providers"
+	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/base/egress"
+	"cairn.dev/cairn/internal/engine/providers"
+	"cairn.dev/cairn/internal/source/git"
+	"cairn.dev/cairn/internal/source/git/credentials"
 	"cairn.dev/cairn/test/gitserver"
 )
 

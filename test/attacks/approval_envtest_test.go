@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/approval"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/test/devcluster"
 	"cairn.dev/cairn/test/gitserver"
 )

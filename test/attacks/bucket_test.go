@@ -11,7 +11,7 @@ import (
 
 	"filippo.io/age"
 
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/server/artifact"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/closure"
-	"cairn.dev/cairn/internal/git"
-	"cairn.dev/cairn/internal/hclparse"
+	"cairn.dev/cairn/internal/engine/hclparse"
+	"cairn.dev/cairn/internal/source/closure"
+	"cairn.dev/cairn/internal/source/git"
 )
 
 // read computes the closure of a Stack in the folder app.

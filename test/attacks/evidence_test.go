@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/telemetry"
+	"cairn.dev/cairn/internal/controller/run/telemetry"
 )
 
 // deleter deletes a Run as soon as its end is written.

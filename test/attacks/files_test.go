@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/source/git"
 )
 
 // repository is the content of a commit, by path. "-> x" is a symlink to x.

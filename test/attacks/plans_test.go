@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/plan/planfile"
-	"cairn.dev/cairn/internal/plan/planfile/planfiletest"
-	"cairn.dev/cairn/internal/policy"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/engine/plan/planfile"
+	"cairn.dev/cairn/internal/engine/plan/planfile/planfiletest"
+	"cairn.dev/cairn/internal/engine/policy"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 // deletion is a plan that destroys a database, beside a change.

@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/gitprovider/pulls"
-	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/pullrequest"
-	"cairn.dev/cairn/internal/pullrequest/command"
-	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/controller/pullrequest"
+	"cairn.dev/cairn/internal/controller/pullrequest/command"
+	"cairn.dev/cairn/internal/controller/run/podspec"
+	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
 // The author of a pull request has its code read, in the pod of the plan, the credentials of the backend and of applies,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 // A hook prints a private key with the programs of its image. Nothing of it that is

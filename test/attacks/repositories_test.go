@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/source/closure"
 )
 
 var hostile = flag.Int("repositories", 50, "how many hostile repositories are generated")

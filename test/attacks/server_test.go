@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/gitprovider"
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/plan/planfile"
-	"cairn.dev/cairn/internal/plan/planfile/planfiletest"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/engine/plan/planfile"
+	"cairn.dev/cairn/internal/engine/plan/planfile/planfiletest"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/source/gitprovider"
 	"cairn.dev/cairn/internal/state/document"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/test/gitserver"
 )
 

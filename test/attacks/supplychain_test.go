@@ -9,14 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/egress/egresstest"
+	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/base/sigverify"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/controller/run/decision"
+	"cairn.dev/cairn/internal/controller/run/diagnosis"
+	"cairn.dev/cairn/internal/controller/run/podspec"
+	"cairn.dev/cairn/internal/controller/run/runtest"
 	"cairn.dev/cairn/internal/engine/release"
-	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run/decision"
-	"cairn.dev/cairn/internal/run/diagnosis"
-	"cairn.dev/cairn/internal/run/podspec"
-	"cairn.dev/cairn/internal/run/runtest"
-	"cairn.dev/cairn/internal/sigverify"
 	"cairn.dev/cairn/test/releases"
 )
 

@@ -9,8 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/controller/run/podspec"
 )
 
 // rejectsTemplate fails when a pod of a template is created, as that of an engine or of an image build, and when the error

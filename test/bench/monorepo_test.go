@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/egress/egresstest"
-	"cairn.dev/cairn/internal/git"
-	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/test/gitserver"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/test/gitserver"
 )
 

@@ -19,14 +19,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/closure"
-	"cairn.dev/cairn/internal/egress/egresstest"
-	"cairn.dev/cairn/internal/git"
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runner"
 	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/source/closure"
+	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/test/gitserver"
 	"cairn.dev/cairn/test/program"
 )

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"cairn.dev/cairn/internal/plan/planfile"
+	"cairn.dev/cairn/internal/engine/plan/planfile"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

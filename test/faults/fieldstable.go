@@ -113,8 +113,8 @@ func (r reason) of(f field, value string) bool {
 var uncovered = []reason{
 	{`\w+ status\..*`, "", "Cairn's own: no other client may write it, and it is computed again from the objects"},
 	{`Stack spec\.env\[\]\.valueFrom\.(resourceFieldRef|fileKeyRef)\..*`, "", "refused whatever is in it (charts/cairn/crds_test.go)"},
-	{`Stack spec\.runner\.build\..*`, "", "an image is built on a real node: test/e2e/testdata/build.txtar, and internal/stack and internal/run have right and wrong ones"},
-	{`(Stack|Repository) spec\.engine\.wrapped\..*`, "", "of Terragrunt, which has to be fetched from its maker first (internal/runner/terragrunt_test.go and internal/stack/engine_envtest_test.go)"},
+	{`Stack spec\.runner\.build\..*`, "", "an image is built on a real node: test/e2e/testdata/build.txtar, and internal/controller/stack and internal/controller/run have right and wrong ones"},
+	{`(Stack|Repository) spec\.engine\.wrapped\..*`, "", "of Terragrunt, which has to be fetched from its maker first (internal/runner/terragrunt_test.go and internal/controller/stack/engine_envtest_test.go)"},
 	{`(PullRequest|(Repository|Stack) spec\.pullRequests|Run spec\.pullRequest)\b.*`, "", "pull requests need a Git provider, which test/gitea runs"},
 	{`State spec\..*`, "", "Cairn's own: internal/state/restored_envtest_test.go has a State that lost its status"},
 	{`Stack spec\.backend\..*`, "", "a backend of the engine's own wants a server: test/scripts/testdata/backends.txtar and internal/runner/backend_test.go have right and wrong ones"},
@@ -133,7 +133,7 @@ var harmless = []reason{
 	{`Stack spec\.workspace`, "nothing of this name|an option", "a name that the user chooses"},
 	{`Stack spec\.outputs\.(configMap|secret)\.name`, "nothing of this name", "it is made"},
 	{`Stack spec\.source\.git\.path`, "empty|null", "it says of which folder: the repository's root"},
-	{`Stack spec\.runner\.image`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "the pretend kubelet has no images; a real one says so in the pod, and the Run with it (internal/run/podwaits.go)"},
+	{`Stack spec\.runner\.image`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "the pretend kubelet has no images; a real one says so in the pod, and the Run with it (internal/controller/run/podwaits.go)"},
 	{`Stack spec\.env\[\]\.value`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "any text is a value"},
 	{`Stack spec\.env\[\]\.valueFrom\.fieldRef\.apiVersion`, "empty", "as if it were not there"},
 }

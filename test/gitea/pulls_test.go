@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/gitprovider/pulls"
+	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
 // The life of a pull request through the client of a controller.

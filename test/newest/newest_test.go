@@ -17,8 +17,8 @@ import (
 
 	"cairn.dev/cairn/dev/tools"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/plan/planfile"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/engine/plan/planfile"
 	"cairn.dev/cairn/test/cloud"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/version"
+	"cairn.dev/cairn/internal/base/version"
 )
 
 // link is one within the repository: [text](page.md#anchor).

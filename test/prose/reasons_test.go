@@ -45,7 +45,7 @@ func TestReasonsAreRegistered(t *testing.T) {
 func TestReasonsThatStacksGet(t *testing.T) {
 	seen := 0
 	for _, p := range program(t) {
-		if p.PkgPath != "cairn.dev/cairn/internal/stack" && !strings.HasPrefix(p.PkgPath, "cairn.dev/cairn/internal/stack/") {
+		if p.PkgPath != "cairn.dev/cairn/internal/controller/stack" && !strings.HasPrefix(p.PkgPath, "cairn.dev/cairn/internal/controller/stack/") {
 			continue
 		}
 		compared := map[ast.Expr]bool{}

@@ -277,12 +277,12 @@ func (i *image) hasLibraries() {
 	}
 }
 
-// The tests of internal/git run in the image, as its user: HTTPS, tokens, SSH with known hosts, LFS, submodules.
+// The tests of internal/source/git run in the image, as its user: HTTPS, tokens, SSH with known hosts, LFS, submodules.
 func TestGitWorksInServerImageWithoutShell(t *testing.T) {
 	i := built(t, "cairn")
 	program := filepath.Join(i.root, "git.test")
 	t.Cleanup(func() { os.Remove(program) })
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", program, "../../internal/git")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", program, "../../internal/source/git")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/server/pki"
 )
 

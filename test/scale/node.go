@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"cairn.dev/cairn/internal/plan/planfile/planfiletest"
+	"cairn.dev/cairn/internal/engine/plan/planfile/planfiletest"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state/document"
 )

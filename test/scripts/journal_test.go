@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/story"
 )

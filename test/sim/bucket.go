@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/base/bucket"
 )
 
 // memory is a bucket in memory, safe for concurrent reads.

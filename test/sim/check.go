@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

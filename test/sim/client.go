@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/index"
-	"cairn.dev/cairn/internal/stack/snapshot"
+	"cairn.dev/cairn/internal/controller/run/index"
+	"cairn.dev/cairn/internal/controller/stack/snapshot"
 )
 
 // kube is the client of a process: it reads from a view, or from the API server when that is nil.

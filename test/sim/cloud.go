@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

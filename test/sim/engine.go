@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/closure"
-	"cairn.dev/cairn/internal/git"
-	"cairn.dev/cairn/internal/repository"
-	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/source/closure"
+	"cairn.dev/cairn/internal/source/git"
 )
 
 // Stacks from git, in some histories:

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	rundecision "cairn.dev/cairn/internal/run/decision"
-	"cairn.dev/cairn/internal/run/dispatch"
-	"cairn.dev/cairn/internal/run/index"
+	rundecision "cairn.dev/cairn/internal/controller/run/decision"
+	"cairn.dev/cairn/internal/controller/run/dispatch"
+	"cairn.dev/cairn/internal/controller/run/index"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state/decision"
 )

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/controller/run"
+	"cairn.dev/cairn/internal/controller/run/dispatch"
 	"cairn.dev/cairn/internal/state"
 )
 

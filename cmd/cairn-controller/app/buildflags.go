@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/controller/run/podspec"
 )
 
 // addBuildFlags adds the flags for images that are built in the cluster.

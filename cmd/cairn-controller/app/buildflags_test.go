@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/controller/run/podspec"
 )
 
 func TestBuilderImages(t *testing.T) {

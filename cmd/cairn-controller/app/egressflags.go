@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"cairn.dev/cairn/internal/egress"
+	"cairn.dev/cairn/internal/base/egress"
 	"cairn.dev/cairn/internal/operator"
 )
 

@@ -3,7 +3,7 @@ package app
 import (
 	"github.com/spf13/cobra"
 
-	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/engine/policy"
 )
 
 // evaluatePolicies is the command with which Cairn runs itself to evaluate policies in a process that it can kill.

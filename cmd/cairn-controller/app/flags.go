@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/operator"
 	"cairn.dev/cairn/internal/server/auth"
-	"cairn.dev/cairn/internal/version"
 )
 
 // processFlags are the flags of a process that runs the operator, the server or both.

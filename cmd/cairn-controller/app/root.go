@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/cmd/cairn-controller/app/dev"
-	"cairn.dev/cairn/internal/version"
+	"cairn.dev/cairn/internal/base/version"
 )
 
 // Main runs the command and returns the exit code of the process.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"cairn.dev/cairn/internal/engine/policy"
 	"cairn.dev/cairn/internal/operator"
-	"cairn.dev/cairn/internal/policy"
 )
 
 func serveCommand() *cobra.Command {

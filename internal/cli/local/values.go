@@ -19,7 +19,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/state"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/hclparse"
+	"cairn.dev/cairn/internal/engine/hclparse"
 )
 
 // variables writes the Stack's variables to files, and returns their paths in the order of the runner: first the files,

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/approval"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/approval"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // runWaitsFor returns what a Run waits for; empty if it does not wait.

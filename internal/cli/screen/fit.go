@@ -6,7 +6,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"cairn.dev/cairn/internal/shorten"
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/approval"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 )
 
 // next prints what to do next, as commands.

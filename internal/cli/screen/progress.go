@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/approval"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/approval"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // Line returns the progress of a Run on one line.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // Plan prints the plan in a Run's status: its cause, counts, first changes and findings of policies.

@@ -19,9 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"cairn.dev/cairn/internal/action"
+	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/lifecycle/action"
 	"cairn.dev/cairn/internal/userapi"
-	"cairn.dev/cairn/internal/version"
 )
 
 // Exit codes of commands.

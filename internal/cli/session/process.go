@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/cli/screen"
-	"cairn.dev/cairn/internal/version"
 )
 
 // Main runs the command of this process and returns its exit code.

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/action"
-	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/action"
+	"cairn.dev/cairn/internal/lifecycle/approval"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // reviewed are the flags of a decision about the plan of a Run: without one of them the user is asked.

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/local"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/lifecycle/action"
 )
 
 func planCommand(s *session.Session) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/engine/plan"
 )
 
 // describePullRequest describes a PullRequest.

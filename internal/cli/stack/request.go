@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/action"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // requestRun requests a Run of a Stack and waits until it exists.

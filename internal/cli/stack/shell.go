@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 func shellCommand(s *session.Session) *cobra.Command {

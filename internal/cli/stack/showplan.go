@@ -7,8 +7,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/userapi"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/lifecycle/action"
 )
 
 func suspendCommand(s *session.Session) *cobra.Command {

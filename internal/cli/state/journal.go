@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
 	"cairn.dev/cairn/internal/userapi"
-	"cairn.dev/cairn/internal/version"
 )
 
 func journalCommand(s *session.Session) *cobra.Command {

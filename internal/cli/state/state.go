@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
 	"cairn.dev/cairn/internal/userapi"
-	"cairn.dev/cairn/internal/version"
 )
 
 // Command returns `cairn state` with its subcommands.

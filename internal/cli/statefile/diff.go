@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cairn.dev/cairn/internal/natural"
+	"cairn.dev/cairn/internal/base/natural"
 )
 
 // Actions of a difference.

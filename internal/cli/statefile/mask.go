@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 // Masked replaces a secret.

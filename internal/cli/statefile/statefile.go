@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 // State is an engine's state.

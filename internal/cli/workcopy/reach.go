@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/source/closure"
 )
 
 // reached lists the paths that the code in a directory reads.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/base/download"
 )
 
 // cache fetches each value once at a time, for all callers, and keeps the result for a while.

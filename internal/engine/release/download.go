@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cairn.dev/cairn/internal/download"
-	"cairn.dev/cairn/internal/sigverify"
+	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/base/sigverify"
 )
 
 // fetch returns the stored program, or downloads it. It verifies in this order, so that nothing unverified is read:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"cairn.dev/cairn/internal/sigverify"
+	"cairn.dev/cairn/internal/base/sigverify"
 )
 
 // What can be wrong with a release. A signature that is wrong is sigverify.ErrSignature.

@@ -10,7 +10,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/sigverify"
+	"cairn.dev/cairn/internal/base/sigverify"
 	"cairn.dev/cairn/test/releases"
 )
 

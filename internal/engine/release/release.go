@@ -34,9 +34,9 @@ import (
 
 	"github.com/hashicorp/go-version"
 
-	"cairn.dev/cairn/internal/download"
-	"cairn.dev/cairn/internal/egress"
-	"cairn.dev/cairn/internal/sigverify"
+	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/base/egress"
+	"cairn.dev/cairn/internal/base/sigverify"
 )
 
 // What is read at most, and how long it may take.

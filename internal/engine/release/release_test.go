@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/egress/egresstest"
-	"cairn.dev/cairn/internal/sigverify"
+	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/base/sigverify"
 	"cairn.dev/cairn/test/releases"
 )
 

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cairn.dev/cairn/internal/download"
-	"cairn.dev/cairn/internal/egress"
+	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/base/egress"
 )
 
 // source is where the releases of a product are: their files and, of no version, one of indexes.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/download"
-	"cairn.dev/cairn/internal/egress"
-	"cairn.dev/cairn/internal/egress/egresstest"
+	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/base/egress"
+	"cairn.dev/cairn/internal/base/egress/egresstest"
 	"cairn.dev/cairn/test/releases"
 )
 

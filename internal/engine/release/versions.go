@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/go-version"
 
-	"cairn.dev/cairn/internal/jsonsize"
+	"cairn.dev/cairn/internal/base/jsonsize"
 )
 
 // versionPattern is strict, because a version becomes part of addresses and paths.

@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"strings"
 
-	"cairn.dev/cairn/internal/backend"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/engine/backend"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/workspace"
 )

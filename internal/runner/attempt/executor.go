@@ -18,7 +18,7 @@ import (
 	"os"
 	"time"
 
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runner/workspace"

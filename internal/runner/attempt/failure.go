@@ -7,12 +7,12 @@ import (
 	"path"
 	"syscall"
 
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/shorten"
 )
 
 // programError is the failure of the engine, or of a hook.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runner/workspace"
 )
 

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cairn.dev/cairn/internal/closure"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/source/closure"
 )
 
 // checkModules rejects downloaded modules that read files of the repository which the archive of a closure lacks. The

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runnerapi"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/engine/plan"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
 )

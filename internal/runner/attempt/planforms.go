@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/engine/plan"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runnerapi"
 )

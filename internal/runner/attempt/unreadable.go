@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/shorten"
 )
 
 const (

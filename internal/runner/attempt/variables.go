@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
 )

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/git/credentials"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/source/git/credentials"
 )
 
 // Options of Configure.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 // tailLimit is how much of a program's last output is kept, for a failure that its events do not explain.

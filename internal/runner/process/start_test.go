@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 // TestEnvironmentThatIsTooLargeIsRejected checks that an attempt that can never start is not retried.

@@ -23,7 +23,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 	"unicode"
 
-	"cairn.dev/cairn/internal/redact"
-	"cairn.dev/cairn/internal/shorten"
+	"cairn.dev/cairn/internal/base/shorten"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 // LongestMessage is how many bytes a message in a report may have.

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 func TestClean(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/engine/redact"
 )
 
 // newProxy starts a proxy to a server, and returns how an engine sends it a request.

@@ -11,7 +11,7 @@ import (
 	"path"
 	"strings"
 
-	"cairn.dev/cairn/internal/git/links"
+	"cairn.dev/cairn/internal/source/git/links"
 )
 
 // Limits of what an archive unpacks to.

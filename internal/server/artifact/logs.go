@@ -18,8 +18,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"k8s.io/apimachinery/pkg/types"
 
-	"cairn.dev/cairn/internal/broadcast"
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/base/broadcast"
+	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 

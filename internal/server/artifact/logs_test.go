@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket/buckettest"
+	"cairn.dev/cairn/internal/base/bucket/buckettest"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 

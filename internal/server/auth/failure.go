@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"cairn.dev/cairn/internal/base/signinlink"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/signinlink"
 	"cairn.dev/cairn/internal/userapi"
 )
 

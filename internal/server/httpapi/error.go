@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/tenant"
 	"cairn.dev/cairn/internal/state/decision"

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/tenant"
 )
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/types"
 
-	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/tenant"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/document"

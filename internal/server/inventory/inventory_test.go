@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
-	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/tenant"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/document"

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/base/bucket"
 )
 
 // someStates is how many States are asked for at once.

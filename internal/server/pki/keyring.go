@@ -12,7 +12,7 @@ import (
 
 	"filippo.io/age"
 
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/base/bucket"
 )
 
 // Keys of the Secret that the keyring is kept in.

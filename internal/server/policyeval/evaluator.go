@@ -16,19 +16,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/policy"
-	"cairn.dev/cairn/internal/redact"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/base/shorten"
+	"cairn.dev/cairn/internal/base/weightedlru"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/engine/policy"
+	"cairn.dev/cairn/internal/engine/redact"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/server/tenant"
-	"cairn.dev/cairn/internal/shorten"
-	"cairn.dev/cairn/internal/weightedlru"
 )
 
 const (

@@ -20,10 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket/buckettest"
-	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/plan/planfile/planfiletest"
-	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/base/bucket/buckettest"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/engine/plan/planfile/planfiletest"
+	"cairn.dev/cairn/internal/engine/policy"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 )

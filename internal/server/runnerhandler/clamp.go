@@ -6,8 +6,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/shorten"
 )
 
 // Bounds of what a runner may put into its Run. A hostile one must neither grow the object past what the API server

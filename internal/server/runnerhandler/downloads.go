@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 )

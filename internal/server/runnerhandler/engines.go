@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/base/sigverify"
+	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/engine/release"
-	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/sigverify"
 )
 
 // Engines finds and downloads engines whose signatures were verified: release.Releases.

@@ -9,14 +9,14 @@ import (
 	"net/http"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/plan/planfile"
-	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/base/shorten"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/engine/plan/planfile"
+	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/shorten"
 	"cairn.dev/cairn/internal/state/decision"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn.dev/cairn/internal/download"
-	"cairn.dev/cairn/internal/providers"
+	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/engine/providers"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/providers"
-	"cairn.dev/cairn/internal/providers/registrytest"
+	"cairn.dev/cairn/internal/engine/providers"
+	"cairn.dev/cairn/internal/engine/providers/registrytest"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 )

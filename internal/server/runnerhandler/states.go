@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
-	"cairn.dev/cairn/internal/shorten"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
 )

@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/action"
-	"cairn.dev/cairn/internal/approval"
-	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/lifecycle/action"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/userapi"
 )
 

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/server/auth"
-	"cairn.dev/cairn/internal/shorten"
 )
 
 // auditedUnless is audited for who may not, too: err is why.

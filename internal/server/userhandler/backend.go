@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
-	"cairn.dev/cairn/internal/shorten"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
 )

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/listing"
 )
 
 // A browser passes on no comment of a stream, so the heartbeat has to be an event.

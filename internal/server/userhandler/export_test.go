@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/server/listing"
 )
 
 type recorded []string

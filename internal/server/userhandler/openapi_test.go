@@ -20,8 +20,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/userhandler"
 	"cairn.dev/cairn/internal/userapi"
 )

@@ -8,8 +8,8 @@ import (
 	"net/http"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/engine/plan"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net/http"
 
-	"cairn.dev/cairn/internal/action"
-	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/lifecycle/action"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/userapi"
 )
 

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"slices"
 
-	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/userapi"
 )
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"cairn.dev/cairn/internal/base/signinlink"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/signinlink"
 	"cairn.dev/cairn/internal/userapi"
 )
 

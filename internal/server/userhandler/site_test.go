@@ -5,8 +5,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/listing"
 )
 
 // TestWebUIIsServedOnAllOtherPaths checks which paths return the web UI. A browser loads /signin whole when a sign-in

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"cairn.dev/cairn/internal/gitprovider"
+	"cairn.dev/cairn/internal/source/gitprovider"
 )
 
 // Seen remembers which webhooks there were, for some time and up to some number. It is safe for concurrent use.

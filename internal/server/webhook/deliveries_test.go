@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/gitprovider"
+	"cairn.dev/cairn/internal/source/gitprovider"
 )
 
 func TestSeen(t *testing.T) {

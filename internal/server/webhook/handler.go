@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/gitprovider"
-	"cairn.dev/cairn/internal/repository"
-	"cairn.dev/cairn/internal/tracing"
+	"cairn.dev/cairn/internal/base/tracing"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/source/gitprovider"
 )
 
 const (

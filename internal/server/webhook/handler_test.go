@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/gitprovider"
+	"cairn.dev/cairn/internal/source/gitprovider"
 )
 
 // install is a Handler of two Repositories, one without secrets, and what it did.

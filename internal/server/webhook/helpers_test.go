@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/gitprovider"
+	"cairn.dev/cairn/internal/source/gitprovider"
 )
 
 const hookSecret = "correct horse battery staple"
@@ -34,7 +34,7 @@ func hmacOf(key, body string) string {
 // example is a body that a Git provider sends.
 func example(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile("../../gitprovider/testdata/" + name + ".json")
+	data, err := os.ReadFile("../../source/gitprovider/testdata/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}

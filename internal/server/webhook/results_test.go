@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/gitprovider"
+	"cairn.dev/cairn/internal/source/gitprovider"
 )
 
 func TestResultOfEachWebhookIsRecorded(t *testing.T) {

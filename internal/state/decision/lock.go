@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/approval"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 )
 
 // LockRequest is an engine's request for the lock.

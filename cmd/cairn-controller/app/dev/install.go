@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	chart "cairn.dev/cairn/charts/cairn"
-	"cairn.dev/cairn/internal/version"
+	"cairn.dev/cairn/internal/base/version"
 )
 
 // fieldOwner owns the fields of the objects that `cairn dev` and `cairn demo` apply.

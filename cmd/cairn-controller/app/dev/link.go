@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn.dev/cairn/internal/signinlink"
+	"cairn.dev/cairn/internal/base/signinlink"
 )
 
 // linksDir is the directory of the links in the data directory, and signInFile what `cairn dev link` creates them from.

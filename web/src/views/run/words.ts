@@ -133,7 +133,7 @@ export function short(digest: string | undefined): string {
   return (digest ?? '').replace(/^sha256:/, '').slice(0, 12)
 }
 
-/** The digits of a plan's digest that no other plan can be given, as in internal/approval. */
+/** The digits of a plan's digest that no other plan can be given, as in internal/lifecycle/approval. */
 export function planDigits(digest: string | undefined): string {
   return (digest ?? '').replace(/^sha256:/, '').slice(0, 40)
 }

@@ -1,0 +1,214 @@
+// Package comment renders the comment and the statuses of a pull request. It is pure: a PullRequest in, text out; no
+// client, no clock and no log.
+//
+// Text from a pull request, from code and from plans is hostile. It is written as code only, in spans and blocks that
+// it cannot end, because Git providers evaluate no Markdown, HTML, link, mention, reference or quick action there.
+package comment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
+)
+
+// PullRequest is what Cairn reports about a pull request.
+type PullRequest struct {
+	ID ID
+	// Head is the head commit; Base is the branch that it is merged into.
+	Head, Base string
+	// URL of the pull request in the web UI; empty for none.
+	URL string
+	// Phase of the pull request. The zero value is Merging.
+	Phase Phase
+	// Message explains the phases Failed, Conflict and AwaitingCommand, for example the paths with conflicts.
+	Message string
+	// Answer is the result of the last command, as text for the user who wrote it; empty for none.
+	Answer string
+	// Stacks are the affected Stacks that Cairn plans, or would plan, in any order.
+	Stacks []Stack
+	// Skipped are affected Stacks beyond MaxStacks (spec.pullRequests.maxStacks) that no command has requested, as
+	// namespace/name.
+	Skipped   []string
+	MaxStacks int
+}
+
+// ID identifies a pull request.
+type ID struct {
+	// Installation is the name of the installation; Repository is the UID of the Repository.
+	Installation, Repository string
+	Number                   int64
+}
+
+// Phase is what Cairn does with a pull request.
+type Phase string
+
+// The phases of a pull request.
+const (
+	// Merging: the merge and the affected Stacks are not computed yet.
+	Merging Phase = ""
+	// Conflict: the head does not merge into the base. Nothing is planned.
+	Conflict Phase = "Conflict"
+	// Failed: Cairn cannot compute the merge or the affected Stacks.
+	Failed Phase = "Failed"
+	// Draft: Cairn does not plan drafts of this Repository.
+	Draft Phase = "Draft"
+	// AwaitingCommand: nothing runs before a user with the verb plan requests it for the head.
+	AwaitingCommand Phase = v1alpha1.ReasonAwaitingCommand
+	// Planned: the affected Stacks are known and planned.
+	Planned Phase = "Planned"
+)
+
+// Stack is an affected Stack.
+type Stack struct {
+	Namespace, Name string
+	// URL of its Run in the web UI; empty for none.
+	URL string
+	// Phase of its Run; empty before there is one.
+	Phase v1alpha1.RunPhase
+	// Plan of its Run, with the results of policies; nil before there is one.
+	Plan *v1alpha1.Plan
+	// Text is the masked plan, as internal/engine/plan writes it.
+	Text string
+	// Failure is the message of a Run that failed.
+	Failure string
+	// Backend is the type of the engine's backend that has the state, if Cairn does not keep it.
+	Backend string
+	// DeletedDirectory is the path of the Stack if the pull request deletes it. The plan is then what a destroy would do.
+	DeletedDirectory string
+}
+
+func (s Stack) key() string { return s.Namespace + "/" + s.Name }
+
+// State is the state of a status.
+type State string
+
+// The states of a status.
+const (
+	Pending State = "pending"
+	Success State = "success"
+	Failure State = "failure"
+	// Neutral: nothing is planned, and that is intended. Providers without it show a success.
+	Neutral State = "neutral"
+)
+
+// result returns the state of a Stack's plan, and why it is not a success.
+func (s Stack) result() (state State, why string) {
+	switch s.Phase {
+	case v1alpha1.PhaseCanceled, v1alpha1.PhaseSuperseded:
+		return Failure, "not planned: the Run was " + strings.ToLower(string(s.Phase))
+	case v1alpha1.PhaseFailed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseAwaitingApproval:
+		switch {
+		case s.Plan != nil && s.Plan.Policy != nil && s.Plan.Policy.Denied > 0:
+			return Failure, "denied by " + count(int(s.Plan.Policy.Denied), "policy finding", "policy findings")
+		case s.Phase == v1alpha1.PhaseFailed:
+			return Failure, "the plan failed"
+		case s.Plan == nil:
+			return Failure, "the Run has no plan"
+		}
+		return Success, ""
+	}
+	return Pending, strings.ToLower(cmp.Or(string(s.Phase), string(v1alpha1.PhaseQueued)))
+}
+
+// changes summarizes the plan as the rest of Cairn does; empty without one.
+func (s Stack) changes() string {
+	if s.Plan == nil {
+		return ""
+	}
+	p := *s.Plan
+	p.Policy = nil
+	text := runinfo.Summary(&p)
+	if s.DeletedDirectory != "" {
+		text += " (directory deleted)"
+	}
+	return text
+}
+
+// policies summarizes the results of policies.
+func (s Stack) policies() string {
+	if s.Plan == nil || s.Plan.Policy == nil || s.Plan.Policy.Checked == 0 {
+		return ""
+	}
+	p, all := s.Plan.Policy, []string(nil)
+	note := func(n int32, one, many string) {
+		if n > 0 {
+			all = append(all, count(int(n), one, many))
+		}
+	}
+	note(p.Denied, "denial", "denials")
+	note(p.ApprovalRequired, "approval required", "approvals required")
+	note(p.Warned, "warning", "warnings")
+	return cmp.Or(strings.Join(all, ", "), "passed")
+}
+
+// aggregate returns the state of the pull request and a sentence about it. The sentence has no text from outside.
+func (pr PullRequest) aggregate() (State, string) {
+	switch pr.Phase {
+	case Conflict:
+		return Failure, "Nothing is planned: the head conflicts with the base."
+	case Failed:
+		return Failure, "Nothing is planned: Cairn cannot compute the merge."
+	case Draft:
+		return Neutral, "Nothing is planned: the pull request is a draft."
+	case AwaitingCommand:
+		return Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan and the head."
+	case Planned:
+		return pr.planned()
+	}
+	return Pending, "Cairn computes the merge and the affected Stacks."
+}
+
+func (pr PullRequest) planned() (State, string) {
+	var pending, failed int
+	var sum v1alpha1.Plan
+	for _, s := range pr.Stacks {
+		switch state, _ := s.result(); state {
+		case Pending:
+			pending++
+		case Failure:
+			failed++
+		default:
+			runinfo.Add(&sum, s.Plan)
+		}
+	}
+	all := count(len(pr.Stacks), "Stack", "Stacks")
+	switch {
+	case pending > 0:
+		text := fmt.Sprintf("%d of %s planned", len(pr.Stacks)-pending-failed, all)
+		if failed > 0 {
+			text += fmt.Sprintf(", %d failed", failed)
+		}
+		return Pending, text + "."
+	case failed > 0:
+		return Failure, fmt.Sprintf("%d of %s failed.", failed, all)
+	case len(pr.Skipped) > 0:
+		return Failure, count(len(pr.Skipped), "affected Stack is", "affected Stacks are") + " not planned."
+	case len(pr.Stacks) == 0:
+		return Success, "No Stack is affected."
+	}
+	return Success, all + " planned: " + runinfo.Summary(&sum) + "."
+}
+
+// sorted returns the Stacks with the failed ones first, each group by name, so that what is cut last matters most.
+func (pr PullRequest) sorted() []Stack {
+	rank := func(s Stack) int {
+		if state, _ := s.result(); state == Failure {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedFunc(slices.Values(pr.Stacks), func(a, b Stack) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a.key(), b.key()))
+	})
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

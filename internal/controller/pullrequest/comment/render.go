@@ -1,0 +1,319 @@
+package comment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"cairn.dev/cairn/internal/engine/plan"
+)
+
+// Format is what a Git provider shows.
+type Format struct {
+	// Limit is the maximum length of a comment in characters, counted in UTF-16.
+	Limit int
+	// Plain: the provider renders no HTML, so details are not folded.
+	Plain bool
+}
+
+// marker returns the first line of the comment, which no provider shows.
+func (id ID) marker(plain bool) string {
+	const allowed = "-._"
+	name := fmt.Sprintf("cairn:%s:%s:%d", escaped(id.Installation, allowed), escaped(id.Repository, allowed), id.Number)
+	if plain {
+		return `[//]: # "` + name + `"`
+	}
+	return "<!-- " + name + " -->"
+}
+
+// IsMarked reports whether a comment begins with the marker of a pull request. Users can copy the marker, so its author
+// has to be compared too.
+func (id ID) IsMarked(comment string) bool {
+	first, _, _ := strings.Cut(comment, "\n")
+	first = strings.TrimRight(first, "\r ")
+	return first == id.marker(false) || first == id.marker(true)
+}
+
+// Render returns the comment. It is never longer than the limit: the longest details are cut first, the table last.
+func Render(pr PullRequest, f Format) string {
+	d := newDocument(pr, f)
+	fits := func(text string) bool { return size(text) <= f.Limit }
+	for _, write := range []func() string{
+		func() string { return d.write(d.share(), len(d.rows)) },
+		func() string {
+			tooMany := sort.Search(len(d.rows), func(rows int) bool { return !fits(d.write(0, rows)) })
+			return d.write(0, max(0, tooMany-1))
+		},
+		func() string { return d.head },
+		func() string { return pr.ID.marker(f.Plain) },
+	} {
+		if text := write(); fits(text) {
+			return text
+		}
+	}
+	return ""
+}
+
+// share returns the size to which details are cut, so that all fit together. Shorter ones leave their rest to the longer
+// ones.
+func (d *document) share() int {
+	left := d.Limit - size(d.write(0, len(d.rows)))
+	var sizes []int
+	for _, s := range slices.Concat(d.above, d.details) {
+		sizes = append(sizes, s.size(d.Plain))
+	}
+	slices.Sort(sizes)
+	for i, n := range sizes {
+		share := left / (len(sizes) - i)
+		if n > share {
+			return share
+		}
+		left -= n
+	}
+	return d.Limit
+}
+
+// document is a comment before it is cut.
+type document struct {
+	Format
+	// head are marker, summary and instructions.
+	head string
+	// above are sections above the table, and details those below it.
+	above, details []section
+	rows           []string
+	url            string
+}
+
+// section is a heading with blocks of code.
+type section struct {
+	// title is Markdown, or HTML that can be folded.
+	title, url string
+	blocks     []block
+}
+
+// block is a block of code.
+type block struct {
+	language, fence string
+	lines           []string
+	// size of the whole block.
+	size int
+	// more lines are not here because they never fit.
+	more int
+}
+
+func newBlock(language, text string, limit int) block {
+	text = strings.Trim(text, "\n")
+	b := block{language: language}
+	for text != "" && b.size <= limit {
+		var l string
+		l, text, _ = strings.Cut(text, "\n")
+		if language == "diff" {
+			l = diff(l)
+		}
+		b.lines = append(b.lines, line(l))
+		b.size += size(b.lines[len(b.lines)-1]) + 1
+	}
+	if text != "" {
+		b.more = strings.Count(text, "\n") + 1
+	}
+	b.fence = backticks(strings.Join(b.lines, "\n"), 3)
+	b.size += 2*len(b.fence) + len(language) + len("\n\n\n")
+	return b
+}
+
+func newDocument(pr PullRequest, f Format) document {
+	_, summary := pr.aggregate()
+	d := document{Format: f, url: pr.URL}
+	var head strings.Builder
+	fmt.Fprintf(&head, "%s\n\n**Cairn**: %s Head %s, base %s.",
+		pr.ID.marker(f.Plain), summary, span(pr.Head), span(pr.Base))
+	if l := link("web UI", pr.URL); l != "web UI" {
+		head.WriteString(" See the " + l + ".")
+	}
+	head.WriteString("\n\n")
+	if text := instructions[pr.Phase]; text != "" {
+		head.WriteString(text + "\n\n")
+	}
+	if pr.Phase == AwaitingCommand {
+		head.WriteString(span("/cairn plan "+pr.Head) + "\n\n")
+	}
+	d.head = head.String()
+	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
+	add(&d.above, section{title: "Last command", url: pr.URL}, newBlock("text", pr.Answer, f.Limit))
+	for _, s := range pr.sorted() {
+		d.addStack(pr, s)
+	}
+	if n := len(pr.Skipped); n > 0 {
+		title := fmt.Sprintf("%s beyond maxStacks (%d): plan with /cairn plan NAMESPACE/NAME",
+			count(n, "affected Stack", "affected Stacks"), pr.MaxStacks)
+		names := strings.Join(slices.Sorted(slices.Values(pr.Skipped)), "\n")
+		add(&d.details, section{title: title, url: pr.URL}, newBlock("text", names, f.Limit))
+	}
+	return d
+}
+
+var instructions = map[Phase]string{
+	Conflict: "Merge or rebase onto the base, resolve the conflicts, and push.",
+	AwaitingCommand: "A plan executes code of the pull request. A user with the verb `plan` on the affected Stacks can read " +
+		"the code of this head commit, and start its plans with the comment:",
+	Draft: "Mark the pull request as ready for review to plan it.",
+}
+
+func (d *document) addStack(pr PullRequest, s Stack) {
+	state, why := s.result()
+	phase := cmp.Or(string(s.Phase), "Queued")
+	if pr.Phase != Planned && s.Phase == "" {
+		phase = "Not planned"
+	}
+	d.rows = append(d.rows, fmt.Sprintf("| %s | %s | %s | %s |\n",
+		link(cell(s.key()), s.URL), phase, s.changes(), s.policies()))
+
+	name := element(s.key())
+	if d.Plain {
+		name = span(s.key())
+	}
+	about := s.changes()
+	if state == Failure {
+		about = why
+	}
+	var notes strings.Builder
+	note := func(format string, args ...any) { fmt.Fprintf(&notes, format+"\n", args...) }
+	if s.DeletedDirectory != "" {
+		note("The pull request deletes the directory %s. This is what destroying the Stack would do.",
+			plan.Escape(s.DeletedDirectory))
+	}
+	if s.Plan != nil && s.Plan.Partial != "" {
+		note("This plan does not have all changes of the code: %s", plan.Escape(s.Plan.Partial))
+	}
+	if s.Plan != nil && s.Backend != "" {
+		note("Planned with Cairn's copy of the state in backend %s, as the last Run of the Stack read it: without what users changed there since.",
+			plan.Escape(s.Backend))
+	}
+	if s.Plan != nil && s.Plan.Unverified != "" {
+		note("What is shown of this plan is as its pod reported it: %s", plan.Escape(s.Plan.Unverified))
+	}
+	if s.Failure != "" {
+		note("%s", s.Failure)
+	}
+	if s.Plan != nil && s.Plan.Policy != nil {
+		for _, f := range s.Plan.Policy.Findings {
+			note("%s by policy %s: %s", plan.Escape(f.Action), plan.Escape(f.Policy), plan.Escape(f.Message))
+		}
+	}
+	add(&d.details, section{title: name + ": " + cmp.Or(about, "no plan"), url: cmp.Or(s.URL, d.url)},
+		newBlock("text", notes.String(), d.Limit), newBlock("diff", s.Text, d.Limit))
+}
+
+// add adds a section, if it has any lines.
+func add(all *[]section, s section, blocks ...block) {
+	for _, b := range blocks {
+		if len(b.lines) > 0 {
+			s.blocks = append(s.blocks, b)
+		}
+	}
+	if len(s.blocks) > 0 {
+		*all = append(*all, s)
+	}
+}
+
+// write writes the document with details of at most a number of characters each, and a number of rows.
+func (d *document) write(longest, rows int) string {
+	var b strings.Builder
+	hidden := 0
+	details := func(s section) {
+		text := s.write(longest, d.Plain)
+		if text == "" {
+			hidden++
+		}
+		b.WriteString(text)
+	}
+	b.WriteString(d.head)
+	for _, s := range d.above {
+		details(s)
+	}
+	if len(d.rows) > 0 {
+		b.WriteString("| Stack | Phase | Plan | Policies |\n|---|---|---|---|\n" + strings.Join(d.rows[:rows], "") + "\n")
+	}
+	if n := len(d.rows) - rows; n > 0 {
+		fmt.Fprintf(&b, "%s: see the %s.\n\n", count(n, "more Stack", "more Stacks"), link("web UI", d.url))
+	}
+	for _, s := range d.details {
+		details(s)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(&b, "%s not shown: see the %s.\n\n", count(hidden, "section of details is", "sections of details are"),
+			link("web UI", d.url))
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// frame returns what is before and after the blocks.
+func (s section) frame(plain bool) (before, after string) {
+	if plain {
+		return "### " + s.title + "\n\n", ""
+	}
+	return "<details><summary>" + s.title + "</summary>\n\n", "</details>\n\n"
+}
+
+// size is the size of the whole section.
+func (s section) size(plain bool) int {
+	before, after := s.frame(plain)
+	n := size(before) + size(after)
+	for _, k := range s.blocks {
+		n += k.size
+	}
+	return n
+}
+
+// write writes as many lines as fit; nothing if none does.
+func (s section) write(longest int, plain bool) string {
+	before, after := s.frame(plain)
+	total := 0
+	for _, k := range s.blocks {
+		total += len(k.lines) + k.more
+	}
+	more := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s: see the %s.\n\n", count(n, "more line", "more lines"), link("web UI", s.url))
+	}
+	// The note is counted at its longest, so a further line cannot shorten the rest.
+	left := longest - size(before) - size(after)
+	room, shown := left-size(more(total)), 0
+	whole := s.lines(left, &shown)
+	if shown < total {
+		shown = 0
+		whole = s.lines(room, &shown)
+	}
+	if shown == 0 {
+		return ""
+	}
+	return before + whole + more(total-shown) + after
+}
+
+// lines writes as many lines as fit, in whole blocks.
+func (s section) lines(left int, shown *int) string {
+	var b strings.Builder
+	for _, k := range s.blocks {
+		begin, end := k.fence+k.language+"\n", k.fence+"\n\n"
+		left -= size(begin) + size(end)
+		n := 0
+		for ; n < len(k.lines); n++ {
+			if left -= size(k.lines[n]) + 1; left < 0 {
+				break
+			}
+		}
+		if n == 0 {
+			break
+		}
+		b.WriteString(begin + strings.Join(k.lines[:n], "\n") + "\n" + end)
+		*shown += n
+		if n < len(k.lines) || k.more > 0 {
+			break
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,195 @@
+package pullrequest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
+)
+
+const (
+	// maxSkipped is the maximum number of skipped Stacks in a status.
+	maxSkipped = 1000
+	// maxMessage is the maximum length of a message in a status, in bytes.
+	maxMessage = 2000
+)
+
+// Decide returns the status of a PullRequest. Its Runs are those of status.stacks: a Run that is named there and does not
+// exist is created, and all others of the PullRequest are canceled or deleted. It is pure: no client, clock or log.
+func Decide(w Snapshot) v1alpha1.PullRequestStatus {
+	next := *w.PullRequest.Status.DeepCopy()
+	next.ObservedGeneration = w.PullRequest.Generation
+	if head := w.PullRequest.Spec.Head.Commit; next.Head != head {
+		next.Head, next.HeadSince = head, w.PullRequest.Spec.UpdatedAt
+		next.Commands.Answer = "" // it was about another head
+	}
+	phase, message := w.phase()
+	next.Phase = phase
+	if w.Merge != nil {
+		next.Merge = w.Merge.DeepCopy()
+	}
+	switch phase {
+	case v1alpha1.PullRequestPlanned:
+		w.stacks(&next)
+	case v1alpha1.PullRequestAwaitingCommand:
+		next.Stacks, next.Skipped = nil, nil
+		for _, a := range w.Merge.Affected {
+			if len(next.Stacks) < int(*w.Settings.MaxStacks) {
+				next.Stacks = append(next.Stacks, v1alpha1.PullRequestStack{Namespace: a.Namespace, Name: a.Name, DeletedDirectory: a.DeletedDirectory})
+			} else if len(next.Skipped) < maxSkipped {
+				next.Skipped = append(next.Skipped, a.String())
+			}
+		}
+	case v1alpha1.PullRequestMerging: // the plans of the merge before stay until the affected Stacks are known
+		next.Stacks = w.observed(w.PullRequest.Status.Stacks)
+	default:
+		next.Stacks, next.Skipped = nil, nil
+	}
+	w.setReady(&next, message)
+	return next
+}
+
+// phase returns the phase, and the message of phases that have one of their own.
+func (w Snapshot) phase() (v1alpha1.PullRequestPhase, string) {
+	spec, commands := w.PullRequest.Spec, w.PullRequest.Status.Commands
+	switch {
+	case w.Settings == nil || spec.State != v1alpha1.PullRequestOpen:
+		return v1alpha1.PullRequestEnded, "the pull request is " + strings.ToLower(string(spec.State))
+	case spec.Draft && w.Settings.Drafts == v1alpha1.DraftsSkip:
+		return v1alpha1.PullRequestDraft, "the pull request is a draft, and spec.pullRequests.drafts of the Repository is Skip"
+	case w.Problem != "":
+		return v1alpha1.PullRequestFailed, w.Problem
+	case w.Merge == nil:
+		return v1alpha1.PullRequestMerging, w.Waits
+	case len(w.Merge.Conflicts) > 0:
+		return v1alpha1.PullRequestConflict, "the head conflicts with the base in " + strings.Join(w.Merge.Conflicts[:min(3, len(w.Merge.Conflicts))], ", ")
+	case w.Restricted != "" && len(w.Merge.Affected) > 0 && commands.AllowedHead != spec.Head.Commit:
+		return v1alpha1.PullRequestAwaitingCommand, fmt.Sprintf("%s: a user with the verb plan on the affected Stacks has to read the code "+
+			"and comment /cairn plan %s", w.Restricted, spec.Head.Commit)
+	}
+	return v1alpha1.PullRequestPlanned, ""
+}
+
+// stacks sets the Stacks that are planned, each with its Run, and those that are skipped.
+func (w Snapshot) stacks(next *v1alpha1.PullRequestStatus) {
+	requested := next.Commands.Requested
+	next.Stacks, next.Skipped = nil, nil
+	for n, a := range w.Merge.Affected {
+		if n < int(*w.Settings.MaxStacks) || slices.Contains(requested, a.String()) {
+			next.Stacks = append(next.Stacks, w.planOf(a, next))
+		} else if len(next.Skipped) < maxSkipped {
+			next.Skipped = append(next.Skipped, a.String())
+		}
+	}
+	next.Stacks = w.observed(next.Stacks)
+}
+
+// planOf returns the entry of a Stack: the one that it has while its inputs are the same, else one with another Run.
+func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.PullRequestStack {
+	planned := v1alpha1.PullRequestStack{
+		Namespace: a.Namespace, Name: a.Name, InputsDigest: a.InputsDigest, Backend: a.Backend,
+		DeletedDirectory: a.DeletedDirectory,
+	}
+	if i := w.stack(a.Key); i >= 0 {
+		known := w.PullRequest.Status.Stacks[i]
+		if known.Run != "" && known.InputsDigest == a.InputsDigest && known.DeletedDirectory == a.DeletedDirectory {
+			return known
+		}
+		planned.Retries = known.Retries
+	}
+	if a.InputsDigest == "" {
+		planned.Phase, planned.Message = v1alpha1.PhaseFailed, runinfo.Clip(a.Problem, maxMessage)
+		if a.Waits {
+			planned.Phase = v1alpha1.PhaseQueued
+		}
+		return planned
+	}
+	next.Plans++
+	planned.PlanNumber, planned.Phase = next.Plans, v1alpha1.PhaseQueued
+	planned.Run = runName(w.PullRequest, planned)
+	return planned
+}
+
+// observed returns Stacks with what their Runs report. The result of a finished Run stays.
+func (w Snapshot) observed(stacks []v1alpha1.PullRequestStack) []v1alpha1.PullRequestStack {
+	stacks = slices.Clone(stacks)
+	for i, s := range stacks {
+		run := w.Runs[Key{s.Namespace, s.Run}]
+		if s.Phase.Finished() || run == nil {
+			continue
+		}
+		stacks[i].RunUID, stacks[i].Phase, stacks[i].Message = run.UID, run.Status.Phase, ""
+		if run.Status.Phase == "" {
+			stacks[i].Phase = v1alpha1.PhaseQueued
+		}
+		if plan := run.Status.Plan; plan != nil && run.Status.Phase.Finished() {
+			lean := *plan.DeepCopy()
+			lean.Resources = nil
+			if lean.Policy != nil {
+				lean.Policy.Findings = nil
+			}
+			stacks[i].Plan = &lean
+		}
+		if c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && run.Status.Phase != v1alpha1.PhaseSucceeded {
+			stacks[i].Message = runinfo.Clip(c.Message, maxMessage)
+		}
+	}
+	return stacks
+}
+
+// setReady sets the Ready condition.
+func (w Snapshot) setReady(next *v1alpha1.PullRequestStatus, message string) {
+	ready := metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: message,
+		ObservedGeneration: w.PullRequest.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
+	}
+	switch next.Phase {
+	case v1alpha1.PullRequestMerging:
+		ready.Status, ready.Reason = metav1.ConditionUnknown, v1alpha1.ReasonMerging
+	case v1alpha1.PullRequestConflict:
+		ready.Reason = v1alpha1.ReasonMergeConflict
+	case v1alpha1.PullRequestFailed:
+		ready.Reason = v1alpha1.ReasonMergeFailed
+	case v1alpha1.PullRequestDraft:
+		ready.Reason = v1alpha1.ReasonDraft
+	case v1alpha1.PullRequestAwaitingCommand:
+		ready.Reason = v1alpha1.ReasonAwaitingCommand
+	case v1alpha1.PullRequestEnded:
+		ready.Reason = v1alpha1.ReasonClosed
+	case v1alpha1.PullRequestPlanned:
+		ready.Status, ready.Reason, ready.Message = planned(next)
+	}
+	apimeta.SetStatusCondition(&next.Conditions, ready)
+}
+
+// planned summarizes the plans.
+func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, string) {
+	var pending, failed int
+	for _, stack := range s.Stacks {
+		switch {
+		case !stack.Phase.Finished():
+			pending++
+		case stack.Phase != v1alpha1.PhaseSucceeded:
+			failed++
+		}
+	}
+	switch {
+	case len(s.Stacks)+len(s.Skipped) == 0:
+		return metav1.ConditionTrue, v1alpha1.ReasonNotAffected, "no Stack is affected"
+	case pending > 0:
+		return metav1.ConditionUnknown, v1alpha1.ReasonPullRequestPlanning, fmt.Sprintf("%d of %d plans are in progress", pending, len(s.Stacks))
+	case failed > 0:
+		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d of %d plans failed", failed, len(s.Stacks))
+	case len(s.Skipped) == 0 && len(s.Stacks) == 1:
+		return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, "1 Stack is planned"
+	case len(s.Skipped) > 0:
+		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d affected Stacks are not planned, because of "+
+			"spec.pullRequests.maxStacks of the Repository", len(s.Skipped))
+	}
+	return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, fmt.Sprintf("%d Stacks are planned", len(s.Stacks))
+}

@@ -1,0 +1,314 @@
+package pullrequest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stack/snapshot"
+	"cairn.dev/cairn/internal/source/git"
+	"cairn.dev/cairn/internal/source/gitprovider/pulls"
+)
+
+// Gatherer is the Merger of the operator.
+type Gatherer struct {
+	Client client.Client
+	// Codes merges and reads code.
+	Codes *repository.Codes
+	// Stacks reads the inputs of Stacks.
+	Stacks *snapshot.Gatherer
+	Inputs *inputs.Store
+	// Access decides what users may do.
+	Access Access
+
+	// merges has the last merge of each PullRequest.
+	merges cache[types.UID, merged]
+}
+
+// merged is the result of a merge, what decided it, and whether nothing may run without a command.
+type merged struct {
+	*Merge
+	key        mergeKey
+	restricted string
+}
+
+// mergeKey is what decides the result of a merge and the inputs of the affected Stacks.
+type mergeKey struct {
+	base, head string
+	// stacks and requests are hashes of the Stacks of the Repository, and of what comments requested.
+	stacks, requests uint64
+	// allowed: a command allowed the plans of this head.
+	allowed bool
+}
+
+// Access decides what users may do.
+type Access interface {
+	// Allows reports whether RBAC allows a user a verb on a Stack.
+	Allows(ctx context.Context, user string, groups []string, verb string, stack Key) (bool, error)
+}
+
+// Merge implements Merger. The result is computed once for the same commits and Stacks. Whether the pull request is restricted
+// is checked again as long as it is.
+func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error {
+	spec := w.PullRequest.Spec
+	base, err := g.Codes.Base(ctx, repo, spec.Base)
+	if err != nil {
+		return w.reportCode(repo, err)
+	}
+	stacks, err := g.stacks(ctx, repo, spec.Base)
+	if err != nil {
+		return err
+	}
+	allowed := w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
+	key := mergeKey{base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), allowed}
+	if known, ok := g.merges.get(w.PullRequest.UID); ok && known.key == key && known.restricted == "" {
+		w.Merge = known.Merge
+		return nil
+	} else if ok && known.key == key {
+		if w.Restricted, err = restricted(ctx, g.Access, w, provider, known.Affected); err != nil || w.Restricted != "" {
+			w.Merge = known.Merge
+			return err
+		}
+	}
+	proposal, err := g.Codes.Propose(ctx, repo, spec.Base, spec.Head.Commit, fmt.Sprintf("pull/%d", spec.Number))
+	if err != nil {
+		return w.reportCode(repo, err)
+	}
+	defer proposal.Close() //nolint:errcheck // a folder that stays is deleted with the next start
+	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{
+		Head: spec.Head.Commit, Base: proposal.Base.ID, Tree: proposal.Tree(), Conflicts: proposal.Conflicts(),
+	}}
+	settled := proposal.Base.ID == base
+	if len(w.Merge.Conflicts) == 0 {
+		complete, err := g.gatherAffected(ctx, w, repo, provider, proposal, stacks)
+		if err != nil {
+			return err
+		}
+		settled = settled && complete
+	}
+	if settled {
+		g.merges.add(w.PullRequest.UID, merged{w.Merge, key, w.Restricted})
+	}
+	return nil
+}
+
+// Forget implements Merger.
+func (g *Gatherer) Forget(pull types.UID) { g.merges.remove(pull) }
+
+// reportCode records why the merge is not known: it is waited for, or a user has to act. Other errors are returned.
+func (w *Snapshot) reportCode(repo *v1alpha1.Repository, err error) error {
+	switch {
+	case errors.Is(err, repository.ErrNotFetched):
+		w.Waits = "waits for Repository " + repo.Name + " to be fetched"
+	case errors.Is(err, repository.ErrRemoteContent), repository.Reason(err) != "":
+		w.Problem = err.Error()
+	default:
+		return err
+	}
+	return nil
+}
+
+// gatherAffected finds the affected Stacks. It is complete unless the inputs of one wait for something.
+func (g *Gatherer) gatherAffected(
+	ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider, proposal *repository.Proposal, stacks []v1alpha1.Stack,
+) (complete bool, err error) {
+	var affected []*v1alpha1.Stack
+	for i := range stacks {
+		stack := &stacks[i]
+		affects, err := proposal.Affects(ctx, repo, stack)
+		if err != nil {
+			return false, fmt.Errorf("find the affected Stacks: %w", err)
+		}
+		if !affects {
+			continue
+		}
+		one := Affected{Key: Key{stack.Namespace, stack.Name}, UID: string(stack.UID)}
+		if proposal.Deletes(stack) {
+			one.DeletedDirectory = stack.Spec.Source.Git.Path
+		}
+		affected, w.Merge.Affected = append(affected, stack), append(w.Merge.Affected, one)
+	}
+	if w.Restricted, err = restricted(ctx, g.Access, w, provider, w.Merge.Affected); err != nil {
+		return false, err
+	}
+	commands := &w.PullRequest.Status.Commands
+	if w.Restricted != "" && commands.AllowedHead != w.PullRequest.Spec.Head.Commit {
+		return true, nil
+	}
+	if w.Restricted != "" { // a change of the base may affect Stacks that it did not when a user allowed the head
+		planned := slices.DeleteFunc(slices.Clone(w.Merge.Affected[:min(len(w.Merge.Affected), int(*w.Settings.MaxStacks))]),
+			func(a Affected) bool { return slices.Contains(commands.Requested, a.String()) })
+		allowed, err := mayPlan(ctx, g.Access, commands.AllowedBy, provider, planned)
+		if err != nil {
+			return false, err
+		}
+		if !allowed {
+			commands.AllowedHead, commands.AllowedBy = "", ""
+			return true, nil
+		}
+	}
+	complete = true
+	for i := range w.Merge.Affected {
+		one := &w.Merge.Affected[i]
+		if i >= int(*w.Settings.MaxStacks) && !slices.Contains(commands.Requested, one.String()) {
+			continue
+		}
+		if err := g.gatherInputs(ctx, repo, affected[i], proposal, one); err != nil {
+			return false, err
+		}
+		complete = complete && !one.Waits
+	}
+	return complete, nil
+}
+
+// stacks returns the Stacks that read a branch of a Repository and are not being deleted, by namespace and name.
+func (g *Gatherer) stacks(ctx context.Context, repo *v1alpha1.Repository, branch string) ([]v1alpha1.Stack, error) {
+	var list v1alpha1.StackList
+	reads := client.MatchingFields{repository.StackIndex: client.ObjectKeyFromObject(repo).String()}
+	if err := g.Client.List(ctx, &list, reads); err != nil {
+		return nil, err
+	}
+	stacks := slices.DeleteFunc(list.Items, func(s v1alpha1.Stack) bool {
+		return s.DeletionTimestamp != nil || !repository.Allows(repo, s.Namespace) || !g.Codes.Reads(ctx, repo, &s, branch)
+	})
+	slices.SortFunc(stacks, func(a, b v1alpha1.Stack) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return stacks, nil
+}
+
+// restricted returns why nothing may run without a command; empty if it may.
+func restricted(ctx context.Context, access Access, w *Snapshot, provider Provider, affected []Affected) (string, error) {
+	spec := w.PullRequest.Spec
+	switch {
+	case w.Settings.RequireCommand:
+		return "spec.pullRequests.requireCommand of the Repository is true", nil
+	case spec.Fork:
+		return "the head is in a fork", nil
+	case spec.Author == "":
+		return "the author of the pull request is not known", nil
+	}
+	users := []string{spec.Author}
+	if known, ok := provider.Client.(pulls.Committers); ok && len(affected) > 0 {
+		logins, err := known.Committers(ctx, int(spec.Number), spec.Head.Commit)
+		if err != nil {
+			return "", err
+		}
+		for _, login := range logins {
+			users = append(users, provider.User(login))
+		}
+	}
+	slices.Sort(users)
+	for _, user := range slices.Compact(users) {
+		if user == "" {
+			return "the Git provider does not know the user of each commit", nil
+		}
+		if allowed, err := mayPlan(ctx, access, user, provider, affected); err != nil || !allowed {
+			return user + ", who opened the pull request or has a commit in it, does not have the verb plan on all affected Stacks", err
+		}
+	}
+	return "", nil
+}
+
+// mayPlan reports whether a user has the verb plan on each of some Stacks.
+func mayPlan(ctx context.Context, access Access, user string, provider Provider, affected []Affected) (bool, error) {
+	groups, asked := []string(nil), false
+	for _, stack := range affected {
+		key := stack.Key
+		allowed, err := access.Allows(ctx, user, nil, verbPlan, key)
+		if err == nil && !allowed && !asked {
+			groups, err = provider.groupsOf(ctx, user)
+			asked = true
+		}
+		if err == nil && !allowed && len(groups) > 0 {
+			allowed, err = access.Allows(ctx, user, groups, verbPlan, key)
+		}
+		if err != nil || !allowed {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// verbPlan is the verb that a plan requires.
+const verbPlan = "plan"
+
+// gatherInputs stores the inputs of a plan.
+func (g *Gatherer) gatherInputs(
+	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, proposal *repository.Proposal, into *Affected,
+) error {
+	if stack.Spec.Suspend { // its Run would wait, and the status of the commit with it
+		into.Problem = "spec.suspend of the Stack is true"
+		return nil
+	}
+	state, err := g.gatherStateCopy(ctx, stack, into)
+	if err != nil || into.Problem != "" {
+		return err
+	}
+	if into.DeletedDirectory != "" {
+		return g.gatherDestroy(ctx, repo, stack, state.InputsDigest, into)
+	}
+	w, err := g.Stacks.InputsOf(ctx, Proposed(repo, stack), proposal)
+	if err != nil {
+		return err
+	}
+	if w.Problem != nil {
+		into.Problem, into.Waits = w.Problem.Message, w.Problem.Transient
+		return nil
+	}
+	into.Revision, into.Source = w.Revision, w.Source
+	into.InputsDigest, err = g.Inputs.Put(ctx, w.Inputs)
+	if errors.Is(err, inputs.ErrTooLarge) || errors.Is(err, git.ErrTooLarge) {
+		into.Problem = err.Error()
+		return nil
+	}
+	return err
+}
+
+// gatherDestroy stores the inputs of the last apply, without what pull requests do not get.
+func (g *Gatherer) gatherDestroy(
+	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, applied string, into *Affected,
+) error {
+	if applied == "" {
+		into.Problem = "the pull request deletes directory " + into.DeletedDirectory + ", and the Stack was never applied: there is nothing to destroy"
+		return nil
+	}
+	doc, err := g.Inputs.Get(ctx, applied)
+	if err != nil {
+		return err
+	}
+	into.DestroyInputsDigest = applied
+	into.InputsDigest, err = g.Inputs.Put(ctx, ProposedDestroy(doc, repo, stack))
+	return err
+}
+
+func hashOf(repo *v1alpha1.Repository, stacks []v1alpha1.Stack) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d\n", repo.UID, repo.Generation)
+	for i := range stacks {
+		fmt.Fprintf(h, "%s %d\n", stacks[i].UID, stacks[i].Generation)
+	}
+	return h.Sum64()
+}
+
+func hashOfRequests(pull *v1alpha1.PullRequest) uint64 {
+	h := fnv.New64a()
+	for _, s := range pull.Status.Stacks {
+		if s.Retries > 0 {
+			fmt.Fprintf(h, "%s/%s %d\n", s.Namespace, s.Name, s.Retries)
+		}
+	}
+	for _, requested := range pull.Status.Commands.Requested {
+		fmt.Fprintf(h, "%s\n", requested)
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,266 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/source/closure"
+	"cairn.dev/cairn/internal/source/git"
+)
+
+// Code is what a Stack's git source is now.
+type Code struct {
+	closure.Closure
+	Commit git.Commit
+	// Revision names the ref and the commit.
+	Revision string
+	// Key is the same for code whose archive has the same bytes. What submodules and LFS add is shown to one
+	// Repository's credentials, so that it is no other's, even of the same Digest.
+	Key string
+	// Remote: the archive may have to be fetched in part: submodules, LFS files.
+	Remote bool
+	// URL is where the mirror is from: until a new spec.url is fetched, the one before.
+	URL string
+	// Ask is what the last fetch of the Repository was for. An archive that failed is due again when it is another one.
+	Ask Ask
+
+	mirror *git.Mirror
+	tree   *git.Tree
+	// options of the mirror.
+	options git.Options
+	// image is the code that an image is built from, if that is other code.
+	image *Code
+}
+
+// Archive writes the code as tar.gz: the same code, the same bytes.
+func (c Code) Archive(ctx context.Context, w io.Writer) error {
+	err := c.mirror.Archive(ctx, c.tree, c.Files, w)
+	if errors.Is(err, git.ErrTooLarge) && len(c.Open) > 0 {
+		return fmt.Errorf("the whole repository belongs to the Stack, because of %s: %w", c.Open[0], err)
+	}
+	return err
+}
+
+// Codes finds the code of Stacks in the mirrors.
+type Codes struct {
+	mirrors  *Mirrors
+	closures *closure.Closures
+	// observed is the fingerprint of what Observe returned last for each Stack. A Stack whose commit could not be read, or
+	// whose code could not be packed, has none.
+	observed *lru.Cache[types.UID, string]
+}
+
+// NewCodes reads from the mirrors.
+func NewCodes(mirrors *Mirrors) *Codes {
+	last, err := lru.New[types.UID, string](100_000)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), observed: last}
+}
+
+// Of returns the code of a Stack whose source is in the Repository. For an error that is not transient, Reason is
+// what a user has to correct; ErrNotFetched is transient.
+func (c *Codes) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	code, _, err := c.read(ctx, r, stack)
+	return code, err
+}
+
+// Observe is Of for the reconcile of the Stack itself: Changed compares with it. A read for another object must not be
+// recorded, or the Stack would not be reconciled after the fetch that it read.
+func (c *Codes) Observe(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	c.observed.Remove(stack.UID) // what is fetched from now on is a change, also while this reads
+	code, fingerprint, err := c.read(ctx, r, stack)
+	if fingerprint != "" {
+		c.observed.Add(stack.UID, fingerprint)
+	}
+	return code, err
+}
+
+// read returns the code of a Stack, and the fingerprint of the result; empty if the commit cannot be read.
+func (c *Codes) read(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, string, error) {
+	at, err := c.at(ctx, r, stack)
+	if err != nil {
+		return Code{}, "", err
+	}
+	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(r, stack))
+	fingerprint := at.fingerprint(found.Digest, err, stack)
+	if err != nil {
+		return Code{}, fingerprint, err
+	}
+	return at.of(r, found), fingerprint, nil
+}
+
+// of is the code of a closure.
+func (c Code) of(r *v1alpha1.Repository, found closure.Closure) Code {
+	c.Closure, c.Key, c.Remote = found, found.Digest, false
+	if o := c.options; o.LFS || (o.Submodules && found.Submodules) {
+		c.Remote = true
+		c.Key = fmt.Sprintf("%s/%s/submodules-%t-lfs-%t", found.Digest, r.UID, o.Submodules, o.LFS)
+	}
+	return c
+}
+
+// Origin is the source of the code, as the Stack and its Repository declare it, but with what the mirror was fetched from.
+func (c Code) Origin(r *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.GitOrigin {
+	o := c.options
+	origin := &v1alpha1.GitOrigin{
+		Repository: r.Namespace + "/" + r.Name, Ref: stack.Spec.Source.Git.Ref,
+		URL: c.URL, Submodules: o.Submodules, LFS: o.LFS,
+	}
+	if e := r.Spec.Engine; e != nil {
+		origin.Engine = strings.TrimSpace(fmt.Sprintf("%s %s", e.Name, e.Version))
+		if e.Wrapped != nil {
+			origin.Engine += fmt.Sprintf(", which runs %s %s", e.Wrapped.Name, e.Wrapped.Version)
+		}
+	}
+	if origin.Ref == "" {
+		origin.DefaultRef = r.Spec.Ref
+	}
+	return origin
+}
+
+// Changed reports whether Observe would return other code now, or another error, than it did the last time.
+func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
+	last, ok := c.observed.Get(stack.UID)
+	at, err := c.at(ctx, r, stack)
+	if err != nil || !ok {
+		return true
+	}
+	digest, err := c.closures.Digest(ctx, at.tree, at.mirror, wanted(r, stack))
+	return at.fingerprint(digest, err, stack) != last
+}
+
+// Forget lets the next Changed of a Stack return true, since the code that Observe returned could not be packed.
+func (c *Codes) Forget(stack *v1alpha1.Stack) { c.observed.Remove(stack.UID) }
+
+// fingerprint identifies what an archive of code with a digest holds, with the options of the mirror, or the error
+// that the Stack reports in its place.
+func (c Code) fingerprint(digest string, err error, stack *v1alpha1.Stack) string {
+	o := c.options
+	return fmt.Sprintf("%s%s/submodules-%t-lfs-%t %v", digest, imageDigest(c.tree, stack), o.Submodules, o.LFS, err)
+}
+
+// at is the commit that a Stack reads from, without what it reads there.
+func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	return c.atRef(ctx, r, refOf(r, stack.Spec.Source.Git))
+}
+
+// atRef is the commit that a ref names, "" for the default branch, without what Stacks read there.
+func (c *Codes) atRef(ctx context.Context, r *v1alpha1.Repository, ref string) (Code, error) {
+	var ask Ask
+	if last, _ := c.mirrors.LastFetch(r.UID); last != nil { // before Commit: an Ask that is too old costs one more archive
+		ask = last.Ask
+	}
+	mirror, commit, err := c.mirrors.Commit(ctx, r.UID, ref)
+	if err != nil {
+		return Code{}, err
+	}
+	tree, err := mirror.Tree(ctx, commit.Tree)
+	if err != nil {
+		return Code{}, fmt.Errorf("read commit %s: %w", commit.ID, err)
+	}
+	url := c.mirrors.urlOf(r.UID, mirror)
+	if url == "" {
+		return Code{}, ErrNotFetched
+	}
+	return Code{
+		Commit: commit, Revision: revision(commit), URL: url, Ask: ask, mirror: mirror, tree: tree, options: mirror.Options(),
+	}, nil
+}
+
+func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
+	source := stack.Spec.Source.Git
+	engine := r.EngineFor(stack)
+	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: engine.Name == v1alpha1.EngineTerragrunt}
+	if wrapped := engine.Wrapped; w.Terragrunt && wrapped != nil {
+		engine.Name = wrapped.Name
+	}
+	switch engine.Name {
+	case v1alpha1.EngineOpenTofu:
+		w.Language = closure.LanguageOfOpenTofu
+	case v1alpha1.EngineTerraform:
+		w.Language = closure.LanguageOfTerraform
+	}
+	for _, f := range stack.Spec.VariableFiles {
+		if f.Path != "" {
+			w.VariableFiles = append(w.VariableFiles, f.Path)
+		}
+	}
+	for _, v := range stack.Spec.Variables {
+		if v.Value != nil {
+			w.Paths = append(w.Paths, closure.PathsIn(string(v.Value.Raw))...)
+		}
+	}
+	for _, hook := range stack.Spec.Hooks {
+		w.Paths = append(w.Paths, closure.PathsInScript(hook.Script)...)
+	}
+	if commands := stack.Spec.Commands; commands != nil {
+		for _, command := range []*v1alpha1.Command{commands.Apply, commands.Destroy} {
+			if command != nil {
+				w.Paths = append(w.Paths, closure.PathsInScript(command.Script)...)
+			}
+		}
+	}
+	return w
+}
+
+// Reason is the kind of an error of Of or Archive, for a condition; empty for a transient one.
+func Reason(err error) string {
+	for _, lasting := range []error{git.ErrNoRef, git.ErrContent, git.ErrTooLarge, git.ErrMirrorTooLarge, git.ErrConfig} {
+		if errors.Is(err, lasting) {
+			return git.Reason(err)
+		}
+	}
+	if errors.Is(err, ErrNoDockerfile) {
+		return v1alpha1.ReasonDockerfileNotFound
+	}
+	return closure.Reason(err)
+}
+
+func revision(c git.Commit) string {
+	if c.Ref == "" {
+		return "sha1:" + c.ID
+	}
+	return c.Ref + "@sha1:" + c.ID
+}
+
+// refOf is the ref of a source: its own, or the Repository's.
+func refOf(r *v1alpha1.Repository, source *v1alpha1.GitSource) string {
+	if source.Ref != "" {
+		return source.Ref
+	}
+	return r.Spec.Ref
+}
+
+// branchOf is the ref of a source, without the prefix of branches.
+func branchOf(r *v1alpha1.Repository, source *v1alpha1.GitSource) string {
+	return strings.TrimPrefix(refOf(r, source), "refs/heads/")
+}
+
+// SameRef reports whether two sources in a Repository are read at the same ref.
+func SameRef(r *v1alpha1.Repository, one, other *v1alpha1.GitSource) bool {
+	return branchOf(r, one) == branchOf(r, other)
+}
+
+// Allows reports whether Stacks of a namespace may use the Repository.
+func Allows(r *v1alpha1.Repository, namespace string) bool {
+	return r.Namespace == namespace || slices.Contains(r.Spec.AllowedNamespaces, namespace) || slices.Contains(r.Spec.AllowedNamespaces, "*")
+}
+
+// Trouble is the message of a Repository's condition that is not Ready; empty when it is.
+func Trouble(r *v1alpha1.Repository) string {
+	if c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != "True" {
+		return c.Reason + ": " + c.Message
+	}
+	return ""
+}

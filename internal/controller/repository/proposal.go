@@ -1,0 +1,140 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/source/closure"
+	"cairn.dev/cairn/internal/source/git"
+)
+
+// ErrRemoteContent is a merge result of a Repository with submodules or LFS, which cannot be read without the remote.
+var ErrRemoteContent = errors.New("pull requests of a Repository with spec.submodules or spec.lfs cannot be planned")
+
+// Proposal is a commit that is proposed to be merged into a branch, as a pull request is. It reads the code of Stacks as
+// it would be after the merge. Close has to be called.
+type Proposal struct {
+	// Base is the commit that the branch is at.
+	Base  git.Commit
+	codes *Codes
+	merge *git.Merge
+	// base is the code at Base, and merged that of the merge result, without what a Stack reads there. merged is
+	// empty if there are conflicts.
+	base, merged Code
+}
+
+// Propose merges a commit into a branch. The name is that of the proposal in revisions, such as pull/12. It returns ErrNotFetched if the mirror does not have the commit yet.
+func (c *Codes) Propose(ctx context.Context, r *v1alpha1.Repository, branch, head, name string) (*Proposal, error) {
+	base, err := c.atRef(ctx, r, branch)
+	if err != nil {
+		return nil, err
+	}
+	if o := base.mirror.Options(); o.Submodules || o.LFS {
+		return nil, ErrRemoteContent
+	}
+	if _, err := base.mirror.Resolve(ctx, head); errors.Is(err, git.ErrNoRef) {
+		return nil, ErrNotFetched
+	} else if err != nil {
+		return nil, err
+	}
+	merge, err := base.mirror.Merge(ctx, base.Commit.ID, head)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proposal{Base: base.Commit, codes: c, merge: merge, base: base}
+	if len(merge.Conflicts) > 0 {
+		return p, nil
+	}
+	tree, err := merge.Content().Tree(ctx, merge.TreeID)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read the merge of %s into %s: %w", head, branch, err), p.Close())
+	}
+	p.merged = base
+	p.merged.mirror, p.merged.tree = merge.Content(), tree
+	p.merged.Commit = git.Commit{ID: head, Tree: merge.TreeID, Ref: name}
+	p.merged.Revision = revision(p.merged.Commit)
+	return p, nil
+}
+
+// Conflicts are the paths that conflict, at most 100.
+func (p *Proposal) Conflicts() []string { return p.merge.Conflicts }
+
+// Tree is the ID of the merged tree; empty if there are conflicts.
+func (p *Proposal) Tree() string { return p.merge.TreeID }
+
+// Close deletes the merge result. What it returned cannot be read afterwards.
+func (p *Proposal) Close() error { return p.merge.Close() }
+
+// Affects reports whether the code of a Stack differs between the base and the merge result. Code that a user has to
+// correct differs if its error or the files around it do. Code that cannot be read now is an error.
+func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (bool, error) {
+	want := wanted(r, stack)
+	before, wrongBefore := p.codes.closures.Digest(ctx, p.base.tree, p.base.mirror, want)
+	if wrongBefore != nil && Reason(wrongBefore) == "" {
+		return false, wrongBefore
+	}
+	after, wrongAfter := p.codes.closures.Digest(ctx, p.merged.tree, p.merged.mirror, want)
+	if wrongAfter != nil && Reason(wrongAfter) == "" {
+		return false, wrongAfter
+	}
+	if wrongBefore == nil || wrongAfter == nil {
+		return before != after, nil
+	}
+	if wrongBefore.Error() != wrongAfter.Error() {
+		return true, nil
+	}
+	before, err := p.codes.closures.Broken(ctx, p.base.tree, p.base.mirror, want)
+	if err != nil {
+		return false, err
+	}
+	after, err = p.codes.closures.Broken(ctx, p.merged.tree, p.merged.mirror, want)
+	return before != after, err
+}
+
+// Deletes reports whether the proposal deletes the directory of a Stack.
+func (p *Proposal) Deletes(stack *v1alpha1.Stack) bool {
+	return p.base.directory(stack) != "" && p.merged.directory(stack) == ""
+}
+
+// directory returns the ID of the directory of a Stack; empty if it does not exist.
+func (c Code) directory(stack *v1alpha1.Stack) string {
+	path, ok := closure.CleanPath(stack.Spec.Source.Git.Path)
+	if ok && path == "" {
+		return c.Commit.Tree
+	}
+	entry, _ := c.tree.Entry(path) // none has the name of a path that leads out of the repository
+	return entry.ID
+}
+
+// Of returns the code of a Stack in the merge result. Its image is that of the base: it is built with credentials to
+// push, which a proposal must not use.
+func (p *Proposal) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	found, err := p.codes.closures.Of(ctx, p.merged.tree, p.merged.mirror, wanted(r, stack))
+	if err != nil {
+		return Code{}, err
+	}
+	code := p.merged.of(r, found)
+	code.image = &p.base
+	return code, nil
+}
+
+// Base returns the ID of the commit that a branch is at.
+func (c *Codes) Base(ctx context.Context, r *v1alpha1.Repository, branch string) (string, error) {
+	_, commit, err := c.mirrors.Commit(ctx, r.UID, branch)
+	return commit.ID, err
+}
+
+// Reads reports whether a Stack reads the branch that a pull request is merged into.
+func (c *Codes) Reads(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, branch string) bool {
+	ref := branchOf(r, stack.Spec.Source.Git)
+	if ref == branch {
+		return true
+	}
+	if ref != "" {
+		return false
+	}
+	_, commit, err := c.mirrors.Commit(ctx, r.UID, "")
+	return err == nil && commit.Ref == branch
+}

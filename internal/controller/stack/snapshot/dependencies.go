@@ -1,0 +1,316 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cmp"
+
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/source/closure"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/inputs"
+)
+
+// gatherCycle finds a way over dependencies back to the Stack.
+func (g *Gatherer) gatherCycle(ctx context.Context, w *decision.Snapshot) (err error) {
+	self := current(w)
+	w.Cycle, err = decision.DependencyPath(self, self.Name, g.lookup(ctx, w.Stack.Namespace))
+	return err
+}
+
+// current is the Stack with the units of its code as that is now, which its status may not have yet.
+func current(w *decision.Snapshot) *v1alpha1.Stack {
+	self := *w.Stack
+	self.Status.Units = w.CodeUnits()
+	return &self
+}
+
+// gatherDependencies reads what the Stack depends on until one of them waits, those that it names first. It follows the
+// chain: one commit may change both ends of it, and nothing of what is in between.
+func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot) error {
+	lookup := g.lookup(ctx, w.Stack.Namespace)
+	seen := map[string]bool{w.Stack.Name: true}
+	for names, indirect := current(w).Dependencies(), false; len(names) > 0; indirect = true {
+		var next []string
+		for _, name := range names {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			other, err := lookup(name)
+			if err != nil {
+				return err
+			}
+			if other == nil && indirect { // only the Stack that names it waits for it to be created
+				continue
+			}
+			d, err := g.dependency(ctx, name, other)
+			if err != nil {
+				return err
+			}
+			d.Unwatched = d.Unwatched || indirect
+			if w.Dependencies = append(w.Dependencies, d); d.Missing || d.Waits != "" {
+				return nil
+			}
+			next = append(next, other.Dependencies()...)
+		}
+		names = next
+	}
+	return nil
+}
+
+// dependency is whether Stacks that depend on another one, nil if it does not exist, wait for it. Its status may be from
+// before a change that affects both: then it is about to be reconciled.
+func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error) {
+	d := reported(name, other)
+	if d.Missing || d.Waits != "" {
+		return d, nil
+	}
+	now := g.newSnapshot(other)
+	if err := g.gatherState(ctx, &now); err != nil {
+		return d, err
+	}
+	doc, err := g.gatherSource(ctx, &now, g.readOther)
+	if err != nil {
+		return d, err
+	}
+	// What it waits for itself is in its status, so that two which wait for each other are not read for ever.
+	if err := g.gatherValues(ctx, &now, doc, func(_ context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error) {
+		return reported(name, other), nil
+	}); err != nil {
+		return d, err
+	}
+	switch {
+	case now.Problem != nil && now.Problem.Transient:
+		d.Waits, d.Unwatched = "what it reads is not known yet: "+now.Problem.Message, true
+	case now.Problem != nil, now.Digest != other.Status.InputsDigest:
+		d.Waits, d.Unwatched = "what it reads has changed", true
+	}
+	return d, nil
+}
+
+// reported is a dependency by its status alone.
+func reported(name string, other *v1alpha1.Stack) decision.Dependency {
+	if other == nil {
+		return decision.Dependency{Name: name, Missing: true}
+	}
+	return decision.Dependency{Name: name, Waits: decision.WaitReason(other)}
+}
+
+// readDependency returns whether Stacks that depend on another one wait for it.
+type readDependency func(ctx context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error)
+
+// lookup returns Stacks of a namespace by name; nil for one that is not found.
+func (g *Gatherer) lookup(ctx context.Context, namespace string) func(string) (*v1alpha1.Stack, error) {
+	return func(name string) (*v1alpha1.Stack, error) {
+		other := &v1alpha1.Stack{}
+		err := g.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, other)
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return other, err
+	}
+}
+
+// gatherDependents finds the Stacks that have to be destroyed before this one.
+func (g *Gatherer) gatherDependents(ctx context.Context, w *decision.Snapshot) error {
+	var stacks v1alpha1.StackList
+	err := g.Client.List(ctx, &stacks, client.InNamespace(w.Stack.Namespace), client.MatchingFields{DependencyIndex: w.Stack.Name})
+	if err != nil {
+		return err
+	}
+	for i := range stacks.Items {
+		other := &stacks.Items[i]
+		back, err := decision.DependencyPath(w.Stack, other.Name, g.lookup(ctx, w.Stack.Namespace))
+		if err != nil {
+			return err
+		}
+		its := g.newSnapshot(other)
+		if err := g.gatherState(ctx, &its); err != nil {
+			return err
+		}
+		d := decision.NewDependent(other, its.State)
+		d.Circular = back != nil
+		w.Dependents = append(w.Dependents, d)
+	}
+	return nil
+}
+
+// gatherUsedOutputs puts the fingerprints of the outputs that variables use into the document: the values are not seen
+// here.
+func (g *Gatherer) gatherUsedOutputs(
+	ctx context.Context, w *decision.Snapshot, doc *inputs.Document, read readDependency,
+) error {
+	for _, v := range w.Stack.Spec.Variables {
+		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {
+			continue
+		}
+		ref := v.ValueFrom.Stack
+		state := &v1alpha1.State{}
+		err := g.Client.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: ref.Name}, state)
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		fingerprint, ok := state.Status.Outputs[ref.Output]
+		if !ok {
+			other, err := g.lookup(ctx, w.Stack.Namespace)(ref.Name)
+			if err != nil {
+				return err
+			}
+			d, err := read(ctx, ref.Name, other)
+			w.Problem = outputProblem(d, ref, state.Status)
+			return err
+		}
+		doc.Versions[decision.OutputKey(ref.Name, ref.Output)] = fingerprint
+	}
+	return g.gatherUnitOutputs(ctx, w, doc)
+}
+
+// A Terragrunt unit depends on other units by their paths. The Stacks that run these are dependencies (decision 50):
+//
+//	code of Stack app ──► status.units: {path: live/vpc, stacks: [vpc]} ──► Stack.Dependencies
+//	                                             ▲
+//	                                             │ UnitIndex
+//	Stack vpc, whose folder is live/vpc ─────────┘
+//
+// Later steps read the names from the status, and are the same for all dependencies.
+//
+// gatherUnits finds the Stacks that run the units which a Stack's code depends on.
+func (g *Gatherer) gatherUnits(
+	ctx context.Context, stack *v1alpha1.Stack, repo *v1alpha1.Repository, code []closure.Dependency,
+) ([]v1alpha1.Unit, error) {
+	var units []v1alpha1.Unit
+	for _, d := range code {
+		unit := v1alpha1.Unit{Path: cmp.Or(d.Path, "."), Outputs: d.Outputs}
+		var stacks v1alpha1.StackList
+		err := g.Client.List(ctx, &stacks, client.InNamespace(stack.Namespace),
+			client.MatchingFields{UnitIndex: unitKey(client.ObjectKeyFromObject(repo), unit.Path)}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, err
+		}
+		unit.Stacks = runUnit(repo, stacks.Items, stack)
+		units = append(units, unit)
+	}
+	return units, nil
+}
+
+// gatherUnitOutputs puts a fingerprint of the outputs of each unit that the code reads into the document.
+func (g *Gatherer) gatherUnitOutputs(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
+	for _, unit := range w.Units {
+		if !unit.Outputs {
+			continue
+		}
+		for _, name := range unit.Stacks {
+			state := &v1alpha1.State{}
+			err := g.Client.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: name}, state)
+			if client.IgnoreNotFound(err) != nil {
+				return err
+			}
+			fingerprint := outputsFingerprint(state.Status)
+			if fingerprint == "" {
+				w.Problem = outputsUnread(name)
+				return nil
+			}
+			doc.Versions[decision.OutputsKey(name)] = fingerprint
+		}
+	}
+	return nil
+}
+
+// mostStacksOfUnit is how many Stacks that run the same unit are dependencies.
+const mostStacksOfUnit = 100
+
+// runUnit names those of some Stacks that run a unit at the ref that another Stack reads, by name.
+func runUnit(repo *v1alpha1.Repository, stacks []v1alpha1.Stack, reader *v1alpha1.Stack) []string {
+	var names []string
+	for i := range stacks {
+		if repository.SameRef(repo, stacks[i].Spec.Source.Git, reader.Spec.Source.Git) {
+			names = append(names, stacks[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), mostStacksOfUnit)]
+}
+
+// outputsFingerprint identifies the outputs of a state; empty until they were read. Where there is no fingerprint
+// of each output, as when the engine encrypts the state, it identifies the state.
+func outputsFingerprint(st v1alpha1.StateStatus) string {
+	switch {
+	case st.Resources < 0, len(st.Outputs) >= v1alpha1.MostOutputs:
+		return "state/" + st.SHA256
+	case st.Outputs == nil && st.OutputsVersion != st.Version:
+		return ""
+	}
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(st.Outputs)) {
+		fmt.Fprintf(sum, "%q %q\n", name, st.Outputs[name])
+	}
+	return "outputs/" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// namedOutputs is how many outputs a message names.
+const namedOutputs = 5
+
+// outputProblem is why there is no value of an output that the State of its Stack, a dependency, has no fingerprint of.
+// The first two reasons are transient.
+func outputProblem(d decision.Dependency, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *decision.Problem {
+	switch {
+	case d.Missing:
+		return &decision.Problem{
+			Transient: true, Missing: true, Reason: v1alpha1.ReasonDependencyNotFound, Message: decision.MissingDependency(d.Name),
+		}
+	case d.Waits != "":
+		p := outputWaits(ref.Name, d.Waits)
+		p.After = d.RequeueAfter()
+		return p
+	}
+	const instead = "have that Stack write its outputs to a Secret with spec.outputs, and take the variable from there"
+	switch {
+	case st.Resources < 0:
+		return outputMissing("the state of Stack %s is encrypted by its engine, so Cairn cannot read output %s: %s",
+			ref.Name, ref.Output, instead)
+	case st.Outputs == nil && st.OutputsVersion != st.Version:
+		return outputsUnread(ref.Name)
+	case len(st.Outputs) >= v1alpha1.MostOutputs:
+		return outputMissing("output %s of Stack %s is not among its first %d by name, which are all that others can "+
+			"use: %s",
+			ref.Output, ref.Name, v1alpha1.MostOutputs, instead)
+	}
+	return outputMissing("Stack %s has no output %s, %s: add it to its code, or correct the variable that uses it",
+		ref.Name, ref.Output, onlyThese(st.Outputs))
+}
+
+func outputsUnread(stack string) *decision.Problem {
+	return outputWaits(stack, "its outputs are not read yet")
+}
+
+func outputWaits(stack, why string) *decision.Problem {
+	return &decision.Problem{Transient: true, Reason: v1alpha1.ReasonDependencyNotReady, Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
+}
+
+func outputMissing(format string, args ...any) *decision.Problem {
+	return &decision.Problem{Reason: v1alpha1.ReasonOutputNotFound, Message: fmt.Sprintf(format, args...)}
+}
+
+// onlyThese names some of the outputs that there are.
+func onlyThese(outputs map[string]string) string {
+	names := slices.Sorted(maps.Keys(outputs))
+	switch more := len(names) - namedOutputs; {
+	case len(names) == 0:
+		return "nor any other"
+	case more > 0:
+		return fmt.Sprintf("only %s and %d more", strings.Join(names[:namedOutputs], ", "), more)
+	}
+	return "only " + strings.Join(names, ", ")
+}

@@ -1,0 +1,81 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/source/closure"
+)
+
+// chooseEngine returns the engine of a Run and, for Terragrunt, the engines that it may run, the best first. Versions
+// that the Stack does not set come from its code.
+func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, []v1alpha1.WrappedEngine, *decision.Problem) {
+	own := engine.Wrapped
+	engine.Name, engine.Wrapped = cmp.Or(engine.Name, v1alpha1.EngineOpenTofu), nil
+	if engine.Version == "" {
+		var problem *decision.Problem
+		if engine.Version, problem = versionIn(code, engine.Name); problem != nil {
+			return engine, nil, problem
+		}
+	}
+	if engine.Name != v1alpha1.EngineTerragrunt {
+		return engine, nil, nil
+	}
+	if own == nil {
+		own = &v1alpha1.WrappedEngine{}
+	}
+	names := []v1alpha1.EngineName{own.Name}
+	if own.Name == "" {
+		names = []v1alpha1.EngineName{v1alpha1.EngineOpenTofu, v1alpha1.EngineTerraform}
+	}
+	var wrapped []v1alpha1.WrappedEngine
+	for i, name := range names {
+		version, problem := own.Version, (*decision.Problem)(nil)
+		if version == "" {
+			version, problem = versionIn(code, name)
+		}
+		switch {
+		case problem == nil:
+			wrapped = append(wrapped, v1alpha1.WrappedEngine{Name: name, Version: version})
+		case i == 0:
+			return engine, nil, problem
+		}
+	}
+	hasVersion := func(w v1alpha1.WrappedEngine) bool { return w.Version != "" }
+	if own.Name == "" && !slices.ContainsFunc(wrapped, hasVersion) {
+		return engine, nil, nil // so that the inputs digest of Stacks without a version stays as it was
+	}
+	return engine, wrapped, nil
+}
+
+// engineOf returns the engine of a Stack with the defaults of its Repository, and records in the snapshot what these
+// change.
+func engineOf(w *decision.Snapshot, repo *v1alpha1.Repository) v1alpha1.Engine {
+	e, own := repo.EngineFor(w.Stack), w.Stack.Spec.Engine
+	own.Name = cmp.Or(own.Name, v1alpha1.EngineOpenTofu)
+	if !equality.Semantic.DeepEqual(e, own) {
+		w.Engine = &e
+	}
+	return e
+}
+
+// versionIn returns the constraint that the code has for an engine: its version file before what it requires.
+func versionIn(code closure.Engine, name v1alpha1.EngineName) (string, *decision.Problem) {
+	says := code.OpenTofu
+	switch name {
+	case v1alpha1.EngineTerraform:
+		says = code.Terraform
+	case v1alpha1.EngineTerragrunt:
+		says = code.Terragrunt
+	}
+	if says.Problem != "" {
+		return "", &decision.Problem{Reason: v1alpha1.ReasonEngineVersionInvalid, Message: fmt.Sprintf("%s: %s", says.File, says.Problem)}
+	}
+	return cmp.Or(says.Constraint, strings.Join(says.Required, ", ")), nil
+}
