@@ -108,5 +108,5 @@ func DiskFull(dir string) bool {
 	if err := unix.Statfs(dir, &disk); err != nil || disk.Blocks == 0 {
 		return false
 	}
-	return disk.Bavail*uint64(disk.Bsize) < leastFree || disk.Files > 0 && disk.Ffree == 0 //nolint:gosec // not negative
+	return disk.Bavail*uint64(disk.Bsize) < leastFree || disk.Files > 0 && disk.Ffree == 0
 }

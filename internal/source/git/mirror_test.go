@@ -113,11 +113,11 @@ func TestFetchRepairsADamagedStore(t *testing.T) {
 		"half a pack":             truncate("objects/pack/*.pack"),
 		"half an index of a pack": truncate("objects/pack/*.idx"),
 		"no index of a pack": func(repo string) error {
-			names, _ := filepath.Glob(filepath.Join(repo, "objects/pack/*.idx"))
+			names, _ := filepath.Glob(filepath.Join(repo, "objects", "pack", "*.idx"))
 			return os.Remove(names[0])
 		},
 		"no refs":              func(repo string) error { return os.RemoveAll(filepath.Join(repo, "refs")) },
-		"no branch":            func(repo string) error { return os.RemoveAll(filepath.Join(repo, "refs/heads/main")) },
+		"no branch":            func(repo string) error { return os.RemoveAll(filepath.Join(repo, "refs", "heads", "main")) },
 		"HEAD of zeros":        write("HEAD", strings.Repeat("\x00", 23)),
 		"an empty HEAD":        write("HEAD", ""),
 		"a branch of zeros":    write("refs/heads/main", strings.Repeat("\x00", 41)),

@@ -109,7 +109,7 @@ func retry(w Snapshot, d Decision) *v1alpha1.StackRetry {
 		next.Operation = v1alpha1.OperationDestroy
 	}
 	switch {
-	case last.Status.Phase == v1alpha1.PhaseSucceeded && !(deleted && destroys), // that destroy has left resources
+	case last.Status.Phase == v1alpha1.PhaseSucceeded && (!deleted || !destroys), // that destroy has left resources
 		last.Status.Phase == v1alpha1.PhaseSuperseded && !deleted:
 		return nil
 	}
