@@ -22,8 +22,8 @@ import (
 	"cairn.dev/cairn/test/faults/proxy"
 )
 
-// restores restores etcd to an earlier moment, while the cloud, the bucket and the machines continue from now. The user repeats the lost
-// step.
+// restores restores etcd to an earlier moment, or creates objects again, while the cloud, the bucket and the machines
+// continue from now. The user repeats the lost step.
 var restores = suite{name: "restores", lanes: 1, points: restorePoints}
 
 // A restore has the moments of the copy and of the restore.
@@ -38,16 +38,20 @@ type restore struct {
 	asks bool
 	// back is the step at whose end the copy is restored.
 	back string
-	// retries: the user requests another Run: the state is of a lost Run, or the first one of the Stack takes it over.
+	// lose changes objects while Cairn is stopped, in place of a restore of etcd.
+	lose func(l *lane, ctx context.Context) error
+	// retries: the user requests another Run, since the state is of a lost Run, and no user wrote it.
 	retries bool
 }
 
 func restorePoints(baseline) []point {
 	var all []point
 	for _, r := range []restore{
+		{name: "a backup tool, without status, UIDs and owners", story: &stories[1], lose: (*lane).restoreObjects, back: "made", asks: true},
+		{name: "another Stack of the name", story: &stories[1], lose: (*lane).dropStack, back: "made"},
 		{name: "from changed to made", keeps: "made", back: "changed"},
 		{name: "from deleted to changed", keeps: "changed", back: "deleted"},
-		{name: "from made to before", arm: func(_ context.Context, l *lane, kept func(error)) { kept(l.keep()) }, back: "made", asks: true, retries: true},
+		{name: "from made to before", story: &stories[1], arm: func(_ context.Context, l *lane, kept func(error)) { kept(l.keep()) }, back: "made", asks: true},
 		{name: "from made to the plan", arm: keepAtPlan, back: "made"},
 		{name: "from made to the middle of the apply", arm: keepAtApply, back: "made"},
 		// A pushed state is lost, and the code has a backend: nothing may be planned on an empty state.
@@ -56,7 +60,12 @@ func restorePoints(baseline) []point {
 	} {
 		for _, anew := range []bool{true, false} {
 			fault := "etcd restored, Cairn goes on"
-			if anew {
+			switch {
+			case r.lose != nil && !anew:
+				continue
+			case r.lose != nil:
+				fault = "objects created again while Cairn is stopped"
+			case anew:
 				fault = "etcd restored, Cairn is started anew"
 			}
 			all = append(all, point{
@@ -88,9 +97,10 @@ func (l *lane) restored(ctx context.Context, r restore, anew bool) (bool, error)
 			if step != r.back || done {
 				return nil
 			}
-			done = true
-			if err := <-kept; err != nil {
-				return err
+			if done = true; r.lose == nil {
+				if err := <-kept; err != nil {
+					return err
+				}
 			}
 			return l.goBack(ctx, s, r, anew)
 		},
@@ -100,11 +110,16 @@ func (l *lane) restored(ctx context.Context, r restore, anew bool) (bool, error)
 
 // goBack restores etcd, and repeats the step of the user, which may be in the restored data or not.
 func (l *lane) goBack(ctx context.Context, s story, r restore, anew bool) error {
-	if err := l.restore(ctx); err != nil {
+	if r.lose != nil {
+		lose := func(ctx context.Context) error { return r.lose(l, ctx) }
+		if err := l.whileStopped(ctx, lose); err != nil {
+			return err
+		}
+	} else if err := l.restore(ctx); err != nil {
 		return err
 	}
 	l.witness.goBack()
-	if anew {
+	if anew && r.lose == nil {
 		for _, c := range l.cairns() {
 			c.kill()
 		}
