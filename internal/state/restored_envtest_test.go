@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -118,6 +119,27 @@ func TestLostVersionStopsThePlan(t *testing.T) {
 	_, err = env.store.Restore(t.Context(), env.key, "root", true)
 	must(t, err)
 	must(t, env.store.Promote(t.Context(), env.key))
+}
+
+// TestRestoredStateOfABackendFollowsItAgain checks a Stack whose engine's own backend has the state: what Cairn copied of it
+// is forgotten, and the next plan reads the backend, which may have changed since.
+func TestRestoredStateOfABackendFollowsItAgain(t *testing.T) {
+	env := newTestEnv(t, state.Options{})
+	env.stack()
+	me := env.attemptTo(v1alpha1.AttemptPlan)
+	must(t, env.follow(me, stateFile(19, "L", "before", 2)))
+	env.rest(me, "")
+	env.recreate(true)
+	wantRejected(t, env.store.Promote(t.Context(), env.key), decision.Stale)
+
+	_, err := env.store.Restore(t.Context(), env.key, "root", true)
+	must(t, err)
+	must(t, env.store.Promote(t.Context(), env.key))
+	must(t, env.follow(env.attemptTo(v1alpha1.AttemptPlan), stateFile(20, "L", "since", 1)))
+	env.reads(stateFile(20, "L", "since", 1))
+	if now := env.status(); now.Backend == nil || now.Backend.Serial != 20 || !now.TakenOverBy(types.UID("another")) {
+		t.Errorf("%+v", now)
+	}
 }
 
 // TestDamagedSecretsAreNotRestored checks that what the Secrets have is the version that their names have.
