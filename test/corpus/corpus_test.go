@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -27,6 +29,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
+	"cairn.dev/cairn/test/cloud"
 	"cairn.dev/cairn/test/gitserver"
 	"cairn.dev/cairn/test/program"
 )
@@ -99,7 +102,8 @@ func newestTools(t *testing.T, tools string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, target := range map[string]string{
-		"terraform": "terraform-newest", "terraform-provider-files": "terraform-provider-files",
+		"terraform":                "terraform-newest",
+		"terraform-provider-files": "terraform-provider-files", "terraform-provider-cloud": "terraform-provider-cloud",
 	} {
 		if err := os.Symlink(filepath.Join(tools, target), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -320,26 +324,32 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 }
 
 // environment is that of a user, and of the runner's container, on a machine without configuration. The home folder
-// has the provider of test/cloud/provider/files, under the names of the providers whose data sources it has.
+// has the provider of test/cloud/provider, with a cloud of its own, and that of its folder files, under the names of the
+// providers whose data sources it has.
 func environment(t *testing.T, tools string) []string {
 	t.Helper()
 	home, platform := t.TempDir(), runtime.GOOS+"_"+runtime.GOARCH
+	server := httptest.NewServer(cloud.New())
+	t.Cleanup(server.Close)
+	install := func(source, program string) {
+		dir := filepath.Join(home, ".terraform.d", "plugins", filepath.FromSlash(source), "1.0.0", platform)
+		err := os.MkdirAll(dir, 0o700)
+		if err == nil {
+			err = os.Symlink(filepath.Join(tools, program), filepath.Join(dir, "terraform-provider-"+path.Base(source)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	install("cairn.dev/test/cloud", "terraform-provider-cloud")
 	for _, registry := range []string{"registry.opentofu.org", "registry.terraform.io"} {
 		for _, name := range []string{"external", "archive", "local"} {
-			dir := filepath.Join(home, ".terraform.d", "plugins", registry, "hashicorp", name, "1.0.0", platform)
-			err := os.MkdirAll(dir, 0o700)
-			if err == nil {
-				program := filepath.Join(tools, "terraform-provider-files")
-				err = os.Symlink(program, filepath.Join(dir, "terraform-provider-"+name))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			install(registry+"/hashicorp/"+name, "terraform-provider-files")
 		}
 	}
 	return []string{
 		"PATH=" + tools + ":/usr/bin:/bin", "HOME=" + home, "LC_ALL=C.UTF-8", "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
-		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_NOSYSTEM=1", "CLOUD_URL=" + server.URL,
 	}
 }
 
