@@ -46,7 +46,7 @@ type Severity string
 
 // Severities of reasons.
 const (
-	// SeverityNormal: the object is as declared, makes progress, or waits as its users decided.
+	// SeverityNormal: the object is as declared, progresses, or waits as its users decided.
 	SeverityNormal Severity = ""
 	// SeverityWarning: the object waits for something that may not happen, or for a decision that users do not expect.
 	SeverityWarning Severity = "Warning"

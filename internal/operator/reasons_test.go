@@ -9,7 +9,7 @@ import (
 )
 
 // TestReasonsAreExported checks that a reason of a Ready condition is exported by its name: Other would not help the
-// recipient of an alert. Anybody who writes a status can write any reason, and each is a series.
+// recipient of an alert. Any writer of a status can write any reason, and each is a series.
 func TestReasonsAreExported(t *testing.T) {
 	for reason, want := range map[string]string{
 		v1alpha1.ReasonBackendInCode: "BackendInCode", v1alpha1.ReasonRefNotFound: "RefNotFound", "Invented": "Other",

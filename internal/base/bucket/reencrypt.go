@@ -138,7 +138,7 @@ func (b *Bucket) version(ctx context.Context, key string) (*version, error) {
 	return v, nil
 }
 
-// require makes a version the condition of a write. Writers to a folder exclude each other instead: see claim.
+// require sets a version as the condition of a write. Writers to a folder exclude each other instead: see claim.
 func (v *version) require(as func(any) bool) error {
 	var (
 		amazon      *transfermanager.UploadObjectInput

@@ -95,8 +95,8 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message)}
 }
 
-// diskFull reports whether an attempt failed while a disk that it writes to was full. Engines and hooks report no more of
-// it than a text.
+// diskFull reports whether an attempt failed while a disk that it writes to was full. Engines and hooks report it
+// only as a text.
 func (a *attempt) diskFull(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true

@@ -50,7 +50,7 @@ func TestRunsOfAnEarlierStackOfTheName(t *testing.T) {
 	}
 }
 
-func TestRowsSayThatOnlyTheStateChanges(t *testing.T) {
+func TestRowsOfPlansThatChangeOnlyTheState(t *testing.T) {
 	plan := &v1alpha1.Plan{Changes: true, StateOnly: true}
 	r := &v1alpha1.Run{Status: v1alpha1.RunStatus{Plan: plan}}
 	if row := Runs.Row(r); row.Plan == nil || !row.Plan.StateOnly {
