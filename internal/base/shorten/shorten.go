@@ -37,13 +37,14 @@ func Characters(s string, most int) string {
 	return s
 }
 
-// Line returns a text on one line of at most limit bytes: what is not printed becomes a blank.
+// Line returns a text on one line of at most limit bytes: control characters and separators of lines become blanks. All
+// else stays, also what is invisible: whoever shows the text marks that.
 func Line(s string, limit int) string {
 	if len(s) > 2*limit {
 		s = s[:2*limit]
 	}
 	return Bytes(strings.Map(func(r rune) rune {
-		if r != ' ' && !unicode.IsPrint(r) {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
 			return ' '
 		}
 		return r

@@ -15,7 +15,8 @@ func TestLongTextsEndWithAnEllipsis(t *testing.T) {
 		{Characters("äöüß", 4), "äöüß"},
 		{Characters("äöüßx", 4), "äöü…"},
 		{Characters("äö üßx", 4), "äö …"},
-		{Line("a\nb\x1b[m\u202ec\xff", 40), "a b [m c\uFFFD"},
+		{Line("a\nb\x1b[m\u2028c\xff", 40), "a b [m c\uFFFD"},
+		{Line("a\u202e\u200db", 40), "a\u202e\u200db"},
 		{Line(strings.Repeat("a\n", 9), 6), "a a…"},
 	} {
 		if test.got != test.want {

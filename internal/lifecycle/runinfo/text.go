@@ -22,8 +22,15 @@ func Clip(s string, limit int) string {
 // maxNote is the maximum length of an event's note: the API server rejects a longer one.
 const maxNote = 1024
 
-// Note returns a text as the note of an event: one line, of the maximum length.
-func Note(s string) string { return shorten.Line(s, maxNote) }
+// Note returns a text as the note of an event: one line, of the maximum length, of characters that a terminal prints.
+func Note(s string) string {
+	return shorten.Line(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s), maxNote)
+}
 
 // KeepIfEquivalent returns before when the two messages differ only in words with a digit, and now otherwise. A quoted message may
 // contain the ID of a request, a time or a port, which differs each time. To write it each time would be an event each time, which
