@@ -62,6 +62,9 @@ func (sim *simulation) recreate(o client.Object) {
 	switch n := n.(type) {
 	case *v1alpha1.State:
 		sim.lost[n.Name] = n.Status.Version > 0
+		if b := sim.backup(n.Name); b == nil || b.SHA256 != n.Status.SHA256 {
+			sim.noBackup[n.Name] = sim.contents[n.Status.SHA256]
+		}
 		n.Status = v1alpha1.StateStatus{}
 	case *v1alpha1.Run:
 		n.Spec.Approval = nil // the admission of approvals rejects it: the Run has no plan
@@ -80,23 +83,35 @@ func restoreState(sim *simulation, i, _ int) {
 	_, err := sim.states0.Restore(ctx, types.NamespacedName{Namespace: namespace, Name: name}, "root", false)
 	sim.quiet = was
 	sim.tracef("bob restores the state of %s: %v", name, err)
-	if err == nil || decision.ReasonOf(err) == decision.Missing {
+	if err == nil || decision.ReasonOf(err) == decision.Missing && sim.noBackup[name] == nil {
 		delete(sim.lost, name)
 	}
 	sim.dirty = true
 }
 
-// inBackup returns the content of the backup of a state that was not restored yet; nil if there is none.
+// inBackup returns the content of a state that was not restored yet: of its backup or, if the last write of that failed,
+// of the version in the bucket, which an administrator can push.
 func (sim *simulation) inBackup(name string) *content {
 	if !sim.lost[name] {
 		return nil
 	}
+	if c := sim.noBackup[name]; c != nil {
+		return c
+	}
+	if b := sim.backup(name); b != nil {
+		return sim.contents[b.SHA256]
+	}
+	return nil
+}
+
+// backup returns the head of the backup of a state; nil if there is none.
+func (sim *simulation) backup(name string) *decision.Backup {
 	data, err := sim.bucket.Get(ctx, "states/"+namespace+"/"+name+"/backup", 1)
 	var b decision.Backup
 	if err != nil || json.NewDecoder(bytes.NewReader(data)).Decode(&b) != nil {
 		return nil
 	}
-	return sim.contents[b.SHA256]
+	return &b
 }
 
 // stateIsTheUsers reports whether a Stack was created again by a backup tool, and did not apply the state since: its deletion leaves

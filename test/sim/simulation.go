@@ -119,6 +119,7 @@ type simulation struct {
 	// restore yet, recreated the Stacks that the tool created, and recreating is true while it does.
 	restores   int
 	lost       map[string]bool
+	noBackup   map[string]*content // what the lost State had, if the bucket has no backup of it
 	recreated  map[types.UID]bool
 	recreating bool
 	// orphanedRuns are the Stacks whose Runs were orphaned.
@@ -229,7 +230,7 @@ func newSimulation(s *shared, o Options) *simulation {
 		Options: o, shared: s, random: rand.NewPCG(o.Seed, 0x5eed), bucket: newMemory(), lease: -1,
 		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, bases: map[string]string{},
 		writesOf: map[string]int{}, automatic: map[string]bool{}, finished: map[attemptOf]int{}, names: map[nameOf]bool{},
-		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{}, lost: map[string]bool{}, recreated: map[types.UID]bool{},
+		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{}, lost: map[string]bool{}, noBackup: map[string]*content{}, recreated: map[types.UID]bool{},
 	}
 	sim.api.sim, sim.api.leaned = sim, map[client.Object]client.Object{}
 	sim.direct = &kube{sim: sim, of: -1}
