@@ -221,7 +221,7 @@ func addKind(all map[string]endpoint, kind string, parameters []string, page, de
 // The description that is served is what is answered: it has each pattern, and the types' own names and comments.
 func TestOpenAPI(t *testing.T) {
 	all := endpoints()
-	d := describer{comments: comments(t, "../../userapi", "../../plan"), schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
+	d := describer{comments: comments(t, "../../userapi", "../../engine/plan"), schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
 	doc := &openapi3.T{
 		OpenAPI:    "3.0.3",
 		Info:       &openapi3.Info{Title: "Cairn", Version: "v1", Description: "The API of Cairn's server for users. A request is authenticated by a bearer token or a client certificate that Kubernetes accepts, or by the cookie of a session. Roles of Kubernetes authorize it."},
