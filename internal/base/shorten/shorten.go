@@ -38,7 +38,7 @@ func Characters(s string, most int) string {
 }
 
 // Line returns a text on one line of at most limit bytes: control characters and separators of lines become blanks. All
-// else stays, also what is invisible: whoever shows the text marks that.
+// else stays, also invisible characters, which the user interfaces mark.
 func Line(s string, limit int) string {
 	if len(s) > 2*limit {
 		s = s[:2*limit]
