@@ -49,6 +49,7 @@ describe('the sign-in', () => {
     await user.getByRole('button', { name: 'Reject', exact: true }).click()
     assert.equal(await user.getByLabel('Reason').inputValue(), 'The disk is too small')
     await user.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
+    await user.getByRole('dialog').waitFor({ state: 'hidden' }) // the page may have the reason before the server has answered
     await waitForText(user, /The disk is too small/)
     await to(user, '/runs/default/typed-1')
     assert.deepEqual(await user.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('draft'))), [])
