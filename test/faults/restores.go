@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -58,19 +60,19 @@ func restorePoints(baseline) []point {
 		{name: "pushed, from pushed to made", story: &pushed, keeps: "made", back: "pushed", retries: true},
 		{name: "pushed, from forgotten to made", story: &pushed, keeps: "made", back: "forgotten"},
 	} {
-		for _, anew := range []bool{true, false} {
+		for _, restarted := range []bool{true, false} {
 			fault := "etcd restored, Cairn goes on"
 			switch {
-			case r.lose != nil && !anew:
+			case r.lose != nil && !restarted:
 				continue
 			case r.lose != nil:
 				fault = "objects created again while Cairn is stopped"
-			case anew:
-				fault = "etcd restored, Cairn is started anew"
+			case restarted:
+				fault = "etcd restored, Cairn is restarted"
 			}
 			all = append(all, point{
 				name: r.name + ": " + fault, fault: fault,
-				try: func(ctx context.Context, l *lane) (bool, error) { return l.restored(ctx, r, anew) },
+				try: func(ctx context.Context, l *lane) (bool, error) { return l.restored(ctx, r, restarted) },
 			})
 		}
 	}
@@ -79,7 +81,7 @@ func restorePoints(baseline) []point {
 
 // restored runs a story in which etcd is restored once. The numbers of changes and Runs may differ from the baseline;
 // all has to be Ready, created once, and deleted in the end.
-func (l *lane) restored(ctx context.Context, r restore, anew bool) (bool, error) {
+func (l *lane) restored(ctx context.Context, r restore, restarted bool) (bool, error) {
 	s, done, kept := stories[0], false, make(chan error, 1)
 	if r.story != nil {
 		s = *r.story
@@ -102,14 +104,14 @@ func (l *lane) restored(ctx context.Context, r restore, anew bool) (bool, error)
 					return err
 				}
 			}
-			return l.goBack(ctx, s, r, anew)
+			return l.goBack(ctx, s, r, restarted)
 		},
 	})
 	return done, err
 }
 
 // goBack restores etcd, and repeats the step of the user, which may be in the restored data or not.
-func (l *lane) goBack(ctx context.Context, s story, r restore, anew bool) error {
+func (l *lane) goBack(ctx context.Context, s story, r restore, restarted bool) error {
 	if r.lose != nil {
 		lose := func(ctx context.Context) error { return r.lose(l, ctx) }
 		if err := l.whileStopped(ctx, lose); err != nil {
@@ -119,7 +121,7 @@ func (l *lane) goBack(ctx context.Context, s story, r restore, anew bool) error 
 		return err
 	}
 	l.witness.goBack()
-	if anew && r.lose == nil {
+	if restarted && r.lose == nil {
 		for _, c := range l.cairns() {
 			c.kill()
 		}
@@ -273,4 +275,87 @@ func keepAtApply(ctx context.Context, l *lane, kept func(error)) {
 		gate.End()
 		kept(err)
 	}()
+}
+
+// whileStopped changes objects while Cairn is stopped, and restarts it.
+func (l *lane) whileStopped(ctx context.Context, change func(context.Context) error) error {
+	for _, c := range l.cairns() {
+		if err := c.signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+	}
+	err := change(ctx)
+	for _, c := range l.cairns() {
+		c.kill()
+	}
+	for _, c := range l.cairns() {
+		if err == nil {
+			err = c.ready(ctx)
+		}
+	}
+	return err
+}
+
+// restoreObjects creates the Stack, its State and the Secrets of its versions again, as a backup tool does: without
+// status, UID and owners. Runs are left out, as docs/how-to/restore.md says.
+func (l *lane) restoreObjects(ctx context.Context) error {
+	secrets := &corev1.SecretList{}
+	if err := l.List(ctx, secrets, client.InNamespace(l.space)); err != nil {
+		return err
+	}
+	meta := metav1.ObjectMeta{Namespace: l.space, Name: "net"}
+	lost := []client.Object{&v1alpha1.Stack{ObjectMeta: meta}, &v1alpha1.State{ObjectMeta: meta}}
+	for i := range secrets.Items {
+		if strings.HasPrefix(secrets.Items[i].Name, "net-state-") {
+			lost = append(lost, &secrets.Items[i])
+		}
+	}
+	for _, o := range lost {
+		if err := l.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return err
+		}
+		if err := l.remove(ctx, o); err != nil {
+			return err
+		}
+	}
+	for _, o := range lost {
+		o.SetUID("")
+		o.SetResourceVersion("")
+		o.SetOwnerReferences(nil)
+		o.SetManagedFields(nil)
+		switch o := o.(type) {
+		case *v1alpha1.Stack:
+			o.Status = v1alpha1.StackStatus{}
+		case *v1alpha1.State:
+			o.Status = v1alpha1.StateStatus{}
+		}
+		if err := l.Create(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropStack deletes the Stack alone, bypassing its finalizer. Its Runs exist until the garbage collector finds them, and the
+// step of the user creates another Stack of the name.
+func (l *lane) dropStack(ctx context.Context) error {
+	return l.remove(ctx, &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: "net"}})
+}
+
+// remove deletes an object without its finalizers, and leaves o as it was.
+func (l *lane) remove(ctx context.Context, o client.Object) error {
+	gone := o.DeepCopyObject().(client.Object)
+	free := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+	if err := l.Patch(ctx, gone, free); err != nil {
+		return err
+	}
+	if err := l.Delete(ctx, gone); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	return until(ctx, patience, func(ctx context.Context) error {
+		if err := l.Get(ctx, client.ObjectKeyFromObject(o), gone); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("%s is still there: %w", o.GetName(), err)
+		}
+		return nil
+	})
 }
