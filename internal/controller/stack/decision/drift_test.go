@@ -168,7 +168,7 @@ func TestDriftedCondition(t *testing.T) {
 }
 
 // TestDriftChecksAreSpread checks that the hourly checks of 1,000 Stacks, created and applied at once, are evenly spread over
-// the hour.
+// the hour, and that none follows shortly after the apply.
 func TestDriftChecksAreSpread(t *testing.T) {
 	const stacks, minutes = 1000, 60
 	var checks [minutes]int
@@ -184,7 +184,9 @@ func TestDriftChecksAreSpread(t *testing.T) {
 			d := Decide(w)
 			w.Stack.Status.DriftChecks = driftChecks(w, d)
 			if d.Start != nil {
-				n++
+				if n++; w.Now.Before(applyStarted.Add(30 * time.Minute)) {
+					t.Errorf("Stack %d is checked %s after it was applied", i, w.Now.Sub(applyStarted))
+				}
 				checks[int(w.Now.Sub(applyStarted).Minutes())%minutes]++
 				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now)}
 				continue
@@ -193,7 +195,7 @@ func TestDriftChecksAreSpread(t *testing.T) {
 			}
 			w.Now = w.Now.Add(d.RequeueAfter)
 		}
-		if n != 24 {
+		if n != 23 && n != 24 { // the first slot is left out if it is shortly after the apply
 			t.Fatalf("Stack %d was checked %d times in 24 hours", i, n)
 		}
 	}
@@ -281,7 +283,7 @@ func TestDriftCheckLimit(t *testing.T) {
 	if most > limit {
 		t.Errorf("%d at once", most)
 	}
-	if checks < 3900 || longest > 15*time.Minute {
+	if checks < 3400 || longest > 15*time.Minute {
 		t.Errorf("%d checks, waited up to %s", checks, longest)
 	}
 }

@@ -31,8 +31,15 @@ func nextDriftCheck(w Snapshot) *metav1.Time {
 	if known := w.Stack.Status.DriftChecks; isAnnounced(w, known) && w.Now.Sub(lastCheckedAt(w)) > 2*interval {
 		interval /= 4
 	}
-	return &metav1.Time{Time: slotAfter(w.Now, string(w.Stack.UID), interval)}
+	from := w.Now
+	if earliest := earliestCheck(w); from.Before(earliest) {
+		from = earliest
+	}
+	return &metav1.Time{Time: slotAfter(from, string(w.Stack.UID), interval)}
 }
+
+// earliestCheck is half an interval after a Run last planned the Stack: a check before that would repeat its plan.
+func earliestCheck(w Snapshot) time.Time { return lastCheckedAt(w).Add(driftCheckInterval(w) / 2) }
 
 // announcedCheck is when the next check is due by the status; nil when the status is for another interval than the
 // current one.
@@ -48,14 +55,12 @@ func isAnnounced(w Snapshot, known *v1alpha1.DriftChecks) bool {
 	return known != nil && known.Interval.Duration == driftCheckInterval(w) && driftCheckInterval(w) > 0
 }
 
-// isCurrent reports that an announced slot still counts. It is ahead by at most an interval: a time further ahead comes
-// from a process whose clock was ahead. Or it was passed a short time ago and no Run planned the Stack since.
+// isCurrent reports that an announced slot still counts: no Run planned the Stack since, nor shortly before it. It is
+// ahead by at most an interval and a half: a time further ahead comes from a process whose clock was ahead. Or it was
+// passed a short time ago.
 func isCurrent(w Snapshot, next *metav1.Time) bool {
-	late := w.Now.Sub(next.Time)
-	if late < 0 {
-		return -late <= driftCheckInterval(w)
-	}
-	return late <= max(driftCheckInterval(w)/10, time.Minute) && lastCheckedAt(w).Before(next.Time)
+	interval, late := driftCheckInterval(w), w.Now.Sub(next.Time)
+	return !next.Time.Before(earliestCheck(w)) && -late <= interval+interval/2 && late <= max(interval/10, time.Minute)
 }
 
 // until is how long it is until a drift check that is announced; 0 when it is due, or when there is none.
