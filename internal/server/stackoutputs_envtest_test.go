@@ -14,6 +14,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -127,7 +128,7 @@ func TestUnavailableOutputs(t *testing.T) {
 // Where no fingerprints are kept none can be right.
 func TestOutputIsNotSentWithoutAFingerprintKey(t *testing.T) {
 	e := newEnv(t)
-	e.state.Fingerprint = nil
+	*e.state = *state.New(apiserver.Kube, apiserver.Kube, e.bucket, state.Options{})
 	if got := e.newProducer("vpc").has(`"id":{"value":1}`); got != nil {
 		t.Errorf("fingerprints %v", got)
 	}
@@ -139,7 +140,9 @@ func TestOutputIsSentAfterTheFingerprintKeyWasLost(t *testing.T) {
 	e := newEnv(t)
 	vpc := e.newProducer("vpc")
 	first := vpc.has(`"id":{"value":1}`)
-	e.state.Fingerprint = func(message []byte) string { return "another" + e.keys.Fingerprint(message)[:25] }
+	*e.state = *state.New(apiserver.Kube, apiserver.Kube, e.bucket, state.Options{
+		Fingerprint: func(message []byte) string { return "another" + e.keys.Fingerprint(message)[:25] },
+	})
 	user := e.user("net-1", map[string]string{"vpc#id": first["id"]})
 	user.expect(200, `"value":1`, "GET", "/v1/outputs/vpc/id", nil)
 

@@ -16,6 +16,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/fence"
 	"cairn.dev/cairn/internal/state/storage"
 )
 
@@ -32,6 +33,13 @@ import (
 // largestHead is more than any Backup.
 const largestHead = 64 << 10
 
+// Backups are the copies of States in the bucket: they are read where a version is damaged, and restore a State that
+// Kubernetes lost.
+type Backups struct {
+	fence  *fence.Fence
+	bucket storage.Bucket
+}
+
 // compared is a State beside its backup.
 type compared struct {
 	now v1alpha1.StateStatus
@@ -47,8 +55,8 @@ type compared struct {
 }
 
 // compare reads a State and its backup. Who is given no error closes the body.
-func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compared, err error) {
-	st, err := s.get(ctx, key)
+func (s *Backups) compare(ctx context.Context, key types.NamespacedName) (c compared, err error) {
+	st, err := s.fence.Get(ctx, key)
 	if err != nil {
 		return c, err
 	}
@@ -84,11 +92,11 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 }
 
 // unnamed returns the last version that Secrets have of a State that names none; one without a number if there is none.
-func (s *Store) unnamed(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) (storage.Found, error) {
+func (s *Backups) unnamed(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) (storage.Found, error) {
 	if !decision.MayBeRestored(now) {
 		return storage.Found{}, nil
 	}
-	found, err := s.versions.Find(ctx, key)
+	found, err := s.fence.Versions.Find(ctx, key)
 	if err != nil || len(found) == 0 {
 		return storage.Found{}, err
 	}
@@ -97,7 +105,7 @@ func (s *Store) unnamed(ctx context.Context, key types.NamespacedName, now v1alp
 
 // restore restores a State from its backup if it is behind, and writes the backup from the State otherwise. It returns
 // the status afterwards. A damaged version is not an error here: reads of it fail, and a user can replace it.
-func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1.StateStatus, error) {
+func (s *Backups) restore(ctx context.Context, key types.NamespacedName) (v1alpha1.StateStatus, error) {
 	c, err := s.compare(ctx, key)
 	if err != nil {
 		return c.now, err
@@ -106,7 +114,7 @@ func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1
 	return s.restoreFrom(ctx, key, c)
 }
 
-func (s *Store) restoreFrom(ctx context.Context, key types.NamespacedName, c compared) (v1alpha1.StateStatus, error) {
+func (s *Backups) restoreFrom(ctx context.Context, key types.NamespacedName, c compared) (v1alpha1.StateStatus, error) {
 	var err error
 	switch c.Relation {
 	case decision.Unnamed:
@@ -126,7 +134,7 @@ func (s *Store) restoreFrom(ctx context.Context, key types.NamespacedName, c com
 }
 
 // inBackup updates the backup if it is behind the State, and reports whether the backup has what the State has.
-func (s *Store) inBackup(ctx context.Context, key types.NamespacedName) (bool, error) {
+func (s *Backups) inBackup(ctx context.Context, key types.NamespacedName) (bool, error) {
 	c, err := s.compare(ctx, key)
 	if err != nil {
 		return false, err
@@ -139,19 +147,19 @@ func (s *Store) inBackup(ctx context.Context, key types.NamespacedName) (bool, e
 }
 
 // restoreBackup writes the bucket's state as the current version, and returns the status afterwards.
-func (s *Store) restoreBackup(
+func (s *Backups) restoreBackup(
 	ctx context.Context, key types.NamespacedName, b decision.Backup, body io.Reader, stack types.UID,
 ) (v1alpha1.StateStatus, error) {
 	data, err := s.unpackBackup(ctx, key, b, body)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
-	summary, err := s.summarize(key, data)
+	summary, err := s.fence.Summarize(key, data)
 	if err != nil {
 		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "the backup of state %s: %v", key, err)
 	}
-	next := &candidate{summary, data, origin{run: b.Run, attempt: b.Attempt, by: b.By}}
-	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
+	next := &fence.Candidate{Summary: summary, Data: data, From: fence.Origin{Run: b.Run, Attempt: b.Attempt, By: b.By}}
+	now, err := s.fence.Commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
 		switch decision.CompareBackup(st.Status, b, stack) {
 		case decision.Forked:
 			return nil, 0, decision.RejectBackup(key, b)
@@ -167,7 +175,7 @@ func (s *Store) restoreBackup(
 		return status, decision.FirstSerial(st.Status, summary), nil
 	})
 	if err == nil {
-		s.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from it",
+		s.fence.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from it",
 			"namespace", key.Namespace, "stack", key.Name,
 			"serial", summary.Serial, "written", b.At, "run", b.Run)
 	}
@@ -175,11 +183,11 @@ func (s *Store) restoreBackup(
 }
 
 // unpackBackup reads the bytes: those after the head, or those of the version when its home is the bucket.
-func (s *Store) unpackBackup(
+func (s *Backups) unpackBackup(
 	ctx context.Context, key types.NamespacedName, b decision.Backup, body io.Reader,
 ) ([]byte, error) {
 	if b.Storage == v1alpha1.StateStorageBucket {
-		return s.versions.Get(ctx, key, b.StateVersion)
+		return s.fence.Versions.Get(ctx, key, b.StateVersion)
 	}
 	packed, err := io.ReadAll(io.LimitReader(body, MaxSize+1<<20))
 	if err != nil && !errors.Is(err, bucket.ErrDamaged) {
@@ -194,7 +202,7 @@ func (s *Store) unpackBackup(
 }
 
 // readBackup returns the bytes of a version from the backup; nil if that is of another version, or damaged too.
-func (s *Store) readBackup(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) ([]byte, error) {
+func (s *Backups) readBackup(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) ([]byte, error) {
 	b, body, err := s.openBackup(ctx, key)
 	if err != nil {
 		return nil, err
@@ -212,7 +220,7 @@ func (s *Store) readBackup(ctx context.Context, key types.NamespacedName, v v1al
 
 // openBackup reads the head of a backup; nil when there is none. An unreadable backup counts as none: it can
 // restore nothing.
-func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*decision.Backup, io.ReadCloser, error) {
+func (s *Backups) openBackup(ctx context.Context, key types.NamespacedName) (*decision.Backup, io.ReadCloser, error) {
 	none := io.NopCloser(bytes.NewReader(nil))
 	file, err := s.bucket.Read(ctx, backupKey(key))
 	var line []byte
@@ -235,7 +243,7 @@ func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*deci
 		return nil, none, nil
 	case errors.Is(err, bucket.ErrWrongKey), errors.Is(err, bucket.ErrDamaged),
 		errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF):
-		s.Log.Warn("the backup of a state cannot be read",
+		s.fence.Log.Warn("the backup of a state cannot be read",
 			"namespace", key.Namespace, "stack", key.Name, "object", backupKey(key), "error", err)
 		return nil, none, nil
 	}
@@ -243,12 +251,12 @@ func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*deci
 }
 
 // backUp writes the backup of a version that counts.
-func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, data []byte) error {
+func (s *Backups) backUp(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, data []byte) error {
 	return s.backUpFor(ctx, key, "", now, data)
 }
 
 // backUpFor is backUp for the Stack with a UID. It reads the Stack if that is empty.
-func (s *Store) backUpFor(
+func (s *Backups) backUpFor(
 	ctx context.Context, key types.NamespacedName, stack types.UID, now v1alpha1.StateStatus, data []byte,
 ) (err error) {
 	version, ok := decision.Current(now)
@@ -279,21 +287,21 @@ func (s *Store) backUpFor(
 }
 
 // backUpCurrent writes the backup of the current version again.
-func (s *Store) backUpCurrent(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) error {
+func (s *Backups) backUpCurrent(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) error {
 	version, ok := decision.Current(now)
 	if !ok {
 		return nil
 	}
-	data, err := s.versions.Get(ctx, key, version)
+	data, err := s.fence.Versions.Get(ctx, key, version)
 	if err != nil {
 		return err
 	}
 	return s.backUp(ctx, key, now, data)
 }
 
-func (s *Store) stackUID(ctx context.Context, key types.NamespacedName) (types.UID, error) {
+func (s *Backups) stackUID(ctx context.Context, key types.NamespacedName) (types.UID, error) {
 	stack := &v1alpha1.Stack{}
-	err := s.live.Get(ctx, key, stack)
+	err := s.fence.Live.Get(ctx, key, stack)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return "", fmt.Errorf("read Stack %s: %w", key, err)
 	}
@@ -303,19 +311,19 @@ func (s *Store) stackUID(ctx context.Context, key types.NamespacedName) (types.U
 // Restore takes a backup that Cairn does not take by itself, or the last version in Secrets if the State names none, for
 // a user; or discards both, so that the State counts as it is. It is for the administrators of an installation, since the backup may have the state of another owner's
 // Stack of the same name.
-func (s *Store) Restore(
+func (s *Users) Restore(
 	ctx context.Context, key types.NamespacedName, by string, forget bool,
 ) (v1alpha1.StateStatus, error) {
-	st, err := s.get(ctx, key)
+	st, err := s.fence.Get(ctx, key)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
-	b, body, err := s.openBackup(ctx, key)
+	b, body, err := s.backups.openBackup(ctx, key)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
 	defer body.Close()
-	unnamed, err := s.unnamed(ctx, key, st.Status)
+	unnamed, err := s.backups.unnamed(ctx, key, st.Status)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
@@ -329,14 +337,14 @@ func (s *Store) Restore(
 	}
 	if forget {
 		if st.Status.Version > 0 {
-			return st.Status, s.backUpCurrent(ctx, key, st.Status)
+			return st.Status, s.backups.backUpCurrent(ctx, key, st.Status)
 		}
 		return st.Status, s.forget(ctx, key, b != nil, unnamed)
 	}
 	if b == nil || b.Version < unnamed.Version {
 		return s.restoreUnnamed(ctx, key, by, unnamed)
 	}
-	data, err := s.unpackBackup(ctx, key, *b, body)
+	data, err := s.backups.unpackBackup(ctx, key, *b, body)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
@@ -345,22 +353,22 @@ func (s *Store) Restore(
 }
 
 // forget deletes the backup of a State that names no version, and the Secrets of its versions.
-func (s *Store) forget(ctx context.Context, key types.NamespacedName, backup bool, unnamed storage.Found) error {
+func (s *Users) forget(ctx context.Context, key types.NamespacedName, backup bool, unnamed storage.Found) error {
 	if backup {
 		if err := s.bucket.Delete(ctx, backupKey(key)); err != nil {
 			return err
 		}
 	}
 	if unnamed.Version > 0 {
-		names, err := s.versions.ListSecrets(ctx, key, false)
+		names, err := s.fence.Versions.ListSecrets(ctx, key, false)
 		if err != nil {
 			return err
 		}
-		if err := s.versions.DeleteSecrets(ctx, key.Namespace, names); err != nil {
+		if err := s.fence.Versions.DeleteSecrets(ctx, key.Namespace, names); err != nil {
 			return err
 		}
 	}
-	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	return s.fence.Update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		if st.Spec.Version == 0 || st.Status.Version > 0 {
 			return nil, nil
 		}
@@ -370,18 +378,18 @@ func (s *Store) forget(ctx context.Context, key types.NamespacedName, backup boo
 }
 
 // restoreUnnamed has a State name the version that is in Secrets. It keeps its number, so that these are its Secrets again.
-func (s *Store) restoreUnnamed(
+func (s *Users) restoreUnnamed(
 	ctx context.Context, key types.NamespacedName, by string, found storage.Found,
 ) (v1alpha1.StateStatus, error) {
-	data, err := s.versions.Read(ctx, key, found)
+	data, err := s.fence.Versions.Read(ctx, key, found)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
-	summary, err := s.summarize(key, data)
+	summary, err := s.fence.Summarize(key, data)
 	if err != nil {
 		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", found.Version, key, err)
 	}
-	next := &candidate{summary, data, origin{by: by}}
+	next := &fence.Candidate{Summary: summary, Data: data, From: fence.Origin{By: by}}
 	made, err := s.commitForUser(ctx, key, next, 0, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
 		if !decision.MayBeRestored(w.Status) {
 			return nil, 0, decision.Reject(decision.Stale, "state %s has version %d by now: check it again", key, w.Status.Version)
@@ -397,3 +405,20 @@ func (s *Store) restoreUnnamed(
 
 // backupKey is the backup of a state, among its versions.
 func backupKey(key types.NamespacedName) string { return storage.BucketFolder(key) + "/backup" }
+
+// describe writes what the bucket has of the current version beside its bytes: its backup and its index. Both can be
+// written again.
+func (s *Backups) describe(
+	ctx context.Context, key types.NamespacedName, stack types.UID, now v1alpha1.StateStatus, data []byte,
+) {
+	log := s.fence.Log.With("namespace", key.Namespace, "stack", key.Name, "version", now.Version)
+	if err := s.backUpFor(ctx, key, stack, now, data); err != nil {
+		log.Warn("a state has no backup for now", "error", err)
+	}
+	if now.Resources <= 0 {
+		return
+	}
+	if _, err := s.writeIndex(ctx, key, data); err != nil {
+		log.Warn("a state has no index for now", "error", err)
+	}
+}

@@ -12,11 +12,9 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/fence"
 	"cairn.dev/cairn/internal/state/storage"
 )
-
-// OrphanedLabel is on a State whose Stack is deleted and left it: the State may be deleted by hand.
-const OrphanedLabel = "cairn.dev/orphaned"
 
 // Delete deletes a state permanently once its resources are destroyed. It rejects a state that still has resources.
 // What was cut off is finished by calling it again.
@@ -33,14 +31,14 @@ func (s *Store) Purge(ctx context.Context, key types.NamespacedName) error {
 // end first takes the lock, so that no Run begins, then deletes the bytes, then the State.
 func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) error {
 	there := true
-	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	err := s.fence.Update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		if there = st.ResourceVersion != ""; !there {
 			return nil, nil
 		}
 		w := decision.Snapshot{Stack: key.Name, Status: st.Status}
 		if lock := st.Status.Lock; lock != nil {
 			var err error
-			if w.Over, err = s.isOver(ctx, key.Namespace, lock); err != nil {
+			if w.Over, err = s.fence.IsOver(ctx, key.Namespace, lock); err != nil {
 				return nil, err
 			}
 			if decision.IsEnding(st.Status) {
@@ -51,7 +49,7 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 			return nil, err
 		}
 		next := st.Status.DeepCopy()
-		next.Lock = &v1alpha1.Lock{ID: decision.DeletionLock, Who: "cairn", Since: metav1.NewTime(s.Now())}
+		next.Lock = &v1alpha1.Lock{ID: decision.DeletionLock, Who: "cairn", Since: metav1.NewTime(s.fence.Now())}
 		return next, nil
 	})
 	if err != nil || !there {
@@ -73,11 +71,11 @@ func (s *Store) resumeEnd(ctx context.Context, key types.NamespacedName) (begun 
 // suspended in here may find that another one has completed the deletion, and that a new Stack of that name has a
 // State. So it checks again before each step.
 func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) error {
-	names, err := s.versions.ListSecrets(ctx, key, false)
+	names, err := s.fence.Versions.ListSecrets(ctx, key, false)
 	if err != nil {
 		return err
 	}
-	st, err := s.get(ctx, key)
+	st, err := s.fence.Get(ctx, key)
 	if err != nil || !decision.IsEnding(st.Status) {
 		return err
 	}
@@ -85,7 +83,7 @@ func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) er
 	if err != nil {
 		return err
 	}
-	if err := s.versions.DeleteSecrets(ctx, key.Namespace, names); err != nil {
+	if err := s.fence.Versions.DeleteSecrets(ctx, key.Namespace, names); err != nil {
 		return err
 	}
 	if kept {
@@ -131,7 +129,7 @@ func (s *Store) keptInBucket(ctx context.Context, key types.NamespacedName, now 
 func (s *Store) namespaceEnds(ctx context.Context, namespace string) (bool, error) {
 	meta := &metav1.PartialObjectMetadata{}
 	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	err := s.live.Get(ctx, types.NamespacedName{Name: namespace}, meta)
+	err := s.fence.Live.Get(ctx, types.NamespacedName{Name: namespace}, meta)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("metadata of Namespace %s: %w", namespace, err)
 	}
@@ -140,29 +138,29 @@ func (s *Store) namespaceEnds(ctx context.Context, namespace string) (bool, erro
 
 // isEnding reports whether the deletion of the State of that name has begun.
 func (s *Store) isEnding(ctx context.Context, key types.NamespacedName) (bool, error) {
-	st, err := s.get(ctx, key)
+	st, err := s.fence.Get(ctx, key)
 	return err == nil && decision.IsEnding(st.Status), err
 }
 
 // remove takes the State itself away.
 func (s *Store) remove(ctx context.Context, key types.NamespacedName) error {
-	st, err := s.get(ctx, key)
+	st, err := s.fence.Get(ctx, key)
 	if err != nil || !decision.IsEnding(st.Status) {
 		return err
 	}
 	if controllerutil.RemoveFinalizer(st, v1alpha1.Finalizer) {
-		if err := s.client.Update(ctx, st); err != nil {
+		if err := s.fence.Client.Update(ctx, st); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 	}
-	return client.IgnoreNotFound(s.client.Delete(ctx, st,
+	return client.IgnoreNotFound(s.fence.Client.Delete(ctx, st,
 		client.Preconditions{UID: &st.UID, ResourceVersion: &st.ResourceVersion}))
 }
 
 // Orphan marks a State whose Stack is deleted and leaves it. With the mark users may delete the State; it is
 // removed when a Stack of that name writes to it again.
 func (s *Store) Orphan(ctx context.Context, key types.NamespacedName) error {
-	st, err := s.get(ctx, key)
+	st, err := s.fence.Get(ctx, key)
 	if err != nil || st.ResourceVersion == "" {
 		return err
 	}
@@ -183,6 +181,6 @@ func (s *Store) Orphan(ctx context.Context, key types.NamespacedName) error {
 	if st.Labels == nil {
 		st.Labels = map[string]string{}
 	}
-	st.Labels[OrphanedLabel] = "true"
-	return s.client.Patch(ctx, st, client.MergeFrom(before))
+	st.Labels[fence.OrphanedLabel] = "true"
+	return s.fence.Client.Patch(ctx, st, client.MergeFrom(before))
 }

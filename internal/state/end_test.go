@@ -21,6 +21,8 @@ import (
 	"cairn.dev/cairn/internal/state/storage"
 )
 
+var start = metav1.NewTime(time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC))
+
 // oneState is an API server with at most one State and one Stack.
 type oneState struct {
 	state *v1alpha1.State
@@ -108,7 +110,7 @@ func (e *eventful) DeletePrefix(ctx context.Context, dir string) error {
 func TestStartedDeletionContinues(t *testing.T) {
 	for name, goOn := range map[string]func(*Store) error{
 		"a new Stack of that name": func(s *Store) error {
-			_, err := (&Reconciler{Client: s.live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
+			_, err := (&Reconciler{Client: s.fence.Live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
 			return err
 		},
 		"a Stack whose policy is Orphan by now": func(s *Store) error { return s.Orphan(t.Context(), netKey) },
@@ -136,7 +138,7 @@ func TestStateIsKeptWithItsStack(t *testing.T) {
 	st.DeletionTimestamp = &start
 	kube := &oneState{state: st, stack: true}
 	s, _ := kube.store(t)
-	result, err := (&Reconciler{Client: s.live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
+	result, err := (&Reconciler{Client: s.fence.Live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
 	if err != nil || result.RequeueAfter == 0 || kube.state.Status.Lock != nil {
 		t.Errorf("%v, %v, %+v", result, err, kube.state)
 	}

@@ -34,6 +34,7 @@ type testEnv struct {
 	key       types.NamespacedName
 	bucket    *bucket.Bucket
 	store     *state.Store
+	options   state.Options
 	run       *v1alpha1.Run
 }
 
@@ -46,7 +47,7 @@ func newTestEnv(t *testing.T, o state.Options) *testEnv {
 	must(t, apiserver.Kube.Create(t.Context(), ns))
 	b := buckettest.New(t)
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	env := &testEnv{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b}
+	env := &testEnv{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b, options: o}
 	env.store = state.New(apiserver.Kube, apiserver.Kube, b, o)
 	env.run = &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "net-1", OwnerReferences: []metav1.OwnerReference{{

@@ -21,7 +21,7 @@ import (
 const largestIndex = 8 * document.MaxIndex
 
 // Index returns the index of the version of a state with that SHA256; ErrNone if the bucket has none of it.
-func (s *Store) Index(ctx context.Context, key types.NamespacedName, sha256 string) (document.Index, error) {
+func (s *Backups) Index(ctx context.Context, key types.NamespacedName, sha256 string) (document.Index, error) {
 	var index document.Index
 	packed, err := s.bucket.Get(ctx, indexKey(key), largestIndex)
 	if bucket.IsLost(err) {
@@ -39,7 +39,7 @@ func (s *Store) Index(ctx context.Context, key types.NamespacedName, sha256 stri
 
 // Reindex writes the index of the current version, and returns it. It reads the whole state. The error is ErrNone if
 // there is no state.
-func (s *Store) Reindex(ctx context.Context, key types.NamespacedName) (document.Index, error) {
+func (s *Backups) Reindex(ctx context.Context, key types.NamespacedName) (document.Index, error) {
 	data, _, err := s.read(ctx, key, decision.Current)
 	if err != nil {
 		return document.Index{}, err
@@ -48,7 +48,7 @@ func (s *Store) Reindex(ctx context.Context, key types.NamespacedName) (document
 }
 
 // writeIndex writes the index of a state that is the current version.
-func (s *Store) writeIndex(ctx context.Context, key types.NamespacedName, data []byte) (document.Index, error) {
+func (s *Backups) writeIndex(ctx context.Context, key types.NamespacedName, data []byte) (document.Index, error) {
 	index, err := document.NewIndex(data)
 	if err != nil {
 		return index, err

@@ -18,7 +18,7 @@ const maxInputs = 32 << 20
 
 // KeepInputs keeps the variable files that an apply is about to use, under the digest of the apply's inputs. They
 // count when the apply takes the lock, since status.inputsDigest then names that digest.
-func (s *Store) KeepInputs(ctx context.Context, key types.NamespacedName, inputs string, data []byte) error {
+func (s *Attempts) KeepInputs(ctx context.Context, key types.NamespacedName, inputs string, data []byte) error {
 	if err := s.bucket.Put(ctx, inputsKey(key, inputs), data); err != nil {
 		return fmt.Errorf("keep the inputs of %s: %w", key, err)
 	}
@@ -26,9 +26,9 @@ func (s *Store) KeepInputs(ctx context.Context, key types.NamespacedName, inputs
 }
 
 // AdoptInputs records inputs as those of the State without an apply: a plan found that they change nothing.
-func (s *Store) AdoptInputs(ctx context.Context, key types.NamespacedName, inputs string) error {
+func (s *Attempts) AdoptInputs(ctx context.Context, key types.NamespacedName, inputs string) error {
 	before, adopted := "", false
-	err := s.updateRecent(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	err := s.fence.UpdateRecent(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		if adopted = st.ResourceVersion != "" && st.Status.InputsDigest != inputs; !adopted {
 			return nil, nil
 		}
@@ -45,7 +45,7 @@ func (s *Store) AdoptInputs(ctx context.Context, key types.NamespacedName, input
 
 // collectInputs deletes the variable files of earlier applies, once a State names inputs. Those that it named before
 // stay beside them: if Kubernetes goes back in time, the State names them again.
-func (s *Store) collectInputs(ctx context.Context, key types.NamespacedName, before, now string) {
+func (s *Attempts) collectInputs(ctx context.Context, key types.NamespacedName, before, now string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storage.CollectTime)
 	defer cancel()
 	stored, err := s.bucket.List(ctx, inputsFolder(key))
@@ -55,12 +55,12 @@ func (s *Store) collectInputs(ctx context.Context, key types.NamespacedName, bef
 		}
 	}
 	if err != nil {
-		s.Log.Warn("variables of earlier applies stay for now", "state", key.String(), "error", err)
+		s.fence.Log.Warn("variables of earlier applies stay for now", "state", key.String(), "error", err)
 	}
 }
 
 // KeptInputs returns the variable files that were kept for inputs.
-func (s *Store) KeptInputs(ctx context.Context, key types.NamespacedName, inputs string) ([]byte, error) {
+func (s *Attempts) KeptInputs(ctx context.Context, key types.NamespacedName, inputs string) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, inputsKey(key, inputs), maxInputs)
 	if errors.Is(err, bucket.ErrNotFound) {
 		return nil, decision.Reject(decision.Missing, "the variables of the last apply are not in the bucket: "+

@@ -19,6 +19,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/fence"
 	"cairn.dev/cairn/internal/state/storage"
 )
 
@@ -31,6 +32,13 @@ import (
 //	journals/<namespace>/<stack>/<a batch>-saved                                  nothing up to here is missing
 //
 // Nothing else is stored of it. The next plan compares it with the state to find what is missing.
+
+// Journals are those of all States.
+type Journals struct {
+	fence   *fence.Fence
+	bucket  storage.Bucket
+	backups *Backups
+}
 
 // journalFolder holds the journal of a State.
 func journalFolder(key types.NamespacedName) string {
@@ -52,7 +60,7 @@ func journalName(key types.NamespacedName, run *v1alpha1.Run, attempt int32) str
 }
 
 // AppendJournal keeps a batch of what an attempt has done. When it returns nil the batch is durable.
-func (s *Store) AppendJournal(
+func (s *Journals) AppendJournal(
 	ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by decision.Holder, batch int, data []byte,
 ) error {
 	attempt, rejection := decision.JournalAttempt(run, by)
@@ -79,7 +87,7 @@ func (s *Store) AppendJournal(
 }
 
 // EndJournal takes note that the state has all that was done up to an attempt, which is an apply.
-func (s *Store) EndJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by decision.Holder) error {
+func (s *Journals) EndJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by decision.Holder) error {
 	attempt, rejection := decision.NamedAttempt(run, by)
 	if rejection != nil {
 		return rejection
@@ -92,7 +100,7 @@ func (s *Store) EndJournal(ctx context.Context, key types.NamespacedName, run *v
 
 // SettleJournal takes note that a plan found nothing that is missing in the journal, which it read up to there.
 // It does nothing if that part of the journal is not in effect any more.
-func (s *Store) SettleJournal(ctx context.Context, key types.NamespacedName, upTo string) error {
+func (s *Journals) SettleJournal(ctx context.Context, key types.NamespacedName, upTo string) error {
 	_, open, err := s.journalBatches(ctx, key)
 	if err != nil {
 		return fmt.Errorf("end the journal of %s: %w", key, err)
@@ -105,8 +113,8 @@ func (s *Store) SettleJournal(ctx context.Context, key types.NamespacedName, upT
 }
 
 // markSaved ends the journal at a mark, if the backup has what the state has.
-func (s *Store) markSaved(ctx context.Context, key types.NamespacedName, mark string) error {
-	kept, err := s.inBackup(ctx, key)
+func (s *Journals) markSaved(ctx context.Context, key types.NamespacedName, mark string) error {
+	kept, err := s.backups.inBackup(ctx, key)
 	if err == nil && kept {
 		err = s.bucket.Put(ctx, mark, nil)
 	}
@@ -118,7 +126,7 @@ func (s *Store) markSaved(ctx context.Context, key types.NamespacedName, mark st
 
 // CollectJournal deletes what is in the state, oldest first and the mark last: what it does not get to counts for
 // nothing either, and is deleted the next time.
-func (s *Store) CollectJournal(ctx context.Context, key types.NamespacedName) {
+func (s *Journals) CollectJournal(ctx context.Context, key types.NamespacedName) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storage.CollectTime)
 	defer cancel()
 	saved, _, err := s.journalBatches(ctx, key)
@@ -128,13 +136,13 @@ func (s *Store) CollectJournal(ctx context.Context, key types.NamespacedName) {
 		}
 	}
 	if err != nil {
-		s.Log.Warn("a journal that is in the state stays for now", "state", key.String(), "error", err)
+		s.fence.Log.Warn("a journal that is in the state stays for now", "state", key.String(), "error", err)
 	}
 }
 
 // journalBatches returns the names of the batches that are in the state, and of those of which that is not known;
 // each oldest first.
-func (s *Store) journalBatches(ctx context.Context, key types.NamespacedName) (saved, open []string, err error) {
+func (s *Journals) journalBatches(ctx context.Context, key types.NamespacedName) (saved, open []string, err error) {
 	names, err := s.bucket.List(ctx, journalFolder(key))
 	if err != nil {
 		return nil, nil, err
@@ -161,7 +169,7 @@ const journalReads = 16
 
 // Journal returns what applies have done of which it is not known that the state has it, oldest first. An
 // unreadable journal is a Rejection: a retry would not help.
-func (s *Store) Journal(ctx context.Context, key types.NamespacedName) (runnerapi.JournalEntries, error) {
+func (s *Journals) Journal(ctx context.Context, key types.NamespacedName) (runnerapi.JournalEntries, error) {
 	batches, err := s.openJournal(ctx, key)
 	if err != nil || len(batches) == 0 {
 		return runnerapi.JournalEntries{}, err
@@ -174,8 +182,8 @@ func (s *Store) Journal(ctx context.Context, key types.NamespacedName) (runnerap
 }
 
 // openJournal reads the batches that count. One that goes meanwhile was ended meanwhile.
-func (s *Store) openJournal(ctx context.Context, key types.NamespacedName) (batches []batch, err error) {
-	for range tries {
+func (s *Journals) openJournal(ctx context.Context, key types.NamespacedName) (batches []batch, err error) {
+	for range fence.Tries {
 		var names []string
 		if _, names, err = s.journalBatches(ctx, key); err == nil {
 			batches, err = s.readBatches(ctx, key, names)
@@ -190,7 +198,7 @@ func (s *Store) openJournal(ctx context.Context, key types.NamespacedName) (batc
 	return batches, nil
 }
 
-func (s *Store) readBatches(ctx context.Context, key types.NamespacedName, names []string) ([]batch, error) {
+func (s *Journals) readBatches(ctx context.Context, key types.NamespacedName, names []string) ([]batch, error) {
 	batches := make([]batch, len(names))
 	var size atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
@@ -239,7 +247,7 @@ type JournalResource struct {
 }
 
 // JournalResources returns what a journal has, compared with the current version of its state.
-func (s *Store) JournalResources(ctx context.Context, key types.NamespacedName) ([]JournalResource, error) {
+func (s *Journals) JournalResources(ctx context.Context, key types.NamespacedName) ([]JournalResource, error) {
 	batches, err := s.openJournal(ctx, key)
 	if err != nil || len(batches) == 0 {
 		return nil, err
@@ -263,8 +271,8 @@ func (s *Store) JournalResources(ctx context.Context, key types.NamespacedName) 
 }
 
 // currentInstances is what the current version of a state has; nil when it is unreadable.
-func (s *Store) currentInstances(ctx context.Context, key types.NamespacedName) (*engine.Instances, error) {
-	st, err := s.get(ctx, key)
+func (s *Journals) currentInstances(ctx context.Context, key types.NamespacedName) (*engine.Instances, error) {
+	st, err := s.fence.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +299,7 @@ func batchAttempt(key types.NamespacedName, name string) (run string, attempt in
 
 // Unsaved returns the addresses of what exists according to the journal of a state that has no resource: all of it
 // is missing.
-func (s *Store) Unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
+func (s *Journals) Unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	journal, err := s.Journal(ctx, key)
 	if err != nil {
 		return nil, err

@@ -25,12 +25,12 @@ import (
 
 // RecordHeld adds to the journal what the current version of a state has of it. Without a journal, as nearly
 // always, the State is not read.
-func (s *Store) RecordHeld(ctx context.Context, key types.NamespacedName) error {
+func (s *Journals) RecordHeld(ctx context.Context, key types.NamespacedName) error {
 	if _, open, err := s.journalBatches(ctx, key); err == nil && len(open) == 0 {
 		return nil
 	}
-	s.recent.forgetPlan(key) // a plan must not miss what is recorded here as held
-	st, err := s.get(ctx, key)
+	s.fence.ForgetPlan(key) // a plan must not miss what is recorded here as held
+	st, err := s.fence.Get(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Store) RecordHeld(ctx context.Context, key types.NamespacedName) error 
 
 // recordHeld is RecordHeld for a State that was read. An unreadable state is no error: a user may be about to
 // correct it.
-func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus) error {
+func (s *Journals) recordHeld(ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus) error {
 	version, ok := decision.Current(st)
 	batches, err := s.openJournal(ctx, key)
 	if err == nil && len(batches) == 0 {
@@ -51,7 +51,7 @@ func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1a
 	}
 	switch {
 	case decision.ReasonOf(err) != "":
-		s.Log.Warn("cannot read what a state has of its journal",
+		s.fence.Log.Warn("cannot read what a state has of its journal",
 			"state", key.String(), "version", version.Version, "reason", err)
 		return nil
 	case err != nil:
@@ -73,7 +73,7 @@ func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1a
 
 // putHeld writes what a version has, in parts as large as batches. Each is true by itself, so that it does not
 // matter when not all are written.
-func (s *Store) putHeld(ctx context.Context, after string, version int64, held []engine.Done) error {
+func (s *Journals) putHeld(ctx context.Context, after string, version int64, held []engine.Done) error {
 	for len(held) > 0 {
 		data, n, err := heldPart(held)
 		if err != nil {
@@ -109,10 +109,10 @@ func heldName(after string, version int64, data []byte) string {
 }
 
 // instances reads a version of a state. An unreadable one is a Rejection.
-func (s *Store) instances(
+func (s *Journals) instances(
 	ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion,
 ) (*engine.Instances, error) {
-	data, err := s.versions.Get(ctx, key, v)
+	data, err := s.fence.Versions.Get(ctx, key, v)
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,9 @@
 package state
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,13 +13,6 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/document"
-)
-
-// Limits of the outputs that other Stacks can use. Others are left out of status.outputs, so that they never
-// prevent the write of a state; a Stack that references one of those reports that it is not found.
-const (
-	longestOutputName = 253
-	largestOutput     = 1 << 20
 )
 
 // Output returns an output of the current version of a Stack's state, and its fingerprint in that version: a new
@@ -54,38 +43,6 @@ func (s *Store) Output(ctx context.Context, key types.NamespacedName, name strin
 	return o, st.Status.Outputs[name], nil
 }
 
-// fingerprints of the outputs of a Stack. Without a key for them there are none.
-func (s *Store) fingerprints(key types.NamespacedName, outputs map[string]document.Output) map[string]string {
-	if s.Fingerprint == nil || len(outputs) == 0 {
-		return nil
-	}
-	all := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(outputs)) {
-		o := outputs[name]
-		if len(all) < v1alpha1.MostOutputs && len(name) <= longestOutputName && len(o.Value) <= largestOutput {
-			all[name] = s.Fingerprint(identity(o, key, name))
-		}
-	}
-	return all
-}
-
-// identity is the same bytes for the same value of the same output, however it is written, and for nothing else. It
-// contains the output's name because any user may have outputs of their own: if equal values there had equal
-// fingerprints, a secret could be guessed.
-func identity(o document.Output, key types.NamespacedName, name string) []byte {
-	var value any
-	decoder := json.NewDecoder(bytes.NewReader(o.Value))
-	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil {
-		value = nil // an output without a value: what is there was read as JSON before
-	}
-	data, err := json.Marshal([]any{key.Namespace, key.Name, name, o.Sensitive, value})
-	if err != nil {
-		panic(err) // what was read from JSON can be written as JSON
-	}
-	return data
-}
-
 // FillOutputs adds the fingerprints of the current version's outputs to a State that an earlier version of Cairn
 // wrote without them. It is one write, also when there are no outputs, and none for a State that has them. A
 // Rejection: the bytes are damaged.
@@ -105,9 +62,9 @@ func (s *Store) FillOutputs(ctx context.Context, key types.NamespacedName) error
 		return decision.Reject(decision.Damaged, "state %s: %v", key, err)
 	}
 	before := st.DeepCopy()
-	st.Status.Outputs, st.Status.OutputsVersion = s.fingerprints(key, d.Outputs), st.Status.Version
+	st.Status.Outputs, st.Status.OutputsVersion = s.fence.Fingerprints(key, d.Outputs), st.Status.Version
 	// No swap: that removes the mark of an orphan, which has to stay. A conflicting write caused an event.
-	err = s.client.Patch(ctx, st, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err = s.fence.Client.Patch(ctx, st, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("fingerprint the outputs of state %s: %w", key, err)
 	}

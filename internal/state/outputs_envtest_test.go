@@ -113,7 +113,7 @@ func (env *testEnv) reconcileFrom(cache client.Reader, meanwhile func()) (result
 			return c.Patch(ctx, o, p, opts...)
 		},
 	})
-	r := &state.Reconciler{Client: cache, States: state.New(kube, apiserver.Kube, env.bucket, env.store.Options)}
+	r := &state.Reconciler{Client: cache, States: state.New(kube, apiserver.Kube, env.bucket, env.options)}
 	result, err := r.Reconcile(env.Context(), ctrl.Request{NamespacedName: env.key})
 	must(env.T, err)
 	return result, written

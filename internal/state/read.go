@@ -16,24 +16,24 @@ import (
 var ErrNone = errors.New("no state")
 
 // Read returns the current version of a state: ErrNone before the first, a Rejection when its bytes are damaged.
-func (s *Store) Read(ctx context.Context, key types.NamespacedName) ([]byte, error) {
+func (s *Backups) Read(ctx context.Context, key types.NamespacedName) ([]byte, error) {
 	data, _, err := s.read(ctx, key, decision.Current)
 	return data, err
 }
 
 // ReadPlanned is Read for an attempt. During a plan it returns the version that the plan began with, if this process
 // knows it: a plan of an older version than the current one is not applied, whenever the State changed.
-func (s *Store) ReadPlanned(ctx context.Context, key types.NamespacedName, by decision.Holder) ([]byte, error) {
-	if version, ok := s.recent.begun(key, by); ok {
-		if data, err := s.versions.Get(ctx, key, version); err == nil {
+func (s *Attempts) ReadPlanned(ctx context.Context, key types.NamespacedName, by decision.Holder) ([]byte, error) {
+	if version, ok := s.fence.BegunPlan(key, by); ok {
+		if data, err := s.fence.Versions.Get(ctx, key, version); err == nil {
 			return data, nil
 		}
 	}
-	return s.Read(ctx, key)
+	return s.backups.Read(ctx, key)
 }
 
 // ReadVersion returns a version that is kept.
-func (s *Store) ReadVersion(ctx context.Context, key types.NamespacedName, version int64) ([]byte, error) {
+func (s *Backups) ReadVersion(ctx context.Context, key types.NamespacedName, version int64) ([]byte, error) {
 	data, _, err := s.read(ctx, key, func(st v1alpha1.StateStatus) (v1alpha1.StateVersion, bool) {
 		for _, v := range st.Versions {
 			if v.Version == version {
@@ -46,8 +46,8 @@ func (s *Store) ReadVersion(ctx context.Context, key types.NamespacedName, versi
 }
 
 // ReadRescued returns the state that an attempt could not save, while it is no version: ErrNone when there is none.
-func (s *Store) ReadRescued(ctx context.Context, key types.NamespacedName) ([]byte, error) {
-	st, err := s.get(ctx, key)
+func (s *Backups) ReadRescued(ctx context.Context, key types.NamespacedName) ([]byte, error) {
+	st, err := s.fence.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Store) ReadRescued(ctx context.Context, key types.NamespacedName) ([]by
 }
 
 // readRescued reads the bytes of a rescued state.
-func (s *Store) readRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) ([]byte, error) {
+func (s *Backups) readRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
 	if bucket.IsLost(err) {
 		return nil, decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. "+
@@ -73,13 +73,13 @@ func (s *Store) readRescued(ctx context.Context, key types.NamespacedName, r v1a
 
 // read returns the version that pick chooses, and the State that it was chosen from. A version may be deleted while
 // it is read, so damage counts only when a second read chooses the same one, and only if no backup has its bytes.
-func (s *Store) read(
+func (s *Backups) read(
 	ctx context.Context, key types.NamespacedName, pick func(v1alpha1.StateStatus) (v1alpha1.StateVersion, bool),
 ) ([]byte, *v1alpha1.State, error) {
 	var seen int64
 	var damage error
 	for {
-		st, err := s.get(ctx, key)
+		st, err := s.fence.Get(ctx, key)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -95,12 +95,12 @@ func (s *Store) read(
 			if err == nil && data == nil {
 				err = damage
 			} else if err == nil {
-				s.Log.Warn("a damaged version of a state was read from its backup",
+				s.fence.Log.Warn("a damaged version of a state was read from its backup",
 					"namespace", key.Namespace, "stack", key.Name, "version", v.Version, "error", damage)
 			}
 			return data, st, err
 		}
-		data, err := s.versions.Get(ctx, key, v)
+		data, err := s.fence.Versions.Get(ctx, key, v)
 		if decision.ReasonOf(err) == "" {
 			return data, st, err
 		}

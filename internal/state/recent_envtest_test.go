@@ -22,7 +22,7 @@ import (
 
 // other is the Store of another server of the same installation, which has a memory of its own.
 func (env *testEnv) other() *state.Store {
-	return state.New(apiserver.Kube, apiserver.Kube, env.bucket, state.Options{Log: env.store.Log})
+	return state.New(apiserver.Kube, apiserver.Kube, env.bucket, state.Options{Log: env.options.Log})
 }
 
 func TestAttemptReadsItsStateOnce(t *testing.T) {
@@ -36,7 +36,7 @@ func TestAttemptReadsItsStateOnce(t *testing.T) {
 			return c.Get(ctx, key, o, opts...)
 		},
 	})
-	env.store = state.New(apiserver.Kube, live, env.bucket, state.Options{Log: env.store.Log})
+	env.store = state.New(apiserver.Kube, live, env.bucket, state.Options{Log: env.options.Log})
 	me := env.attempt()
 	env.lock(me, "a")
 	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
@@ -119,7 +119,7 @@ func TestRememberedAbsenceIsOnlyABase(t *testing.T) {
 		},
 	})
 	other := env.store
-	env.store = state.New(full, apiserver.Kube, env.bucket, state.Options{Log: other.Log})
+	env.store = state.New(full, apiserver.Kube, env.bucket, env.options)
 	must(t, env.store.Promote(t.Context(), env.key)) // before the first plan
 	me := env.attempt()
 	_, err := other.Lock(t.Context(), env.key, me, decision.LockRequest{ID: "a"})

@@ -70,7 +70,7 @@ func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, er
 	if begun, err := r.States.resumeEnd(ctx, req.NamespacedName); begun || err != nil {
 		return ctrl.Result{}, err
 	}
-	err := r.States.live.Get(ctx, req.NamespacedName, &v1alpha1.Stack{})
+	err := r.States.fence.Live.Get(ctx, req.NamespacedName, &v1alpha1.Stack{})
 	if err == nil {
 		return ctrl.Result{RequeueAfter: time.Minute}, nil // the end of the Stack ends it; this is for one that is orphaned
 	}
@@ -86,7 +86,7 @@ func (r *Reconciler) later(req ctrl.Request, what string, err error, after time.
 	if !ok {
 		return ctrl.Result{}, err
 	}
-	r.States.Log.Warn(what, "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
+	r.States.fence.Log.Warn(what, "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
 	return ctrl.Result{RequeueAfter: after}, nil
 }
 

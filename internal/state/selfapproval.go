@@ -14,7 +14,7 @@ import (
 func (s *Store) KeepSelfApproval(
 	ctx context.Context, key types.NamespacedName, next func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval,
 ) error {
-	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	return s.fence.Update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		rule := next(st.Status.SelfApproval)
 		if st.ResourceVersion == "" || equality.Semantic.DeepEqual(rule, st.Status.SelfApproval) {
 			return nil, nil

@@ -10,6 +10,8 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/document"
+	"cairn.dev/cairn/internal/state/fence"
+	"cairn.dev/cairn/internal/state/storage"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,60 +20,61 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Outcome is what there is after a state was handed in.
-type Outcome struct {
-	v1alpha1.StateStatus
-	// Unchanged: it was there already, and nothing was written.
-	Unchanged bool
+// Users are the requests of users.
+type Users struct {
+	fence    *fence.Fence
+	bucket   storage.Bucket
+	backups  *Backups
+	journals *Journals
 }
 
 // Push writes data as the current version of a state, for a user. Force replaces a state that it does not follow. shown
 // is the version that the user saw as the current one; 0 accepts any. A push that stored its bytes and failed before the
 // State named them succeeds when it is repeated.
-func (s *Store) Push(
+func (s *Users) Push(
 	ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64,
-) (Outcome, error) {
+) (fence.Outcome, error) {
 	if !force { // what is pushed by force replaces the backup too
-		c, err := s.compare(ctx, key)
+		c, err := s.backups.compare(ctx, key)
 		if err != nil {
-			return Outcome{}, err
+			return fence.Outcome{}, err
 		}
 		defer c.body.Close()
 		if c.Relation == decision.Unnamed && c.unnamed.Has(data) {
 			made, err := s.restoreUnnamed(ctx, key, by, c.unnamed)
-			return Outcome{StateStatus: made}, err
+			return fence.Outcome{StateStatus: made}, err
 		}
-		if _, err := s.restoreFrom(ctx, key, c); err != nil {
-			return Outcome{}, err
+		if _, err := s.backups.restoreFrom(ctx, key, c); err != nil {
+			return fence.Outcome{}, err
 		}
 	}
 	return s.push(ctx, key, by, data, force, shown)
 }
 
-func (s *Store) push(
+func (s *Users) push(
 	ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64,
-) (Outcome, error) {
-	summary, err := s.summarize(key, data)
+) (fence.Outcome, error) {
+	summary, err := s.fence.Summarize(key, data)
 	if err != nil {
-		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
+		return fence.Outcome{}, decision.Reject(decision.Invalid, "%v", err)
 	}
-	next := &candidate{summary, data, origin{by: by}}
+	next := &fence.Candidate{Summary: summary, Data: data, From: fence.Origin{By: by}}
 	return s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
 		if w.Stranded != nil {
-			next.from.after = w.Stranded.At.Time
+			next.From.After = w.Stranded.At.Time
 		}
 		return decision.AdmitPush(w, summary, force)
 	})
 }
 
 // Rollback creates a new version with the content of an older one, for a user. shown is as for Push.
-func (s *Store) Rollback(
+func (s *Users) Rollback(
 	ctx context.Context, key types.NamespacedName, by string, version, shown int64,
 ) (v1alpha1.StateStatus, error) {
-	if _, err := s.restore(ctx, key); err != nil {
+	if _, err := s.backups.restore(ctx, key); err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
-	data, err := s.ReadVersion(ctx, key, version)
+	data, err := s.backups.ReadVersion(ctx, key, version)
 	if errors.Is(err, ErrNone) {
 		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "version %d of state %s is not kept",
 			version, key.Name)
@@ -83,7 +86,7 @@ func (s *Store) Rollback(
 	if err != nil {
 		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", version, key.Name, err)
 	}
-	next := &candidate{data: data, from: origin{by: by}}
+	next := &fence.Candidate{Data: data, From: fence.Origin{By: by}}
 	made, err := s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
 		return decision.AdmitRollback(w, version, content)
 	})
@@ -91,18 +94,18 @@ func (s *Store) Rollback(
 }
 
 // commitForUser commits what a user requests, as long as the version that they saw is the current one.
-func (s *Store) commitForUser(
-	ctx context.Context, key types.NamespacedName, next *candidate, shown int64,
+func (s *Users) commitForUser(
+	ctx context.Context, key types.NamespacedName, next *fence.Candidate, shown int64,
 	admit func(decision.Snapshot) (*v1alpha1.StateStatus, int64, error),
-) (Outcome, error) {
-	return s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
+) (fence.Outcome, error) {
+	return s.fence.Commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, int64, error) {
 		w, err := s.snapshotForUser(ctx, st, shown)
 		if err != nil {
 			return nil, 0, err
 		}
 		status, serial, err := admit(w)
 		if status != nil {
-			err = s.recordHeld(ctx, key, st.Status)
+			err = s.journals.recordHeld(ctx, key, st.Status)
 		}
 		return status, serial, err
 	})
@@ -110,27 +113,27 @@ func (s *Store) commitForUser(
 
 // Recover puts the state back that a user found in the log of a pod which could send it nowhere. A state that forked is
 // kept as the one that was rescued.
-func (s *Store) Recover(
+func (s *Users) Recover(
 	ctx context.Context, key types.NamespacedName, by string, from decision.Printed, data []byte,
-) (Outcome, error) {
-	summary, err := s.summarize(key, data)
+) (fence.Outcome, error) {
+	summary, err := s.fence.Summarize(key, data)
 	if err != nil {
-		return Outcome{}, decision.Reject(decision.Invalid, "what is in the log is %v", err)
+		return fence.Outcome{}, decision.Reject(decision.Invalid, "what is in the log is %v", err)
 	}
-	if _, err := s.restore(ctx, key); err != nil {
-		return Outcome{}, err
+	if _, err := s.backups.restore(ctx, key); err != nil {
+		return fence.Outcome{}, err
 	}
-	next := &candidate{summary, data, origin{by: by}}
+	next := &fence.Candidate{Summary: summary, Data: data, From: fence.Origin{By: by}}
 	r := v1alpha1.RescuedState{
 		SHA256: summary.SHA256, Serial: summary.Serial, Lineage: summary.Lineage,
-		Run: from.Run, Attempt: from.Attempt, Base: from.Base, At: metav1.NewTime(s.Now()),
+		Run: from.Run, Attempt: from.Attempt, Base: from.Base, At: metav1.NewTime(s.fence.Now()),
 	}
 	made, err := s.commitForUser(ctx, key, next, 0, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
 		if w.Over { // a pod that could send its state nowhere could not unlock it either
 			w.Status.Lock = nil
 		}
 		if w.Stranded != nil {
-			next.from.after = w.Stranded.At.Time
+			next.From.After = w.Stranded.At.Time
 		}
 		return decision.AdmitRecover(w, summary, from)
 	})
@@ -143,11 +146,11 @@ func (s *Store) Recover(
 }
 
 // keepFork keeps a state beside the current version, unless another one waits already.
-func (s *Store) keepFork(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState, data []byte) error {
+func (s *Users) keepFork(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState, data []byte) error {
 	if err := s.bucket.PutOnce(ctx, rescueKey(key, r.SHA256), data); err != nil {
 		return fmt.Errorf("keep state %s: %w", key, err)
 	}
-	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	return s.fence.Update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		if waiting := st.Status.Rescued; waiting != nil {
 			if waiting.SHA256 == r.SHA256 {
 				return nil, nil
@@ -161,8 +164,8 @@ func (s *Store) keepFork(ctx context.Context, key types.NamespacedName, r v1alph
 }
 
 // Release ends the lock of that ID for a user, if its holder is known to be over.
-func (s *Store) Release(ctx context.Context, key types.NamespacedName, id string) error {
-	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+func (s *Users) Release(ctx context.Context, key types.NamespacedName, id string) error {
+	return s.fence.Update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		w, err := s.snapshotForUser(ctx, st, 0)
 		if err != nil {
 			return nil, err
@@ -177,8 +180,8 @@ func (s *Store) Release(ctx context.Context, key types.NamespacedName, id string
 
 // snapshotForUser gathers the facts for a decision about a user's request, and rejects one for another version than
 // the current one; shown as for Push.
-func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State, shown int64) (decision.Snapshot, error) {
-	w := decision.Snapshot{Stack: st.Name, Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
+func (s *Users) snapshotForUser(ctx context.Context, st *v1alpha1.State, shown int64) (decision.Snapshot, error) {
+	w := decision.Snapshot{Stack: st.Name, Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.fence.Now())}
 	key := client.ObjectKeyFromObject(st)
 	stack, err := s.stack(ctx, key)
 	if err != nil {
@@ -186,7 +189,7 @@ func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State, shown i
 	}
 	w.Backend = decision.BackendName(stack.Spec.Backend)
 	if lock := w.Status.Lock; lock != nil {
-		if w.Over, err = s.isOver(ctx, key.Namespace, lock); err != nil {
+		if w.Over, err = s.fence.IsOver(ctx, key.Namespace, lock); err != nil {
 			return w, err
 		}
 	}
@@ -197,10 +200,10 @@ func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State, shown i
 }
 
 // addRuns finds the Stack's Run that is at work, and where a state was lost last.
-func (s *Store) addRuns(ctx context.Context, key types.NamespacedName, w *decision.Snapshot) error {
+func (s *Users) addRuns(ctx context.Context, key types.NamespacedName, w *decision.Snapshot) error {
 	runs := &v1alpha1.RunList{}
 	for {
-		err := s.live.List(ctx, runs, client.InNamespace(key.Namespace), client.Limit(page), client.Continue(runs.Continue))
+		err := s.fence.Live.List(ctx, runs, client.InNamespace(key.Namespace), client.Limit(fence.Page), client.Continue(runs.Continue))
 		if err != nil {
 			return fmt.Errorf("list Runs in %s: %w", key.Namespace, err)
 		}
@@ -216,20 +219,20 @@ func (s *Store) addRuns(ctx context.Context, key types.NamespacedName, w *decisi
 }
 
 // whyHeld explains why the holder of a lock is not known to be over, and what to do.
-func (s *Store) whyHeld(ctx context.Context, key types.NamespacedName, lock *v1alpha1.Lock) error {
+func (s *Users) whyHeld(ctx context.Context, key types.NamespacedName, lock *v1alpha1.Lock) error {
 	rejection := decision.RejectLocked(key.Name, lock)
 	if lock.PodUID == "" {
 		return rejection
 	}
-	run, err := s.run(ctx, key.Namespace, lock.Run)
+	run, err := s.fence.Run(ctx, key.Namespace, lock.Run)
 	if err != nil {
 		return err
 	}
-	pod, err := s.podOf(ctx, key.Namespace, lock, run)
+	pod, err := s.fence.PodOf(ctx, key.Namespace, lock, run)
 	if err != nil {
 		return err
 	}
-	gone, err := s.podGone(ctx, key.Namespace, pod, lock.PodUID)
+	gone, err := s.fence.PodGone(ctx, key.Namespace, pod, lock.PodUID)
 	if err != nil {
 		return err
 	}
@@ -238,13 +241,13 @@ func (s *Store) whyHeld(ctx context.Context, key types.NamespacedName, lock *v1a
 }
 
 // LockForUser locks a state for a user's engine.
-func (s *Store) LockForUser(
+func (s *Users) LockForUser(
 	ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest,
 ) error {
-	if _, err := s.restore(ctx, key); err != nil { // the engine continues from what it reads next
+	if _, err := s.backups.restore(ctx, key); err != nil { // the engine continues from what it reads next
 		return err
 	}
-	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	return s.fence.Update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		w, err := s.snapshotForUser(ctx, st, 0)
 		if err != nil {
 			return nil, err
@@ -259,12 +262,12 @@ func (s *Store) LockForUser(
 // ReadForUser returns the current version for a user's engine: ErrNone before the first. A Stack that does not
 // exist, or whose state is in another backend, does not count as one without a state: an engine would create
 // everything again.
-func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]byte, error) {
+func (s *Users) ReadForUser(ctx context.Context, key types.NamespacedName) ([]byte, error) {
 	stack, err := s.stack(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	data, st, err := s.read(ctx, key, decision.Current)
+	data, st, err := s.backups.read(ctx, key, decision.Current)
 	w := decision.Snapshot{Stack: key.Name, Backend: decision.BackendName(stack.Spec.Backend)}
 	if st != nil {
 		w.Status = st.Status
@@ -276,8 +279,8 @@ func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]by
 }
 
 // unsaved are the addresses of what the journal has and the state does not, nor ever had.
-func (s *Store) unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
-	resources, err := s.JournalResources(ctx, key)
+func (s *Users) unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
+	resources, err := s.journals.JournalResources(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -291,9 +294,9 @@ func (s *Store) unsaved(ctx context.Context, key types.NamespacedName) ([]string
 }
 
 // stack reads the Stack of a state; a Rejection when there is none.
-func (s *Store) stack(ctx context.Context, key types.NamespacedName) (*v1alpha1.Stack, error) {
+func (s *Users) stack(ctx context.Context, key types.NamespacedName) (*v1alpha1.Stack, error) {
 	stack := &v1alpha1.Stack{}
-	err := s.live.Get(ctx, key, stack)
+	err := s.fence.Live.Get(ctx, key, stack)
 	if apierrors.IsNotFound(err) {
 		return nil, decision.Reject(decision.Missing, "there is no Stack %s in namespace %s: create it first, suspended "+
 			"if it is not to run yet",

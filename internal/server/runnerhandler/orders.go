@@ -59,7 +59,7 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	order.Providers = s.Providers != nil
 	// A build has nothing to do with the state.
 	if order.Kind == runnerapi.OrderPlan || order.Kind == runnerapi.OrderApply || order.Kind == runnerapi.OrderShell {
-		if order, err = s.readyToWork(r.Context(), c, order); err != nil {
+		if order, err = s.prepareState(r.Context(), c, order); err != nil {
 			return c, err
 		}
 	}
@@ -101,9 +101,10 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 	return after, wait, nil
 }
 
-// readyToWork promotes a rescued state, or a backup that is newer, to the current one before a plan or an apply. When that fails permanently, the
-// attempt is what fails, so that its Run has the reason: a runner that gets no order could not.
-func (s *API) readyToWork(ctx context.Context, c Caller, order runnerapi.Order) (runnerapi.Order, error) {
+// prepareState is the first step of each attempt that works with the state: a rescued state, or a backup that is newer,
+// becomes the current version. When that fails permanently, the attempt fails, so that its Run has the reason: a runner
+// that gets no order could not.
+func (s *API) prepareState(ctx context.Context, c Caller, order runnerapi.Order) (runnerapi.Order, error) {
 	key := types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack}
 	var err error
 	if order.Kind == runnerapi.OrderPlan && order.Backend == nil { // another server may write what that backend has

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/internal/controller/run/decision"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // Observe reads the state of a pod from its object; gone: the API server has none of that UID; reported: its runner
@@ -27,7 +27,7 @@ func observe(pod *corev1.Pod, gone, reported bool) decision.Pod {
 		return decision.Pod{State: decision.PodGone, Message: "is gone"}
 	case pod == nil:
 		return decision.Pod{State: decision.PodUnknown}
-	case state.Ended(pod, reported), EngineEnded(pod):
+	case runinfo.PodEnded(pod, reported), EngineEnded(pod):
 		return observeEnd(pod)
 	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
 		return observeTerminating(pod)

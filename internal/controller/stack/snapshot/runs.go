@@ -16,7 +16,6 @@ import (
 	"cairn.dev/cairn/internal/controller/run/index"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
-	states "cairn.dev/cairn/internal/state"
 )
 
 // gatherRuns has the Runs that went well from the status, and the others from the cache.
@@ -202,7 +201,7 @@ func (g *Gatherer) GatherLeftover(ctx context.Context, w *decision.Snapshot) err
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		of := metav1.GetControllerOf(pod)
-		if of == nil || of.Name != runinfo.Name(w.Stack.Name, runinfo.Number(of.Name)) || states.Ended(pod, true) {
+		if of == nil || of.Name != runinfo.Name(w.Stack.Name, runinfo.Number(of.Name)) || runinfo.PodEnded(pod, true) {
 			continue
 		}
 		if known := w.RunNamed(of.Name); known == nil || known.UID != of.UID {

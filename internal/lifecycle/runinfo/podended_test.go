@@ -1,4 +1,4 @@
-package state
+package runinfo
 
 import (
 	"testing"
@@ -57,7 +57,7 @@ func TestPodHasEnded(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(`{status: {`+tt.status+`}}`), pod); err != nil {
 				t.Fatal(err)
 			}
-			if got := (ended{Ended(pod, false), Ended(pod, true)}); got != tt.want {
+			if got := (ended{PodEnded(pod, false), PodEnded(pod, true)}); got != tt.want {
 				t.Errorf("ended %v, and with a request of its runner %v; want %v and %v", got.withoutRequest, got.withRequest, tt.want.withoutRequest, tt.want.withRequest)
 			}
 		})

@@ -1,4 +1,4 @@
-package state
+package fence
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 // plainText returns the input of a fingerprint.
-var plainText = &Store{Options: Options{Fingerprint: func(message []byte) string { return string(message) }}}
+var plainText = &Fence{Options: Options{Fingerprint: func(message []byte) string { return string(message) }}}
 
 var vpc = types.NamespacedName{Namespace: "prod", Name: "vpc"}
 
@@ -20,7 +20,7 @@ func outputsState(outputs string) []byte {
 
 func fingerprintOf(t *testing.T, key types.NamespacedName, outputs string) map[string]string {
 	t.Helper()
-	s, err := plainText.summarize(key, outputsState(outputs))
+	s, err := plainText.Summarize(key, outputsState(outputs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,12 +65,12 @@ func TestStatesWithoutFingerprints(t *testing.T) {
 		"a state without outputs":           string(outputsState("")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if s, err := plainText.summarize(vpc, []byte(data)); err != nil || s.Outputs != nil {
+			if s, err := plainText.Summarize(vpc, []byte(data)); err != nil || s.Outputs != nil {
 				t.Errorf("%v, %v", s.Outputs, err)
 			}
 		})
 	}
-	if s, err := new(Store).summarize(vpc, outputsState(`"id":{"value":1}`)); err != nil || s.Outputs != nil {
+	if s, err := new(Fence).Summarize(vpc, outputsState(`"id":{"value":1}`)); err != nil || s.Outputs != nil {
 		t.Errorf("without a key: %v, %v", s.Outputs, err)
 	}
 }

@@ -1,4 +1,4 @@
-package state
+package fence
 
 import (
 	"testing"
@@ -12,16 +12,16 @@ var start = metav1.NewTime(time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC))
 
 func TestSummaryHasSizeAndSerial(t *testing.T) {
 	data := []byte(`{"version":4,"serial":3,"lineage":"L"}`)
-	s, err := new(Store).summarize(types.NamespacedName{}, data)
+	s, err := new(Fence).Summarize(types.NamespacedName{}, data)
 	if err != nil || s.Size != int64(len(data)) || s.Serial != 3 {
 		t.Fatalf("summary %+v, %v", s, err)
 	}
 }
 
 func TestVersionsHaveIncreasingTimes(t *testing.T) {
-	s := &Store{Options: Options{Now: func() time.Time { return start.Add(100 * time.Millisecond) }}}
+	s := &Fence{Options: Options{Now: func() time.Time { return start.Add(100 * time.Millisecond) }}}
 	for _, after := range []time.Time{{}, start.Add(-time.Second), start.Time, start.Add(50 * time.Millisecond)} {
-		if at := s.date(origin{after: after}).Truncate(time.Second); !at.After(after) {
+		if at := s.date(Origin{After: after}).Truncate(time.Second); !at.After(after) {
 			t.Errorf("%v is not after %v", at, after)
 		}
 	}

@@ -1,4 +1,4 @@
-package state
+package fence
 
 import (
 	"k8s.io/apimachinery/pkg/types"
@@ -9,7 +9,7 @@ import (
 )
 
 // recent is a small memory of States as this process read or wrote them last. Any of them may be out of date, since other
-// processes write States too. Such a State is only a base to decide on and to swap (Store.updateRecent).
+// processes write States too. Such a State is only a base to decide on and to swap (Fence.UpdateRecent).
 type recent struct {
 	states *weightedlru.Cache[types.NamespacedName, *v1alpha1.State]
 	plans  *weightedlru.Cache[types.NamespacedName, planned]
@@ -31,9 +31,9 @@ func newRecent() *recent {
 	}
 }
 
-// get returns a copy of the last State of that name; nil when there is none in memory.
-func (r *recent) get(key types.NamespacedName) *v1alpha1.State {
-	st, ok := r.states.Get(key)
+// Recent returns a copy of a State as this process read or wrote it last; nil when it is not in memory.
+func (f *Fence) Recent(key types.NamespacedName) *v1alpha1.State {
+	st, ok := f.recent.states.Get(key)
 	if !ok {
 		return nil
 	}
@@ -47,18 +47,18 @@ func (r *recent) add(st *v1alpha1.State) {
 	r.states.Add(types.NamespacedName{Namespace: st.Namespace, Name: st.Name}, st, weightOf(st))
 }
 
-// begin stores the version that a State had when a plan began; none if it has no version.
-func (r *recent) begin(key types.NamespacedName, by decision.Holder, now v1alpha1.StateStatus) {
+// BeginPlan stores the version that a State had when a plan began; none if it has no version.
+func (f *Fence) BeginPlan(key types.NamespacedName, by decision.Holder, now v1alpha1.StateStatus) {
 	version, _ := decision.Current(now)
-	r.plans.Add(key, planned{by, version}, 0)
+	f.recent.plans.Add(key, planned{by, version}, 0)
 }
 
-// forgetPlan has a plan in progress read the State again.
-func (r *recent) forgetPlan(key types.NamespacedName) { r.plans.Add(key, planned{}, 0) }
+// ForgetPlan has a plan in progress read the State again.
+func (f *Fence) ForgetPlan(key types.NamespacedName) { f.recent.plans.Add(key, planned{}, 0) }
 
-// begun returns the version that the State had when the plan of an attempt began, if it is known.
-func (r *recent) begun(key types.NamespacedName, by decision.Holder) (v1alpha1.StateVersion, bool) {
-	p, _ := r.plans.Get(key)
+// BegunPlan returns the version that the State had when the plan of an attempt began, if it is known.
+func (f *Fence) BegunPlan(key types.NamespacedName, by decision.Holder) (v1alpha1.StateVersion, bool) {
+	p, _ := f.recent.plans.Get(key)
 	return p.version, p.by == by && p.version.Version > 0
 }
 
