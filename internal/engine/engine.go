@@ -1,8 +1,8 @@
 // Package engine knows the programs that plan and apply code: their arguments, the events they write, what an error
 // means and which code they take. It starts no process and knows nothing of Kubernetes.
 //
-// An engine is a file: opentofu.go, terraform.go, terragrunt.go. What they differ in is their arguments and what they
-// print.
+// An engine is a file and a row in all.go: opentofu.go, terraform.go, terragrunt.go. What they differ in is their
+// arguments, what they print, and their Traits.
 package engine
 
 import (
@@ -53,6 +53,39 @@ type Engine interface {
 	Args(Command) []string
 	// PrintsEvents reports whether a step prints its events, for a Listener, instead of text.
 	PrintsEvents(Step) bool
+	// Traits are what else it differs from others in.
+	Traits() Traits
+}
+
+// Traits are what engines differ in besides their commands. The zero value is of an engine that runs in the folder of
+// the root module itself, and is the one that holds the state.
+type Traits struct {
+	// Encrypts plans and states, with keys that may depend on variables.
+	Encrypts bool
+	// ReadsTofu: a *.tofu of the code replaces the *.tf of the same name.
+	ReadsTofu bool
+	// Wraps: it is a Wrapper.
+	Wraps bool
+	// RootFile is a file that the folder of a root module has to have, by itself or with .json; empty when code is enough.
+	RootFile string
+	// AsksGit: its functions ask git for the root of the repository.
+	AsksGit bool
+	// ChecksumsWithoutVersion: the signed checksums of its releases name no version, so that a download is asked for its
+	// own.
+	ChecksumsWithoutVersion bool
+	// BackendBlock is what in its code names the backend, and PullState the command with which a user reads the state
+	// there. Empty are the backend block, and an init before state pull.
+	BackendBlock, PullState string
+}
+
+// Wrapper is an engine that assembles root modules from files of its own, in a folder of its own, and runs another
+// engine there. That one holds the state, and may outlive it.
+type Wrapper interface {
+	Engine
+	// Around returns the wrapper of an engine and that one's program, with the folder for root modules.
+	Around(under Engine, path, cache string) Wrapper
+	// Environment has a script that starts the wrapper itself find what was prepared, and do nothing twice.
+	Environment() []string
 }
 
 // ParseVersion reads what an engine answers to Version: JSON or, from Terragrunt, a line of text.

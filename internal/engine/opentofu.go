@@ -17,5 +17,8 @@ func (OpenTofu) Version() []string { return []string{"version", "-json"} }
 // Args returns the arguments of a command.
 func (OpenTofu) Args(c Command) []string { return c.args(openTofuDialect) }
 
+// Traits of OpenTofu.
+func (OpenTofu) Traits() Traits { return Traits{Encrypts: true, ReadsTofu: true} }
+
 // PrintsEvents is false: they go to a file of their own.
 func (OpenTofu) PrintsEvents(step Step) bool { return openTofuDialect.printsEvents(step) }

@@ -21,5 +21,8 @@ func (Terraform) Version() []string { return []string{"version", "-json"} }
 // Args returns the arguments of a command.
 func (Terraform) Args(c Command) []string { return c.args(terraformDialect) }
 
+// Traits of Terraform.
+func (Terraform) Traits() Traits { return Traits{} }
+
 // PrintsEvents is true but for an init.
 func (Terraform) PrintsEvents(step Step) bool { return terraformDialect.printsEvents(step) }

@@ -11,9 +11,6 @@ type Terragrunt struct {
 	Cache string
 }
 
-// TerragruntFile is what a folder for Terragrunt has.
-const TerragruntFile = "terragrunt.hcl"
-
 // Name for messages.
 func (Terragrunt) Name() string { return "Terragrunt" }
 
@@ -23,10 +20,23 @@ func (Terragrunt) Program() string { return "terragrunt" }
 // Version asks for the version of Terragrunt itself.
 func (Terragrunt) Version() []string { return []string{"--version"} }
 
+// Traits of Terragrunt: get_repo_root, and the functions like it, ask git.
+func (Terragrunt) Traits() Traits {
+	return Traits{
+		Wraps: true, RootFile: "terragrunt.hcl", AsksGit: true, ChecksumsWithoutVersion: true,
+		BackendBlock: "remote_state or the backend block", PullState: "terragrunt run -- state pull",
+	}
+}
+
+// Around implements Wrapper.
+func (Terragrunt) Around(under Engine, path, cache string) Wrapper {
+	return Terragrunt{Engine: under, Path: path, Cache: cache}
+}
+
 // PrintsEvents is as the engine below does.
 func (t Terragrunt) PrintsEvents(step Step) bool { return t.Engine.PrintsEvents(step) }
 
-// Environment has a script that starts Terragrunt itself find what was prepared, and do nothing twice.
+// Environment implements Wrapper.
 func (t Terragrunt) Environment() []string {
 	return []string{"TG_NON_INTERACTIVE=true", "TG_NO_AUTO_RETRY=true", "TG_TF_PATH=" + t.Path, "TG_DOWNLOAD_DIR=" + t.Cache}
 }

@@ -139,15 +139,14 @@ func absolute(files []string) ([]string, error) {
 
 // localEngine returns the engine of a Stack and its program on this machine.
 func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, error) {
-	var kind engine.Engine
-	switch stack.EngineOf().Name {
-	case v1alpha1.EngineTerragrunt:
-		return nil, "", fmt.Errorf("the Stack %s uses Terragrunt, which creates its root module itself: "+
-			"cairn plan --local supports only code for OpenTofu and Terraform", stack.Name)
-	case v1alpha1.EngineTerraform:
-		kind = engine.Terraform{}
-	default:
-		kind = engine.OpenTofu{}
+	name := string(stack.EngineOf().Name)
+	kind, ok := engine.Find(name)
+	if !ok {
+		return nil, "", fmt.Errorf("the Stack %s uses %s, which this cairn does not know", stack.Name, name)
+	}
+	if kind.Traits().Wraps {
+		return nil, "", fmt.Errorf("the Stack %s uses %s, which creates its root module itself: "+
+			"cairn plan --local supports only code for %s", stack.Name, name, strings.Join(engine.WrappedNames(), " and "))
 	}
 	path, err := exec.LookPath(cmp.Or(program, kind.Program()))
 	if err != nil {

@@ -188,9 +188,7 @@ func (a *attempt) commandEnvironment(h hook, events string) ([]string, error) {
 	}
 	env = append(env, "CAIRN_STEP="+h.Step)
 	env = append(env, a.planEnvironment()...)
-	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok {
-		env = append(env, grunt.Environment()...)
-	}
+	env = append(env, a.engine.environment()...)
 	files := a.variableArguments()
 	for _, command := range takeVariables {
 		args := files

@@ -46,14 +46,14 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 		}
 	}
 	t.path, t.version, t.unsigned = path, release.Version, release.Unsigned
-	if _, terragrunt := t.Engine.(engine.Terragrunt); terragrunt {
+	if t.Traits().ChecksumsWithoutVersion {
 		return a.checkVersion(ctx, t)
 	}
 	return nil
 }
 
-// checkVersion asks a program that was downloaded for its version. The signed list of checksums of Terragrunt names no
-// version, so a source of releases can serve another version than the requested one. The program is its publisher's, so
+// checkVersion asks a program that was downloaded for its version. The signed list of its checksums names no version, so
+// a source of releases can serve another version than the requested one. The program is its publisher's, so
 // it reports its own.
 func (a *attempt) checkVersion(ctx context.Context, t *tool) error {
 	announced := t.version

@@ -52,7 +52,7 @@ func (a *attempt) instancesLeft(ctx context.Context) (int, error) {
 // encryptsAnew reports whether the state is encrypted in another way than the code sets. That is possible only where the
 // code has a fallback: without one the engine could not have read the state.
 func (a *attempt) encryptsAnew(ctx context.Context) (bool, error) {
-	if _, terraform := a.engine.Engine.(engine.Terraform); terraform || a.backend().Own() {
+	if !a.engine.holder().Traits().Encrypts || a.backend().Own() {
 		return false, nil
 	}
 	variable := process.Variable(a.environment(), engine.EncryptionVariable)

@@ -23,6 +23,35 @@ type tool struct {
 	version string
 	// unsigned: it was downloaded, and has no signature.
 	unsigned bool
+	// under is the engine that it runs; nil for one that is no wrapper.
+	under *tool
+}
+
+// holder is the engine that holds the state.
+func (t *tool) holder() *tool {
+	if t.under != nil {
+		return t.under
+	}
+	return t
+}
+
+// programs are the paths of those programs that are known, by name.
+func (t *tool) programs() map[string]string {
+	known := map[string]string{}
+	for ; t != nil; t = t.under {
+		if t.path != "" {
+			known[t.Program()] = t.path
+		}
+	}
+	return known
+}
+
+// environment has a script start the engine as it was prepared.
+func (t *tool) environment() []string {
+	if wrapper, ok := t.Engine.(engine.Wrapper); ok {
+		return wrapper.Environment()
+	}
+	return nil
 }
 
 // described is the name of an engine and its version, for the message of a step.
@@ -36,37 +65,34 @@ func (t *tool) described() string {
 
 // chosen returns the engine that the order names.
 func (a *attempt) chosen() (engine.Engine, error) {
-	switch a.order.Engine {
-	case "", "OpenTofu":
-		return engine.OpenTofu{}, nil
-	case "Terraform":
-		return engine.Terraform{}, nil
-	case "Terragrunt":
-		return engine.Terragrunt{Cache: a.work.TerragruntCache()}, nil
+	e, ok := engine.Find(a.order.Engine)
+	if !ok {
+		return nil, &engine.Rejection{Reason: fmt.Sprintf("there is no engine %q", a.order.Engine)}
 	}
-	return nil, &engine.Rejection{Reason: fmt.Sprintf("there is no engine %q", a.order.Engine)}
+	return e, nil
 }
 
 // atHand reports whether the image's program is used as it is. Mostly it is, and that needs no launch: the events of
-// the plan have the version. Terragrunt's have only the version of the engine that it runs.
+// the plan have the version. Those of a wrapper have only the version of the engine that it runs.
 func (a *attempt) atHand() bool {
 	a.engine.path = a.lookup(a.engine.Program())
-	_, terragrunt := a.engine.Engine.(engine.Terragrunt)
 	hooks := len(a.withHooks("engine")) > 1 // they are around a step, so it is done
-	return a.engine.path != "" && a.order.EngineVersion == "" && !terragrunt && !hooks
+	return a.engine.path != "" && a.order.EngineVersion == "" && !a.engine.Traits().Wraps && !hooks
 }
 
-// provideEngine selects the engine that the order names and, with Terragrunt, the one that it wraps.
+// provideEngine selects the engine that the order names and, with a wrapper, the one that it runs.
 func (a *attempt) provideEngine(ctx context.Context) (result, error) {
 	if err := a.provide(ctx, &a.engine, a.order.EngineVersion); err != nil {
 		return result{}, err
 	}
 	message := a.engine.described()
-	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok {
-		under, err := a.wrap(ctx, grunt)
+	if wrapper, ok := a.engine.Engine.(engine.Wrapper); ok {
+		under, err := a.provideWrapped(ctx)
 		if err != nil {
 			return result{}, err
 		}
+		a.engine.under = &under
+		a.engine.Engine = wrapper.Around(under.Engine, under.path, a.work.WrapperCache())
 		message += ", which runs " + under.described()
 	}
 	return result{message: message}, nil
@@ -101,41 +127,34 @@ func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, 
 	return meets, nil
 }
 
-// wrap selects the engine that Terragrunt is to run. Engines reject each other's plans, and those of other
+// provideWrapped selects the engine that a wrapper is to run. Engines reject each other's plans, and those of other
 // versions, so that an order to apply names the one that planned.
-func (a *attempt) wrap(ctx context.Context, grunt engine.Terragrunt) (tool, error) {
+func (a *attempt) provideWrapped(ctx context.Context) (tool, error) {
 	under, constraint, err := a.wrapped()
 	if err != nil {
 		return tool{}, err
 	}
 	if under.path == "" || constraint != "" {
-		if err := a.provide(ctx, &under, constraint); err != nil {
-			return tool{}, err
-		}
+		err = a.provide(ctx, &under, constraint)
 	}
-	grunt.Engine, grunt.Path = under.Engine, under.path
-	a.engine.Engine = grunt
-	return under, nil
+	return under, err
 }
 
-// wrapped returns the engine that Terragrunt is to run, and the constraint on its version: the first of the order's
+// wrapped returns the engine that a wrapper is to run, and the constraint on its version: the first of the order's
 // whose program is in the image, or else the first. A version that does not meet the constraint does not select
 // another engine.
 func (a *attempt) wrapped() (tool, string, error) {
 	asked := a.order.Wrapped
 	if len(asked) == 0 {
-		asked = []runnerapi.WrappedEngine{{Name: engine.OpenTofu{}.Name()}, {Name: engine.Terraform{}.Name()}}
+		for _, name := range engine.WrappedNames() {
+			asked = append(asked, runnerapi.WrappedEngine{Name: name})
+		}
 	}
 	var first tool
 	for i, one := range asked {
-		var under engine.Engine = engine.OpenTofu{}
-		switch one.Name {
-		case under.Name():
-		case engine.Terraform{}.Name():
-			under = engine.Terraform{}
-		default:
-			return tool{}, "", &engine.Rejection{Reason: fmt.Sprintf("Terragrunt runs no engine %q: spec.engine.wrapped names "+
-				"OpenTofu or Terraform", one.Name)}
+		under, ok := engine.Wrapped(one.Name)
+		if !ok {
+			return tool{}, "", engine.RejectWrapped(a.engine, one.Name)
 		}
 		found := tool{Engine: under, path: a.lookup(under.Program())}
 		if found.path != "" {
@@ -178,15 +197,15 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	if errors.As(err, &failed) {
 		code, err = a.initAgain(ctx, args, code, err)
 	}
-	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok && (err == nil || errors.As(err, &failed)) {
-		if refused := a.checkAssembled(ctx, grunt); refused != nil {
+	if a.engine.Traits().Wraps && (err == nil || errors.As(err, &failed)) {
+		if refused := a.checkAssembled(ctx); refused != nil {
 			return result{exitCode: &code}, refused
 		}
 	}
 	if err != nil {
 		return result{exitCode: &code}, err
 	}
-	if err := a.setWorkspace(filepath.Join(a.module(), engine.DataDir, "modules"), a.work.TerragruntCache()); err != nil {
+	if err := a.setWorkspace(filepath.Join(a.module(), engine.DataDir, "modules"), a.work.WrapperCache()); err != nil {
 		return result{exitCode: &code}, err
 	}
 	if !withPlan && !a.order.Destroy { // the plan, and the apply that is destroyed, had the same modules and files
@@ -222,17 +241,17 @@ func (a *attempt) checkOwnBackend(ctx context.Context, root fs.FS) error {
 	return found.Reject(a.engine.Engine, a.order.Stack)
 }
 
-// checkAssembled checks the backend in what Terragrunt assembled of a unit. A remote_state, also one of an included
+// checkAssembled checks the backend in what a wrapper assembled. A remote_state, also one of an included
 // file, is there as code, and so is the block of a module from elsewhere. It is checked after every init, since one
 // that got the arguments of that backend fails.
-func (a *attempt) checkAssembled(ctx context.Context, grunt engine.Terragrunt) error {
+func (a *attempt) checkAssembled(ctx context.Context) error {
 	check := func(dir string) error {
 		return a.checkOwnBackend(ctx, os.DirFS(dir)) // its files may be symlinks to elsewhere in the code
 	}
 	if err := check(a.module()); err != nil { // where it works when the unit names no source
 		return err
 	}
-	return filepath.WalkDir(grunt.Cache, func(path string, entry fs.DirEntry, err error) error {
+	return filepath.WalkDir(a.work.WrapperCache(), func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // it created nothing
@@ -243,10 +262,10 @@ func (a *attempt) checkAssembled(ctx context.Context, grunt engine.Terragrunt) e
 	})
 }
 
-// checkBackend checks the code that Terragrunt downloaded, which could not be checked before, and where the engine
+// checkBackend checks the code that a wrapper downloaded, which could not be checked before, and where the engine
 // keeps the state itself.
 func (a *attempt) checkBackend() error {
-	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok && !a.backend().Own() {
+	if !a.engine.Traits().Wraps && !a.backend().Own() {
 		return nil
 	}
 	root, err := os.OpenRoot(a.ranIn())
@@ -258,15 +277,15 @@ func (a *attempt) checkBackend() error {
 	return err
 }
 
-// ranIn returns the folder that the engine works in: the root module's or, with Terragrunt, the one in its cache that
+// ranIn returns the folder that the engine works in: the root module's or, with a wrapper, the one in its cache that
 // it copied that to. It is the one that has Cairn's own file and was initialized: those of other units do not have
 // both.
 func (a *attempt) ranIn() string {
 	found := a.module()
-	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok {
+	if !a.engine.Traits().Wraps {
 		return found
 	}
-	_ = filepath.WalkDir(a.work.TerragruntCache(), func(path string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(a.work.WrapperCache(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.Name() != engine.OverrideFile {
 			return err
 		}

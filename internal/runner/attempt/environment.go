@@ -165,20 +165,14 @@ func (a *attempt) planEnvironment() []string {
 // linkEngine returns a folder in which the engine has its usual name, wherever its program is; empty while it is not
 // known.
 func (a *attempt) linkEngine() (string, error) {
-	programs := map[string]string{}
-	if a.engine.Engine != nil {
-		programs[a.engine.Program()] = a.engine.path
-	}
-	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok && grunt.Engine != nil {
-		programs[grunt.Engine.Program()] = grunt.Path
-	}
-	if !slices.ContainsFunc(process.Engines, func(name string) bool { return programs[name] != "" }) {
+	programs := a.engine.programs()
+	if len(programs) == 0 {
 		return "", nil
 	}
 	if err := os.MkdirAll(a.work.Bin(), 0o700); err != nil {
 		return "", err
 	}
-	for _, name := range process.Engines {
+	for _, name := range engine.Programs() {
 		link := filepath.Join(a.work.Bin(), name)
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err

@@ -88,7 +88,8 @@ func TestHookRunsTheProgramOfTheEngine(t *testing.T) {
 		}
 		return found
 	}
-	a.engine = tool{Engine: engine.Terragrunt{Engine: engine.Terraform{}, Path: "/usr/bin/terraform"}, path: "/engines/terragrunt-1.0.0/terragrunt"}
+	terraform := &tool{Engine: engine.Terraform{}, path: "/usr/bin/terraform"}
+	a.engine = tool{Engine: engine.Terragrunt{}, path: "/engines/terragrunt-1.0.0/terragrunt", under: terraform}
 	if diff := cmp.Diff(map[string]string{"terragrunt": "/engines/terragrunt-1.0.0/terragrunt", "terraform": "/usr/bin/terraform"}, links()); diff != "" {
 		t.Error(diff)
 	}

@@ -58,7 +58,7 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 	if err := a.fetchFiles(ctx, root); err != nil {
 		return err
 	}
-	if _, ok := a.engine.Engine.(engine.Terragrunt); ok {
+	if a.engine.Traits().AsksGit {
 		if err := createRepository(root); err != nil {
 			return err
 		}
@@ -69,9 +69,8 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 	return a.setWorkspace(a.work.Code())
 }
 
-// createRepository turns the folder into the root of a git repository without commits. Terragrunt's get_repo_root,
-// and the functions like it, ask git for the root of the repository, and the code comes without its own. The folder
-// belongs to the user that the engine runs as, so that git needs no safe.directory.
+// createRepository turns the folder into the root of a git repository without commits, for an engine that asks git for
+// the root of the repository: the code comes without its own. The folder belongs to the user that the engine runs as, so that git needs no safe.directory.
 func createRepository(code *os.Root) error {
 	if _, err := code.Stat(gitFolder); !errors.Is(err, fs.ErrNotExist) {
 		return err // nil when the code has one

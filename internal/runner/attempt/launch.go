@@ -56,7 +56,7 @@ func (a *attempt) launch(ctx context.Context, do call) (process.Exit, error) {
 	if do.reads {
 		do.Stop = launcher.StopGroup
 	}
-	if _, ok := a.engine.Engine.(engine.Terragrunt); ok { // it starts the engine that holds the state, which may outlive it
+	if a.engine.Traits().Wraps { // it starts the engine that holds the state, which may outlive it
 		do.Group = launcher.NewGroup(do.Name)
 	}
 	return launcher.Run(ctx, cmd, do.Options)

@@ -19,9 +19,9 @@ import (
 
 // checkModules rejects downloaded modules that read files of the repository which the archive of a closure lacks. The
 // closure was computed without their code, and an engine plans without such files: fileexists is false there, and fileset
-// is empty. Terragrunt runs engines in its cache, where a module reaches no file of the repository by a relative path.
+// is empty. A wrapper runs engines in its cache, where a module reaches no file of the repository by a relative path.
 func (a *attempt) checkModules(ctx context.Context) error {
-	if _, ok := a.engine.Engine.(engine.Terragrunt); ok || !a.order.Partial {
+	if a.engine.Traits().Wraps || !a.order.Partial {
 		return nil
 	}
 	modules, err := a.downloadedModules()
@@ -29,7 +29,7 @@ func (a *attempt) checkModules(ctx context.Context) error {
 		return err
 	}
 	wanted := closure.Wanted{Path: a.order.Path, Triggers: a.order.Triggers, Language: closure.LanguageOfTerraform}
-	if _, ok := a.engine.Engine.(engine.OpenTofu); ok {
+	if a.engine.Traits().ReadsTofu {
 		wanted.Language = closure.LanguageOfOpenTofu
 	}
 	for _, file := range a.order.VariableFiles {

@@ -106,8 +106,8 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 		a.engine.version = events.Version
 	}
 	plan.EngineVersion = a.engine.version
-	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok { // whose events are those of what it runs
-		plan.Wrapped = &runnerapi.WrappedEngine{Name: grunt.Engine.Name(), Version: events.Version}
+	if under := a.engine.under; under != nil { // the events are those of what it runs
+		plan.Wrapped = &runnerapi.WrappedEngine{Name: under.Name(), Version: events.Version}
 	}
 	if plan.Digest, err = a.keepPlan(ctx); err != nil {
 		return result{}, err

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"cairn.dev/cairn/internal/engine"
 )
 
 // Process is a process of the container.
@@ -21,12 +23,9 @@ type Process struct {
 	Parent int
 }
 
-// Engines are the programs that hold a state while they run.
-var Engines = []string{"tofu", "terraform", "terragrunt"}
-
 // HasEngine reports whether one of the processes is an engine.
 func HasEngine(all []Process) bool {
-	return slices.ContainsFunc(all, func(p Process) bool { return slices.Contains(Engines, p.Name) })
+	return slices.ContainsFunc(all, func(p Process) bool { return engine.IsProgram(p.Name) })
 }
 
 // outsideEngines returns those that no engine among them has started.
@@ -37,7 +36,7 @@ func outsideEngines(all []Process) []Process {
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(p Process) bool {
 		for parent, ok := byPID[p.Parent]; ok; parent, ok = byPID[parent.Parent] {
-			if slices.Contains(Engines, parent.Name) {
+			if engine.IsProgram(parent.Name) {
 				return true
 			}
 		}

@@ -79,8 +79,8 @@ func (d Dir) ShellPipe() string { return d.join("shell.pipe") }
 // ShellConfig is what a shell starts with.
 func (d Dir) ShellConfig() string { return d.join("shell.json") }
 
-// TerragruntCache is the folder that Terragrunt assembles root modules in.
-func (d Dir) TerragruntCache() string { return d.join("cache") }
+// WrapperCache is the folder that a wrapper of engines assembles root modules in.
+func (d Dir) WrapperCache() string { return d.join("cache") }
 
 // Image is the folder of an image builder's own files.
 func (d Dir) Image() string { return d.join("image") }
@@ -92,7 +92,7 @@ func (d Dir) Engines() string { return d.join("engines") }
 func (d Dir) Clear() error {
 	for _, path := range []string{
 		d.Code(), d.VariableFiles(), d.Archive(), d.Plan(), d.PlanText(), d.PlanJSON(), d.PlanDocument(), d.Events(),
-		d.TerragruntCache(), d.Git(), d.BackendConfig(), d.PushedState(),
+		d.WrapperCache(), d.Git(), d.BackendConfig(), d.PushedState(),
 	} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("clear the workspace: %w", err)

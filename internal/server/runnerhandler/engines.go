@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"time"
 
-	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/base/sigverify"
 	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -102,9 +102,9 @@ func (e engines) asked(r *http.Request, c Caller) (release.Product, platform, er
 	if err != nil {
 		return "", platform{}, err
 	}
-	its := release.Product(cmp.Or(doc.Engine.Name, v1alpha1.EngineOpenTofu))
-	beneath := its == release.Terragrunt && (product == release.OpenTofu || product == release.Terraform)
-	if product != its && !beneath {
+	its, known := engine.Find(string(doc.Engine.Name))
+	_, wrapped := engine.Wrapped(string(product))
+	if !known || string(product) != its.Name() && !(its.Traits().Wraps && wrapped) {
 		return "", platform{}, httpapi.Errorf(http.StatusForbidden, "%.40q is not the engine of Run %s", product, c.RunName)
 	}
 	p := platform{cmp.Or(query.Get("os"), "linux"), cmp.Or(query.Get("arch"), "amd64")}

@@ -23,6 +23,7 @@ import (
 	"cairn.dev/cairn/internal/controller/run/diagnosis"
 	"cairn.dev/cairn/internal/controller/run/index"
 	"cairn.dev/cairn/internal/controller/run/telemetry"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	statedecision "cairn.dev/cairn/internal/state/decision"
@@ -279,11 +280,10 @@ func ranBy(w *runnerapi.WrappedEngine) *v1alpha1.WrappedEngine {
 	if w == nil || w.Version == "" || len(w.Version) > maxVersionLength {
 		return nil
 	}
-	name := v1alpha1.EngineName(w.Name)
-	if name != v1alpha1.EngineOpenTofu && name != v1alpha1.EngineTerraform {
+	if _, ok := engine.Wrapped(w.Name); !ok {
 		return nil
 	}
-	return &v1alpha1.WrappedEngine{Name: name, Version: w.Version}
+	return &v1alpha1.WrappedEngine{Name: v1alpha1.EngineName(w.Name), Version: w.Version}
 }
 
 func microTime(t *time.Time) *metav1.MicroTime {
