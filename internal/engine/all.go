@@ -9,6 +9,9 @@ import (
 // of a Wrapper.
 var all = []Engine{OpenTofu{}, Terraform{}, Terragrunt{}}
 
+// All returns the engines.
+func All() []Engine { return slices.Clone(all) }
+
 // Find returns the engine of a name, as spec.engine.name has it; empty names the default.
 func Find(name string) (Engine, bool) {
 	at := slices.IndexFunc(all, func(e Engine) bool { return name == "" || e.Name() == name })
@@ -25,6 +28,13 @@ func Wrapped(name string) (Engine, bool) {
 		return nil, false
 	}
 	return e, true
+}
+
+// Runs reports whether the engine of a name can run another one.
+func Runs(name, other string) bool {
+	e, ok := Find(name)
+	_, wrapped := Wrapped(other)
+	return ok && e.Traits().Wraps && wrapped
 }
 
 // WrappedNames are the names of the engines that a Wrapper can run, the preferred one first.

@@ -53,6 +53,8 @@ type Engine interface {
 	Args(Command) []string
 	// PrintsEvents reports whether a step prints its events, for a Listener, instead of text.
 	PrintsEvents(Step) bool
+	// Release describes how its releases are published.
+	Release() Release
 	// Traits are what else it differs from others in.
 	Traits() Traits
 }
@@ -66,7 +68,8 @@ type Traits struct {
 	ReadsTofu bool
 	// Wraps: it is a Wrapper.
 	Wraps bool
-	// RootFile is a file that the folder of a root module has to have, by itself or with .json; empty when code is enough.
+	// RootFile is a file that the folder of a root module has to have, by itself or with .json; empty when code is
+	// enough.
 	RootFile string
 	// AsksGit: its functions ask git for the root of the repository.
 	AsksGit bool
@@ -76,6 +79,22 @@ type Traits struct {
 	// BackendBlock is what in its code names the backend, and PullState the command with which a user reads the state
 	// there. Empty are the backend block, and an init before state pull.
 	BackendBlock, PullState string
+}
+
+// Release is how the releases of an engine are published. In the names of files {version}, {os} and {arch} stand for the
+// requested ones.
+type Release struct {
+	// Folder of the engine on a mirror, and in a cache.
+	Folder string
+	// Index is the publisher's list of versions, and Base the folder of one of them: URLs.
+	Index, Base string
+	// Archive that holds the program, or is the program when Program is empty.
+	Archive, Program string
+	// Sums is the list of checksums, Signatures are names that its signature may have.
+	Sums       string
+	Signatures []string
+	// Key is the publisher's armored public key.
+	Key string
 }
 
 // Wrapper is an engine that assembles root modules from files of its own, in a folder of its own, and runs another

@@ -1,5 +1,7 @@
 package engine
 
+import _ "embed"
+
 // Terragrunt is https://terragrunt.gruntwork.io, from version 1.0 on, which creates a root module from a terragrunt.hcl
 // and runs another engine on it. All options are flags of `run`, never variables: an older Terragrunt fails on unknown
 // flags, but would ignore a variable and, for example, apply the same plan twice.
@@ -27,6 +29,28 @@ func (Terragrunt) Traits() Traits {
 		BackendBlock: "remote_state or the backend block", PullState: "terragrunt run -- state pull",
 	}
 }
+
+// Release of Terragrunt. The tags are one small answer: the list of releases is many pages of megabytes, and GitHub
+// answers only sixty requests an hour. Releases are signed since 0.98.0.
+func (Terragrunt) Release() Release {
+	return Release{
+		Folder:     "terragrunt",
+		Index:      "https://api.github.com/repos/gruntwork-io/terragrunt/git/matching-refs/tags/v",
+		Base:       "https://github.com/gruntwork-io/terragrunt/releases/download/v{version}",
+		Archive:    "terragrunt_{os}_{arch}",
+		Sums:       "SHA256SUMS",
+		Signatures: []string{"SHA256SUMS.gpgsig"},
+		Key:        gruntworkKey,
+	}
+}
+
+// gruntworkKey is Gruntwork's: https://gruntwork.io/.well-known/pgp-key.txt, and the Go module
+// github.com/gruntwork-io/terragrunt v1.0.0, KEYS. It does not expire.
+//
+// 68C8 0F86 DF98 E710 C0F2 2E2E 5777 74AC A847 CC49
+//
+//go:embed keys/gruntwork.asc
+var gruntworkKey string
 
 // Around implements Wrapper.
 func (Terragrunt) Around(under Engine, path, cache string) Wrapper {

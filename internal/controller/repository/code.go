@@ -182,15 +182,11 @@ func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
 	source := stack.Spec.Source.Git
 	engine := r.EngineFor(stack)
 	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: engine.Name == v1alpha1.EngineTerragrunt}
-	if wrapped := engine.Wrapped; w.Terragrunt && wrapped != nil {
-		engine.Name = wrapped.Name
+	wrapped := ""
+	if engine.Wrapped != nil {
+		wrapped = string(engine.Wrapped.Name)
 	}
-	switch engine.Name {
-	case v1alpha1.EngineOpenTofu:
-		w.Language = closure.LanguageOfOpenTofu
-	case v1alpha1.EngineTerraform:
-		w.Language = closure.LanguageOfTerraform
-	}
+	w.Language = closure.LanguageOf(string(engine.Name), wrapped)
 	for _, f := range stack.Spec.VariableFiles {
 		if f.Path != "" {
 			w.VariableFiles = append(w.VariableFiles, f.Path)

@@ -14,11 +14,12 @@ import (
 
 	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/base/sigverify"
+	"cairn.dev/cairn/internal/engine"
 )
 
 // fetch returns the stored program, or downloads it. It verifies in this order, so that nothing unverified is read:
 // the signature of the list of checksums, the checksum of the archive, the program in it.
-func (r *Releases) fetch(ctx context.Context, m maker, w wanted) (p Program, err error) {
+func (r *Releases) fetch(ctx context.Context, m engine.Release, w wanted) (p Program, err error) {
 	if kept, ok, err := r.shelf.find(m, w); ok || err != nil {
 		r.observe(ok, err)
 		return kept, err
@@ -34,11 +35,11 @@ func (r *Releases) fetch(ctx context.Context, m maker, w wanted) (p Program, err
 		return Program{}, err
 	}
 	defer func() { err = errors.Join(err, r.shelf.discard(archive)) }()
-	size, err := r.download(ctx, w, w.name(m.archive), sum, archive)
+	size, err := r.download(ctx, w, w.name(m.Archive), sum, archive)
 	if err != nil {
 		return Program{}, err
 	}
-	if m.program == "" {
+	if m.Program == "" {
 		err = r.shelf.keep(archive, sum, m, w)
 	} else {
 		err = r.unpack(archive, size, m, w)
@@ -51,8 +52,8 @@ func (r *Releases) fetch(ctx context.Context, m maker, w wanted) (p Program, err
 }
 
 // checksum returns the signed checksum of the archive.
-func (r *Releases) checksum(ctx context.Context, m maker, w wanted) (string, error) {
-	data, err := r.read(ctx, w, w.name(m.sums), largestSums)
+func (r *Releases) checksum(ctx context.Context, m engine.Release, w wanted) (string, error) {
+	data, err := r.read(ctx, w, w.name(m.Sums), largestSums)
 	if err != nil {
 		return "", err
 	}
@@ -68,17 +69,17 @@ func (r *Releases) checksum(ctx context.Context, m maker, w wanted) (string, err
 	if err != nil {
 		return "", fmt.Errorf("%w: %s %s: %w", ErrMalformed, w.product, w.version, err)
 	}
-	sum, ok := sums[w.name(m.archive)]
+	sum, ok := sums[w.name(m.Archive)]
 	if !ok {
-		return "", fmt.Errorf("%w: %s is not in %s", errMissing, w.name(m.archive), w.name(m.sums))
+		return "", fmt.Errorf("%w: %s is not in %s", errMissing, w.name(m.Archive), w.name(m.Sums))
 	}
 	return sum, nil
 }
 
 // verify checks that a valid signature of the list of checksums exists.
-func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) error {
+func (r *Releases) verify(ctx context.Context, m engine.Release, w wanted, sums []byte) error {
 	var wrong error
-	for _, pattern := range m.signatures {
+	for _, pattern := range m.Signatures {
 		signature, err := r.read(ctx, w, w.name(pattern), largestSignature)
 		if errors.Is(err, errMissing) {
 			continue
@@ -153,14 +154,14 @@ func (r *Releases) download(ctx context.Context, w wanted, file, sum string, to 
 }
 
 // unpack keeps the program that is in a verified archive.
-func (r *Releases) unpack(archive *os.File, size int64, m maker, w wanted) (err error) {
+func (r *Releases) unpack(archive *os.File, size int64, m engine.Release, w wanted) (err error) {
 	program, err := r.shelf.draft()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.shelf.discard(program)) }()
 	hash := sha256.New()
-	if err := unpack(archive, size, m.program, largestProgram, io.MultiWriter(program, hash)); err != nil {
+	if err := unpack(archive, size, m.Program, largestProgram, io.MultiWriter(program, hash)); err != nil {
 		return err
 	}
 	return r.shelf.keep(program, hex.EncodeToString(hash.Sum(nil)), m, w)

@@ -23,7 +23,7 @@ func TestBuiltInKeys(t *testing.T) {
 	}
 	got := map[Product]string{}
 	for product, m := range makers() {
-		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(m.key))
+		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(m.Key))
 		if err != nil {
 			t.Fatalf("%s: %v", product, err)
 		}

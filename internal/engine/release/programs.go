@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"cairn.dev/cairn/internal/engine"
 )
 
 // shelf stores verified programs: <folder of the product>/<version>/<os>_<arch>/<sha256 in hex>, and with the digest of
@@ -70,8 +72,8 @@ func (s shelf) removeDrafts(now time.Time) error {
 var hexDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // find returns the program that is kept.
-func (s shelf) find(m maker, w wanted) (Program, bool, error) {
-	at := path.Join(m.folder, w.folder())
+func (s shelf) find(m engine.Release, w wanted) (Program, bool, error) {
+	at := path.Join(m.Folder, w.folder())
 	entries, err := fs.ReadDir(s.root.FS(), at)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Program{}, false, fmt.Errorf("find %s %s: %w", w.product, w.version, err)
@@ -93,8 +95,8 @@ func (s shelf) find(m maker, w wanted) (Program, bool, error) {
 }
 
 // versions are those of a product that have a program here, for whatever platform.
-func (s shelf) versions(m maker) []string {
-	kept, err := fs.Glob(s.root.FS(), m.folder+"/*/*/*")
+func (s shelf) versions(m engine.Release) []string {
+	kept, err := fs.Glob(s.root.FS(), m.Folder+"/*/*/*")
 	if err != nil {
 		return nil
 	}
@@ -122,8 +124,8 @@ func (s shelf) discard(draft *os.File) error {
 }
 
 // keep turns a draft into the program.
-func (s shelf) keep(draft *os.File, sum string, m maker, w wanted) error {
-	at := path.Join(m.folder, w.folder())
+func (s shelf) keep(draft *os.File, sum string, m engine.Release, w wanted) error {
+	at := path.Join(m.Folder, w.folder())
 	if err := s.root.MkdirAll(at, 0o750); err != nil {
 		return err
 	}

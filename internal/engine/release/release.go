@@ -37,6 +37,7 @@ import (
 	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/base/egress"
 	"cairn.dev/cairn/internal/base/sigverify"
+	"cairn.dev/cairn/internal/engine"
 )
 
 // What is read at most, and how long it may take.
@@ -81,7 +82,7 @@ type Options struct {
 
 // Releases finds and downloads engines. It is safe for concurrent use.
 type Releases struct {
-	makers   map[Product]maker
+	makers   map[Product]engine.Release
 	sources  map[Product]source
 	keys     map[Product]sigverify.Keys
 	unsigned map[Product]map[string]string
@@ -154,7 +155,7 @@ func (r *Releases) configure(o Options) error {
 		if r.sources[p], err = newSource(m, o.Mirrors[p], client); err != nil {
 			return fmt.Errorf("mirror of %s: %w", p, err)
 		}
-		armored := []string{m.key}
+		armored := []string{m.Key}
 		if own := o.Keys[p]; len(own) > 0 {
 			armored = own
 		}
@@ -172,10 +173,10 @@ func (r *Releases) Close() error {
 	return r.shelf.root.Close()
 }
 
-func (r *Releases) maker(p Product) (maker, error) {
+func (r *Releases) maker(p Product) (engine.Release, error) {
 	m, ok := r.makers[p]
 	if !ok {
-		return maker{}, fmt.Errorf("%w: %.40q; known are %s", ErrUnknownProduct, p, known(r.makers))
+		return engine.Release{}, fmt.Errorf("%w: %.40q; known are %s", ErrUnknownProduct, p, known(r.makers))
 	}
 	return m, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/base/egress"
+	"cairn.dev/cairn/internal/engine"
 )
 
 // source is where the releases of a product are: their files and, of no version, one of indexes.
@@ -52,10 +53,10 @@ func versionsOf(ctx context.Context, s source) ([]string, error) {
 }
 
 // newSource returns the source at the address of a mirror, or the maker's own when that is empty.
-func newSource(m maker, mirror string, client *http.Client) (source, error) {
+func newSource(m engine.Release, mirror string, client *http.Client) (source, error) {
 	if mirror == "" {
-		files := map[string]string{indexes()[0]: m.index}
-		return web{client: client, files: files, release: m.release, name: m.index}, nil
+		files := map[string]string{indexes()[0]: m.Index}
+		return web{client: client, files: files, release: m.Base, name: m.Index}, nil
 	}
 	base, err := url.Parse(mirror)
 	if err != nil {
@@ -66,14 +67,14 @@ func newSource(m maker, mirror string, client *http.Client) (source, error) {
 		if (base.Host != "" && base.Host != "localhost") || !filepath.IsAbs(base.Path) {
 			return nil, fmt.Errorf("%s is not file:// and an absolute path", base.Redacted())
 		}
-		return folder{base: base.Path, product: m.folder}, nil
+		return folder{base: base.Path, product: m.Folder}, nil
 	case "http", "https":
 		if base.Host == "" || base.RawQuery != "" {
 			return nil, fmt.Errorf("%s is no address of a folder", base.Redacted())
 		}
-		at := strings.TrimSuffix(base.String(), "/") + "/" + m.folder
+		at := strings.TrimSuffix(base.String(), "/") + "/" + m.Folder
 		s := web{client: client, files: map[string]string{}, release: at + "/{version}"}
-		s.name = base.JoinPath(m.folder).Redacted()
+		s.name = base.JoinPath(m.Folder).Redacted()
 		for _, name := range indexes() {
 			s.files[name] = at + "/" + name
 		}

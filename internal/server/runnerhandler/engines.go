@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/base/sigverify"
 	"cairn.dev/cairn/internal/controller/inputs"
@@ -102,9 +103,8 @@ func (e engines) asked(r *http.Request, c Caller) (release.Product, platform, er
 	if err != nil {
 		return "", platform{}, err
 	}
-	its, known := engine.Find(string(doc.Engine.Name))
-	_, wrapped := engine.Wrapped(string(product))
-	if !known || string(product) != its.Name() && !(its.Traits().Wraps && wrapped) {
+	its := release.Product(cmp.Or(doc.Engine.Name, v1alpha1.EngineOpenTofu))
+	if product != its && !engine.Runs(string(its), string(product)) {
 		return "", platform{}, httpapi.Errorf(http.StatusForbidden, "%.40q is not the engine of Run %s", product, c.RunName)
 	}
 	p := platform{cmp.Or(query.Get("os"), "linux"), cmp.Or(query.Get("arch"), "amd64")}

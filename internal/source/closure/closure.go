@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/base/weightedlru"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/engine/hclparse"
 	"cairn.dev/cairn/internal/source/git"
 )
@@ -65,6 +66,21 @@ const (
 	// LanguageOfTerraform has no *.tofu.
 	LanguageOfTerraform
 )
+
+// LanguageOf returns the language of the engine of a name or, for one that runs another engine, of that one.
+func LanguageOf(name, wrapped string) Language {
+	e, ok := engine.Find(name)
+	if ok && e.Traits().Wraps {
+		e, ok = engine.Wrapped(wrapped)
+	}
+	switch {
+	case !ok:
+		return AnyLanguage
+	case e.Traits().ReadsTofu:
+		return LanguageOfOpenTofu
+	}
+	return LanguageOfTerraform
+}
 
 // reads reports whether an engine reads a file of code. twin is true when there is one of the other extension.
 func (l Language) reads(kind string, twin bool) bool {

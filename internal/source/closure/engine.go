@@ -31,6 +31,19 @@ type Version struct {
 	Required []string
 }
 
+// Of returns what the code has for the engine of a name; nothing for one that has no version file.
+func (e Engine) Of(name string) Version {
+	switch name {
+	case "OpenTofu":
+		return e.OpenTofu
+	case "Terraform":
+		return e.Terraform
+	case "Terragrunt":
+		return e.Terragrunt
+	}
+	return Version{}
+}
+
 // versionFiles reads the nearest version file of each engine: those in directories above it have no effect.
 func (s *search) versionFiles(ctx context.Context, root git.Entry, w Wanted) error {
 	for _, one := range []struct {

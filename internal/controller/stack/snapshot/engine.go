@@ -10,11 +10,12 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/source/closure"
 )
 
-// chooseEngine returns the engine of a Run and, for Terragrunt, the engines that it may run, the best first. Versions
-// that the Stack does not set come from its code.
+// chooseEngine returns the engine of a Run and, for one that runs another engine, the engines that it may run, the best
+// first. Versions that the Stack does not set come from its code.
 func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, []v1alpha1.WrappedEngine, *decision.Problem) {
 	own := engine.Wrapped
 	engine.Name, engine.Wrapped = cmp.Or(engine.Name, v1alpha1.EngineOpenTofu), nil
@@ -24,7 +25,7 @@ func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine,
 			return engine, nil, problem
 		}
 	}
-	if engine.Name != v1alpha1.EngineTerragrunt {
+	if !wraps(engine.Name) {
 		return engine, nil, nil
 	}
 	if own == nil {
@@ -32,7 +33,7 @@ func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine,
 	}
 	names := []v1alpha1.EngineName{own.Name}
 	if own.Name == "" {
-		names = []v1alpha1.EngineName{v1alpha1.EngineOpenTofu, v1alpha1.EngineTerraform}
+		names = wrappedNames()
 	}
 	var wrapped []v1alpha1.WrappedEngine
 	for i, name := range names {
@@ -54,6 +55,21 @@ func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine,
 	return engine, wrapped, nil
 }
 
+// wraps reports whether an engine runs another one.
+func wraps(name v1alpha1.EngineName) bool {
+	e, ok := engine.Find(string(name))
+	return ok && e.Traits().Wraps
+}
+
+// wrappedNames are the engines that one can run, the preferred one first.
+func wrappedNames() []v1alpha1.EngineName {
+	var names []v1alpha1.EngineName
+	for _, name := range engine.WrappedNames() {
+		names = append(names, v1alpha1.EngineName(name))
+	}
+	return names
+}
+
 // engineOf returns the engine of a Stack with the defaults of its Repository, and records in the snapshot what these
 // change.
 func engineOf(w *decision.Snapshot, repo *v1alpha1.Repository) v1alpha1.Engine {
@@ -67,13 +83,7 @@ func engineOf(w *decision.Snapshot, repo *v1alpha1.Repository) v1alpha1.Engine {
 
 // versionIn returns the constraint that the code has for an engine: its version file before what it requires.
 func versionIn(code closure.Engine, name v1alpha1.EngineName) (string, *decision.Problem) {
-	says := code.OpenTofu
-	switch name {
-	case v1alpha1.EngineTerraform:
-		says = code.Terraform
-	case v1alpha1.EngineTerragrunt:
-		says = code.Terragrunt
-	}
+	says := code.Of(string(name))
 	if says.Problem != "" {
 		return "", &decision.Problem{Reason: v1alpha1.ReasonEngineVersionInvalid, Message: fmt.Sprintf("%s: %s", says.File, says.Problem)}
 	}
