@@ -33,90 +33,100 @@ import (
 // its lineage.
 const mostPuts = 2
 
+// follower has the server's state follow that of the engine's own backend.
+type follower struct {
+	*workbench
+	// lock is the one that the runner holds on the server while the engine has its own at its backend; nil when it holds
+	// none.
+	lock []byte
+	// followed: a new state was read after an apply.
+	followed bool
+}
+
 // backend returns where the engine keeps the state.
-func (a *attempt) backend() engine.Backend {
-	if a.order.Backend == nil {
+func (w *workbench) backend() engine.Backend {
+	if w.order.Backend == nil {
 		return engine.Backend{}
 	}
-	if a.order.Backend.Type == "" || a.inCode != nil {
+	if w.order.Backend.Type == "" || w.inCode != nil {
 		return engine.Backend{FromCode: true}
 	}
-	return engine.Backend{Type: a.order.Backend.Type}
+	return engine.Backend{Type: w.order.Backend.Type}
 }
 
 // followBackend copies the backend's state to the server, before anything is planned on it.
-func (a *attempt) followBackend(ctx context.Context) (result, error) {
-	data, followed, err := a.follow(ctx)
+func (s *follower) followBackend(ctx context.Context) (result, error) {
+	data, followed, err := s.follow(ctx)
 	if err != nil {
 		return result{}, err
 	}
 	for tries := 0; followed.Push; tries++ {
 		if tries == mostPuts {
 			return result{}, &engine.Rejection{Reason: fmt.Sprintf(
-				"backend %s took the state, and has another one all the same: check its content", a.backendType)}
+				"backend %s took the state, and has another one all the same: check its content", s.backendType)}
 		}
-		if data, followed, err = a.putThere(ctx, followed.Force); err != nil {
+		if data, followed, err = s.putThere(ctx, followed.Force); err != nil {
 			return result{}, err
 		}
 	}
 	if followed.Moved != "" {
-		fmt.Fprintf(a.text, "the state was put into backend %s, as %s wanted\n", a.backendType, a.clean(followed.Moved))
+		fmt.Fprintf(s.text, "the state was put into backend %s, as %s wanted\n", s.backendType, s.clean(followed.Moved))
 	}
-	return result{message: a.sawBackend(data)}, nil
+	return result{message: s.sawBackend(data)}, nil
 }
 
 // sawBackend describes what a backend has.
-func (a *attempt) sawBackend(data []byte) string {
+func (s *follower) sawBackend(data []byte) string {
 	state, err := engine.ParseState(data)
 	if err != nil || len(data) == 0 {
-		return fmt.Sprintf("backend %s has no state yet", a.backendType)
+		return fmt.Sprintf("backend %s has no state yet", s.backendType)
 	}
-	return fmt.Sprintf("backend %s has serial %d", a.backendType, state.Serial)
+	return fmt.Sprintf("backend %s has serial %d", s.backendType, state.Serial)
 }
 
 // follow reads what the backend has, and sends it to the server.
-func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error) {
-	data, err := a.pullState(ctx)
+func (s *follower) follow(ctx context.Context) ([]byte, runnerapi.Followed, error) {
+	data, err := s.pullState(ctx)
 	if err != nil {
 		return nil, runnerapi.Followed{}, err
 	}
-	followed, err := a.client.Follow(ctx, a.backendType, data)
+	followed, err := s.client.Follow(ctx, s.backendType, data)
 	rejections := []int{http.StatusConflict, http.StatusBadRequest, http.StatusForbidden}
 	if said, ok := errors.AsType[*runnerapi.Error](err); ok && slices.Contains(rejections, said.Code) {
 		return nil, followed, &engine.Rejection{Reason: said.Message}
 	}
 	if err != nil {
-		return nil, followed, fmt.Errorf("send what backend %s has to the server: %w", a.backendType, err)
+		return nil, followed, fmt.Errorf("send what backend %s has to the server: %w", s.backendType, err)
 	}
-	a.proxy.SetCurrent(data)
+	s.proxy.SetCurrent(data)
 	return data, followed, nil
 }
 
 // putThere pushes the server's state into the backend, and reads it back.
-func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.Followed, error) {
-	state, err := a.proxy.Current(ctx)
+func (s *follower) putThere(ctx context.Context, force bool) ([]byte, runnerapi.Followed, error) {
+	state, err := s.proxy.Current(ctx)
 	if err != nil {
 		return nil, runnerapi.Followed{}, err
 	}
-	if err := os.WriteFile(a.work.PushedState(), state, 0o600); err != nil {
+	if err := os.WriteFile(s.work.PushedState(), state, 0o600); err != nil {
 		return nil, runnerapi.Followed{}, err
 	}
-	defer os.Remove(a.work.PushedState()) //nolint:errcheck // the next attempt clears what is left
+	defer os.Remove(s.work.PushedState()) //nolint:errcheck // the next attempt clears what is left
 	if !force {
-		fmt.Fprintf(a.text, "the server's state is newer than what backend %s has: it is put there\n", a.backendType)
+		fmt.Fprintf(s.text, "the server's state is newer than what backend %s has: it is put there\n", s.backendType)
 	}
-	push := engine.Push{VariableFiles: a.files.paths(), State: a.work.PushedState(), Force: force}
-	if _, err := a.askBackend(ctx, call{args: a.engine.Args(push)}); err != nil {
-		return nil, runnerapi.Followed{}, fmt.Errorf("put the state into backend %s: %w", a.backendType, err)
+	push := engine.Push{VariableFiles: s.files.paths(), State: s.work.PushedState(), Force: force}
+	if _, err := s.askBackend(ctx, call{args: s.engine.Args(push)}); err != nil {
+		return nil, runnerapi.Followed{}, fmt.Errorf("put the state into backend %s: %w", s.backendType, err)
 	}
-	return a.follow(ctx)
+	return s.follow(ctx)
 }
 
 // pullState reads what the backend has; nothing when it has no state.
-func (a *attempt) pullState(ctx context.Context) ([]byte, error) {
-	data, err := a.askBackend(ctx, call{args: a.engine.Args(engine.Pull{VariableFiles: a.files.paths()}), reads: true})
+func (s *follower) pullState(ctx context.Context) ([]byte, error) {
+	data, err := s.askBackend(ctx, call{args: s.engine.Args(engine.Pull{VariableFiles: s.files.paths()}), reads: true})
 	if err != nil {
-		return nil, fmt.Errorf("read the state in backend %s: %w", a.backendType, err)
+		return nil, fmt.Errorf("read the state in backend %s: %w", s.backendType, err)
 	}
 	return stateIn(data), nil
 }
@@ -144,15 +154,15 @@ func stateIn(data []byte) []byte {
 }
 
 // lockState takes the server's lock for an engine that locks its own backend alone, so that there is one writer.
-func (a *attempt) lockState(ctx context.Context) error {
-	if !a.backend().Own() {
+func (s *follower) lockState(ctx context.Context) error {
+	if !s.backend().Own() {
 		return nil
 	}
-	lock, err := json.Marshal(stateproxy.Lock{ID: uuid.NewString(), Operation: "Cairn", Who: a.order.Run})
+	lock, err := json.Marshal(stateproxy.Lock{ID: uuid.NewString(), Operation: "Cairn", Who: s.order.Run})
 	if err != nil {
 		return err
 	}
-	said, err := a.client.State(ctx, "LOCK", "", lock)
+	said, err := s.client.State(ctx, "LOCK", "", lock)
 	if refused, ok := errors.AsType[*runnerapi.Error](err); ok {
 		var holder stateproxy.Lock
 		if json.Unmarshal([]byte(refused.Message), &holder) == nil && holder.Info != "" {
@@ -163,63 +173,60 @@ func (a *attempt) lockState(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("lock the state: %w: %s", err, said)
 	}
-	a.lock = lock
-	a.proxy.SetBase(said)
+	s.lock = lock
+	s.proxy.SetBase(said)
 	return nil
 }
 
 // followAfter copies the backend's state to the server after the engine, however that ended; well: it succeeded. A
 // backend that does not answer has as long as a server that is away: neither a timeout nor a cancel ends this step, and
 // the next plan copies the state.
-func (a *attempt) followAfter(podCtx context.Context, well bool) error {
-	if a.lock == nil {
+func (s *follower) followAfter(podCtx context.Context, well bool) error {
+	if s.lock == nil {
 		return nil
 	}
 	ctx, cancel := interrupt.Outlive(podCtx)
 	defer cancel()
-	patience := max(a.order.Patience, lastLogWait)
-	silent := fmt.Errorf("backend %s did not answer within %s", a.backendType, report.Duration(patience))
+	patience := max(s.order.Patience, lastLogWait)
+	silent := fmt.Errorf("backend %s did not answer within %s", s.backendType, report.Duration(patience))
 	ctx, cancel = context.WithTimeoutCause(ctx, patience, silent)
 	defer cancel()
-	return a.step(ctx, "state", func(ctx context.Context) (result, error) {
-		data, followed, err := a.follow(ctx)
+	return s.step(ctx, "state", func(ctx context.Context) (result, error) {
+		data, followed, err := s.follow(ctx)
 		if err != nil {
 			return result{}, err
 		}
-		if a.followed = followed.Wrote; well {
-			err = a.checkWrote()
+		if s.followed = followed.Wrote; well {
+			err = s.checkWrote()
 		}
-		return result{message: a.sawBackend(data)}, err
+		return result{message: s.sawBackend(data)}, err
 	})
 }
 
 // unlockState returns the server's lock back. A lock that stays is taken over once this pod is gone.
-func (a *attempt) unlockState(podCtx context.Context) {
-	if a.lock == nil {
+func (s *follower) unlockState(podCtx context.Context) {
+	if s.lock == nil {
 		return
 	}
 	ctx, cancel := interrupt.Outlive(podCtx)
 	defer cancel()
-	if _, err := a.client.State(ctx, "UNLOCK", "", a.lock); err != nil {
-		a.Log.Error("lock not released", "error", err)
+	if _, err := s.client.State(ctx, "UNLOCK", "", s.lock); err != nil {
+		s.Log.Error("lock not released", "error", err)
 	}
-	a.lock = nil
+	s.lock = nil
 }
-
-// finishedElsewhere reports whether an engine with a backend of its own wrote the state and reached its end.
-func (a *attempt) finishedElsewhere() bool { return a.followed && a.reachedEnd }
 
 // explainLocks replaces an engine's error about a lock by who holds it and what to do: the engine's own words are
 // long, and with some backends, and older engines, name this pod. The server itself explains Cairn's lock.
-func (a *attempt) explainLocks(diagnostics []engine.Diagnostic) {
-	denied := a.proxy.History().DeniedLock
+func (w *workbench) explainLocks(diagnostics []engine.Diagnostic) {
+	denied := w.proxy.History().DeniedLock
 	for i := range diagnostics {
-		if !a.backend().Own() {
+		if !w.backend().Own() {
 			if denied != "" && diagnostics[i].Summary == engine.LockFailed {
 				diagnostics[i].Detail = denied
 			}
-		} else if held, ok := engine.LockedBy(a.backendType, diagnostics[i]); ok {
-			diagnostics[i].Detail = lockedBy(held, a.backendType, a.order.Stack, a.engine.Program())
+		} else if held, ok := engine.LockedBy(w.backendType, diagnostics[i]); ok {
+			diagnostics[i].Detail = lockedBy(held, w.backendType, w.order.Stack, w.engine.Program())
 		}
 	}
 }

@@ -18,19 +18,19 @@ import (
 
 // backendFile writes the backend's arguments to a file that only the engine reads, creates the backend if the Stack
 // requires it, and returns the file; empty when there are no arguments.
-func (a *attempt) backendFile(ctx context.Context) (string, error) {
-	if !a.backend().Own() {
+func (s *initStep) backendFile(ctx context.Context) (string, error) {
+	if !s.backend().Own() {
 		return "", nil
 	}
-	if process.Variable(a.Environ, "TF_ENCRYPTION") != "" {
+	if process.Variable(s.Environ, "TF_ENCRYPTION") != "" {
 		return "", &engine.Rejection{Reason: "TF_ENCRYPTION has the engine encrypt the state, and Cairn's copy of what is in " +
 			"spec.backend would be in clear: leave one of the two out"}
 	}
-	config, err := a.backendConfig()
+	config, err := s.backendConfig()
 	if err != nil {
 		return "", err
 	}
-	if config, err = a.createBackend(ctx, config); err != nil {
+	if config, err = s.createBackend(ctx, config); err != nil {
 		return "", err
 	}
 	if len(config.Values)+len(config.Secrets) == 0 {
@@ -40,21 +40,21 @@ func (a *attempt) backendFile(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", &engine.Rejection{Reason: "spec.backend: " + err.Error()}
 	}
-	return a.work.BackendConfig(), os.WriteFile(a.work.BackendConfig(), text, 0o600)
+	return s.work.BackendConfig(), os.WriteFile(s.work.BackendConfig(), text, 0o600)
 }
 
 // backendConfig reads the arguments. Those from Secrets are added to the redactor, and so are passwords in them.
-func (a *attempt) backendConfig() (backend.Config, error) {
-	b := a.order.Backend
+func (s *initStep) backendConfig() (backend.Config, error) {
+	b := s.order.Backend
 	config := backend.Config{Values: b.Config, Secrets: map[string]string{}, Create: b.Create}
-	for _, pair := range a.Environ {
+	for _, pair := range s.Environ {
 		name, _, _ := strings.Cut(pair, "=")
 		config.Env = append(config.Env, name)
 	}
 	if len(b.ConfigDirs) == 0 {
 		return config, nil
 	}
-	inputs, err := a.work.OpenInputs(a.Inputs)
+	inputs, err := s.work.OpenInputs(s.Inputs)
 	if err != nil {
 		return config, err
 	}
@@ -70,8 +70,8 @@ func (a *attempt) backendConfig() (backend.Config, error) {
 				return config, err
 			}
 			config.Secrets[name] = string(data)
-			a.secrets.Add(string(data))
-			a.secrets.Add(passwords(string(data))...)
+			s.secrets.Add(string(data))
+			s.secrets.Add(passwords(string(data))...)
 		}
 	}
 	return config, nil
@@ -95,12 +95,12 @@ func passwords(value string) (found []string) {
 
 // createBackend creates what is missing where the state is kept, if the Stack requires it, and returns the
 // arguments for the engine: those that the code's own block leaves out.
-func (a *attempt) createBackend(ctx context.Context, config backend.Config) (backend.Config, error) {
-	kind := a.order.Backend.Type
+func (s *initStep) createBackend(ctx context.Context, config backend.Config) (backend.Config, error) {
+	kind := s.order.Backend.Type
 	switch {
 	case kind == "": // with the block of the code, whatever it is
 		return config, nil
-	case a.inCode != nil && a.inCode.Type != kind: // spec.backend has another type
+	case s.inCode != nil && s.inCode.Type != kind: // spec.backend has another type
 		return backend.Config{}, nil
 	}
 	plugin := backend.Of(kind)
@@ -108,22 +108,22 @@ func (a *attempt) createBackend(ctx context.Context, config backend.Config) (bac
 		return config, &engine.Rejection{Reason: "spec.backend: " + err.Error()}
 	}
 	whole, rest := config, config
-	if a.inCode != nil {
-		whole, rest = config.Beside(plugin, a.inCode.Arguments)
+	if s.inCode != nil {
+		whole, rest = config.Beside(plugin, s.inCode.Arguments)
 		if config.Create && !whole.Create {
-			fmt.Fprintf(a.text, "spec.backend.create: nothing is created, since %s has arguments that are not literals\n",
-				a.clean(a.inCode.At))
+			fmt.Fprintf(s.text, "spec.backend.create: nothing is created, since %s has arguments that are not literals\n",
+				s.clean(s.inCode.At))
 		}
 	}
 	if !whole.Create {
 		return rest, nil
 	}
-	made, err := plugin.Ensure(ctx, whole, a.Environ)
+	made, err := plugin.Ensure(ctx, whole, s.Environ)
 	for _, what := range made {
-		fmt.Fprintf(a.text, "backend %s: %s\n", plugin.Name(), a.clean(what))
+		fmt.Fprintf(s.text, "backend %s: %s\n", plugin.Name(), s.clean(what))
 	}
 	if said, ok := errors.AsType[*backend.Error](err); ok && said.ForUser() {
-		return rest, &engine.Rejection{Reason: fmt.Sprintf("spec.backend.create: %s", a.clean(said.Error()))}
+		return rest, &engine.Rejection{Reason: fmt.Sprintf("spec.backend.create: %s", s.clean(said.Error()))}
 	}
 	if err != nil {
 		return rest, fmt.Errorf("spec.backend.create: %w", err)

@@ -17,32 +17,27 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// build does the steps of an order to build an image.
-func (a *attempt) build(ctx context.Context) error {
-	if a.order.Build == nil {
-		return errors.New("the server's order has no image to build")
-	}
-	a.expect("fetch", "build")
-	if err := a.step(ctx, "fetch", a.fetchContext); err != nil {
-		return err
-	}
-	return a.step(ctx, "build", a.buildImage)
+// buildStep builds an image.
+type buildStep struct {
+	*job
+	// digest of the image that was pushed.
+	digest string
 }
 
 // fetchContext fills the workspace with what the image is built from.
-func (a *attempt) fetchContext(ctx context.Context) (result, error) {
-	if err := a.work.Clear(); err != nil {
+func (s *buildStep) fetchContext(ctx context.Context) (result, error) {
+	if err := s.work.Clear(); err != nil {
 		return result{}, err
 	}
-	root, err := os.OpenRoot(a.work.Code())
+	root, err := os.OpenRoot(s.work.Code())
 	if err != nil {
 		return result{}, err
 	}
 	defer root.Close() //nolint:errcheck // holds no data
-	if err := a.fetchFiles(ctx, root); err != nil {
+	if err := s.fetchFiles(ctx, root); err != nil {
 		return result{}, err
 	}
-	for _, name := range []string{a.order.Build.Dockerfile, a.order.Build.Context} {
+	for _, name := range []string{s.order.Build.Dockerfile, s.order.Build.Context} {
 		if _, err := root.Stat(name); err != nil {
 			return result{}, &engine.Rejection{Reason: fmt.Sprintf("%s is not in the code, or a link leads out of it", name)}
 		}
@@ -51,42 +46,42 @@ func (a *attempt) fetchContext(ctx context.Context) (result, error) {
 }
 
 // buildImage runs the builder's own commands, and reads the digest of what they pushed.
-func (a *attempt) buildImage(ctx context.Context) (result, error) {
-	credentials, err := a.pushCredentials()
+func (s *buildStep) buildImage(ctx context.Context) (result, error) {
+	credentials, err := s.pushCredentials()
 	if err != nil {
 		return result{}, err
 	}
-	if err := os.MkdirAll(a.work.Image(), 0o700); err != nil {
+	if err := os.MkdirAll(s.work.Image(), 0o700); err != nil {
 		return result{}, err
 	}
-	paths := imagebuild.Paths{Code: a.work.Code(), Work: a.work.Image(), Credentials: credentials}
-	builder, err := imagebuild.New(*a.order.Build, paths)
+	paths := imagebuild.Paths{Code: s.work.Code(), Work: s.work.Image(), Credentials: credentials}
+	builder, err := imagebuild.New(*s.order.Build, paths)
 	if err != nil {
 		return result{}, err
 	}
 	var exit process.Exit
 	for _, command := range builder.Commands {
-		if exit, err = a.runBuilder(ctx, command, builder.Env); err != nil {
+		if exit, err = s.runBuilder(ctx, command, builder.Env); err != nil {
 			return result{}, err
 		}
 	}
-	if a.built, err = builder.Digest(); err != nil {
+	if s.digest, err = builder.Digest(); err != nil {
 		return result{}, &programError{
 			engine.Transient, fmt.Sprintf("%s pushed an image and did not report its digest: "+
-				"%v", a.order.Build.Builder, err), exit.Code,
+				"%v", s.order.Build.Builder, err), exit.Code,
 		}
 	}
-	return result{message: a.order.Build.Image + "@" + a.built, exitCode: &exit.Code}, nil
+	return result{message: s.order.Build.Image + "@" + s.digest, exitCode: &exit.Code}, nil
 }
 
 // pushCredentials adds the credentials for the registry to the redactor, and returns their folder; empty when there
 // are none.
-func (a *attempt) pushCredentials() (dir string, err error) {
-	b := a.order.Build
+func (s *buildStep) pushCredentials() (dir string, err error) {
+	b := s.order.Build
 	if b.PushDir == "" {
 		return "", nil
 	}
-	inputs, err := a.work.OpenInputs(a.Inputs)
+	inputs, err := s.work.OpenInputs(s.Inputs)
 	if err != nil {
 		return "", err
 	}
@@ -95,25 +90,25 @@ func (a *attempt) pushCredentials() (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	a.secrets.Add(secrets...)
-	return filepath.Join(a.Inputs, filepath.FromSlash(b.PushDir)), nil
+	s.secrets.Add(secrets...)
+	return filepath.Join(s.Inputs, filepath.FromSlash(b.PushDir)), nil
 }
 
 // runBuilder runs one of its commands. It holds no state, so that one that ignores signals is killed.
-func (a *attempt) runBuilder(ctx context.Context, command, env []string) (process.Exit, error) {
+func (s *buildStep) runBuilder(ctx context.Context, command, env []string) (process.Exit, error) {
 	path := command[0]
 	if !filepath.IsAbs(path) {
-		path = a.lookup(path)
+		path = s.lookup(path)
 	}
 	if path == "" {
-		return process.Exit{}, noBuilder(a.order.Build, command[0])
+		return process.Exit{}, noBuilder(s.order.Build, command[0])
 	}
 	cmd := exec.Command(path, command[1:]...) //nolint:noctx // it is stopped by StopGroup
-	cmd.Dir, cmd.Env = a.work.Code(), slices.Concat(a.builderEnvironment(), env)
-	launcher := a.launcher()
+	cmd.Dir, cmd.Env = s.work.Code(), slices.Concat(s.builderEnvironment(), env)
+	launcher := s.launcher()
 	exit, err := launcher.Run(ctx, cmd, process.Options{Name: command[0], Stop: launcher.StopGroup})
 	if errors.Is(err, fs.ErrNotExist) {
-		return exit, noBuilder(a.order.Build, command[0])
+		return exit, noBuilder(s.order.Build, command[0])
 	}
 	if err != nil || exit.Code == 0 {
 		return exit, err
@@ -127,7 +122,7 @@ func noBuilder(b *runnerapi.Build, program string) error {
 }
 
 // builderEnvironment returns the container's environment without Cairn's own variables.
-func (a *attempt) builderEnvironment() []string {
-	env := slices.DeleteFunc(slices.Clone(a.Environ), func(pair string) bool { return strings.HasPrefix(pair, "CAIRN_") })
-	return append(env, "HOME="+a.home(), "TMPDIR="+a.work.Tmp(), "XDG_RUNTIME_DIR="+a.work.Tmp())
+func (s *buildStep) builderEnvironment() []string {
+	env := slices.DeleteFunc(slices.Clone(s.Environ), func(pair string) bool { return strings.HasPrefix(pair, "CAIRN_") })
+	return append(env, "HOME="+s.home(), "TMPDIR="+s.work.Tmp(), "XDG_RUNTIME_DIR="+s.work.Tmp())
 }

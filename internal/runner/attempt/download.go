@@ -20,8 +20,8 @@ import (
 const largestEngine = 1 << 30
 
 // fetchEngine downloads an engine from the server; why is the reason for not using the image's.
-func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why string) error {
-	release, err := a.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH, a.onDownload())
+func (s *engineStep) fetchEngine(ctx context.Context, t *tool, constraint, why string) error {
+	release, err := s.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH, s.onDownload())
 	if away, ok := errors.AsType[*unreachableError](err); ok {
 		return fmt.Errorf("%s; %w", why, away)
 	}
@@ -35,19 +35,19 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 	if meets, err := engine.Meets(release.Version, cmp.Or(constraint, ">= 0")); err != nil || !meets {
 		return errors.Join(fmt.Errorf("the server returned %s %q for %q", t.Name(), release.Version, constraint), err)
 	}
-	dir := filepath.Join(a.work.Engines(), strings.ToLower(t.Name())+"-"+release.Version)
+	dir := filepath.Join(s.work.Engines(), strings.ToLower(t.Name())+"-"+release.Version)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, t.Program())
 	if !isProgram(path, release.Digest) {
-		if err := a.download(ctx, t.Name(), release, path); err != nil {
+		if err := s.download(ctx, t.Name(), release, path); err != nil {
 			return fmt.Errorf("fetch %s %s: %w", t.Name(), release.Version, err)
 		}
 	}
 	t.path, t.version, t.unsigned = path, release.Version, release.Unsigned
 	if t.Traits().ChecksumsWithoutVersion {
-		return a.checkVersion(ctx, t)
+		return s.checkVersion(ctx, t)
 	}
 	return nil
 }
@@ -55,9 +55,9 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 // checkVersion asks a program that was downloaded for its version. The signed list of its checksums names no version, so
 // a source of releases can serve another version than the requested one. The program is its publisher's, so
 // it reports its own.
-func (a *attempt) checkVersion(ctx context.Context, t *tool) error {
+func (s *engineStep) checkVersion(ctx context.Context, t *tool) error {
 	announced := t.version
-	if _, err := a.meets(ctx, t, ""); err != nil {
+	if _, err := s.meets(ctx, t, ""); err != nil {
 		return err
 	}
 	if t.version == announced {
@@ -81,13 +81,13 @@ func isProgram(path, digest string) bool {
 }
 
 // download fetches a program. It is at its path only when its digest is the one that the server announced.
-func (a *attempt) download(ctx context.Context, name string, release runnerapi.EngineRelease, path string) error {
+func (s *engineStep) download(ctx context.Context, name string, release runnerapi.EngineRelease, path string) error {
 	file, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o700) //nolint:gosec // a program has to be executable
 	if err != nil {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
-	if err := a.client.EngineProgram(ctx, name, release.Version, runtime.GOOS, runtime.GOARCH, file, largestEngine); err != nil {
+	if err := s.client.EngineProgram(ctx, name, release.Version, runtime.GOOS, runtime.GOARCH, file, largestEngine); err != nil {
 		return err
 	}
 	if err := workspace.Verify(file, release.Digest); err != nil {

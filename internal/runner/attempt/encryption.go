@@ -11,15 +11,15 @@ import (
 )
 
 // writesState returns why the apply of a plan that changes nothing would write the state; empty when it would not.
-func (a *attempt) writesState(ctx context.Context) (why string, err error) {
-	if a.order.Destroy { // the engine reports no drift in such a plan
-		left, err := a.instancesLeft(ctx)
+func (s *planStep) writesState(ctx context.Context) (why string, err error) {
+	if s.order.Destroy { // the engine reports no drift in such a plan
+		left, err := s.instancesLeft(ctx)
 		if err != nil || left == 0 {
 			return "", err
 		}
 		return "its resources no longer exist", nil
 	}
-	encrypts, err := a.encryptsAnew(ctx)
+	encrypts, err := s.encryptsAnew(ctx)
 	if err != nil || !encrypts {
 		return "", err
 	}
@@ -27,8 +27,8 @@ func (a *attempt) writesState(ctx context.Context) (why string, err error) {
 }
 
 // instancesLeft returns how many resources the state has; 0 when that cannot be known.
-func (a *attempt) instancesLeft(ctx context.Context) (int, error) {
-	data, err := a.proxy.Current(ctx)
+func (s *planStep) instancesLeft(ctx context.Context) (int, error) {
+	data, err := s.proxy.Current(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -38,7 +38,7 @@ func (a *attempt) instancesLeft(ctx context.Context) (int, error) {
 		return is
 	}
 	if unreadable() {
-		instances, err = a.pullInstances(ctx)
+		instances, err = s.pullInstances(ctx)
 	}
 	if unreadable() {
 		return 0, nil
@@ -51,16 +51,16 @@ func (a *attempt) instancesLeft(ctx context.Context) (int, error) {
 
 // encryptsAnew reports whether the state is encrypted in another way than the code sets. That is possible only where the
 // code has a fallback: without one the engine could not have read the state.
-func (a *attempt) encryptsAnew(ctx context.Context) (bool, error) {
-	if !a.engine.holder().Traits().Encrypts || a.backend().Own() {
+func (s *planStep) encryptsAnew(ctx context.Context) (bool, error) {
+	if !s.engine.holder().Traits().Encrypts || s.backend().Own() {
 		return false, nil
 	}
-	variable := process.Variable(a.environment(), engine.EncryptionVariable)
-	encryption, err := engine.FindEncryption(os.DirFS(a.ranIn()), variable)
+	variable := process.Variable(s.environment(), engine.EncryptionVariable)
+	encryption, err := engine.FindEncryption(os.DirFS(s.ranIn()), variable)
 	if err != nil || !encryption.Fallback {
 		return false, err
 	}
-	data, err := a.proxy.Current(ctx)
+	data, err := s.proxy.Current(ctx)
 	if err != nil || data == nil {
 		return false, err
 	}
@@ -75,14 +75,14 @@ func (a *attempt) encryptsAnew(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	pull := call{args: a.engine.Args(engine.Pull{VariableFiles: a.files.paths()}), reads: true}
+	pull := call{args: s.engine.Args(engine.Pull{VariableFiles: s.files.paths()}), reads: true}
 	probe := pull
 	probe.env, probe.quiet = []string{engine.EncryptionVariable + "=" + alone}, true
-	if _, err := a.askBackend(ctx, probe); err == nil || ctx.Err() != nil || !isProgramError(err) {
+	if _, err := s.askBackend(ctx, probe); err == nil || ctx.Err() != nil || !isProgramError(err) {
 		return false, err
 	}
 	// With the fallback it reads the state, unless the key cannot be had at the moment.
-	if _, err := a.askBackend(ctx, pull); err != nil {
+	if _, err := s.askBackend(ctx, pull); err != nil {
 		return false, fmt.Errorf("read the encrypted state: %w", err)
 	}
 	return true, nil

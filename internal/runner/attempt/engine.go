@@ -11,6 +11,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
+	"cairn.dev/cairn/internal/runner/providermirror"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -63,57 +64,51 @@ func (t *tool) described() string {
 	return text
 }
 
-// chosen returns the engine that the order names.
-func (a *attempt) chosen() (engine.Engine, error) {
-	e, ok := engine.Find(a.order.Engine)
-	if !ok {
-		return nil, &engine.Rejection{Reason: fmt.Sprintf("there is no engine %q", a.order.Engine)}
-	}
-	return e, nil
-}
-
 // atHand reports whether the image's program is used as it is. Mostly it is, and that needs no launch: the events of
 // the plan have the version. Those of a wrapper have only the version of the engine that it runs.
-func (a *attempt) atHand() bool {
-	a.engine.path = a.lookup(a.engine.Program())
-	hooks := len(a.withHooks("engine")) > 1 // they are around a step, so it is done
-	return a.engine.path != "" && a.order.EngineVersion == "" && !a.engine.Traits().Wraps && !hooks
+func (w *workbench) atHand() bool {
+	w.engine.path = w.lookup(w.engine.Program())
+	hooks := len(w.withHooks("engine")) > 1 // they are around a step, so it is done
+	return w.engine.path != "" && w.order.EngineVersion == "" && !w.engine.Traits().Wraps && !hooks
 }
 
+// engineStep provides the engine.
+type engineStep struct{ *workbench }
+
 // provideEngine selects the engine that the order names and, with a wrapper, the one that it runs.
-func (a *attempt) provideEngine(ctx context.Context) (result, error) {
-	if err := a.provide(ctx, &a.engine, a.order.EngineVersion); err != nil {
+func (s *engineStep) provideEngine(ctx context.Context) (result, error) {
+	if err := s.provide(ctx, &s.engine, s.order.EngineVersion); err != nil {
 		return result{}, err
 	}
-	message := a.engine.described()
-	if wrapper, ok := a.engine.Engine.(engine.Wrapper); ok {
-		under, err := a.provideWrapped(ctx)
+	message := s.engine.described()
+	if wrapper, ok := s.engine.Engine.(engine.Wrapper); ok {
+		under, err := s.provideWrapped(ctx)
 		if err != nil {
 			return result{}, err
 		}
-		a.engine.under = &under
-		a.engine.Engine = wrapper.Around(under.Engine, under.path, a.work.WrapperCache())
+		s.engine.under = &under
+		s.engine.Engine = wrapper.Around(under.Engine, under.path, s.work.WrapperCache())
 		message += ", which runs " + under.described()
 	}
 	return result{message: message}, nil
 }
 
 // provide selects the image's program if it meets the constraint, and otherwise downloads one.
-func (a *attempt) provide(ctx context.Context, t *tool, constraint string) error {
+func (s *engineStep) provide(ctx context.Context, t *tool, constraint string) error {
 	why := fmt.Sprintf("there is no program %s in this image", t.Program())
 	if t.path != "" {
-		meets, err := a.meets(ctx, t, constraint)
+		meets, err := s.meets(ctx, t, constraint)
 		if meets || err != nil {
 			return err
 		}
 		why = fmt.Sprintf("this image has %s %s, and the Stack asks for %s", t.Name(), t.version, constraint)
 	}
-	return a.fetchEngine(ctx, t, constraint, why)
+	return s.fetchEngine(ctx, t, constraint, why)
 }
 
 // meets asks an engine for its version, and reports whether it meets a constraint.
-func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, error) {
-	answer, _, err := a.ask(ctx, call{Options: process.Options{Name: t.Name()}, path: t.path, args: t.Version()}, largestAnswer)
+func (s *engineStep) meets(ctx context.Context, t *tool, constraint string) (bool, error) {
+	answer, _, err := s.ask(ctx, call{Options: process.Options{Name: t.Name()}, path: t.path, args: t.Version()}, largestAnswer)
 	if err != nil {
 		return false, err
 	}
@@ -129,13 +124,13 @@ func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, 
 
 // provideWrapped selects the engine that a wrapper is to run. Engines reject each other's plans, and those of other
 // versions, so that an order to apply names the one that planned.
-func (a *attempt) provideWrapped(ctx context.Context) (tool, error) {
-	under, constraint, err := a.wrapped()
+func (s *engineStep) provideWrapped(ctx context.Context) (tool, error) {
+	under, constraint, err := s.wrapped()
 	if err != nil {
 		return tool{}, err
 	}
 	if under.path == "" || constraint != "" {
-		err = a.provide(ctx, &under, constraint)
+		err = s.provide(ctx, &under, constraint)
 	}
 	return under, err
 }
@@ -143,8 +138,8 @@ func (a *attempt) provideWrapped(ctx context.Context) (tool, error) {
 // wrapped returns the engine that a wrapper is to run, and the constraint on its version: the first of the order's
 // whose program is in the image, or else the first. A version that does not meet the constraint does not select
 // another engine.
-func (a *attempt) wrapped() (tool, string, error) {
-	asked := a.order.Wrapped
+func (s *engineStep) wrapped() (tool, string, error) {
+	asked := s.order.Wrapped
 	if len(asked) == 0 {
 		for _, name := range engine.WrappedNames() {
 			asked = append(asked, runnerapi.WrappedEngine{Name: name})
@@ -154,9 +149,9 @@ func (a *attempt) wrapped() (tool, string, error) {
 	for i, one := range asked {
 		under, ok := engine.Wrapped(one.Name)
 		if !ok {
-			return tool{}, "", engine.RejectWrapped(a.engine, one.Name)
+			return tool{}, "", engine.RejectWrapped(s.engine, one.Name)
 		}
-		found := tool{Engine: under, path: a.lookup(under.Program())}
+		found := tool{Engine: under, path: s.lookup(under.Program())}
 		if found.path != "" {
 			return found, one.Version, nil
 		}
@@ -167,91 +162,99 @@ func (a *attempt) wrapped() (tool, string, error) {
 	return first, asked[0].Version, nil
 }
 
+// initStep prepares the code for the engine.
+type initStep struct {
+	*workbench
+	withPlan bool
+	// mirror serves providers to the engine; nil when it fetches them itself.
+	mirror *providermirror.Mirror
+}
+
 // initialize prepares the code: modules, providers and the backend. With a saved plan it uses the same providers as the
 // plan.
-func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error) {
-	if err := a.configureGit(); err != nil {
+func (s *initStep) initialize(ctx context.Context) (result, error) {
+	if err := s.configureGit(); err != nil {
 		return result{}, err
 	}
 	locked := false
-	if withPlan {
+	if s.withPlan {
 		var err error
-		if locked, err = a.pinProviders(); err != nil {
+		if locked, err = s.pinProviders(); err != nil {
 			return result{}, err
 		}
 	}
-	unmirror, err := a.mirrorProviders(ctx)
+	unmirror, err := s.mirrorProviders(ctx)
 	if err != nil {
 		return result{}, err
 	}
 	defer unmirror()
-	arguments, err := a.backendFile(ctx)
+	arguments, err := s.backendFile(ctx)
 	if err != nil {
 		return result{}, err
 	}
-	args := a.engine.Args(engine.Init{
-		Events: a.work.Events(), VariableFiles: a.files.paths(), Locked: locked, Backend: arguments,
+	args := s.engine.Args(engine.Init{
+		Events: s.work.Events(), VariableFiles: s.files.paths(), Locked: locked, Backend: arguments,
 	})
-	code, _, err := a.run(ctx, engine.StepInit, call{args: args})
+	code, _, err := s.run(ctx, engine.StepInit, call{args: args, mirror: s.mirror})
 	var failed *programError
 	if errors.As(err, &failed) {
-		code, err = a.initAgain(ctx, args, code, err)
+		code, err = s.initAgain(ctx, args, code, err)
 	}
-	if a.engine.Traits().Wraps && (err == nil || errors.As(err, &failed)) {
-		if refused := a.checkAssembled(ctx); refused != nil {
+	if s.engine.Traits().Wraps && (err == nil || errors.As(err, &failed)) {
+		if refused := s.checkAssembled(ctx); refused != nil {
 			return result{exitCode: &code}, refused
 		}
 	}
 	if err != nil {
 		return result{exitCode: &code}, err
 	}
-	if err := a.setWorkspace(filepath.Join(a.module(), engine.DataDir, "modules"), a.work.WrapperCache()); err != nil {
+	if err := s.setWorkspace(filepath.Join(s.module(), engine.DataDir, "modules"), s.work.WrapperCache()); err != nil {
 		return result{exitCode: &code}, err
 	}
-	if !withPlan && !a.order.Destroy { // the plan, and the apply that is destroyed, had the same modules and files
-		if err := a.checkModules(ctx); err != nil {
+	if !s.withPlan && !s.order.Destroy { // the plan, and the apply that is destroyed, had the same modules and files
+		if err := s.checkModules(ctx); err != nil {
 			return result{exitCode: &code}, err
 		}
 	}
 	message := ""
-	if names := a.withheld(); len(names) > 0 {
+	if names := s.withheld(); len(names) > 0 {
 		message = "the engine does not get " + strings.Join(names, ", ")
 		for _, name := range names {
-			why := engine.Withheld(name, a.backend().Own())
-			fmt.Fprintf(a.text, "the environment variable %s is not passed on: %s\n", name, why)
+			why := engine.Withheld(name, s.backend().Own())
+			fmt.Fprintf(s.text, "the environment variable %s is not passed on: %s\n", name, why)
 		}
 	}
-	return result{exitCode: &code, message: message}, a.checkBackend()
+	return result{exitCode: &code, message: message}, s.checkBackend()
 }
 
 // checkOwnBackend rejects code that has a backend of its own while Cairn has no state of the Stack: the resources are
 // in that backend, and a plan without it would create them again. A state that Cairn has was put there on purpose.
-func (a *attempt) checkOwnBackend(ctx context.Context, root fs.FS) error {
-	if a.backend().Own() {
+func (w *workbench) checkOwnBackend(ctx context.Context, root fs.FS) error {
+	if w.backend().Own() {
 		return nil
 	}
 	found, err := engine.FindBackend(root)
 	if err != nil || found == nil {
 		return err
 	}
-	state, err := a.proxy.Current(ctx)
+	state, err := w.proxy.Current(ctx)
 	if err != nil || state != nil {
 		return err
 	}
-	return found.Reject(a.engine.Engine, a.order.Stack)
+	return found.Reject(w.engine.Engine, w.order.Stack)
 }
 
 // checkAssembled checks the backend in what a wrapper assembled. A remote_state, also one of an included
 // file, is there as code, and so is the block of a module from elsewhere. It is checked after every init, since one
 // that got the arguments of that backend fails.
-func (a *attempt) checkAssembled(ctx context.Context) error {
+func (s *initStep) checkAssembled(ctx context.Context) error {
 	check := func(dir string) error {
-		return a.checkOwnBackend(ctx, os.DirFS(dir)) // its files may be symlinks to elsewhere in the code
+		return s.checkOwnBackend(ctx, os.DirFS(dir)) // its files may be symlinks to elsewhere in the code
 	}
-	if err := check(a.module()); err != nil { // where it works when the unit names no source
+	if err := check(s.module()); err != nil { // where it works when the unit names no source
 		return err
 	}
-	return filepath.WalkDir(a.work.WrapperCache(), func(path string, entry fs.DirEntry, err error) error {
+	return filepath.WalkDir(s.work.WrapperCache(), func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // it created nothing
@@ -264,28 +267,28 @@ func (a *attempt) checkAssembled(ctx context.Context) error {
 
 // checkBackend checks the code that a wrapper downloaded, which could not be checked before, and where the engine
 // keeps the state itself.
-func (a *attempt) checkBackend() error {
-	if !a.engine.Traits().Wraps && !a.backend().Own() {
+func (s *initStep) checkBackend() error {
+	if !s.engine.Traits().Wraps && !s.backend().Own() {
 		return nil
 	}
-	root, err := os.OpenRoot(a.ranIn())
+	root, err := os.OpenRoot(s.ranIn())
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // only read
-	a.backendType, err = engine.CheckBackend(a.backend(), root.FS())
+	s.backendType, err = engine.CheckBackend(s.backend(), root.FS())
 	return err
 }
 
 // ranIn returns the folder that the engine works in: the root module's or, with a wrapper, the one in its cache that
 // it copied that to. It is the one that has Cairn's own file and was initialized: those of other units do not have
 // both.
-func (a *attempt) ranIn() string {
-	found := a.module()
-	if !a.engine.Traits().Wraps {
+func (w *workbench) ranIn() string {
+	found := w.module()
+	if !w.engine.Traits().Wraps {
 		return found
 	}
-	_ = filepath.WalkDir(a.work.WrapperCache(), func(path string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(w.work.WrapperCache(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.Name() != engine.OverrideFile {
 			return err
 		}

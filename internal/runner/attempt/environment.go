@@ -24,41 +24,41 @@ const longestTmp = 80
 
 // environment returns what the engine, and all that it starts, gets: the container's variables without Cairn's own,
 // and those that silence it and lead it to the state.
-func (a *attempt) environment() []string {
-	env := slices.DeleteFunc(slices.Clone(a.Environ), func(pair string) bool {
+func (w *workbench) environment() []string {
+	env := slices.DeleteFunc(slices.Clone(w.Environ), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		return engine.Withheld(name, a.backend().Own()) != ""
+		return engine.Withheld(name, w.backend().Own()) != ""
 	})
 	own := []string{
 		"TF_IN_AUTOMATION=1",
 		"TF_INPUT=0",
 		"CHECKPOINT_DISABLE=1",
 		"GIT_TERMINAL_PROMPT=0",
-		"CAIRN_NAMESPACE=" + a.order.Namespace,
-		"CAIRN_STACK=" + a.order.Stack,
-		"CAIRN_RUN=" + a.order.Run,
-		"HOME=" + a.home(),
+		"CAIRN_NAMESPACE=" + w.order.Namespace,
+		"CAIRN_STACK=" + w.order.Stack,
+		"CAIRN_RUN=" + w.order.Run,
+		"HOME=" + w.home(),
 	}
-	tmp := cmp.Or(process.Variable(env, "TMPDIR"), a.work.Tmp())
+	tmp := cmp.Or(process.Variable(env, "TMPDIR"), w.work.Tmp())
 	if len(tmp) > longestTmp {
 		tmp = "/tmp"
 	}
 	own = append(own, "TMPDIR="+tmp)
-	if a.backend().Own() && a.order.Workspace != "" {
-		own = append(own, engine.WorkspaceVariable+"="+a.order.Workspace)
+	if w.backend().Own() && w.order.Workspace != "" {
+		own = append(own, engine.WorkspaceVariable+"="+w.order.Workspace)
 	}
-	if !a.backend().Own() { // the engine's own backend may be of type http; the proxy's password is for nothing else
-		own = append(own, a.proxy.Environment()...)
+	if !w.backend().Own() { // the engine's own backend may be of type http; the proxy's password is for nothing else
+		own = append(own, w.proxy.Environment()...)
 	}
-	return slices.Concat(env, own, a.gitEnv, a.mirror.Environment())
+	return slices.Concat(env, own, w.gitEnv)
 }
 
 // withheld returns the variables of the container that the engine does not get, without Cairn's own.
-func (a *attempt) withheld() []string {
+func (s *initStep) withheld() []string {
 	var names []string
-	for _, pair := range a.Environ {
+	for _, pair := range s.Environ {
 		name, _, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, "CAIRN_") && engine.Withheld(name, a.backend().Own()) != "" {
+		if !strings.HasPrefix(name, "CAIRN_") && engine.Withheld(name, s.backend().Own()) != "" {
 			names = append(names, name)
 		}
 	}
@@ -68,8 +68,8 @@ func (a *attempt) withheld() []string {
 
 // setWorkspace sets the workspace of the order in the code in folders. The engine's own backends have workspaces:
 // there a variable selects it.
-func (a *attempt) setWorkspace(folders ...string) error {
-	if a.order.Workspace == "" || a.backend().Own() {
+func (w *workbench) setWorkspace(folders ...string) error {
+	if w.order.Workspace == "" || w.backend().Own() {
 		return nil
 	}
 	for _, folder := range folders {
@@ -80,7 +80,7 @@ func (a *attempt) setWorkspace(folders ...string) error {
 		if err != nil {
 			return err
 		}
-		err = errors.Join(engine.SetWorkspace(root, a.order.Workspace), root.Close())
+		err = errors.Join(engine.SetWorkspace(root, w.order.Workspace), root.Close())
 		if err != nil {
 			return err
 		}
@@ -90,17 +90,17 @@ func (a *attempt) setWorkspace(folders ...string) error {
 
 // home returns the container's HOME if it is writable, and otherwise one in the workspace: an image's user may have
 // none, or / .
-func (a *attempt) home() string {
-	home := process.Variable(a.Environ, "HOME")
+func (j *job) home() string {
+	home := process.Variable(j.Environ, "HOME")
 	if home == "" || home == "/" {
-		return a.work.Home()
+		return j.work.Home()
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return a.work.Home()
+		return j.work.Home()
 	}
 	probe, err := os.CreateTemp(home, ".cairn-")
 	if err != nil {
-		return a.work.Home()
+		return j.work.Home()
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
@@ -109,19 +109,19 @@ func (a *attempt) home() string {
 
 // hookEnvironment returns what a hook gets: what the engine gets, with the engine's own program first on the PATH, and
 // what docs/how-to/hooks.md lists.
-func (a *attempt) hookEnvironment(h hook) ([]string, error) {
-	env, err := a.aboutRun()
+func (w *workbench) hookEnvironment(h hook) ([]string, error) {
+	env, err := w.aboutRun()
 	if err != nil {
 		return nil, err
 	}
 	env = append(env, "CAIRN_STEP="+h.Step, "CAIRN_WHEN="+h.When)
-	return process.WithoutNUL(append(env, a.planEnvironment()...)), nil
+	return process.WithoutNUL(append(env, w.planEnvironment()...)), nil
 }
 
 // aboutRun returns what the engine gets, with the engine's own program first on the PATH, and variables about the Run.
-func (a *attempt) aboutRun() ([]string, error) {
-	env := a.environment()
-	bin, err := a.linkEngine()
+func (w *workbench) aboutRun() ([]string, error) {
+	env := w.environment()
+	bin, err := w.linkEngine()
 	if err != nil {
 		return nil, err
 	}
@@ -130,24 +130,24 @@ func (a *attempt) aboutRun() ([]string, error) {
 		env = append(env, "PATH="+strings.TrimSuffix(bin+separator+process.Variable(env, "PATH"), separator))
 	}
 	return append(env,
-		"CAIRN_ATTEMPT="+strconv.Itoa(int(a.order.Attempt)),
-		"CAIRN_OPERATION="+a.order.Operation,
-		"CAIRN_CAUSE="+a.order.Cause,
-		"CAIRN_REVISION="+a.order.Revision,
+		"CAIRN_ATTEMPT="+strconv.Itoa(int(w.order.Attempt)),
+		"CAIRN_OPERATION="+w.order.Operation,
+		"CAIRN_CAUSE="+w.order.Cause,
+		"CAIRN_REVISION="+w.order.Revision,
 	), nil
 }
 
 // planEnvironment returns the variables about the plan, once there is one.
-func (a *attempt) planEnvironment() []string {
-	p := a.about
+func (w *workbench) planEnvironment() []string {
+	p := w.about
 	if p == nil {
 		return nil
 	}
 	env := []string{
-		"CAIRN_PLAN_DIGEST=" + p.Digest, planFile + "=" + a.work.Plan(),
+		"CAIRN_PLAN_DIGEST=" + p.Digest, planFile + "=" + w.work.Plan(),
 		"CAIRN_PLAN_CHANGES=" + strconv.FormatBool(p.Changes),
 	}
-	for _, file := range [][2]string{{"CAIRN_PLAN_TEXT", a.work.PlanText()}, {"CAIRN_PLAN_JSON", a.work.PlanJSON()}} {
+	for _, file := range [][2]string{{"CAIRN_PLAN_TEXT", w.work.PlanText()}, {"CAIRN_PLAN_JSON", w.work.PlanJSON()}} {
 		if _, err := os.Stat(file[1]); err == nil {
 			env = append(env, file[0]+"="+file[1])
 		}
@@ -164,16 +164,16 @@ func (a *attempt) planEnvironment() []string {
 
 // linkEngine returns a folder in which the engine has its usual name, wherever its program is; empty while it is not
 // known.
-func (a *attempt) linkEngine() (string, error) {
-	programs := a.engine.programs()
+func (w *workbench) linkEngine() (string, error) {
+	programs := w.engine.programs()
 	if len(programs) == 0 {
 		return "", nil
 	}
-	if err := os.MkdirAll(a.work.Bin(), 0o700); err != nil {
+	if err := os.MkdirAll(w.work.Bin(), 0o700); err != nil {
 		return "", err
 	}
 	for _, name := range engine.Programs() {
-		link := filepath.Join(a.work.Bin(), name)
+		link := filepath.Join(w.work.Bin(), name)
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
@@ -184,60 +184,55 @@ func (a *attempt) linkEngine() (string, error) {
 			return "", err
 		}
 	}
-	return a.work.Bin(), nil
+	return w.work.Bin(), nil
 }
 
 // learn adds the secrets of the order to the redactor. An error of reading one is no failure here: the engine
 // cannot read it either, or the step that needs it fails.
-func (a *attempt) learn() {
-	a.secrets.Add(a.token())
-	for _, pair := range a.Environ {
+func (j *job) learn() {
+	j.secrets.Add(j.token())
+	for _, pair := range j.Environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if slices.Contains(a.order.SecretEnv, name) {
-			a.secrets.Add(value)
+		if slices.Contains(j.order.SecretEnv, name) {
+			j.secrets.Add(value)
 			if strings.HasPrefix(name, "TF_VAR_") { // the engine shows such a value piece by piece
-				a.secrets.Add(redact.Expression(value)...)
+				j.secrets.Add(redact.Expression(value)...)
 			}
 		}
 	}
-	inputs, err := a.work.OpenInputs(a.Inputs)
+	inputs, err := j.work.OpenInputs(j.Inputs)
 	if err != nil {
 		return
 	}
 	defer inputs.Close() //nolint:errcheck // only read
-	for _, dir := range a.order.SecretDirs {
+	for _, dir := range j.order.SecretDirs {
 		names, err := workspace.List(inputs, dir)
 		if err != nil {
 			continue
 		}
 		for _, name := range names {
 			if data, err := workspace.Read(inputs, path.Join(dir, name)); err == nil {
-				a.secrets.Add(string(data))
+				j.secrets.Add(string(data))
 			}
 		}
 	}
 }
 
-// learnFile adds the values of a variable file to the redactor.
-func (a *attempt) learnFile(name string, data []byte) {
-	a.secrets.Add(redact.Values(name, data)...)
-}
-
 // configureGit returns git, which the engine starts, the credentials for the hosts of modules.
-func (a *attempt) configureGit() error {
-	a.gitEnv = nil
-	if len(a.order.ModuleCredentials) == 0 {
+func (s *initStep) configureGit() error {
+	s.gitEnv = nil
+	if len(s.order.ModuleCredentials) == 0 {
 		return nil
 	}
-	inputs, err := a.work.OpenInputs(a.Inputs)
+	inputs, err := s.work.OpenInputs(s.Inputs)
 	if err != nil {
 		return err
 	}
 	defer inputs.Close() //nolint:errcheck // only read
 	env, secrets, err := gitauth.Configure(gitauth.Options{
-		Dir: a.work.Git(), Inputs: inputs, Modules: a.order.ModuleCredentials, Environ: a.Environ,
+		Dir: s.work.Git(), Inputs: inputs, Modules: s.order.ModuleCredentials, Environ: s.Environ,
 	})
-	a.secrets.Add(secrets...)
-	a.gitEnv = env
+	s.secrets.Add(secrets...)
+	s.gitEnv = env
 	return err
 }

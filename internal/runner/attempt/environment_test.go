@@ -26,11 +26,11 @@ func TestAttemptRedactsMountedAndSensitiveValues(t *testing.T) {
 		}
 	}
 	secrets := redact.New()
-	a := &attempt{
+	j := &job{
 		Executor: &Executor{Options: Options{Inputs: dir, Environ: []string{"TOKEN=variable-canary", "ZONE=eu-west-two"}}, secrets: secrets},
 		order:    runnerapi.Order{SecretDirs: []string{"secret"}, SecretEnv: []string{"TOKEN"}},
 	}
-	a.learn()
+	j.learn()
 	for text, want := range map[string]bool{
 		"mounted-canary": true, "variable-canary": true,
 		"eu-west-one": false, "eu-west-two": false,
@@ -44,7 +44,7 @@ func TestAttemptRedactsMountedAndSensitiveValues(t *testing.T) {
 // A variable of the engine's in the environment is an expression, as in a variable file, unless the code says that it is a text.
 func TestSecretsInAnExpressionOfTheEnvironment(t *testing.T) {
 	secrets := redact.New()
-	a := &attempt{
+	j := &job{
 		Executor: &Executor{Options: Options{Inputs: t.TempDir(), Environ: []string{
 			`TF_VAR_db={ user = "robot-canary", ports = [5432], pin = 12345678, keys = [<<EOT
 heredoc-canary
@@ -53,7 +53,7 @@ EOT
 		}}, secrets: secrets},
 		order: runnerapi.Order{SecretEnv: []string{"TF_VAR_db", "TF_VAR_text", "TF_VAR_call"}},
 	}
-	a.learn()
+	j.learn()
 	for text, want := range map[string]bool{
 		"robot-canary": true, "12345678": true, "heredoc-canary": true, "plain canary words": true,
 		"5432": false, "plain": false, "canary": false, "words": false,
@@ -72,12 +72,12 @@ func TestHookRunsTheProgramOfTheEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &attempt{Executor: &Executor{work: work}}
-	if bin, err := a.linkEngine(); bin != "" || err != nil {
+	w := &workbench{job: &job{Executor: &Executor{work: work}}}
+	if bin, err := w.linkEngine(); bin != "" || err != nil {
 		t.Errorf("%q, %v", bin, err)
 	}
 	links := func() map[string]string {
-		bin, err := a.linkEngine()
+		bin, err := w.linkEngine()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +89,11 @@ func TestHookRunsTheProgramOfTheEngine(t *testing.T) {
 		return found
 	}
 	terraform := &tool{Engine: engine.Terraform{}, path: "/usr/bin/terraform"}
-	a.engine = tool{Engine: engine.Terragrunt{}, path: "/engines/terragrunt-1.0.0/terragrunt", under: terraform}
+	w.engine = tool{Engine: engine.Terragrunt{}, path: "/engines/terragrunt-1.0.0/terragrunt", under: terraform}
 	if diff := cmp.Diff(map[string]string{"terragrunt": "/engines/terragrunt-1.0.0/terragrunt", "terraform": "/usr/bin/terraform"}, links()); diff != "" {
 		t.Error(diff)
 	}
-	a.engine = tool{Engine: engine.OpenTofu{}, path: "/engines/opentofu-1.12.6/tofu"}
+	w.engine = tool{Engine: engine.OpenTofu{}, path: "/engines/opentofu-1.12.6/tofu"}
 	if diff := cmp.Diff(map[string]string{"tofu": "/engines/opentofu-1.12.6/tofu"}, links()); diff != "" {
 		t.Error(diff)
 	}

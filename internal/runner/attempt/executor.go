@@ -7,6 +7,9 @@
 //	Apply:  [fetch ─► engine ─► init, in another pod than the plan's] ─► apply ─► [state] ─► [rescue] ─► outputs
 //
 // Each step but state and rescue may have hooks before and after it.
+//
+// orders.go has these lists. A step is a type with its own fields; what it learns for a later one is its result or, of
+// the preparation, in the setup of the workbench.
 package attempt
 
 import (
@@ -52,26 +55,11 @@ type Executor struct {
 	Options
 	secrets *redact.Redactor
 	work    workspace.Dir
-	// gitEnv are the variables with which git, which the engine starts, gets the credentials for the hosts of
-	// modules.
-	gitEnv []string
 	// ready is the plan that the workspace is ready to apply.
 	ready *ready
 	// begun are the plans whose apply was begun here. None of them may be applied again: what the first apply created
 	// may not be in the state, and would be created twice.
 	begun map[string]bool
-}
-
-// ready is what a plan leaves for its apply.
-type ready struct {
-	digest string
-	files  variableFiles
-	engine tool
-	about  *aboutPlan
-	// backendType is the type of the engine's own backend, if it has one.
-	backendType string
-	// state is the one that was planned with; nil when it is not known.
-	state []byte
 }
 
 // NewExecutor returns an Executor that has done no order yet.
@@ -98,45 +86,24 @@ func (e *Executor) Run(ctx context.Context, client *runnerapi.Client, order runn
 	defer log.Abandon()
 	operations := report.StartOperations(client.AppendOperations, e.secrets, e.Log)
 	defer operations.Abandon()
-	a := &attempt{
+	j := &job{
 		Executor: e, order: order, client: client,
 		text:       report.Tee{Pod: e.Output, Server: log},
 		operations: operations,
 		report:     report.StartReporter(client, e.Log),
 	}
-	failure := a.do(ctx)
-	done := a.done(failure)
+	done := j.do(ctx)
 	log.End(logWait)
 	operations.End(logWait)
-	err := a.finish(ctx, done)
+	finish, cancel := interrupt.Outlive(ctx)
+	defer cancel()
+	err := j.report.Finish(finish, done)
 	log.End(lastLogWait)
 	operations.End(lastLogWait)
-	if err != nil && failure != nil && failure.Class == stranded {
+	if err != nil && done.Failure != nil && done.Failure.Class == stranded {
 		return errors.Join(ErrStranded, err)
 	}
 	return err
-}
-
-// done is the last report.
-func (a *attempt) done(failure *runnerapi.Failure) runnerapi.Done {
-	done := runnerapi.Done{Failure: failure, Outputs: a.outputs, Image: a.built, Saved: a.allSaved}
-	if failure == nil || failure.Class == policy { // a plan that is denied can still be read
-		done.Plan = a.planned
-	}
-	if failure != nil {
-		done.Changed = a.changed
-	}
-	if done.Plan != nil && a.settled {
-		done.Settled = a.journalEnd
-	}
-	return done
-}
-
-// finish sends the last report. It outlives an interrupt.
-func (a *attempt) finish(ctx context.Context, done runnerapi.Done) error {
-	ctx, cancel := interrupt.Outlive(ctx)
-	defer cancel()
-	return a.report.Finish(ctx, done)
 }
 
 // clean returns text that is fit to be shown to users.

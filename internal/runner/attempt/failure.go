@@ -3,8 +3,6 @@ package attempt
 import (
 	"context"
 	"errors"
-	"os"
-	"path"
 	"syscall"
 
 	"cairn.dev/cairn/internal/base/shorten"
@@ -51,8 +49,8 @@ func exitCode(err error) *int32 {
 }
 
 // failure returns what is reported of an error. When the attempt timed out, was canceled or interrupted, that is the
-// reason, whatever it broke, unless a state could not be saved.
-func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
+// reason, whatever it broke, unless a state could not be saved. note is added to a message about the code; nil for none.
+func (j *job) failure(ctx context.Context, err error, note func() string) *runnerapi.Failure {
 	class, reason, message := string(engine.Transient), "", err.Error()
 	var failed *programError
 	var denied *deniedError
@@ -81,26 +79,26 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	case errors.As(err, &refused):
 		class, reason = string(engine.ConfigurationError), refused.Code
 	}
-	if lost == nil && denied == nil && refused == nil && ctx.Err() == nil && a.diskFull(err) { // whatever that broke
+	if lost == nil && denied == nil && refused == nil && ctx.Err() == nil && j.diskFull(err) { // whatever that broke
 		class, reason = string(engine.Transient), runnerapi.ReasonDiskFull
 		message = "the pod's disk is full: set a request for ephemeral-storage in spec.runner.resources, or delete what " +
 			"fills it: " + message
 	}
-	if class == string(engine.ConfigurationError) && a.fetched {
-		message = a.clean(message)
-		if about := a.clean(aboutFiles(os.DirFS(a.work.Code()), path.Clean(a.order.Path))); about != "" {
+	if class == string(engine.ConfigurationError) && note != nil {
+		message = j.clean(message)
+		if about := j.clean(note()); about != "" {
 			message = shorten.Bytes(message, max(report.LongestMessage-len(about), report.LongestMessage/2)) + about
 		}
 	}
-	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message)}
+	return &runnerapi.Failure{Class: class, Reason: reason, Message: j.clean(message)}
 }
 
 // diskFull reports whether an attempt failed while a disk that it writes to was full. Engines and hooks report it
 // only as a text.
-func (a *attempt) diskFull(err error) bool {
+func (j *job) diskFull(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true
 	}
-	tmp := process.Variable(a.Environ, "TMPDIR") // where there is none, it is in the workspace
-	return process.DiskFull(a.work.Code()) || tmp != "" && process.DiskFull(tmp)
+	tmp := process.Variable(j.Environ, "TMPDIR") // where there is none, it is in the workspace
+	return process.DiskFull(j.work.Code()) || tmp != "" && process.DiskFull(tmp)
 }

@@ -21,52 +21,61 @@ const (
 	largestPlan    = 1 << 30
 )
 
+// fetchStep fetches the code and what belongs to it.
+type fetchStep struct {
+	*workbench
+	withPlan bool
+	// journal is what earlier applies have done, for a plan.
+	journal journal
+}
+
 // fetch fills the workspace: the code, the variable files and, in another pod than the plan's, the plan.
-func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
-	if err := a.work.Clear(); err != nil {
+func (s *fetchStep) fetch(ctx context.Context) (result, error) {
+	if err := s.work.Clear(); err != nil {
 		return result{}, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.fetchCode(ctx) })
-	group.Go(func() error { return a.fetchJournal(ctx) })
-	if withPlan {
-		group.Go(func() error { return a.fetchPlan(ctx) })
-		if a.hasScripts() {
-			group.Go(func() error { return a.fetchJSON(ctx) })
+	group.Go(func() error { return s.fetchCode(ctx) })
+	group.Go(func() error { return s.fetchJournal(ctx) })
+	if s.withPlan {
+		group.Go(func() error { return s.fetchPlan(ctx) })
+		if s.hasScripts() {
+			group.Go(func() error { return s.fetchJSON(ctx) })
 		}
 	}
-	files, err := a.gather(ctx)
+	variables := &variables{s.job}
+	files, err := variables.gather(ctx)
 	if err := errors.Join(err, group.Wait()); err != nil {
 		return result{}, err
 	}
-	a.fetched = true
-	if withPlan {
-		a.about = a.fetchedPlan()
-		a.leftOut("text", a.writeText())
+	s.fetched = true
+	if s.withPlan {
+		s.about = s.fetchedPlan()
+		s.leftOut("text", s.writeText())
 	}
-	a.files, err = a.assemble(files)
+	s.files, err = variables.assemble(files)
 	return result{}, err
 }
 
 // fetchCode downloads the code, unpacks it and checks it.
-func (a *attempt) fetchCode(ctx context.Context) error {
-	root, err := os.OpenRoot(a.work.Code())
+func (s *fetchStep) fetchCode(ctx context.Context) error {
+	root, err := os.OpenRoot(s.work.Code())
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // holds no data
-	if err := a.fetchFiles(ctx, root); err != nil {
+	if err := s.fetchFiles(ctx, root); err != nil {
 		return err
 	}
-	if a.engine.Traits().AsksGit {
+	if s.engine.Traits().AsksGit {
 		if err := createRepository(root); err != nil {
 			return err
 		}
 	}
-	if err := a.adopt(ctx, root); err != nil {
+	if err := s.adopt(ctx, root); err != nil {
 		return err
 	}
-	return a.setWorkspace(a.work.Code())
+	return s.setWorkspace(s.work.Code())
 }
 
 // createRepository turns the folder into the root of a git repository without commits, for an engine that asks git for
@@ -87,16 +96,16 @@ func createRepository(code *os.Root) error {
 const gitFolder = ".git"
 
 // fetchFiles downloads the order's source, verifies its digest, and unpacks it.
-func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {
-	file, err := os.Create(a.work.Archive())
+func (j *job) fetchFiles(ctx context.Context, root *os.Root) error {
+	file, err := os.Create(j.work.Archive())
 	if err != nil {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
-	if err := a.client.Source(ctx, a.order.Source, file, largestArchive); err != nil {
+	if err := j.client.Source(ctx, j.order.Source, file, largestArchive); err != nil {
 		return fmt.Errorf("fetch the code: %w", err)
 	}
-	if err := workspace.Verify(file, a.order.Source); err != nil {
+	if err := workspace.Verify(file, j.order.Source); err != nil {
 		return fmt.Errorf("fetch the code: %w", err)
 	}
 	if err := workspace.Unpack(root, file); err != nil {
@@ -106,10 +115,10 @@ func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {
 }
 
 // adopt checks the root module's folder, and puts Cairn's own file into it.
-func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
-	name := path.Clean(a.order.Path)
+func (s *fetchStep) adopt(ctx context.Context, code *os.Root) error {
+	name := path.Clean(s.order.Path)
 	if !fs.ValidPath(name) {
-		return &engine.Rejection{Reason: fmt.Sprintf("the path %q leads out of the code", a.order.Path)}
+		return &engine.Rejection{Reason: fmt.Sprintf("the path %q leads out of the code", s.order.Path)}
 	}
 	if info, err := code.Stat(name); err != nil || !info.IsDir() {
 		return &engine.Rejection{Reason: fmt.Sprintf("there is no folder %s in the code", name)}
@@ -131,36 +140,36 @@ func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
 	if err != nil {
 		return err
 	}
-	if b := a.order.Backend; b != nil && b.FromCode {
-		if a.inCode, err = engine.FindBackend(folder); err != nil {
+	if b := s.order.Backend; b != nil && b.FromCode {
+		if s.inCode, err = engine.FindBackend(folder); err != nil {
 			return err
 		}
 	}
-	if err := engine.CheckCode(a.engine.Engine, a.backend(), folder); err != nil {
+	if err := engine.CheckCode(s.engine.Engine, s.backend(), folder); err != nil {
 		return err
 	}
-	if err := a.checkOwnBackend(ctx, folder); err != nil {
+	if err := s.checkOwnBackend(ctx, folder); err != nil {
 		return err
 	}
-	return module.WriteFile(engine.OverrideFile, []byte(a.backend().Override()), 0o600)
+	return module.WriteFile(engine.OverrideFile, []byte(s.backend().Override()), 0o600)
 }
 
 // module is the root module's folder.
-func (a *attempt) module() string {
-	return filepath.Join(a.work.Code(), filepath.FromSlash(a.order.Path))
+func (j *job) module() string {
+	return filepath.Join(j.work.Code(), filepath.FromSlash(j.order.Path))
 }
 
 // fetchPlan downloads the plan to apply, and verifies that it is the one that was approved.
-func (a *attempt) fetchPlan(ctx context.Context) error {
-	file, err := os.Create(a.work.Plan())
+func (s *fetchStep) fetchPlan(ctx context.Context) error {
+	file, err := os.Create(s.work.Plan())
 	if err != nil {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
-	if err := a.client.Plan(ctx, a.order.PlanDigest, file, largestPlan); err != nil {
+	if err := s.client.Plan(ctx, s.order.PlanDigest, file, largestPlan); err != nil {
 		return fmt.Errorf("fetch the plan: %w", err)
 	}
-	if err := workspace.Verify(file, a.order.PlanDigest); err != nil {
+	if err := workspace.Verify(file, s.order.PlanDigest); err != nil {
 		return fmt.Errorf("fetch the plan: %w", err)
 	}
 	return nil
@@ -168,8 +177,8 @@ func (a *attempt) fetchPlan(ctx context.Context) error {
 
 // pinProviders writes the lock file of the plan into the code, and reports whether there is one. The code, which
 // may have a lock file too, has to be there first.
-func (a *attempt) pinProviders() (bool, error) {
-	file, err := os.Open(a.work.Plan())
+func (s *initStep) pinProviders() (bool, error) {
+	file, err := os.Open(s.work.Plan())
 	if err != nil {
 		return false, err
 	}
@@ -182,5 +191,5 @@ func (a *attempt) pinProviders() (bool, error) {
 	if err != nil || lock == nil {
 		return false, err
 	}
-	return true, os.WriteFile(filepath.Join(a.module(), engine.LockFile), lock, 0o600)
+	return true, os.WriteFile(filepath.Join(s.module(), engine.LockFile), lock, 0o600)
 }

@@ -41,9 +41,9 @@ func (h hook) called() string {
 }
 
 // hooks returns those before or after a step.
-func (a *attempt) hooks(step, when string) []hook {
+func (j *job) hooks(step, when string) []hook {
 	var found []hook
-	for _, h := range a.order.Hooks {
+	for _, h := range j.order.Hooks {
 		if h.Step != step || h.When != when {
 			continue
 		}
@@ -57,44 +57,44 @@ func (a *attempt) hooks(step, when string) []hook {
 }
 
 // withHooks returns the names of a step and of the hooks around it, in order.
-func (a *attempt) withHooks(step string) []string {
+func (j *job) withHooks(step string) []string {
 	var names []string
-	for _, h := range a.hooks(step, before) {
+	for _, h := range j.hooks(step, before) {
 		names = append(names, h.name)
 	}
 	names = append(names, step)
-	for _, h := range a.hooks(step, after) {
+	for _, h := range j.hooks(step, after) {
 		names = append(names, h.name)
 	}
 	return names
 }
 
 // runHooks runs those before or after a step, each as a step of its own.
-func (a *attempt) runHooks(ctx context.Context, step, when string) error {
-	for _, h := range a.hooks(step, when) {
-		err := a.step(ctx, h.name, func(ctx context.Context) (result, error) { return a.runHook(ctx, h) })
+func (w *workbench) runHooks(ctx context.Context, step, when string) error {
+	for _, h := range w.hooks(step, when) {
+		err := w.step(ctx, h.name, func(ctx context.Context) (result, error) { return w.runHook(ctx, h) })
 		if err == nil {
 			continue
 		}
 		if !h.Continue || ctx.Err() != nil {
 			return err
 		}
-		fmt.Fprintf(a.text, "%s failed; the attempt continues, as its onFailure is set\n", h.name)
+		fmt.Fprintf(w.text, "%s failed; the attempt continues, as its onFailure is set\n", h.name)
 	}
 	return nil
 }
 
 // runHook runs a script until it ends. It holds no state, so that one that ignores signals is killed.
-func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
-	env, err := a.hookEnvironment(h)
+func (w *workbench) runHook(ctx context.Context, h hook) (result, error) {
+	env, err := w.hookEnvironment(h)
 	if err != nil {
 		return result{}, err
 	}
-	cmd, err := a.script(h, env)
+	cmd, err := w.script(h, env)
 	if err != nil {
 		return result{}, err
 	}
-	launcher := a.launcher()
+	launcher := w.launcher()
 	ended, err := launcher.Run(ctx, cmd, process.Options{Name: h.name, Stop: launcher.StopGroup})
 	if err != nil {
 		return result{}, cannotRun(h, err)
@@ -109,8 +109,8 @@ func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
 }
 
 // script returns the command that runs a script.
-func (a *attempt) script(h hook, env []string) (*exec.Cmd, error) {
-	path, err := a.writeHook(h)
+func (w *workbench) script(h hook, env []string) (*exec.Cmd, error) {
+	path, err := w.writeHook(h)
 	if err != nil {
 		return nil, err
 	}
@@ -118,17 +118,17 @@ func (a *attempt) script(h hook, env []string) (*exec.Cmd, error) {
 	if !strings.HasPrefix(h.Script, "#!") {
 		cmd = exec.Command(process.Shell, path) //nolint:noctx // it is interrupted by who runs it, not killed
 	}
-	cmd.Env, cmd.Dir = env, a.hookDir()
+	cmd.Env, cmd.Dir = env, w.hookDir()
 	return cmd, nil
 }
 
 // writeHook writes a script to a file of its own. No other program may be started meanwhile: it would have the file
 // open for writing, and Linux does not execute such a file.
-func (a *attempt) writeHook(h hook) (string, error) {
-	if err := os.MkdirAll(a.work.Hooks(), 0o700); err != nil {
+func (j *job) writeHook(h hook) (string, error) {
+	if err := os.MkdirAll(j.work.Hooks(), 0o700); err != nil {
 		return "", err
 	}
-	path := filepath.Join(a.work.Hooks(), h.name)
+	path := filepath.Join(j.work.Hooks(), h.name)
 	if err := os.RemoveAll(path); err != nil {
 		return "", err
 	}
@@ -138,11 +138,11 @@ func (a *attempt) writeHook(h hook) (string, error) {
 }
 
 // hookDir returns the root module's folder once this attempt has it, and the workspace before.
-func (a *attempt) hookDir() string {
-	if info, err := os.Stat(a.module()); a.fetched && err == nil && info.IsDir() {
-		return a.module()
+func (w *workbench) hookDir() string {
+	if info, err := os.Stat(w.module()); w.fetched && err == nil && info.IsDir() {
+		return w.module()
 	}
-	return string(a.work)
+	return string(w.work)
 }
 
 // cannotRun returns what to do about a script that could not be started. A retry would fail in the same way.

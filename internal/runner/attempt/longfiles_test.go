@@ -21,7 +21,7 @@ func TestLongNoteOnFilesLeavesAMessage(t *testing.T) {
 	}
 	secrets := redact.New()
 	secrets.Add("prod")
-	a := &attempt{Executor: &Executor{secrets: secrets, work: work}, fetched: true}
+	w := &workbench{job: &job{Executor: &Executor{secrets: secrets, work: work}}, setup: setup{fetched: true}}
 	dir := filepath.Join(work.Code(), "environments", strings.Repeat("prod/", 20))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestLongNoteOnFilesLeavesAMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	why := a.failure(context.Background(), &engine.Rejection{Reason: "the file cannot be read"})
+	why := w.failure(context.Background(), &engine.Rejection{Reason: "the file cannot be read"}, w.unreadable)
 	if !strings.Contains(why.Message, "the file cannot be read; the repository has symlinks") {
 		t.Errorf("%+v", why)
 	}

@@ -20,31 +20,30 @@ import (
 // checkModules rejects downloaded modules that read files of the repository which the archive of a closure lacks. The
 // closure was computed without their code, and an engine plans without such files: fileexists is false there, and fileset
 // is empty. A wrapper runs engines in its cache, where a module reaches no file of the repository by a relative path.
-func (a *attempt) checkModules(ctx context.Context) error {
-	if a.engine.Traits().Wraps || !a.order.Partial {
+func (s *initStep) checkModules(ctx context.Context) error {
+	if s.engine.Traits().Wraps || !s.order.Partial {
 		return nil
 	}
-	modules, err := a.downloadedModules()
+	modules, err := s.downloadedModules()
 	if err != nil || len(modules) == 0 {
 		return err
 	}
-	wanted := closure.Wanted{Path: a.order.Path, Triggers: a.order.Triggers, Language: closure.LanguageOfTerraform}
-	if a.engine.Traits().ReadsTofu {
-		wanted.Language = closure.LanguageOfOpenTofu
+	wanted := closure.Wanted{
+		Path: s.order.Path, Triggers: s.order.Triggers, Language: closure.LanguageOf(s.engine.Name(), ""),
 	}
-	for _, file := range a.order.VariableFiles {
+	for _, file := range s.order.VariableFiles {
 		if file.Path != "" {
 			wanted.VariableFiles = append(wanted.VariableFiles, file.Path)
 		}
 	}
-	disk := closure.Disk{Root: a.work.Code(), Hidden: func(name string) bool { return name == gitFolder }}
+	disk := closure.Disk{Root: s.work.Code(), Hidden: func(name string) bool { return name == gitFolder }}
 	closures := closure.New(closure.Options{CacheBytes: largestAnalysis, Work: mostAnalysis})
 	missing, unknown, err := closures.Undelivered(ctx, disk, disk, wanted, modules)
 	if err != nil {
 		return fmt.Errorf("read the downloaded modules: %w", err)
 	}
 	for _, at := range unknown {
-		fmt.Fprintf(a.text, "a downloaded module may read a file that is not in the pod: %s\n", at)
+		fmt.Fprintf(s.text, "a downloaded module may read a file that is not in the pod: %s\n", at)
 	}
 	if missing == nil {
 		return nil
@@ -62,9 +61,9 @@ const (
 )
 
 // downloadedModules returns the directories of the modules that init downloaded, from the root of the code.
-func (a *attempt) downloadedModules() ([]string, error) {
+func (s *initStep) downloadedModules() ([]string, error) {
 	manifest := path.Join(engine.DataDir, "modules", "modules.json")
-	text, err := os.ReadFile(filepath.Join(a.module(), filepath.FromSlash(manifest)))
+	text, err := os.ReadFile(filepath.Join(s.module(), filepath.FromSlash(manifest)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -80,7 +79,7 @@ func (a *attempt) downloadedModules() ([]string, error) {
 	var dirs []string
 	for _, m := range installed.Modules {
 		if dir := path.Clean(filepath.ToSlash(m.Dir)); strings.HasPrefix(dir, path.Dir(manifest)+"/") {
-			dirs = append(dirs, path.Join(a.order.Path, dir))
+			dirs = append(dirs, path.Join(s.order.Path, dir))
 		}
 	}
 	return dirs, nil

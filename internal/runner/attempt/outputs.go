@@ -21,24 +21,29 @@ const (
 	mostOutputs   = 64
 )
 
+// outputsStep stores the outputs.
+type outputsStep struct{ *workbench }
+
 // stepOutputs does the outputs step, which outlives an interrupt and a hook that failed, unlike the hooks around it:
 // the outputs of an apply have to be stored. Outputs that the server cannot write fail the step but not the attempt,
 // which did what it should: they are too large, an object that is not Cairn's has their name, or one has a name that no
 // key of an object may have. A user has to correct that.
-func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error {
+func (s *outputsStep) stepOutputs(
+	ctx, podCtx context.Context, hookErr error,
+) (shown map[string]json.RawMessage, err error) {
 	if hookErr == nil {
-		hookErr = a.runHooks(ctx, "outputs", before)
+		hookErr = s.runHooks(ctx, "outputs", before)
 	}
 	longer, cancel := interrupt.Outlive(podCtx)
 	defer cancel()
 	var refused bool
-	err := a.step(longer, "outputs", func(ctx context.Context) (result, error) {
-		outputs, err := a.readOutputs(ctx)
+	err = s.step(longer, "outputs", func(ctx context.Context) (result, error) {
+		outputs, err := s.readOutputs(ctx)
 		if err != nil {
 			return result{}, err
 		}
-		a.outputs = a.show(outputs)
-		if err = a.client.WriteOutputs(ctx, outputs); err != nil {
+		shown = show(outputs)
+		if err = s.client.WriteOutputs(ctx, outputs); err != nil {
 			code := runnerapi.Code(err)
 			refused = slices.Contains([]int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, code)
 			return result{}, fmt.Errorf("write the outputs: %w", err)
@@ -46,42 +51,42 @@ func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error 
 		return result{message: counted(len(outputs), "output")}, nil
 	})
 	if hookErr != nil {
-		return hookErr
+		return shown, hookErr
 	}
 	if refused {
-		a.report.Skip("outputs failed")
-		return nil
+		s.report.Skip("outputs failed")
+		return shown, nil
 	}
 	if err != nil {
-		return err
+		return shown, err
 	}
-	return a.runHooks(ctx, "outputs", after)
+	return shown, s.runHooks(ctx, "outputs", after)
 }
 
 // readOutputs reads the outputs from the newest state that went through the proxy, so that no launch of the engine
 // is needed, unless the engine encrypts its states. An output that holds a secret is sensitive, whatever the code
 // declares.
-func (a *attempt) readOutputs(ctx context.Context) (runnerapi.Outputs, error) {
-	state, err := a.proxy.History().State()
+func (s *outputsStep) readOutputs(ctx context.Context) (runnerapi.Outputs, error) {
+	state, err := s.proxy.History().State()
 	if err != nil {
 		return nil, err
 	}
 	read := state.Outputs
 	if state.Encrypted != nil {
-		if read, err = a.askOutputs(ctx); err != nil {
+		if read, err = s.askOutputs(ctx); err != nil {
 			return nil, err
 		}
 	}
 	outputs := runnerapi.Outputs{}
 	for name, output := range read {
-		outputs[name] = runnerapi.Output{Value: output.Value, Sensitive: output.Sensitive || a.secrets.Hides(string(output.Value))}
+		outputs[name] = runnerapi.Output{Value: output.Value, Sensitive: output.Sensitive || s.secrets.Hides(string(output.Value))}
 	}
 	return outputs, nil
 }
 
 // askOutputs asks the engine for the outputs.
-func (a *attempt) askOutputs(ctx context.Context) (map[string]engine.Output, error) {
-	answer, _, err := a.ask(ctx, call{args: a.engine.Args(engine.Outputs{VariableFiles: a.files.paths()})}, largestAnswer)
+func (s *outputsStep) askOutputs(ctx context.Context) (map[string]engine.Output, error) {
+	answer, _, err := s.ask(ctx, call{args: s.engine.Args(engine.Outputs{VariableFiles: s.files.paths()})}, largestAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +96,14 @@ func (a *attempt) askOutputs(ctx context.Context) (map[string]engine.Output, err
 	}
 	for _, output := range outputs {
 		if output.Sensitive {
-			a.secrets.Add(redact.JSONValues(output.Value)...)
+			s.secrets.Add(redact.JSONValues(output.Value)...)
 		}
 	}
 	return outputs, nil
 }
 
 // show returns the outputs that a report may show: not sensitive, short, and not too many.
-func (a *attempt) show(outputs runnerapi.Outputs) map[string]json.RawMessage {
+func show(outputs runnerapi.Outputs) map[string]json.RawMessage {
 	shown := map[string]json.RawMessage{}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		var value bytes.Buffer

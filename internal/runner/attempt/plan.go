@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,65 +14,28 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// plan does the steps of an order to plan.
-func (a *attempt) plan(ctx, podCtx context.Context) error {
-	steps, err := a.choose()
-	if err != nil {
-		return err
-	}
-	if a.backend().Own() {
-		steps = append(steps, "state")
-	}
-	steps = append(steps, "plan")
-	if a.order.Policy {
-		steps = append(steps, "policy")
-	}
-	if a.order.Outputs {
-		steps = append(steps, "outputs")
-	}
-	a.expect(steps...)
-	if err := a.prepare(ctx, false); err != nil {
-		return err
-	}
-	if a.backend().Own() {
-		if err := a.step(ctx, "state", a.followBackend); err != nil {
-			return err
-		}
-	}
-	if err := a.around(ctx, "plan", a.makePlan); err != nil {
-		return err
-	}
-	if a.planned.Changes {
-		a.skip("outputs", "the plan has changes")
-		if !a.order.Policy {
-			return nil
-		}
-		return a.around(ctx, "policy", a.checkPolicy)
-	}
-	a.skip("policy", "the plan has no changes")
-	if !a.order.Outputs {
-		return nil
-	}
-	if !a.order.Destroy { // the state is the result of these inputs: a destroy uses them from now on
-		if err := a.client.PutInputs(ctx, a.files.kept()); err != nil {
-			return fmt.Errorf("keep the variable files: %w", err)
-		}
-	}
-	return a.stepOutputs(ctx, podCtx, nil)
-}
-
 // mostResources is how many changes of a plan are reported; the counts count all.
 const mostResources = 100
 
+// planStep plans, and has the policies check the plan.
+type planStep struct {
+	*workbench
+	// planned is the plan, once it is stored. tooLarge: its JSON is too large to be stored.
+	planned  *runnerapi.Plan
+	tooLarge bool
+	// settled is the end of the journal, if the plan found nothing in it that the state does not have.
+	settled string
+}
+
 // makePlan plans, and stores the plan on the server.
-func (a *attempt) makePlan(ctx context.Context) (result, error) {
-	args := a.engine.Args(engine.Plan{
-		Events: a.work.Events(), VariableFiles: a.files.paths(), Out: a.work.Plan(), Destroy: a.order.Destroy,
+func (s *planStep) makePlan(ctx context.Context, journal journal) (result, error) {
+	args := s.engine.Args(engine.Plan{
+		Events: s.work.Events(), VariableFiles: s.files.paths(), Out: s.work.Plan(), Destroy: s.order.Destroy,
 	})
 	var code int32
 	var events engine.Events
-	recovered, err := a.recover(ctx, func() (err error) {
-		code, events, err = a.run(ctx, engine.StepPlan, call{args: args}, engine.PlanChanges)
+	recovered, err := s.recover(ctx, journal.done, func() (err error) {
+		code, events, err = s.run(ctx, engine.StepPlan, call{args: args}, engine.PlanChanges)
 		return err
 	})
 	if err != nil {
@@ -82,68 +46,69 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	}
 	if !events.Planned { // the engine writes the plan first, and ignores that it cannot write an event
 		return result{}, fmt.Errorf("%s planned, and its events do not have the whole plan: the disk of the pod may be full",
-			a.engine.Name())
+			s.engine.Name())
 	}
-	if err := a.checkDeclared(events.Undeclared); err != nil {
+	if err := s.checkDeclared(events.Undeclared); err != nil {
 		return result{}, err
 	}
-	plan := a.describe(events.Changes)
+	plan := s.describe(events.Changes)
 	recovered.CheckImported(events.Imported)
-	a.checkScript(recovered)
+	s.checkScript(recovered)
 	plan.Untracked = recovered.Orphans()
-	plan.Script = a.order.Command != ""
+	plan.Script = s.order.Command != ""
 	plan.Changes = events.HasChanges(code)
 	why := ""
 	if !plan.Changes {
-		if why, err = a.writesState(ctx); err != nil {
+		if why, err = s.writesState(ctx); err != nil {
 			return result{}, err
 		}
 		plan.StateOnly = why != ""
 		plan.Changes = plan.StateOnly
 	}
-	a.settled = recovered.Settled(plan.Changes)
-	if a.engine.version == "" {
-		a.engine.version = events.Version
+	if recovered.Settled(plan.Changes) {
+		s.settled = journal.end
 	}
-	plan.EngineVersion = a.engine.version
-	if under := a.engine.under; under != nil { // the events are those of what it runs
+	if s.engine.version == "" {
+		s.engine.version = events.Version
+	}
+	plan.EngineVersion = s.engine.version
+	if under := s.engine.under; under != nil { // the events are those of what it runs
 		plan.Wrapped = &runnerapi.WrappedEngine{Name: under.Name(), Version: events.Version}
 	}
-	if plan.Digest, err = a.keepPlan(ctx); err != nil {
+	if plan.Digest, err = s.keepPlan(ctx); err != nil {
 		return result{}, err
 	}
-	a.about = &aboutPlan{Plan: *plan, counted: true}
-	if err := a.keepForms(ctx); err != nil {
+	s.about = &aboutPlan{Plan: *plan, counted: true}
+	if s.tooLarge, err = (&planForms{s.workbench}).keepForms(ctx); err != nil {
 		return result{}, err
 	}
-	a.planned = plan
-	a.ready = &ready{
-		digest: plan.Digest, files: a.files, engine: a.engine, about: a.about, backendType: a.backendType,
-		state: a.proxy.Planned(),
-	}
-	message := events.Changes.String()
+	s.planned = plan
+	s.ready = &ready{setup: s.setup, digest: plan.Digest, state: s.proxy.Planned()}
+	return result{message: summary(plan, events.Changes, why), exitCode: &code}, nil
+}
+
+// summary is the message of a plan. why is the reason of one that writes the state alone.
+func summary(plan *runnerapi.Plan, changes engine.Changes, why string) string {
+	message := cmp.Or(changes.String(), "only outputs change")
 	switch {
 	case !plan.Changes:
 		message = "no changes"
 	case plan.StateOnly:
 		message = runnerapi.OnlyState + ": " + why
-	case message == "":
-		message = "only outputs change"
 	}
 	if n := len(plan.Untracked); n > 0 {
 		message += fmt.Sprintf("; %d resources of the journal could not be taken into the state", n)
 	}
-	return result{message: message, exitCode: &code}, nil
+	return message
 }
 
-func (a *attempt) describe(changes engine.Changes) *runnerapi.Plan {
-	n := changes.Counts()
-	described := &runnerapi.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget, Invoke: n.Invoke}
+func (s *planStep) describe(changes engine.Changes) *runnerapi.Plan {
+	described := countsOf(changes)
 	secrets := map[string]bool{}
 	for _, c := range changes[:min(len(changes), mostResources)] {
-		described.Resources = append(described.Resources, runnerapi.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
+		described.Resources = append(described.Resources, runnerapi.ResourceChange{Address: s.clean(c.Address), Action: string(c.Action)})
 		plan.HideKeys(c.Address, func(key string) string {
-			hidden, found := a.secrets.Find(key)
+			hidden, found := s.secrets.Find(key)
 			for _, secret := range found {
 				secrets[secret] = true
 			}
@@ -151,12 +116,21 @@ func (a *attempt) describe(changes engine.Changes) *runnerapi.Plan {
 		})
 	}
 	described.Secrets = slices.Sorted(maps.Keys(secrets))
-	return described
+	return &described
+}
+
+// countsOf returns a plan with the numbers of its changes.
+func countsOf(changes engine.Changes) runnerapi.Plan {
+	n := changes.Counts()
+	return runnerapi.Plan{
+		Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget,
+		Invoke: n.Invoke,
+	}
 }
 
 // keepPlan sends the plan to the server and returns its digest, on which both have to agree.
-func (a *attempt) keepPlan(ctx context.Context) (string, error) {
-	file, err := os.Open(a.work.Plan())
+func (s *planStep) keepPlan(ctx context.Context) (string, error) {
+	file, err := os.Open(s.work.Plan())
 	if err != nil {
 		return "", err
 	}
@@ -169,7 +143,7 @@ func (a *attempt) keepPlan(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	kept, err := a.client.PutPlan(ctx, file, info.Size())
+	kept, err := s.client.PutPlan(ctx, file, info.Size())
 	if err != nil {
 		return "", fmt.Errorf("keep the plan: %w", err)
 	}
@@ -189,24 +163,24 @@ func (e *deniedError) Error() string { return e.why }
 
 // checkPolicy has the server evaluate the policies on the plan, and logs their findings. What counts is the result
 // that the server stores, not what the runner reports.
-func (a *attempt) checkPolicy(ctx context.Context) (result, error) {
-	if a.tooLarge {
+func (s *planStep) checkPolicy(ctx context.Context) (result, error) {
+	if s.tooLarge {
 		return result{}, &deniedError{"the plan is too large to be checked by policies"}
 	}
-	verdict, err := a.client.CheckPolicy(ctx, a.planned.Digest)
+	verdict, err := s.client.CheckPolicy(ctx, s.planned.Digest)
 	if err != nil {
 		return result{}, fmt.Errorf("ask the policies: %w", err)
 	}
 	var first string
 	for _, f := range verdict.Findings {
-		said := a.clean(f.Policy + ": " + f.Message)
-		fmt.Fprintf(a.text, "%-4s  %s\n", f.Action, said)
+		said := s.clean(f.Policy + ": " + f.Message)
+		fmt.Fprintf(s.text, "%-4s  %s\n", f.Action, said)
 		if first == "" && f.Action == runnerapi.Deny {
 			first = said
 		}
 	}
 	if more := verdict.More(); more > 0 {
-		fmt.Fprintf(a.text, "and %d more\n", more)
+		fmt.Fprintf(s.text, "and %d more\n", more)
 	}
 	denied := verdict.Denied()
 	switch {

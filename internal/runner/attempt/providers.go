@@ -20,69 +20,69 @@ import (
 // mirrorProviders lets the engine's init take providers from images and from the server's mirror, as far as there are
 // any, until the function that it returns is called. An image that has its own CLI configuration keeps it, and all
 // that it configures about providers.
-func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) {
+func (s *initStep) mirrorProviders(ctx context.Context) (stop func(), err error) {
 	stop = func() {}
 	if runtime.GOOS != "linux" { // elsewhere no environment configures which certificates a program trusts
 		return stop, nil
 	}
-	env := a.environment()
+	env := s.environment()
 	if own := providermirror.OwnConfig(env); own != "" {
-		fmt.Fprintf(a.text, "providers: as configured in %s\n", own)
+		fmt.Fprintf(s.text, "providers: as configured in %s\n", own)
 		return stop, nil
 	}
-	images, err := a.providerImages()
+	images, err := s.providerImages()
 	if err != nil {
 		return stop, err
 	}
-	a.explainUnfit(images.Unfit())
-	if !a.order.Providers && images.Empty() {
+	s.explainUnfit(images.Unfit())
+	if !s.order.Providers && images.Empty() {
 		return stop, nil
 	}
 	o := providermirror.Options{
-		Images: images, OnDownload: a.onDownload, Log: a.Log, Secrets: a.secrets,
-		TempDir: a.work.Tmp(), Environ: env, Module: a.module(),
+		Images: images, OnDownload: s.onDownload, Log: s.Log, Secrets: s.secrets,
+		TempDir: s.work.Tmp(), Environ: env, Module: s.module(),
 	}
-	if a.order.Providers {
-		o.Client = a.client
+	if s.order.Providers {
+		o.Client = s.client
 	}
 	m, err := providermirror.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	a.mirror = m
+	s.mirror = m
 	return func() {
-		a.mirror = nil
+		s.mirror = nil
 		m.Close()
 	}, nil
 }
 
 // providerImages returns the providers that come from images.
-func (a *attempt) providerImages() (*providermirror.Images, error) {
-	lock, err := os.ReadFile(filepath.Join(a.module(), engine.LockFile))
+func (s *initStep) providerImages() (*providermirror.Images, error) {
+	lock, err := os.ReadFile(filepath.Join(s.module(), engine.LockFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return providermirror.FindImages(filepath.Join(a.Inputs, runnerapi.ProviderImages), engine.LockedProviders(lock))
+	return providermirror.FindImages(filepath.Join(s.Inputs, runnerapi.ProviderImages), engine.LockedProviders(lock))
 }
 
 // explainUnfit writes into the log which providers of images are not used, and what to do about it.
-func (a *attempt) explainUnfit(unfit []string) {
+func (s *initStep) explainUnfit(unfit []string) {
 	if len(unfit) > 0 {
 		platform := runtime.GOOS + "_" + runtime.GOARCH
-		fmt.Fprintf(a.text, "The lock file has no h1 checksum for %s of %s, which is in an image of providers: "+
+		fmt.Fprintf(s.text, "The lock file has no h1 checksum for %s of %s, which is in an image of providers: "+
 			"it is downloaded instead. To use the image, run %s providers lock -platform=%s and commit %s.\n",
-			platform, strings.Join(unfit, ", "), a.engine.Program(), platform, engine.LockFile)
+			platform, strings.Join(unfit, ", "), s.engine.Program(), platform, engine.LockFile)
 	}
 }
 
 // initAgain runs an init that failed once more if the lock file rejects providers of images, and takes them elsewhere.
-func (a *attempt) initAgain(ctx context.Context, args []string, code int32, failed error) (int32, error) {
-	unfit, err := a.mirror.CheckImages()
+func (s *initStep) initAgain(ctx context.Context, args []string, code int32, failed error) (int32, error) {
+	unfit, err := s.mirror.CheckImages()
 	if err != nil || len(unfit) == 0 {
 		return code, failed
 	}
-	a.explainUnfit(unfit)
-	code, _, err = a.run(ctx, engine.StepInit, call{args: args})
+	s.explainUnfit(unfit)
+	code, _, err = s.run(ctx, engine.StepInit, call{args: args, mirror: s.mirror})
 	return code, err
 }
 
@@ -97,11 +97,11 @@ func (u *unreachableError) Error() string { return u.Unreachable }
 
 // onDownload returns what handles the server's answers about one download: it reports the progress, and fails once
 // the site has not answered for a while.
-func (a *attempt) onDownload() func(runnerapi.Download) error {
+func (j *job) onDownload() func(runnerapi.Download) error {
 	var since time.Time
-	timeout := min(unreachableTimeout, a.order.Patience)
+	timeout := min(unreachableTimeout, j.order.Patience)
 	return func(d runnerapi.Download) error {
-		a.reportProgress(d.String())
+		j.reportProgress(d.String())
 		if d.Unreachable == "" {
 			since = time.Time{}
 			return nil
@@ -123,13 +123,13 @@ type progress struct {
 }
 
 // reportProgress writes how far downloads are into the attempt's log and the message of its step, when that is news.
-func (a *attempt) reportProgress(text string) {
-	a.progress.mu.Lock()
-	defer a.progress.mu.Unlock()
-	if text = a.clean(text); text == a.progress.last {
+func (j *job) reportProgress(text string) {
+	j.progress.mu.Lock()
+	defer j.progress.mu.Unlock()
+	if text = j.clean(text); text == j.progress.last {
 		return
 	}
-	a.progress.last = text
-	fmt.Fprintln(a.text, text)
-	a.report.Progress(text)
+	j.progress.last = text
+	fmt.Fprintln(j.text, text)
+	j.report.Progress(text)
 }

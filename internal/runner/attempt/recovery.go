@@ -14,13 +14,18 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
+// journal is what earlier applies have done that the state may not have, and the name of its end.
+type journal struct {
+	done []engine.Done
+	end  string
+}
+
 // fetchJournal reads what earlier applies have done.
-func (a *attempt) fetchJournal(ctx context.Context) error {
-	a.journal, a.journalEnd = nil, ""
-	if a.order.Kind != runnerapi.OrderPlan {
+func (s *fetchStep) fetchJournal(ctx context.Context) error {
+	if s.order.Kind != runnerapi.OrderPlan {
 		return nil
 	}
-	journal, err := a.client.Journal(ctx)
+	read, err := s.client.Journal(ctx)
 	final := []int{http.StatusConflict, http.StatusBadRequest} // and would be again
 	if rejected, ok := errors.AsType[*runnerapi.Error](err); ok && slices.Contains(final, rejected.Code) {
 		return &engine.Rejection{Reason: rejected.Message}
@@ -28,29 +33,31 @@ func (a *attempt) fetchJournal(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	a.journal, a.journalEnd = append(a.journal, journal.Entries...), journal.UpTo
+	s.journal = journal{append([]engine.Done(nil), read.Entries...), read.UpTo}
 	return nil
 }
 
 // recover prepares to take into the state what it does not have of the journal. plan runs the engine's plan.
-func (a *attempt) recover(ctx context.Context, plan func() error) (*recovery.Recovery, error) {
+func (s *planStep) recover(
+	ctx context.Context, done []engine.Done, plan func() error,
+) (*recovery.Recovery, error) {
 	o := recovery.Options{
-		Engine: &recoveryEngine{a, plan}, Journal: a.journal, Destroy: a.order.Destroy, Log: a.text, Clean: a.clean,
+		Engine: &recoveryEngine{s.workbench, plan}, Journal: done, Destroy: s.order.Destroy, Log: s.text, Clean: s.clean,
 	}
-	if len(a.journal) == 0 {
+	if len(done) == 0 {
 		return recovery.New(ctx, o)
 	}
-	if a.backend().Own() {
+	if s.backend().Own() {
 		o.Sealed = "the engine keeps the state in a backend of its own, so that Cairn cannot prepare it"
 	}
-	state, err := a.proxy.Current(ctx)
+	state, err := s.proxy.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o.State, err = engine.ReadInstances(state)
 	if _, encrypted := errors.AsType[*engine.Rejection](err); encrypted {
 		o.Sealed = "the engine encrypts the state, so that Cairn cannot prepare it"
-		o.State, err = a.pullInstances(ctx)
+		o.State, err = s.pullInstances(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -59,8 +66,8 @@ func (a *attempt) recover(ctx context.Context, plan func() error) (*recovery.Rec
 }
 
 // pullInstances has the engine decrypt a state that it encrypts.
-func (a *attempt) pullInstances(ctx context.Context) (*engine.Instances, error) {
-	answer, _, err := a.ask(ctx, call{args: a.engine.Args(engine.Pull{VariableFiles: a.files.paths()})}, runnerapi.LargestState)
+func (w *workbench) pullInstances(ctx context.Context) (*engine.Instances, error) {
+	answer, _, err := w.ask(ctx, call{args: w.engine.Args(engine.Pull{VariableFiles: w.files.paths()})}, runnerapi.LargestState)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +76,7 @@ func (a *attempt) pullInstances(ctx context.Context) (*engine.Instances, error) 
 
 // recoveryEngine lets a recovery use the attempt's engine.
 type recoveryEngine struct {
-	*attempt
+	*workbench
 	plan func() error
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"filippo.io/age"
@@ -16,22 +17,24 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
-	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runnerapi"
 )
+
+// rescuer saves states that the engine could not write.
+type rescuer struct{ *workbench }
 
 // rescue saves a state that the engine could not write: on the server or, when that fails, in the pod's log,
 // encrypted to the installation's key. Its error is that the server does not have the state: then that is how the
 // attempt ended, whatever else failed.
-func (a *attempt) rescue(podCtx context.Context) error {
-	a.proxy.Wait()
-	state, err := a.stranded()
+func (s *rescuer) rescue(podCtx context.Context) error {
+	s.proxy.Wait()
+	state, err := s.stranded()
 	if err == nil && state == nil {
 		return nil
 	}
 	ctx, cancel := interrupt.Outlive(podCtx)
 	defer cancel()
-	return a.step(ctx, "rescue", func(ctx context.Context) (result, error) {
+	return s.step(ctx, "rescue", func(ctx context.Context) (result, error) {
 		if err != nil {
 			return result{}, &strandedError{err}
 		}
@@ -39,14 +42,14 @@ func (a *attempt) rescue(podCtx context.Context) error {
 		if parsed, err := engine.ParseState(state); err == nil {
 			name = fmt.Sprintf("the state with serial %d", parsed.Serial)
 		}
-		rescued, refused := a.client.Rescue(ctx, a.proxy.History().Base(), state)
+		rescued, refused := s.client.Rescue(ctx, s.proxy.History().Base(), state)
 		switch {
 		case refused == nil && rescued.Forked != "":
 			return result{}, &engine.Rejection{Reason: rescued.Forked}
 		case refused == nil:
 			return result{message: name + " could not be written and was rescued; it is written before the next plan"}, nil
 		}
-		if err := a.print(state); err != nil {
+		if err := s.print(state); err != nil {
 			return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued: "+
 				"%w", name, errors.Join(refused, err))}
 		}
@@ -60,12 +63,12 @@ func (a *attempt) rescue(podCtx context.Context) error {
 // a user in a shell has pushed it since, also into the engine's own backend. What the engine sent last counts when
 // there is no file, since the engine was killed; when the file is not complete, as on a full disk; and when it is
 // older.
-func (a *attempt) stranded() ([]byte, error) {
-	history := a.proxy.History()
+func (s *rescuer) stranded() ([]byte, error) {
+	history := s.proxy.History()
 	if history.Restored {
 		return nil, nil
 	}
-	left, err := a.readErrored()
+	left, err := s.readErrored()
 	sent := history.Undelivered
 	switch {
 	case err != nil:
@@ -85,9 +88,12 @@ func olderState(one, other []byte) bool {
 	return err == nil && unreadable == nil && first.Serial < second.Serial
 }
 
+// erroredState is the engine's own file of a state that it could not write.
+func (w *workbench) erroredState() string { return filepath.Join(w.ranIn(), engine.ErroredState) }
+
 // readErrored returns what is in the engine's own file; nil when there is none.
-func (a *attempt) readErrored() ([]byte, error) {
-	file, err := os.Open(a.erroredState())
+func (s *rescuer) readErrored() ([]byte, error) {
+	file, err := os.Open(s.erroredState())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -110,13 +116,13 @@ func (a *attempt) readErrored() ([]byte, error) {
 
 // print writes a state to the pod's log, compressed and then encrypted to the installation's key. It does not pass
 // the redactor, which could mask a part of it.
-func (a *attempt) print(state []byte) error {
-	name := fmt.Sprintf("%s/%s/%s/%d", a.order.Namespace, a.order.Stack, a.order.Run, a.order.Attempt)
-	text, err := seal(state, name, a.proxy.History().Base(), a.order.Recipient)
+func (s *rescuer) print(state []byte) error {
+	name := fmt.Sprintf("%s/%s/%s/%d", s.order.Namespace, s.order.Stack, s.order.Run, s.order.Attempt)
+	text, err := seal(state, name, s.proxy.History().Base(), s.order.Recipient)
 	if err != nil {
 		return err
 	}
-	_, err = a.Output.Write(text)
+	_, err = s.Output.Write(text)
 	return err
 }
 
@@ -143,21 +149,4 @@ func seal(data []byte, name, base, recipient string) ([]byte, error) {
 	}
 	text.WriteByte('\n')
 	return text.Bytes(), nil
-}
-
-// flush waits until the whole journal has arrived, since the report that follows ends the attempt: as long as any
-// request to a server that is away.
-func (a *attempt) flush(podCtx context.Context, j *report.Journal) {
-	ctx, cancel := interrupt.Outlive(podCtx)
-	defer cancel()
-	ctx, cancel = context.WithTimeout(ctx, max(a.order.Patience, lastLogWait))
-	defer cancel()
-	j.End(ctx)
-}
-
-// saved reports whether the state has all that an apply did, and what its plan took in: the engine wrote it and
-// came to its end, since it released the lock, and nothing is left that it could not write.
-func (a *attempt) saved() bool {
-	state, err := a.stranded()
-	return err == nil && state == nil && (a.proxy.History().Finished() || a.finishedElsewhere())
 }

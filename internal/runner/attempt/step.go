@@ -8,6 +8,20 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
+// step of an order, with the hooks before and after it.
+type step struct {
+	name string
+	run  func(context.Context) (result, error)
+	// needed reports whether the order has it; nil when it does.
+	needed func() bool
+}
+
+// when has the order include the step only under a condition.
+func (s step) when(needed bool) step {
+	s.needed = func() bool { return needed }
+	return s
+}
+
 // result is what a step that succeeded reports.
 type result struct {
 	message  string
@@ -22,48 +36,39 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// around does a step with the hooks before and after it.
-func (a *attempt) around(ctx context.Context, name string, do func(context.Context) (result, error)) error {
-	if err := a.runHooks(ctx, name, before); err != nil {
-		return err
-	}
-	if err := a.step(ctx, name, do); err != nil {
-		return err
-	}
-	return a.runHooks(ctx, name, after)
-}
-
-// step does a step, and reports its beginning and its end.
-func (a *attempt) step(ctx context.Context, name string, do func(context.Context) (result, error)) error {
+// step does a step, and reports its beginning and its end. note is added to a message about the code; nil for none.
+func (j *job) step(
+	ctx context.Context, name string, do func(context.Context) (result, error), note func() string,
+) error {
 	if err := ctx.Err(); err != nil {
-		return &failedStep{why: *a.failure(ctx, err)}
+		return &failedStep{why: *j.failure(ctx, err, note)}
 	}
-	a.report.Begin(name)
-	fmt.Fprintf(a.text, "── %s ──\n", name)
+	j.report.Begin(name)
+	fmt.Fprintf(j.text, "── %s ──\n", name)
 	res, err := do(ctx)
 	if err == nil {
-		a.report.End(runnerapi.Step{State: report.Succeeded, ExitCode: res.exitCode, Message: a.clean(res.message)})
+		j.report.End(runnerapi.Step{State: report.Succeeded, ExitCode: res.exitCode, Message: j.clean(res.message)})
 		return nil
 	}
-	why := a.failure(ctx, err)
+	why := j.failure(ctx, err, note)
 	if exitCode(err) == nil { // what a program printed is in the log already
-		fmt.Fprintf(a.text, "%s: %s\n", name, why.Message)
+		fmt.Fprintf(j.text, "%s: %s\n", name, why.Message)
 	}
-	a.report.End(runnerapi.Step{State: report.Failed, ExitCode: exitCode(err), Message: why.Message})
+	j.report.End(runnerapi.Step{State: report.Failed, ExitCode: exitCode(err), Message: why.Message})
 	return &failedStep{name, *why}
 }
 
 // expect reports which steps there will be, with the hooks around them.
-func (a *attempt) expect(steps ...string) {
+func (j *job) expect(steps ...string) {
 	var names []string
 	for _, step := range steps {
-		names = append(names, a.withHooks(step)...)
+		names = append(names, j.withHooks(step)...)
 	}
-	a.report.Expect(names)
+	j.report.Expect(names)
 }
 
 // skip reports why a step, and the hooks around it, are not needed.
-func (a *attempt) skip(step, why string) { a.report.Skip(why, a.withHooks(step)...) }
+func (j *job) skip(step, why string) { j.report.Skip(why, j.withHooks(step)...) }
 
 // failedStep is why a step failed, ready to be reported.
 type failedStep struct {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -22,6 +24,14 @@ const (
 	largestPointer = 1024
 	pointerStart   = "version https://git-lfs.github.com/spec/v1\n"
 )
+
+// unreadable returns aboutFiles of the attempt's code; empty before it is there.
+func (w *workbench) unreadable() string {
+	if !w.fetched {
+		return ""
+	}
+	return aboutFiles(os.DirFS(w.work.Code()), path.Clean(w.order.Path))
+}
 
 // aboutFiles returns a note on files of the code that no engine can read for what they are in git: dangling symlinks,
 // and Git LFS pointers. An engine's error is about what it found in place of the content. Files in the root module's

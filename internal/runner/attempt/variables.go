@@ -46,18 +46,21 @@ const mostVariableFiles = 1000
 // longestName is how much of the end of a name is used: less than file systems and the keys of a Secret allow.
 const longestName = 200
 
+// variables reads the order's variables.
+type variables struct{ *job }
+
 // gather collects what the engine gets: the order's variable files and variables or, for a destroy, those of the last
 // apply. Files of the code, which may not be unpacked yet, are left to assemble.
-func (a *attempt) gather(ctx context.Context) (variableFiles, error) {
-	if a.order.Destroy {
-		return a.gatherKept(ctx)
+func (s *variables) gather(ctx context.Context) (variableFiles, error) {
+	if s.order.Destroy {
+		return s.gatherKept(ctx)
 	}
-	return a.gatherInputs(ctx)
+	return s.gatherInputs(ctx)
 }
 
 // assemble writes what was gathered to where the engine reads it, with the files of the code, which is unpacked by now.
-func (a *attempt) assemble(files variableFiles) (variableFiles, error) {
-	code, err := os.OpenRoot(a.work.Code())
+func (s *variables) assemble(files variableFiles) (variableFiles, error) {
+	code, err := os.OpenRoot(s.work.Code())
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +75,7 @@ func (a *attempt) assemble(files variableFiles) (variableFiles, error) {
 			}
 			files[i].data = file.data
 		}
-		files[i].path = filepath.Join(a.work.VariableFiles(), file.name)
+		files[i].path = filepath.Join(s.work.VariableFiles(), file.name)
 		if err := os.WriteFile(files[i].path, file.data, 0o600); err != nil {
 			return nil, err
 		}
@@ -81,8 +84,8 @@ func (a *attempt) assemble(files variableFiles) (variableFiles, error) {
 }
 
 // gatherKept fetches the variable files that were stored. Which of them were secret is not stored: all are.
-func (a *attempt) gatherKept(ctx context.Context) (variableFiles, error) {
-	kept, err := a.client.Inputs(ctx)
+func (s *variables) gatherKept(ctx context.Context) (variableFiles, error) {
+	kept, err := s.client.Inputs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the variables of the last apply: %w", err)
 	}
@@ -91,21 +94,21 @@ func (a *attempt) gatherKept(ctx context.Context) (variableFiles, error) {
 		if name != filepath.Base(name) {
 			return nil, fmt.Errorf("the variables of the last apply have a file %q", name)
 		}
-		a.learnFile(name, kept.Files[name])
+		s.secrets.Add(redact.Values(name, kept.Files[name])...)
 		files = append(files, variableFile{name: name, data: kept.Files[name]})
 	}
 	return files, nil
 }
 
 // gatherInputs reads the order's variable files and variables, and adds the secret ones to the redactor.
-func (a *attempt) gatherInputs(ctx context.Context) (variableFiles, error) {
-	inputs, err := a.work.OpenInputs(a.Inputs)
+func (s *variables) gatherInputs(ctx context.Context) (variableFiles, error) {
+	inputs, err := s.work.OpenInputs(s.Inputs)
 	if err != nil {
 		return nil, err
 	}
 	defer inputs.Close() //nolint:errcheck // only read
 	var files variableFiles
-	for _, from := range a.order.VariableFiles {
+	for _, from := range s.order.VariableFiles {
 		if from.Path != "" {
 			files = append(files, variableFile{name: files.next(path.Base(from.Path)), code: from.Path})
 			continue
@@ -123,7 +126,7 @@ func (a *attempt) gatherInputs(ctx context.Context) (variableFiles, error) {
 				return nil, err
 			}
 			if from.Secret {
-				a.learnFile(name, data)
+				s.secrets.Add(redact.Values(name, data)...)
 			}
 			files = append(files, variableFile{name: files.next(name), data: data})
 		}
@@ -131,7 +134,7 @@ func (a *attempt) gatherInputs(ctx context.Context) (variableFiles, error) {
 	if len(files) > mostVariableFiles {
 		return nil, fmt.Errorf("%d variable files are too many", len(files))
 	}
-	own, err := a.ownVariables(ctx, inputs)
+	own, err := s.ownVariables(ctx, inputs)
 	if own != nil {
 		files = append(files, variableFile{name: ownVariables, data: own})
 	}
@@ -139,16 +142,16 @@ func (a *attempt) gatherInputs(ctx context.Context) (variableFiles, error) {
 }
 
 // ownVariables returns the order's Variables as a variable file, or nil when there are none.
-func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, error) {
-	if len(a.order.Variables) == 0 {
+func (s *variables) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, error) {
+	if len(s.order.Variables) == 0 {
 		return nil, nil
 	}
-	outputs, err := a.fetchOutputs(ctx)
+	outputs, err := s.fetchOutputs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	values := map[string]json.RawMessage{}
-	for _, variable := range a.order.Variables {
+	for _, variable := range s.order.Variables {
 		value := variable.Value
 		switch {
 		case variable.Stack != "":
@@ -167,13 +170,13 @@ func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, er
 						"decode it", variable.Name, variable.From)}
 			}
 			if variable.Secret {
-				a.secrets.Add(string(data))
+				s.secrets.Add(string(data))
 			}
 			if value, err = json.Marshal(string(data)); err != nil {
 				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
 			}
 		case variable.Secret:
-			a.secrets.Add(redact.JSONValues(value)...)
+			s.secrets.Add(redact.JSONValues(value)...)
 		}
 		values[variable.Name] = value
 	}
@@ -183,9 +186,9 @@ func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, er
 // checkDeclared rejects values of spec.variables for which the code has no variable: a user would not see why a
 // misspelled name changes nothing. Files may have more than the code needs, and a destroy uses the variables of an
 // apply.
-func (a *attempt) checkDeclared(undeclared []engine.Undeclared) error {
+func (s *planStep) checkDeclared(undeclared []engine.Undeclared) error {
 	for _, u := range undeclared {
-		if u.File == ownVariables && !a.order.Destroy {
+		if u.File == ownVariables && !s.order.Destroy {
 			return &engine.Rejection{Reason: fmt.Sprintf(
 				"spec.variables has %q, and the code declares no variable of that name: correct the name, declare it, "+
 					"or, where only a script reads it, write it as TF_VAR_%s into spec.env",
@@ -208,6 +211,15 @@ func (files variableFiles) paths() []string {
 	return paths
 }
 
+// arguments returns the files as arguments of a command of the engine in its TF_CLI_ARGS.
+func (files variableFiles) arguments() []string {
+	var args []string
+	for _, path := range files.paths() {
+		args = append(args, "'-var-file="+path+"'")
+	}
+	return args
+}
+
 func (files variableFiles) kept() runnerapi.InputsKept {
 	kept := runnerapi.InputsKept{Files: map[string][]byte{}}
 	for _, file := range files {
@@ -226,11 +238,11 @@ func outputOf(v runnerapi.Variable) outputRef { return outputRef{v.Stack, v.Outp
 
 // fetchOutputs fetches the outputs of other Stacks that the order's Variables take their values from, each of them
 // once.
-func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMessage, error) {
+func (s *variables) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMessage, error) {
 	values := map[outputRef]*json.RawMessage{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(outputsAtOnce)
-	for _, variable := range a.order.Variables {
+	for _, variable := range s.order.Variables {
 		ref := outputOf(variable)
 		if variable.Stack == "" || values[ref] != nil {
 			continue
@@ -238,7 +250,7 @@ func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMess
 		value := new(json.RawMessage)
 		values[ref] = value
 		group.Go(func() (err error) {
-			*value, err = a.fetchOutput(ctx, ref)
+			*value, err = s.fetchOutput(ctx, ref)
 			return err
 		})
 	}
@@ -247,8 +259,8 @@ func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMess
 
 // fetchOutput fetches one output. A sensitive one is added to the redactor before anything else is done with it. One
 // that changed since the Run was created is a transient failure: the next Run is created for the new value.
-func (a *attempt) fetchOutput(ctx context.Context, ref outputRef) (json.RawMessage, error) {
-	output, err := a.client.StackOutput(ctx, ref.stack, ref.output)
+func (s *variables) fetchOutput(ctx context.Context, ref outputRef) (json.RawMessage, error) {
+	output, err := s.client.StackOutput(ctx, ref.stack, ref.output)
 	if refused, ok := errors.AsType[*runnerapi.Error](err); ok {
 		switch refused.Code {
 		case http.StatusConflict:
@@ -261,7 +273,7 @@ func (a *attempt) fetchOutput(ctx context.Context, ref outputRef) (json.RawMessa
 		return nil, fmt.Errorf("output %s of Stack %s: %w", ref.output, ref.stack, err)
 	}
 	if output.Sensitive {
-		a.secrets.Add(redact.JSONValues(output.Value)...)
+		s.secrets.Add(redact.JSONValues(output.Value)...)
 	}
 	return output.Value, nil
 }

@@ -50,14 +50,14 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 	for i := range 12 {
 		put("many", fmt.Sprintf("%02d.tfvars", i), "")
 	}
-	a := &attempt{Executor: &Executor{Options: Options{Inputs: inputs}, secrets: redact.New(), work: work}}
-	a.order.VariableFiles = []runnerapi.VariableFiles{{Dir: "b"}, {Dir: "a"}, {Dir: "many"}}
-	a.order.Variables = []runnerapi.Variable{{Name: "x", Value: []byte("1")}}
-	files, err := a.gather(t.Context())
+	s := &variables{&job{Executor: &Executor{Options: Options{Inputs: inputs}, secrets: redact.New(), work: work}}}
+	s.order.VariableFiles = []runnerapi.VariableFiles{{Dir: "b"}, {Dir: "a"}, {Dir: "many"}}
+	s.order.Variables = []runnerapi.Variable{{Name: "x", Value: []byte("1")}}
+	files, err := s.gather(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files, err = a.assemble(files); err != nil {
+	if files, err = s.assemble(files); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -80,8 +80,8 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 		{Variables: []runnerapi.Variable{{Name: "x", File: "../outside"}}},
 		{Variables: []runnerapi.Variable{{Name: "x", File: "b/missing"}}},
 	} {
-		a.order = order
-		if _, err := a.gather(t.Context()); err == nil {
+		s.order = order
+		if _, err := s.gather(t.Context()); err == nil {
 			t.Errorf("%+v is accepted", order)
 		}
 	}
@@ -102,9 +102,9 @@ func TestVariableFileOfTheCodeIsWithinIt(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(work.Code(), "link.tfvars")); err != nil {
 		t.Fatal(err)
 	}
-	a := &attempt{Executor: &Executor{work: work}}
+	s := &variables{&job{Executor: &Executor{work: work}}}
 	for _, path := range []string{"link.tfvars", "../token", outside, "."} {
-		files, err := a.assemble(variableFiles{{name: "000-x.tfvars", code: path}})
+		files, err := s.assemble(variableFiles{{name: "000-x.tfvars", code: path}})
 		if err == nil || slices.ContainsFunc(files, func(f variableFile) bool { return len(f.data) > 0 }) {
 			t.Errorf("%s: %v", path, err)
 		}
