@@ -36,10 +36,11 @@ type gitModel struct {
 	// committers of heads that are not of Alice.
 	committers map[string]string
 	// fetched are the heads that the Repository has.
-	fetched  map[string]bool
-	commits  int
-	last     int
-	requests int
+	fetched map[string]bool
+	commits int
+	last    int
+	// requests are all requests to the API, and changes those that are not only read.
+	requests, changes int
 }
 
 // pullModel is a pull request, in the form of the API.
@@ -322,6 +323,7 @@ func (g *gitModel) RoundTrip(r *http.Request) (*http.Response, error) {
 		status, answer = g.answer(r, what, body)
 		if r.Method != http.MethodGet {
 			g.api.writes++
+			g.changes++
 			g.tracef("      %s %s: %d", what, body[:min(len(body), 120)], status)
 		}
 	}

@@ -1,0 +1,70 @@
+package pullrequest
+
+import (
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Requests that the life of a pull request may cost: to the API server, which are writes, and to the Git provider, which are changes
+// and all together. They are sums of lifeSeeds histories, since the order of events differs in each.
+var requestsOfALife = []struct {
+	step                      string
+	writes, changes, requests int
+}{
+	{"open and plan", 1410, 915, 5504},
+	{"comment", 1498, 1025, 5566},
+	{"push", 1523, 934, 5239},
+	{"close", 600, 0, 4200},
+}
+
+const lifeSeeds = 100
+
+// A pull request that is opened, planned, planned again by a comment, changed and closed costs no more than these requests.
+func TestRequestsOfThePullRequestsLife(t *testing.T) {
+	got := make([]struct{ writes, changes, requests int }, len(requestsOfALife))
+	for seed := range uint64(lifeSeeds) {
+		h := newHistory(2 * seed) // one process
+		h.quiet = true
+		p := &pullModel{
+			Number: 1, Title: "Change", State: "open", User: userModel{"alice"},
+			Head: refModel{Ref: "change", Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		}
+		push := func() {
+			for again := true; again; again = len(h.git.affected(p)) < 2 || h.git.conflicts(p) {
+				p.Head.SHA = h.git.commit()
+			}
+			p.Updated = h.now.Truncate(time.Second)
+			h.git.fetch()
+		}
+		for i, do := range []func(){
+			func() { h.git.pulls = append(h.git.pulls, p); push() },
+			func() { h.git.add(p, "alice", "/cairn plan") },
+			push,
+			func() { p.State, p.Updated = "closed", h.now.Truncate(time.Second) },
+		} {
+			writes, changes, requests := h.api.writes, h.git.changes, h.git.requests
+			do()
+			for range 40 {
+				h.settle()
+				h.now = h.now.Add(30 * time.Second)
+			}
+			got[i].changes += h.git.changes - changes
+			got[i].writes += h.api.writes - writes - (h.git.changes - changes)
+			got[i].requests += h.git.requests - requests
+			if i == 2 {
+				h.check()
+			}
+		}
+		if _, left := h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest); left || h.problem != "" {
+			t.Fatalf("seed %d: PullRequest left: %t; %s", 2*seed, left, h.problem)
+		}
+	}
+	for i, want := range requestsOfALife {
+		t.Logf("%-14s %d writes, %d changes and %d requests at the Git provider", want.step, got[i].writes, got[i].changes, got[i].requests)
+		if got[i].writes > want.writes || got[i].changes > want.changes || got[i].requests > want.requests {
+			t.Errorf("%s: %+v, more than %+v", want.step, got[i], want)
+		}
+	}
+}
