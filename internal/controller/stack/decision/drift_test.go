@@ -115,6 +115,12 @@ func TestDrift(t *testing.T) {
 		"a change is applied although there is drift": {
 			snapshot: newSnapshot(checks("Report"), isApplied, applied("sha256:old"), knownDrift("net-0"), withRun("net-1", "Succeeded", "sha256:old")), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
+		"a Stack whose outputs cannot be written is still checked": {
+			snapshot: newSnapshot(checks("Report"), never, isApplied, missingOutputs, checkedAgo(time.Minute), func(w *Snapshot) {
+				outputsStepIs("Succeeded")(&w.Runs[0])
+			}),
+			ready: "False", reason: "OutputsFailed", stalled: true, requeue: rest,
+		},
 		"drift is corrected if drift.onDrift is Apply": {
 			snapshot: newSnapshot(checks("Apply"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck)), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted: 1 to add",
 		},

@@ -34,8 +34,11 @@ func outputsCannotBeWritten(w Snapshot) (Decision, bool) {
 	if w.Outputs.Missing == "" || w.Stack.Spec.Apply != v1alpha1.ApplyNever || !written {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonOutputsFailed, "%s is missing, and an apply writes it, which spec.apply Never prevents: set "+
+	d, ok := stalled(v1alpha1.ReasonOutputsFailed, "%s is missing, and an apply writes it, which spec.apply Never prevents: set "+
 		"spec.apply to Manual or Automatic, or remove it from spec.outputs", w.Outputs.Missing)
+	d.NextDriftCheck = nextDriftCheck(w)
+	d.RequeueAfter = until(w, d.NextDriftCheck)
+	return d, ok
 }
 
 // lastApply is the newest apply that succeeded; nil when there is none.
