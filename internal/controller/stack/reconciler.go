@@ -77,27 +77,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.keepSelfApproval(ctx, w); err != nil {
 		return ctrl.Result{}, err
 	}
-	d := decision.Decide(w)
-	if d.AddFinalizer {
-		if err := r.patch(ctx, stack, func() { controllerutil.AddFinalizer(stack, v1alpha1.Finalizer) }); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(err)
-		}
-		if stack.Status.Observed() {
-			r.Events.FinalizerRestored(w)
-		}
-		d = decision.Decide(w)
-	}
-	if d.Start != nil || d.Finish {
-		if err := r.GatherLeftover(ctx, &w); err != nil {
-			return ctrl.Result{}, fmt.Errorf("gather: %w", err)
-		}
-		d = decision.Decide(w)
-	}
-	if decision.NeedsCommits(w, d) {
-		if err := r.GatherCommits(ctx, &w); err != nil {
-			return ctrl.Result{}, fmt.Errorf("gather: %w", err)
-		}
-		d = decision.Decide(w)
+	d, err := r.decide(ctx, &w)
+	if err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	again, err := r.act(ctx, w, d)
 	if apierrors.IsConflict(err) && r.ConflictBackoff.NumRequeues(req) < maxSilentConflicts {
@@ -112,6 +94,35 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.VerifiedHistory.Add(stack)
 	return ctrl.Result{RequeueAfter: again}, nil
+}
+
+// decide returns the decision that needs nothing more: what the one before it needed is in the snapshot.
+func (r *Reconciler) decide(ctx context.Context, w *decision.Snapshot) (decision.Decision, error) {
+	for {
+		d, err := decision.Decide(*w), error(nil)
+		switch d.Needs {
+		case "":
+			return d, nil
+		case decision.NeedsFinalizer:
+			err = r.addFinalizer(ctx, *w)
+		case decision.NeedsLeftover:
+			err = r.GatherLeftover(ctx, w)
+		case decision.NeedsCommits:
+			err = r.GatherCommits(ctx, w)
+		}
+		if err != nil {
+			return d, fmt.Errorf("gather: %w", err)
+		}
+		w.Met = append(w.Met, d.Needs)
+	}
+}
+
+func (r *Reconciler) addFinalizer(ctx context.Context, w decision.Snapshot) error {
+	err := r.patch(ctx, w.Stack, func() { controllerutil.AddFinalizer(w.Stack, v1alpha1.Finalizer) })
+	if err == nil && w.Stack.Status.Observed() {
+		r.Events.FinalizerRestored(w)
+	}
+	return err
 }
 
 // keepSelfApproval changes the rule that the State keeps, before anything is decided by it.

@@ -38,11 +38,6 @@ type Commits struct {
 	SpecApplied bool
 }
 
-// NeedsCommits reports that a Run which is about to start needs to know who wrote its commits.
-func NeedsCommits(w Snapshot, d Decision) bool {
-	return d.Start != nil && d.Start.Operation == v1alpha1.OperationApply && w.Commit.ID != "" && preventsSelfApproval(w)
-}
-
 // UnappliedSince is the commit after which commits are not applied, and whether it is not applied itself.
 func UnappliedSince(w Snapshot) (commit string, inclusive bool) {
 	u := unapplied(w)

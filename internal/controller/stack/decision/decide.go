@@ -13,8 +13,8 @@ import (
 
 // Decision is the next step for a Stack, and its Ready condition until that is done.
 type Decision struct {
-	// AddFinalizer before anything is created.
-	AddFinalizer bool
+	// Needs is what comes before anything is done by this decision. After it, the Stack is decided on again.
+	Needs Need
 	// Start a Run like this, and Name it so.
 	Start *v1alpha1.RunSpec
 	Name  string
@@ -36,8 +36,91 @@ type Decision struct {
 	NextDriftCheck *metav1.Time
 }
 
+// A Need is what a decision needs before anything is done by it. Each is met once in a reconciliation, and is then in
+// Snapshot.Met.
+type Need string
+
+const (
+	// NeedsFinalizer on the Stack, before anything is created.
+	NeedsFinalizer Need = "Finalizer"
+	// NeedsLeftover is Snapshot.Leftover, before a Run starts or the Stack goes.
+	NeedsLeftover Need = "Leftover"
+	// NeedsCommits is Snapshot.Commits, before a Run starts that spec.preventSelfApproval is for.
+	NeedsCommits Need = "Commits"
+)
+
 // A rule decides, or leaves it to the next one.
 type rule func(Snapshot) (Decision, bool)
+
+// A besideRule decides what starts, or is reported, beside how the Stack stands without it.
+type besideRule func(w Snapshot, stands Decision) (Decision, bool)
+
+// The rules of a Stack that is not deleted. Those of the first four lists decide how it stands (standing). They know
+// no request and no read-only Run: those of the last list start or report one of these beside it.
+var (
+	// fences prevent every Run.
+	fences = []rule{
+		stateIsStranded,
+		leftoverEndsFirst,
+	}
+	// ended prevent every Run that no user requests.
+	ended = []rule{
+		staysDestroyed,
+		destroyStopped,
+	}
+	// obstacles prevent every Run but a destroy.
+	obstacles = []rule{
+		dependsOnItself,
+		inputsArePending,
+		inputsHaveProblem,
+		runIsUnderWay,
+	}
+	// changes start a Run for what changed, or else report how the last one ended.
+	changes = []rule{
+		runIsDue,
+		lastRunFailed,
+		outputsAreForeign,
+		outputsAreMissing,
+		outputsFailed,
+		lastRunCanceled,
+		changesAreOnlyShown,
+		driftCorrectionIsDue,
+		isDrifted,
+		outputsCannotBeWritten,
+		isReady,
+	}
+	requestsAndChecks = []besideRule{
+		readOnlyRunEndsFirst,
+		isSuspended,
+		readOnlyRunIsUnderWay,
+		requestIsPending,
+		driftCheckIsDue,
+	}
+)
+
+// deletion has the rules of a Stack that is being deleted.
+var deletion = []rule{
+	hasNoFinalizer,
+	runEndsFirst,
+	leftoverEndsFirst,
+	stateIsStranded,
+	isOrphaned,
+	journalIsUnreadable,
+	isDestroyed,
+	hasUnclaimedState,
+	isNotItsOwn,
+	destroyIsUnderWay,
+	dependentsGoFirst,
+	destroyIsSuspended,
+	isProtected,
+	isNeverApplied,
+	namespaceEnds,
+	destroyLeftResources,
+	destroyWasStopped,
+	statesDiverged,
+	destroyIsPrevented,
+	destroyIsDue,
+}
 
 // UncachedRequeue is when a Stack is reconciled again whose Run under way the cache does not have, unless an event
 // comes first.
@@ -45,9 +128,17 @@ const UncachedRequeue = time.Minute
 
 // Decide returns the one next step, and when to check again.
 func Decide(w Snapshot) Decision {
-	d := decideByRules(w)
+	var d Decision
+	if w.Stack.DeletionTimestamp != nil {
+		d, _ = first(w, deletion)
+	} else {
+		d = declared(w)
+	}
 	if w.CurrentRunUncached {
 		d.RequeueAfter = Sooner(d.RequeueAfter, UncachedRequeue)
+	}
+	if d.Needs = needs(w, d); slices.Contains(w.Met, d.Needs) {
+		d.Needs = ""
 	}
 	return d
 }
@@ -60,67 +151,65 @@ func Sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// decideByRules has the answer of the first rule that has one.
-func decideByRules(w Snapshot) Decision {
-	rules := []rule{
-		isNew,
-		readOnlyRunIsUnderWay,
-		isSuspended,
-		stateIsStranded,
-		leftoverEndsFirst,
-		destroyIsRequested,
-		staysDestroyed,
-		destroyStopped,
-		dependsOnItself,
-		inputsArePending,
-		inputsHaveProblem,
-		runIsUnderWay,
-		dependencyGoesFirst,
-		runIsRequested,
-		userStateIsDue,
-		runIsDue,
-		lastRunFailed,
-		outputsAreForeign,
-		outputsAreMissing,
-		outputsFailed,
-		lastRunCanceled,
-		changesAreOnlyShown,
-		driftCorrectionIsDue,
-		driftCheckIsDue,
-		isDrifted,
-		outputsCannotBeWritten,
-		isReady,
+// declared is the decision for a Stack that is not deleted.
+func declared(w Snapshot) Decision {
+	if d, ok := isNew(w); ok {
+		return d
 	}
-	if w.Stack.DeletionTimestamp != nil {
-		rules = []rule{
-			hasNoFinalizer,
-			runEndsFirst,
-			leftoverEndsFirst,
-			stateIsStranded,
-			isOrphaned,
-			journalIsUnreadable,
-			isDestroyed,
-			hasUnclaimedState,
-			isNotItsOwn,
-			destroyIsUnderWay,
-			dependentsGoFirst,
-			isSuspended,
-			isProtected,
-			isNeverApplied,
-			namespaceEnds,
-			destroyLeftResources,
-			destroyWasStopped,
-			statesDiverged,
-			destroyIsPrevented,
-			destroyIsDue,
-		}
-	}
-	for _, r := range rules {
-		if d, ok := r(w); ok {
+	stands := standing(w)
+	for _, r := range requestsAndChecks {
+		if d, ok := r(w, stands); ok {
 			return d
 		}
 	}
-	return Decision{}
+	return stands
+}
+
+// standing is how a Stack stands without requests of users and read-only Runs: what Ready is, and the Run that a change
+// needs, if one is due.
+func standing(w Snapshot) Decision {
+	if d, ok := first(w, fences, ended, obstacles, []rule{changeAwaitsDependency}); ok {
+		return d
+	}
+	d, _ := first(w, changes)
+	if start, ok := userStateIsDue(w); ok {
+		return beside(w, start, d)
+	}
+	return d
+}
+
+// beside is the decision to start a Run: Ready stays as the Stack stands, if the Run is read-only and no other one is
+// due.
+func beside(w Snapshot, start, stands Decision) Decision {
+	if stands.Start != nil || !w.isReadOnly(&v1alpha1.Run{Spec: *start.Start}) {
+		return start
+	}
+	stands.Start, stands.Name = start.Start, start.Name
+	stands.Request, stands.StateVersion = start.Request, start.StateVersion
+	return stands
+}
+
+// first is the decision of the first rule that has one.
+func first(w Snapshot, lists ...[]rule) (Decision, bool) {
+	for _, r := range slices.Concat(lists...) {
+		if d, ok := r(w); ok {
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+// needs is what a decision needs first; empty for nothing.
+func needs(w Snapshot, d Decision) Need {
+	switch {
+	case d.Needs != "":
+		return d.Needs
+	case (d.Start != nil || d.Finish) && !slices.Contains(w.Met, NeedsLeftover):
+		return NeedsLeftover
+	case d.Start != nil && d.Start.Operation == v1alpha1.OperationApply && w.Commit.ID != "" && preventsSelfApproval(w):
+		return NeedsCommits
+	}
+	return ""
 }
 
 // Unready is the decision that the Stack is not Ready, for a reason.
@@ -142,41 +231,38 @@ func isNew(w Snapshot) (Decision, bool) {
 	if slices.Contains(w.Stack.Finalizers, v1alpha1.Finalizer) {
 		return Decision{}, false
 	}
-	return Decision{AddFinalizer: true}, true
+	return Decision{Needs: NeedsFinalizer}, true
 }
 
 // isSuspended starts nothing. A Stack that is as declared stays Ready; any other waits for a user.
-func isSuspended(w Snapshot) (Decision, bool) {
-	if !w.Stack.Spec.Suspend || w.ActiveRun() != nil {
+func isSuspended(w Snapshot, stands Decision) (Decision, bool) {
+	if !w.Stack.Spec.Suspend || w.changeUnderWay() != nil {
 		return Decision{}, false
 	}
-	d, ok := stalled(v1alpha1.ReasonSuspended, "nothing is planned, applied or destroyed until spec.suspend is "+
+	d := suspension(w)
+	switch {
+	case stands.Reason == "" && readySays(w, d.Reason): // nothing new is known
+		return Decision{}, true
+	case stands.Ready == metav1.ConditionTrue && stands.Start == nil:
+		d.Ready, d.Stalled, d.Message = metav1.ConditionTrue, false, stands.Message+"; "+d.Message
+	}
+	return d, true
+}
+
+// suspension reports that a Stack starts nothing, and the request that waits.
+func suspension(w Snapshot) Decision {
+	d, _ := stalled(v1alpha1.ReasonSuspended, "nothing is planned, applied or destroyed until spec.suspend is "+
 		"false: cairn resume %s", w.Stack.Name)
 	if q, waits := PendingRequest(w); waits {
 		d.Message += "; the Run that was " + q.Who() + " waits for that"
 	}
-	switch resumed := decideResumed(w); {
-	case w.Stack.DeletionTimestamp != nil:
-	case resumed.Reason == "" && readySays(w, d.Reason): // nothing new is known
-		return Decision{}, true
-	case resumed.Ready == metav1.ConditionTrue && resumed.Start == nil:
-		d.Ready, d.Stalled, d.Message = metav1.ConditionTrue, false, resumed.Message+"; "+d.Message
-	}
-	return d, ok
-}
-
-// decideResumed is the decision for the Stack as if it were not suspended and had no request.
-func decideResumed(w Snapshot) Decision {
-	stack := *w.Stack
-	stack.Spec.Suspend = false
-	w.Stack, w.ignoreReadOnly = &stack, true
-	return Decide(w)
+	return d
 }
 
 // inputsArePending waits for facts that the inputs need. Until then the status stays as it is: it is the latest that is
 // known.
 func inputsArePending(w Snapshot) (Decision, bool) {
-	if w.Problem == nil || !w.Problem.Transient || w.ActiveRun() != nil {
+	if w.Problem == nil || !w.Problem.Transient || w.changeUnderWay() != nil {
 		return Decision{}, false
 	}
 	if w.Problem.Missing {
@@ -194,14 +280,14 @@ func inputsArePending(w Snapshot) (Decision, bool) {
 func readySays(w Snapshot, reason string) bool { return ReadyReason(w.Stack.Status) == reason }
 
 func inputsHaveProblem(w Snapshot) (Decision, bool) {
-	if w.Problem == nil || w.ActiveRun() != nil {
+	if w.Problem == nil || w.changeUnderWay() != nil {
 		return Decision{}, false
 	}
 	return stalled(w.Problem.Reason, "%s", w.Problem.Message)
 }
 
 func runIsUnderWay(w Snapshot) (Decision, bool) {
-	r := w.ActiveRun()
+	r := w.changeUnderWay()
 	if r == nil {
 		return Decision{}, false
 	}
@@ -287,22 +373,6 @@ func startRun(w Snapshot, spec v1alpha1.RunSpec) (Decision, bool) {
 	}
 	d.Start, d.Name = &spec, name
 	return d, ok
-}
-
-// startBeside is the start of a Run with the Ready condition meanwhile: that of the Stack without it, if the Run is
-// read-only and no other one is due.
-func startBeside(w Snapshot, d Decision) Decision {
-	if !w.isReadOnly(&v1alpha1.Run{Spec: *d.Start}) {
-		return d
-	}
-	w.ignoreReadOnly = true
-	meanwhile := Decide(w)
-	if meanwhile.Start != nil {
-		return d
-	}
-	meanwhile.Start, meanwhile.Name = d.Start, d.Name
-	meanwhile.Request, meanwhile.StateVersion = d.Request, d.StateVersion
-	return meanwhile
 }
 
 func changesAreOnlyShown(w Snapshot) (Decision, bool) {

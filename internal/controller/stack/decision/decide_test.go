@@ -404,7 +404,7 @@ func decide(t *testing.T, tests map[string]decision) {
 				Stalled        bool
 				Requeue        time.Duration
 			}
-			got := outcome{Finalizer: d.AddFinalizer, Ready: d.Ready, Reason: d.Reason, Stalled: d.Stalled, Requeue: d.RequeueAfter}
+			got := outcome{Finalizer: d.Needs == NeedsFinalizer, Ready: d.Ready, Reason: d.Reason, Stalled: d.Stalled, Requeue: d.RequeueAfter}
 			want := outcome{Finalizer: tt.finalizer, Start: tt.start, Ready: tt.ready, Reason: tt.reason, Finish: tt.finish, Stalled: tt.stalled, Requeue: tt.requeue}
 			if d.Start != nil {
 				got.Start = string(d.Start.Operation) + " " + Status(tt.snapshot, d).LastRun

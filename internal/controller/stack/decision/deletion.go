@@ -56,6 +56,9 @@ func isNotItsOwn(w Snapshot) (Decision, bool) {
 			"cairn destroy %[2]s, before you delete it", remainder(w), w.Stack.Name)}, true
 }
 
+// destroyIsSuspended destroys nothing while the Stack is suspended.
+func destroyIsSuspended(w Snapshot) (Decision, bool) { return suspension(w), w.Stack.Spec.Suspend }
+
 func isProtected(w Snapshot) (Decision, bool) {
 	if w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionProtect {
 		return Decision{}, false

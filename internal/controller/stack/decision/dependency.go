@@ -109,18 +109,23 @@ func DependencyPath(
 }
 
 func dependsOnItself(w Snapshot) (Decision, bool) {
-	if len(w.Cycle) == 0 || w.ActiveRun() != nil {
+	if len(w.Cycle) == 0 || w.changeUnderWay() != nil {
 		return Decision{}, false
 	}
 	return stalled(v1alpha1.ReasonDependencyCycle, "the dependencies go in a circle: %s; take one of them out",
 		strings.Join(w.Cycle, " -> "))
 }
 
-// dependencyGoesFirst: a Run is due or asked for, and a dependency is not as declared yet.
-func dependencyGoesFirst(w Snapshot) (Decision, bool) {
-	if !NeedsDependencies(w) {
+// changeAwaitsDependency: a Run is due, and a dependency is not as declared yet.
+func changeAwaitsDependency(w Snapshot) (Decision, bool) {
+	if !isDue(w) {
 		return Decision{}, false
 	}
+	return dependencyGoesFirst(w)
+}
+
+// dependencyGoesFirst reports the first dependency that is not as declared yet.
+func dependencyGoesFirst(w Snapshot) (Decision, bool) {
 	for _, one := range w.Dependencies {
 		if one.Missing {
 			return Unready(v1alpha1.ReasonDependencyNotFound, "%s", MissingDependency(one.Name))

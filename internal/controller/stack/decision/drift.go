@@ -29,22 +29,35 @@ func intervalAndSource(w Snapshot) (time.Duration, v1alpha1.IntervalSource) {
 	return w.DriftInterval, v1alpha1.IntervalFromInstallation
 }
 
-// readOnlyRunIsUnderWay: a read-only Run changes nothing, so that all but the start of another Run is as without
-// it.
-func readOnlyRunIsUnderWay(w Snapshot) (Decision, bool) {
-	r := w.ActiveRun()
-	if r == nil || !w.isReadOnly(r) {
+// readOnlyRunEndsFirst: a change, or the request of a user, waits for the end of a read-only Run.
+func readOnlyRunEndsFirst(w Snapshot, _ Decision) (Decision, bool) {
+	r := w.readOnlyUnderWay()
+	if r == nil {
 		return Decision{}, false
 	}
-	if w.Problem == nil && w.Digest != r.Spec.InputsDigest { // it is superseded, or ends, and then the change is due
+	_, waits := PendingRequest(w)
+	if changed := w.Problem == nil && w.Digest != r.Spec.InputsDigest; changed || (waits && isShell(r)) {
 		return runProgress(r)
 	}
-	if _, waits := PendingRequest(w); waits && isShell(r) { // and who waits wants to know what for
-		return runProgress(r)
+	return Decision{}, false
+}
+
+// readOnlyRunIsUnderWay: a read-only Run changes nothing, so that all but the start of another Run is as without
+// it.
+func readOnlyRunIsUnderWay(w Snapshot, stands Decision) (Decision, bool) {
+	r := w.readOnlyUnderWay()
+	if r == nil {
+		return Decision{}, false
 	}
-	w.ignoreReadOnly = true
-	d := Decide(w)
-	return d, d.Start == nil
+	if stands.Start == nil {
+		return stands, true
+	}
+	if q, ok := PendingRequest(w); ok && q.Operation == v1alpha1.OperationDestroy {
+		if d, ok := destroyIsNext(w, q, r); ok {
+			return d, true
+		}
+	}
+	return runProgress(r)
 }
 
 // driftCorrectionIsDue: drift is known, and the Stack asks for what was applied to be put back.
@@ -66,13 +79,14 @@ func appliesDrift(w Snapshot) bool {
 	return w.Stack.Spec.Drift != nil && w.Stack.Spec.Drift.OnDrift == v1alpha1.DriftApply && w.Stack.Spec.Apply != v1alpha1.ApplyNever
 }
 
-func driftCheckIsDue(w Snapshot) (Decision, bool) {
-	if next := nextDriftCheck(w); w.ignoreReadOnly || next == nil || w.Now.Before(next.Time) {
+// driftCheckIsDue starts the check that is announced, unless a change is due.
+func driftCheckIsDue(w Snapshot, stands Decision) (Decision, bool) {
+	if next := stands.NextDriftCheck; stands.Start != nil || next == nil || w.Now.Before(next.Time) {
 		return Decision{}, false
 	}
 	why := "check for drift, every " + duration.HumanDuration(driftCheckInterval(w))
 	d, _ := startDeploy(w, v1alpha1.OperationPlan, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: why})
-	return startBeside(w, d), true
+	return beside(w, d, stands), true
 }
 
 func isDrifted(w Snapshot) (Decision, bool) {
@@ -100,7 +114,7 @@ func driftSummary(s *v1alpha1.DriftStatus) string {
 // lastCheckFailed is the failure of the last drift check, or of the plan of a state that a user wrote. It follows the
 // message from before it.
 func lastCheckFailed(w Snapshot) string {
-	last := w.LatestRun()
+	last := w.latestBesideReadOnly()
 	if last != nil && w.isReadOnly(last) && plansUserState(w, last) && last.Status.Phase == v1alpha1.PhaseFailed {
 		return fmt.Sprintf("; version %d of the state, which a user wrote, could not be planned: Run %s: %s; cairn "+
 			"plan %s tries again",

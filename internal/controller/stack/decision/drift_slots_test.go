@@ -140,6 +140,6 @@ func TestTimestampsInTheFutureDoNotStopDriftChecks(t *testing.T) {
 
 // startsCheck returns whether a drift check starts now.
 func startsCheck(w Snapshot) bool {
-	_, due := driftCheckIsDue(w)
+	_, due := driftCheckIsDue(w, standing(w))
 	return due
 }

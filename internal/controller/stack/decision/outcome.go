@@ -18,7 +18,7 @@ import (
 func destroyedBy(w Snapshot) string {
 	last := w.LatestRun()
 	name := w.Stack.Status.DestroyedByRun
-	if last != nil && !w.latestRunMissing() && w.LastRunDestroyed() && w.Stack.DeletionTimestamp == nil {
+	if destroyedAll(last) && !w.latestRunMissing() && w.Stack.DeletionTimestamp == nil {
 		return last.Name
 	}
 	if name != "" && slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool { return w.recreates(&r) && runinfo.Number(r.Name) > runinfo.Number(name) }) {
@@ -36,7 +36,7 @@ func (w Snapshot) recreates(r *v1alpha1.Run) bool {
 // staysDestroyed creates nothing again before a user asks for it.
 func staysDestroyed(w Snapshot) (Decision, bool) {
 	name := destroyedBy(w)
-	if _, ok := PendingRequest(w); name == "" || ok || w.ActiveRun() != nil {
+	if name == "" || w.changeUnderWay() != nil {
 		return Decision{}, false
 	}
 	after := w.LastMutatingRun()
@@ -120,7 +120,7 @@ func retry(w Snapshot, d Decision) *v1alpha1.StackRetry {
 // changes, since a user asked to destroy it.
 func destroyStopped(w Snapshot) (Decision, bool) {
 	last := w.lastChange()
-	if _, ok := PendingRequest(w); ok || w.ActiveRun() != nil || last == nil || last.Spec.Operation != v1alpha1.OperationDestroy || !begun(last) {
+	if w.changeUnderWay() != nil || last == nil || last.Spec.Operation != v1alpha1.OperationDestroy || !begun(last) {
 		return Decision{}, false
 	}
 	const again = "cairn apply %s recreates what is gone"
@@ -200,7 +200,7 @@ func begun(r *v1alpha1.Run) bool { return runinfo.Began(r) }
 // twice.
 func stateIsStranded(w Snapshot) (Decision, bool) {
 	last := w.LastMutatingRun()
-	if last == nil || w.ActiveRun() != nil || !isStranded(last) || stateWasRestored(w, last) {
+	if last == nil || w.changeUnderWay() != nil || !isStranded(last) || stateWasRestored(w, last) {
 		return Decision{}, false
 	}
 	return stalled(v1alpha1.ReasonStateNotSaved, "Run %s: %s. Nothing is planned before the state is put back: cairn state recover %s; if the state is lost, delete Run %s to continue without it: resources that it created may then be created twice",

@@ -24,7 +24,7 @@ func PendingRequest(w Snapshot) (runinfo.Request, bool) {
 	if !ok && isReservedNotCreated(w) {
 		q, ok = runinfo.LastRequested(w.Stack), true
 	}
-	return q, ok && !w.ignoreReadOnly && rejection(w, q) == ""
+	return q, ok && rejection(w, q) == ""
 }
 
 // isReservedNotCreated reports whether the status reserves a Run for a request and the Run was not created: the
@@ -69,26 +69,32 @@ func RejectedRequest(w Snapshot) (q runinfo.Request, why string) {
 	return runinfo.Request{}, ""
 }
 
-// destroyIsRequested destroys everything while the Stack stays, with the inputs that were last applied.
-func destroyIsRequested(w Snapshot) (Decision, bool) {
+// requestIsPending starts the Run that a user requested, whether or not anything changed, or reports what it waits for.
+func requestIsPending(w Snapshot, stands Decision) (Decision, bool) {
 	q, ok := PendingRequest(w)
-	if !ok || q.Operation != v1alpha1.OperationDestroy {
+	if !ok {
 		return Decision{}, false
 	}
-	d, waits := dependentsGoFirst(w)
-	switch r := w.ActiveRun(); {
-	case r != nil && waits: // it continues as without the request
-		why := d.Message
-		d, _ = runProgress(r)
-		d.Message += fmt.Sprintf("; the destroy that was %s waits: %s", q.Who(), why)
-		d.RequeueAfter = time.Minute
+	if d, ok := first(w, fences); ok {
 		return d, true
-	case r != nil && (w.State == nil || w.State.Status.InputsDigest == ""): // there may be a state when it has ended
-		return Decision{}, false
-	case r != nil:
-		return progressing(v1alpha1.ReasonDestroyPending, "Run %s is superseded, or ends first: the destroy that was "+
-			"%s is next", r.Name, q.Who())
-	case waits:
+	}
+	if q.Operation == v1alpha1.OperationDestroy {
+		if d, ok := requestedDestroy(w, q); ok {
+			return d, true
+		}
+	}
+	if d, ok := first(w, obstacles, []rule{dependencyGoesFirst}); ok {
+		return d, true
+	}
+	return beside(w, requestedRun(w, q), stands), true
+}
+
+// requestedDestroy destroys everything while the Stack stays, with the inputs that were last applied.
+func requestedDestroy(w Snapshot, q runinfo.Request) (Decision, bool) {
+	if r := w.ActiveRun(); r != nil {
+		return destroyIsNext(w, q, r)
+	}
+	if d, waits := dependentsGoFirst(w); waits {
 		d.Message += "; the destroy that was " + q.Who() + " waits for that"
 		d.RequeueAfter = time.Minute
 		return d, true
@@ -96,18 +102,29 @@ func destroyIsRequested(w Snapshot) (Decision, bool) {
 	return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: w.State.Status.InputsDigest})
 }
 
-// runIsRequested starts the Run that a user asked for, whether or not anything changed.
-func runIsRequested(w Snapshot) (Decision, bool) {
-	q, ok := PendingRequest(w)
-	if !ok || w.ActiveRun() != nil {
+// destroyIsNext reports a requested destroy while a Run is under way.
+func destroyIsNext(w Snapshot, q runinfo.Request, r *v1alpha1.Run) (Decision, bool) {
+	if wait, waits := dependentsGoFirst(w); waits { // the Run continues as without the request
+		d, _ := runProgress(r)
+		d.Message += fmt.Sprintf("; the destroy that was %s waits: %s", q.Who(), wait.Message)
+		d.RequeueAfter = time.Minute
+		return d, true
+	}
+	if w.State == nil || w.State.Status.InputsDigest == "" { // there may be a state when it has ended
 		return Decision{}, false
 	}
+	return progressing(v1alpha1.ReasonDestroyPending, "Run %s is superseded, or ends first: the destroy that was "+
+		"%s is next", r.Name, q.Who())
+}
+
+// requestedRun is the start of a Run that a user requested.
+func requestedRun(w Snapshot, q runinfo.Request) Decision {
 	spec := v1alpha1.RunSpec{Operation: q.Operation, InputsDigest: w.Digest, Revision: w.Revision}
 	if q.Operation == v1alpha1.OperationApply {
 		spec.Operation = operation(w)
 	}
 	d, _ := startRequested(w, q, spec)
-	return startBeside(w, d), true
+	return d
 }
 
 // startRequested starts a Run that accepts a request.

@@ -88,9 +88,8 @@ type Snapshot struct {
 	Unpruned []string
 	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
 	DriftInterval time.Duration
-	// ignoreReadOnly leaves out the read-only Run that is under way, drift checks, and the requests of users: what is
-	// decided is what Ready would be without them.
-	ignoreReadOnly bool
+	// Met are the needs of decisions that were met for this snapshot.
+	Met []Need
 }
 
 // Reservation is a Run that was named in the status and not created yet.
@@ -144,9 +143,12 @@ func (w *Snapshot) AddRuns(runs []v1alpha1.Run) {
 
 // LatestRun is the newest Run; nil when there is none.
 func (w Snapshot) LatestRun() *v1alpha1.Run {
-	return w.newestRun(func(r *v1alpha1.Run) bool {
-		return !w.ignoreReadOnly || r.Status.Phase.Finished() || !w.isReadOnly(r)
-	})
+	return w.newestRun(func(*v1alpha1.Run) bool { return true })
+}
+
+// latestBesideReadOnly is the newest Run, without a read-only one that is under way; nil when there is none.
+func (w Snapshot) latestBesideReadOnly() *v1alpha1.Run {
+	return w.newestRun(func(r *v1alpha1.Run) bool { return r.Status.Phase.Finished() || !w.isReadOnly(r) })
 }
 
 // LastMutatingRun is the newest Run that was created to change resources, or to show what would change; nil when there
@@ -209,6 +211,22 @@ func (w Snapshot) ActiveRun() *v1alpha1.Run {
 	return nil
 }
 
+// changeUnderWay is the newest Run that is not finished, of those that are not read-only; nil when there is none.
+func (w Snapshot) changeUnderWay() *v1alpha1.Run {
+	if r := w.latestBesideReadOnly(); r != nil && !r.Status.Phase.Finished() {
+		return r
+	}
+	return nil
+}
+
+// readOnlyUnderWay is the newest Run if it is read-only and not finished; nil otherwise.
+func (w Snapshot) readOnlyUnderWay() *v1alpha1.Run {
+	if r := w.ActiveRun(); r != nil && w.isReadOnly(r) {
+		return r
+	}
+	return nil
+}
+
 // StateIsEmpty reports that there is nothing to destroy: no state holds a resource, no state is rescued, no lock or
 // journal shows an apply that ended in the middle, and no user holds the lock. Only the engine can read a state that it
 // encrypts: a destroy proves it empty.
@@ -226,8 +244,10 @@ func isEmpty(state *v1alpha1.State, destroyed bool) bool {
 	return !held && s.Rescued == nil && (s.Resources == 0 || (s.Resources < 0 && destroyed))
 }
 
-// LastRunDestroyed reports that the newest Run was a destroy and succeeded.
-func (w Snapshot) LastRunDestroyed() bool {
-	last := w.LatestRun()
+// LastRunDestroyed reports that the newest Run, beside a read-only one under way, was a destroy and succeeded.
+func (w Snapshot) LastRunDestroyed() bool { return destroyedAll(w.latestBesideReadOnly()) }
+
+// destroyedAll reports that a Run was a destroy and succeeded.
+func destroyedAll(last *v1alpha1.Run) bool {
 	return last != nil && last.Spec.Operation == v1alpha1.OperationDestroy && last.Status.Phase == v1alpha1.PhaseSucceeded
 }
