@@ -17,6 +17,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/pullrequest"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/run"
@@ -46,10 +47,11 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),
 		Traces: p.telemetry.traces, Mine: o.Shard.has,
 	}
-	codes := repository.NewCodes(mirrors)
+	codes := code.NewCodes(mirrors)
 	stacks := &stack.Reconciler{
 		Gatherer: snapshot.Gatherer{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sources: sources, Code: codes,
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sources: sources,
+			Code:   code.NewSources(mgr.GetClient(), mgr.GetAPIReader(), codes),
 			Inputs: p.inputs, StateReader: p.states, VerifiedHistory: snapshot.NewVerifiedHistory(),
 			AllowShell: o.AllowShell, AllowBuild: o.Pods.Builds.Allowed, DriftInterval: o.DriftInterval,
 		},

@@ -14,6 +14,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/test/gitserver"
@@ -44,12 +45,12 @@ func BenchmarkMonorepo(b *testing.B) {
 			m.push(b, map[string]string{"envs/prod/stack-0007/main.tf": stackCode(7, fmt.Sprint("delivered ", i, b.N))})
 			b.StartTimer()
 			m.fetch(b)
-			code, err := m.codes.Of(b.Context(), m.repository, m.stacks[7])
+			read, err := m.codes.Of(b.Context(), m.repository, m.stacks[7])
 			if err != nil {
 				b.Fatal(err)
 			}
 			var archive bytes.Buffer
-			if err := code.Archive(b.Context(), &archive); err != nil {
+			if err := read.Archive().Write(b.Context(), &archive); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -89,7 +90,7 @@ func BenchmarkMonorepo(b *testing.B) {
 	}
 	b.Run("decide-first-time", func(b *testing.B) {
 		for b.Loop() {
-			m.codes = repository.NewCodes(m.mirrors)
+			m.codes = code.NewCodes(m.mirrors)
 			m.read(b)
 		}
 	})
@@ -100,7 +101,7 @@ type monorepo struct {
 	url        string
 	origin     *gitserver.Repo
 	mirrors    *repository.Mirrors
-	codes      *repository.Codes
+	codes      *code.Codes
 	repository *v1alpha1.Repository
 	stacks     []*v1alpha1.Stack
 	fetches    int
@@ -116,7 +117,7 @@ func newMonorepo(b *testing.B) *monorepo {
 	b.Cleanup(func() { _ = server.Close() })
 	m := &monorepo{url: server.URL + origin.Path(), origin: origin, mirrors: repository.NewMirrors(b.TempDir())}
 	m.mirrors.Egress = egresstest.Loopback()
-	m.codes = repository.NewCodes(m.mirrors)
+	m.codes = code.NewCodes(m.mirrors)
 	m.repository = &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "monorepo", UID: "monorepo"},
 		Spec:       v1alpha1.RepositorySpec{URL: m.url, Ref: "main", Timeout: &metav1.Duration{Duration: time.Minute}},

@@ -14,10 +14,10 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// code is the path of the ConfigMap with code for Sources.
-type code struct{ client.Reader }
+// anyConfigMap is the path of the ConfigMap with code for Sources.
+type anyConfigMap struct{ client.Reader }
 
-func (code) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (anyConfigMap) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	o.SetName(key.Name)
 	o.SetUID("code")
 	o.SetResourceVersion("1")

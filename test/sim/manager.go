@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/run"
 	"cairn.dev/cairn/internal/controller/run/index"
@@ -107,7 +108,8 @@ func (m *manager) lead() {
 	store := sim.states(m.id, m.clock)
 	m.stack = stack.Reconciler{
 		Gatherer: snapshot.Gatherer{
-			Client: cached, Live: live, Sources: sim.shared.sources, Code: m.mirror, Inputs: sim.shared.inputs, StateReader: store,
+			Client: cached, Live: live, Sources: sim.shared.sources, Inputs: sim.shared.inputs, StateReader: store,
+			Code:            code.NewSources(cached, anyConfigMap{}, m.mirror),
 			VerifiedHistory: snapshot.NewVerifiedHistory(), Clock: m.clock,
 		},
 		States: store, Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}},
@@ -349,5 +351,5 @@ type shared struct {
 
 func newShared() *shared {
 	bytes := newMemory()
-	return &shared{bytes: bytes, inputs: inputs.NewStore(bytes), sources: source.NewSources(code{}, bytes)}
+	return &shared{bytes: bytes, inputs: inputs.NewStore(bytes), sources: source.NewSources(anyConfigMap{}, bytes)}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/source/closure"
@@ -26,7 +27,7 @@ import (
 // commit has the version of each Stack's code.
 type commit map[string]int
 
-// mirror is what a manager fetched of the Repository. It is snapshot.Codes with the contract of repository.Codes.
+// mirror is what a manager fetched of the Repository. It is code.Git with the contract of code.Codes.
 type mirror struct {
 	sim *simulation
 	// at is the index of the commit; -1 before the first fetch.
@@ -129,19 +130,19 @@ func (m *mirror) key(stack *v1alpha1.Stack) string {
 	return codeKey(stack.Name, m.sim.commits[m.at][stack.Name])
 }
 
-func (m *mirror) Of(_ context.Context, _ *v1alpha1.Repository, stack *v1alpha1.Stack) (repository.Code, error) {
+func (m *mirror) Of(_ context.Context, _ *v1alpha1.Repository, stack *v1alpha1.Stack) (code.GitCode, error) {
 	m.sim.pause()
 	if m.at < 0 {
-		return repository.Code{}, repository.ErrNotFetched
+		return code.GitCode{}, repository.ErrNotFetched
 	}
 	id := fmt.Sprintf("%040x", m.at)
-	return repository.Code{
+	return code.GitCode{
 		Closure: closure.Closure{Digest: m.key(stack)}, Key: m.key(stack), Revision: "main@sha1:" + id, URL: "https://git/infra",
 		Commit: git.Commit{ID: id, Author: "alice", Subject: "change"},
 	}, nil
 }
 
-func (m *mirror) Observe(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (repository.Code, error) {
+func (m *mirror) Observe(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (code.GitCode, error) {
 	delete(m.observed, stack.UID)
 	code, err := m.Of(ctx, r, stack)
 	if err == nil {
@@ -157,7 +158,7 @@ func (m *mirror) Changed(_ context.Context, _ *v1alpha1.Repository, stack *v1alp
 
 func (m *mirror) Forget(stack *v1alpha1.Stack) { delete(m.observed, stack.UID) }
 
-func (m *mirror) Contributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string, string) (repository.Contributors, error) {
+func (m *mirror) Contributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string, string) (code.Contributors, error) {
 	panic("no Stack prevents self-approval")
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
@@ -265,7 +266,7 @@ func fetched(t *testing.T) (g *Gatherer, repo *v1alpha1.Repository, head string,
 		}
 	}
 	g = &Gatherer{
-		Client: stacksOf{stacks: []v1alpha1.Stack{stack("dev", "dev"), stack("prod", "main")}}, Codes: repository.NewCodes(mirrors),
+		Client: stacksOf{stacks: []v1alpha1.Stack{stack("dev", "dev"), stack("prod", "main")}}, Codes: code.NewCodes(mirrors),
 		Access: allowed{{"web", "dev"}: true},
 	}
 	return g, repo, head, stop

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
@@ -23,7 +24,7 @@ import (
 type Gatherer struct {
 	Client client.Client
 	// Codes merges and reads code.
-	Codes *repository.Codes
+	Codes *code.Codes
 	// Stacks reads the inputs of Stacks.
 	Stacks *snapshot.Gatherer
 	Inputs *inputs.Store
@@ -109,7 +110,7 @@ func (w *Snapshot) reportCode(repo *v1alpha1.Repository, err error) error {
 	switch {
 	case errors.Is(err, repository.ErrNotFetched):
 		w.Waits = "waits for Repository " + repo.Name + " to be fetched"
-	case errors.Is(err, repository.ErrRemoteContent), repository.Reason(err) != "":
+	case errors.Is(err, code.ErrRemoteContent), code.Reason(err) != "":
 		w.Problem = err.Error()
 	default:
 		return err
@@ -119,7 +120,7 @@ func (w *Snapshot) reportCode(repo *v1alpha1.Repository, err error) error {
 
 // gatherAffected finds the affected Stacks. It is complete unless the inputs of one wait for something.
 func (g *Gatherer) gatherAffected(
-	ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider, proposal *repository.Proposal, stacks []v1alpha1.Stack,
+	ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider, proposal *code.Proposal, stacks []v1alpha1.Stack,
 ) (complete bool, err error) {
 	var affected []*v1alpha1.Stack
 	for i := range stacks {
@@ -244,7 +245,7 @@ const verbPlan = "plan"
 
 // gatherInputs stores the inputs of a plan.
 func (g *Gatherer) gatherInputs(
-	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, proposal *repository.Proposal, into *Affected,
+	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, proposal *code.Proposal, into *Affected,
 ) error {
 	if stack.Spec.Suspend { // its Run would wait, and the status of the commit with it
 		into.Problem = "spec.suspend of the Stack is true"

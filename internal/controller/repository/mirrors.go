@@ -303,8 +303,8 @@ func (m *Mirrors) Commit(ctx context.Context, uid types.UID, ref string) (*git.M
 	return repo, known.commit, known.err
 }
 
-// urlOf is the URL that a mirror of a Repository was opened for; empty when it has another mirror now.
-func (m *Mirrors) urlOf(uid types.UID, repo *git.Mirror) string {
+// URLOf is the URL that a mirror of a Repository was opened for; empty when it has another mirror now.
+func (m *Mirrors) URLOf(uid types.UID, repo *git.Mirror) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if one := m.all[uid]; one != nil && one.git == repo {

@@ -22,16 +22,14 @@ func TestRestartKeepsTheMirrors(t *testing.T) {
 	remote := r.remote("infra")
 	repo := r.declare(remote)
 	r.settle(repo)
-	stack := r.stack(repo, r.Namespace, "net", "")
-	before, err := NewCodes(r.Mirrors).Of(t.Context(), repo, stack)
+	_, before, err := r.Mirrors.Commit(t.Context(), repo.UID, "main")
 	apiserver.Must(t, err)
 	written := repo.ResourceVersion
 
 	r.stop()
 	r.begin()
 	r.http.Hang(true)
-	codes := NewCodes(r.Mirrors)
-	if _, err := codes.Of(t.Context(), repo, stack); !errors.Is(err, ErrNotFetched) {
+	if _, _, err := r.Mirrors.Commit(t.Context(), repo.UID, "main"); !errors.Is(err, ErrNotFetched) {
 		t.Errorf("before anything is known: %v", err)
 	}
 	r.pass(repo)
@@ -39,8 +37,8 @@ func TestRestartKeepsTheMirrors(t *testing.T) {
 	if _, fetching := r.Mirrors.LastFetch(repo.UID); !fetching {
 		t.Fatal("the fetch is over, so this tests nothing")
 	}
-	if code, err := codes.Of(t.Context(), repo, stack); err != nil || code.Digest != before.Digest || code.Revision != before.Revision {
-		t.Errorf("while the remote is silent the code is %s %s (%v), was %s %s", code.Revision, code.Digest, err, before.Revision, before.Digest)
+	if _, commit, err := r.Mirrors.Commit(t.Context(), repo.UID, "main"); err != nil || commit != before {
+		t.Errorf("while the remote is silent the commit is %+v (%v), was %+v", commit, err, before)
 	}
 	r.pass(repo)
 	if repo.ResourceVersion != written {
@@ -51,8 +49,8 @@ func TestRestartKeepsTheMirrors(t *testing.T) {
 	r.http.Hang(false)
 	r.settle(repo)
 	r.expect(repo, "False", "Unreachable")
-	if code, err := codes.Of(t.Context(), repo, stack); err != nil || code.Digest != before.Digest {
-		t.Errorf("while the remote is away the code is %s (%v)", code.Digest, err)
+	if _, commit, err := r.Mirrors.Commit(t.Context(), repo.UID, "main"); err != nil || commit != before {
+		t.Errorf("while the remote is away the commit is %+v (%v)", commit, err)
 	}
 	r.http.Answer(0)
 	r.later(repo, 10*time.Second)
@@ -156,12 +154,8 @@ func TestRepositoriesDoNotShareAMirror(t *testing.T) {
 	if len(other.Status.Refs) != 0 {
 		t.Errorf("it knows refs: %v", other.Status.Refs)
 	}
-	codes := NewCodes(r.Mirrors)
-	if _, err := codes.Of(t.Context(), other, r.stack(other, r.Namespace, "net", "")); !errors.Is(err, ErrNotFetched) {
+	if _, _, err := r.Mirrors.Commit(t.Context(), other.UID, "main"); !errors.Is(err, ErrNotFetched) {
 		t.Errorf("it has code: %v", err)
-	}
-	if _, err := codes.Of(t.Context(), other, r.stack(owner, r.Namespace, "net", "")); !errors.Is(err, ErrNotFetched) {
-		t.Errorf("it has code of the other's Stack: %v", err)
 	}
 	first, _ := r.Mirrors.LastFetch(owner.UID)
 	r.push(remote, gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})

@@ -257,7 +257,7 @@ func (r *Reconciler) gatherRefs(ctx context.Context, w *Snapshot, wanted []strin
 		status := v1alpha1.RefStatus{Name: name}
 		switch {
 		case err == nil:
-			status.Revision = revision(commit)
+			status.Revision = Revision(commit)
 			if name == defaultRef(w.Repository) {
 				w.Subject = commit.Subject
 			}

@@ -17,6 +17,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
+	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/test/apiserver"
 	"cairn.dev/cairn/test/gitserver"
 )
@@ -202,7 +203,7 @@ func TestStatusIsKeptWhenTheRemoteDisappears(t *testing.T) {
 	if len(known) != 1 || len(repo.Status.Refs) != 1 || repo.Status.Refs[0] != known[0] {
 		t.Errorf("refs are %v, were %v", repo.Status.Refs, known)
 	}
-	if _, err := NewCodes(r.Mirrors).Of(t.Context(), repo, r.stack(repo, r.Namespace, "net", "")); err != nil {
+	if _, _, err := r.Mirrors.Commit(t.Context(), repo.UID, "main"); err != nil {
 		t.Errorf("the code that was fetched is lost: %v", err)
 	}
 }
@@ -231,7 +232,7 @@ func TestCommitsOutsideOfBranchesAreFetched(t *testing.T) {
 	repo := r.declare(remote)
 	nowhere := strings.Repeat("0", 39) + "1" // goes before the other
 	r.stack(repo, r.Namespace, "net", nowhere)
-	pinned := r.stack(repo, r.Namespace, "net", loose)
+	r.stack(repo, r.Namespace, "net", loose)
 	first, err := remote.Git("rev-parse", "main")
 	apiserver.Must(t, err)
 
@@ -241,8 +242,8 @@ func TestCommitsOutsideOfBranchesAreFetched(t *testing.T) {
 	if wait < 4*time.Minute || wait > 5*time.Minute {
 		t.Errorf("the commit is looked for again in %s", wait)
 	}
-	if code, err := NewCodes(r.Mirrors).Of(t.Context(), repo, pinned); err != nil || code.Commit.ID != loose {
-		t.Errorf("the commit that no branch has: %+v, %v", code.Commit, err)
+	if _, commit, err := r.Mirrors.Commit(t.Context(), repo.UID, loose); err != nil || commit.ID != loose {
+		t.Errorf("the commit that no branch has: %+v, %v", commit, err)
 	}
 	r.moves(repo)
 
@@ -272,7 +273,7 @@ func TestTooLargeHeadOfAPullRequestDoesNotAffectTheRepository(t *testing.T) {
 			Provider: v1alpha1.GitProviderGitea, Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},
 		}
 	})
-	pinned := r.stack(repo, r.Namespace, "net", large)
+	r.stack(repo, r.Namespace, "net", large)
 	r.Make(&v1alpha1.PullRequest{
 		ObjectMeta: metav1.ObjectMeta{Name: repo.Name + "-12"},
 		Spec: v1alpha1.PullRequestSpec{
@@ -283,12 +284,8 @@ func TestTooLargeHeadOfAPullRequestDoesNotAffectTheRepository(t *testing.T) {
 
 	r.settle(repo)
 	r.expect(repo, "True", "Fetched")
-	codes := NewCodes(r.Mirrors)
-	if _, err := codes.Of(t.Context(), repo, pinned); Reason(err) != v1alpha1.ReasonMirrorTooLarge {
-		t.Errorf("the Stack reports %v", err)
-	}
-	if _, err := codes.Propose(t.Context(), repo, "main", large, "pull/12"); Reason(err) != v1alpha1.ReasonMirrorTooLarge {
-		t.Errorf("the pull request reports %v", err)
+	if _, _, err := r.Mirrors.Commit(t.Context(), repo.UID, large); git.Reason(err) != v1alpha1.ReasonMirrorTooLarge {
+		t.Errorf("the Stack and the pull request report %v", err)
 	}
 	second := r.push(remote, gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})
 	r.request(repo, "now")
@@ -305,11 +302,19 @@ func TestChangedURLReplacesTheMirror(t *testing.T) {
 	r.push(other, gitserver.Change{Files: map[string]string{"README": ""}})
 	id := r.push(other, gitserver.Change{Files: map[string]string{"net/main.tf": "# other"}})
 	repo := r.declare(one)
-	branch, pinned, follows := r.stack(repo, r.Namespace, "net", "only-in-one"), r.stack(repo, r.Namespace, "net", old), r.stack(repo, r.Namespace, "net", "")
+	for _, ref := range []string{"only-in-one", old, ""} {
+		r.stack(repo, r.Namespace, "net", ref)
+	}
 	r.settle(repo)
-	codes := NewCodes(r.Mirrors)
-	for _, s := range []*v1alpha1.Stack{branch, pinned, follows} {
-		if _, err := codes.Of(t.Context(), repo, s); err != nil {
+	read := func(ref string) (string, error) {
+		mirror, commit, err := r.Mirrors.Commit(t.Context(), repo.UID, ref)
+		if err == nil && r.Mirrors.URLOf(repo.UID, mirror) == "" {
+			err = ErrNotFetched
+		}
+		return commit.ID, err
+	}
+	for _, ref := range []string{"only-in-one", old, "main"} {
+		if _, err := read(ref); err != nil {
 			t.Error(err)
 		}
 	}
@@ -319,19 +324,19 @@ func TestChangedURLReplacesTheMirror(t *testing.T) {
 	r.change(repo, func() { repo.Spec.URL = r.http.URL + other.Path() })
 	r.pass(repo)
 	r.untilAsked(other)
-	if code, err := codes.Of(t.Context(), repo, follows); err == nil {
-		t.Errorf("commit %s is said to be of the new URL", code.Commit.ID)
+	if commit, err := read("main"); err == nil {
+		t.Errorf("commit %s is said to be of the new URL", commit)
 	}
 	r.http.Hang(false)
 	r.settle(repo)
 	r.expectRefs(repo, map[string]string{"main": id, "only-in-one": "", old: ""})
-	for _, s := range []*v1alpha1.Stack{branch, pinned} {
-		if code, err := codes.Of(t.Context(), repo, s); Reason(err) != "RefNotFound" {
-			t.Errorf("what only the old one has: %s, %v", code.Commit.ID, err)
+	for _, ref := range []string{"only-in-one", old} {
+		if commit, err := read(ref); git.Reason(err) != "RefNotFound" {
+			t.Errorf("what only the old one has: %s, %v", commit, err)
 		}
 	}
-	if code, err := codes.Of(t.Context(), repo, follows); err != nil || code.Commit.ID != id {
-		t.Errorf("got %s, %v", code.Commit.ID, err)
+	if commit, err := read("main"); err != nil || commit != id {
+		t.Errorf("got %s, %v", commit, err)
 	}
 	if n := len(r.folders()); n != 1 {
 		t.Errorf("there are %d folders", n)
@@ -381,4 +386,23 @@ func TestMissingWebhookSecretIsReported(t *testing.T) {
 	if strings.Contains(says(), "hook") {
 		t.Errorf("once it is there it says %q", says())
 	}
+}
+
+// A Stack of a namespace that may not use a Repository does not get its refs looked up, let alone fetched.
+func TestNamespacesThatAreNotAllowedAreRejected(t *testing.T) {
+	r := newEnv(t)
+	team := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	apiserver.Must(t, r.Env.Client.Create(t.Context(), team))
+	remote := r.remote("infra")
+	id := r.push(remote, gitserver.Change{Branch: "dev", Files: map[string]string{"net/main.tf": ""}})
+	first, err := remote.Git("rev-parse", "main")
+	apiserver.Must(t, err)
+	repo := r.declare(remote)
+	r.stack(repo, team.Name, "net", "dev")
+	r.settle(repo)
+	r.expectRefs(repo, map[string]string{"main": first})
+
+	r.change(repo, func() { repo.Spec.AllowedNamespaces = []string{team.Name} })
+	r.settle(repo)
+	r.expectRefs(repo, map[string]string{"main": first, "dev": id})
 }

@@ -1,5 +1,5 @@
-// Package repository is the controller of Repositories: it decides when a mirror is fetched and what the status is,
-// and finds a Stack's code at a ref.
+// Package repository is the controller of Repositories: it decides when a mirror is fetched and what the status is.
+// What the code of a Stack is in a mirror is the matter of package code.
 package repository
 
 import (

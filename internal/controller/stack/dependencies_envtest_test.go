@@ -197,7 +197,7 @@ func TestInputsOfAPullRequestWaitForTheDependency(t *testing.T) {
 	vpc := r.withStack("vpc")
 	vpc.reconcile()
 	app := r.withStack("app", using("vpc", "id"))
-	w, err := r.InputsOf(t.Context(), app.stack, nil)
+	w, err := r.InputsOf(t.Context(), app.stack, r.Code)
 	apiserver.Must(t, err)
 	want := &decision.Problem{
 		Transient: true, Reason: "DependencyNotReady", Message: "waits for Stack vpc: it is not Ready (Running)",
@@ -206,7 +206,7 @@ func TestInputsOfAPullRequestWaitForTheDependency(t *testing.T) {
 		t.Error(diff)
 	}
 	vpc.setState(1, map[string]string{"id": "hmac:1"})
-	if w, err = r.InputsOf(t.Context(), app.stack, nil); err != nil || w.Problem != nil || w.Digest == "" {
+	if w, err = r.InputsOf(t.Context(), app.stack, r.Code); err != nil || w.Problem != nil || w.Digest == "" {
 		t.Errorf("once vpc has the output: %+v, %v", w.Problem, err)
 	}
 }

@@ -9,8 +9,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/stack/source"
 )
 
@@ -19,15 +21,28 @@ func (m memoryBucket) deleteAll() {
 	maps.DeleteFunc(m, func(key string, _ []byte) bool { return strings.HasPrefix(key, "sources/") })
 }
 
+// archived returns the digest of the archive of inline code.
+func archived(t *testing.T, sources *source.Sources, stack *v1alpha1.Stack) string {
+	t.Helper()
+	found, problem, err := code.NewSources(nil, nil, nil).Resolve(t.Context(), stack)
+	if err != nil || problem != nil {
+		t.Fatal(problem, err)
+	}
+	digest, err := sources.Keep(t.Context(), client.ObjectKeyFromObject(stack), found.Archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest
+}
+
 func TestCollectedArchiveOfInlineCodeIsCreatedAgain(t *testing.T) {
 	bucket := memoryBucket{}
 	sources := source.NewSources(nil, bucket)
 	stack := &v1alpha1.Stack{}
 	stack.Spec.Source.Inline = map[string]string{"main.tf": ""}
 	for range 2 {
-		code, problem, err := sources.Pack(t.Context(), stack, "", "")
-		if err != nil || problem != nil || bucket["sources/"+code.Digest] == nil {
-			t.Fatalf("%+v, %v, %v", code, problem, err)
+		if digest := archived(t, sources, stack); bucket["sources/"+digest] == nil {
+			t.Fatalf("archive %s is not in the bucket", digest)
 		}
 		bucket.deleteAll()
 	}
@@ -61,11 +76,7 @@ func TestArchiveOfEqualCodeIsCachedOnce(t *testing.T) {
 	pack := func(uid types.UID, files map[string]string) {
 		t.Helper()
 		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 3}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: files}}}
-		code, problem, err := sources.Pack(t.Context(), stack, "", "")
-		if err != nil || problem != nil {
-			t.Fatal(problem, err)
-		}
-		digests[code.Digest] = true
+		digests[archived(t, sources, stack)] = true
 	}
 	for _, uid := range []types.UID{"a", "b", "c"} {
 		pack(uid, map[string]string{"main.tf": "# code", "b.tf": ""})

@@ -22,6 +22,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/test/apiserver"
 	"cairn.dev/cairn/test/gitserver"
@@ -72,7 +73,7 @@ func (g *gitTestEnv) begin() {
 			g.Errorf("the mirrors ended with %v", err)
 		}
 	})
-	g.mirrors, g.Code = mirrors, repository.NewCodes(mirrors)
+	g.mirrors, g.Code = mirrors, code.NewSources(g.Env.Client, g.Env.Live, code.NewCodes(mirrors))
 }
 
 func (g *gitTestEnv) repository(name string, lfs bool) *v1alpha1.Repository {

@@ -17,6 +17,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/repository"
 	runs "cairn.dev/cairn/internal/controller/run"
@@ -110,7 +111,7 @@ func (r *testEnv) begin(bucket memoryBucket) {
 	r.Reconciler = &Reconciler{
 		Gatherer: snapshot.Gatherer{
 			Client: r.Env.Client, Live: r.Env.Live, StateReader: &r.ended, Sources: source.NewSources(r.Env.Live, bucket), Inputs: inputs.NewStore(bucket),
-			VerifiedHistory: snapshot.NewVerifiedHistory(),
+			VerifiedHistory: snapshot.NewVerifiedHistory(), Code: code.NewSources(r.Env.Client, r.Env.Live, nil),
 		},
 		States: &r.ended, Runs: runs.Artifacts{Bucket: bucket},
 		Events: Recorder{events.NewFakeRecorder(100)}, ConflictBackoff: NewConflictBackoff(), Reserved: NewReserved(),

@@ -37,6 +37,7 @@ func newScriptsTestEnv(t *testing.T) (*testEnv, *counted) {
 	r := newTestEnv(t)
 	live := &counted{Reader: r.Env.Live}
 	r.Reconciler.Live, r.Reconciler.Sources = live, source.NewSources(live, r.bucket)
+	r.Code.Live = live
 	r.Make(
 		configMap("scripts", "check.sh", "#!/bin/sh\necho checked\n"),
 		configMap("commands", "destroy.sh", "#!/bin/sh\ntofu destroy\n"),

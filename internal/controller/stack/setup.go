@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
@@ -58,7 +59,7 @@ type lookups struct{ cache client.Reader }
 
 // moved wakes the Stacks of a Repository whose code is another after a fetch than they know, before all else. In a
 // large repository these are few, and nothing is written for the others.
-func moved(cache client.Reader, codes snapshot.Codes) handler.TypedEventHandler[types.NamespacedName, reconcile.Request] {
+func moved(cache client.Reader, codes code.Git) handler.TypedEventHandler[types.NamespacedName, reconcile.Request] {
 	return handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 		GenericFunc: func(ctx context.Context, e repository.Event, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			repo, stacks := &v1alpha1.Repository{}, &v1alpha1.StackList{}

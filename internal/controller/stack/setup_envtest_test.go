@@ -21,6 +21,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
 	"cairn.dev/cairn/test/apiserver"
@@ -72,7 +73,7 @@ func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
 	}
 	net, web := reads(r, "net"), reads(r, "web")
 	reads(elsewhere, "stranger")
-	codes := repository.NewCodes(mirrors)
+	codes := code.NewCodes(mirrors)
 	for _, s := range []*v1alpha1.Stack{net, web} {
 		_, err := codes.Observe(t.Context(), repo, s)
 		apiserver.Must(t, err)

@@ -51,7 +51,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		// own reports that the whole change is in the spec, and none of it in a ConfigMap.
 		own bool
 	}{
-		{"the code", !commit && (now.Source != last.Source || now.Path != last.Path), w.Stack.Spec.Source.ConfigMap == nil},
+		{"the code", !commit && (now.Source != last.Source || now.Path != last.Path), !w.CodeInObject},
 		{"spec.source.git", commit && (origin == changedInStack || otherRef), true},
 		{"the Repository", commit && origin == changedInRepository, false},
 		{engine, now.Engine != last.Engine || !slices.Equal(now.Wrapped, last.Wrapped), ownEngine},
@@ -65,7 +65,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		{"spec.commands", now.Commands != last.Commands, ownCommands(&w.Stack.Spec, now.Commands, last.Commands)},
 		{"spec.policies", !equality.Semantic.DeepEqual(now.Policies, last.Policies), !slices.EqualFunc(now.Policies, last.Policies, sameName)},
 		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template) || !sameBuild(now.Build, last.Build), true},
-		{"what the image is built from", !commit && imageChanged(now.Build, last.Build), w.Stack.Spec.Source.ConfigMap == nil},
+		{"what the image is built from", !commit && imageChanged(now.Build, last.Build), !w.CodeInObject},
 		{"spec.outputs", !equality.Semantic.DeepEqual(now.Outputs, last.Outputs), true},
 	} {
 		if part.changed {

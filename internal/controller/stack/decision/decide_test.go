@@ -29,7 +29,7 @@ func newSnapshot(options ...func(*Snapshot)) Snapshot {
 			},
 		},
 		Inputs: inputs.Document{Source: "sha256:code"},
-		Digest: "sha256:now", Revision: "sha256:code",
+		Digest: "sha256:now", Code: Code{Revision: "sha256:code"},
 	}
 	for _, o := range options {
 		o(&w)

@@ -598,7 +598,7 @@ func TestUserWhoCausedARun(t *testing.T) {
 		w.LastInputs = &inputs.Document{Source: "sha256:code"}
 		w.Inputs.Versions = map[string]string{"Secret/db": "2"}
 	}
-	fromConfigMap := func(w *Snapshot) { w.Stack.Spec.Source.ConfigMap = &v1alpha1.ObjectRef{Name: "code"} }
+	fromConfigMap := func(w *Snapshot) { w.CodeInObject = true }
 	applied1 := withRun("net-1", "Succeeded", "sha256:old", by("carol"))
 	for name, tt := range map[string]struct {
 		snapshot Snapshot

@@ -18,30 +18,15 @@ type Snapshot struct {
 	Now   time.Time
 	Stack *v1alpha1.Stack
 	// Inputs as the spec and its sources are now. The digest is empty when Problem has a reason why there are none.
-	Inputs   inputs.Document
-	Digest   string
-	Revision string
-	// Commit of the code, when it is from git.
-	Commit Commit
-	// Source of the code, when it is from git and was read, and the user who last changed its Repository, in which
-	// generation; empty when not known.
-	Source               *v1alpha1.GitOrigin
-	RepositoryChangedBy  string
-	RepositoryGeneration int64
+	Inputs inputs.Document
+	Digest string
+	// Code is what is known of the code.
+	Code
 	// Commits has who wrote the commits; gathered only before a Run starts that spec.preventSelfApproval is for.
 	Commits Commits
 	Problem *Problem
-	// CodeRead reports that the code was read, and Open names what in it is not known before the engine runs
-	// (closure.Closure): if there is any, the whole repository belongs to the code.
-	CodeRead bool
-	// Engine is the Stack's, with the settings of its Repository, and nil where the Repository has none. It is known
-	// once the code was read.
-	Engine       *v1alpha1.Engine
-	UnknownReads []string
 	// IgnoredEnv are the variables of spec.env that the engine does not get, each with the reason.
 	IgnoredEnv []string
-	// Units are the Terragrunt units that the code depends on, with the Stacks that run them; of code that was read.
-	Units []v1alpha1.Unit
 	// State of the Stack; nil when there is none.
 	State *v1alpha1.State
 	// Unsaved are the addresses of resources that applies created and no state has, by their journal. They are gathered
@@ -100,6 +85,30 @@ type Reservation struct {
 	Rejection string
 	// Before is the Run that was named before it, which must not be created any more; empty for the first.
 	Before string
+}
+
+// Code is what a source knows of the code of a Stack.
+type Code struct {
+	Revision string
+	// Commit of the code, when it is from git.
+	Commit Commit
+	// Source of the code, when it is from git and was read, and the user who last changed its Repository, in which
+	// generation; empty when not known.
+	Source               *v1alpha1.GitOrigin
+	RepositoryChangedBy  string
+	RepositoryGeneration int64
+	// CodeRead reports that the code was read, and UnknownReads names what in it is not known before the engine runs
+	// (closure.Closure): if there is any, the whole repository belongs to the code.
+	CodeRead     bool
+	UnknownReads []string
+	// CodeInObject reports that the code is in an object besides the Stack, such as a ConfigMap: who changes the code
+	// does not change the Stack.
+	CodeInObject bool
+	// Engine is the Stack's, with the settings of its Repository, and nil where the Repository has none. It is known
+	// once the code was read.
+	Engine *v1alpha1.Engine
+	// Units are the Terragrunt units that the code depends on, with the Stacks that run them; of code that was read.
+	Units []v1alpha1.Unit
 }
 
 // Commit is the commit that the code is from.

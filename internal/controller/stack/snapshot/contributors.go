@@ -14,8 +14,9 @@ import (
 
 // GatherCommits adds who wrote the commits that are not applied, for a Run that spec.preventSelfApproval is for.
 func (g *Gatherer) GatherCommits(ctx context.Context, w *decision.Snapshot) error {
-	repo, err := g.repositoryOf(ctx, w)
-	if err != nil || repo == nil {
+	repo, problem, err := g.Code.Repository(ctx, w.Stack)
+	if repo == nil {
+		w.Problem = problem
 		return err
 	}
 	since, inclusive := decision.UnappliedSince(*w)

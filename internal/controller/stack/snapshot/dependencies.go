@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,17 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"cmp"
-
-	"cairn.dev/cairn/internal/controller/repository"
-	"cairn.dev/cairn/internal/controller/stack/decision"
-	"cairn.dev/cairn/internal/source/closure"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/controller/stack/decision"
 )
 
 // gatherCycle finds a way over dependencies back to the Stack.
@@ -81,7 +78,7 @@ func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.
 	if err := g.gatherState(ctx, &now); err != nil {
 		return d, err
 	}
-	doc, err := g.gatherSource(ctx, &now, g.readOther)
+	doc, err := g.gatherSource(ctx, &now, g.Code)
 	if err != nil {
 		return d, err
 	}
@@ -188,18 +185,18 @@ func (g *Gatherer) gatherUsedOutputs(
 //
 // gatherUnits finds the Stacks that run the units which a Stack's code depends on.
 func (g *Gatherer) gatherUnits(
-	ctx context.Context, stack *v1alpha1.Stack, repo *v1alpha1.Repository, code []closure.Dependency,
+	ctx context.Context, stack *v1alpha1.Stack, found code.Code,
 ) ([]v1alpha1.Unit, error) {
 	var units []v1alpha1.Unit
-	for _, d := range code {
+	for _, d := range found.Dependencies {
 		unit := v1alpha1.Unit{Path: cmp.Or(d.Path, "."), Outputs: d.Outputs}
 		var stacks v1alpha1.StackList
 		err := g.Client.List(ctx, &stacks, client.InNamespace(stack.Namespace),
-			client.MatchingFields{UnitIndex: unitKey(client.ObjectKeyFromObject(repo), unit.Path)}, client.UnsafeDisableDeepCopy)
+			client.MatchingFields{UnitIndex: unitKey(client.ObjectKeyFromObject(found.Repository), unit.Path)}, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return nil, err
 		}
-		unit.Stacks = runUnit(repo, stacks.Items, stack)
+		unit.Stacks = runUnit(found.Repository, stacks.Items, stack)
 		units = append(units, unit)
 	}
 	return units, nil
@@ -235,7 +232,7 @@ const mostStacksOfUnit = 100
 func runUnit(repo *v1alpha1.Repository, stacks []v1alpha1.Stack, reader *v1alpha1.Stack) []string {
 	var names []string
 	for i := range stacks {
-		if repository.SameRef(repo, stacks[i].Spec.Source.Git, reader.Spec.Source.Git) {
+		if code.SameRef(repo, stacks[i].Spec.Source.Git, reader.Spec.Source.Git) {
 			names = append(names, stacks[i].Name)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/engine"
@@ -68,17 +66,6 @@ func wrappedNames() []v1alpha1.EngineName {
 		names = append(names, v1alpha1.EngineName(name))
 	}
 	return names
-}
-
-// engineOf returns the engine of a Stack with the defaults of its Repository, and records in the snapshot what these
-// change.
-func engineOf(w *decision.Snapshot, repo *v1alpha1.Repository) v1alpha1.Engine {
-	e, own := repo.EngineFor(w.Stack), w.Stack.Spec.Engine
-	own.Name = cmp.Or(own.Name, v1alpha1.EngineOpenTofu)
-	if !equality.Semantic.DeepEqual(e, own) {
-		w.Engine = &e
-	}
-	return e
 }
 
 // versionIn returns the constraint that the code has for an engine: its version file before what it requires.

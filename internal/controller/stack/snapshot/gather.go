@@ -9,14 +9,13 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
-	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/run/podspec"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/controller/stack/source"
@@ -39,7 +38,7 @@ type Gatherer struct {
 	// Live reads from the API server, where an outdated cache could cause a loss.
 	Live        client.Reader
 	Sources     *source.Sources
-	Code        Codes
+	Code        *code.Sources
 	Inputs      *inputs.Store
 	StateReader StateReader
 	// VerifiedHistory caches the Stacks whose history is known to be complete.
@@ -85,7 +84,7 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		}
 		return w, g.gatherNamespace(ctx, &w)
 	}
-	doc, err := g.gatherSource(ctx, &w, g.observe) // the code has what the Stack depends on
+	doc, err := g.gatherSource(ctx, &w, g.Code.Own()) // the code has what the Stack depends on
 	if err != nil {
 		return w, err
 	}
@@ -193,7 +192,7 @@ func (g *Gatherer) gatherUnsaved(ctx context.Context, w *decision.Snapshot) (err
 }
 
 func (g *Gatherer) gatherNamespace(ctx context.Context, w *decision.Snapshot) error {
-	meta, err := metadata(ctx, g.Live, "", "Namespace", w.Stack.Namespace)
+	meta, err := code.Metadata(ctx, g.Live, "", "Namespace", w.Stack.Namespace)
 	w.NamespaceTerminating = meta != nil && meta.DeletionTimestamp != nil
 	return err
 }
@@ -202,7 +201,7 @@ func (g *Gatherer) gatherOutputs(ctx context.Context, w *decision.Snapshot) erro
 	for _, ref := range outputObjects(w.Stack.Spec.Outputs) {
 		meta, err := g.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
 		if err == nil && meta == nil { // or created a moment ago
-			meta, err = metadata(ctx, g.Live, w.Stack.Namespace, ref.Kind, ref.Name)
+			meta, err = code.Metadata(ctx, g.Live, w.Stack.Namespace, ref.Kind, ref.Name)
 		}
 		switch name := ref.Kind + " " + ref.Name; {
 		case err != nil:
@@ -221,21 +220,7 @@ func isOwnedBy(meta *metav1.PartialObjectMetadata, stack *v1alpha1.Stack) bool {
 }
 
 func (g *Gatherer) metadata(ctx context.Context, namespace, kind, name string) (*metav1.PartialObjectMetadata, error) {
-	return metadata(ctx, g.Client, namespace, kind, name)
-}
-
-// metadata of a core object, never its values; nil when it does not exist.
-func metadata(ctx context.Context, c client.Reader, namespace, kind, name string) (*metav1.PartialObjectMetadata, error) {
-	meta := &metav1.PartialObjectMetadata{}
-	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
-	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, meta)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("metadata of %s %s: %w", kind, name, err)
-	}
-	return meta, nil
+	return code.Metadata(ctx, g.Client, namespace, kind, name)
 }
 
 // Now returns the time.
@@ -257,9 +242,9 @@ func (g *Gatherer) gatherAsked(ctx context.Context, w *decision.Snapshot) error 
 
 // InputsOf returns a snapshot of a Stack with nothing but its inputs, with the code of a proposal. The State is not in it:
 // a proposal is planned with a copy, and without the backend.
-func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal *repository.Proposal) (decision.Snapshot, error) {
+func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal code.Source) (decision.Snapshot, error) {
 	w := g.newSnapshot(stack)
-	doc, err := g.gatherSource(ctx, &w, proposal.Of)
+	doc, err := g.gatherSource(ctx, &w, proposal)
 	if err != nil {
 		return w, err
 	}
@@ -267,7 +252,7 @@ func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal
 }
 
 // gatherSource begins the document with the spec and the code.
-func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, read readCode) (inputs.Document, error) {
+func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, from code.Source) (inputs.Document, error) {
 	spec := w.Stack.Spec
 	doc := inputs.Document{
 		Engine: spec.Engine, Variables: spec.Variables, VariableFiles: spec.VariableFiles,
@@ -298,7 +283,7 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, read 
 			return doc, nil
 		}
 	}
-	return doc, g.gatherCode(ctx, w, &doc, read)
+	return doc, g.gatherCode(ctx, w, &doc, from)
 }
 
 // gatherValues completes the document with what comes from other objects, unless a problem is known.
@@ -323,7 +308,7 @@ func (g *Gatherer) gatherValues(
 			return err
 		case meta != nil && (ref.Credential || ref.Text):
 		case meta != nil:
-			doc.Versions[ref.key()] = source.VersionOf(meta)
+			doc.Versions[ref.key()] = code.VersionOf(meta)
 		case !ref.Optional:
 			w.Problem = ref.problem()
 			return nil

@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 )
 
 // DependencyIndex is the field by which the cache finds the Stacks that depend on another one.
@@ -67,8 +68,8 @@ func IndexObjects(o client.Object) []string {
 	for _, r := range references(&stack.Spec) {
 		keys = append(keys, r.key())
 	}
-	if cm := stack.Spec.Source.ConfigMap; cm != nil {
-		keys = append(keys, ObjectKey("ConfigMap", cm.Name))
+	for _, name := range code.ConfigMaps(stack) {
+		keys = append(keys, ObjectKey("ConfigMap", name))
 	}
 	for _, o := range outputObjects(stack.Spec.Outputs) {
 		keys = append(keys, o.key())

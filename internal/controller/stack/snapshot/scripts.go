@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/controller/stack/source"
@@ -100,7 +101,7 @@ func (g *Gatherer) text(ctx context.Context, w *decision.Snapshot, why, name str
 	}
 	var text *source.Text
 	if meta != nil {
-		text, err = g.Sources.Text(ctx, client.ObjectKeyFromObject(meta), source.VersionOf(meta))
+		text, err = g.Sources.Text(ctx, client.ObjectKeyFromObject(meta), code.VersionOf(meta))
 	}
 	if err == nil && text == nil {
 		w.Problem = Reference{Kind: "ConfigMap", Name: name, Why: why}.problem()

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/types"
 
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 )
 
@@ -87,7 +88,7 @@ func (p *packs) pack(stack types.NamespacedName, key string, ask repository.Ask,
 		one = nil
 	}
 	if one != nil && one.err != nil {
-		if repository.Reason(one.err) != "" {
+		if code.Reason(one.err) != "" {
 			return one.err
 		}
 		return &NotPacked{one.err, packAgain - now.Sub(one.at)}

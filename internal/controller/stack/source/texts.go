@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/engine/policy"
@@ -47,7 +48,7 @@ func (s *Sources) Text(ctx context.Context, key client.ObjectKey, version string
 		return nil, err
 	}
 	text := &Text{Files: cm.Data, digest: inputs.Digest(data), Binary: slices.Sorted(maps.Keys(cm.BinaryData))}
-	s.texts.Add(VersionOf(&cm), text, len(data))
+	s.texts.Add(code.VersionOf(&cm), text, len(data))
 	return text, nil
 }
 

@@ -1,9 +1,8 @@
-package repository
+package code
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,18 +13,15 @@ import (
 	"cairn.dev/cairn/internal/source/git"
 )
 
-// ErrNoDockerfile means that a commit has no such file.
-var ErrNoDockerfile = errors.New("no such Dockerfile")
-
 // Image is what an image is built from at the commit of the code: the Dockerfile with its own list of what to leave
 // out, and all files of the context's folder.
-func (c Code) Image(r *v1alpha1.Repository, b *inputs.Build) (Code, error) {
+func (c GitCode) Image(r *v1alpha1.Repository, b *inputs.Build) (GitCode, error) {
 	if c.image != nil {
 		return c.image.Image(r, b)
 	}
 	found, err := imageOf(c.tree, b)
 	if err != nil {
-		return Code{}, err
+		return GitCode{}, err
 	}
 	return c.of(r, found), nil
 }

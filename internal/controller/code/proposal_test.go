@@ -1,6 +1,4 @@
-//go:build envtest
-
-package repository
+package code
 
 import (
 	"errors"
@@ -9,6 +7,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/test/gitserver"
 )
 
@@ -37,7 +36,7 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	var affected []string
 	stacks := map[string]*v1alpha1.Stack{}
 	for _, folder := range []string{"app", "net", "old", "other"} {
-		stacks[folder] = r.stack(repo, r.Namespace, folder, "")
+		stacks[folder] = r.stack(repo, "web", folder, "")
 		if affects, err := proposal.Affects(t.Context(), repo, stacks[folder]); err != nil {
 			t.Fatal(err)
 		} else if affects {
@@ -63,13 +62,13 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	defer second.Close()
-	if _, err := codes.Propose(t.Context(), repo, "main", "1111111111111111111111111111111111111111", "pull/14"); !errors.Is(err, ErrNotFetched) {
+	if _, err := codes.Propose(t.Context(), repo, "main", "1111111111111111111111111111111111111111", "pull/14"); !errors.Is(err, repository.ErrNotFetched) {
 		t.Errorf("a commit that is not fetched: %v", err)
 	}
 	if _, err := codes.Propose(t.Context(), repo, "none", head, "pull/15"); Reason(err) != v1alpha1.ReasonRefNotFound {
 		t.Errorf("a base that does not exist: %v", err)
 	}
-	full := r.stack(repo, r.Namespace, "app", "refs/heads/change")
+	full := r.stack(repo, "web", "app", "refs/heads/change")
 	if codes.Reads(t.Context(), repo, full, "main") || !codes.Reads(t.Context(), repo, full, "change") {
 		t.Error("refs/heads/change is the branch change")
 	}

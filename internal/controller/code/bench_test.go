@@ -1,4 +1,4 @@
-package repository
+package code
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/egress/egresstest"
+	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/test/gitserver"
 )
@@ -44,7 +45,7 @@ func BenchmarkProposal(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer server.Close()
-	mirrors := NewMirrors(b.TempDir())
+	mirrors := repository.NewMirrors(b.TempDir())
 	mirrors.Egress = egresstest.Loopback()
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan error, 1)
@@ -53,7 +54,7 @@ func BenchmarkProposal(b *testing.B) {
 	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra", UID: "infra"}, Spec: v1alpha1.RepositorySpec{
 		URL: server.URL + remote.Path(), Ref: "main", Timeout: &metav1.Duration{Duration: time.Minute},
 	}}
-	mirrors.Fetch(repo, git.Auth{}, Ask{}, nil)
+	mirrors.Fetch(repo, git.Auth{}, repository.Ask{}, nil)
 	<-mirrors.Ended()
 	codes, all := NewCodes(mirrors), make([]v1alpha1.Stack, stacks)
 	for i := range all {

@@ -1,6 +1,4 @@
-//go:build envtest
-
-package repository
+package code
 
 import (
 	"testing"
@@ -28,7 +26,7 @@ func TestProposalThatChangesBrokenCodeAffectsItsStack(t *testing.T) {
 	codes := NewCodes(r.Mirrors)
 	proposal := r.propose(codes, repo, head)
 	for path, want := range map[string]bool{"app": true, "same": true, "other": false} {
-		stack := r.stack(repo, r.Namespace, path, "")
+		stack := r.stack(repo, "web", path, "")
 		if affects, err := proposal.Affects(t.Context(), repo, stack); err != nil || affects != want {
 			t.Errorf("%s: affects %t, %v", path, affects, err)
 		}
@@ -54,7 +52,7 @@ func TestProposalThatChangesABrokenModuleAffectsItsStack(t *testing.T) {
 	r.settle(repo)
 	proposal := r.propose(NewCodes(r.Mirrors), repo, head)
 	for path, want := range map[string]bool{"app": true, "late": true, "other": false, "values": true} {
-		stack := r.stack(repo, r.Namespace, path, "")
+		stack := r.stack(repo, "web", path, "")
 		if path == "values" {
 			stack.Spec.VariableFiles = []v1alpha1.VariableFile{{Path: "gone.tfvars"}}
 		}
@@ -75,7 +73,7 @@ func TestProposalDeletesADirectoryHoweverItIsNamed(t *testing.T) {
 	codes := NewCodes(r.Mirrors)
 	proposal := r.propose(codes, repo, head)
 	for _, path := range []string{"old", "old/", "./old", "old/."} {
-		stack := r.stack(repo, r.Namespace, path, "")
+		stack := r.stack(repo, "web", path, "")
 		if _, err := codes.Of(t.Context(), repo, stack); err != nil {
 			t.Errorf("%q: %v", path, err)
 		}
@@ -87,7 +85,7 @@ func TestProposalDeletesADirectoryHoweverItIsNamed(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"", ".", "app"} {
-		if proposal.Deletes(r.stack(repo, r.Namespace, path, "")) {
+		if proposal.Deletes(r.stack(repo, "web", path, "")) {
 			t.Errorf("%q is not deleted", path)
 		}
 	}
@@ -95,11 +93,11 @@ func TestProposalDeletesADirectoryHoweverItIsNamed(t *testing.T) {
 
 // propose returns the proposal of a head for main.
 func (r *env) propose(codes *Codes, repo *v1alpha1.Repository, head string) *Proposal {
-	r.Helper()
-	proposal, err := codes.Propose(r.Context(), repo, "main", head, "pull/12")
+	r.t.Helper()
+	proposal, err := codes.Propose(r.t.Context(), repo, "main", head, "pull/12")
 	if err != nil {
-		r.Fatal(err)
+		r.t.Fatal(err)
 	}
-	r.Cleanup(func() { _ = proposal.Close() })
+	r.t.Cleanup(func() { _ = proposal.Close() })
 	return proposal
 }

@@ -1,15 +1,9 @@
-//go:build envtest
-
-package repository
+package code
 
 import (
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/test/apiserver"
 	"cairn.dev/cairn/test/gitserver"
 )
 
@@ -30,7 +24,7 @@ func TestReasonsOfCodeErrors(t *testing.T) {
 		"an abbreviated commit is not": {path: "net", ref: "1111111", reason: "RefNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, err := codes.Of(t.Context(), repo, r.stack(repo, r.Namespace, tt.path, tt.ref))
+			code, err := codes.Of(t.Context(), repo, r.stack(repo, "web", tt.path, tt.ref))
 			if Reason(err) != tt.reason || (err == nil) != (tt.reason == "") {
 				t.Errorf("got %q (%v), want %q", Reason(err), err, tt.reason)
 			}
@@ -48,7 +42,7 @@ func TestChanged(t *testing.T) {
 	repo := r.declare(remote)
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)
-	net, web, late := r.stack(repo, r.Namespace, "net", ""), r.stack(repo, r.Namespace, "web", ""), r.stack(repo, r.Namespace, "net", "late")
+	net, web, late := r.stack(repo, "web", "net", ""), r.stack(repo, "web", "web", ""), r.stack(repo, "web", "net", "late")
 	expect := func(want map[*v1alpha1.Stack]bool) {
 		t.Helper()
 		for stack, changed := range want {
@@ -64,7 +58,7 @@ func TestChanged(t *testing.T) {
 	}
 	fetch := func(c gitserver.Change) {
 		t.Helper()
-		r.request(repo, r.push(remote, c))
+		r.push(remote, c)
 		r.settle(repo)
 	}
 
@@ -87,7 +81,7 @@ func TestChanged(t *testing.T) {
 	// A read for another object is not what the Stack knows.
 	fetch(gitserver.Change{Files: map[string]string{"net/main.tf": "# 3"}})
 	_, err := codes.Of(t.Context(), repo, net)
-	apiserver.Must(t, err)
+	must(t, err)
 	expect(map[*v1alpha1.Stack]bool{net: true})
 	checkChanges()
 
@@ -103,23 +97,4 @@ func TestChanged(t *testing.T) {
 	fetch(gitserver.Change{Branch: "late", Onto: "main", Files: map[string]string{"net/main.tf": "# late"}})
 	checkChanges()
 	expect(map[*v1alpha1.Stack]bool{net: false, web: false, late: false})
-}
-
-// A Stack of a namespace that may not use a Repository does not get its refs looked up, let alone fetched.
-func TestNamespacesThatAreNotAllowedAreRejected(t *testing.T) {
-	r := newEnv(t)
-	team := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-	apiserver.Must(t, r.Env.Client.Create(t.Context(), team))
-	remote := r.remote("infra")
-	id := r.push(remote, gitserver.Change{Branch: "dev", Files: map[string]string{"net/main.tf": ""}})
-	first, err := remote.Git("rev-parse", "main")
-	apiserver.Must(t, err)
-	repo := r.declare(remote)
-	r.stack(repo, team.Name, "net", "dev")
-	r.settle(repo)
-	r.expectRefs(repo, map[string]string{"main": first})
-
-	r.change(repo, func() { repo.Spec.AllowedNamespaces = []string{team.Name} })
-	r.settle(repo)
-	r.expectRefs(repo, map[string]string{"main": first, "dev": id})
 }

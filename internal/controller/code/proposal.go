@@ -1,4 +1,4 @@
-package repository
+package code
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
 )
@@ -13,20 +15,24 @@ import (
 // ErrRemoteContent is a merge result of a Repository with submodules or LFS, which cannot be read without the remote.
 var ErrRemoteContent = errors.New("pull requests of a Repository with spec.submodules or spec.lfs cannot be planned")
 
-// Proposal is a commit that is proposed to be merged into a branch, as a pull request is. It reads the code of Stacks as
-// it would be after the merge. Close has to be called.
+// Proposal is a commit that is proposed to be merged into a branch, as a pull request is. It is the Source of Stacks as
+// they would be after the merge. Close has to be called.
 type Proposal struct {
 	// Base is the commit that the branch is at.
-	Base  git.Commit
-	codes *Codes
-	merge *git.Merge
+	Base       git.Commit
+	repository *v1alpha1.Repository
+	codes      *Codes
+	merge      *git.Merge
 	// base is the code at Base, and merged that of the merge result, without what a Stack reads there. merged is
 	// empty if there are conflicts.
-	base, merged Code
+	base, merged GitCode
 }
 
-// Propose merges a commit into a branch. The name is that of the proposal in revisions, such as pull/12. It returns ErrNotFetched if the mirror does not have the commit yet.
-func (c *Codes) Propose(ctx context.Context, r *v1alpha1.Repository, branch, head, name string) (*Proposal, error) {
+// Propose merges a commit into a branch. The name is that of the proposal in revisions, such as pull/12. It returns
+// ErrNotFetched of package repository if the mirror does not have the commit yet.
+func (c *Codes) Propose(
+	ctx context.Context, r *v1alpha1.Repository, branch, head, name string,
+) (*Proposal, error) {
 	base, err := c.atRef(ctx, r, branch)
 	if err != nil {
 		return nil, err
@@ -35,7 +41,7 @@ func (c *Codes) Propose(ctx context.Context, r *v1alpha1.Repository, branch, hea
 		return nil, ErrRemoteContent
 	}
 	if _, err := base.mirror.Resolve(ctx, head); errors.Is(err, git.ErrNoRef) {
-		return nil, ErrNotFetched
+		return nil, repository.ErrNotFetched
 	} else if err != nil {
 		return nil, err
 	}
@@ -43,7 +49,7 @@ func (c *Codes) Propose(ctx context.Context, r *v1alpha1.Repository, branch, hea
 	if err != nil {
 		return nil, err
 	}
-	p := &Proposal{Base: base.Commit, codes: c, merge: merge, base: base}
+	p := &Proposal{Base: base.Commit, repository: r, codes: c, merge: merge, base: base}
 	if len(merge.Conflicts) > 0 {
 		return p, nil
 	}
@@ -54,7 +60,7 @@ func (c *Codes) Propose(ctx context.Context, r *v1alpha1.Repository, branch, hea
 	p.merged = base
 	p.merged.mirror, p.merged.tree = merge.Content(), tree
 	p.merged.Commit = git.Commit{ID: head, Tree: merge.TreeID, Ref: name}
-	p.merged.Revision = revision(p.merged.Commit)
+	p.merged.Revision = repository.Revision(p.merged.Commit)
 	return p, nil
 }
 
@@ -99,7 +105,7 @@ func (p *Proposal) Deletes(stack *v1alpha1.Stack) bool {
 }
 
 // directory returns the ID of the directory of a Stack; empty if it does not exist.
-func (c Code) directory(stack *v1alpha1.Stack) string {
+func (c GitCode) directory(stack *v1alpha1.Stack) string {
 	path, ok := closure.CleanPath(stack.Spec.Source.Git.Path)
 	if ok && path == "" {
 		return c.Commit.Tree
@@ -110,14 +116,20 @@ func (c Code) directory(stack *v1alpha1.Stack) string {
 
 // Of returns the code of a Stack in the merge result. Its image is that of the base: it is built with credentials to
 // push, which a proposal must not use.
-func (p *Proposal) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+func (p *Proposal) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (GitCode, error) {
 	found, err := p.codes.closures.Of(ctx, p.merged.tree, p.merged.mirror, wanted(r, stack))
 	if err != nil {
-		return Code{}, err
+		return GitCode{}, err
 	}
 	code := p.merged.of(r, found)
 	code.image = &p.base
 	return code, nil
+}
+
+// Resolve implements Source with the merge result.
+func (p *Proposal) Resolve(ctx context.Context, stack *v1alpha1.Stack) (Code, *decision.Problem, error) {
+	found, err := p.Of(ctx, p.repository, stack)
+	return fromGit(p.repository, stack, found, err)
 }
 
 // Base returns the ID of the commit that a branch is at.
