@@ -1,14 +1,18 @@
 package pullrequest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/outbox"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -19,9 +23,90 @@ const (
 	maxMessage = 2000
 )
 
-// Decide returns the status of a PullRequest. Its Runs are those of status.stacks: a Run that is named there and does not
-// exist is created, and all others of the PullRequest are canceled or deleted. It is pure: no client, clock or log.
-func Decide(w Snapshot) v1alpha1.PullRequestStatus {
+// fetchFirst and fetchLongest bound the time until a pull request in progress is checked again. There may be no event when
+// the head is fetched, when what a plan waits for exists, or for a Run that ends before the cache has it. In between, it is as
+// long as the pull request has waited.
+const fetchFirst, fetchLongest = 2 * time.Second, time.Minute
+
+// Decision is what Decide returns.
+type Decision struct {
+	// Status is to be written before anything is created or sent. Its Runs are those of status.stacks: a Run that is named there
+	// and does not exist is created, and all others of the PullRequest are canceled or deleted.
+	Status v1alpha1.PullRequestStatus
+	// Left are the pull requests whose head this one had: it may have replaced their statuses. They have to send them again, which
+	// is to be written before the status, and they may not have been reconciled while it had their head.
+	Left []*v1alpha1.PullRequest
+	// Messages to the Git provider.
+	Messages outbox.Plan[content]
+	// Again is when to decide again; 0 for not before an event.
+	Again time.Duration
+}
+
+// Decide returns what is next for a PullRequest. It is pure: no client, clock or log.
+func Decide(w Snapshot) Decision {
+	d := Decision{Status: w.status(), Again: w.ReadAgain}
+	left := w.PullRequest.Status.Delivered.Head
+	if left != d.Status.Head && d.Status.Phase != v1alpha1.PullRequestEnded {
+		d.Left = atHead(w.Others, left)
+	}
+	wanted := w.messages(&d.Status)
+	d.Messages = outbox.Due(w.Now, wanted, ledgerOf(d.Status.Delivered))
+	setLedger(&d.Status.Delivered, d.Messages.Ledger)
+	if next := d.Messages.Next; !next.IsZero() {
+		d.Again = sooner(d.Again, next.Sub(w.Now))
+	}
+	ready := apimeta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady)
+	if ready.Status == metav1.ConditionUnknown {
+		d.Again = sooner(d.Again, min(max(w.Now.Sub(ready.LastTransitionTime.Time), fetchFirst), fetchLongest))
+	}
+	return d
+}
+
+// acts are what was done about the Runs of a Decision.
+type acts struct {
+	// created are the UIDs of the Runs of Stacks, and rejected is why there is none.
+	created  map[Key]types.UID
+	rejected map[Key]error
+	// err is all that failed.
+	err error
+}
+
+// acknowledge returns a status that was persisted with what was done since.
+func acknowledge(persisted v1alpha1.PullRequestStatus, runs acts, sent outbox.Sent) v1alpha1.PullRequestStatus {
+	s := *persisted.DeepCopy()
+	for i := range s.Stacks {
+		stack := &s.Stacks[i]
+		of := Key{stack.Namespace, stack.Name}
+		stack.RunUID = cmp.Or(runs.created[of], stack.RunUID)
+		if err := runs.rejected[of]; err != nil {
+			stack.Message = messageOf(err, stack.Message)
+		}
+	}
+	setLedger(&s.Delivered, sent.Ledger)
+	switch {
+	case sent.Err != nil:
+		s.Delivered.Failure = messageOf(sent.Err, s.Delivered.Failure)
+	case sent.Wait == 0:
+		s.Delivered.Failure = ""
+	}
+	return s
+}
+
+// messageOf returns the message of an error for a status: the one before if it is equivalent.
+func messageOf(err error, before string) string {
+	return runinfo.KeepIfEquivalent(before, runinfo.Clip(err.Error(), maxMessage))
+}
+
+// sooner returns the shorter of two times of which 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// status returns the next status, without what is to be sent.
+func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	next := *w.PullRequest.Status.DeepCopy()
 	next.ObservedGeneration = w.PullRequest.Generation
 	if head := w.PullRequest.Spec.Head.Commit; next.Head != head {

@@ -44,7 +44,7 @@ func pull(changes ...func(*Snapshot)) Snapshot {
 
 // next decides, and lets the result be the status of the next snapshot.
 func next(w *Snapshot) v1alpha1.PullRequestStatus {
-	w.PullRequest.Status = Decide(*w)
+	w.PullRequest.Status = w.status()
 	return w.PullRequest.Status
 }
 
@@ -103,7 +103,7 @@ func TestPhase(t *testing.T) {
 			w.Merge.Affected = []Affected{{Key: Key{"web", "app"}, Problem: "no such module"}}
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanFailed, 1, 0},
 	} {
-		got := Decide(pull(tt.change))
+		got := pull(tt.change).status()
 		runs := 0
 		for _, s := range got.Stacks {
 			if s.Run != "" {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/outbox"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
@@ -49,8 +50,8 @@ type list struct {
 }
 
 const (
-	// retryFirst and retryLongest are the delays after failed requests to a Git provider.
-	retryFirst, retryLongest = 10 * time.Second, 10 * time.Minute
+	// retryFirst is the delay after the first failed request to a Git provider.
+	retryFirst = 10 * time.Second
 	// requestTimeout is the maximum duration of all requests of one reconcile.
 	requestTimeout = time.Minute
 	// relist is the longest time between two comparisons of the list with all PullRequests.
@@ -106,10 +107,7 @@ func (d *Discovery) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		next.failures = last.failures + 1
 	}
 	d.lists.add(req.NamespacedName, next)
-	delay := next.delay(interval)
-	if limited := (*pulls.Error)(nil); errors.As(err, &limited) && limited.RetryAfter > 0 {
-		delay = limited.RetryAfter
-	}
+	delay := cmp.Or(retryAfter(err), next.delay(interval))
 	return ctrl.Result{RequeueAfter: delay}, ignoreConflict(client.IgnoreNotFound(d.report(ctx, repo, listed(err))))
 }
 
@@ -118,7 +116,15 @@ func (l list) delay(interval time.Duration) time.Duration {
 	if l.failures == 0 {
 		return interval
 	}
-	return min(retryFirst<<min(l.failures-1, 10), retryLongest, max(interval, retryFirst))
+	return min(outbox.Backoff(l.failures), max(interval, retryFirst))
+}
+
+// retryAfter returns the time that the Git provider requested to wait; 0 for none.
+func retryAfter(err error) time.Duration {
+	if response, ok := errors.AsType[*pulls.Error](err); ok {
+		return response.RetryAfter
+	}
+	return 0
 }
 
 // failureOf returns an error that is reported as a condition; nil for one of the API server.

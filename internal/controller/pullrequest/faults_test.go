@@ -185,6 +185,46 @@ func TestARejectedRunDoesNotDelayTheReportOfOthers(t *testing.T) {
 	}
 }
 
+// While a Git provider fails, events such as those of Runs send it nothing. A push is a reason to try at once.
+func TestAFailingGitProviderGetsNoRequestForEachEvent(t *testing.T) {
+	h := newHistory(2)
+	h.quiet = true
+	p := &pullModel{
+		Number: 1, State: "open", User: userModel{"alice"}, Updated: h.now,
+		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+	}
+	h.git.pulls, h.git.rejectStatus = []*pullModel{p}, 503
+	h.git.fetch()
+	sent := func(pass time.Duration) int {
+		changes := h.git.changes
+		h.now = h.now.Add(pass)
+		h.settle()
+		return h.git.changes - changes
+	}
+	failure := func() string {
+		return h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest).Status.Delivered.Failure
+	}
+	if n := sent(0); n != 1 || failure() == "" { // with some events
+		t.Errorf("%d requests, failure %q", n, failure())
+	}
+	h.processes[0].enqueueAll()
+	if n := sent(9 * time.Second); n != 0 || failure() == "" {
+		t.Errorf("%d requests before the retry, failure %q", n, failure())
+	}
+	if n := sent(time.Second); n != 1 {
+		t.Errorf("%d requests at the retry", n)
+	}
+	p.Head.SHA, p.Updated = h.git.commit(), h.now.Add(time.Second)
+	h.git.fetch()
+	if n := sent(6 * time.Second); n != 1 {
+		t.Errorf("%d requests after the push", n)
+	}
+	h.git.rejectStatus = 0
+	if n := sent(11 * time.Second); n < 2 || failure() != "" {
+		t.Errorf("%d requests after the recovery, failure %q", n, failure())
+	}
+}
+
 // The statuses of a closed pull request cannot be sent if its commit is gone, or its repository is archived.
 func TestAClosedPullRequestIsDeletedIfItsStatusIsRejected(t *testing.T) {
 	for status, want := range map[int]bool{404: true, 403: true, 422: true, 503: false, 401: false} {
@@ -337,7 +377,7 @@ func TestTooManyTeamsAreReported(t *testing.T) {
 	h.api.put(clone(o))
 	now := h.api.objects[keyOf(o)].(*v1alpha1.PullRequest)
 	r := &Reconciler{Client: &kube{history: h}}
-	result, err := r.retry(t.Context(), now, now.DeepCopy(), fmt.Errorf("merge: %w", pulls.ErrTooMany))
+	result, err := r.retry(t.Context(), now, fmt.Errorf("merge: %w", pulls.ErrTooMany))
 	if got := h.api.objects[keyOf(o)].(*v1alpha1.PullRequest).Status.Delivered.Failure; err != nil || result.RequeueAfter == 0 || got == "" {
 		t.Errorf("%+v, %v, failure %q", result, err, got)
 	}

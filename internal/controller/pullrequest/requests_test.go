@@ -7,8 +7,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Requests that the life of a pull request may cost: to the API server, which are writes, and to the Git provider, which are changes
-// and all together. They are sums of lifeSeeds histories, since the order of events differs in each.
+// Requests that the life of a pull request may cost: to the API server, which are writes, and to the Git provider,
+// which are changes and all together. They are sums of lifeSeeds histories, since the order of events differs in each.
 var requestsOfALife = []struct {
 	step                      string
 	writes, changes, requests int
@@ -21,7 +21,8 @@ var requestsOfALife = []struct {
 
 const lifeSeeds = 100
 
-// A pull request that is opened, planned, planned again by a comment, changed and closed costs no more than these requests.
+// A pull request that is opened, planned, planned again by a comment, changed and closed costs no more than these
+// requests.
 func TestRequestsOfThePullRequestsLife(t *testing.T) {
 	got := make([]struct{ writes, changes, requests int }, len(requestsOfALife))
 	for seed := range uint64(lifeSeeds) {
@@ -62,9 +63,10 @@ func TestRequestsOfThePullRequestsLife(t *testing.T) {
 		}
 	}
 	for i, want := range requestsOfALife {
-		t.Logf("%-14s %d writes, %d changes and %d requests at the Git provider", want.step, got[i].writes, got[i].changes, got[i].requests)
-		if got[i].writes > want.writes || got[i].changes > want.changes || got[i].requests > want.requests {
-			t.Errorf("%s: %+v, more than %+v", want.step, got[i], want)
+		n := got[i]
+		t.Logf("%-14s %d writes, %d changes and %d requests", want.step, n.writes, n.changes, n.requests)
+		if n.writes > want.writes || n.changes > want.changes || n.requests > want.requests {
+			t.Errorf("%s: %+v, more than %+v", want.step, n, want)
 		}
 	}
 }

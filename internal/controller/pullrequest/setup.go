@@ -53,19 +53,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		Complete(reconciler)
 }
 
-// resends passes the updates after which a PullRequest sends everything again.
-func resends() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		DeleteFunc:  func(event.DeleteEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, after := e.ObjectOld.(*v1alpha1.PullRequest), e.ObjectNew.(*v1alpha1.PullRequest)
-			return before.Status.Delivered.Head != "" && after.Status.Delivered.Head == ""
-		},
-	}
-}
-
 // plannedFor returns the PullRequest of a Run.
 func plannedFor(_ context.Context, o client.Object) []reconcile.Request {
 	if of := o.(*v1alpha1.Run).Spec.PullRequest; of != nil {
@@ -80,16 +67,6 @@ type lookups struct{ cache client.Reader }
 // pullRequestsOf returns the PullRequests of a Repository: a fetch may have received their heads, or moved their base.
 func (l lookups) pullRequestsOf(ctx context.Context, repo client.Object) []reconcile.Request {
 	return l.list(ctx, client.ObjectKeyFromObject(repo))
-}
-
-// sharing returns the other PullRequests whose head is that of a PullRequest, since they have the statuses of this commit in common.
-func (l lookups) sharing(ctx context.Context, o client.Object) (requests []reconcile.Request) {
-	pull := o.(*v1alpha1.PullRequest)
-	others, _ := withHead(ctx, l.cache, pull, pull.Spec.Head.Commit, pull.Status.Delivered.Head) // an error only from a cache that is stopping
-	for _, other := range others {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)})
-	}
-	return requests
 }
 
 // affectedBy returns the PullRequests of the Repository of a Stack.

@@ -505,7 +505,7 @@ func (h *history) checkPull(pull *v1alpha1.PullRequest) string {
 	}
 	ours := h.git.commentsOf(p.Number, "cairn")
 	repo := h.api.objects[key{"Repository", "web", "infra"}].(*v1alpha1.Repository)
-	report := h.processes[0].reconciler.reportOf(pull, repo)
+	report := Snapshot{PullRequest: pull, Repository: repo, Settings: repo.Spec.PullRequests}.reportOf(&pull.Status)
 	want := comment.Render(report, comment.Format{Limit: 65_536})
 	if len(h.git.writers[commentsOf(p.Number)]) < 2 && (len(ours) != 1 || ours[0].Body != want) {
 		var bodies []string

@@ -10,8 +10,10 @@ import (
 
 // Snapshot is the input of Decide.
 type Snapshot struct {
-	Now         time.Time
+	Now time.Time
+	// PullRequest as it was read. Its status has what new comments request.
 	PullRequest *v1alpha1.PullRequest
+	Repository  *v1alpha1.Repository
 	// Settings are spec.pullRequests of the Repository; nil if pull requests are not planned.
 	Settings *v1alpha1.PullRequests
 	// Merge of the head into the base; nil if it is not known, for the reason Waits or Problem.
@@ -22,6 +24,15 @@ type Snapshot struct {
 	Restricted string
 	// Runs of the Stacks in the status, by namespace and name. One that the API server does not have is nil.
 	Runs map[Key]*v1alpha1.Run
+	// Others are the other pull requests of the Repository that have, or had, a head of this one, by name.
+	Others []*v1alpha1.PullRequest
+	// Reactions to new comments. ReadAgain is when comments are read again; 0 for not before the pull request changes.
+	Reactions []result
+	ReadAgain time.Duration
+	// CommentedAt is when the comment was written last, if this process did.
+	CommentedAt time.Time
+	// WebURL is where users find the web UI; empty for no links to it.
+	WebURL string
 }
 
 // Key is the namespace and the name of an object.

@@ -1,57 +1,83 @@
 package pullrequest
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/outbox"
 	"cairn.dev/cairn/internal/controller/pullrequest/comment"
 )
 
-// Before a status is sent, what the head had is unknown, and it may be pending: if the process ends before it records the
-// result, the status is sent again, and ends with the pull request.
+// Before something is sent, what the head had is unknown, and it may be pending: if the process ends before it records
+// the result, it is sent again, and ends with the pull request.
 func TestWhatIsSentIsRecordedFirst(t *testing.T) {
+	w := pull(func(w *Snapshot) { w.Merge.Conflicts = []string{"main.tf"} })
+	w.Repository, w.Settings = repositoryOf(), repositoryOf().Spec.PullRequests
+	other := &v1alpha1.PullRequest{Spec: w.PullRequest.Spec}
+	other.Spec.Head.Commit, other.Status.Delivered.Head = headTwo, headOne
+	conflict := Decide(w)
+	next := conflict.Status
+	first := v1alpha1.PullRequestCommitStatus{Context: "cairn"}
+	if keys := keysOf(conflict); next.Delivered.Head != headOne || next.Delivered.Statuses[0] != first ||
+		next.Delivered.CommentDigest != "" || !slices.Equal(keys, []string{"status cairn", "comment"}) {
+		t.Errorf("at first: %+v, %q", next.Delivered, keys)
+	}
+	sent := make([]outbox.Record, len(conflict.Messages.Send))
+	for i, m := range conflict.Messages.Send {
+		sent[i] = outbox.Record{Key: m.Key, Digest: m.Digest}
+	}
+	w.PullRequest.Status = acknowledge(next, acts{}, outbox.Sent{Ledger: sent})
+	if keys := keysOf(Decide(w)); len(keys) > 0 {
+		t.Errorf("all is sent: %q", keys)
+	}
+	shared := w
+	shared.Others = []*v1alpha1.PullRequest{other}
+	if d := Decide(shared); d.Status.Delivered.Statuses[0].Digest != "" || !slices.Equal(keysOf(d), []string{"status cairn"}) {
+		t.Errorf("another pull request may have written it: %+v", d.Status.Delivered)
+	}
+	w.Merge, w.Waits = nil, "waits for a fetch"
+	merging := Decide(w)
+	if d := merging.Status.Delivered; d.Statuses[0].Digest != "" || !d.Statuses[0].Pending ||
+		!slices.Equal(keysOf(merging), []string{"status cairn"}) {
+		t.Errorf("a pending one after a failure: %+v, %q", d, keysOf(merging))
+	}
+	w.PullRequest.Status = merging.Status
+	w.PullRequest.Spec.State = v1alpha1.PullRequestClosed
+	closed := Decide(w)
+	if d := closed.Status.Delivered; !d.Statuses[0].Pending || closed.Messages.Send[0].Content.status.State != comment.Failure {
+		t.Errorf("the pull request is closed: %+v", d)
+	}
+	w.Others = []*v1alpha1.PullRequest{{Spec: v1alpha1.PullRequestSpec{Head: v1alpha1.PullRequestHead{Commit: headOne}}}}
+	if keys := keysOf(Decide(w)); len(keys) > 0 {
+		t.Errorf("the head is that of another pull request: %q", keys)
+	}
+}
+
+func keysOf(d Decision) (keys []string) {
+	for _, m := range d.Messages.Send {
+		keys = append(keys, m.Key)
+	}
+	return keys
+}
+
+// A pull request that gets another head may have replaced the statuses of the others with that head.
+func TestAPullRequestLeavesItsHead(t *testing.T) {
 	w := pull()
-	next(&w)
-	pull := w.PullRequest
-	report := comment.PullRequest{Head: headOne, Phase: comment.Conflict, Message: "main.tf"}
-	conflicts := report
-	conflict := recordOf(comment.Statuses(report, "cairn", maxStackStatuses, nil)[0])
-	delivered := func(s v1alpha1.PullRequestCommitStatus) v1alpha1.PullRequestCommitStatus {
-		pull.Status.Delivered = v1alpha1.PullRequestDelivered{Head: headOne, Statuses: []v1alpha1.PullRequestCommitStatus{s}, CommentDigest: "old"}
-		due := dueStatuses{all: comment.Statuses(report, "cairn", maxStackStatuses, []string{s.Context})}
-		if pull.Status.Phase == v1alpha1.PullRequestEnded {
-			due.all = []comment.Status{{Context: s.Context, State: comment.Failure}}
-		}
-		if err := announce(pull, report, due); err != nil {
-			t.Fatal(err)
-		}
-		return pull.Status.Delivered.Statuses[0]
+	w.Repository, w.Settings = repositoryOf(), repositoryOf().Spec.PullRequests
+	w.PullRequest.Status.Delivered.Head = headTwo
+	stays, left := &v1alpha1.PullRequest{}, &v1alpha1.PullRequest{}
+	stays.Spec.Head.Commit, left.Spec.Head.Commit, left.Status.Delivered.Head = headTwo, headOne, headTwo
+	w.Others = []*v1alpha1.PullRequest{left, stays}
+	if d := Decide(w); !slices.Equal(d.Left, []*v1alpha1.PullRequest{stays}) || d.Status.Delivered.Head != headOne {
+		t.Errorf("%d pull requests send again, with head %s", len(d.Left), d.Status.Delivered.Head)
 	}
-	if got := delivered(conflict); got != conflict {
-		t.Errorf("nothing is to be sent: %+v", got)
-	}
-	if pull.Status.Delivered.CommentDigest != "" {
-		t.Error("a comment that is going to be sent is recorded as received")
-	}
-	pending := v1alpha1.PullRequestCommitStatus{Context: "cairn", Pending: true, Digest: "pending"}
-	if got := delivered(pending); got.Digest != "" || !got.Pending {
-		t.Errorf("a failure after a pending one: %+v", got)
-	}
-	report.Phase = comment.AwaitingCommand
-	if got := delivered(conflict); got.Digest != "" || !got.Pending {
-		t.Errorf("a pending one after a failure: %+v", got)
-	}
-	pull.Status.Delivered = v1alpha1.PullRequestDelivered{Head: headOne, Statuses: []v1alpha1.PullRequestCommitStatus{conflict}}
-	announceStatuses(pull, dueStatuses{all: comment.Statuses(conflicts, "cairn", maxStackStatuses, nil), shared: "of another pull request"})
-	if got := pull.Status.Delivered.Statuses[0]; got.Digest != "" {
-		t.Errorf("another pull request may have written it: %+v", got)
-	}
-	pull.Status.Phase = v1alpha1.PullRequestEnded
-	if got := delivered(pending); got.Digest != "" || !got.Pending {
-		t.Errorf("the pull request is closed: %+v", got)
+	w.PullRequest.Spec.State = v1alpha1.PullRequestClosed
+	if d := Decide(w); len(d.Left) > 0 {
+		t.Errorf("the pull request is closed: %d send again", len(d.Left))
 	}
 }
 

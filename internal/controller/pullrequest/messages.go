@@ -1,0 +1,222 @@
+package pullrequest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/outbox"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/controller/pullrequest/comment"
+)
+
+const (
+	// commentInterval is the shortest time between two versions of a comment while plans are in progress.
+	commentInterval = 10 * time.Second
+	// maxStackStatuses is the maximum number of statuses of Stacks of a commit.
+	maxStackStatuses = 20
+)
+
+// content is what a message to the Git provider has: the comment, a status of a commit, or a reaction to a comment.
+type content struct {
+	comment  *comment.PullRequest
+	commit   string
+	status   *comment.Status
+	reaction *result
+}
+
+// message is a message to the Git provider.
+type message = outbox.Message[content]
+
+// Keys of messages. Those of statuses begin with statusPrefix.
+const commentKey, statusPrefix = "comment", "status "
+
+// messages returns what the Git provider should have of a pull request with the next status, the statuses before the
+// comment. It records in the status which commit has the statuses.
+func (w Snapshot) messages(next *v1alpha1.PullRequestStatus) (all []message) {
+	for _, reaction := range w.Reactions { // the comment has the answer too
+		all = append(all, message{
+			Key: fmt.Sprintf("reaction %d", reaction.comment), Digest: string(reaction.reaction), AtMostOnce: true,
+			Content: content{reaction: &reaction},
+		})
+	}
+	ended := next.Phase == v1alpha1.PullRequestEnded
+	if !ended && next.Delivered.Head != next.Head {
+		next.Delivered.Head, next.Delivered.Statuses = next.Head, nil
+	}
+	commit := cmp.Or(next.Delivered.Head, next.Head)
+	for _, s := range w.dueStatuses(next, commit) {
+		all = append(all, message{
+			Key: statusPrefix + s.Context, Digest: digestOfStatus(s), Pending: s.State == comment.Pending,
+			Receiver: w.receiver(), Content: content{commit: commit, status: &s},
+		})
+	}
+	if ended || next.Phase == v1alpha1.PullRequestMerging { // the comment shows the plans before until there are others
+		return all
+	}
+	report := w.reportOf(next)
+	facts, _ := json.Marshal(report) // it has nothing that JSON cannot represent
+	m := message{
+		Key: commentKey, Digest: inputs.Digest(facts), Receiver: w.receiver(), Content: content{comment: &report},
+	}
+	ready := apimeta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	if ready.Reason == v1alpha1.ReasonPullRequestPlanning {
+		m.NotBefore = w.CommentedAt.Add(commentInterval)
+	}
+	return append(all, m)
+}
+
+// receiver is the name of the Git provider for a pull request. A change of the pull request or of the Repository is a
+// reason to try it again at once.
+func (w Snapshot) receiver() string {
+	return fmt.Sprintf("%s %d %d", w.PullRequest.UID, w.PullRequest.Generation, w.Repository.Generation)
+}
+
+// dueStatuses returns the statuses that a commit should have. It has one status for each name, so of several open pull
+// requests with the same head the worst one counts (atlantis #5228). Each of them sends it, again after each change of
+// another.
+func (w Snapshot) dueStatuses(next *v1alpha1.PullRequestStatus, commit string) (due []comment.Status) {
+	delivered := &next.Delivered
+	others := withHead(w.Others, commit)
+	switch {
+	case next.Phase != v1alpha1.PullRequestEnded:
+		due = w.statusesOf(next)
+	case len(atHead(others, commit)) == 0: // else these send theirs
+		const closed = "Not planned: the pull request was closed."
+		for _, s := range delivered.Statuses {
+			if s.Pending {
+				due = append(due, comment.Status{Context: s.Context, State: comment.Failure, Description: closed})
+			}
+		}
+	}
+	var facts []byte
+	for _, other := range others {
+		phase := other.Status.Phase
+		facts = fmt.Appendf(facts, "%s %s\n", other.UID, other.Spec.Head.Commit)
+		if other.Spec.Head.Commit != commit || phase == "" || phase == v1alpha1.PullRequestEnded {
+			continue
+		}
+		theirs := w
+		theirs.PullRequest = other
+		for _, s := range theirs.statusesOf(&other.Status) {
+			facts = fmt.Appendf(facts, "%s %s\n", s.Context, digestOfStatus(s))
+			i := slices.IndexFunc(due, func(own comment.Status) bool { return own.Context == s.Context })
+			if i >= 0 && severity(s.State) > severity(due[i].State) {
+				due[i] = s
+			}
+		}
+	}
+	shared := ""
+	if len(others) > 0 {
+		shared = inputs.Digest(facts)
+	}
+	if delivered.Shared != shared { // another pull request may have replaced them
+		delivered.Shared = shared
+		for i := range delivered.Statuses {
+			delivered.Statuses[i].Digest = ""
+		}
+	}
+	return due
+}
+
+func severity(s comment.State) int {
+	switch s {
+	case comment.Failure:
+		return 2
+	case comment.Pending:
+		return 1
+	}
+	return 0
+}
+
+func digestOfStatus(s comment.Status) string {
+	return inputs.Digest(fmt.Appendf(nil, "%s\n%s\n%s", s.State, s.Description, s.URL))
+}
+
+// statusesOf returns the statuses of an open pull request.
+func (w Snapshot) statusesOf(s *v1alpha1.PullRequestStatus) []comment.Status {
+	var earlier []string
+	for _, known := range s.Delivered.Statuses {
+		earlier = append(earlier, known.Context)
+	}
+	return comment.Statuses(w.reportOf(s), w.Settings.StatusContext, maxStackStatuses, earlier)
+}
+
+// ledgerOf returns what the Git provider has of a pull request.
+func ledgerOf(delivered v1alpha1.PullRequestDelivered) []outbox.Record {
+	id := strconv.FormatInt(delivered.Comment, 10)
+	ledger := []outbox.Record{{Key: commentKey, Digest: delivered.CommentDigest, Reference: id}}
+	for _, s := range delivered.Statuses {
+		ledger = append(ledger, outbox.Record{Key: statusPrefix + s.Context, Digest: s.Digest, Pending: s.Pending})
+	}
+	return ledger
+}
+
+// setLedger records what the Git provider has. Reactions are not recorded, since status.commands has their comments.
+func setLedger(delivered *v1alpha1.PullRequestDelivered, ledger []outbox.Record) {
+	delivered.Statuses = nil
+	for _, r := range ledger {
+		if context, ok := strings.CutPrefix(r.Key, statusPrefix); ok {
+			delivered.Statuses = append(delivered.Statuses, v1alpha1.PullRequestCommitStatus{
+				Context: context, Pending: r.Pending, Digest: r.Digest,
+			})
+		}
+		if r.Key == commentKey {
+			delivered.Comment, delivered.CommentDigest = commentID(r.Reference), r.Digest
+		}
+	}
+}
+
+// commentID returns the ID of a comment; 0 if there is none.
+func commentID(reference string) int64 {
+	id, _ := strconv.ParseInt(reference, 10, 64) // of ledgerOf or sendComment
+	return id
+}
+
+// phases are those of a comment; of others there is none.
+var phases = map[v1alpha1.PullRequestPhase]comment.Phase{
+	v1alpha1.PullRequestMerging: comment.Merging, v1alpha1.PullRequestConflict: comment.Conflict,
+	v1alpha1.PullRequestFailed: comment.Failed, v1alpha1.PullRequestDraft: comment.Draft,
+	v1alpha1.PullRequestAwaitingCommand: comment.AwaitingCommand, v1alpha1.PullRequestPlanned: comment.Planned,
+}
+
+// reportOf returns what the comment and the statuses report, without the texts of plans.
+func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
+	pull := w.PullRequest
+	report := comment.PullRequest{
+		ID:   comment.ID{Installation: "cairn", Repository: string(w.Repository.UID), Number: pull.Spec.Number},
+		Head: s.Head, Base: pull.Spec.Base, Phase: phases[s.Phase], Answer: s.Commands.Answer, Skipped: s.Skipped,
+		MaxStacks: int(*w.Settings.MaxStacks),
+	}
+	switch s.Phase {
+	case v1alpha1.PullRequestConflict:
+		report.Message = strings.Join(s.Merge.Conflicts, "\n")
+	case v1alpha1.PullRequestFailed, v1alpha1.PullRequestAwaitingCommand:
+		report.Message = apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady).Message
+	}
+	web := strings.TrimSuffix(w.WebURL, "/")
+	if web != "" {
+		report.URL = web + "/pullrequests/" + pull.Namespace + "/" + pull.Name
+	}
+	for _, one := range s.Stacks {
+		stack := comment.Stack{
+			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, Backend: one.Backend,
+			DeletedDirectory: one.DeletedDirectory,
+		}
+		if one.Run != "" && web != "" {
+			stack.URL = web + "/runs/" + one.Namespace + "/" + one.Run
+		}
+		if one.Phase != v1alpha1.PhaseSucceeded {
+			stack.Failure = one.Message
+		}
+		report.Stacks = append(report.Stacks, stack)
+	}
+	return report
+}

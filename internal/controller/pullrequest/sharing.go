@@ -1,0 +1,80 @@
+package pullrequest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/repository"
+)
+
+// withHead returns the pull requests of which one of some commits is the head, or has the statuses.
+func withHead(all []*v1alpha1.PullRequest, heads ...string) (found []*v1alpha1.PullRequest) {
+	for _, p := range all {
+		delivered := p.Status.Delivered.Head // empty before there are statuses
+		if slices.Contains(heads, p.Spec.Head.Commit) || delivered != "" && slices.Contains(heads, delivered) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// atHead returns the pull requests of which a commit is the head.
+func atHead(all []*v1alpha1.PullRequest, commit string) (found []*v1alpha1.PullRequest) {
+	for _, p := range all {
+		if p.Spec.Head.Commit == commit {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// sharing returns the other pull requests of the Repository that have, or had, a head of one, by name. They have the
+// statuses of this commit in common. They must not be changed.
+func sharing(ctx context.Context, cache client.Reader, pull *v1alpha1.PullRequest) ([]*v1alpha1.PullRequest, error) {
+	var all v1alpha1.PullRequestList
+	var others []*v1alpha1.PullRequest
+	of := client.MatchingFields{repository.PullRequestIndex: pull.Spec.Repository.Name}
+	if err := cache.List(ctx, &all, client.InNamespace(pull.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	for i := range all.Items {
+		if other := &all.Items[i]; other.UID != pull.UID && other.DeletionTimestamp == nil {
+			others = append(others, other)
+		}
+	}
+	slices.SortFunc(others, func(a, b *v1alpha1.PullRequest) int { return cmp.Compare(a.Name, b.Name) })
+	return withHead(others, pull.Spec.Head.Commit, pull.Status.Delivered.Head), nil
+}
+
+// sharing returns the requests for the other PullRequests that share the statuses of one.
+func (l lookups) sharing(ctx context.Context, o client.Object) (requests []reconcile.Request) {
+	others, _ := sharing(ctx, l.cache, o.(*v1alpha1.PullRequest)) // an error only from a cache that is stopping
+	for _, other := range others {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)})
+	}
+	return requests
+}
+
+// resend is a patch after which everything is sent to the Git provider again.
+var resend = client.RawPatch(types.MergePatchType, []byte(`{"status":{"delivered":{"commentDigest":null,"head":null}}}`))
+
+// resends passes the updates by this patch.
+func resends() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := e.ObjectOld.(*v1alpha1.PullRequest), e.ObjectNew.(*v1alpha1.PullRequest)
+			return before.Status.Delivered.Head != "" && after.Status.Delivered.Head == ""
+		},
+	}
+}
