@@ -180,19 +180,12 @@ func commentID(reference string) int64 {
 	return id
 }
 
-// phases are those of a comment; of others there is none.
-var phases = map[v1alpha1.PullRequestPhase]comment.Phase{
-	v1alpha1.PullRequestMerging: comment.Merging, v1alpha1.PullRequestConflict: comment.Conflict,
-	v1alpha1.PullRequestFailed: comment.Failed, v1alpha1.PullRequestDraft: comment.Draft,
-	v1alpha1.PullRequestAwaitingCommand: comment.AwaitingCommand, v1alpha1.PullRequestPlanned: comment.Planned,
-}
-
 // reportOf returns what the comment and the statuses report, without the texts of plans.
 func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	pull := w.PullRequest
 	report := comment.PullRequest{
 		ID:   comment.ID{Installation: "cairn", Repository: string(w.Repository.UID), Number: pull.Spec.Number},
-		Head: s.Head, Base: pull.Spec.Base, Phase: phases[s.Phase], Answer: s.Commands.Answer, Skipped: s.Skipped,
+		Head: s.Head, Base: pull.Spec.Base, Phase: s.Phase, Answer: s.Commands.Answer, Skipped: s.Skipped,
 		MaxStacks: int(*w.Settings.MaxStacks),
 	}
 	switch s.Phase {

@@ -22,8 +22,8 @@ type PullRequest struct {
 	Head, Base string
 	// URL of the pull request in the web UI; empty for none.
 	URL string
-	// Phase of the pull request. The zero value is Merging.
-	Phase Phase
+	// Phase of the pull request. Another one than these of an open pull request is Merging.
+	Phase v1alpha1.PullRequestPhase
 	// Message explains the phases Failed, Conflict and AwaitingCommand, for example the paths with conflicts.
 	Message string
 	// Answer is the result of the last command, as text for the user who wrote it; empty for none.
@@ -42,25 +42,6 @@ type ID struct {
 	Installation, Repository string
 	Number                   int64
 }
-
-// Phase is what Cairn does with a pull request.
-type Phase string
-
-// The phases of a pull request.
-const (
-	// Merging: the merge and the affected Stacks are not computed yet.
-	Merging Phase = ""
-	// Conflict: the head does not merge into the base. Nothing is planned.
-	Conflict Phase = "Conflict"
-	// Failed: Cairn cannot compute the merge or the affected Stacks.
-	Failed Phase = "Failed"
-	// Draft: Cairn does not plan drafts of this Repository.
-	Draft Phase = "Draft"
-	// AwaitingCommand: nothing runs before a user with the verb plan requests it for the head.
-	AwaitingCommand Phase = v1alpha1.ReasonAwaitingCommand
-	// Planned: the affected Stacks are known and planned.
-	Planned Phase = "Planned"
-)
 
 // Stack is an affected Stack.
 type Stack struct {
@@ -148,15 +129,15 @@ func (s Stack) policies() string {
 // aggregate returns the state of the pull request and a sentence about it. The sentence has no text from outside.
 func (pr PullRequest) aggregate() (State, string) {
 	switch pr.Phase {
-	case Conflict:
+	case v1alpha1.PullRequestConflict:
 		return Failure, "Nothing is planned: the head conflicts with the base."
-	case Failed:
+	case v1alpha1.PullRequestFailed:
 		return Failure, "Nothing is planned: Cairn cannot compute the merge."
-	case Draft:
+	case v1alpha1.PullRequestDraft:
 		return Neutral, "Nothing is planned: the pull request is a draft."
-	case AwaitingCommand:
+	case v1alpha1.PullRequestAwaitingCommand:
 		return Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan and the head."
-	case Planned:
+	case v1alpha1.PullRequestPlanned:
 		return pr.planned()
 	}
 	return Pending, "Cairn computes the merge and the affected Stacks."

@@ -27,6 +27,16 @@ var update = flag.Bool("update", false, "write the golden files")
 
 var ours = ID{Installation: "prod", Repository: "5f0c1f0a-0b6e-4a53-9d5c-2b1d6e6f7a01", Number: 12}
 
+// Phases, by short names.
+const (
+	Merging         = v1alpha1.PullRequestMerging
+	Conflict        = v1alpha1.PullRequestConflict
+	Failed          = v1alpha1.PullRequestFailed
+	Draft           = v1alpha1.PullRequestDraft
+	AwaitingCommand = v1alpha1.PullRequestAwaitingCommand
+	Planned         = v1alpha1.PullRequestPlanned
+)
+
 // of returns a pull request with Stacks that are planned.
 func of(stacks ...Stack) PullRequest {
 	return PullRequest{
@@ -111,7 +121,7 @@ func mixed(t testing.TB) PullRequest {
 	return pr
 }
 
-func in(p Phase, message string, edit ...func(*PullRequest)) PullRequest {
+func in(p v1alpha1.PullRequestPhase, message string, edit ...func(*PullRequest)) PullRequest {
 	pr := of()
 	pr.Phase, pr.Message = p, message
 	for _, e := range edit {
@@ -214,7 +224,7 @@ func TestDeletedDirectoryShowsWhatDestroyingWouldDo(t *testing.T) {
 
 // tofu-controller PR #1730: the base was planned instead of the pull request, and the comment did not show it.
 func TestCommentNamesHeadAndBase(t *testing.T) {
-	for _, p := range []Phase{Merging, Conflict, Failed, Draft, AwaitingCommand, Planned} {
+	for _, p := range []v1alpha1.PullRequestPhase{Merging, Conflict, Failed, Draft, AwaitingCommand, Planned} {
 		if got := Render(in(p, ""), GitHub); !strings.Contains(got, "Head `1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345`, base `main`.") {
 			t.Errorf("%s: %s", p, got)
 		}

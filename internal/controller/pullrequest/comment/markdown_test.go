@@ -103,7 +103,7 @@ func FuzzRender(f *testing.F) {
 			f.Add(s, s, s, s, limit, limit%200 == 0, uint8(limit))
 		}
 	}
-	phases := []Phase{Planned, Planned, Merging, Conflict, Failed, Draft, AwaitingCommand, "Other"}
+	phases := []v1alpha1.PullRequestPhase{Planned, Planned, Merging, Conflict, Failed, Draft, AwaitingCommand, "Other"}
 	runs := []v1alpha1.RunPhase{"", "Queued", "Planning", "Succeeded", "Failed", "Canceled", "AwaitingApproval", "Superseded"}
 	f.Fuzz(func(t *testing.T, name, branch, code, message string, limit uint32, plain bool, kind uint8) {
 		s := stack(name, plans(v1alpha1.Plan{Add: int32(kind)}, code), policy(v1alpha1.PolicyResult{Checked: 1, Warned: 1,

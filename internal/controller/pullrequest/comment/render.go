@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine/plan"
 )
 
@@ -136,7 +137,7 @@ func newDocument(pr PullRequest, f Format) document {
 	if text := instructions[pr.Phase]; text != "" {
 		head.WriteString(text + "\n\n")
 	}
-	if pr.Phase == AwaitingCommand {
+	if pr.Phase == v1alpha1.PullRequestAwaitingCommand {
 		head.WriteString(span("/cairn plan "+pr.Head) + "\n\n")
 	}
 	d.head = head.String()
@@ -154,17 +155,17 @@ func newDocument(pr PullRequest, f Format) document {
 	return d
 }
 
-var instructions = map[Phase]string{
-	Conflict: "Merge or rebase onto the base, resolve the conflicts, and push.",
-	AwaitingCommand: "A plan executes code of the pull request. A user with the verb `plan` on the affected Stacks can read " +
+var instructions = map[v1alpha1.PullRequestPhase]string{
+	v1alpha1.PullRequestConflict: "Merge or rebase onto the base, resolve the conflicts, and push.",
+	v1alpha1.PullRequestAwaitingCommand: "A plan executes code of the pull request. A user with the verb `plan` on the affected Stacks can read " +
 		"the code of this head commit, and start its plans with the comment:",
-	Draft: "Mark the pull request as ready for review to plan it.",
+	v1alpha1.PullRequestDraft: "Mark the pull request as ready for review to plan it.",
 }
 
 func (d *document) addStack(pr PullRequest, s Stack) {
 	state, why := s.result()
 	phase := cmp.Or(string(s.Phase), "Queued")
-	if pr.Phase != Planned && s.Phase == "" {
+	if pr.Phase != v1alpha1.PullRequestPlanned && s.Phase == "" {
 		phase = "Not planned"
 	}
 	d.rows = append(d.rows, fmt.Sprintf("| %s | %s | %s | %s |\n",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine/plan"
 )
@@ -62,9 +63,9 @@ func Statuses(pr PullRequest, context string, limit int, earlier []string) []Sta
 		switch {
 		case !strings.HasPrefix(c, prefix): // the context was another one
 			all = append(all, Status{c, state, shorten.Characters(description, longestDescription), pr.URL})
-		case pr.Phase == Planned && isSkipped(c):
+		case pr.Phase == v1alpha1.PullRequestPlanned && isSkipped(c):
 			all = append(all, Status{c, Failure, "Not planned: beyond maxStacks.", pr.URL})
-		case pr.Phase == Planned:
+		case pr.Phase == v1alpha1.PullRequestPlanned:
 			all = append(all, Status{c, Success, "The pull request does not affect this Stack now.", pr.URL})
 		default:
 			all = append(all, Status{c, state, shorten.Characters(description, longestDescription), pr.URL})
@@ -75,7 +76,7 @@ func Statuses(pr PullRequest, context string, limit int, earlier []string) []Sta
 }
 
 func (pr PullRequest) statusOf(s Stack, context string) Status {
-	if pr.Phase != Planned {
+	if pr.Phase != v1alpha1.PullRequestPlanned {
 		state, description := pr.aggregate()
 		return Status{context, state, shorten.Characters(description, longestDescription), pr.URL}
 	}
