@@ -1,6 +1,7 @@
 package pullrequest
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -54,6 +55,25 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	w.Others = []*v1alpha1.PullRequest{{Spec: v1alpha1.PullRequestSpec{Head: v1alpha1.PullRequestHead{Commit: headOne}}}}
 	if keys := keysOf(Decide(w)); len(keys) > 0 {
 		t.Errorf("the head is that of another pull request: %q", keys)
+	}
+}
+
+// What an earlier version of Cairn recorded with these digests is not sent again after an update of Cairn. If the digests have to
+// change, each open pull request is written once more.
+func TestWhatAnEarlierVersionSentIsKnown(t *testing.T) {
+	w := pull(func(w *Snapshot) { w.Merge.Conflicts = []string{"main.tf"} })
+	w.Repository, w.Settings, w.WebURL = repositoryOf(), repositoryOf().Spec.PullRequests, "https://cairn.example.com/"
+	next(&w)
+	delivered := v1alpha1.PullRequestDelivered{
+		Comment: 7, CommentDigest: "sha256:d27371329bb89a1ca0dfceb232ffa84fb2ccf310577621d05f2d5b488f12291c", Head: headOne,
+		Statuses: []v1alpha1.PullRequestCommitStatus{
+			{Context: "cairn", Digest: "sha256:6ccade47a17a5c93d7b4e4d297cf85d5ecd9ffd219c00648af85698c90d2564d"},
+		},
+	}
+	w.PullRequest.Status.Delivered = delivered
+	d := Decide(w)
+	if keys := keysOf(d); len(keys) > 0 || !reflect.DeepEqual(d.Status.Delivered, delivered) {
+		t.Errorf("%q are sent again: %+v", keys, d.Status.Delivered)
 	}
 }
 
