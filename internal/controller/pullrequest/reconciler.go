@@ -88,7 +88,7 @@ func (r *Reconciler) reconcile(
 	if err != nil {
 		return r.retry(ctx, pull, err)
 	}
-	r.receivers.Succeeded(string(pull.UID)) // as one that sends
+	r.receivers.Succeeded(string(pull.UID)) // which retry names
 	d := Decide(w)
 	persisted, err := r.persist(ctx, pull, d)
 	if err != nil {
@@ -156,11 +156,10 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *Snapshot) error {
 		if apierrors.IsNotFound(err) {
 			err = r.Live.Get(ctx, key, run)
 		}
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
+		if client.IgnoreNotFound(err) != nil {
 			return err
-		default:
+		}
+		if err == nil {
 			w.Runs[Key{s.Namespace, s.Run}] = run
 		}
 	}
