@@ -107,8 +107,10 @@ func (r *Reconciler) reconcile(
 		return afterWrite(err)
 	}
 	switch {
-	case runs.err != nil, sent.Wait > 0:
-		return ctrl.Result{RequeueAfter: sent.Wait}, runs.err
+	case runs.err != nil:
+		return ctrl.Result{}, runs.err
+	case sent.Wait > 0:
+		return ctrl.Result{RequeueAfter: sent.Wait}, nil
 	case d.Status.Phase == v1alpha1.PullRequestEnded:
 		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
 	}
