@@ -123,7 +123,7 @@ func flags(all, except *pflag.FlagSet) string {
 			name = "`-" + f.Shorthand + "`, " + name
 		}
 		kind := f.Value.Type()
-		if of, ok := kinds[kind]; ok {
+		if of, ok := flagTypes[kind]; ok {
 			kind = of
 		}
 		value, usage := pflag.UnquoteUsage(f)
@@ -139,8 +139,8 @@ func flags(all, except *pflag.FlagSet) string {
 	return table([]string{"Flag", "Type", "Description"}, rows)
 }
 
-// kinds are the names of the types of flags, where they are not those of the library.
-var kinds = map[string]string{
+// flagTypes are the names of the types of flags, where they are not those of the library.
+var flagTypes = map[string]string{
 	"bool": "boolean", "int": "integer", "int32": "integer", "strings": "list", "stringArray": "list", "stringSlice": "list",
 	"stringToString": "map", "text": "string", "builder=image": "map", "policy": "string", "": "string",
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 // openAPI is what the page shows of an OpenAPI document.
@@ -33,10 +35,16 @@ type schema struct {
 	Properties                map[string]schema
 }
 
-// groups are the sections of the page, each with the part of a path that its requests have.
-var groups = []struct{ title, part string }{
-	{"Stacks", "/stacks"}, {"Runs", "/runs"}, {"States", "/states"}, {"Repositories", "/repositories"},
-	{"PullRequests", "/pullrequests"}, {"Other requests", ""},
+// A group is a section of the page, with the part of a path that its requests have.
+type group struct{ title, part string }
+
+// groups returns a section for each kind, and one for the other requests.
+func groups() []group {
+	var all []group
+	for _, k := range kinds.All {
+		all = append(all, group{k.Named().Plural, "/" + k.Named().Resource()})
+	}
+	return append(all, group{"Other requests", ""})
 }
 
 // methods is the order of the methods of a path.
@@ -54,7 +62,7 @@ func httpPage(repository fs.FS) (string, error) {
 	}
 	var out strings.Builder
 	paths := slices.Sorted(maps.Keys(api.Paths))
-	for _, group := range groups {
+	for _, group := range groups() {
 		var rows [][]string
 		paths = slices.DeleteFunc(paths, func(path string) bool {
 			if !strings.Contains(path, group.part) {

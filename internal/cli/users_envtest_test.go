@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,7 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/engine/plan"
 	"cairn.dev/cairn/internal/lifecycle/approval"
+	"cairn.dev/cairn/internal/lifecycle/kinds/kindstest"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -393,7 +395,23 @@ func TestNames(t *testing.T) {
 	d.want(0, `"kind": "List"`, "", "get", "-o", "json")
 	d.want(0, "Stack net in "+d.Namespace, "", "why", "net")
 	d.want(1, "cannot get resource", "bob", "why", "net")
-	d.want(0, "pullrequests\nresources\nnet\n", "", "__complete", "get", "")
+	d.want(0, "\nresources\nnet\n", "", "__complete", "get", "")
+}
+
+// TestRegisteredKindIsShown checks that get shows and completes a kind once it is registered, without other code.
+func TestRegisteredKindIsShown(t *testing.T) {
+	kindstest.Register(t)
+	d := newCLIEnv(t)
+	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "settings"}, Data: map[string]string{"a": "b"},
+	}))
+	d.want(0, "settings   1      ", "", "get", "cm")
+	d.want(0, "kind: ConfigMap", "", "get", "configmap/settings", "-o", "yaml")
+	d.want(1, "there is no configmap other", "", "get", "configmaps", "other")
+	d.want(0, "\nconfigmaps\nresources\n", "", "__complete", "get", "")
+	d.want(0, "settings\n", "", "__complete", "get", "configmaps", "")
+	d.want(0, "pullrequests|configmaps|resources]", "", "get", "--help")
+	d.want(1, "configmap/settings is a ConfigMap: use the name of a Stack or Run", "", "why", "configmap/settings")
 }
 
 // TestReadOnlyUser checks that a user can read all objects, and gets an error with the missing verb for other commands.

@@ -5,12 +5,10 @@ package operator
 // writes the roles into charts/cairn/files/roles; test/permissions runs Cairn with them alone, and finds what is
 // missing and what is not used.
 //
-// Both halves keep a cache, which lists and watches, and the server a catalog. Of Secrets and ConfigMaps the cache has
-// metadata only (cacheOptions), but a role cannot express that.
+// Both halves keep a cache, which lists and watches, and the server a catalog; lifecycle/kinds has the markers of
+// Cairn's objects. Of Secrets and ConfigMaps the cache has metadata only (cacheOptions), but a role cannot express that.
 //
-// +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks;runs;states;repositories,verbs=list;watch
 // +kubebuilder:rbac:roleName=operator,groups="",resources=secrets;configmaps;pods,verbs=list;watch
-// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks;runs;repositories;states;pullrequests,verbs=list;watch
 
 // The leader of several operators. The Lease is in the chart, and created here where the tool that applies the
 // chart leaves Leases out, as Argo CD does. No role can allow the creation of one object by name, so it allows any

@@ -18,9 +18,11 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds/kindstest"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/userhandler"
@@ -182,6 +184,57 @@ func TestListOfANamespaceWithoutObjects(t *testing.T) {
 	must(t, err)
 	if answer.StatusCode != http.StatusForbidden || bytes.Contains(body, []byte(e.namespace)) {
 		t.Errorf("code %d: %s", answer.StatusCode, body)
+	}
+}
+
+// A kind is listed, filtered, watched and shown once it is registered, without other code.
+func TestRegisteredKindIsServed(t *testing.T) {
+	kindstest.Register(t)
+	e := newEnv(t)
+	p := e.serveLists()
+	user, who := e.account("alice")
+	e.allow(user, may("list", "configmaps"), may("get", "configmaps"))
+	yes := true
+	for name, immutable := range map[string]*bool{"fixed": &yes, "free": nil} {
+		must(t, apiserver.Kube.Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}, Immutable: immutable,
+			Data: map[string]string{"a": "b"},
+		}))
+	}
+	answer := func(path string, into any) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+path, nil)
+		must(t, err)
+		answer, err := p.transport(who).RoundTrip(r)
+		must(t, err)
+		defer answer.Body.Close()
+		must(t, json.NewDecoder(answer.Body).Decode(into))
+		return answer.StatusCode
+	}
+	p.eventually(func() bool {
+		var page userapi.Page[kindstest.Row]
+		answer("/api/v1/configmaps?immutable=true", &page)
+		return len(page.Items) == 1 && page.Items[0].Name == "fixed" && page.Items[0].Keys == 1
+	})
+	at := "/api/v1/namespaces/" + e.namespace + "/configmaps/"
+	var detail userapi.Detail[kindstest.Row, corev1.ConfigMap]
+	if code := answer(at+"free", &detail); code != http.StatusOK || detail.Row.Immutable || detail.Object.Data["a"] != "b" {
+		t.Errorf("%d, %+v", code, detail)
+	}
+	var events userapi.Events
+	if code := answer(at+"free/events", &events); code != http.StatusOK {
+		t.Errorf("events: %d", code)
+	}
+	s := p.stream(who, "/api/v1/changes", "")
+	defer s.close()
+	if event, data := s.next(); event != "hello" {
+		t.Fatalf("%s %s", event, data)
+	}
+	must(t, apiserver.Kube.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: detail.Object.ObjectMeta}))
+	want := userapi.Change{Kind: "ConfigMap", Namespace: e.namespace, Name: "free", Deleted: true}
+	var c userapi.Change
+	for c != want {
+		_, data := s.next()
+		must(t, json.Unmarshal([]byte(data), &c))
 	}
 }
 

@@ -15,7 +15,7 @@
 //	                                                                   on states, as the ones below need theirs
 //	GET  /api/v1/namespaces/{ns}/states/{state}/journal                what its journal has, beside the current version: a
 //	                                                                   Journal. Needs pull on states
-//	GET  /api/v1/{stacks,runs,repositories,states,pullrequests}        a Page of rows, of all namespaces that the user may list
+//	GET  /api/v1/{kind}                                                a Page of rows, of all namespaces that the user may list
 //	                                                                   in, or of one: /api/v1/namespaces/{ns}/...; q searches,
 //	                                                                   sort=-created sorts, limit and after cut, all else
 //	                                                                   filters. Needs list on the kind

@@ -351,7 +351,7 @@ type Lock struct {
 
 // Change is a change of an object in a list.
 type Change struct {
-	// Stack, Run, Repository, State or PullRequest.
+	// The kind of the object, for example Stack.
 	Kind string `json:"kind"`
 	// The namespace of the object.
 	Namespace string `json:"namespace"`

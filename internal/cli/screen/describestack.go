@@ -165,7 +165,7 @@ func driftSentence(st *v1alpha1.Stack, s Style) string {
 	if d := st.Status.Drift; d != nil && d.Since == nil {
 		found = fmt.Sprintf("none %s ago", s.age(d.CheckedAt.Time))
 	} else if d != nil {
-		found = s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s", driftCounts(d), s.age(d.Since.Time), d.Run))
+		found = s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s", runinfo.DriftSummary(d), s.age(d.Since.Time), d.Run))
 	}
 	checks := driftChecks(st, s)
 	if found == "" || checks == "" {

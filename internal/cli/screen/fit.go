@@ -7,11 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/internal/base/shorten"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 const (
-	// messageColumn is the last column of tables whose rows have a message.
-	messageColumn = "Message"
 	// shortestMessage is how much of a message is printed where the other columns leave less space for it.
 	shortestMessage = 20
 	// narrowestColumn and gap are the width of a column and the space after its longest cell, as kubectl prints tables.
@@ -30,7 +29,7 @@ type Fit struct {
 // Cut cuts the messages of the table that is printed next, without its wide columns.
 func (f *Fit) Cut(t *metav1.Table, namespaces bool) {
 	last := len(t.ColumnDefinitions) - 1
-	if f.Width == 0 || t.ColumnDefinitions[last].Name != messageColumn {
+	if f.Width == 0 || t.ColumnDefinitions[last].Name != kinds.MessageColumn {
 		return
 	}
 	if f.widest == nil {

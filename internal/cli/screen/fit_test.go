@@ -9,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 func withMessage(namespace, name, message string) v1alpha1.Stack {
@@ -61,7 +63,7 @@ func TestRowsAreOneLine(t *testing.T) {
 			printer := printers.NewTablePrinter(printers.PrintOptions{WithNamespace: tt.namespaces})
 			out, fit := printers.GetNewTabWriter(&text), Fit{Width: tt.width}
 			for _, stacks := range [][]v1alpha1.Stack{first, later} {
-				table := Stacks(stacks, Style{Now: noon})
+				table := tableOf(t, kinds.Stacks, &v1alpha1.StackList{Items: stacks})
 				fit.Cut(table, tt.namespaces)
 				if err := printer.PrintObj(table, out); err != nil {
 					t.Fatal(err)
@@ -85,9 +87,19 @@ func TestRowsAreOneLine(t *testing.T) {
 
 func TestTablesWithoutMessagesAreNotCut(t *testing.T) {
 	st := v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}}
-	table, fit := States([]v1alpha1.State{st}, Style{Now: noon}), Fit{Width: 10}
+	states := &v1alpha1.StateList{Items: []v1alpha1.State{st}}
+	table, fit := tableOf(t, kinds.States, states), Fit{Width: 10}
 	fit.Cut(table, false)
-	if diff := cmp.Diff(States([]v1alpha1.State{st}, Style{Now: noon}), table); diff != "" {
+	if diff := cmp.Diff(tableOf(t, kinds.States, states), table); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func tableOf(t *testing.T, kind kinds.Kind, list client.ObjectList) *metav1.Table {
+	t.Helper()
+	table, err := Table(kind, list, Style{Now: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
 }

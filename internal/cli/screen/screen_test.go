@@ -17,9 +17,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 var update = flag.Bool("update", false, "write the screens into testdata as they are drawn now")
@@ -39,14 +41,30 @@ type objects struct {
 
 // screens are the screens by the name that a case uses.
 var screens = map[string]func(objects, Style) (string, error){
-	"get":              func(o objects, s Style) (string, error) { return printed(Stacks(o.stacks, s), false) },
-	"get -o wide":      func(o objects, s Style) (string, error) { return printed(Stacks(o.stacks, s), true) },
-	"get runs":         func(o objects, s Style) (string, error) { return printed(Runs(o.runs, s), false) },
-	"get runs -o wide": func(o objects, s Style) (string, error) { return printed(Runs(o.runs, s), true) },
-	"get states":       func(o objects, s Style) (string, error) { return printed(States(o.states, s), true) },
-	"get repositories": func(o objects, s Style) (string, error) { return printed(Repositories(o.repositories, s), true) },
-	"get pr":           func(o objects, s Style) (string, error) { return printed(PullRequests(o.pulls, s), false) },
-	"get pr -o wide":   func(o objects, s Style) (string, error) { return printed(PullRequests(o.pulls, s), true) },
+	"get": func(o objects, s Style) (string, error) {
+		return printedKind(s, kinds.Stacks, &v1alpha1.StackList{Items: o.stacks}, false)
+	},
+	"get -o wide": func(o objects, s Style) (string, error) {
+		return printedKind(s, kinds.Stacks, &v1alpha1.StackList{Items: o.stacks}, true)
+	},
+	"get runs": func(o objects, s Style) (string, error) {
+		return printedKind(s, kinds.Runs, &v1alpha1.RunList{Items: o.runs}, false)
+	},
+	"get runs -o wide": func(o objects, s Style) (string, error) {
+		return printedKind(s, kinds.Runs, &v1alpha1.RunList{Items: o.runs}, true)
+	},
+	"get states": func(o objects, s Style) (string, error) {
+		return printedKind(s, kinds.States, &v1alpha1.StateList{Items: o.states}, true)
+	},
+	"get repositories": func(o objects, s Style) (string, error) {
+		return printedKind(s, kinds.Repositories, &v1alpha1.RepositoryList{Items: o.repositories}, true)
+	},
+	"get pr": func(o objects, s Style) (string, error) {
+		return printedKind(s, kinds.PullRequests, &v1alpha1.PullRequestList{Items: o.pulls}, false)
+	},
+	"get pr -o wide": func(o objects, s Style) (string, error) {
+		return printedKind(s, kinds.PullRequests, &v1alpha1.PullRequestList{Items: o.pulls}, true)
+	},
 	"history":          func(o objects, s Style) (string, error) { return printed(History(o.runs, s), false) },
 	"history -o wide":  func(o objects, s Style) (string, error) { return printed(History(o.runs, s), true) },
 	"why stack":        func(o objects, s Style) (string, error) { return drawn(o.description(false).Write, s) },
@@ -74,6 +92,14 @@ var screens = map[string]func(objects, Style) (string, error){
 	},
 	"pending": func(o objects, _ Style) (string, error) { return Pending(&o.stacks[0]) + "\n", nil },
 	"result":  func(o objects, _ Style) (string, error) { return Result(&o.runs[0]) + "\n", nil },
+}
+
+func printedKind(s Style, kind kinds.Kind, list client.ObjectList, wide bool) (string, error) {
+	t, err := Table(kind, list, s)
+	if err != nil {
+		return "", err
+	}
+	return printed(t, wide)
 }
 
 func printed(t *metav1.Table, wide bool) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 // StateVersions returns a table of the stored versions of a state, newest first. counts has the numbers of their
@@ -26,7 +27,7 @@ func StateVersions(st *v1alpha1.State, counts map[int64]int32, s Style) *metav1.
 			resources = strconv.Itoa(int(n))
 		}
 		return []any{
-			strconv.FormatInt(v.Version, 10), v.Serial, resources, size(v.Size), s.age(v.At.Time), writer(v),
+			strconv.FormatInt(v.Version, 10), v.Serial, resources, kinds.Size(v.Size), s.age(v.At.Time), writer(v),
 			string(v.Storage), v.At.UTC().Format("2006-01-02 15:04:05Z"), v.SHA256,
 		}
 	}, func(*v1alpha1.StateVersion) runtime.Object { return st },

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 // Completion returns the words that can follow args.
@@ -69,13 +70,10 @@ func (s *Session) CompleteNames(ctx context.Context, args []string, kinds ...cli
 
 // lists returns the lists of a kind: stack, run, or empty for both.
 func lists(kind string) []client.ObjectList {
-	switch kind {
-	case "stack":
-		return []client.ObjectList{&v1alpha1.StackList{}}
-	case "run":
-		return []client.ObjectList{&v1alpha1.RunList{}}
+	if k, ok := kinds.Named(kind); ok {
+		return []client.ObjectList{k.NewList()}
 	}
-	return []client.ObjectList{&v1alpha1.StackList{}, &v1alpha1.RunList{}}
+	return []client.ObjectList{kinds.Stacks.NewList(), kinds.Runs.NewList()}
 }
 
 // Examples formats the examples of a command's help, with the name that the user calls it by.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 // StackOrRun returns the Stack with a name and its active or else last Run, or the Run with that name and its Stack. A
@@ -25,8 +26,8 @@ func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, 
 		return nil, nil, err
 	}
 	kind, name := SplitKind(arg)
-	if kind == "pullrequest" {
-		return nil, nil, s.errPullRequest(arg)
+	if kind != "" && kind != "stack" && kind != "run" {
+		return nil, nil, s.errOther(kind, arg)
 	}
 	var forbidden error
 	if kind != "run" {
@@ -71,10 +72,11 @@ func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error
 	}
 	kind, name := SplitKind(arg)
 	switch kind {
+	case "", "stack":
 	case "run":
 		return nil, fmt.Errorf("%s is a Run: use the name of a Stack", arg)
-	case "pullrequest":
-		return nil, s.errPullRequest(arg)
+	default:
+		return nil, s.errOther(kind, arg)
 	}
 	stack := &v1alpha1.Stack{}
 	if err := s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack); err != nil {
@@ -83,8 +85,13 @@ func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error
 	return stack, nil
 }
 
-func (s *Session) errPullRequest(arg string) error {
-	return fmt.Errorf("%s is a PullRequest: `%s describe %s` lists its Stacks and Runs", arg, s.Command(), arg)
+// errOther returns the error of an object that is neither a Stack nor a Run.
+func (s *Session) errOther(kind, arg string) error {
+	k, _ := kinds.Named(kind)
+	if k == kinds.Kind(kinds.PullRequests) {
+		return fmt.Errorf("%s is a PullRequest: `%s describe %s` lists its Stacks and Runs", arg, s.Command(), arg)
+	}
+	return fmt.Errorf("%s is a %s: use the name of a Stack or Run; `%s get %s` shows it", arg, k.Named().Kind, s.Command(), arg)
 }
 
 // PullRequest returns the PullRequest with a name, or with a number that only one Repository of the namespace has:
@@ -143,13 +150,9 @@ func SplitKind(arg string) (kind, name string) {
 	if !found {
 		return "", arg
 	}
-	switch before, _, _ = strings.Cut(strings.ToLower(before), "."); before {
-	case "stack", "stacks":
-		return "stack", name
-	case "run", "runs":
-		return "run", name
-	case "pr", "prs", "pullrequest", "pullrequests":
-		return "pullrequest", name
+	word, _, _ := strings.Cut(before, ".")
+	if k, known := kinds.Named(word); known {
+		return k.Named().Singular(), name
 	}
 	return "", arg
 }

@@ -20,49 +20,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
-
-// A resource is one that get shows.
-type resource struct {
-	plural string
-	// names are those that users can write: plural, singular, then short ones.
-	names []string
-	list  func() client.ObjectList
-	table func(client.ObjectList, screen.Style) *metav1.Table
-}
-
-// newResource returns the resource whose lists are of type L.
-func newResource[L any, P interface {
-	*L
-	client.ObjectList
-}](plural string, table func(P, screen.Style) *metav1.Table, names ...string) resource {
-	return resource{plural, names, func() client.ObjectList { return P(new(L)) },
-		func(list client.ObjectList, s screen.Style) *metav1.Table { return table(list.(P), s) }}
-}
-
-var resources = []resource{
-	newResource("Stacks", func(l *v1alpha1.StackList, s screen.Style) *metav1.Table { return screen.Stacks(l.Items, s) },
-		"stacks", "stack"),
-	newResource("Runs", func(l *v1alpha1.RunList, s screen.Style) *metav1.Table { return screen.Runs(l.Items, s) },
-		"runs", "run"),
-	newResource("States", func(l *v1alpha1.StateList, s screen.Style) *metav1.Table { return screen.States(l.Items, s) },
-		"states", "state"),
-	newResource("Repositories", func(l *v1alpha1.RepositoryList, s screen.Style) *metav1.Table {
-		return screen.Repositories(l.Items, s)
-	}, "repositories", "repository", "repos", "repo"),
-	newResource("PullRequests", func(l *v1alpha1.PullRequestList, s screen.Style) *metav1.Table {
-		return screen.PullRequests(l.Items, s)
-	}, "pullrequests", "pullrequest", "prs", "pr"),
-}
-
-// resourceNamed returns the resource with a name.
-func resourceNamed(name string) (resource, bool) {
-	i := slices.IndexFunc(resources, func(r resource) bool { return slices.Contains(r.names, strings.ToLower(name)) })
-	if i < 0 {
-		return resource{}, false
-	}
-	return resources[i], true
-}
 
 // getOptions are the flags of get.
 type getOptions struct {
@@ -74,9 +33,14 @@ type getOptions struct {
 
 func getCommand(s *session.Session) *cobra.Command {
 	var g getOptions
+	var resources, others []string
+	for _, k := range kinds.All {
+		resources = append(resources, k.Named().Resource())
+		others = append(others, k.Named().Plural)
+	}
 	cmd := &cobra.Command{
-		Use:   "get [stacks|runs|states|repositories|pullrequests|resources] [NAME...]",
-		Short: "Show Stacks, or Runs, States, Repositories, PullRequests or resources, in a table",
+		Use:   "get [" + strings.Join(resources, "|") + "|resources] [NAME...]",
+		Short: "Show Stacks, or " + strings.Join(others[1:], ", ") + " or resources, in a table",
 		Long: `Shows objects in a table; Stacks by default. On a terminal each object is one line: its message is cut to the
 width of the terminal, and ends with … there. It is whole with -o wide, with -o yaml, in a pipe or a file, and in the
 output of cairn describe.
@@ -112,20 +76,20 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 	return cmd
 }
 
-// parseGet splits the arguments of get into a resource, by default Stacks, and names.
-func parseGet(args []string) (kind resource, names []string) {
-	kind = resources[0]
+// parseGet splits the arguments of get into a kind, by default Stacks, and names.
+func parseGet(args []string) (kind kinds.Kind, names []string) {
+	kind = kinds.All[0]
 	if len(args) > 0 {
 		before, _, _ := strings.Cut(args[0], "/") // stack/net, as kubectl prints names
-		if r, ok := resourceNamed(before); ok {
-			kind = r
+		if k, ok := kinds.Named(before); ok {
+			kind = k
 			if before == args[0] {
 				args = args[1:]
 			}
 		}
 	}
 	for _, arg := range args {
-		if before, name, found := strings.Cut(arg, "/"); found && slices.Contains(kind.names, strings.ToLower(before)) {
+		if before, name, found := strings.Cut(arg, "/"); found && slices.Contains(kind.Named().Words(), strings.ToLower(before)) {
 			arg = name
 		}
 		names = append(names, arg)
@@ -133,8 +97,8 @@ func parseGet(args []string) (kind resource, names []string) {
 	return kind, names
 }
 
-// get shows the objects of a resource and, with --watch, their changes.
-func get(ctx context.Context, s *session.Session, kind resource, names []string, g getOptions) error {
+// get shows the objects of a kind and, with --watch, their changes.
+func get(ctx context.Context, s *session.Session, kind kinds.Kind, names []string, g getOptions) error {
 	ns, err := s.Namespace()
 	if err != nil {
 		return err
@@ -150,7 +114,7 @@ func get(ctx context.Context, s *session.Session, kind resource, names []string,
 	case g.everywhere:
 		ns = ""
 	}
-	list := kind.list()
+	list := kind.NewList()
 	options := client.ListOptions{Namespace: ns, LabelSelector: selector}
 	if err := s.List(ctx, list, &options); err != nil {
 		return err
@@ -166,11 +130,17 @@ func get(ctx context.Context, s *session.Session, kind resource, names []string,
 		if g.everywhere {
 			where = "in any namespace"
 		}
-		fmt.Fprintf(s.ErrOut, "There are no %s %s.\n", kind.plural, where)
+		fmt.Fprintf(s.ErrOut, "There are no %s %s.\n", kind.Named().Plural, where)
 		return nil
 	}
 	printTable := s.TablePrinter(g.format == session.FormatWide, g.everywhere)
-	show := func(list client.ObjectList) error { return printTable(kind.table(list, s.Style())) }
+	show := func(list client.ObjectList) error {
+		table, err := screen.Table(kind, list, s.Style())
+		if err != nil {
+			return err
+		}
+		return printTable(table)
+	}
 	if err := show(list); err != nil || !g.watch {
 		return err
 	}
@@ -179,7 +149,7 @@ func get(ctx context.Context, s *session.Session, kind resource, names []string,
 
 // showChanges shows each change until it is interrupted.
 func showChanges(
-	ctx context.Context, s *session.Session, kind resource, list client.ObjectList, o client.ListOptions, names []string,
+	ctx context.Context, s *session.Session, kind kinds.Kind, list client.ObjectList, o client.ListOptions, names []string,
 	show func(client.ObjectList) error,
 ) error {
 	c, err := s.Kubernetes()
@@ -188,7 +158,7 @@ func showChanges(
 	}
 	for {
 		o.Raw = &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}
-		events, err := c.Watch(ctx, kind.list(), &o)
+		events, err := c.Watch(ctx, kind.NewList(), &o)
 		if err != nil && !session.IsTransient(err) {
 			if ctx.Err() != nil {
 				return nil // Ctrl-C ends it
@@ -226,7 +196,7 @@ func showChanges(
 
 // eachChange shows the events of a watch until it ends.
 func eachChange(
-	ctx context.Context, events watch.Interface, names []string, kind resource, show func(client.ObjectList) error,
+	ctx context.Context, events watch.Interface, names []string, kind kinds.Kind, show func(client.ObjectList) error,
 ) error {
 	for {
 		select {
@@ -244,7 +214,7 @@ func eachChange(
 			if o := e.Object.(client.Object); len(names) > 0 && !slices.Contains(names, o.GetName()) {
 				continue
 			}
-			changed := kind.list()
+			changed := kind.NewList()
 			if err := apimeta.SetList(changed, []runtime.Object{e.Object}); err != nil {
 				return err
 			}
@@ -257,7 +227,7 @@ func eachChange(
 
 // keepNamed keeps the objects with some names, in that order; without names, all of them.
 func keepNamed(
-	ctx context.Context, s *session.Session, list client.ObjectList, names []string, ns string, kind resource,
+	ctx context.Context, s *session.Session, list client.ObjectList, names []string, ns string, kind kinds.Kind,
 ) error {
 	if len(names) == 0 {
 		return nil
@@ -270,13 +240,13 @@ func keepNamed(
 	for _, name := range names {
 		i := slices.IndexFunc(objects, func(o runtime.Object) bool { return o.(client.Object).GetName() == name })
 		if i < 0 {
-			singular := kind.names[1]
-			missing := apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource(kind.names[0]).GroupResource(), name)
+			singular, resource := kind.Named().Singular(), kind.Named().Resource()
+			missing := apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource(resource).GroupResource(), name)
 			if singular == "stack" || singular == "run" {
 				return s.NotFound(ctx, missing, ns, name, singular)
 			}
 			return session.Explained(missing, "there is no %s %s in namespace %s: `%s get %s` lists them",
-				singular, name, ns, s.Command(), kind.names[0])
+				singular, name, ns, s.Command(), resource)
 		}
 		kept = append(kept, objects[i])
 	}
@@ -308,12 +278,12 @@ func printList(s *session.Session, format string, list client.ObjectList, one bo
 	return s.PrintObject(format, all)
 }
 
-// completeGet completes a resource, and then names.
+// completeGet completes a kind, and then names.
 func completeGet(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 	var words []string
 	if len(args) == 0 {
-		for _, r := range resources {
-			words = append(words, r.names[0])
+		for _, k := range kinds.All {
+			words = append(words, k.Named().Resource())
 		}
 		words = append(words, inventoryNames[0])
 	}
@@ -322,6 +292,6 @@ func completeGet(ctx context.Context, s *session.Session, args []string) ([]stri
 	if err != nil {
 		return words, err
 	}
-	names, err := s.Names(ctx, ns, kind.list())
+	names, err := s.Names(ctx, ns, kind.NewList())
 	return append(words, names...), err
 }

@@ -23,6 +23,11 @@ func Summary(p *v1alpha1.Plan) string {
 	return text + warnings(p)
 }
 
+// DriftSummary is the Summary of what a plan found that differs from the code.
+func DriftSummary(d *v1alpha1.DriftStatus) string {
+	return Summary(&v1alpha1.Plan{Add: d.Add, Change: d.Change, Destroy: d.Destroy, Replace: d.Replace, Changes: true})
+}
+
 // Add adds what a plan would do to a sum, which is StateOnly if all plans in it with changes are.
 func Add(sum, p *v1alpha1.Plan) {
 	if p.Changes {

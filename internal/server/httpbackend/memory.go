@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/tenant"
 )
@@ -23,7 +24,7 @@ type StateMemory struct {
 
 // AcquireState waits until there is memory for the current version of a state. The returned function releases it.
 func (m StateMemory) AcquireState(ctx context.Context, key types.NamespacedName) (func(), error) {
-	if row := m.Catalog.States.Get(key.Namespace, key.Name); row != nil {
+	if row := listing.Of(m.Catalog, kinds.States).Get(key.Namespace, key.Name); row != nil {
 		return m.Acquire(ctx, key.Namespace, row.Size)
 	}
 	st := &v1alpha1.State{}

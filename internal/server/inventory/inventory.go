@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/types"
 
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/tenant"
 	"cairn.dev/cairn/internal/state"
@@ -213,7 +214,7 @@ func (v *Inventory) prune() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for key, index := range v.kept {
-		if st := v.catalog.States.Get(key.Namespace, key.Name); st == nil || st.SHA256 != index.sha256 {
+		if st := listing.Of(v.catalog, kinds.States).Get(key.Namespace, key.Name); st == nil || st.SHA256 != index.sha256 {
 			v.held -= index.size()
 			delete(v.kept, key)
 		}

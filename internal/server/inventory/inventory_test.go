@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/tenant"
 	"cairn.dev/cairn/internal/state"
@@ -83,7 +84,7 @@ func rowOf(name, sha256 string, resources int32) userapi.State {
 type fixture struct {
 	*testing.T
 	*stored
-	shelf *listing.Shelf[userapi.State]
+	shelf listing.Rows[userapi.State]
 	*Inventory
 	version uint64
 }
@@ -91,7 +92,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	f := &fixture{T: t, stored: &stored{inBucket: map[string]document.Index{}, current: map[string]document.Index{}}}
 	catalog := listing.NewCatalog()
-	f.shelf = &catalog.States
+	f.shelf = listing.Of(catalog, kinds.States)
 	f.Inventory = New(f.stored, catalog, tenant.NewSemaphore(1000, 1000, 10), slog.New(slog.DiscardHandler))
 	return f
 }
@@ -298,7 +299,7 @@ func BenchmarkRows(b *testing.B) {
 	const stacks, each = 10_000, 50
 	s := &stored{inBucket: map[string]document.Index{}}
 	catalog := listing.NewCatalog()
-	shelf := &catalog.States
+	shelf := listing.Of(catalog, kinds.States)
 	v := New(s, catalog, nil, slog.New(slog.DiscardHandler))
 	var before, after runtime.MemStats
 	for n := range stacks {

@@ -8,8 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/userapi"
 )
+
+var day = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 
 func TestActivity(t *testing.T) {
 	now := day.Add(12*time.Hour + 20*time.Minute)
@@ -23,7 +26,12 @@ func TestActivity(t *testing.T) {
 		ended(v1alpha1.PhaseFailed, 3*time.Hour),      // before the first round hour of the last three
 		ended(v1alpha1.PhaseFailed, -100*time.Minute), // a clock that is ahead
 	}
-	got, err := Activity(rowsOf(Runs, runs...), now, 3*time.Hour, time.Hour)
+	var rows []*userapi.Run
+	for _, r := range runs {
+		row := kinds.Runs.Row(r)
+		rows = append(rows, &row)
+	}
+	got, err := Activity(rows, now, 3*time.Hour, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +44,7 @@ func TestActivity(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, step := range []time.Duration{time.Second, 4 * time.Hour} {
-		if _, err := Activity(rowsOf(Runs, runs...), now, 3*time.Hour, step); err == nil {
+		if _, err := Activity(rows, now, 3*time.Hour, step); err == nil {
 			t.Errorf("steps of %s are shown", step)
 		}
 	}

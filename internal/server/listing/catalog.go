@@ -1,3 +1,4 @@
+// Package listing mirrors the rows of all objects that users can list, and what changed of them.
 package listing
 
 import (
@@ -8,32 +9,33 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/userapi"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 // Catalog has a row of all that users can list. No object can be reached from a row: code that decides or writes reads the object
 // from the API server.
 type Catalog struct {
-	Stacks       Shelf[userapi.Stack]
-	Runs         Shelf[userapi.Run]
-	Repositories Shelf[userapi.Repository]
-	States       Shelf[userapi.State]
-	PullRequests Shelf[userapi.PullRequest]
 	// Changes of all of them.
 	Changes *Changes
 
-	mirrors []mirroring
-}
-
-// mirroring is a mirror of a kind.
-type mirroring interface {
-	run(ctx context.Context)
-	isFilled() bool
+	shelves map[string]*Shelf
+	mirrors []*mirror
 }
 
 // NewCatalog is empty.
-func NewCatalog() *Catalog { return &Catalog{Changes: NewChanges()} }
+func NewCatalog() *Catalog {
+	c := &Catalog{Changes: NewChanges(), shelves: map[string]*Shelf{}}
+	for _, k := range kinds.All {
+		c.shelves[k.Named().Kind] = &Shelf{}
+	}
+	return c
+}
+
+// Shelf has the rows of a kind.
+func (c *Catalog) Shelf(k kinds.Kind) *Shelf { return c.shelves[k.Named().Kind] }
+
+// Of returns the rows of a kind, as what they are.
+func Of[O, R any](c *Catalog, k *kinds.Type[O, R]) Rows[R] { return Rows[R]{c.Shelf(k)} }
 
 // Mirror has Start fill the catalog with the objects of some namespaces; of all where none are named. It is called once, before
 // Start.
@@ -42,15 +44,14 @@ func (c *Catalog) Mirror(from client.WithWatch, namespaces []string) {
 		namespaces = []string{""}
 	}
 	for _, in := range namespaces {
-		c.mirrors = append(c.mirrors,
-			newMirror(from, in, "Stack", Stacks, &c.Stacks, c.Changes, func() client.ObjectList { return &v1alpha1.StackList{} }),
-			newMirror(from, in, "Run", Runs, &c.Runs, c.Changes, func() client.ObjectList { return &v1alpha1.RunList{} }),
-			newMirror(from, in, "Repository", Repositories, &c.Repositories, c.Changes, func() client.ObjectList { return &v1alpha1.RepositoryList{} }),
-			newMirror(from, in, "State", States, &c.States, c.Changes, func() client.ObjectList { return &v1alpha1.StateList{} }),
-			newMirror(from, in, "PullRequest", PullRequests, &c.PullRequests, c.Changes,
-				func() client.ObjectList { return &v1alpha1.PullRequestList{} }),
-		)
+		for _, k := range kinds.All {
+			c.mirrors = append(c.mirrors, c.newMirror(from, in, k))
+		}
 	}
+}
+
+func (c *Catalog) newMirror(from client.WithWatch, namespace string, k kinds.Kind) *mirror {
+	return &mirror{from: from, namespace: namespace, kind: k, shelf: c.Shelf(k), changes: c.Changes}
 }
 
 // Start lists and watches until ctx is done.
@@ -68,16 +69,17 @@ func (c *Catalog) NeedLeaderElection() bool { return false }
 
 // Namespaces returns those that have an object of any kind.
 func (c *Catalog) Namespaces() []string {
-	all := slices.Concat(
-		c.Stacks.Namespaces(), c.Runs.Namespaces(), c.Repositories.Namespaces(), c.States.Namespaces(), c.PullRequests.Namespaces(),
-	)
+	var all []string
+	for _, shelf := range c.shelves {
+		all = append(all, shelf.Namespaces()...)
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
 // CheckFilled returns an error until all objects that existed at the start are in the catalog.
 func (c *Catalog) CheckFilled() error {
-	if len(c.mirrors) == 0 || slices.ContainsFunc(c.mirrors, func(m mirroring) bool { return !m.isFilled() }) {
+	if len(c.mirrors) == 0 || slices.ContainsFunc(c.mirrors, func(m *mirror) bool { return !m.isFilled() }) {
 		return errors.New("the catalog is not filled yet")
 	}
 	return nil

@@ -4,12 +4,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
-// Shelf has the rows of all objects of a kind. Rows must not be changed. The zero value is empty.
-type Shelf[R any] struct {
+// Shelf has the rows of all objects of a kind, as pointers. Rows must not be changed. The zero value is empty.
+type Shelf struct {
 	mu   sync.RWMutex
-	rows map[key]*entry[R]
+	rows map[key]entry
 	// spaces is how many there are in each namespace.
 	spaces map[string]int
 }
@@ -17,28 +19,28 @@ type Shelf[R any] struct {
 type key struct{ namespace, name string }
 
 // entry is a row, and the version of the object that it is of.
-type entry[R any] struct {
+type entry struct {
 	version uint64
-	row     R
+	row     any
 }
 
 // Put has the row of a version of an object. It returns false where it has this version already, or a later one.
-func (s *Shelf[R]) Put(namespace, name string, version uint64, row R) bool {
+func (s *Shelf) Put(namespace, name string, version uint64, row any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := key{namespace, name}
-	if has := s.rows[k]; has != nil && version <= has.version {
+	if has := s.rows[k]; has.row != nil && version <= has.version {
 		return false
 	}
-	s.put(k, &entry[R]{version, row})
+	s.put(k, entry{version, row})
 	return true
 }
 
-func (s *Shelf[R]) put(k key, e *entry[R]) {
+func (s *Shelf) put(k key, e entry) {
 	if s.rows == nil {
-		s.rows, s.spaces = map[key]*entry[R]{}, map[string]int{}
+		s.rows, s.spaces = map[key]entry{}, map[string]int{}
 	}
-	if s.rows[k] == nil {
+	if s.rows[k].row == nil {
 		s.spaces[k.namespace]++
 	}
 	s.rows[k] = e
@@ -46,18 +48,18 @@ func (s *Shelf[R]) put(k key, e *entry[R]) {
 
 // Remove removes the row of an object that was deleted at a version. It returns false where there is none, or one of a later
 // version: of an object that was created again.
-func (s *Shelf[R]) Remove(namespace, name string, version uint64) bool {
+func (s *Shelf) Remove(namespace, name string, version uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := key{namespace, name}
-	if has := s.rows[k]; has == nil || version < has.version {
+	if has := s.rows[k]; has.row == nil || version < has.version {
 		return false
 	}
 	s.remove(k)
 	return true
 }
 
-func (s *Shelf[R]) remove(k key) {
+func (s *Shelf) remove(k key) {
 	delete(s.rows, k)
 	if s.spaces[k.namespace]--; s.spaces[k.namespace] == 0 {
 		delete(s.spaces, k.namespace)
@@ -66,17 +68,17 @@ func (s *Shelf[R]) remove(k key) {
 
 // replace has a list of all rows of a namespace, or of all namespaces, in place of those that it has. It returns what the list
 // changed. A list is consistent, so it also replaces later versions: those of a cluster that was restored from a backup.
-func (s *Shelf[R]) replace(namespace string, list map[key]*entry[R]) (changed, removed []key) {
+func (s *Shelf) replace(namespace string, list map[key]entry) (changed, removed []key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range s.rows {
-		if (namespace == "" || k.namespace == namespace) && list[k] == nil {
+		if (namespace == "" || k.namespace == namespace) && list[k].row == nil {
 			removed = append(removed, k)
 			s.remove(k)
 		}
 	}
 	for k, e := range list {
-		if has := s.rows[k]; has == nil || has.version != e.version {
+		if has := s.rows[k]; has.row == nil || has.version != e.version {
 			changed = append(changed, k)
 			s.put(k, e)
 		}
@@ -85,31 +87,45 @@ func (s *Shelf[R]) replace(namespace string, list map[key]*entry[R]) (changed, r
 }
 
 // Get returns the row of an object; nil when there is none.
-func (s *Shelf[R]) Get(namespace, name string) *R {
+func (s *Shelf) Get(namespace, name string) any {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if has := s.rows[key{namespace, name}]; has != nil {
-		return &has.row
-	}
-	return nil
+	return s.rows[key{namespace, name}].row
 }
 
 // All returns the rows of the namespaces that may be seen, in no order.
-func (s *Shelf[R]) All(seen func(namespace string) bool) []*R {
+func (s *Shelf) All(seen func(namespace string) bool) []any {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := make([]*R, 0, len(s.rows))
+	all := make([]any, 0, len(s.rows))
 	for k, e := range s.rows {
 		if seen(k.namespace) {
-			all = append(all, &e.row)
+			all = append(all, e.row)
 		}
 	}
 	return all
 }
 
 // Namespaces are those that have any.
-func (s *Shelf[R]) Namespaces() []string {
+func (s *Shelf) Namespaces() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Sorted(maps.Keys(s.spaces))
 }
+
+// Rows is a Shelf whose rows are of a type that is known.
+type Rows[R any] struct{ *Shelf }
+
+// Put is that of the Shelf, for a copy of the row.
+func (s Rows[R]) Put(namespace, name string, version uint64, row R) bool {
+	return s.Shelf.Put(namespace, name, version, &row)
+}
+
+// Get is that of the Shelf.
+func (s Rows[R]) Get(namespace, name string) *R {
+	row, _ := s.Shelf.Get(namespace, name).(*R)
+	return row
+}
+
+// All is that of the Shelf.
+func (s Rows[R]) All(seen func(namespace string) bool) []*R { return kinds.Typed[R](s.Shelf.All(seen)) }

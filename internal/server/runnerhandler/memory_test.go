@@ -17,6 +17,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/bucket/buckettest"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
@@ -64,7 +65,7 @@ func TestNamespaceLeavesMemoryForOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(Options{Catalog: listing.NewCatalog()})
-				s.Catalog.States.Put("hostile", "net", 1, userapi.State{Size: state.MaxSize})
+				listing.Of(s.Catalog, kinds.States).Put("hostile", "net", 1, userapi.State{Size: state.MaxSize})
 				ctx, cancel := context.WithCancel(t.Context())
 				body, end := io.Pipe()
 				var reading atomic.Int64

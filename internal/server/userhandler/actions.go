@@ -19,9 +19,9 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/lifecycle/action"
 	"cairn.dev/cairn/internal/lifecycle/approval"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -106,7 +106,7 @@ func (s *API) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
 	if err := action.CheckApproval(o, a.GetName()); err != nil {
 		return err
 	}
-	return done(s, w, r, a, listing.Runs, o, action.ApproveRun(sent.PlanDigest, a.GetName()))
+	return s.done(w, r, a, kinds.Runs, o, action.ApproveRun(sent.PlanDigest, a.GetName()))
 }
 
 func (s *API) rejectRun(w http.ResponseWriter, r *http.Request, a ask) error {
@@ -119,7 +119,7 @@ func (s *API) rejectRun(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	a.noted("action", action.Reject, "planDigest", sent.PlanDigest)
-	return done(s, w, r, a, listing.Runs, o, action.RejectRun(sent.PlanDigest, a.GetName(), sent.Message))
+	return s.done(w, r, a, kinds.Runs, o, action.RejectRun(sent.PlanDigest, a.GetName(), sent.Message))
 }
 
 func (s *API) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
@@ -132,9 +132,9 @@ func (s *API) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	if o.Spec.Cancel {
-		return showObject(w, listing.Runs, o)
+		return httpapi.WriteJSON(w, http.StatusOK, kinds.Runs.Detail(o))
 	}
-	return done(s, w, r, a, listing.Runs, o, action.CancelRun(a.GetName()))
+	return s.done(w, r, a, kinds.Runs, o, action.CancelRun(a.GetName()))
 }
 
 // requestRun requests a Run of a Stack; a function sets what it does.
@@ -156,7 +156,7 @@ func (s *API) requestRun(what func(*http.Request, *v1alpha1.Stack) (v1alpha1.Ope
 		if o.Spec.Suspend && o.DeletionTimestamp == nil {
 			return httpapi.Errorf(http.StatusConflict, "Stack %s is suspended, so no Run starts: resume it first", o.Name)
 		}
-		return done(s, w, r, a, listing.Stacks, o, action.RequestRun(operation, action.Now(s.Now()), a.GetName()))
+		return s.done(w, r, a, kinds.Stacks, o, action.RequestRun(operation, action.Now(s.Now()), a.GetName()))
 	}
 }
 
@@ -182,7 +182,7 @@ func (s *API) suspendStack(name string) handler {
 			return err
 		}
 		a.noted("action", name)
-		return done(s, w, r, a, listing.Stacks, o, action.SuspendStack(o, name == action.Suspend, a.GetName()))
+		return s.done(w, r, a, kinds.Stacks, o, action.SuspendStack(o, name == action.Suspend, a.GetName()))
 	}
 }
 
@@ -190,17 +190,17 @@ func (s *API) fetchRepository(w http.ResponseWriter, r *http.Request, a ask) err
 	o := &v1alpha1.Repository{}
 	o.Namespace, o.Name = a.Namespace, a.Name
 	a.noted("action", action.Fetch)
-	return done(s, w, r, a, listing.Repositories, o, action.FetchRepository(action.Now(s.Now())))
+	return s.done(w, r, a, kinds.Repositories, o, action.FetchRepository(action.Now(s.Now())))
 }
 
 // done writes what a user does, and responds with the resulting object.
-func done[O, R any, P pointer[O]](
-	s *API, w http.ResponseWriter, r *http.Request, a ask, kind listing.Kind[O, R], o P, patch client.Patch,
+func (s *API) done(
+	w http.ResponseWriter, r *http.Request, a ask, kind kinds.Kind, o client.Object, patch client.Patch,
 ) error {
 	if err := s.writeAs(r.Context(), a.User, o, patch); err != nil {
 		return err
 	}
-	return showObject(w, kind, (*O)(o))
+	return httpapi.WriteJSON(w, http.StatusOK, kind.Detail(o))
 }
 
 // showAccess responds with what a user may do with an object by roles, whether or not it has an effect now.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/userapi"
@@ -18,11 +19,6 @@ const (
 	// heartbeat is how often a heartbeat is sent. Proxies end connections that are silent for a minute.
 	heartbeat = 20 * time.Second
 )
-
-// resources are the kinds of changes as roles name them.
-var resources = map[string]string{
-	"Stack": "stacks", "Run": "runs", "Repository": "repositories", "State": "states", "PullRequest": "pullrequests",
-}
 
 // showChanges sends changes of objects that the user may list, as server-sent events: "change", a userapi.Change; and
 // "reset" when the changes since the event that the browser continues from are not known, so that it has to read all again;
@@ -95,9 +91,11 @@ func (s *API) sendChangesSince(ctx context.Context, events *eventStream, p auth.
 	}
 	var seen []userapi.Change
 	for _, c := range changes {
-		allowed, err := s.Authorizer.CanList(ctx, p, resources[c.Kind], "")
+		kind, _ := kinds.Named(c.Kind)
+		resource := kind.Named().Resource()
+		allowed, err := s.Authorizer.CanList(ctx, p, resource, "")
 		if err == nil && !allowed {
-			allowed, err = s.Authorizer.CanList(ctx, p, resources[c.Kind], c.Namespace)
+			allowed, err = s.Authorizer.CanList(ctx, p, resource, c.Namespace)
 		}
 		if err != nil {
 			return place, err

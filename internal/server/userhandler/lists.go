@@ -5,8 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/listing"
@@ -15,12 +14,9 @@ import (
 
 // addLists adds what users can list, get and watch.
 func (s *API) addLists(mux router) {
-	c := s.Catalog
-	addKind(s, mux, "Stack", listing.Stacks, &c.Stacks)
-	addKind(s, mux, "Run", listing.Runs, &c.Runs)
-	addKind(s, mux, "Repository", listing.Repositories, &c.Repositories)
-	addKind(s, mux, "State", listing.States, &c.States)
-	addKind(s, mux, "PullRequest", listing.PullRequests, &c.PullRequests)
+	for _, k := range kinds.All {
+		s.addKind(mux, k)
+	}
 	mux.Handle("GET /api/v1/resources", s.answerAnyone(httpapi.ShortTimeout, s.listResources))
 	mux.Handle("GET /api/v1/namespaces/{namespace}/resources", s.answerAnyone(httpapi.ShortTimeout, s.listResources))
 	mux.Handle("GET /api/v1/activity", s.answerAnyone(httpapi.ShortTimeout, s.showActivity))
@@ -29,24 +25,16 @@ func (s *API) addLists(mux router) {
 	mux.Handle("GET /api/v1/me", s.answerAnyone(httpapi.ShortTimeout, showMe))
 }
 
-// pointer is that to an object.
-type pointer[O any] interface {
-	*O
-	client.Object
-}
-
 // addKind adds the lists of a kind, of all namespaces and of one, which are answered from the catalog; its objects and their events,
 // which are read from the API server; and what users may do with them.
-func addKind[O, R any, P pointer[O]](
-	s *API, mux router, name string, kind listing.Kind[O, R], shelf *listing.Shelf[R],
-) {
-	resource := resources[name]
+func (s *API) addKind(mux router, kind kinds.Kind) {
+	name, resource := kind.Named().Kind, kind.Named().Resource()
 	list := func(w http.ResponseWriter, r *http.Request, p auth.User) error {
-		rows, err := seenBy(r.Context(), s, p, mayList(resource), shelf, r.PathValue("namespace"))
+		rows, err := s.seenBy(r.Context(), p, mayList(resource), kind, r.PathValue("namespace"))
 		if err != nil {
 			return err
 		}
-		page, err := kind.Page(rows, r.URL.Query())
+		page, err := kind.Select(rows, r.URL.Query())
 		if err != nil {
 			return err
 		}
@@ -59,14 +47,14 @@ func addKind[O, R any, P pointer[O]](
 		mux.Handle("GET "+object(resource)+path, s.handleUser(httpapi.ShortTimeout, may, h))
 	}
 	get("", func(w http.ResponseWriter, r *http.Request, a ask) error {
-		o := new(O)
-		if err := s.read(r.Context(), a, name, P(o)); err != nil {
+		o := kind.New()
+		if err := s.read(r.Context(), a, name, o); err != nil {
 			return err
 		}
-		return showObject(w, kind, o)
+		return httpapi.WriteJSON(w, http.StatusOK, kind.Detail(o))
 	})
 	get("/events", func(w http.ResponseWriter, r *http.Request, a ask) error {
-		o := P(new(O))
+		o := kind.New()
 		if err := s.read(r.Context(), a, name, o); err != nil {
 			return err
 		}
@@ -75,17 +63,12 @@ func addKind[O, R any, P pointer[O]](
 	get("/access", func(w http.ResponseWriter, r *http.Request, a ask) error { return s.showAccess(w, r, a, resource) })
 }
 
-// showObject responds with an object and its row.
-func showObject[O, R any](w http.ResponseWriter, kind listing.Kind[O, R], o *O) error {
-	return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[R, *O]{Row: kind.Row(o), Object: o})
-}
-
 func mayList(resource string) auth.Right { return auth.Right{Verb: "list", Resource: resource} }
 
 // seenBy returns the rows of a kind to which a user has a right, such as to list them: of one namespace, or of all.
-func seenBy[R any](
-	ctx context.Context, s *API, p auth.User, need auth.Right, shelf *listing.Shelf[R], namespace string,
-) ([]*R, error) {
+func (s *API) seenBy(
+	ctx context.Context, p auth.User, need auth.Right, kind kinds.Kind, namespace string,
+) ([]any, error) {
 	if err := s.Catalog.CheckFilled(); err != nil { // half a list must not pass for a whole one
 		return nil, err
 	}
@@ -94,7 +77,8 @@ func seenBy[R any](
 	if err != nil {
 		return nil, err
 	}
-	return shelf.All(func(in string) bool { return (namespace == "" || in == namespace) && seen(in) }), nil
+	see := func(in string) bool { return (namespace == "" || in == namespace) && seen(in) }
+	return s.Catalog.Shelf(kind).All(see), nil
 }
 
 // showActivity responds with how many Runs ended in which way, in steps of time.
@@ -107,11 +91,11 @@ func (s *API) showActivity(w http.ResponseWriter, r *http.Request, p auth.User) 
 	if err != nil {
 		return err
 	}
-	runs, err := seenBy(r.Context(), s, p, mayList("runs"), &s.Catalog.Runs, r.URL.Query().Get("namespace"))
+	runs, err := s.seenBy(r.Context(), p, mayList("runs"), kinds.Runs, r.URL.Query().Get("namespace"))
 	if err != nil {
 		return err
 	}
-	activity, err := listing.Activity(runs, s.Now(), since, step)
+	activity, err := listing.Activity(kinds.Typed[userapi.Run](runs), s.Now(), since, step)
 	if err != nil {
 		return err
 	}
@@ -126,7 +110,7 @@ func span(r *http.Request, name string, otherwise time.Duration) (time.Duration,
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, &listing.BadQuery{Parameter: name, Message: "it is no time above zero, as in 24h"}
+		return 0, &kinds.BadQuery{Parameter: name, Message: "it is no time above zero, as in 24h"}
 	}
 	return d, nil
 }

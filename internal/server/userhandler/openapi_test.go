@@ -19,8 +19,11 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
+	"cairn.dev/cairn/internal/lifecycle/kinds/kindstest"
 	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/userhandler"
 	"cairn.dev/cairn/internal/userapi"
@@ -128,11 +131,9 @@ func endpoints() map[string]endpoint {
 	}
 	all["DELETE /api/v1/session"] = endpoint{summary: "Sign out."}
 	addActions(all)
-	addKind(all, "stacks", listing.Stacks.Parameters(), userapi.Page[userapi.Stack]{}, userapi.Detail[userapi.Stack, object]{})
-	addKind(all, "runs", listing.Runs.Parameters(), userapi.Page[userapi.Run]{}, userapi.Detail[userapi.Run, object]{})
-	addKind(all, "repositories", listing.Repositories.Parameters(), userapi.Page[userapi.Repository]{}, userapi.Detail[userapi.Repository, object]{})
-	addKind(all, "states", listing.States.Parameters(), userapi.Page[userapi.State]{}, userapi.Detail[userapi.State, object]{})
-	addKind(all, "pullrequests", listing.PullRequests.Parameters(), userapi.Page[userapi.PullRequest]{}, userapi.Detail[userapi.PullRequest, object]{})
+	for _, k := range kinds.All {
+		addKind(all, k)
+	}
 	inventory := endpoint{
 		summary: "The resources in the states of all namespaces in which the caller can pull every state, without values. Needs pull on states.",
 		query:   lists(listing.Resources.Parameters()), answer: userapi.Resources{},
@@ -168,18 +169,7 @@ func addBackend(all map[string]endpoint) {
 
 func addActions(all map[string]endpoint) {
 	const ns = "/api/v1/namespaces/{namespace}/"
-	one := map[string]string{
-		"stacks": "a Stack", "runs": "a Run", "repositories": "a Repository", "states": "a State", "pullrequests": "a PullRequest",
-	}
-	for resource, name := range one {
-		all["GET "+ns+resource+"/{name}/access"] = endpoint{
-			summary: "The actions on " + name + " that the roles of the caller allow, in any phase. Needs get on " + resource + ".", answer: userapi.Access{},
-		}
-		all["GET "+ns+resource+"/{name}/events"] = endpoint{
-			summary: "The events of " + name + ", the newest first. Needs get on " + resource + ".", answer: userapi.Events{},
-		}
-	}
-	run, stack := userapi.Detail[userapi.Run, object]{}, userapi.Detail[userapi.Stack, object]{}
+	run, stack := detailOf(kinds.Runs), detailOf(kinds.Stacks)
 	const own = " The server writes it as the caller, who needs patch and "
 	all["POST "+ns+"runs/{name}/approve"] = endpoint{
 		summary: "Approve one plan of a Run, by its digest; 409 if the Run has another plan now." + own + "approve on runs.", answer: run, body: "application/json", sent: userapi.Approval{},
@@ -199,27 +189,84 @@ func addActions(all map[string]endpoint) {
 	retry.query = map[string]string{"operation": "Apply or Destroy: what you read that is retried; 409 if it is another operation now. Default: Apply."}
 	all["POST "+ns+"stacks/{name}/retry"] = retry
 	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
-		summary: "Fetch a Repository now. The request is written as the caller, who needs patch on repositories.", answer: userapi.Detail[userapi.Repository, object]{},
+		summary: "Fetch a Repository now. The request is written as the caller, who needs patch on repositories.", answer: detailOf(kinds.Repositories),
 	}
 }
 
-// object is one of Kubernetes, which is described there.
-type object map[string]any
+// detailOf is the answer about an object of a kind.
+func detailOf(k kinds.Kind) any { return k.Detail(k.New()) }
 
-func addKind(all map[string]endpoint, kind string, parameters []string, page, detail any) {
+func addKind(all map[string]endpoint, k kinds.Kind) {
+	const ns = "/api/v1/namespaces/{namespace}/"
+	kind, one := k.Named().Resource(), "a "+k.Named().Kind
+	page, err := k.Select(nil, nil)
+	if err != nil {
+		panic(err)
+	}
 	list := endpoint{
-		summary: "The " + kind + " of all namespaces in which the caller can list them. Needs list on " + kind + ".", query: lists(parameters), answer: page,
+		summary: "The " + kind + " of all namespaces in which the caller can list them. Needs list on " + kind + ".",
+		query:   lists(k.Parameters()), answer: page,
 	}
 	all["GET /api/v1/"+kind] = list
 	list.summary = "The " + kind + " of a namespace. Needs list on " + kind + "."
-	all["GET /api/v1/namespaces/{namespace}/"+kind] = list
-	all["GET /api/v1/namespaces/{namespace}/"+kind+"/{name}"] = endpoint{
-		summary: "One of the " + kind + ", with the whole object. Needs get on " + kind + ".", answer: detail,
+	all["GET "+ns+kind] = list
+	all["GET "+ns+kind+"/{name}"] = endpoint{
+		summary: "One of the " + kind + ", with the whole object. Needs get on " + kind + ".", answer: detailOf(k),
+	}
+	all["GET "+ns+kind+"/{name}/access"] = endpoint{
+		summary: "The actions on " + one + " that the roles of the caller allow, in any phase. Needs get on " + kind + ".",
+		answer:  userapi.Access{},
+	}
+	all["GET "+ns+kind+"/{name}/events"] = endpoint{
+		summary: "The events of " + one + ", the newest first. Needs get on " + kind + ".", answer: userapi.Events{},
 	}
 }
 
 // The description that is served is what is answered: it has each pattern, and the types' own names and comments.
 func TestOpenAPI(t *testing.T) {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	if err := out.Encode(describe(t)); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := openapi3.NewLoader().LoadFromData(text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if *update {
+		if err := os.WriteFile("openapi.json", text.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(text.Bytes(), userhandler.OpenAPI) {
+		t.Error("openapi.json is not what the server answers now: go test ./internal/server/userhandler -run OpenAPI -update")
+	}
+}
+
+// A kind is described once it is registered.
+func TestRegisteredKindIsDescribed(t *testing.T) {
+	kindstest.Register(t)
+	doc := describe(t)
+	for _, path := range []string{"", "/{name}", "/{name}/events", "/{name}/access"} {
+		if doc.Paths.Value("/api/v1/namespaces/{namespace}/configmaps"+path) == nil {
+			t.Errorf("configmaps%s is not described", path)
+		}
+	}
+	if list := doc.Paths.Value("/api/v1/configmaps"); list == nil || list.Get.Parameters.GetByInAndName("query", "immutable") == nil {
+		t.Error("the filter of configmaps is not described")
+	}
+	if page := doc.Components.Schemas["PageOfRow"]; page == nil || page.Value.Properties["items"].Value.Items.Ref != "#/components/schemas/Row" {
+		t.Error("the rows of configmaps are not described")
+	}
+}
+
+// describe returns the description of the routes.
+func describe(t *testing.T) *openapi3.T {
+	t.Helper()
 	all := endpoints()
 	d := describer{comments: comments(t, "../../userapi", "../../engine/plan"), schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
 	doc := &openapi3.T{
@@ -254,27 +301,7 @@ func TestOpenAPI(t *testing.T) {
 	for pattern := range all {
 		t.Errorf("%s is described, and not there", pattern)
 	}
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	if err := out.Encode(doc); err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := openapi3.NewLoader().LoadFromData(text.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := loaded.Validate(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if *update {
-		if err := os.WriteFile("openapi.json", text.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if !bytes.Equal(text.Bytes(), userhandler.OpenAPI) {
-		t.Error("openapi.json is not what the server answers now: go test ./internal/server/userhandler -run OpenAPI -update")
-	}
+	return doc
 }
 
 // describer writes types as schemas.
@@ -325,7 +352,16 @@ func (d describer) operation(path string, e endpoint) *openapi3.Operation {
 	return op
 }
 
-var nameOf = strings.NewReplacer("cairn.dev/cairn/internal/userapi.", "", ",cairn.dev/cairn/internal/server/userhandler_test.object]", "", "[", "Of", "]", "")
+// inName matches what the name of a generic type has and that of its schema has not: the packages, and the objects of
+// Kubernetes, which are described there.
+var inName = regexp.MustCompile(`,.*|[\w./]+/[\w]+\.|\]`)
+
+func nameOf(t reflect.Type) string {
+	return strings.ReplaceAll(inName.ReplaceAllString(t.Name(), ""), "[", "Of")
+}
+
+// isObject reports whether a type is one of Kubernetes.
+func isObject(t reflect.Type) bool { return t.Implements(reflect.TypeFor[client.Object]()) }
 
 func (d describer) schema(t reflect.Type) *openapi3.SchemaRef {
 	switch {
@@ -333,6 +369,8 @@ func (d describer) schema(t reflect.Type) *openapi3.SchemaRef {
 		return openapi3.NewDateTimeSchema().NewRef()
 	case t == reflect.TypeFor[json.RawMessage]() || t.Kind() == reflect.Interface:
 		return openapi3.NewSchema().NewRef()
+	case isObject(t):
+		return openapi3.NewObjectSchema().WithAnyAdditionalProperties().NewRef()
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -355,7 +393,7 @@ func (d describer) schema(t reflect.Type) *openapi3.SchemaRef {
 	case reflect.Float64:
 		return openapi3.NewFloat64Schema().NewRef()
 	}
-	name := nameOf.Replace(t.Name())
+	name := nameOf(t)
 	if other := d.types[name]; other != nil && other != t { // two packages have one of that name
 		pkg := path.Base(t.PkgPath())
 		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
@@ -386,7 +424,7 @@ func (d describer) fields(s *openapi3.Schema, t reflect.Type) {
 			ref.Value.Description = comment
 		}
 		s.WithPropertyRef(tag, ref)
-		if !strings.Contains(more, "omit") && f.Type.Kind() != reflect.Slice && f.Type.Kind() != reflect.Map && f.Type.Kind() != reflect.Interface {
+		if !strings.Contains(more, "omit") && f.Type.Kind() != reflect.Slice && f.Type.Kind() != reflect.Map && f.Type.Kind() != reflect.Interface && !isObject(f.Type) {
 			s.Required = append(s.Required, tag)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"cairn.dev/cairn/internal/lifecycle/action"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -15,7 +15,7 @@ import (
 func writeProblem(w http.ResponseWriter, err error) {
 	code, text := httpapi.StatusOf(err)
 	problem := userapi.Problem{Type: "about:blank", Detail: text}
-	var bad *listing.BadQuery
+	var bad *kinds.BadQuery
 	var no action.Impossible
 	switch {
 	case errors.As(err, &bad):

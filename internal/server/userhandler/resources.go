@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/listing"
@@ -13,7 +14,7 @@ import (
 // listResources responds with a page of the resources in the states of the namespaces in which a user can read every
 // state. Addresses are a part of a state, so that takes the same right.
 func (s *API) listResources(w http.ResponseWriter, r *http.Request, p auth.User) error {
-	states, err := seenBy(r.Context(), s, p, mayPull, &s.Catalog.States, r.PathValue("namespace"))
+	rows, err := s.seenBy(r.Context(), p, mayPull, kinds.States, r.PathValue("namespace"))
 	if err != nil {
 		return err
 	}
@@ -22,14 +23,14 @@ func (s *API) listResources(w http.ResponseWriter, r *http.Request, p auth.User)
 	chosen := func(name, value string) bool {
 		return !query.Has(name) || slices.Contains(query["facet"], name) || slices.Contains(query[name], value)
 	}
-	states = slices.DeleteFunc(states, func(st *userapi.State) bool {
+	states := slices.DeleteFunc(kinds.Typed[userapi.State](rows), func(st *userapi.State) bool {
 		return !chosen("namespace", st.Namespace) || !chosen("stack", st.Name)
 	})
-	rows, missing, err := s.inventory.Rows(r.Context(), states)
+	resources, missing, err := s.inventory.Rows(r.Context(), states)
 	if err != nil {
 		return err
 	}
-	page, err := listing.Resources.PageOf(rows, query)
+	page, err := listing.Resources.PageOf(resources, query)
 	if err != nil {
 		return err
 	}

@@ -3125,7 +3125,7 @@ export interface components {
         Change: {
             /** @description Whether the object was deleted. It was created or changed otherwise. */
             deleted: boolean;
-            /** @description Stack, Run, Repository, State or PullRequest. */
+            /** @description The kind of the object, for example Stack. */
             kind: string;
             /** @description The name of the object. */
             name: string;

@@ -1,4 +1,4 @@
-package listing
+package kinds
 
 import (
 	"net/url"
@@ -113,7 +113,7 @@ func TestPullRequestsAreFiltered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := PullRequests.Page(rows, values)
+			page, err := PullRequests.Query.Page(rows, values)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestPullRequestsAreFiltered(t *testing.T) {
 			}
 		})
 	}
-	if _, err := PullRequests.Page(rows, url.Values{"stacks": {"shop/net"}}); err == nil || !strings.Contains(err.Error(), "stack, state") {
+	if _, err := PullRequests.Query.Page(rows, url.Values{"stacks": {"shop/net"}}); err == nil || !strings.Contains(err.Error(), "stack, state") {
 		t.Errorf("another parameter: %v", err)
 	}
 }

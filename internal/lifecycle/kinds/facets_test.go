@@ -1,4 +1,4 @@
-package listing
+package kinds
 
 import (
 	"fmt"
@@ -21,13 +21,13 @@ var teams = rowsOf(Stacks,
 )
 
 // ask returns the page that a query asks for.
-func ask[O, R any](t *testing.T, k Kind[O, R], rows []*R, query string) userapi.Page[R] {
+func ask[O, R any](t *testing.T, k *Type[O, R], rows []*R, query string) userapi.Page[R] {
 	t.Helper()
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := k.Page(rows, values)
+	page, err := k.Query.Page(rows, values)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package listing
+package kinds
 
 import (
 	"net/url"
@@ -29,7 +29,7 @@ func TestFailingStacks(t *testing.T) {
 	}
 	stacks = append(stacks, stackOf("web", "unknown", is("False", "OfANewerVersion", ""), stalledStack),
 		stackOf("web", "ready", is("True", "Applied", "")))
-	page, err := Stacks.Page(rowsOf(Stacks, stacks...), url.Values{"failing": {"true"}})
+	page, err := Stacks.Query.Page(rowsOf(Stacks, stacks...), url.Values{"failing": {"true"}})
 	if err != nil {
 		t.Fatal(err)
 	}

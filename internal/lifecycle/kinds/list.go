@@ -1,7 +1,4 @@
-// Package listing returns pages of objects for users: filtered, searched, sorted and cut on the server, so that a page of
-// ten thousand Stacks costs the browser as much as one of ten. It has the queries of each kind, and a catalog of the rows
-// that they are answered from.
-package listing
+package kinds
 
 import (
 	"cmp"
@@ -18,11 +15,9 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// A Kind is what can be asked of the objects of one kind. O is the object, R the row that is shown of it, from which alone a list
-// is filtered and sorted.
-type Kind[O, R any] struct {
-	// Row is what a list shows of an object. It has no pointer into the object.
-	Row func(*O) R
+// A List is what can be asked of rows of one type: they are filtered, searched, sorted and cut on the server, so that a
+// page of ten thousand Stacks costs the browser as much as one of ten.
+type List[R any] struct {
 	// Name is the object's namespace and name, which are unique unless an object has several rows.
 	Name func(*R) (namespace, name string)
 	// Part distinguishes the rows of an object; nil where each object has one.
@@ -114,12 +109,12 @@ type ranked[R any] struct {
 }
 
 // Page returns the part of the rows that the values ask for. An error is a *BadQuery.
-func (k Kind[O, R]) Page(rows []*R, values url.Values) (userapi.Page[R], error) {
+func (k List[R]) Page(rows []*R, values url.Values) (userapi.Page[R], error) {
 	return k.PageOf(slices.Values(rows), values)
 }
 
 // PageOf is Page for rows that are computed: each is valid until the next one.
-func (k Kind[O, R]) PageOf(rows iter.Seq[*R], values url.Values) (userapi.Page[R], error) {
+func (k List[R]) PageOf(rows iter.Seq[*R], values url.Values) (userapi.Page[R], error) {
 	q, err := k.parse(values)
 	if err != nil {
 		return userapi.Page[R]{}, err
@@ -214,7 +209,7 @@ func (q query[R]) unmet(row *R) (field string, n int) {
 	return field, n
 }
 
-func (k Kind[O, R]) isFound(row *R, words []string) bool {
+func (k List[R]) isFound(row *R, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
@@ -237,7 +232,7 @@ func containsFold(text, word string) bool {
 	return false
 }
 
-func (k Kind[O, R]) parse(values url.Values) (query[R], error) {
+func (k List[R]) parse(values url.Values) (query[R], error) {
 	q := query[R]{limit: DefaultLimit, sort: k.Default, texts: k.Compare}
 	if q.texts == nil {
 		q.texts = cmp.Compare[string]
@@ -302,7 +297,7 @@ func (k Kind[O, R]) parse(values url.Values) (query[R], error) {
 }
 
 // filter lets rows through that have one of the values of a parameter.
-func (k Kind[O, R]) filter(name string, values []string) ([]filter[R], error) {
+func (k List[R]) filter(name string, values []string) ([]filter[R], error) {
 	if value, ok := k.Filters[name]; ok {
 		return []filter[R]{{name, func(row *R) bool { return slices.Contains(values, value(row)) }}}, nil
 	}
@@ -336,14 +331,14 @@ func bounded(name string, values []string) error {
 }
 
 // Parameters are all that can be asked with.
-func (k Kind[O, R]) Parameters() []string {
+func (k List[R]) Parameters() []string {
 	all := append([]string{search, order, limit, after, facets, group, collapsed}, k.fields()...)
 	slices.Sort(all)
 	return all
 }
 
 // fields are what rows are filtered by.
-func (k Kind[O, R]) fields() []string {
+func (k List[R]) fields() []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(k.Filters)), maps.Keys(k.Sets))
 	if k.Labels != nil {
 		all = append(all, label)

@@ -1,4 +1,4 @@
-package listing
+package kinds
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ type facet[R any] struct {
 	counts map[string]int
 }
 
-func (k Kind[O, R]) facet(field string) (*facet[R], error) {
+func (k List[R]) facet(field string) (*facet[R], error) {
 	f := &facet[R]{field: field, one: k.Filters[field], many: k.Sets[field], counts: map[string]int{}}
 	if field == label {
 		f.many = k.Labels
@@ -81,7 +81,7 @@ type grouping[R any] struct {
 func (g *grouping[R]) isGrouped() bool { return g.of != nil }
 
 // groupValue is the value of a field that has one.
-func (k Kind[O, R]) groupValue(field string) (func(*R) string, error) {
+func (k List[R]) groupValue(field string) (func(*R) string, error) {
 	if value := k.Filters[field]; value != nil {
 		return value, nil
 	}

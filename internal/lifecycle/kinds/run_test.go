@@ -1,4 +1,4 @@
-package listing
+package kinds
 
 import (
 	"net/url"
@@ -41,7 +41,7 @@ func TestRunsOfAnEarlierStackOfTheName(t *testing.T) {
 		return &row
 	}
 	rows := []*userapi.Run{owned("net-1", "earlier"), owned("net-2", ""), owned("net-3", "now")}
-	page, err := Runs.Page(rows, url.Values{"stackUID": {"now"}})
+	page, err := Runs.Query.Page(rows, url.Values{"stackUID": {"now"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package listing
+package kinds
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func drifted(s *v1alpha1.Stack) {
 }
 
 // rowsOf are the rows of objects.
-func rowsOf[O, R any](k Kind[O, R], objects ...*O) []*R {
+func rowsOf[O, R any](k *Type[O, R], objects ...*O) []*R {
 	var rows []*R
 	for _, o := range objects {
 		row := k.Row(o)
@@ -114,7 +114,7 @@ func TestPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := Stacks.Page(fleet, values)
+			page, err := Stacks.Query.Page(fleet, values)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestBadQueries(t *testing.T) {
-	other, err := Stacks.Page(fleet, url.Values{"sort": {"-name"}, "limit": {"1"}})
+	other, err := Stacks.Query.Page(fleet, url.Values{"sort": {"-name"}, "limit": {"1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestBadQueries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = Stacks.Page(fleet, values); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err = Stacks.Query.Page(fleet, values); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.40s: %v, want %s", query, err, want)
 		}
 	}
@@ -175,13 +175,13 @@ func TestPagesAreDisjoint(t *testing.T) {
 		objects = append(objects, r)
 	}
 	runs := rowsOf(Runs, objects...)
-	for by := range Runs.Sorts {
+	for by := range Runs.Query.Sorts {
 		for _, sort := range []string{by, "-" + by} {
 			t.Run(sort, func(t *testing.T) {
 				now, seen := slices.Clone(runs), map[string]int{}
 				values := url.Values{"sort": {sort}, "limit": {"10"}}
 				for pages := 0; ; pages++ {
-					page, err := Runs.Page(now, values)
+					page, err := Runs.Query.Page(now, values)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -234,12 +234,12 @@ func BenchmarkPage(b *testing.B) {
 	})
 }
 
-func benchmarkPages[O, R any](b *testing.B, k Kind[O, R], rows []*R, queries map[string]url.Values) {
+func benchmarkPages[O, R any](b *testing.B, k *Type[O, R], rows []*R, queries map[string]url.Values) {
 	for name, values := range queries {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := k.Page(rows, values); err != nil {
+				if _, err := k.Query.Page(rows, values); err != nil {
 					b.Fatal(err)
 				}
 			}
