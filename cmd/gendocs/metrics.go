@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 // metric is a metric of Cairn.
@@ -46,6 +48,11 @@ func metricsPage(repository fs.FS) (string, error) {
 	})
 	if err != nil {
 		return "", err
+	}
+	for _, k := range kinds.All {
+		if k.ConditionsOf() != nil {
+			all = append(all, metric{"cairn_" + k.Named().Resource(), "gauge", kinds.ReadyHelp(k), slices.Clone(kinds.ReadyLabels)})
+		}
 	}
 	if len(all) < 30 {
 		return "", fmt.Errorf("found %d metrics: are they written in another way now?", len(all))

@@ -14,10 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
-// fleet exports the status of all Stacks, Runs, States and Repositories to Prometheus: by namespace, and never by
-// name. It reads the cache, so that a deleted namespace is gone from here too. Of several processes only the one
+// fleet exports the status of all Stacks, Runs and States, and of other kinds how many objects are Ready, to
+// Prometheus: by namespace, and never by name. It reads the cache, so that a deleted namespace is gone from here too. Of several processes only the one
 // that reconciles exports it, or sums would count everything several times. What may last too long is exported as
 // the time that it began, so that an alert subtracts it from now.
 type fleet struct {
@@ -40,8 +41,6 @@ var (
 		"1 in the operator that reconciles, 0 in one on standby. shard is the value of --shard, 0 "+
 			"without shards.", "shard")
 
-	gaugeStacks = fleetDesc("stacks",
-		"Stacks by their Ready condition. An unknown reason is Other.", "namespace", "ready", "reason")
 	gaugeUnreadySince = fleetDesc("stacks_oldest_unready_timestamp_seconds",
 		"Time at which the Stack that has not been Ready for the longest time became unready, by its "+
 			"current reason.", "namespace", "reason")
@@ -68,18 +67,25 @@ var (
 		"Locks that are held on states.", "namespace")
 	gaugeLocksSince = fleetDesc("state_locks_oldest_timestamp_seconds",
 		"Time at which the oldest lock was acquired.", "namespace")
-	gaugeRepositories = fleetDesc("repositories",
-		"Repositories by their Ready condition.", "namespace", "ready", "reason")
 )
+
+// gaugeReady counts the objects of a kind whose objects have a Ready condition.
+func gaugeReady(k kinds.Kind) *prometheus.Desc {
+	return fleetDesc(k.Named().Resource(), kinds.ReadyHelp(k), kinds.ReadyLabels...)
+}
 
 // Describe sends all that Collect may send.
 func (f *fleet) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		gaugeLeader, gaugeStacks, gaugeUnreadySince, gaugeDrifted, gaugeDriftSince, gaugeRuns, gaugeRunsSince,
+		gaugeLeader, gaugeUnreadySince, gaugeDrifted, gaugeDriftSince, gaugeRuns, gaugeRunsSince,
 		gaugeStates, gaugeStateBytes, gaugeStateLargest, gaugeResources, gaugeRescued, gaugeLocks, gaugeLocksSince,
-		gaugeRepositories,
 	} {
 		descs <- d
+	}
+	for _, k := range kinds.All {
+		if k.ConditionsOf() != nil {
+			descs <- gaugeReady(k)
+		}
 	}
 }
 
@@ -95,7 +101,7 @@ func (f *fleet) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstMetric(gaugeLeader, prometheus.GaugeValue, 1, shard)
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	for _, count := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {
+	for _, count := range []func(context.Context, *gauges) error{f.ready, f.stacks, f.runs, f.states} {
 		g := &gauges{values: map[gauge]float64{}}
 		if err := count(ctx, g); err != nil {
 			return // the cache is not filled yet, or stops: half of it would be wrong
@@ -106,10 +112,30 @@ func (f *fleet) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
+// ready counts the objects of each kind by their Ready condition.
+func (f *fleet) ready(ctx context.Context, g *gauges) error {
+	for _, k := range kinds.All {
+		conditions := k.ConditionsOf()
+		if conditions == nil {
+			continue
+		}
+		desc := gaugeReady(k)
+		err := each(ctx, f.cache, k.New(), k.NewList(), func(o client.Object) {
+			if f.shard.has(o.GetNamespace()) {
+				ready, reason, _ := readyOf(conditions(o), o.GetCreationTimestamp())
+				g.add(1, desc, o.GetNamespace(), ready, reason)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (f *fleet) stacks(ctx context.Context, g *gauges) error {
 	return each(ctx, f.cache, &v1alpha1.Stack{}, &v1alpha1.StackList{}, func(s *v1alpha1.Stack) {
 		ready, reason, since := readyOf(s.Status.Conditions, s.CreationTimestamp)
-		g.add(1, gaugeStacks, s.Namespace, ready, reason)
 		if ready != string(metav1.ConditionTrue) {
 			g.oldest(since, gaugeUnreadySince, s.Namespace, reason)
 		}
@@ -163,15 +189,6 @@ func (f *fleet) states(ctx context.Context, g *gauges) error {
 		if l := s.Status.Lock; l != nil {
 			g.add(1, gaugeLocks, s.Namespace)
 			g.oldest(l.Since.Time, gaugeLocksSince, s.Namespace)
-		}
-	})
-}
-
-func (f *fleet) repositories(ctx context.Context, g *gauges) error {
-	return each(ctx, f.cache, &v1alpha1.Repository{}, &v1alpha1.RepositoryList{}, func(r *v1alpha1.Repository) {
-		if f.shard.has(r.Namespace) {
-			ready, reason, _ := readyOf(r.Status.Conditions, r.CreationTimestamp)
-			g.add(1, gaugeRepositories, r.Namespace, ready, reason)
 		}
 	})
 }
@@ -245,8 +262,8 @@ func readyOf(conditions []metav1.Condition, made metav1.Time) (ready, reason str
 	return string(c.Status), c.Reason, c.LastTransitionTime.Time
 }
 
-// isExported reports whether a reason is one of Ready conditions of Stacks or Repositories.
+// isExported reports whether a reason is one of Ready conditions.
 func isExported(reason string) bool {
 	r, _ := v1alpha1.ReasonNamed(reason)
-	return r.In&(v1alpha1.InStack|v1alpha1.InRepository) != 0
+	return r.In&(v1alpha1.InStack|v1alpha1.InRepository|v1alpha1.InPullRequest) != 0
 }

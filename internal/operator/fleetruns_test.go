@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 // filled is a cache with stores of a few kinds, which rejects lists.
@@ -24,7 +25,7 @@ type filled struct {
 
 func fill(objects ...client.Object) filled {
 	f := filled{kinds: map[reflect.Type]informer{}}
-	for _, kind := range []client.Object{&v1alpha1.Stack{}, &v1alpha1.Run{}, &v1alpha1.State{}, &v1alpha1.Repository{}} {
+	for _, kind := range []client.Object{&v1alpha1.Stack{}, &v1alpha1.Run{}, &v1alpha1.State{}, &v1alpha1.Repository{}, &v1alpha1.PullRequest{}} {
 		f.kinds[reflect.TypeOf(kind)] = informer{store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)}
 	}
 	for _, o := range objects {
@@ -91,17 +92,23 @@ func TestFleetIsCountedWithoutLists(t *testing.T) {
 		objects = append(objects, &v1alpha1.Run{ObjectMeta: in(fmt.Sprint(n)), Status: v1alpha1.RunStatus{Phase: phase}})
 	}
 	f, g := &fleet{cache: fill(objects...)}, &gauges{values: map[gauge]float64{}}
-	for _, collect := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {
+	for _, collect := range []func(context.Context, *gauges) error{f.ready, f.stacks, f.runs, f.states} {
 		if err := collect(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
 	}
 	new := []string{"prod", string(metav1.ConditionUnknown), "New"}
 	for of, want := range map[gauge]float64{
-		of(gaugeStacks, new): 2, of(gaugeRepositories, new): 1, of(gaugeStateBytes, []string{"prod"}): 12,
+		of(gaugeReady(kinds.Stacks), new): 2, of(gaugeReady(kinds.Repositories), new): 1, of(gaugeStateBytes, []string{"prod"}): 12,
 		of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)}): 40, of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseQueued)}): 1,
 	} {
-		if got := g.values[of]; got != want {
+		var got float64
+		for g, value := range g.values {
+			if g.desc.String() == of.desc.String() && g.labels == of.labels {
+				got = value
+			}
+		}
+		if got != want {
 			t.Errorf("%v of %s are %v, want %v", of.labels, of.desc, got, want)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // recipient of an alert. Any writer of a status can write any reason, and each is a series.
 func TestReasonsAreExported(t *testing.T) {
 	for reason, want := range map[string]string{
-		v1alpha1.ReasonBackendInCode: "BackendInCode", v1alpha1.ReasonRefNotFound: "RefNotFound", "Invented": "Other",
+		v1alpha1.ReasonBackendInCode: "BackendInCode", v1alpha1.ReasonRefNotFound: "RefNotFound",
+		v1alpha1.ReasonPullRequestPlanned: "PlansReady", "Invented": "Other",
 		v1alpha1.ReasonDriftDetected: "Other", // of another condition
 	} {
 		conditions := []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason}}
