@@ -200,10 +200,17 @@ func (s site) has(when string, want ...string) {
 	}
 }
 
-var kinds = []string{
-	"CustomResourceDefinition  pullrequests.cairn.dev",
-	"CustomResourceDefinition  repositories.cairn.dev", "CustomResourceDefinition  runs.cairn.dev",
-	"CustomResourceDefinition  stacks.cairn.dev", "CustomResourceDefinition  states.cairn.dev",
+// crds are those of the chart.
+func crds(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("files/crds/cairn.dev_*.yaml")
+	apiserver.Must(t, err)
+	var all []string
+	for _, file := range files {
+		plural := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "cairn.dev_"), ".yaml")
+		all = append(all, "CustomResourceDefinition  "+plural+".cairn.dev")
+	}
+	return all
 }
 
 // volume is what everything.yaml says of it: a claim cannot be changed.
@@ -239,7 +246,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 			s.helm("upgrade", "cairn", ".", how, "-f", "testdata/everything.yaml", "--set=createNamespace=false,bucket.persistence.keep=true,keys.keep=true,crds.keep=true")
 			s.helm("uninstall", "cairn")
 			const alustans = "CustomResourceDefinition  terraforms.alustan.io" // metacontroller.crds.keep
-			kept := append([]string{"Secret cairn-system cairn-keys", "PersistentVolumeClaim cairn-system cairn-bucket", alustans, "Namespace  builds", "Namespace  shop"}, kinds...)
+			kept := append([]string{"Secret cairn-system cairn-keys", "PersistentVolumeClaim cairn-system cairn-bucket", alustans, "Namespace  builds", "Namespace  shop"}, crds(t)...)
 			s.has("after uninstall", kept...)
 			s.keysAreThere("after uninstall")
 
