@@ -1,4 +1,7 @@
+import type { Plural } from '../kinds'
 import type { components } from './schema'
+
+export type { Plural }
 
 type Schemas = components['schemas']
 export type Stack = Schemas['Stack']
@@ -109,8 +112,6 @@ export async function send(
     body: body === undefined ? undefined : JSON.stringify(body),
   })
 }
-
-export type Plural = 'stacks' | 'runs' | 'repositories' | 'states' | 'pullrequests'
 
 /** The address of an object in the API. What cannot be a name, as `..` in an address of this page, leads nowhere. */
 export function objectPath(kind: Plural, namespace: string, name: string, rest = ''): string {

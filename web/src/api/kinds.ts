@@ -1,5 +1,7 @@
+import type { kinds, Plural } from '../kinds'
+import type { Facet, Group } from './client'
 import type { components } from './kinds.d'
-import type { Facet, Group, Plural, PullRequest, Repository, Run, Stack, State } from './client'
+import type { components as Api } from './schema'
 
 type Kinds = components['schemas']
 export type Metadata = Kinds['Metadata']
@@ -10,14 +12,8 @@ export type StateObject = Kinds['State']
 export type PullRequestObject = Kinds['PullRequest']
 
 /** Rows of lists, and objects as Kubernetes has them, of each kind. */
-export type Rows = { stacks: Stack; runs: Run; repositories: Repository; states: State; pullrequests: PullRequest }
-export type Objects = {
-  stacks: StackObject
-  runs: RunObject
-  repositories: RepositoryObject
-  states: StateObject
-  pullrequests: PullRequestObject
-}
+export type Rows = { [K in Plural]: Api['schemas'][(typeof kinds)[K]['kind']] }
+export type Objects = { [K in Plural]: Kinds[(typeof kinds)[K]['kind']] }
 export type Detail<K extends Plural> = { row: Rows[K]; object: Objects[K] }
 export type Page<K extends Plural> = {
   items?: Rows[K][]

@@ -1,21 +1,13 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
-import type { Plural } from './client'
+import { kinds, plurals } from '../kinds'
 
 /** A change that the server publishes. */
 export type Change = { kind: string; namespace: string; name: string; deleted?: boolean }
 
-const plurals: Record<string, Plural> = {
-  Stack: 'stacks',
-  Run: 'runs',
-  Repository: 'repositories',
-  State: 'states',
-  PullRequest: 'pullrequests',
-}
-
 /** Returns the keys of the queries that a change invalidates: the object, and the lists of its resource. */
 export function keysOf(change: Change): QueryKey[] {
-  const kind = plurals[change.kind]
+  const kind = plurals.find((plural) => kinds[plural].kind === change.kind)
   if (!kind) return []
   return [
     [kind, change.namespace, change.name],

@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
-import { Activity, Boxes, Database, GitBranch, GitPullRequest, Home, Layers, Network, Search } from 'lucide-react'
+import { Home, Layers, Network, Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { useLiveness } from '../api/live'
 import { listQuery, meQuery } from '../api/queries'
+import type { Plural } from '../kinds'
+import { kindOf, plurals } from '../kinds'
 import { Problem } from '../ui/Problem'
 import { buttonClass } from '../ui/Button'
 import { useKeys, useKeysOver } from '../ui/keyboard'
@@ -15,16 +17,16 @@ import { Liveness } from './Liveness'
 
 const Palette = lazy(() => import('./Palette'))
 
+const placeOf = (plural: Plural) => ({ to: `/${plural}` as const, ...kindOf(plural) })
+const afterStates = plurals.indexOf('states') + 1
+
 const places = [
-  { to: '/', label: 'Overview', key: 'o', icon: Home },
-  { to: '/stacks', label: 'Stacks', key: 's', icon: Boxes },
-  { to: '/runs', label: 'Runs', key: 'r', icon: Activity },
-  { to: '/states', label: 'States', key: 't', icon: Database },
-  { to: '/resources', label: 'Resources', key: 'e', icon: Layers },
-  { to: '/repositories', label: 'Repositories', key: 'p', icon: GitBranch },
-  { to: '/pullrequests', label: 'Pull requests', key: 'q', icon: GitPullRequest },
-  { to: '/graph', label: 'Graph', key: 'd', icon: Network },
-] as const
+  { to: '/', label: 'Overview', key: 'o', icon: Home } as const,
+  ...plurals.slice(0, afterStates).map(placeOf),
+  { to: '/resources', label: 'Resources', key: 'e', icon: Layers } as const,
+  ...plurals.slice(afterStates).map(placeOf),
+  { to: '/graph', label: 'Graph', key: 'd', icon: Network } as const,
+]
 
 /** The frame around every page but the sign-in. */
 export function Layout() {

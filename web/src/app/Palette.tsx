@@ -3,20 +3,15 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useQueries } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import type { Plural } from '../api/client'
 import { listQuery } from '../api/queries'
+import { kindOf, plurals } from '../kinds'
 import { commands } from '../ui/commands'
 import { safe } from '../views/text/escape'
 
 type Item = { id: string; label: string; about?: string; hotkey?: string; run: () => void }
 type Group = { label: string; items: Item[] }
 
-const kinds: { kind: Plural; label: string }[] = [
-  { kind: 'stacks', label: 'Stacks' },
-  { kind: 'runs', label: 'Runs' },
-  { kind: 'pullrequests', label: 'Pull requests' },
-  { kind: 'repositories', label: 'Repositories' },
-]
+const found = plurals.filter((plural) => kindOf(plural).found)
 /** How many objects of each kind are found at most. */
 const mostFound = 6
 
@@ -31,7 +26,7 @@ export default function Palette({
   const navigate = useNavigate()
   const [text, setText] = useState('')
   const [actions] = useState(commands)
-  const found = useFound(text.trim())
+  const objects = useFound(text.trim())
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const matching = (items: Item[]) => items.filter((i) => words.every((w) => i.label.toLowerCase().includes(w)))
   const groups: Group[] = [
@@ -57,7 +52,7 @@ export default function Palette({
         })),
       ),
     },
-    ...found.map(({ kind, label, rows }) => ({
+    ...objects.map(({ kind, label, rows }) => ({
       label,
       items: rows.map(({ namespace, name, title }) => ({
         id: `${kind} ${namespace}/${name}`,
@@ -139,10 +134,10 @@ function useFound(text: string) {
     return () => clearTimeout(timer)
   }, [text])
   const lists = useQueries({
-    queries: kinds.map(({ kind }) => ({ ...listQuery(kind, { q, limit: mostFound }), enabled: q !== '' })),
+    queries: found.map((kind) => ({ ...listQuery(kind, { q, limit: mostFound }), enabled: q !== '' })),
   })
-  return kinds.map(({ kind, label }, i) => {
+  return found.map((kind, i) => {
     const rows: { namespace: string; name: string; title?: string }[] = lists[i]?.data?.items ?? []
-    return { kind, label, rows: q && text ? rows : [] }
+    return { kind, label: kindOf(kind).label, rows: q && text ? rows : [] }
   })
 }

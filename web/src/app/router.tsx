@@ -35,46 +35,47 @@ const stackRoute = createRoute({
   validateSearch: stackSearch,
   component: lazyRouteComponent(() => import('../pages/Stack')),
 })
-const runsRoute = createRoute({
-  getParentRoute: () => appRoute,
-  path: '/runs',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('../pages/Runs')),
-})
-const statesRoute = createRoute({
-  getParentRoute: () => appRoute,
-  path: '/states',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('../pages/States')),
-})
-const resourcesRoute = createRoute({
-  getParentRoute: () => appRoute,
-  path: '/resources',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('../pages/Resources')),
-})
-const repositoriesRoute = createRoute({
-  getParentRoute: () => appRoute,
-  path: '/repositories',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('../pages/Repositories')),
-})
-const repositoryRoute = createRoute({
-  getParentRoute: () => appRoute,
-  path: '/repositories/$namespace/$name',
-  component: lazyRouteComponent(() => import('../pages/Repository')),
-})
-const pullRequestsRoute = createRoute({
-  getParentRoute: () => appRoute,
-  path: '/pullrequests',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('../pages/PullRequests')),
-})
-const pullRequestRoute = createRoute({
-  getParentRoute: () => appRoute,
-  path: '/pullrequests/$namespace/$name',
-  component: lazyRouteComponent(() => import('../pages/PullRequest')),
-})
+/** What the pages of lists have in common, and those of objects. */
+const object = { getParentRoute: () => appRoute }
+const list = { ...object, validateSearch: listSearch }
+
+const kindRoutes = [
+  createRoute({
+    ...list,
+    path: '/runs',
+    component: lazyRouteComponent(() => import('../pages/Runs')),
+  }),
+  createRoute({
+    ...list,
+    path: '/states',
+    component: lazyRouteComponent(() => import('../pages/States')),
+  }),
+  createRoute({
+    ...list,
+    path: '/resources',
+    component: lazyRouteComponent(() => import('../pages/Resources')),
+  }),
+  createRoute({
+    ...list,
+    path: '/repositories',
+    component: lazyRouteComponent(() => import('../pages/Repositories')),
+  }),
+  createRoute({
+    ...object,
+    path: '/repositories/$namespace/$name',
+    component: lazyRouteComponent(() => import('../pages/Repository')),
+  }),
+  createRoute({
+    ...list,
+    path: '/pullrequests',
+    component: lazyRouteComponent(() => import('../pages/PullRequests')),
+  }),
+  createRoute({
+    ...object,
+    path: '/pullrequests/$namespace/$name',
+    component: lazyRouteComponent(() => import('../pages/PullRequest')),
+  }),
+] as const
 const commitRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/commits/$commit',
@@ -87,13 +88,7 @@ const routeTree = rootRoute.addChildren([
     overviewRoute,
     stacksRoute,
     stackRoute,
-    runsRoute,
-    statesRoute,
-    resourcesRoute,
-    repositoriesRoute,
-    repositoryRoute,
-    pullRequestsRoute,
-    pullRequestRoute,
+    ...kindRoutes,
     commitRoute,
     ...viewRoutes,
   ]),

@@ -1,4 +1,6 @@
 import * as z from 'zod/mini'
+import type { FilterField, FlagField } from '../kinds'
+import { filterFields, flagFields } from '../kinds'
 
 /** A parameter that is optional. Any user can write an address, so an invalid value is ignored and never an error. */
 export const lenient = <T extends z.ZodMiniType>(value: T) => z.catch(z.optional(value), undefined)
@@ -60,18 +62,14 @@ const stackTab = z.enum(stackTabs)
 export type StackTab = z.infer<typeof stackTab>
 export const stackSearch = z.object({ tab: lenient(stackTab) })
 
-/** The search of the lists of Runs, States, Repositories, pull requests and resources. */
+const all = <F extends string, T>(fields: F[], of: T) => Object.fromEntries(fields.map((f) => [f, of])) as Record<F, T>
+
+/** The search of the lists of all kinds but Stacks, and of resources. */
 export const listSearch = z.object({
   q: word,
-  namespace: words,
-  phase: words,
-  stack: words,
-  repository: words,
   type: words,
-  author: words,
-  ready: words,
-  locked: flag,
-  rescued: flag,
+  ...all<FilterField, typeof words>(filterFields, words),
+  ...all<FlagField, typeof flag>(flagFields, flag),
   sort: lenient(z.string().check(z.regex(/^-?[a-z]{1,30}$/))),
 })
 export type ListSearch = z.infer<typeof listSearch>

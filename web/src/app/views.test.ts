@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { plurals } from '../kinds'
 import { runTabs, stateTabs } from '../views/search'
 import { newContext } from './context'
 import { newRouter } from './router'
@@ -27,4 +28,10 @@ test('every route and every tab is in the list of views that the browser tests c
     ]
   })
   expect(missing).toEqual(['/signin']) // which is checked without a session
+})
+
+test('every kind has a list and a page for an object', () => {
+  const routes = Object.keys(newRouter(newContext(() => undefined)).routesByPath)
+  const wanted = plurals.flatMap((plural) => [`/${plural}`, `/${plural}/$namespace/$name`])
+  expect(wanted.filter((route) => !routes.includes(route))).toEqual([])
 })

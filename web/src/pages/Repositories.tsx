@@ -1,67 +1,35 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import type { ColumnDef } from '@tanstack/react-table'
 import type { Repository } from '../api/client'
-import { pagesQuery } from '../api/queries'
-import type { ListSearch } from '../app/search'
-import { DataList } from '../list/DataList'
-import { Filter } from '../list/Filter'
+import { KindList } from '../list/KindList'
 import { Named, rowLink } from '../list/Named'
-import { Search, SearchBar } from '../list/Search'
 import { ReadyBadge } from '../ui/Badge'
 import { Empty } from '../ui/Empty'
-import { PageHead, useTitle } from '../ui/Page'
 import { Ago } from '../ui/Time'
 import { safe } from '../views/text/escape'
 
-const route = getRouteApi('/app/repositories')
-
 /** The Repositories. */
 export default function Repositories() {
-  useTitle('Repositories')
-  const { q, namespace, ready, sort } = route.useSearch()
-  const navigate = route.useNavigate()
-  const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
-  const filters = { q, namespace, ready }
-  const pages = useInfiniteQuery(pagesQuery('repositories', { ...filters, sort }))
-  const of = { kind: 'repositories', params: filters } as const
   return (
-    <>
-      <PageHead title="Repositories" />
-      <SearchBar search={<Search label="Search Repositories" value={q} onChange={(q) => set({ q })} />}>
-        <Filter
-          {...of}
-          label="Namespace"
-          field="namespace"
-          free
-          chosen={namespace}
-          onChange={(namespace) => set({ namespace })}
-        />
-        <Filter {...of} label="Ready" field="ready" chosen={ready} onChange={(ready) => set({ ready })} />
-      </SearchBar>
-      <DataList
-        label="Repositories"
-        pages={pages}
-        columns={columns}
-        card={(r) => (
-          <>
-            <span className="flex items-start justify-between gap-2">
-              <Name repository={r} />
-              <ReadyBadge of={r} />
-            </span>
-            <span className="text-muted font-mono text-sm break-all">{r.url}</span>
-          </>
-        )}
-        sort={sort ?? 'name'}
-        onSort={(sort) => set({ sort })}
-        empty={
-          <Empty title="No Repositories found, or you cannot view them">
-            A Repository declares where code is; Stacks reference it in{' '}
-            <code className="font-mono">spec.source.git</code>.
-          </Empty>
-        }
-      />
-    </>
+    <KindList
+      kind="repositories"
+      columns={columns}
+      card={(r) => (
+        <>
+          <span className="flex items-start justify-between gap-2">
+            <Name repository={r} />
+            <ReadyBadge of={r} />
+          </span>
+          <span className="text-muted font-mono text-sm break-all">{r.url}</span>
+        </>
+      )}
+      none={
+        <Empty title="No Repositories found, or you cannot view them">
+          A Repository declares where code is; Stacks reference it in{' '}
+          <code className="font-mono">spec.source.git</code>.
+        </Empty>
+      }
+    />
   )
 }
 

@@ -1,68 +1,35 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import type { ColumnDef } from '@tanstack/react-table'
 import type { State } from '../api/client'
-import { pagesQuery } from '../api/queries'
-import type { ListSearch } from '../app/search'
-import { DataList } from '../list/DataList'
-import { Filter, Toggle } from '../list/Filter'
+import { KindList } from '../list/KindList'
 import { Named, rowLink } from '../list/Named'
-import { Search, SearchBar } from '../list/Search'
 import { Badge } from '../ui/Badge'
 import { Empty } from '../ui/Empty'
-import { PageHead, useTitle } from '../ui/Page'
 import { Ago } from '../ui/Time'
 import { safe } from '../views/text/escape'
 import { bytes } from './words'
 
-const route = getRouteApi('/app/states')
-
 /** The States. */
 export default function States() {
-  useTitle('States')
-  const { q, namespace, locked, rescued, sort } = route.useSearch()
-  const navigate = route.useNavigate()
-  const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
-  const filters = { q, namespace, locked, rescued }
-  const pages = useInfiniteQuery(pagesQuery('states', { ...filters, sort }))
   return (
-    <>
-      <PageHead title="States" />
-      <SearchBar search={<Search label="Search States" value={q} onChange={(q) => set({ q })} />}>
-        <Filter
-          label="Namespace"
-          kind="states"
-          field="namespace"
-          params={filters}
-          free
-          chosen={namespace}
-          onChange={(namespace) => set({ namespace })}
-        />
-        <Toggle label="Locked" on={locked === true} onChange={(on) => set({ locked: on || undefined })} />
-        <Toggle label="To be rescued" on={rescued === true} onChange={(on) => set({ rescued: on || undefined })} />
-      </SearchBar>
-      <DataList
-        label="States"
-        pages={pages}
-        columns={columns}
-        card={(s) => (
-          <>
-            <span className="flex items-start justify-between gap-2">
-              <Name state={s} />
-              <Flags state={s} />
-            </span>
-            <span className="text-muted text-sm">
-              {s.resources} resources, version {s.version}, {bytes(s.size)}
-            </span>
-          </>
-        )}
-        sort={sort ?? 'name'}
-        onSort={(sort) => set({ sort })}
-        empty={
-          <Empty title="No States found, or you cannot view them">The first apply of a Stack creates its State.</Empty>
-        }
-      />
-    </>
+    <KindList
+      kind="states"
+      columns={columns}
+      card={(s) => (
+        <>
+          <span className="flex items-start justify-between gap-2">
+            <Name state={s} />
+            <Flags state={s} />
+          </span>
+          <span className="text-muted text-sm">
+            {s.resources} resources, version {s.version}, {bytes(s.size)}
+          </span>
+        </>
+      )}
+      none={
+        <Empty title="No States found, or you cannot view them">The first apply of a Stack creates its State.</Empty>
+      }
+    />
   )
 }
 
