@@ -129,6 +129,12 @@ test-unit: ## Run the tests that need nothing but Go and git (a minute on two co
 	@go -C api test -short $(GOTESTFLAGS) ./...
 	@go test -short $(GOTESTFLAGS) ./internal/... ./test/sim
 
+# The fast loop. BASE is a commit; without it, the one where this branch left origin/main, or else the last one.
+BASE ?=
+.PHONY: affected
+affected: $(BIN)/etcd $(BIN)/kube-apiserver ## Run the unit tests of what depends on changes since BASE, with an API server where the package changed
+	@GOTESTFLAGS='$(GOTESTFLAGS)' tools/affected $(BASE)
+
 .PHONY: web-test
 web-test: web/node_modules/.package-lock.json ## Check the web UI: types, linters, format, tests
 	@cd web && npm run --silent schema >/dev/null && git diff --exit-code src/api # what it was made from has changed: commit it too
