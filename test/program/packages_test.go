@@ -60,6 +60,9 @@ func TestPackages(t *testing.T) {
 					put(program, "")
 				}
 			}
+			if _, err := os.Stat("../../tools/packages"); err != nil { // go test does not see what bash reads
+				t.Fatal(err)
+			}
 			cmd := exec.CommandContext(t.Context(), "/bin/bash", append([]string{"../../tools/packages"}, tt.args...)...)
 			cmd.Env = []string{"PATH=" + bin, "LOG=" + log, "MISSING=" + strings.Join(tt.missing, " ")}
 			out, err := cmd.CombinedOutput()
