@@ -91,7 +91,10 @@ func (s *API) sendChangesSince(ctx context.Context, events *eventStream, p auth.
 	}
 	var seen []userapi.Change
 	for _, c := range changes {
-		kind, _ := kinds.Named(c.Kind)
+		kind, ok := kinds.Named(c.Kind)
+		if !ok {
+			continue
+		}
 		resource := kind.Named().Resource()
 		allowed, err := s.Authorizer.CanList(ctx, p, resource, "")
 		if err == nil && !allowed {
