@@ -84,14 +84,7 @@ const commitRoute = createRoute({
 
 const routeTree = rootRoute.addChildren([
   signinRoute,
-  appRoute.addChildren([
-    overviewRoute,
-    stacksRoute,
-    stackRoute,
-    ...kindRoutes,
-    commitRoute,
-    ...viewRoutes,
-  ]),
+  appRoute.addChildren([overviewRoute, stacksRoute, stackRoute, ...kindRoutes, commitRoute, ...viewRoutes]),
 ])
 
 /** Creates the router. search.ts validates the parameters of the address before pages read them. */

@@ -36,8 +36,9 @@ export function KindList<K extends Plural>({
   useTitle(label)
   const search: ListSearch = useSearch({ strict: false })
   const navigate = useNavigate()
-  const go = (search: ListSearch) => void navigate({ to: '.', search, replace: true })
-  const set = (change: Partial<ListSearch>) => go({ ...search, ...change })
+  // The router does not know that this page has the search of a list.
+  const go = (next: (was: ListSearch) => ListSearch) => void navigate({ to: '.', search: next as never, replace: true })
+  const set = (change: Partial<ListSearch>) => go((was) => ({ ...was, ...change }))
   const { q, sort } = search
   const fields = Object.keys(filters) as FilterField[]
   const toggles = Object.keys(flags) as FlagField[]
@@ -69,7 +70,7 @@ export function KindList<K extends Plural>({
           />
         ))}
         {filtered && (
-          <Button kind="bare" onClick={() => go(sort ? { sort } : {})}>
+          <Button kind="bare" onClick={() => go(() => (sort ? { sort } : {}))}>
             Clear
           </Button>
         )}
@@ -82,9 +83,7 @@ export function KindList<K extends Plural>({
         card={card}
         sort={sort ?? first}
         onSort={(sort) => set({ sort })}
-        empty={
-          filtered ? <Empty title={`No matching ${many}`}>Clear the filters, or change the search.</Empty> : none
-        }
+        empty={filtered ? <Empty title={`No matching ${many}`}>Clear the filters, or change the search.</Empty> : none}
       />
       {below?.({ rows: pages.data?.pages.flatMap((p) => p.items ?? []) ?? [], all: !pages.hasNextPage, selection })}
     </>

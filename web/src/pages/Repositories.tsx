@@ -25,8 +25,8 @@ export default function Repositories() {
       )}
       none={
         <Empty title="No Repositories found, or you cannot view them">
-          A Repository declares where code is; Stacks reference it in{' '}
-          <code className="font-mono">spec.source.git</code>.
+          A Repository declares where code is; Stacks reference it in <code className="font-mono">spec.source.git</code>
+          .
         </Empty>
       }
     />
