@@ -147,6 +147,9 @@ AGAIN ?=
 go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures 10 \
 	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- -timeout 40m $1 $(GOTESTFLAGS),go test -timeout 40m $1 $(GOTESTFLAGS) $2)
 
+# They start first, so that none of them is the last one, beside which a core idles.
+LONGEST := $(addprefix ./,$(wildcard test/scripts test/attacks internal/server internal/runner charts/cairn test/scale test/corpus test/faults))
+
 # One call of go, so that no core idles at the end of a part, and no package is tested with the tag and without it. The list is for
 # test-unit: it compiles, and does not run, its tests of the packages that have both.
 .PHONY: test
@@ -155,7 +158,7 @@ test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) #
 	(cd api && $(call go-test,,./...)) || failed=1; \
 	(cd migrate && $(call go-test,$(ENVTEST),./...)) || failed=1; \
 	go list -test -export -f '{{""}}' $$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') || failed=1; \
-	$(call go-test,$(ENVTEST),$(patsubst %,./%/...,internal $(wildcard cmd charts web dev test))) || failed=1; \
+	$(call go-test,$(ENVTEST),$(LONGEST) $(patsubst %,./%/...,internal $(wildcard cmd charts web dev test))) || failed=1; \
 	[ -z "$$failed" ]
 
 .PHONY: tutorials
