@@ -18,7 +18,8 @@ import (
 
 // Users with some roles of the chart try to have the effect of roles that they lack.
 func TestUsersWithoutARoleAreDenied(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 
 	runStory(t, c, "an editor applies a plan that waits by setting spec.apply to Automatic", func(s story) {
 		net := stack(nil)
@@ -90,7 +91,8 @@ func TestUsersWithoutARoleAreDenied(t *testing.T) {
 
 // A user reads a plan, and approves with a command after another user replaced it.
 func TestPlanThatNobodyReadIsNotApproved(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 
 	runStory(t, c, "an editor replaces a plan that was read by one that destroys", func(s story) {
 		net := stack(nil)
@@ -119,7 +121,8 @@ func TestPlanThatNobodyReadIsNotApproved(t *testing.T) {
 
 // Users who can change a Stack and approve its plans try to approve their own change.
 func TestSelfApproval(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 	prevents := func(spec *v1alpha1.StackSpec) { spec.PreventSelfApproval = true }
 	const another = "requires the approval of another user"
 

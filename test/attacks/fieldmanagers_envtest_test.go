@@ -19,7 +19,8 @@ import (
 // A user who may only request plans, or only edit, writes into the metadata of a Stack that Flux set what others set:
 // then Flux, which has all permissions, removes it with its next apply, since it is not in Git.
 func TestFluxCannotBeUsedToRemoveAProtection(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 	for user, because := range map[string]string{
 		"pat": "this requires the verb update on the Stack", "ed": "this requires the verb destroy on the Stack",
 	} {

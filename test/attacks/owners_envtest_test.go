@@ -100,7 +100,8 @@ func (s story) left() {
 // TestStateOfOthersIsNeitherAppliedNorDestroyed has users with cairn-edit, some of whom can approve, act on a state that
 // their Stack never applied.
 func TestStateOfOthersIsNeitherAppliedNorDestroyed(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 	evil := func(spec *v1alpha1.StackSpec) { spec.Apply, spec.Source.Inline = v1alpha1.ApplyAutomatic, code("evil") }
 
 	runStory(t, c, "an editor creates a Stack that applies by itself over a state that was pushed", func(s story) {
@@ -195,7 +196,8 @@ func TestStateOfOthersIsNeitherAppliedNorDestroyed(t *testing.T) {
 // TestRecoverTakesNoStateThatWasNotLost has a user who can recover forge the log of a pod: the key that a state in it is
 // encrypted to is no secret.
 func TestRecoverTakesNoStateThatWasNotLost(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 	runStory(t, c, "a user forges the log of a pod whose state was not lost", func(s story) {
 		s.applied(stack(nil))
 		before := s.state()

@@ -28,7 +28,8 @@ func causedBy(run *v1alpha1.Run) (users []string) {
 
 // Users approve a change that several users caused, of whom they are one.
 func TestSelfApprovalOfSeveralUsers(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 	prevents := func(spec *v1alpha1.StackSpec) { spec.PreventSelfApproval = true }
 	const another = "requires the approval of another user"
 

@@ -19,7 +19,8 @@ import (
 
 // A user who cannot pull states reads one in a pod of another Stack.
 func TestStateOfAnotherStackCannotBeRead(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 
 	runStory(t, c, "an editor mounts the Secret of a state as an optional volume", func(s story) {
 		s.applied(stack(nil))

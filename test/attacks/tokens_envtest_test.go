@@ -94,7 +94,8 @@ func (l loot) useless(s story) {
 // A hook copies the token of its pod, and an attacker uses it from elsewhere: while the pod runs, after a restart of the server, and
 // after the end of the attempt.
 func TestStolenTokenIsRejected(t *testing.T) {
-	c := devcluster.Start(t)
+	t.Parallel()
+	c := devcluster.Shared(t)
 
 	runStory(t, c, "a hook of an apply sends the token to an attacker", func(s story) {
 		dir := s.TempDir()

@@ -27,6 +27,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
+func TestMain(m *testing.M) { devcluster.Main(m) }
+
 // patience is how long a story waits for a step of Cairn.
 const patience = 2 * time.Minute
 

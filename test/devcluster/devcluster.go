@@ -4,10 +4,14 @@ package devcluster
 import (
 	"bufio"
 	"context"
+	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,19 +56,63 @@ func StartDev(t testing.TB, devArgs []string, serveArgs ...string) *Cluster {
 
 func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	c, err := newCluster(t.TempDir(), devArgs, serveArgs)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.stop() })
+	return c
+}
+
+func newCluster(data string, devArgs, serveArgs []string) (*Cluster, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
 	}
 	tools, err := dev.BinDir()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	c := &Cluster{Data: t.TempDir(), Tools: tools, Bin: filepath.Join(root, "bin"), Root: root, devArgs: devArgs, serveArgs: serveArgs}
+	c := &Cluster{Data: data, Tools: tools, Bin: filepath.Join(root, "bin"), Root: root, devArgs: devArgs, serveArgs: serveArgs}
 	c.Kubeconfig = filepath.Join(c.Data, "kubeconfig")
-	c.start(t)
-	t.Cleanup(func() { c.stop() })
-	return c
+	return c, c.start()
+}
+
+// shared is the `cairn dev` that Shared starts and Main stops.
+var shared struct {
+	start sync.Once
+	data  string
+	*Cluster
+	err error
+}
+
+// Shared returns the `cairn dev` that tests of a package share, each in its own namespaces. The first call starts it; the package has
+// Main as its TestMain. A test that stops Cairn or counts what it writes has a cluster of its own.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	shared.start.Do(func() {
+		if shared.data, shared.err = os.MkdirTemp("", "cairn-dev-"); shared.err == nil {
+			shared.Cluster, shared.err = newCluster(shared.data, nil, nil)
+		}
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.Cluster
+}
+
+// Main is a TestMain. It runs six parallel tests at once unless -parallel is set, since they wait for pods most of the time,
+// and stops the cluster of Shared.
+func Main(m *testing.M) {
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if shared.Cluster != nil && shared.err == nil {
+		shared.stop()
+	}
+	_ = os.RemoveAll(shared.data) // in the folder for temporary files
+	os.Exit(code)
 }
 
 // FreeAddress returns an address on this machine that nothing listens on.
@@ -81,11 +129,12 @@ func FreeAddress(t testing.TB) string {
 func (c *Cluster) Restart(t testing.TB) {
 	t.Helper()
 	c.stop()
-	c.start(t)
+	if err := c.start(); err != nil {
+		t.Fatal(err)
+	}
 }
 
-func (c *Cluster) start(t testing.TB) {
-	t.Helper()
+func (c *Cluster) start() error {
 	args := append([]string{"dev", "--data", c.Data, "--kubeconfig", c.Kubeconfig, "--bin", c.Tools}, c.devArgs...)
 	args = append(append(args, "--", "--drift-interval=0"), c.serveArgs...) // no drift checks, unless a test enables them
 	ctx, cancel := context.WithCancel(context.Background())
@@ -95,10 +144,12 @@ func (c *Cluster) start(t testing.TB) {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		cancel()
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: run make build first", err)
+		cancel()
+		return fmt.Errorf("%w: run make build first", err)
 	}
 	c.stop = func() {
 		cancel()
@@ -106,26 +157,27 @@ func (c *Cluster) start(t testing.TB) {
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.Contains(lines.Text(), "Ctrl-C") {
-			c.connect(t)
-			return
+			if err = c.connect(); err != nil {
+				c.stop()
+			}
+			return err
 		}
 	}
-	t.Fatal("cairn dev ended before it was ready")
+	c.stop()
+	return errors.New("cairn dev ended before it was ready")
 }
 
 // AuditLog is the path of the log of writes to the API server.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.Data, "controlplane", "audit.log") }
 
-func (c *Cluster) connect(t testing.TB) {
-	t.Helper()
+func (c *Cluster) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if err := v1alpha1.AddToScheme(scheme.Scheme); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if c.WithWatch, err = client.NewWithWatch(config, client.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	c.WithWatch, err = client.NewWithWatch(config, client.Options{})
+	return err
 }

@@ -4,9 +4,7 @@ package scripts
 
 import (
 	"context"
-	"flag"
 	"maps"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -18,13 +16,7 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// TestMain runs six scripts at once unless -parallel is set, since a script waits for pods and polls most of the time.
-func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { devcluster.Main(m) }
 
 // cluster is the `cairn dev` that the scripts share.
 type cluster struct {
