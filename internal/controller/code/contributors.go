@@ -17,7 +17,9 @@ type Contributors struct {
 
 // Contributors returns who wrote the commits since another one that changed what a Stack reads. The error is
 // git.ErrNoRef if the mirror does not have a commit, and git.ErrTooLarge if there are too many.
-func (c *Codes) Contributors(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, since, commit string) (found Contributors, err error) {
+func (c *Codes) Contributors(
+	ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, since, commit string,
+) (found Contributors, err error) {
 	mirror, _, err := c.mirrors.Commit(ctx, r.UID, refOf(r, stack.Spec.Source.Git))
 	if err != nil || since == commit {
 		return found, err
@@ -26,7 +28,8 @@ func (c *Codes) Contributors(ctx context.Context, r *v1alpha1.Repository, stack 
 	if err != nil || (paths != nil && len(paths) == 0) {
 		return found, err
 	}
-	if found.Users, found.Unexplained, err = mirror.Contributors(ctx, since, commit, paths); err != nil || len(found.Unexplained) == 0 {
+	found.Users, found.Unexplained, err = mirror.Contributors(ctx, since, commit, paths)
+	if err != nil || len(found.Unexplained) == 0 {
 		return found, err
 	}
 	found.Users, _, err = mirror.Contributors(ctx, since, commit, nil)
@@ -34,7 +37,9 @@ func (c *Codes) Contributors(ctx context.Context, r *v1alpha1.Repository, stack 
 }
 
 // CommitContributors returns who wrote one commit.
-func (c *Codes) CommitContributors(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, commit string) ([]git.Contributor, error) {
+func (c *Codes) CommitContributors(
+	ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, commit string,
+) ([]git.Contributor, error) {
 	mirror, _, err := c.mirrors.Commit(ctx, r.UID, refOf(r, stack.Spec.Source.Git))
 	if err != nil {
 		return nil, err
@@ -44,7 +49,9 @@ func (c *Codes) CommitContributors(ctx context.Context, r *v1alpha1.Repository, 
 
 // changedPaths are the files that differ between two commits and that the Stack reads at one of them; nil if that is
 // not known, so that any file may be one of them.
-func (c *Codes) changedPaths(ctx context.Context, mirror *git.Mirror, r *v1alpha1.Repository, stack *v1alpha1.Stack, since, commit string) ([]string, error) {
+func (c *Codes) changedPaths(
+	ctx context.Context, mirror *git.Mirror, r *v1alpha1.Repository, stack *v1alpha1.Stack, since, commit string,
+) ([]string, error) {
 	if stack.Spec.Runner.Build != nil { // what an image is built from is read too
 		return nil, nil
 	}

@@ -81,7 +81,8 @@ func (s *Sources) Repository(
 	}
 	message := fmt.Sprintf("Repository %s is not found: create it, or correct spec.source.git.repository", key.Name)
 	if key.Namespace != stack.Namespace {
-		message = fmt.Sprintf("Repository %s is not found, or its spec.allowedNamespaces does not name %s", key, stack.Namespace)
+		message = fmt.Sprintf("Repository %s is not found, or its spec.allowedNamespaces does not name %s",
+			key, stack.Namespace)
 	}
 	return nil, &decision.Problem{Reason: v1alpha1.ReasonRepositoryNotFound, Message: message}, nil
 }
@@ -198,7 +199,8 @@ func (c GitCode) of(r *v1alpha1.Repository, found closure.Closure) GitCode {
 	return c
 }
 
-// Origin is the source of the code, as the Stack and its Repository declare it, but with what the mirror was fetched from.
+// Origin is the source of the code, as the Stack and its Repository declare it, but with what the mirror was fetched
+// from.
 func (c GitCode) Origin(r *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.GitOrigin {
 	o := c.options
 	origin := &v1alpha1.GitOrigin{
@@ -262,7 +264,8 @@ func (c *Codes) atRef(ctx context.Context, r *v1alpha1.Repository, ref string) (
 		return GitCode{}, repository.ErrNotFetched
 	}
 	return GitCode{
-		Commit: commit, Revision: repository.Revision(commit), URL: url, Ask: ask, mirror: mirror, tree: tree, options: mirror.Options(),
+		Commit: commit, Revision: repository.Revision(commit), URL: url, Ask: ask,
+		mirror: mirror, tree: tree, options: mirror.Options(),
 	}, nil
 }
 
