@@ -1,13 +1,6 @@
 package pullrequest
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
-	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -76,39 +69,6 @@ func TestLocate(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s: %s", tt.remote, got)
-		}
-	}
-}
-
-func TestClientOfProvider(t *testing.T) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	app := map[string][]byte{"githubAppID": []byte("1"), "githubAppInstallationID": []byte("2"), "githubAppPrivateKey": private}
-	token := map[string][]byte{"token": []byte("t\n")}
-	providers := &Providers{Web: &http.Client{Transport: http.DefaultTransport}}
-	for name, tt := range map[string]struct {
-		provider v1alpha1.GitProvider
-		data     map[string][]byte
-		want     string
-	}{
-		"Gitea":                 {v1alpha1.GitProviderGitea, token, ""},
-		"Forgejo":               {v1alpha1.GitProviderForgejo, token, ""},
-		"GitHub":                {v1alpha1.GitProviderGitHub, token, ""},
-		"an App of GitHub":      {v1alpha1.GitProviderGitHub, app, ""},
-		"GitLab":                {v1alpha1.GitProviderGitLab, token, ""},
-		"Bitbucket Cloud":       {v1alpha1.GitProviderBitbucket, token, ""},
-		"Bitbucket Data Center": {v1alpha1.GitProviderBitbucketDataCenter, token, ""},
-		"no token":              {v1alpha1.GitProviderGitLab, app, "it has no key token with a token of the Git provider"},
-		"an App without a key":  {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("1"), "githubAppInstallationID": []byte("2")}, "the value of githubAppPrivateKey is no private key"},
-		"an App without number": {v1alpha1.GitProviderGitHub, map[string][]byte{"githubAppID": []byte("x")}, "the value of githubAppID is no number"},
-	} {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "pulls"}, Data: tt.data}
-		client, err := providers.client(tt.provider, &url.URL{Scheme: "https", Host: "git.example.com"}, []string{"acme", "infra"}, secret)
-		if got := fmt.Sprint(err); (tt.want == "") != (err == nil) || (err != nil && got != tt.want) || (err == nil && client == nil) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

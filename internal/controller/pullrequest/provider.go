@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
-	"github.com/bradleyfalzon/ghinstallation/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,15 +15,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/pullrequest/command"
+	"cairn.dev/cairn/internal/source/gitprovider"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
-)
-
-// Keys of the Secret of spec.pullRequests.credentials.
-const (
-	tokenKey          = "token"
-	appIDKey          = "githubAppID"
-	installationIDKey = "githubAppInstallationID"
-	privateKeyKey     = "githubAppPrivateKey"
 )
 
 // Provider is the access to the pull requests of a Repository.
@@ -105,60 +96,14 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 		return Provider{}, &ConfigError{v1alpha1.ReasonConfigurationInvalid, err.Error()}
 	}
 	made := Provider{Name: strings.ToLower(string(settings.Provider)), Host: base.Host}
-	made.Client, err = p.client(settings.Provider, base, path, secret)
+	made.Client, err = gitprovider.Client(string(settings.Provider), gitprovider.Access{
+		URL: base, Path: path, Secret: secret.Data, Web: p.Web,
+	})
 	if err != nil {
 		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsInvalid, "Secret " + name + ": " + err.Error()}
 	}
 	p.known.add(key, made)
 	return made, nil
-}
-
-// client creates the client of a Git provider for the repository at a path.
-func (p *Providers) client(of v1alpha1.GitProvider, base *url.URL, path []string, secret *corev1.Secret) (pulls.Client, error) {
-	token := strings.TrimSpace(string(secret.Data[tokenKey]))
-	owner, name := path[len(path)-2], path[len(path)-1]
-	if of == v1alpha1.GitProviderGitHub && token == "" && len(secret.Data[appIDKey]) > 0 {
-		app, err := p.app(base, secret)
-		if err != nil {
-			return nil, err
-		}
-		return pulls.NewGitHub(pulls.GitHubOptions{URL: base.String(), Owner: owner, Name: name, AppToken: app.Token, Web: p.Web})
-	}
-	if token == "" {
-		return nil, fmt.Errorf("it has no key %s with a token of the Git provider", tokenKey)
-	}
-	switch of {
-	case v1alpha1.GitProviderGitHub:
-		return pulls.NewGitHub(pulls.GitHubOptions{URL: base.String(), Owner: owner, Name: name, Token: token, Web: p.Web})
-	case v1alpha1.GitProviderGitLab:
-		return pulls.NewGitLab(pulls.GitLabOptions{URL: base.String(), Project: strings.Join(path, "/"), Token: token, Web: p.Web})
-	case v1alpha1.GitProviderBitbucket: // its API is at another host than its repositories
-		return pulls.NewBitbucketCloud(pulls.BitbucketCloudOptions{Workspace: owner, Name: name, Token: token, Web: p.Web}), nil
-	case v1alpha1.GitProviderBitbucketDataCenter:
-		return pulls.NewBitbucketDataCenter(pulls.BitbucketDataCenterOptions{URL: base.String(), Project: owner, Name: name, Token: token, Web: p.Web}), nil
-	}
-	return pulls.NewGitea(pulls.GiteaOptions{URL: base.String(), Owner: owner, Name: name, Token: token, Web: p.Web}), nil
-}
-
-// app returns the access of an App of GitHub to its installation.
-func (p *Providers) app(base *url.URL, secret *corev1.Secret) (*ghinstallation.Transport, error) {
-	var ids [2]int64
-	for i, key := range []string{appIDKey, installationIDKey} {
-		id, err := strconv.ParseInt(strings.TrimSpace(string(secret.Data[key])), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("the value of %s is no number", key)
-		}
-		ids[i] = id
-	}
-	app, err := ghinstallation.New(p.Web.Transport, ids[0], ids[1], secret.Data[privateKeyKey])
-	if err != nil {
-		return nil, fmt.Errorf("the value of %s is no private key", privateKeyKey)
-	}
-	app.Client = p.Web
-	if base.Host != "github.com" {
-		app.BaseURL = strings.TrimSuffix(base.String(), "/") + "/api/v3"
-	}
-	return app, nil
 }
 
 // locate returns the URL of the Git provider, and the path of the repository there: at least its owner and its name.

@@ -1,5 +1,5 @@
-// Package gitprovider verifies and parses the webhooks of Git providers: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket Cloud and
-// Bitbucket Data Center. A webhook only triggers a fetch; nothing else in it is trusted.
+// Package gitprovider is the list of Git providers. It verifies and parses their webhooks, and creates the clients of
+// their pull requests. A webhook only triggers a fetch; nothing else in it is trusted.
 package gitprovider
 
 import (
@@ -14,7 +14,7 @@ import (
 
 // Event is the content of a webhook. It is only a hint to fetch; nothing else is taken from it.
 type Event struct {
-	// Provider that sent it: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket, BitbucketDataCenter.
+	// Provider that sent it, by its name in providers.
 	Provider string
 	// Kind is one of the Kind constants or, for any other event, the Git provider's own word for it, at most 64 bytes.
 	Kind string
@@ -70,10 +70,10 @@ func Verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Event,
 	}
 	document, bad := payload(h, body)
 	signed := body
-	if d.signsPayload && bad == nil {
+	if d.webhook.signsPayload && bad == nil {
 		signed = document
 	}
-	if err := d.check(h, signed, secrets, now); err != nil {
+	if err := d.webhook.check(h, signed, secrets, now); err != nil {
 		return Event{}, err
 	}
 	if bad == nil && !json.Valid(document) {
@@ -82,8 +82,8 @@ func Verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Event,
 	if bad != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrBody, bad)
 	}
-	e := Event{Provider: d.name, Kind: h.Get(d.event), Delivery: clip(first(h, d.delivery...), 128)}
-	if err := d.read(&e, document); err != nil {
+	e := Event{Provider: d.name, Kind: h.Get(d.webhook.event), Delivery: clip(first(h, d.webhook.delivery...), 128)}
+	if err := d.webhook.read(&e, document); err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrBody, err)
 	}
 	e.Ping = e.Kind == KindPing

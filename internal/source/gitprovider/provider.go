@@ -1,13 +1,32 @@
 package gitprovider
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
+
+	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
-// provider is how a Git provider sends webhooks.
+// provider is a Git provider. Each is a file of this package with an entry in providers, and a Client in package pulls.
 type provider struct {
+	// name of the Git provider, which is that of the API if it has a client.
 	name string
+	// webhook is how it sends webhooks; nil if another entry is for its webhooks too.
+	webhook *webhook
+	// client returns the access to the pull requests of a repository; nil if Cairn does not plan them.
+	client func(Access) (pulls.Client, error)
+}
+
+// providers lists them, those first that send the headers of others too.
+func providers() []provider {
+	return []provider{forgejo, gitea, gogs, gitLab, gitHub, bitbucket, bitbucketDataCenter}
+}
+
+// webhook is how a Git provider sends webhooks.
+type webhook struct {
 	// event is the header that names the event. A webhook is of the Git provider whose header it has.
 	event string
 	// delivery are the headers that may have the id.
@@ -20,23 +39,48 @@ type provider struct {
 	read func(e *Event, document []byte) error
 }
 
-// providers lists them, those first that send the headers of others too.
-func providers() []provider {
-	return []provider{
-		{"Forgejo", "X-Forgejo-Event", []string{"X-Forgejo-Delivery"}, true, hexHMAC("", "X-Forgejo-Signature", "X-Gitea-Signature"), readGitHub},
-		{"Gitea", "X-Gitea-Event", []string{"X-Gitea-Delivery"}, true, hexHMAC("", "X-Gitea-Signature"), readGitHub},
-		{"Gogs", "X-Gogs-Event", []string{"X-Gogs-Delivery"}, true, hexHMAC("", "X-Gogs-Signature"), readGitHub},
-		{"GitLab", "X-Gitlab-Event", []string{"Webhook-Id", "Idempotency-Key", "X-Gitlab-Event-Uuid"}, false, gitLabSigned, readGitLab},
-		{"GitHub", "X-Github-Event", []string{"X-Github-Delivery"}, false, hexHMAC("sha256=", "X-Hub-Signature-256"), readGitHub},
-		{"Bitbucket", "X-Event-Key", []string{"X-Request-Uuid", "X-Request-Id"}, false, hexHMAC("sha256=", "X-Hub-Signature"), readBitbucket},
-	}
-}
-
 func providerOf(h http.Header) (provider, bool) {
-	for _, d := range providers() {
-		if h.Get(d.event) != "" {
-			return d, true
+	for _, p := range providers() {
+		if p.webhook != nil && h.Get(p.webhook.event) != "" {
+			return p, true
 		}
 	}
 	return provider{}, false
 }
+
+// Access is where a repository is, and as whom to access it.
+type Access struct {
+	// URL of the Git provider, and Path of the repository there: at least its owner and its name.
+	URL  *url.URL
+	Path []string
+	// Secret has the credentials. The key token is that of a token.
+	Secret map[string][]byte
+	// Web sends the requests. It must not connect to addresses that tenants may not name.
+	Web *http.Client
+}
+
+// Client returns the access to the pull requests of a repository at a Git provider. An error is about the Secret.
+func Client(name string, a Access) (pulls.Client, error) {
+	for _, p := range providers() {
+		if p.name == name && p.client != nil {
+			return p.client(a)
+		}
+	}
+	return nil, fmt.Errorf("this version of Cairn has no client of the Git provider %s", name)
+}
+
+// tokenKey is the key of a token in a Secret.
+const tokenKey = "token"
+
+// token returns the token, without which there is no access.
+func (a Access) token() (string, error) {
+	token := strings.TrimSpace(string(a.Secret[tokenKey]))
+	if token == "" {
+		return "", fmt.Errorf("it has no key %s with a token of the Git provider", tokenKey)
+	}
+	return token, nil
+}
+
+// owner and name of the repository.
+func (a Access) owner() string { return a.Path[len(a.Path)-2] }
+func (a Access) name() string  { return a.Path[len(a.Path)-1] }

@@ -36,39 +36,6 @@ func hexHMAC(prefix string, headers ...string) func(http.Header, []byte, [][]byt
 	}
 }
 
-// signingToken begins the secrets that GitLab signs with; the key follows in base64.
-const signingToken = "whsec_"
-
-// gitLabSigned checks the signature that newer GitLabs send where they have a signing token, and otherwise the token that
-// they just send along.
-func gitLabSigned(h http.Header, signed []byte, secrets [][]byte, now time.Time) error {
-	if keys := signingKeys(secrets); h.Get("Webhook-Signature") != "" && len(keys) > 0 {
-		return standardSigned(h, signed, keys, now)
-	}
-	token := h.Get("X-Gitlab-Token")
-	if token == "" {
-		return ErrUnsigned
-	}
-	claim := sha256.Sum256([]byte(token))
-	same := 0
-	for _, secret := range secrets {
-		want := sha256.Sum256(secret)
-		same |= subtle.ConstantTimeCompare(claim[:], want[:])
-	}
-	return errUnless(same)
-}
-
-func signingKeys(secrets [][]byte) [][]byte {
-	var keys [][]byte
-	for _, secret := range secrets {
-		text, ok := strings.CutPrefix(string(secret), signingToken)
-		if key, err := base64.StdEncoding.DecodeString(text); ok && err == nil && len(key) > 0 {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
 // fresh is how long ago a signature with a time in it may have been created. Clocks may differ by as much.
 const fresh = 5 * time.Minute
 

@@ -58,7 +58,9 @@ func NewBitbucketCloud(o BitbucketCloudOptions) Client {
 	}
 	base := strings.TrimSuffix(cmp.Or(o.URL, "https://api.bitbucket.org/2.0"), "/")
 	return &bitbucketCloud{
-		rest:      rest{base: base, web: o.Web, scheme: "Bearer", token: fixed(o.Token), now: now},
+		rest: rest{
+			base: base, web: o.Web, scheme: "Bearer", token: fixed(o.Token), now: now, message: bitbucketMessage,
+		},
 		workspace: o.Workspace, name: o.Name,
 		repository: "/repositories/" + url.PathEscape(o.Workspace) + "/" + url.PathEscape(o.Name),
 	}

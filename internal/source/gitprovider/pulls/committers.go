@@ -2,10 +2,7 @@ package pulls
 
 import (
 	"context"
-	"errors"
 	"slices"
-
-	"github.com/google/go-github/v88/github"
 )
 
 // maxCommits is the maximum number of commits of a pull request whose users are read: that of GitHub.
@@ -37,58 +34,4 @@ func committers(commits []committed, head string) (logins []string) {
 	}
 	slices.Sort(logins)
 	return slices.Compact(logins)
-}
-
-type giteaCommit struct {
-	SHA string
-	// Author and Committer are those of the server; nil if it has no user with the address in the commit.
-	Author, Committer *giteaUser
-}
-
-// Committers implements Committers.
-func (g *gitea) Committers(ctx context.Context, number int, head string) ([]string, error) {
-	found, err := list[giteaCommit](ctx, g, g.pullPath(number)+"/commits", maxCommits)
-	if errors.Is(err, ErrTooMany) {
-		return []string{""}, nil
-	}
-	var commits []committed
-	for _, c := range found {
-		one := committed{id: c.SHA}
-		for _, user := range []*giteaUser{c.Author, c.Committer} {
-			if user == nil {
-				user = &giteaUser{}
-			}
-			one.logins = append(one.logins, user.Login)
-		}
-		commits = append(commits, one)
-	}
-	return committers(commits, head), err
-}
-
-// gitHubWeb is the committer of commits that users create in the pages of GitHub.
-const gitHubWeb = "web-flow"
-
-// Committers implements Committers.
-func (g *gitHub) Committers(ctx context.Context, number int, head string) ([]string, error) {
-	var commits []committed
-	for options := (&github.ListOptions{PerPage: gitHubPage}); ; {
-		page, response, err := g.api.PullRequests.ListCommits(ctx, g.owner, g.name, number, options)
-		if err != nil {
-			return nil, failed(ctx, err)
-		}
-		for _, c := range page {
-			one := committed{c.GetSHA(), []string{c.GetAuthor().GetLogin()}}
-			if by := c.GetCommitter().GetLogin(); by != gitHubWeb {
-				one.logins = append(one.logins, by)
-			}
-			commits = append(commits, one)
-		}
-		if options.Page = response.NextPage; options.Page == 0 {
-			break
-		}
-	}
-	if len(commits) >= maxCommits {
-		return []string{""}, nil
-	}
-	return committers(commits, head), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -308,3 +309,29 @@ func (g *gitea) Teams(ctx context.Context, login string) ([]string, error) {
 
 // Limits implements Client. Gitea publishes no limit for comments; its column of a description has no limit, and its pages show 255.
 func (g *gitea) Limits() Limits { return Limits{Comment: 65_536, Description: 255, HTML: true} }
+
+type giteaCommit struct {
+	SHA string
+	// Author and Committer are those of the server; nil if it has no user with the address in the commit.
+	Author, Committer *giteaUser
+}
+
+// Committers implements Committers.
+func (g *gitea) Committers(ctx context.Context, number int, head string) ([]string, error) {
+	found, err := list[giteaCommit](ctx, g, g.pullPath(number)+"/commits", maxCommits)
+	if errors.Is(err, ErrTooMany) {
+		return []string{""}, nil
+	}
+	var commits []committed
+	for _, c := range found {
+		one := committed{id: c.SHA}
+		for _, user := range []*giteaUser{c.Author, c.Committer} {
+			if user == nil {
+				user = &giteaUser{}
+			}
+			one.logins = append(one.logins, user.Login)
+		}
+		commits = append(commits, one)
+	}
+	return committers(commits, head), err
+}

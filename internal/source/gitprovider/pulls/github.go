@@ -247,7 +247,7 @@ func (g *gitHub) query(ctx context.Context, query string, variables map[string]a
 	kinds := map[string]Kind{"NOT_FOUND": NotFound, "FORBIDDEN": Forbidden, "INSUFFICIENT_SCOPES": Forbidden, "RATE_LIMITED": RateLimited}
 	secret, _ := g.token(ctx) // which the request had
 	return &Error{
-		Kind: cmp.Or(kinds[first.Type], Invalid), Status: http.StatusOK, RetryAfter: g.retryAfter(header), Message: message([]byte(first.Message), secret),
+		Kind: cmp.Or(kinds[first.Type], Invalid), Status: http.StatusOK, RetryAfter: g.retryAfter(header), Message: oneLine(first.Message, secret),
 	}
 }
 
@@ -311,3 +311,31 @@ func (g *gitHub) Teams(ctx context.Context, login string) (teams []string, err e
 
 // Limits implements Client.
 func (g *gitHub) Limits() Limits { return Limits{Comment: 65_536, Description: 140, HTML: true} }
+
+// gitHubWeb is the committer of commits that users create in the pages of GitHub.
+const gitHubWeb = "web-flow"
+
+// Committers implements Committers.
+func (g *gitHub) Committers(ctx context.Context, number int, head string) ([]string, error) {
+	var commits []committed
+	for options := (&github.ListOptions{PerPage: gitHubPage}); ; {
+		page, response, err := g.api.PullRequests.ListCommits(ctx, g.owner, g.name, number, options)
+		if err != nil {
+			return nil, failed(ctx, err)
+		}
+		for _, c := range page {
+			one := committed{c.GetSHA(), []string{c.GetAuthor().GetLogin()}}
+			if by := c.GetCommitter().GetLogin(); by != gitHubWeb {
+				one.logins = append(one.logins, by)
+			}
+			commits = append(commits, one)
+		}
+		if options.Page = response.NextPage; options.Page == 0 {
+			break
+		}
+	}
+	if len(commits) >= maxCommits {
+		return []string{""}, nil
+	}
+	return committers(commits, head), nil
+}

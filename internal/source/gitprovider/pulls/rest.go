@@ -2,6 +2,7 @@ package pulls
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,9 @@ type rest struct {
 	scheme string
 	token  func(context.Context) (string, error)
 	now    func() time.Time
+	// message returns the message of an error in a form of this Git provider; nil if it only has the usual form, and
+	// empty for another one.
+	message func(data []byte) string
 }
 
 // fixed returns a token that does not expire.
@@ -154,7 +158,7 @@ func failed(ctx context.Context, err error) error {
 
 // failure returns the error of a response.
 func (r *rest) failure(response *http.Response, data []byte, secret string) *Error {
-	e := &Error{Kind: Invalid, Status: response.StatusCode, Message: message(data, secret), RetryAfter: r.retryAfter(response.Header)}
+	e := &Error{Kind: Invalid, Status: response.StatusCode, Message: r.describe(data, secret), RetryAfter: r.retryAfter(response.Header)}
 	switch code := response.StatusCode; {
 	case code == http.StatusTooManyRequests, code == http.StatusForbidden && (e.RetryAfter > 0 || strings.Contains(e.Message, "secondary rate limit")):
 		e.Kind = RateLimited
@@ -188,15 +192,19 @@ func (r *rest) retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// message returns the message of a response of an error, at most 300 bytes in one line. A proxy may repeat the request in it.
-func message(data []byte, secret string) string {
+// describe returns the message of a response of an error.
+func (r *rest) describe(data []byte, secret string) string {
 	var e struct{ Message string }
-	text := string(data)
-	if json.Unmarshal(data, &e) == nil && e.Message != "" {
-		text = e.Message
-	} else if message := bitbucketMessage(data); message != "" {
-		text = message
+	_ = json.Unmarshal(data, &e) // a proxy sends another form
+	text := e.Message
+	if text == "" && r.message != nil {
+		text = r.message(data)
 	}
+	return oneLine(cmp.Or(text, string(data)), secret)
+}
+
+// oneLine returns a message in one line of at most 300 bytes, without a secret: a proxy may repeat the request in it.
+func oneLine(text, secret string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if secret != "" {
 		text = strings.ReplaceAll(text, secret, "***")
