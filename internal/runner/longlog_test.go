@@ -28,6 +28,8 @@ func TestLogOfManyBytesIsCut(t *testing.T) {
 			s.quiet = true
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Hooks = []runnerapi.Hook{{Step: "init", When: "Before", Script: "echo begin\n" + fmt.Sprintf(line, bytes) + "\necho end\n"}}
+			begin := time.Now()
+			p := startPod(t, s, nil)
 			stop, most := make(chan struct{}), make(chan uint64)
 			go func() {
 				var peak uint64
@@ -43,8 +45,6 @@ func TestLogOfManyBytesIsCut(t *testing.T) {
 					}
 				}
 			}()
-			begin := time.Now()
-			p := startPod(t, s, nil)
 			s.orders <- order
 			s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 			if err := p.wait(); err != nil {

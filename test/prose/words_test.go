@@ -16,12 +16,11 @@ import (
 // elsewhere lists the files that repeat words of the API since they cannot import it, each with the test that compares
 // them, and words of other systems that equal one of the API.
 var elsewhere = map[string][]string{
-	"internal/runnerapi/failure.go":     nil,                      // TestRunnerReportsValuesOfTheAPI
-	"internal/source/git/errors.go":     nil,                      // TestCodeReasonsAreReasonsOfTheAPI
-	"internal/source/closure/errors.go": nil,                      // TestCodeReasonsAreReasonsOfTheAPI
-	"internal/engine/classify.go":       {"AuthenticationFailed"}, // Azure's
-	"internal/cli/stack/get.go":         {"PullRequests"},         // the plural of the kind, as a title
-	"cmd/gendocs/httpapi.go":            {"PullRequests"},         // the same
+	"internal/runnerapi/failure.go":           nil,                      // TestRunnerReportsValuesOfTheAPI
+	"internal/source/git/errors.go":           nil,                      // TestCodeReasonsAreReasonsOfTheAPI
+	"internal/source/closure/errors.go":       nil,                      // TestCodeReasonsAreReasonsOfTheAPI
+	"internal/engine/classify.go":             {"AuthenticationFailed"}, // Azure's
+	"internal/lifecycle/kinds/pullrequest.go": {"PullRequests"},         // the plural of the kind, as a title
 }
 
 // TestValuesOfTheAPIAreConstants checks that conditions, reasons, phases and failure classes are constants of
