@@ -48,6 +48,26 @@ func next(w *Snapshot) v1alpha1.PullRequestStatus {
 	return w.PullRequest.Status
 }
 
+// There may be no event when what a plan waits for exists.
+func TestPlanThatWaitsIsCheckedAgain(t *testing.T) {
+	w := pull(func(w *Snapshot) {
+		w.Merge.Affected = []Affected{{Key: Key{"web", "app"}, Problem: "waits for Stack net", Waits: true}}
+	})
+	w.Repository = repositoryOf()
+	next(&w)
+	w.CommentedAt = noon.Add(2 * time.Hour) // the comment is due later
+	for waited, want := range map[time.Duration]time.Duration{0: fetchFirst, 5 * time.Second: 5 * time.Second, time.Hour: fetchLongest} {
+		w.Now = noon.Add(waited)
+		if d := Decide(w); d.Again != want {
+			t.Errorf("after %s: again in %s", waited, d.Again)
+		}
+	}
+	w.ReadAgain = time.Second
+	if d := Decide(w); d.Again != time.Second {
+		t.Errorf("comments are read again in %s", d.Again)
+	}
+}
+
 // A plan that waits for something is in progress, and not a failure. It starts once its inputs are known.
 func TestPlanThatWaitsIsNotAFailure(t *testing.T) {
 	w := pull(func(w *Snapshot) {

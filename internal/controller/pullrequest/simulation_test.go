@@ -540,6 +540,7 @@ func TestSeedsThatFailed(t *testing.T) {
 		917300000419:    "a pull request that was to send again was not enqueued",
 		917300000001461: "the same",
 		930000000395:    "nothing checked again whether what a plan waits for exists",
+		930000000466:    "the same, after a change of the model",
 		917500000122:    "a Run that ended before the cache had it, which only the model allowed",
 	} {
 		if problem := newHistory(seed).live(); problem != "" {
