@@ -6,8 +6,8 @@ import (
 )
 
 // all are the engines: a new one is a file of this package and a row here. The first one is the default of Stacks, and
-// of a Wrapper.
-var all = []Engine{OpenTofu{}, Terraform{}, Terragrunt{}}
+// of a wrapper.
+var all = []Engine{OpenTofu, Terraform, Terragrunt}
 
 // All returns the engines.
 func All() []Engine { return slices.Clone(all) }
@@ -16,16 +16,16 @@ func All() []Engine { return slices.Clone(all) }
 func Find(name string) (Engine, bool) {
 	at := slices.IndexFunc(all, func(e Engine) bool { return name == "" || e.Name() == name })
 	if at < 0 {
-		return nil, false
+		return Engine{}, false
 	}
 	return all[at], true
 }
 
-// Wrapped returns the engine of a name, if a Wrapper can run it.
+// Wrapped returns the engine of a name, if a wrapper can run it.
 func Wrapped(name string) (Engine, bool) {
 	e, ok := Find(name)
-	if !ok || name == "" || e.Traits().Wraps {
-		return nil, false
+	if !ok || name == "" || e.Wraps() {
+		return Engine{}, false
 	}
 	return e, true
 }
@@ -34,14 +34,14 @@ func Wrapped(name string) (Engine, bool) {
 func Runs(name, other string) bool {
 	e, ok := Find(name)
 	_, wrapped := Wrapped(other)
-	return ok && e.Traits().Wraps && wrapped
+	return ok && e.Wraps() && wrapped
 }
 
-// WrappedNames are the names of the engines that a Wrapper can run, the preferred one first.
+// WrappedNames are the names of the engines that a wrapper can run, the preferred one first.
 func WrappedNames() []string {
 	var names []string
 	for _, e := range all {
-		if !e.Traits().Wraps {
+		if !e.Wraps() {
 			names = append(names, e.Name())
 		}
 	}
@@ -69,7 +69,7 @@ func listed(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// RejectWrapped is the error for an engine that a Wrapper does not run.
+// RejectWrapped is the error for an engine that a wrapper does not run.
 func RejectWrapped(wrapper Engine, name string) error {
 	return reject("%s runs no engine %q: spec.engine.wrapped names %s", wrapper.Name(), name, listed(WrappedNames()))
 }

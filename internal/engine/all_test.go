@@ -9,23 +9,20 @@ import (
 func TestEveryEngineOfTheAPIIsRegistered(t *testing.T) {
 	for _, name := range []v1alpha1.EngineName{v1alpha1.EngineOpenTofu, v1alpha1.EngineTerraform, v1alpha1.EngineTerragrunt} {
 		if e, ok := Find(string(name)); !ok || e.Name() != string(name) {
-			t.Errorf("%s: %v", name, e)
+			t.Errorf("%s: %s", name, e.Name())
 		}
 	}
 	if e, ok := Find("Pulumi"); ok {
-		t.Error(e)
+		t.Error(e.Name())
 	}
 	if e, ok := Find(""); !ok || e.Name() != string(v1alpha1.EngineOpenTofu) {
-		t.Errorf("the default is %v", e)
+		t.Errorf("the default is %s", e.Name())
 	}
 }
 
-func TestOnlyWrappersWrap(t *testing.T) {
+func TestNoWrapperIsWrapped(t *testing.T) {
 	for _, e := range all {
-		if _, ok := e.(Wrapper); ok != e.Traits().Wraps {
-			t.Errorf("%s: is a Wrapper: %t", e.Name(), ok)
-		}
-		if _, ok := Wrapped(e.Name()); ok == e.Traits().Wraps {
+		if _, ok := Wrapped(e.Name()); ok == e.Wraps() {
 			t.Errorf("%s: can be wrapped: %t", e.Name(), ok)
 		}
 		if !IsProgram(e.Program()) {
@@ -36,7 +33,7 @@ func TestOnlyWrappersWrap(t *testing.T) {
 		t.Error("an engine without a name can be wrapped")
 	}
 	want := `Terragrunt runs no engine "Terragrunt": spec.engine.wrapped names OpenTofu or Terraform`
-	if err := RejectWrapped(Terragrunt{}, "Terragrunt"); err.Error() != want {
+	if err := RejectWrapped(Terragrunt, "Terragrunt"); err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
 }

@@ -74,7 +74,7 @@ func (r *Rejection) Error() string { return r.Reason }
 // Override, would lose an existing state, or would destroy everything by mistake. The error is a *Rejection when the
 // code is at fault. It ignores code that cannot be read: the engine has a better message for it.
 //
-// Where a Wrapper assembles the root module, the code may be elsewhere: CheckBackend checks the result.
+// Where a wrapper assembles the root module, the code may be elsewhere: CheckBackend checks the result.
 func CheckCode(e Engine, b Backend, root fs.FS) error {
 	names, code, err := codeFiles(root)
 	if err != nil {
@@ -105,7 +105,7 @@ func CheckCode(e Engine, b Backend, root fs.FS) error {
 			return reject("%s: an override file whose name sorts after %s must not have a backend block", at(found), OverrideFile)
 		}
 	}
-	if file := e.Traits().RootFile; file != "" {
+	if file := e.Traits.RootFile; file != "" {
 		if !names[file] && !names[file+".json"] {
 			return reject("there is no %s in the root module's folder", file)
 		}
@@ -210,8 +210,8 @@ func arguments(body hcl.Body) map[string]json.RawMessage {
 
 // Reject is the error where Cairn has no state of a Stack: a plan on an empty state creates again what exists.
 func (o *OwnBackend) Reject(e Engine, stack string) error {
-	block := cmp.Or(e.Traits().BackendBlock, "the backend block")
-	pull := cmp.Or(e.Traits().PullState, e.Program()+" init && "+e.Program()+" state pull")
+	block := cmp.Or(e.Traits.BackendBlock, "the backend block")
+	pull := cmp.Or(e.Traits.PullState, e.Program()+" init && "+e.Program()+" state pull")
 	keep := "To keep the state there, set spec.backend: {fromCode: true}. "
 	if ForbiddenBackend(o.Type) != "" {
 		keep = ""

@@ -1,36 +1,26 @@
 package engine
 
 // Command is what an engine is to do: Init, Plan, Apply, Show, Adopt, Pull, Push or Outputs.
-type Command interface{ args(dialect) []string }
-
-// dialect is what the arguments of OpenTofu and of Terraform differ in.
-type dialect struct {
-	// eventsToFile writes events to a file of their own. Otherwise a step prints either events or text.
-	eventsToFile bool
-	// encrypts plans and states, with keys that may depend on variables.
-	encrypts bool
-	// planVariables are the versions that accept variable files beside a saved plan; empty are all.
-	planVariables string
-}
+type Command interface{ args(Traits) []string }
 
 // printsEvents is true of the steps that print events in every version: only new ones have them for an init.
-func (d dialect) printsEvents(step Step) bool { return !d.eventsToFile && step != StepInit }
+func (t Traits) printsEvents(step Step) bool { return !t.eventsToFile && step != StepInit }
 
 // step begins the arguments of a step.
-func (d dialect) step(step Step, events string) []string {
+func (t Traits) step(step Step, events string) []string {
 	args := []string{string(step), "-input=false", "-no-color"}
 	switch {
-	case d.eventsToFile:
+	case t.eventsToFile:
 		args = append(args, "-json-into="+events)
-	case d.printsEvents(step):
+	case t.printsEvents(step):
 		args = append(args, "-json")
 	}
 	return args
 }
 
 // keys adds variable files that are only for the keys of encryption.
-func (d dialect) keys(args, files []string) []string {
-	if !d.encrypts {
+func (t Traits) keys(args, files []string) []string {
+	if !t.Encrypts {
 		return args
 	}
 	return variableFiles(args, files)
@@ -55,8 +45,8 @@ type Init struct {
 	Backend string
 }
 
-func (o Init) args(d dialect) []string {
-	args := d.step(StepInit, o.Events)
+func (o Init) args(t Traits) []string {
+	args := t.step(StepInit, o.Events)
 	if o.Locked {
 		args = append(args, "-lockfile=readonly")
 	}
@@ -77,8 +67,8 @@ type Plan struct {
 	Destroy bool
 }
 
-func (o Plan) args(d dialect) []string {
-	args := append(d.step(StepPlan, o.Events), "-lock=false", "-detailed-exitcode", "-out="+o.Out)
+func (o Plan) args(t Traits) []string {
+	args := append(t.step(StepPlan, o.Events), "-lock=false", "-detailed-exitcode", "-out="+o.Out)
 	if o.Destroy {
 		args = append(args, "-destroy")
 	}
@@ -97,9 +87,9 @@ type Apply struct {
 	Version string
 }
 
-func (o Apply) args(d dialect) []string {
-	args := d.step(StepApply, o.Events)
-	if takes, err := Meets(o.Version, d.planVariables); d.planVariables == "" || err == nil && takes {
+func (o Apply) args(t Traits) []string {
+	args := t.step(StepApply, o.Events)
+	if takes, err := Meets(o.Version, t.planVariables); t.planVariables == "" || err == nil && takes {
 		args = variableFiles(args, o.VariableFiles)
 	}
 	return append(args, o.Plan)
@@ -113,9 +103,9 @@ type Show struct {
 	Plan string
 }
 
-func (o Show) args(d dialect) []string {
+func (o Show) args(t Traits) []string {
 	args := []string{"show", "-no-color", "-json"}
-	if d.encrypts {
+	if t.Encrypts {
 		return append(variableFiles(args, o.VariableFiles), "-plan="+o.Plan)
 	}
 	return append(args, o.Plan)
@@ -127,7 +117,7 @@ type Adopt struct {
 	Address, ID   string
 }
 
-func (o Adopt) args(dialect) []string {
+func (o Adopt) args(Traits) []string {
 	args := variableFiles([]string{"import", "-input=false", "-no-color"}, o.VariableFiles)
 	return append(args, o.Address, o.ID)
 }
@@ -136,8 +126,8 @@ func (o Adopt) args(dialect) []string {
 // encrypts, or keeps in a backend of its own.
 type Pull struct{ VariableFiles []string }
 
-func (o Pull) args(d dialect) []string {
-	return d.keys([]string{"state", "pull", "-no-color"}, o.VariableFiles)
+func (o Pull) args(t Traits) []string {
+	return t.keys([]string{"state", "pull", "-no-color"}, o.VariableFiles)
 }
 
 // Push puts the state of a file into the engine's own backend, if that has none or an older one of the same lineage.
@@ -149,17 +139,17 @@ type Push struct {
 	Force bool
 }
 
-func (o Push) args(d dialect) []string {
+func (o Push) args(t Traits) []string {
 	args := []string{"state", "push", "-no-color"}
 	if o.Force {
 		args = append(args, "-force")
 	}
-	return append(d.keys(args, o.VariableFiles), o.State)
+	return append(t.keys(args, o.VariableFiles), o.State)
 }
 
 // Outputs prints all outputs, for ParseOutputs. It is needed only for a state that the engine encrypts.
 type Outputs struct{ VariableFiles []string }
 
-func (o Outputs) args(d dialect) []string {
-	return d.keys([]string{"output", "-no-color", "-json"}, o.VariableFiles)
+func (o Outputs) args(t Traits) []string {
+	return t.keys([]string{"output", "-no-color", "-json"}, o.VariableFiles)
 }

@@ -39,35 +39,32 @@ const ErroredState = "errored.tfstate"
 // PlanChanges is the exit code of a plan that is not empty.
 const PlanChanges = 2
 
-// Engine is one of the programs.
+// Engine is one of the programs: a value of this package, as OpenTofu is. Engines differ in their fields alone.
 //
 // Text is always without color: escape codes within a line would cut a secret in two, and it would not be detected.
-type Engine interface {
-	// Name for messages.
-	Name() string
-	// Program is the command's name.
-	Program() string
-	// Version asks for the version, for ParseVersion.
-	Version() []string
-	// Args returns the arguments of a command.
-	Args(Command) []string
-	// PrintsEvents reports whether a step prints its events, for a Listener, instead of text.
-	PrintsEvents(Step) bool
-	// Release describes how its releases are published.
-	Release() Release
-	// Traits are what else it differs from others in.
-	Traits() Traits
+type Engine struct {
+	// name for messages, and program is the command's name.
+	name, program string
+	// version are the arguments that ask for the version, for ParseVersion.
+	version []string
+	Traits  Traits
+	Release Release
+	// wrap is set for one that runs another engine.
+	wrap *wrap
+	// under is what it runs; nil until Around.
+	under *under
 }
 
-// Traits are what engines differ in besides their commands. The zero value is of an engine that runs in the folder of
-// the root module itself, and is the one that holds the state.
+// Traits are what engines differ in. The zero value is of an engine that prints events, and has no specialty.
 type Traits struct {
+	// eventsToFile writes events to a file of their own. Otherwise a step prints either events or text.
+	eventsToFile bool
+	// planVariables are the versions that accept variable files beside a saved plan; empty are all.
+	planVariables string
 	// Encrypts plans and states, with keys that may depend on variables.
 	Encrypts bool
 	// ReadsTofu: a *.tofu of the code replaces the *.tf of the same name.
 	ReadsTofu bool
-	// Wraps: it is a Wrapper.
-	Wraps bool
 	// RootFile is a file that the folder of a root module has to have, by itself or with .json; empty when code is
 	// enough.
 	RootFile string
@@ -81,8 +78,8 @@ type Traits struct {
 	BackendBlock, PullState string
 }
 
-// Release is how the releases of an engine are published. In the names of files {version}, {os} and {arch} stand for the
-// requested ones.
+// Release is how the releases of an engine are published. In the names of files {version}, {os} and {arch} stand for
+// the requested ones.
 type Release struct {
 	// Folder of the engine on a mirror, and in a cache.
 	Folder string
@@ -97,14 +94,66 @@ type Release struct {
 	Key string
 }
 
-// Wrapper is an engine that assembles root modules from files of its own, in a folder of its own, and runs another
-// engine there. That one holds the state, and may outlive it.
-type Wrapper interface {
+// wrap is how an engine, that assembles root modules from files of its own, runs another one there, with the path of
+// that one's program and the folder for root modules. The other one holds the state, and may outlive it.
+type wrap struct {
+	// args precede the arguments of the other engine.
+	args func(path, cache string) []string
+	// env has a script that starts the wrapper itself find what was prepared, and do nothing twice.
+	env func(path, cache string) []string
+}
+
+// under is the engine that a wrapper runs.
+type under struct {
 	Engine
-	// Around returns the wrapper of an engine and that one's program, with the folder for root modules.
-	Around(under Engine, path, cache string) Wrapper
-	// Environment has a script that starts the wrapper itself find what was prepared, and do nothing twice.
-	Environment() []string
+	path, cache string
+}
+
+// Name for messages.
+func (e Engine) Name() string { return e.name }
+
+// Program is the command's name.
+func (e Engine) Program() string { return e.program }
+
+// Version asks for the version, for ParseVersion.
+func (e Engine) Version() []string { return e.version }
+
+// Wraps reports whether it is a wrapper: one that runs another engine.
+func (e Engine) Wraps() bool { return e.wrap != nil }
+
+// Around returns the wrapper of an engine and that one's program, with the folder for root modules.
+func (e Engine) Around(other Engine, path, cache string) Engine {
+	e.under = &under{other, path, cache}
+	return e
+}
+
+// Environment has a script that starts a wrapper itself find what was prepared, and do nothing twice.
+func (e Engine) Environment() []string {
+	if e.under == nil {
+		return nil
+	}
+	return e.wrap.env(e.under.path, e.under.cache)
+}
+
+// Args returns the arguments of a command. A wrapper runs only that command: no init of its own, which would upgrade
+// nothing but still choose, and above all no retry of a command that failed, since a plan is applied once.
+func (e Engine) Args(c Command) []string {
+	if e.under == nil {
+		return c.args(e.Traits)
+	}
+	if apply, ok := c.(Apply); ok {
+		apply.Version = "" // it is the wrapper's own
+		c = apply
+	}
+	return append(e.wrap.args(e.under.path, e.under.cache), e.under.Args(c)...)
+}
+
+// PrintsEvents reports whether a step prints its events, for a Listener, instead of text.
+func (e Engine) PrintsEvents(step Step) bool {
+	if e.under != nil {
+		return e.under.PrintsEvents(step)
+	}
+	return e.Traits.printsEvents(step)
 }
 
 // ParseVersion reads what an engine answers to Version: JSON or, from Terragrunt, a line of text.

@@ -13,8 +13,8 @@ import (
 )
 
 func TestArguments(t *testing.T) {
-	tofu, terraform := OpenTofu{}, Terraform{}
-	grunt := Terragrunt{Engine: terraform, Path: "/bin/terraform", Cache: "/c"}
+	tofu, terraform := OpenTofu, Terraform
+	grunt := Terragrunt.Around(terraform, "/bin/terraform", "/c")
 	run := []string{
 		"run", "--non-interactive", "--no-color", "--no-auto-init", "--no-auto-retry",
 		"--log-level=error", "--log-custom-format=%msg(path=relative)", "--tf-forward-stdout",
@@ -139,7 +139,7 @@ func TestCheckCode(t *testing.T) {
 			files[name] = &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink}
 		}
 		got := ""
-		if err := CheckCode(OpenTofu{}, Backend{}, files); err != nil {
+		if err := CheckCode(OpenTofu, Backend{}, files); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {
@@ -165,7 +165,7 @@ func TestCheckCodeForTerragrunt(t *testing.T) {
 			files[file] = &fstest.MapFile{Data: []byte(text)}
 		}
 		got := ""
-		if err := CheckCode(Terragrunt{}, Backend{}, files); err != nil {
+		if err := CheckCode(Terragrunt, Backend{}, files); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {
@@ -200,7 +200,7 @@ func FuzzCheckCode(f *testing.F) {
 	f.Add("main.tf", []byte("terraform {\n  cloud {}\n}"))
 	f.Add("main.tf.json", []byte(`{"terraform": [{"cloud": {}}]}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
-		CheckCode(OpenTofu{}, Backend{}, fstest.MapFS{name: &fstest.MapFile{Data: text}})
+		CheckCode(OpenTofu, Backend{}, fstest.MapFS{name: &fstest.MapFile{Data: text}})
 	})
 }
 

@@ -45,7 +45,7 @@ func TestRecord(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".tf")
 		t.Run(name, func(t *testing.T) {
-			last := run(t, OpenTofu{}, binary(t), file)
+			last := run(t, OpenTofu, binary(t), file)
 			data, err := json.MarshalIndent(last, "", "  ")
 			if err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func TestRecordTerraform(t *testing.T) {
 	if !*record || *terraform == "" {
 		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record and -terraform=PROGRAM")
 	}
-	out, err := exec.Command(*terraform, Terraform{}.Version()...).Output()
+	out, err := exec.Command(*terraform, Terraform.Version()...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestRecordTerraform(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Concat(terraformCode, newTerraformCode) {
-		t.Run(name, func(t *testing.T) { all[name] = run(t, Terraform{}, *terraform, "testdata/"+name+".tf") })
+		t.Run(name, func(t *testing.T) { all[name] = run(t, Terraform, *terraform, "testdata/"+name+".tf") })
 	}
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
@@ -219,7 +219,7 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 		t.Logf("%s %d\n%s", step, cmd.ProcessState.ExitCode(), out.String())
 		output := recorded{Step: step, ExitCode: cmd.ProcessState.ExitCode()}
 		output.Events = anywhere.Replace(string(data))
-		if _, ok := engine.(Terraform); ok {
+		if !engine.Traits.eventsToFile {
 			output.Text = anywhere.Replace(out.String())
 		}
 		return output
@@ -254,7 +254,7 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 
 func binary(t *testing.T) string {
 	t.Helper()
-	path, err := tools.Path(OpenTofu{}.Program())
+	path, err := tools.Path(OpenTofu.Program())
 	if err != nil {
 		t.Fatal(err)
 	}

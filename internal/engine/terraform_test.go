@@ -55,7 +55,7 @@ func readRecording(t *testing.T, version, name string) (recorded, Events, string
 	if r.Text == "" {
 		t.Fatalf("%s is not recorded", name)
 	}
-	if !(Terraform{}).PrintsEvents(r.Step) {
+	if !Terraform.PrintsEvents(r.Step) {
 		return r, Events{Errors: ReadErrors(r.Text)}, r.Text
 	}
 	var text strings.Builder

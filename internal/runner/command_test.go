@@ -393,7 +393,7 @@ func TestSecretsInTheOutputOfACommandAreRedacted(t *testing.T) {
 // Terragrunt uses the prepared files, and does nothing twice.
 func TestTerragruntInACommand(t *testing.T) {
 	t.Parallel()
-	got := strings.Join(engine.Terragrunt{Engine: engine.OpenTofu{}, Path: "/bin/tofu", Cache: "/work/cache"}.Environment(), " ")
+	got := strings.Join(engine.Terragrunt.Around(engine.OpenTofu, "/bin/tofu", "/work/cache").Environment(), " ")
 	if got != "TG_NON_INTERACTIVE=true TG_NO_AUTO_RETRY=true TG_TF_PATH=/bin/tofu TG_DOWNLOAD_DIR=/work/cache" {
 		t.Error(got)
 	}

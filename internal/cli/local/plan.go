@@ -142,15 +142,15 @@ func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, 
 	name := string(stack.EngineOf().Name)
 	kind, ok := engine.Find(name)
 	if !ok {
-		return nil, "", fmt.Errorf("the Stack %s uses %s, which this cairn does not know", stack.Name, name)
+		return engine.Engine{}, "", fmt.Errorf("the Stack %s uses %s, which this cairn does not know", stack.Name, name)
 	}
-	if kind.Traits().Wraps {
-		return nil, "", fmt.Errorf("the Stack %s uses %s, which creates its root module itself: "+
+	if kind.Wraps() {
+		return engine.Engine{}, "", fmt.Errorf("the Stack %s uses %s, which creates its root module itself: "+
 			"cairn plan --local supports only code for %s", stack.Name, name, strings.Join(engine.WrappedNames(), " and "))
 	}
 	path, err := exec.LookPath(cmp.Or(program, kind.Program()))
 	if err != nil {
-		return nil, "", fmt.Errorf("%s is not installed on this machine: install it, or set another program with --engine "+
+		return engine.Engine{}, "", fmt.Errorf("%s is not installed on this machine: install it, or set another program with --engine "+
 			"(%w)", kind.Name(), err)
 	}
 	path, err = filepath.Abs(path)

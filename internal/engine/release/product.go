@@ -21,7 +21,7 @@ const (
 func makers() map[Product]engine.Release {
 	all := map[Product]engine.Release{}
 	for _, e := range engine.All() {
-		all[Product(e.Name())] = e.Release()
+		all[Product(e.Name())] = e.Release
 	}
 	return all
 }

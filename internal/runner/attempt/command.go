@@ -195,7 +195,7 @@ func (s *commandStep) commandEnvironment(h hook, events string) ([]string, error
 	}
 	env = append(env, "CAIRN_STEP="+h.Step)
 	env = append(env, s.planEnvironment()...)
-	env = append(env, s.engine.environment()...)
+	env = append(env, s.engine.Environment()...)
 	files := s.files.arguments()
 	for _, command := range takeVariables {
 		args := files

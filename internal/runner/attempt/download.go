@@ -46,7 +46,7 @@ func (s *engineStep) fetchEngine(ctx context.Context, t *tool, constraint, why s
 		}
 	}
 	t.path, t.version, t.unsigned = path, release.Version, release.Unsigned
-	if t.Traits().ChecksumsWithoutVersion {
+	if t.Traits.ChecksumsWithoutVersion {
 		return s.checkVersion(ctx, t)
 	}
 	return nil

@@ -52,7 +52,7 @@ func (s *planStep) instancesLeft(ctx context.Context) (int, error) {
 // encryptsAnew reports whether the state is encrypted in another way than the code sets. That is possible only where the
 // code has a fallback: without one the engine could not have read the state.
 func (s *planStep) encryptsAnew(ctx context.Context) (bool, error) {
-	if !s.engine.holder().Traits().Encrypts || s.backend().Own() {
+	if !s.engine.holder().Traits.Encrypts || s.backend().Own() {
 		return false, nil
 	}
 	variable := process.Variable(s.environment(), engine.EncryptionVariable)

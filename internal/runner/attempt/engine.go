@@ -47,14 +47,6 @@ func (t *tool) programs() map[string]string {
 	return known
 }
 
-// environment has a script start the engine as it was prepared.
-func (t *tool) environment() []string {
-	if wrapper, ok := t.Engine.(engine.Wrapper); ok {
-		return wrapper.Environment()
-	}
-	return nil
-}
-
 // described is the name of an engine and its version, for the message of a step.
 func (t *tool) described() string {
 	text := strings.TrimRight(t.Name()+" "+t.version, " ")
@@ -69,7 +61,7 @@ func (t *tool) described() string {
 func (w *workbench) atHand() bool {
 	w.engine.path = w.lookup(w.engine.Program())
 	hooks := len(w.withHooks("engine")) > 1 // they are around a step, so it is done
-	return w.engine.path != "" && w.order.EngineVersion == "" && !w.engine.Traits().Wraps && !hooks
+	return w.engine.path != "" && w.order.EngineVersion == "" && !w.engine.Wraps() && !hooks
 }
 
 // engineStep provides the engine.
@@ -81,13 +73,13 @@ func (s *engineStep) provideEngine(ctx context.Context) (result, error) {
 		return result{}, err
 	}
 	message := s.engine.described()
-	if wrapper, ok := s.engine.Engine.(engine.Wrapper); ok {
+	if s.engine.Wraps() {
 		under, err := s.provideWrapped(ctx)
 		if err != nil {
 			return result{}, err
 		}
 		s.engine.under = &under
-		s.engine.Engine = wrapper.Around(under.Engine, under.path, s.work.WrapperCache())
+		s.engine.Engine = s.engine.Around(under.Engine, under.path, s.work.WrapperCache())
 		message += ", which runs " + under.described()
 	}
 	return result{message: message}, nil
@@ -149,7 +141,7 @@ func (s *engineStep) wrapped() (tool, string, error) {
 	for i, one := range asked {
 		under, ok := engine.Wrapped(one.Name)
 		if !ok {
-			return tool{}, "", engine.RejectWrapped(s.engine, one.Name)
+			return tool{}, "", engine.RejectWrapped(s.engine.Engine, one.Name)
 		}
 		found := tool{Engine: under, path: s.lookup(under.Program())}
 		if found.path != "" {
@@ -200,7 +192,7 @@ func (s *initStep) initialize(ctx context.Context) (result, error) {
 	if errors.As(err, &failed) {
 		code, err = s.initAgain(ctx, args, code, err)
 	}
-	if s.engine.Traits().Wraps && (err == nil || errors.As(err, &failed)) {
+	if s.engine.Wraps() && (err == nil || errors.As(err, &failed)) {
 		if refused := s.checkAssembled(ctx); refused != nil {
 			return result{exitCode: &code}, refused
 		}
@@ -268,7 +260,7 @@ func (s *initStep) checkAssembled(ctx context.Context) error {
 // checkBackend checks the code that a wrapper downloaded, which could not be checked before, and where the engine
 // keeps the state itself.
 func (s *initStep) checkBackend() error {
-	if !s.engine.Traits().Wraps && !s.backend().Own() {
+	if !s.engine.Wraps() && !s.backend().Own() {
 		return nil
 	}
 	root, err := os.OpenRoot(s.ranIn())
@@ -285,7 +277,7 @@ func (s *initStep) checkBackend() error {
 // both.
 func (w *workbench) ranIn() string {
 	found := w.module()
-	if !w.engine.Traits().Wraps {
+	if !w.engine.Wraps() {
 		return found
 	}
 	_ = filepath.WalkDir(w.work.WrapperCache(), func(path string, entry fs.DirEntry, err error) error {

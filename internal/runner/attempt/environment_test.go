@@ -88,12 +88,12 @@ func TestHookRunsTheProgramOfTheEngine(t *testing.T) {
 		}
 		return found
 	}
-	terraform := &tool{Engine: engine.Terraform{}, path: "/usr/bin/terraform"}
-	w.engine = tool{Engine: engine.Terragrunt{}, path: "/engines/terragrunt-1.0.0/terragrunt", under: terraform}
+	terraform := &tool{Engine: engine.Terraform, path: "/usr/bin/terraform"}
+	w.engine = tool{Engine: engine.Terragrunt, path: "/engines/terragrunt-1.0.0/terragrunt", under: terraform}
 	if diff := cmp.Diff(map[string]string{"terragrunt": "/engines/terragrunt-1.0.0/terragrunt", "terraform": "/usr/bin/terraform"}, links()); diff != "" {
 		t.Error(diff)
 	}
-	w.engine = tool{Engine: engine.OpenTofu{}, path: "/engines/opentofu-1.12.6/tofu"}
+	w.engine = tool{Engine: engine.OpenTofu, path: "/engines/opentofu-1.12.6/tofu"}
 	if diff := cmp.Diff(map[string]string{"tofu": "/engines/opentofu-1.12.6/tofu"}, links()); diff != "" {
 		t.Error(diff)
 	}

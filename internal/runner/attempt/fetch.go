@@ -67,7 +67,7 @@ func (s *fetchStep) fetchCode(ctx context.Context) error {
 	if err := s.fetchFiles(ctx, root); err != nil {
 		return err
 	}
-	if s.engine.Traits().AsksGit {
+	if s.engine.Traits.AsksGit {
 		if err := createRepository(root); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func (w *workbench) launch(ctx context.Context, do call) (process.Exit, error) {
 	if do.reads {
 		do.Stop = launcher.StopGroup
 	}
-	if w.engine.Traits().Wraps { // it starts the engine that holds the state, which may outlive it
+	if w.engine.Wraps() { // it starts the engine that holds the state, which may outlive it
 		do.Group = launcher.NewGroup(do.Name)
 	}
 	return launcher.Run(ctx, cmd, do.Options)

@@ -21,7 +21,7 @@ import (
 // closure was computed without their code, and an engine plans without such files: fileexists is false there, and fileset
 // is empty. A wrapper runs engines in its cache, where a module reaches no file of the repository by a relative path.
 func (s *initStep) checkModules(ctx context.Context) error {
-	if s.engine.Traits().Wraps || !s.order.Partial {
+	if s.engine.Wraps() || !s.order.Partial {
 		return nil
 	}
 	modules, err := s.downloadedModules()

@@ -57,6 +57,9 @@ func newJob(t *testing.T, order runnerapi.Order, programs ...string) *job {
 func TestStepsOfAnOrder(t *testing.T) {
 	t.Parallel()
 	own := &runnerapi.Backend{Type: "s3"}
+	planned := func(digest string) *ready {
+		return &ready{digest: digest, setup: setup{engine: tool{Engine: engine.OpenTofu}}}
+	}
 	for name, test := range map[string]struct {
 		order runnerapi.Order
 		ready *ready
@@ -75,22 +78,27 @@ func TestStepsOfAnOrder(t *testing.T) {
 		},
 		"a plan with hooks": {
 			runnerapi.Order{Kind: runnerapi.OrderPlan, Hooks: []runnerapi.Hook{
-				{Step: "plan", When: before}, {Step: "init", When: after}, {Step: "plan", When: before}, {Step: "outputs", When: after},
+				{Step: "plan", When: before}, {Step: "init", When: after}, {Step: "plan", When: before},
+				{Step: "outputs", When: after},
 			}}, nil, "fetch init after-init before-plan before-plan-2 plan",
 		},
 		"an apply in the pod of its plan": {
-			runnerapi.Order{Kind: runnerapi.OrderApply, PlanDigest: "p", Outputs: true}, &ready{digest: "p", setup: setup{engine: tool{Engine: engine.OpenTofu{}}}}, "apply outputs",
+			runnerapi.Order{Kind: runnerapi.OrderApply, PlanDigest: "p", Outputs: true}, planned("p"), "apply outputs",
 		},
 		"an apply in the pod of another plan": {
-			runnerapi.Order{Kind: runnerapi.OrderApply, PlanDigest: "p"}, &ready{digest: "q"}, "fetch init apply",
+			runnerapi.Order{Kind: runnerapi.OrderApply, PlanDigest: "p"}, planned("q"), "fetch init apply",
 		},
 		"an apply in another pod": {
 			runnerapi.Order{Kind: runnerapi.OrderApply, PlanDigest: "p", Backend: own, Outputs: true}, nil,
 			"fetch init apply state outputs",
 		},
-		"a shell":                           {runnerapi.Order{Kind: runnerapi.OrderShell}, nil, "fetch init shell"},
-		"a shell with the engine's backend": {runnerapi.Order{Kind: runnerapi.OrderShell, Backend: own}, nil, "fetch init shell state"},
-		"a build":                           {runnerapi.Order{Kind: runnerapi.OrderBuild, Build: &runnerapi.Build{}}, nil, "fetch build"},
+		"a shell": {runnerapi.Order{Kind: runnerapi.OrderShell}, nil, "fetch init shell"},
+		"a shell with the engine's backend": {
+			runnerapi.Order{Kind: runnerapi.OrderShell, Backend: own}, nil, "fetch init shell state",
+		},
+		"a build": {
+			runnerapi.Order{Kind: runnerapi.OrderBuild, Build: &runnerapi.Build{}}, nil, "fetch build",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

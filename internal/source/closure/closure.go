@@ -70,13 +70,13 @@ const (
 // LanguageOf returns the language of the engine of a name or, for one that runs another engine, of that one.
 func LanguageOf(name, wrapped string) Language {
 	e, ok := engine.Find(name)
-	if ok && e.Traits().Wraps {
+	if ok && e.Wraps() {
 		e, ok = engine.Wrapped(wrapped)
 	}
 	switch {
 	case !ok:
 		return AnyLanguage
-	case e.Traits().ReadsTofu:
+	case e.Traits.ReadsTofu:
 		return LanguageOfOpenTofu
 	}
 	return LanguageOfTerraform

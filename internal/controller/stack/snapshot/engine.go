@@ -56,7 +56,7 @@ func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine,
 // wraps reports whether an engine runs another one.
 func wraps(name v1alpha1.EngineName) bool {
 	e, ok := engine.Find(string(name))
-	return ok && e.Traits().Wraps
+	return ok && e.Wraps()
 }
 
 // wrappedNames are the engines that one can run, the preferred one first.
