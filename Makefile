@@ -132,7 +132,7 @@ test-unit: ## Run the tests that need nothing but Go and git (a minute on two co
 # The fast loop. BASE is a commit; without it, the one where this branch left origin/main, or else the last one.
 BASE ?=
 .PHONY: affected
-affected: $(BIN)/etcd $(BIN)/kube-apiserver ## Run the unit tests of what depends on changes since BASE, with an API server where the package changed
+affected: $(BIN)/etcd $(BIN)/kube-apiserver ## Run unit tests of what depends on changes since BASE, envtests of these
 	@GOTESTFLAGS='$(GOTESTFLAGS)' tools/affected $(BASE)
 
 .PHONY: web-test
@@ -148,7 +148,8 @@ go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary 
 	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- -timeout 40m $1 $(GOTESTFLAGS),go test -timeout 40m $1 $(GOTESTFLAGS) $2)
 
 # They start first, so that none of them is the last one, beside which a core idles.
-LONGEST := $(addprefix ./,$(wildcard test/scripts test/attacks internal/server internal/runner charts/cairn test/scale test/corpus test/faults))
+LONGEST := $(addprefix ./,$(wildcard test/scripts test/attacks internal/server internal/runner charts/cairn test/scale \
+	test/corpus test/faults))
 
 # One call of go, so that no core idles at the end of a part, and no package is tested with the tag and without it. The list is for
 # test-unit: it compiles, and does not run, its tests of the packages that have both.

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What tools/affected tests after a change in a repository with three packages: upper imports lower, and the test of tested does.
+// What tools/affected tests after a change in a repository with three packages: upper imports lower, and so does
+// the test of tested.
 func TestAffected(t *testing.T) {
 	script, err := os.ReadFile("../../tools/affected")
 	if err != nil {
@@ -22,11 +23,16 @@ func TestAffected(t *testing.T) {
 		"a package and all that depend on it": {"internal/lower/lower.go", []string{
 			"unit internal/lower", "unit internal/tested", "unit internal/upper", "envtest internal/lower",
 		}},
-		"a package that none imports":           {"internal/upper/upper.go", []string{"unit internal/upper", "envtest internal/upper"}},
-		"the package beside the data of a test": {"internal/upper/testdata/a/b.txt", []string{"unit internal/upper", "envtest internal/upper"}},
-		"nothing for a page":                    {"docs/page.md", nil},
+		"a package that none imports": {"internal/upper/upper.go", []string{
+			"unit internal/upper", "envtest internal/upper",
+		}},
+		"the package beside the data of a test": {"internal/upper/testdata/a/b.txt", []string{
+			"unit internal/upper", "envtest internal/upper",
+		}},
+		"nothing for a page": {"docs/page.md", nil},
 		"all for another version of a dependency": {"go.mod", []string{
-			"unit internal/lower", "unit internal/tested", "unit internal/upper", "envtest internal/lower", "envtest internal/tested", "envtest internal/upper",
+			"unit internal/lower", "unit internal/tested", "unit internal/upper",
+			"envtest internal/lower", "envtest internal/tested", "envtest internal/upper",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ci runs .ci/run on a machine that has all packages, with a make that fails for the targets of failing, and returns what it prints
-// and the calls of make.
+// ci runs .ci/run on a machine that has all packages, with a make that fails for the targets of failing, and returns
+// what it prints and the calls of make.
 func ci(t *testing.T, scheduled bool, failing string, args ...string) (printed string, calls []string, err error) {
 	t.Helper()
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "calls")
@@ -26,11 +26,12 @@ func ci(t *testing.T, scheduled bool, failing string, args ...string) (printed s
 			t.Fatal(err)
 		}
 	}
-	if _, err := os.Stat("../../.ci/run"); err != nil { // go test does not see what bash reads, and would report a cached result
+	if _, err := os.Stat("../../.ci/run"); err != nil { // go test does not see what bash reads
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", append([]string{"../../.ci/run"}, args...)...)
-	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "LOG="+log, "FAILING="+failing, "CI_SCHEDULED=")
+	path := bin + string(os.PathListSeparator) + os.Getenv("PATH")
+	cmd.Env = append(os.Environ(), "PATH="+path, "LOG="+log, "FAILING="+failing, "CI_SCHEDULED=")
 	if scheduled {
 		cmd.Env = append(cmd.Env, "CI_SCHEDULED=1")
 	}
@@ -89,7 +90,8 @@ func TestCINamesStagesThatFail(t *testing.T) {
 			t.Errorf("%s fails: %v, calls of make: %q\n%s", failing, err, calls, out)
 		}
 	}
-	if out, calls, err := ci(t, false, "", "tests"); err == nil || !strings.Contains(out, "no stage is called tests") || calls != nil {
+	out, calls, err := ci(t, false, "", "tests")
+	if err == nil || !strings.Contains(out, "no stage is called tests") || calls != nil {
 		t.Errorf("%v, calls of make: %q\n%s", err, calls, out)
 	}
 }
@@ -134,7 +136,8 @@ func TestWorkflowRunsEachStage(t *testing.T) {
 	if last := stage.Steps[len(stage.Steps)-1]; last.Run != "bash .ci/run ${{ matrix.stage }}" {
 		t.Errorf("a job runs %q", last.Run)
 	}
-	if workflow.Env["CI_SCHEDULED"] != "${{ github.event_name == 'schedule' && '1' || '' }}" || workflow.On["schedule"] == nil {
+	const scheduled = "${{ github.event_name == 'schedule' && '1' || '' }}"
+	if workflow.Env["CI_SCHEDULED"] != scheduled || workflow.On["schedule"] == nil {
 		t.Errorf("what takes longer is never run: %+v %+v", workflow.Env, workflow.On)
 	}
 	if len(workflow.Permissions) != 1 || workflow.Permissions["contents"] != "read" || len(workflow.Jobs) != 2 {

@@ -43,8 +43,8 @@ type measured struct {
 	paint, rows               time.Duration // of the list in a browser; 0 if not measured
 }
 
-// Measures a large installation. The test is small, and requires only what does not depend on the machine: what a restart reads and
-// writes. `make scale` runs it with other numbers and under load, and prints all results with their goals.
+// Measures a large installation. The test is small, and requires only what does not depend on the machine: what a
+// restart reads and writes. `make scale` runs it with other numbers and under load, and prints all results with goals.
 func TestScale(t *testing.T) {
 	i := Start(t)
 	operator, server := i.Begin("operator"), i.Begin("server")
