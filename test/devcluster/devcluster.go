@@ -33,6 +33,7 @@ type Cluster struct {
 	Tools, Bin, Root string
 
 	devArgs, serveArgs []string
+	env                []string
 	stop               func()
 }
 
@@ -56,7 +57,8 @@ func StartDev(t testing.TB, devArgs []string, serveArgs ...string) *Cluster {
 
 func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 	t.Helper()
-	c, err := newCluster(t.TempDir(), devArgs, serveArgs)
+	_, measured := t.(*testing.B)
+	c, err := newCluster(t.TempDir(), !measured, devArgs, serveArgs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,9 @@ func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 	return c
 }
 
-func newCluster(data string, devArgs, serveArgs []string) (*Cluster, error) {
+// newCluster starts `cairn dev`. With less garbage collection the start of its API server takes a quarter less of a
+// processor, and 160 MB more memory. What is measured runs as it does for users.
+func newCluster(data string, lessCollection bool, devArgs, serveArgs []string) (*Cluster, error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return nil, err
@@ -73,8 +77,13 @@ func newCluster(data string, devArgs, serveArgs []string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Data: data, Tools: tools, Bin: filepath.Join(root, "bin"), Root: root, devArgs: devArgs, serveArgs: serveArgs}
+	c := &Cluster{
+		Data: data, Tools: tools, Bin: filepath.Join(root, "bin"), Root: root, devArgs: devArgs, serveArgs: serveArgs,
+	}
 	c.Kubeconfig = filepath.Join(c.Data, "kubeconfig")
+	if lessCollection {
+		c.env = append(c.env, "GOGC=400")
+	}
 	return c, c.start()
 }
 
@@ -86,13 +95,13 @@ var shared struct {
 	err error
 }
 
-// Shared returns the `cairn dev` that tests of a package share, each in its own namespaces. The first call starts it; the package has
-// Main as its TestMain. A test that stops Cairn or counts what it writes has a cluster of its own.
+// Shared returns the `cairn dev` that tests of a package share, each in its own namespaces. The first call starts it;
+// the package has Main as its TestMain. A test that stops Cairn or counts what it writes has a cluster of its own.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	shared.start.Do(func() {
 		if shared.data, shared.err = os.MkdirTemp("", "cairn-dev-"); shared.err == nil {
-			shared.Cluster, shared.err = newCluster(shared.data, nil, nil)
+			shared.Cluster, shared.err = newCluster(shared.data, true, nil, nil)
 		}
 	})
 	if shared.err != nil {
@@ -101,8 +110,8 @@ func Shared(t testing.TB) *Cluster {
 	return shared.Cluster
 }
 
-// Main is a TestMain. It runs six parallel tests at once unless -parallel is set, since they wait for pods most of the time,
-// and stops the cluster of Shared.
+// Main is a TestMain. It runs six parallel tests at once unless -parallel is set, since they wait for pods most of the
+// time, and stops the cluster of Shared.
 func Main(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
@@ -142,6 +151,7 @@ func (c *Cluster) start() error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), c.env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		cancel()
