@@ -114,7 +114,7 @@ func (e Environment) Eventually(ts *testscript.TestScript, neg bool, args []stri
 		ts.Fatalf("usage: eventually REGEXP COMMAND [ARG...]")
 	}
 	want := compile(ts, args[0])
-	deadline := time.Now().Add(Timeout)
+	deadline, pause := time.Now().Add(Timeout), 50*time.Millisecond
 	for {
 		out, _ := e.Command(ts, args[1], args[2:]...).CombinedOutput() // a command that fails is retried
 		if want.Match(out) {
@@ -124,7 +124,8 @@ func (e Environment) Eventually(ts *testscript.TestScript, neg bool, args []stri
 		if time.Now().After(deadline) {
 			ts.Fatalf("the output of %s did not match %q; the last output is:\n%s", strings.Join(args[1:], " "), args[0], out)
 		}
-		time.Sleep(50 * time.Millisecond) // kubectl cannot watch for a pattern
+		time.Sleep(pause) // kubectl cannot watch for a pattern
+		pause = min(pause*5/4, 300*time.Millisecond)
 	}
 }
 
@@ -153,10 +154,13 @@ func (e Environment) Output(ts *testscript.TestScript, args ...string) []byte {
 
 // Kubectl runs kubectl, with its output for stdout and stderr. A wait also waits until the object exists.
 func Kubectl(ts *testscript.TestScript, neg bool, args []string) {
-	if args[0] == "wait" && args[1] != "--for=delete" && args[3] != "--all" {
+	err := ts.Exec("kubectl", args...)
+	missing := err != nil && strings.Contains(ts.ReadFile("stderr"), "(NotFound)")
+	if missing && args[0] == "wait" && args[1] != "--for=delete" && args[3] != "--all" {
 		ts.Check(ts.Exec("kubectl", "wait", "--for=create", args[2], "--timeout="+Timeout.String()))
+		err = ts.Exec("kubectl", args...)
 	}
-	switch err := ts.Exec("kubectl", args...); {
+	switch {
 	case err != nil && !neg:
 		ts.Fatalf("kubectl %s: %v", strings.Join(args, " "), err)
 	case err == nil && neg:
