@@ -21,18 +21,24 @@ import (
 type clouds struct{}
 
 // counter is a cloud that counts the resources in it: each POST to /NAME creates one.
+// A GET of /continue fails until the script continues.
 type counter struct {
 	// host is the address by which pods reach it.
 	host string
 
-	mu      sync.Mutex
-	created map[string]int
+	mu       sync.Mutex
+	created  map[string]int
+	proceeds bool
 }
 
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := path.Base(r.URL.Path)
+	if name == "continue" && !c.proceeds {
+		http.Error(w, "the script does not continue yet", http.StatusConflict)
+		return
+	}
 	if r.Method == http.MethodPost {
 		c.created[name]++
 	}
@@ -50,6 +56,14 @@ func cloud(ts *testscript.TestScript, _ bool, _ []string) {
 	server.Start()
 	ts.Defer(server.Close)
 	ts.Setenv("CLOUD", server.URL)
+}
+
+// proceed ends the wait of pods for GET /continue: continue.
+func proceed(ts *testscript.TestScript, _ bool, _ []string) {
+	c := ts.Value(clouds{}).(*counter)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.proceeds = true
 }
 
 // waitCreated waits until a resource is created: wait-created NAME.

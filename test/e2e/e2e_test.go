@@ -24,15 +24,16 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// scripts is the order of the scripts. Those of a group run at the same time, as many as there are processors: they change neither the
-// installation nor the node. Those of test/scripts run there with processes, and here with containers.
+// scripts is the order of the scripts. Those of a group run at the same time, as many as there are processors: they
+// change neither the installation nor the node. Of test/scripts, which runs on processes, it has those whose result
+// containers or a Service can change.
 var scripts = [][]string{
 	{"install"}, {"engines"},
 	{
-		"../../scripts/testdata/example", "../../scripts/testdata/git", "../../scripts/testdata/git-ssh", "../../scripts/testdata/review",
+		"tenants", "../../scripts/testdata/example", "../../scripts/testdata/git",
 		"shell", "minimal-image", "runner-killed", "pod-deleted", "out-of-memory", "pod-pending",
 	},
-	{"upgrade"}, {"tenants"}, {"provider-image"}, {"build"}, {"node-drained"}, {"node-lost"}, {"split-mode"}, {"uninstall"},
+	{"upgrade"}, {"provider-image"}, {"build"}, {"node-drained"}, {"node-lost"}, {"split-mode"}, {"uninstall"},
 }
 
 func TestScripts(t *testing.T) {
@@ -99,6 +100,7 @@ func (c cluster) commands() map[string]func(*testscript.TestScript, bool, []stri
 	commands := c.Commands()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
 		"cloud":          cloud,
+		"continue":       proceed,
 		"created":        created,
 		"kill-container": c.kill,
 		"kubelet":        c.kubelet,
