@@ -1,5 +1,5 @@
 // Command gendocs writes the pages of docs/reference that follow from the source, the index of reasons in
-// docs/troubleshooting, and what the web UI reads of the reasons: `make generate`.
+// docs/troubleshooting, and what the web UI reads of the reasons and of digests: `make generate`.
 //
 // Each page has an introduction in pages/, written by hand, with a line "[generated]" that is replaced by the text from
 // the source: the types of the API and their CRDs, the commands, the values of the chart, the metrics, the OpenAPI

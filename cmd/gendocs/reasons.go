@@ -12,23 +12,26 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 )
 
 const (
 	reasonsPage = "docs/troubleshooting/reasons.md"
 	reasonsOfUI = "web/src/api/reasons.ts"
+	digestsOfUI = "web/src/api/digests.ts"
 	// listOfReasons is the heading of the index in reasonsPage.
 	listOfReasons = "## All reasons\n\n"
 )
 
-// writeReasons writes the index of reasons, and the part of the table of reasons that the web UI reads.
+// writeReasons writes the index of reasons, and what the web UI reads: a part of the table of reasons, and the length of
+// digests.
 func writeReasons(root string) error {
 	repository := os.DirFS(root)
 	page, err := reasonsIndex(repository)
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string]string{reasonsPage: page, reasonsOfUI: waitsOfUI()} {
+	for name, text := range map[string]string{reasonsPage: page, reasonsOfUI: waitsOfUI(), digestsOfUI: lengthOfDigests()} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil { //nolint:gosec // all can read it
 			return err
 		}
@@ -114,6 +117,13 @@ func waitsOfUI() string {
 		"export const waitsForText = {\n" + entries(texts) + "}\nexport type WaitsFor = keyof typeof waitsForText\n\n" +
 		"/** What an object waits for, by the reason of its condition. */\n" +
 		"export const waits: Partial<Record<string, WaitsFor>> = {\n" + entries(waits) + "}\n"
+}
+
+// lengthOfDigests returns as TypeScript how many digits name a plan.
+func lengthOfDigests() string {
+	return "/* Written by `make generate` from internal/lifecycle/approval. */\n\n" +
+		"/** How many hexadecimal digits of its digest name a plan. No other plan can be given the same ones. */\n" +
+		fmt.Sprintf("export const shortDigest = %d\n", approval.ShortDigest)
 }
 
 func entries(of map[string]string) string {

@@ -1,3 +1,4 @@
+import { shortDigest } from '../../api/digests'
 import type { RunObject } from '../../api/kinds'
 import { condition } from '../../api/kinds'
 import { waits, waitsForText } from '../../api/reasons'
@@ -133,9 +134,9 @@ export function short(digest: string | undefined): string {
   return (digest ?? '').replace(/^sha256:/, '').slice(0, 12)
 }
 
-/** The digits of a plan's digest that no other plan can be given, as in internal/lifecycle/approval. */
+/** The digits of a plan's digest that name it in commands. */
 export function planDigits(digest: string | undefined): string {
-  return (digest ?? '').replace(/^sha256:/, '').slice(0, 40)
+  return (digest ?? '').replace(/^sha256:/, '').slice(0, shortDigest)
 }
 
 /** A short revision: main@1f3c9a2 for main@sha1:1f3c9a2..., the beginning of a digest. */
