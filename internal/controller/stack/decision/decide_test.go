@@ -396,6 +396,7 @@ func decide(t *testing.T, tests map[string]decision) {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.snapshot)
 			expectSameWithHistory(t, tt.snapshot)
+			expectSameWithRequests(t, tt.snapshot)
 			type outcome struct {
 				Finalizer      bool
 				Start          string
@@ -422,6 +423,44 @@ func decide(t *testing.T, tests map[string]decision) {
 				t.Errorf("a destroy uses the inputs %q, not those of the last apply", d.Start.InputsDigest)
 			}
 		})
+	}
+}
+
+// expectSameWithRequests checks that how a Stack stands does not depend on the requests of users, nor on what was met for
+// an earlier decision.
+func expectSameWithRequests(t *testing.T, w Snapshot) {
+	t.Helper()
+	if w.Stack.DeletionTimestamp != nil {
+		return
+	}
+	want := standing(w)
+	w.Stack, w.AllowShell, w.Met = w.Stack.DeepCopy(), true, []Need{NeedsFinalizer, NeedsLeftover, NeedsCommits}
+	for _, operation := range []v1alpha1.Operation{"", v1alpha1.OperationPlan, v1alpha1.OperationDestroy, v1alpha1.OperationShell} {
+		metav1.SetMetaDataAnnotation(&w.Stack.ObjectMeta, v1alpha1.RequestedAtAnnotation, now.Format(time.RFC3339))
+		metav1.SetMetaDataAnnotation(&w.Stack.ObjectMeta, v1alpha1.RequestedOperationAnnotation, string(operation))
+		if diff := cmp.Diff(want, standing(w)); diff != "" {
+			t.Errorf("a request of %q changes how the Stack stands:\n%s", operation, diff)
+		}
+	}
+}
+
+// TestNeedsAreMetOnce checks that what a decision needs comes before it, and that the same need does not come back.
+func TestNeedsAreMetOnce(t *testing.T) {
+	w := newSnapshot(noFinalizer, func(w *Snapshot) {
+		w.Commit.ID, w.Stack.Spec.PreventSelfApproval = strings.Repeat("1", 40), true
+	})
+	var got []Need
+	for d := Decide(w); d.Needs != ""; d = Decide(w) {
+		if d.Needs == NeedsFinalizer {
+			w.Stack.Finalizers = []string{v1alpha1.Finalizer}
+		}
+		w.Met, got = append(w.Met, d.Needs), append(got, d.Needs)
+	}
+	if diff := cmp.Diff([]Need{NeedsFinalizer, NeedsLeftover, NeedsCommits}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if d := Decide(w); d.Start == nil {
+		t.Errorf("no Run starts: %+v", d)
 	}
 }
 

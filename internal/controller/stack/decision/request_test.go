@@ -146,6 +146,12 @@ func TestRequests(t *testing.T) {
 		"a Stack that is up to date runs on request": {
 			snapshot: newSnapshot(isApplied, withRequest("Apply")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "net-2 is under way: requested by alice",
 		},
+		"a requested Run waits for the pod of a deleted one": {
+			snapshot: newSnapshot(isApplied, podTerminating, withRequest("Apply")), ready: "False", reason: "PodTerminating", requeue: leftoverRequeue,
+		},
+		"a requested destroy waits for the pod of a deleted Run": {
+			snapshot: newSnapshot(isApplied, podTerminating, withRequest("Destroy")), ready: "False", reason: "PodTerminating", requeue: leftoverRequeue,
+		},
 		"once": {
 			snapshot: newSnapshot(isApplied, withRequest("Apply"), withHandledRequest), ready: "True", reason: "Applied",
 		},
