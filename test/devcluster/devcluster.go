@@ -33,7 +33,6 @@ type Cluster struct {
 	Tools, Bin, Root string
 
 	devArgs, serveArgs []string
-	env                []string
 	stop               func()
 }
 
@@ -57,8 +56,7 @@ func StartDev(t testing.TB, devArgs []string, serveArgs ...string) *Cluster {
 
 func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 	t.Helper()
-	_, measured := t.(*testing.B)
-	c, err := newCluster(t.TempDir(), !measured, devArgs, serveArgs)
+	c, err := newCluster(t.TempDir(), devArgs, serveArgs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +64,7 @@ func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 	return c
 }
 
-// newCluster starts `cairn dev`. With less garbage collection the start of its API server takes a quarter less of a
-// processor, and 160 MB more memory. What is measured runs as it does for users.
-func newCluster(data string, lessCollection bool, devArgs, serveArgs []string) (*Cluster, error) {
+func newCluster(data string, devArgs, serveArgs []string) (*Cluster, error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return nil, err
@@ -81,9 +77,6 @@ func newCluster(data string, lessCollection bool, devArgs, serveArgs []string) (
 		Data: data, Tools: tools, Bin: filepath.Join(root, "bin"), Root: root, devArgs: devArgs, serveArgs: serveArgs,
 	}
 	c.Kubeconfig = filepath.Join(c.Data, "kubeconfig")
-	if lessCollection {
-		c.env = append(c.env, "GOGC=400")
-	}
 	return c, c.start()
 }
 
@@ -101,7 +94,7 @@ func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	shared.start.Do(func() {
 		if shared.data, shared.err = os.MkdirTemp("", "cairn-dev-"); shared.err == nil {
-			shared.Cluster, shared.err = newCluster(shared.data, true, nil, nil)
+			shared.Cluster, shared.err = newCluster(shared.data, nil, nil)
 		}
 	})
 	if shared.err != nil {
@@ -151,7 +144,6 @@ func (c *Cluster) start() error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), c.env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		cancel()
