@@ -58,7 +58,7 @@ func TestStackSchema(t *testing.T) {
 		"a variable with two":         {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, value: 1, valueFrom: {secret: {name: s, key: k}}}]}`, want: "spec.variables[0]"},
 		"a value from nowhere":        {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, valueFrom: {}}]}`, want: "exactly one of the fields in [secret configMap stack]"},
 		"a variable with a bad name":  {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: "a b", value: 1}]}`, want: "spec.variables[0].name"},
-		"Cairn's own env":             {spec: `{source: {inline: {main.tf: ""}}, env: [{name: CAIRN_STORE_CA, value: x}]}`, want: "names that start with CAIRN_ are reserved"},
+		"Cairn's own env":             {spec: `{source: {inline: {main.tf: ""}}, env: [{name: CAIRN_SERVER_CA_PEM, value: x}]}`, want: "names that start with CAIRN_ are reserved"},
 		"an unknown engine":           {spec: `{source: {inline: {main.tf: ""}}, engine: {name: Pulumi}}`, want: "supported values"},
 		"a wrong policy":              {spec: `{source: {inline: {main.tf: ""}}, apply: Yes please}`, want: "supported values"},
 		"a duration that is none":     {spec: `{source: {inline: {main.tf: ""}}, timeout: soon}`, want: "spec.timeout"},

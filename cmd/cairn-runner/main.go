@@ -26,8 +26,8 @@ import (
 
 var errUsage = errors.New(strings.TrimSpace(`
 usage:
-  cairn-runner run --store URL --token FILE --work DIR --inputs DIR
-      run the orders of the server; CAIRN_STORE_CA has the CA certificate of the server in PEM
+  cairn-runner run --server URL --token FILE --work DIR --inputs DIR
+      run the orders of the server; CAIRN_SERVER_CA_PEM has the CA certificate of the server in PEM
   cairn-runner shell --work DIR [-- COMMAND [ARG...]]
       run a command, or a shell, in the environment of a Run that is a shell
   cairn-runner copy DEST
@@ -101,20 +101,20 @@ var harmless os.Signal = syscall.SIGPIPE
 
 func run(args []string) error {
 	o := runner.Options{
-		CA: []byte(os.Getenv("CAIRN_STORE_CA")),
+		CA: []byte(os.Getenv("CAIRN_SERVER_CA_PEM")),
 		Options: attempt.Options{
 			Environ: os.Environ(), Output: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		},
 	}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
-	flags.StringVar(&o.Store, "store", "", "`URL` of the server")
+	flags.StringVar(&o.Server, "server", "", "`URL` of the server")
 	flags.StringVar(&o.TokenFile, "token", "", "`file` with the token for the server")
 	flags.StringVar(&o.Work, "work", "", "`folder` to work in")
 	flags.StringVar(&o.Inputs, "inputs", "", "`folder` with the files that orders name")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 || o.Store == "" || o.TokenFile == "" || o.Work == "" || o.Inputs == "" {
+	if flags.NArg() > 0 || o.Server == "" || o.TokenFile == "" || o.Work == "" || o.Inputs == "" {
 		return errUsage
 	}
 	// The key that proves to the server that a request is from this process is in its memory alone. No other program of the pod

@@ -26,7 +26,7 @@ func TestStartWaitsForTheAPIServer(t *testing.T) {
 	}))
 	defer api.Close()
 	err := Run(ctx, &rest.Config{Host: api.URL}, Options{
-		Namespace: "cairn-system", BucketURL: "mem://", CacheDir: t.TempDir(), StoreURL: "https://cairn", Operator: true,
+		Namespace: "cairn-system", BucketURL: "mem://", CacheDir: t.TempDir(), ServerURL: "https://cairn", Operator: true,
 		MetricsAddress: "0", HealthAddress: "0", again: true, Log: logr.Discard(),
 	})
 	if ctx.Err() == nil {

@@ -41,7 +41,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Repository: repositoryLimit(context.Background(), mgr.GetClient()),
 	}, time.Now), mgr.GetClient())
 	pods := o.Pods
-	pods.StoreURL, pods.CABundle = o.StoreURL, p.keys.Bundle
+	pods.ServerURL, pods.CABundle = o.ServerURL, p.keys.Bundle
 
 	repositories := &repository.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),

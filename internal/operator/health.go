@@ -17,7 +17,7 @@ import (
 )
 
 // addHealth adds /healthz, which fails when only a restart helps: some reconcile does not come to an end. And
-// /readyz, which fails while the process cannot work: its cache has not seen what there is yet, the store does not
+// /readyz, which fails while the process cannot work: its cache has not seen what there is yet, the server does not
 // answer, or the bucket cannot be read. That another one is the leader is no reason for either.
 func addHealth(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 	filled := func(r *http.Request) error {
@@ -44,12 +44,12 @@ func addHealth(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 	if err != nil || !o.Server {
 		return err
 	}
-	address, err := url.Parse(o.StoreURL)
+	address, err := url.Parse(o.ServerURL)
 	if err != nil {
-		return fmt.Errorf("store URL: %w", err)
+		return fmt.Errorf("server URL: %w", err)
 	}
-	return mgr.AddReadyzCheck("store", func(r *http.Request) error {
-		return askServer(r.Context(), o.StoreAddress, address.Hostname(), p.keys.Bundle())
+	return mgr.AddReadyzCheck("server", func(r *http.Request) error {
+		return askServer(r.Context(), o.ServerAddress, address.Hostname(), p.keys.Bundle())
 	})
 }
 
@@ -196,7 +196,7 @@ func askServer(ctx context.Context, address, host string, authorities []byte) er
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("the store answers %s", answer.Status)
+		return fmt.Errorf("the server answers %s", answer.Status)
 	}
 	return nil
 }

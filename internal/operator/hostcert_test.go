@@ -16,7 +16,7 @@ func TestHostOfACertificateDiffersFromThatOfRunners(t *testing.T) {
 		"an IP address, which TLS clients do not send": {"/etc/cairn", "https://192.0.2.1", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Options{CertDir: tt.folder, StoreURL: "https://cairn.cairn-system.svc:8443", PublicURL: tt.public}
+			o := Options{CertDir: tt.folder, ServerURL: "https://cairn.cairn-system.svc:8443", PublicURL: tt.public}
 			at, err := endpointsOf(o, slog.New(slog.DiscardHandler))
 			if (at.certificate != nil) != tt.there || (err != nil) != tt.rejected {
 				t.Errorf("%v, %v", at.certificate, err)

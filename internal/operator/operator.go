@@ -1,4 +1,4 @@
-// Package operator wires Cairn together: the cache, the list of controllers, and the store.
+// Package operator wires Cairn together: the cache, the list of controllers, and the server.
 package operator
 
 import (
@@ -48,26 +48,26 @@ type Options struct {
 	Policies *policy.Apart
 	// StateStorage is where states are kept.
 	StateStorage v1alpha1.StateStorage
-	// StoreAddress is what the runner API listens on. Example: :8443.
-	StoreAddress string
+	// ServerAddress is what the runner API listens on. Example: :8443.
+	ServerAddress string
 	// WebAddress is what the server for Git providers and browsers listens on, plain HTTP; "0" for none.
 	WebAddress string
 	// MetacontrollerAddress is what the server for metacontroller's hooks listens on, plain HTTP; "0", as "", for none.
 	MetacontrollerAddress string
 	// SignIn configures how users sign in with a browser.
 	SignIn auth.SignIn
-	// StoreURL is where runners find the store.
-	StoreURL string
-	// PublicURL is where users find the server; StoreURL when it is empty.
+	// ServerURL is where runners find the server.
+	ServerURL string
+	// PublicURL is where users find the server; ServerURL when it is empty.
 	PublicURL string
 	// PublishEndpoint has the server write that into ConfigMap kube-public/cairn. Only one installation of a
 	// cluster can.
 	PublishEndpoint bool
 	// PublicTrusted: the certificate at PublicURL is one that every client trusts, as an Ingress may have one.
 	PublicTrusted bool
-	// RunnerPatience is how long a runner keeps trying a store that is away.
+	// RunnerPatience is how long a runner keeps trying a server that is away.
 	RunnerPatience time.Duration
-	// Pods shapes the pods of Runs. Their StoreURL is that above, and their CABundle that of the server's keys.
+	// Pods shapes the pods of Runs. Their ServerURL is that above, and their CABundle that of the server's keys.
 	Pods podspec.Settings
 	// MaxRuns and MaxRunsPerNamespace are how many Runs may have a pod at work at once; 0 is no limit.
 	MaxRuns, MaxRunsPerNamespace int

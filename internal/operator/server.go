@@ -73,7 +73,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 			Outputs: outputsOf(mgr.GetClient(), p.direct), Engines: engines, Providers: mirror,
 			Events: recorder(mgr), Metrics: p.telemetry.server, Log: p.log,
 		},
-		Address: o.StoreAddress, Hosts: at.hosts, Public: at.published, HostCertificate: at.certificate, Keys: p.keys,
+		Address: o.ServerAddress, Hosts: at.hosts, Public: at.published, HostCertificate: at.certificate, Keys: p.keys,
 		Tokens: tokens, GoneTokens: gone, Cache: mgr.GetClient(), ClientCA: authority, Kubernetes: mgr.GetConfig(),
 		SignIn: at.signIn,
 	})
@@ -139,19 +139,19 @@ type endpoints struct {
 }
 
 func endpointsOf(o Options, log *slog.Logger) (endpoints, error) {
-	store, err := url.Parse(o.StoreURL)
+	own, err := url.Parse(o.ServerURL)
 	if err != nil {
-		return endpoints{}, fmt.Errorf("store URL: %w", err)
+		return endpoints{}, fmt.Errorf("server URL: %w", err)
 	}
-	public := server.Public{URL: strings.TrimSuffix(cmp.Or(o.PublicURL, o.StoreURL), "/"), OwnCA: !o.PublicTrusted}
+	public := server.Public{URL: strings.TrimSuffix(cmp.Or(o.PublicURL, o.ServerURL), "/"), OwnCA: !o.PublicTrusted}
 	u, err := url.Parse(public.URL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return endpoints{}, fmt.Errorf("public URL %q: an address with https is needed, as in "+
 			"https://cairn.example.com", public.URL)
 	}
-	at := endpoints{hosts: []string{store.Hostname()}, signIn: o.SignIn}
+	at := endpoints{hosts: []string{own.Hostname()}, signIn: o.SignIn}
 	at.signIn.URL = cmp.Or(o.SignIn.URL, public.URL)
-	if public.OwnCA && u.Hostname() != store.Hostname() {
+	if public.OwnCA && u.Hostname() != own.Hostname() {
 		at.hosts = append(at.hosts, u.Hostname())
 	}
 	if o.PublishEndpoint {
@@ -160,9 +160,9 @@ func endpointsOf(o Options, log *slog.Logger) (endpoints, error) {
 	// Runners trust the server's own certificate only, so theirs is another host.
 	switch {
 	case o.CertDir == "":
-	case u.Hostname() == store.Hostname() || net.ParseIP(u.Hostname()) != nil:
+	case u.Hostname() == own.Hostname() || net.ParseIP(u.Hostname()) != nil:
 		return endpoints{}, fmt.Errorf("a certificate in %s is for the host of the public URL, which has to be a name and "+
-			"another one than that of the store URL; it is %s", o.CertDir, u.Hostname())
+			"another one than that of --server-url; it is %s", o.CertDir, u.Hostname())
 	default:
 		at.certificate = pki.NewHostCertificate(o.CertDir, u.Hostname(), log)
 	}

@@ -67,7 +67,7 @@ func start(t *testing.T, change func(*Options)) *process {
 	r := &process{T: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t), bucket: filepath.Join(t.TempDir(), "bucket"), log: &lines{}}
 	store := freeAddress(t)
 	o := Options{
-		Namespace: system, BucketURL: "file://" + r.bucket, CacheDir: t.TempDir(), StoreAddress: store, StoreURL: "https://" + store, WebAddress: freeAddress(t),
+		Namespace: system, BucketURL: "file://" + r.bucket, CacheDir: t.TempDir(), ServerAddress: store, ServerURL: "https://" + store, WebAddress: freeAddress(t),
 		MetricsAddress: r.metrics, HealthAddress: r.health, PprofAddress: r.pprof, Server: true, again: true,
 		Log: logr.FromSlogHandler(slog.NewJSONHandler(r.log, nil)),
 	}

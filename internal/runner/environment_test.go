@@ -52,7 +52,7 @@ resource "terraform_data" "a" {
 			t.Errorf("no %s in\n%s", want, env)
 		}
 	}
-	for _, bad := range []string{"CAIRN_SECRET", "CAIRN_STORE_CA", "TF_DATA_DIR", "TF_WORKSPACE", "elsewhere", "TF_CLI_ARGS", "TG_ALL"} {
+	for _, bad := range []string{"CAIRN_SECRET", "CAIRN_SERVER_CA_PEM", "TF_DATA_DIR", "TF_WORKSPACE", "elsewhere", "TF_CLI_ARGS", "TG_ALL"} {
 		if strings.Contains(string(env), bad) {
 			t.Errorf("%s in\n%s", bad, env)
 		}

@@ -113,7 +113,7 @@ func TestEnvironmentOfAHook(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Operation, order.Cause, order.Revision = "Apply", "commit 1f3c by alice\nWiden it", "main@sha1:1f3c"
 	order.Hooks = []runnerapi.Hook{hookAt("After", "plan", `env -0 | sort -z | grep -z '^CAIRN\|^TF_\|^PATH\|^MINE\|^PWD' | tr '\0' '\n'`)}
-	p := startPod(t, s, nil, "MINE=1", "CAIRN_STORE_CA=no", "CAIRN_SPOOF=no", "TF_DATA_DIR=no")
+	p := startPod(t, s, nil, "MINE=1", "CAIRN_SERVER_CA_PEM=no", "CAIRN_SPOOF=no", "TF_DATA_DIR=no")
 	s.orders <- order
 	close(s.orders)
 	if err := p.wait(); err != nil {

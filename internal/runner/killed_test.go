@@ -92,8 +92,8 @@ func runnerProgram(t *testing.T, s *testServer) *exec.Cmd {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	program := exec.Command(path, "run", "--store="+s.server.URL, "--token="+token, "--work="+work, "--inputs="+work)
-	program.Env = []string{"PATH=" + bin(t) + ":/usr/bin:/bin", "CAIRN_STORE_CA=" + string(s.ca())}
+	program := exec.Command(path, "run", "--server="+s.server.URL, "--token="+token, "--work="+work, "--inputs="+work)
+	program.Env = []string{"PATH=" + bin(t) + ":/usr/bin:/bin", "CAIRN_SERVER_CA_PEM=" + string(s.ca())}
 	return program
 }
 

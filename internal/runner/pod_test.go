@@ -67,9 +67,9 @@ func startPod(t testing.TB, s *testServer, inputs map[string]string, env ...stri
 	}
 	go func() {
 		p.ended <- Run(ctx, Options{
-			Store: s.server.URL, CA: s.ca(), Options: attempt.Options{
+			Server: s.server.URL, CA: s.ca(), Options: attempt.Options{
 				TokenFile: token, Work: p.work, Inputs: p.inputs,
-				Environ: append([]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
+				Environ: append([]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_SERVER_CA_PEM=pem"}, env...),
 				Output:  output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
 				Cgroup: s.cgroup, DisownedAfter: 300 * time.Millisecond,
 			},

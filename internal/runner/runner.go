@@ -17,8 +17,8 @@ import (
 // Options of a runner.
 type Options struct {
 	attempt.Options
-	// Store is the server's URL, and CA the PEM of the certificate authorities that it has to be from.
-	Store string
+	// Server is the server's URL, and CA the PEM of the certificate authorities that it has to be from.
+	Server string
 	CA    []byte
 }
 
@@ -29,7 +29,7 @@ const firstPatience = 10 * time.Minute
 // reported, or the server returns no order.
 func Run(ctx context.Context, o Options) error {
 	client, err := runnerapi.NewClient(runnerapi.ClientOptions{
-		URL: o.Store, CA: o.CA, TokenFile: o.TokenFile, Patience: firstPatience,
+		URL: o.Server, CA: o.CA, TokenFile: o.TokenFile, Patience: firstPatience,
 	})
 	if err != nil {
 		return err

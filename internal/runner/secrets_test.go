@@ -23,7 +23,7 @@ resource "terraform_data" "canary-env-address" {}
 resource "terraform_data" "a" {
   input = "${var.by_file} ${var.by_value} ${jsonencode(var.by_tfvars)}"
   provisioner "local-exec" {
-    command = "echo \"$ONE $SECRET\" ${var.by_value}; printenv CAIRN_STORE_CA TF_HTTP_PASSWORD; echo ${var.by_file} | base64; exit 3"
+    command = "echo \"$ONE $SECRET\" ${var.by_value}; printenv CAIRN_SERVER_CA_PEM TF_HTTP_PASSWORD; echo ${var.by_file} | base64; exit 3"
   }
 }
 resource "terraform_data" "b" { input = var.marked }

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// newClient gives a Client for a store that answers as told, and the file with its token.
+// newClient gives a Client for a server that answers as told, and the file with its token.
 func newClient(t *testing.T, patience time.Duration, answer http.HandlerFunc) (*Client, string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(answer)

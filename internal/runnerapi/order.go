@@ -79,7 +79,7 @@ type Order struct {
 	Outputs bool `json:"outputs,omitempty"`
 	// Timeout of the attempt.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Patience is how long the runner keeps trying a store that does not answer or answers 429 or 5xx.
+	// Patience is how long the runner keeps trying a server that does not answer or answers 429 or 5xx.
 	Patience time.Duration `json:"patience,omitempty"`
 	// ModuleCredentials are for the hosts that the code fetches modules from with git.
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`

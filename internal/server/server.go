@@ -1,4 +1,4 @@
-// Package server is the store: what runners ask, hand in and report over HTTP, in the language of internal/runnerapi.
+// Package server is what runners ask, hand in and report over HTTP, in the language of internal/runnerapi.
 // It does not trust a caller. A token identifies the pod that sends a request, the pod's Run decides what it may
 // access, and all that a request names is derived from that Run or compared with it.
 //

@@ -68,7 +68,7 @@ func (s story) storeCA() string {
 	must(s.T, s.cluster.List(s.Context(), pods, client.InNamespace(s.namespace)))
 	for _, pod := range pods.Items {
 		for _, e := range pod.Spec.Containers[0].Env {
-			if e.Name == "CAIRN_STORE_CA" {
+			if e.Name == "CAIRN_SERVER_CA_PEM" {
 				return e.Value
 			}
 		}

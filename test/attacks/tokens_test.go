@@ -111,10 +111,10 @@ func (h hooked) runs(script string, env ...string) (log, key string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), h.program, "run", "--store="+s.URL, "--token="+filepath.Join(dir, "token"),
+	cmd := exec.CommandContext(t.Context(), h.program, "run", "--server="+s.URL, "--token="+filepath.Join(dir, "token"),
 		"--work="+filepath.Join(dir, "work"), "--inputs="+filepath.Join(dir, "inputs"))
 	cmd.Env = append([]string{
-		"PATH=/usr/bin:/bin", "CAIRN_STORE_CA=" + string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})),
+		"PATH=/usr/bin:/bin", "CAIRN_SERVER_CA_PEM=" + string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})),
 	}, env...)
 	cmd.Dir = dir
 	unprivileged(cmd)

@@ -225,7 +225,7 @@ func (c *testCase) cairn(t *testing.T, tools string, archive []byte) (result, er
 		t.Fatal(err)
 	}
 	err := runner.Run(t.Context(), runner.Options{
-		Store: s.server.URL, CA: s.ca(), Options: attempt.Options{
+		Server: s.server.URL, CA: s.ca(), Options: attempt.Options{
 			TokenFile: token, Work: work, Inputs: t.TempDir(), Environ: environment(t, tools),
 			Output: io.Discard, Log: slog.New(slog.DiscardHandler), Cgroup: t.TempDir(),
 		},

@@ -141,7 +141,7 @@ func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
 	args := append([]string{
 		"--namespace=" + l.own, "--namespaces=" + l.space, "--runner-tokens=jwks", "--client-certificates=false", "--publish-endpoint=false",
 		"--bucket=file://" + filepath.Join(l.dir, "bucket"), "--cache=" + filepath.Join(l.dir, "cache"), "--allowed-address=127.0.0.0/8",
-		"--listen=" + listen, "--store-url=" + store, "--web-listen=0", "--log-level=info", "--drift-interval=0",
+		"--listen=" + listen, "--server-url=" + store, "--web-listen=0", "--log-level=info", "--drift-interval=0",
 		"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev", "--runner-command=" + filepath.Join(l.bin, "cairn-runner"),
 		"--provider-folder=" + l.providers, "--provider-offline",
 	}, o.args...)

@@ -80,7 +80,7 @@ func behindDoor(listen string) (string, error) {
 // door returns the door of a lane.
 func (l *lane) door(ctx context.Context) (*door, error) {
 	for _, arg := range l.server.args {
-		found, ok := doors.Load(strings.TrimPrefix(arg, "--store-url="))
+		found, ok := doors.Load(strings.TrimPrefix(arg, "--server-url="))
 		if !ok {
 			continue
 		}

@@ -24,7 +24,7 @@ var errNoProcess = errors.New("it does not run")
 func (d *door) runnerOf(pod string) (int, error) {
 	return processBy(func(dir string) bool {
 		args, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil || !bytes.Contains(args, []byte("cairn-runner\x00run\x00--store="+d.url+"\x00")) {
+		if err != nil || !bytes.Contains(args, []byte("cairn-runner\x00run\x00--server="+d.url+"\x00")) {
 			return false
 		}
 		environ, err := os.ReadFile(filepath.Join(dir, "environ"))

@@ -58,7 +58,7 @@ func Start(t testing.TB, args ...string) *Install {
 	i.store = "https://" + i.listen
 	i.args = []string{
 		"--namespace=" + systemNamespace, "--allowed-address=127.0.0.0/8", "--bucket=" + i.bucketURL(), "--cache=" + filepath.Join(c.Data, "cache"),
-		"--listen=" + i.listen, "--store-url=" + i.store, "--web-listen=0", "--log-level=warn", "--drift-interval=0",
+		"--listen=" + i.listen, "--server-url=" + i.store, "--web-listen=0", "--log-level=warn", "--drift-interval=0",
 		"--runner-image=cairn", "--engine-image=tools", "--engine-image-has-runner",
 	}
 	return i

@@ -126,12 +126,12 @@ func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
 	options := runnerapi.ClientOptions{TokenFile: token, Patience: 10 * time.Minute}
 	container := pod.Spec.Containers[0]
 	for _, arg := range container.Command {
-		if url, ok := strings.CutPrefix(arg, "--store="); ok {
+		if url, ok := strings.CutPrefix(arg, "--server="); ok {
 			options.URL = url
 		}
 	}
 	for _, e := range container.Env {
-		if e.Name == "CAIRN_STORE_CA" {
+		if e.Name == "CAIRN_SERVER_CA_PEM" {
 			options.CA = []byte(e.Value)
 		}
 	}

@@ -117,7 +117,7 @@ func (m *manager) lead() {
 	}
 	m.run = run.Reconciler{
 		Client: cached, Live: live, Inputs: sim.shared.inputs, Scheduler: scheduler.New(m.turns, cached), Clock: m.clock,
-		Pods: podspec.Settings{StoreURL: "https://store", CABundle: func() []byte { return nil }, RunnerImage: "cairn", EngineHasRunner: true, EngineImage: "tools"},
+		Pods: podspec.Settings{ServerURL: "https://server", CABundle: func() []byte { return nil }, RunnerImage: "cairn", EngineHasRunner: true, EngineImage: "tools"},
 	}
 	m.state = state.Reconciler{Client: cached, States: store}
 	m.enqueueAll()

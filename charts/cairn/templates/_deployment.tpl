@@ -78,7 +78,7 @@ spec:
         - --bucket={{ $.Values.bucket.url }}
         - --cache=/var/cache/cairn
         - --state-storage={{ $.Values.stateStorage }}
-        - --store-url={{ include "cairn.storeURL" $ }}
+        - --server-url={{ include "cairn.serverURL" $ }}
         {{- with include "cairn.publicURL" $ }}
         - --public-url={{ . }}
         {{- end }}

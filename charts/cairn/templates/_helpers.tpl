@@ -45,7 +45,7 @@ app.kubernetes.io/part-of: cairn
 {{- include "cairn.fullname" $ }}{{ if eq $.Values.mode "split" }}-{{ index . 1 }}{{ end }}
 {{- end }}
 
-{{- define "cairn.storeURL" -}}
+{{- define "cairn.serverURL" -}}
 https://{{ include "cairn.fullname" . }}.{{ .Release.Namespace }}.svc:8443
 {{- end }}
 

@@ -69,10 +69,10 @@ func (p *processFlags) addCommon(f *pflag.FlagSet) {
 		"storage of states: Secret or Bucket; large states are always stored in the bucket")
 	f.StringVar(&p.CacheDir, "cache", "/var/cache/cairn",
 		"directory for mirrors of repositories, engines and providers; a cache, so it can be deleted")
-	f.StringVar(&p.StoreURL, "store-url", "https://cairn.cairn-system.svc:8443",
+	f.StringVar(&p.ServerURL, "server-url", "https://cairn.cairn-system.svc:8443",
 		"address of the server for runners; its host is in the server's certificate")
 	f.StringVar(&p.PublicURL, "public-url", "",
-		"address of the server for users, for example https://cairn.example.com; default: store-url")
+		"address of the server for users, for example https://cairn.example.com; default: server-url")
 	f.StringVar(&p.SignIn.URL, "web-url", "",
 		"address of the web UI for users, which comments on pull requests link to, for example https://cairn.example.com; "+
 			"default: public-url, and no links without that")
@@ -148,7 +148,7 @@ func (p *processFlags) addRunnerFlags(f *pflag.FlagSet) {
 // serverFlags are the flags that only the server uses.
 func (p *processFlags) serverFlags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("server", pflag.ContinueOnError)
-	f.StringVar(&p.StoreAddress, "listen", ":8443", "address that the server listens on, for runners and users (TLS)")
+	f.StringVar(&p.ServerAddress, "listen", ":8443", "address that the server listens on, for runners and users (TLS)")
 	f.StringVar(&p.WebAddress, "web-listen", ":8080",
 		"address for webhooks of Git providers and for the web UI, plain HTTP: put an Ingress in front; 0 disables them")
 	f.StringVar(&p.MetacontrollerAddress, "metacontroller", "0",
@@ -271,9 +271,9 @@ func (p *processFlags) options() (operator.Options, error) {
 		return o, fmt.Errorf("--drift-interval is %s: it must be from %s to %s, or 0 for no checks",
 			o.DriftInterval, shortestDriftInterval, longestDriftInterval)
 	}
-	if u, err := url.Parse(o.StoreURL); err != nil || u.Scheme != "https" || u.Hostname() == "" {
-		return o, fmt.Errorf("--store-url is %q: it must be an https address, for example "+
-			"https://cairn.cairn-system.svc:8443", o.StoreURL)
+	if u, err := url.Parse(o.ServerURL); err != nil || u.Scheme != "https" || u.Hostname() == "" {
+		return o, fmt.Errorf("--server-url is %q: it must be an https address, for example "+
+			"https://cairn.cairn-system.svc:8443", o.ServerURL)
 	}
 	return o, nil
 }

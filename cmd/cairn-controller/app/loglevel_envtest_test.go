@@ -47,7 +47,7 @@ func TestLogLevel(t *testing.T) {
 				cmd := serverCommand()
 				cmd.SetArgs([]string{
 					"--kubeconfig=" + kubeconfig, "--namespace=" + w.Namespace, "--bucket=file://" + t.TempDir(), "--cache=" + t.TempDir(),
-					"--listen=" + store, "--store-url=https://" + store, "--web-listen=" + web, "--health-address=" + health,
+					"--listen=" + store, "--server-url=https://" + store, "--web-listen=" + web, "--health-address=" + health,
 					"--publish-endpoint=false", "--client-certificates=false", "--provider-mirror=false", "--log-level=" + level,
 				})
 				cmd.SetOut(io.Discard)

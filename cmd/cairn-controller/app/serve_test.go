@@ -20,7 +20,7 @@ func TestWrongFlagsAreRejected(t *testing.T) {
 		"--drift-interval=-1h", "--drift-interval=9s", "--drift-interval=8761h", "--drift-interval=daily",
 		"--runner-patience=0s", "--runner-patience=-10m",
 		"--session-lifetime=0s", "--session-lifetime=-1h",
-		"--store-url=cairn.cairn-system.svc:8443", "--store-url=http://cairn.cairn-system.svc:8443", "--store-url=https://:8443", "--store-url=",
+		"--server-url=cairn.cairn-system.svc:8443", "--server-url=http://cairn.cairn-system.svc:8443", "--server-url=https://:8443", "--server-url=",
 		"--namespace=", "--namespace=Cairn",
 		"--log-level=loud", "--log-level=",
 	} {

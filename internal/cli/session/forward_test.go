@@ -31,10 +31,10 @@ func TestForwarderTo(t *testing.T) {
 
 func TestPortOf(t *testing.T) {
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
-		{Port: 8443, TargetPort: intstr.FromString("store")}, {Port: 80, TargetPort: intstr.FromInt32(8080)}, {Port: 9, TargetPort: intstr.FromString("none")},
+		{Port: 8443, TargetPort: intstr.FromString("https")}, {Port: 80, TargetPort: intstr.FromInt32(8080)}, {Port: 9, TargetPort: intstr.FromString("none")},
 	}}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cairn-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{
-		{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}, {Name: "store", ContainerPort: 18443}}},
+		{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}, {Name: "https", ContainerPort: 18443}}},
 	}}}
 	for port, want := range map[string]int32{"8443": 18443, "80": 8080, "9": 0, "1": 0} {
 		if got := portOf(service, pod, port); got != want {

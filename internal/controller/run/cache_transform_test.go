@@ -90,7 +90,7 @@ func TestLeanPod(t *testing.T) {
 		Spec: corev1.PodSpec{
 			NodeName: "node-1", Volumes: []corev1.Volume{{Name: "work"}}, ReadinessGates: []corev1.PodReadinessGate{{ConditionType: "x"}},
 			Containers: []corev1.Container{{
-				Name: runinfo.ShellContainer, Image: "tools", Command: []string{"cairn-runner"}, Env: []corev1.EnvVar{{Name: "CAIRN_STORE_CA", Value: "long"}},
+				Name: runinfo.ShellContainer, Image: "tools", Command: []string{"cairn-runner"}, Env: []corev1.EnvVar{{Name: "CAIRN_SERVER_CA_PEM", Value: "long"}},
 				Resources: corev1.ResourceRequirements{Limits: limits, Requests: limits}, VolumeMounts: []corev1.VolumeMount{{Name: "work"}},
 			}},
 		},

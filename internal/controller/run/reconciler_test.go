@@ -50,7 +50,7 @@ type testEnv struct {
 }
 
 var settings = podspec.Settings{
-	StoreURL: "https://store:8443", CABundle: func() []byte { return []byte("PEM") },
+	ServerURL: "https://server:8443", CABundle: func() []byte { return []byte("PEM") },
 	RunnerImage: "cairn:1", RunnerCommand: "/usr/local/bin/cairn-runner", EngineImage: "cairn-tools:1",
 }
 

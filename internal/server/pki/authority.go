@@ -30,7 +30,7 @@ func newAuthority(now time.Time) (*authority, error) {
 	serial := newSerial()
 	template := &x509.Certificate{
 		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: fmt.Sprintf("Cairn store %x", serial.Bytes()[:4])},
+		Subject:               pkix.Name{CommonName: fmt.Sprintf("Cairn server %x", serial.Bytes()[:4])},
 		NotBefore:             now.Add(-skew),
 		NotAfter:              now.Add(caLife),
 		IsCA:                  true,
@@ -54,7 +54,7 @@ func (a *authority) leaf(now time.Time, hosts []string) (*tls.Certificate, error
 	}
 	template := &x509.Certificate{
 		SerialNumber: newSerial(),
-		Subject:      pkix.Name{CommonName: "Cairn store"},
+		Subject:      pkix.Name{CommonName: "Cairn server"},
 		NotBefore:    now.Add(-skew),
 		NotAfter:     now.Add(leafLife),
 		KeyUsage:     x509.KeyUsageDigitalSignature,

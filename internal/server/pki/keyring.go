@@ -208,7 +208,7 @@ func pastOf(past []*x509.Certificate, was, signing *authority, now time.Time) []
 	return valid
 }
 
-// bundle is the PEM of all authorities that the store's certificate may be from, now or while a pod runs that is
+// bundle is the PEM of all authorities that the server's certificate may be from, now or while a pod runs that is
 // started now.
 func (k keyring) bundle() []byte {
 	return encodeCerts(append([]*x509.Certificate{k.signing.cert, k.next.cert}, k.past...))

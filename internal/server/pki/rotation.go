@@ -3,7 +3,7 @@ package pki
 import "time"
 
 // The life of an authority. It is in the bundle that pods are given for as long before it signs as it signs, and stays
-// there after: a pod is started with the bundle of its day, and trusts the store for as long as it runs.
+// there after: a pod is started with the bundle of its day, and trusts the server for as long as it runs.
 //
 //	made ──► next ──(signFor)──► signs ──(signFor)──► past ──(signFor)──► expired
 //	         └──────────────────── in the bundle ────────────────────┘

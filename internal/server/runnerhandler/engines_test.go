@@ -26,7 +26,7 @@ import (
 	"cairn.dev/cairn/test/releases"
 )
 
-// newEngines gives a runner's client for a store that has engines, for a Run of an engine.
+// newEngines gives a runner's client for a server that has engines, for a Run of an engine.
 func newEngines(t *testing.T, from Engines, its v1alpha1.EngineName) *runnerapi.Client {
 	t.Helper()
 	s := New(Options{Log: slog.New(slog.DiscardHandler)})

@@ -59,7 +59,7 @@ func (c *cluster) addProcesses(ctx context.Context, o options, data string, kube
 		"--bucket=" + bucket.String(),
 		"--cache=" + filepath.Join(data, "cache"),
 		"--listen=" + store,
-		"--store-url=https://" + store,
+		"--server-url=https://" + store,
 		"--web-listen=" + web,
 		"--allowed-address=127.0.0.0/8,::1", // git servers and registries on the developer's machine
 		"--log-level=" + o.level.String(),

@@ -71,7 +71,7 @@ func expectNothingOfTheStack(t *testing.T, pod *corev1.Pod) {
 	}
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		for _, e := range c.Env {
-			if e.ValueFrom != nil || (e.Name != "CAIRN_STORE_CA" && e.Name != "HOME") {
+			if e.ValueFrom != nil || (e.Name != "CAIRN_SERVER_CA_PEM" && e.Name != "HOME") {
 				t.Errorf("env %s", e.Name)
 			}
 		}

@@ -21,8 +21,8 @@ import (
 
 // Settings are the installation's part of a runner pod.
 type Settings struct {
-	// StoreURL is the URL of the server for runners, https.
-	StoreURL string
+	// ServerURL is the URL of the server for runners, https.
+	ServerURL string
 	// CABundle returns the PEM of the certificate authorities of the server.
 	CABundle func() []byte
 	// RunnerImage has cairn-runner, which is copied from it into the engine's container.
@@ -65,7 +65,7 @@ const (
 	dirInputs = runinfo.DirCairn + "/inputs"
 )
 
-// tokenVolumeName is of the volume with the token for the store; inputsVolume begins the names of those that places are in.
+// tokenVolumeName is of the volume with the token for the server; inputsVolume begins the names of those that places are in.
 const (
 	tokenVolumeName = "token"
 	inputsVolume    = "inputs-"
@@ -93,9 +93,9 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 	engine := corev1.Container{
 		Name:    runinfo.ShellContainer,
 		Image:   cmp.Or(planned, doc.Image, set.EngineImage),
-		Command: []string{runinfo.DirBin + "/cairn-runner", "run", "--store=" + set.StoreURL, "--token=" + dirToken + "/token", "--work=" + runinfo.DirWork, "--inputs=" + dirInputs},
+		Command: []string{runinfo.DirBin + "/cairn-runner", "run", "--server=" + set.ServerURL, "--token=" + dirToken + "/token", "--work=" + runinfo.DirWork, "--inputs=" + dirInputs},
 		Env: append([]corev1.EnvVar{
-			{Name: "CAIRN_STORE_CA", Value: string(set.CABundle())},
+			{Name: "CAIRN_SERVER_CA_PEM", Value: string(set.CABundle())},
 			homeVariable,
 		}, doc.Env...),
 		EnvFrom:         doc.EnvFrom,

@@ -24,7 +24,7 @@ func podSnapshot() decision.Snapshot {
 }
 
 var settings = Settings{
-	StoreURL: "https://store:8443", CABundle: func() []byte { return []byte("PEM") },
+	ServerURL: "https://server:8443", CABundle: func() []byte { return []byte("PEM") },
 	RunnerImage: "cairn:1", RunnerCommand: "/usr/local/bin/cairn-runner", EngineImage: "cairn-tools:1",
 }
 

@@ -15,7 +15,7 @@ import (
 var security = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
 
 // unrestrictedReason returns what a pod has that a runner is not to have; empty when there is nothing. Audiences are those for which it
-// may have tokens of its account, beside the store's.
+// may have tokens of its account, beside the server's.
 func unrestrictedReason(pod *corev1.Pod, audiences []string) string {
 	if on := pod.Spec.AutomountServiceAccountToken; on == nil || *on {
 		return "spec.automountServiceAccountToken would add a token for the Kubernetes API to the pod"

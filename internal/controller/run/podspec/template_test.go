@@ -165,7 +165,7 @@ func TestTemplateCannotChangeFieldsOfCairn(t *testing.T) {
 		"an environment from elsewhere":     {engine(`envFrom: [{secretRef: {name: a}}]`), "set spec.envFrom of the Stack"},
 		"a probe that kills":                {engine(`livenessProbe: {exec: {command: ["false"]}}`), "livenessProbe is Cairn's own"},
 		"a hook that delays the end":        {engine(`lifecycle: {preStop: {exec: {command: [sleep, "600"]}}}`), "lifecycle is Cairn's own"},
-		"a variable of Cairn's":             {engine(`env: [{name: CAIRN_STORE_CA, value: mine}]`), "env CAIRN_STORE_CA of container engine is Cairn's own"},
+		"a variable of Cairn's":             {engine(`env: [{name: CAIRN_SERVER_CA_PEM, value: mine}]`), "env CAIRN_SERVER_CA_PEM of container engine is Cairn's own"},
 		"a variable of Cairn's, new":        {engine(`env: [{name: CAIRN_NEW, value: mine}]`), "env CAIRN_NEW of container engine is Cairn's own"},
 		"a variable of spec.env":            {engine(`env: [{name: AWS_REGION, value: us}]`), "env AWS_REGION of container engine is in spec.env of the Stack already"},
 		"no variables":                      {engine(`env: null`), "env"},

@@ -35,7 +35,7 @@ type Volumes struct {
 	backend     *runnerapi.Backend
 }
 
-// VolumesOf computes where the kubelet mounts what a Run reads. A destroy gets from the store what the last apply was given,
+// VolumesOf computes where the kubelet mounts what a Run reads. A destroy gets from the server what the last apply was given,
 // whatever became of the objects that it came from; only its environment and what is for the hosts of modules are not kept.
 func VolumesOf(run *v1alpha1.Run, doc inputs.Document) Volumes {
 	var p Volumes
