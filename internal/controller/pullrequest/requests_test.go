@@ -21,7 +21,7 @@ var requestsOfALife = []struct {
 
 const lifeSeeds = 100
 
-// A pull request that is opened, planned, planned again by a comment, changed and closed costs no more than these
+// A pull request that is opened, planned, planned again by a comment, changed and closed costs at most these
 // requests.
 func TestRequestsOfThePullRequestsLife(t *testing.T) {
 	got := make([]struct{ writes, changes, requests int }, len(requestsOfALife))
