@@ -24,7 +24,9 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
 	CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -buildvcs=false -trimpath -tags=disable_grpc_modules \
-	-ldflags "-s -w -X cairn.dev/cairn/internal/base/version.Version=$VERSION" -o /out/ ./cmd/cairn-controller ./cmd/cairn-runner
+	-ldflags "-s -w -X cairn.dev/cairn/internal/base/version.Version=$VERSION" -o /out/ ./cmd/cairn-controller ./cmd/cairn-runner \
+	&& CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go -C migrate build -buildvcs=false -trimpath -tags=disable_grpc_modules \
+	-ldflags "-s -w -X cairn.dev/cairn/internal/base/version.Version=$VERSION" -o /out/ ./cmd/cairn-migrate
 
 # The operator and server need git and ssh, authorities and time zones. There is no shell and nothing that needs one:
 # the packages that only their scripts want are said to be there, and the scripts go.
@@ -64,7 +66,7 @@ WORKDIR /home/nonroot
 USER 65532:65532
 ENTRYPOINT ["/usr/local/bin/cairn-controller"]
 LABEL org.opencontainers.image.title="cairn" \
-	org.opencontainers.image.description="Cairn's operator and server, and the runner that is copied into the image of each Stack" \
+	org.opencontainers.image.description="Cairn's operator, server and hooks of metacontroller, and the runner that is copied into the image of each Stack" \
 	org.opencontainers.image.url="https://cairn.dev" \
 	org.opencontainers.image.source="https://github.com/cairn-dev/cairn" \
 	org.opencontainers.image.licenses="Apache-2.0" \

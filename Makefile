@@ -229,7 +229,7 @@ bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 
 .PHONY: bench-hooks
 bench-hooks: ## Call metacontroller's hooks a thousand times a second, and as often as can be, beside an empty handler
-	@go test -run '^$$' -bench Hooks -benchtime 10000x $(GOTESTFLAGS) ./internal/controller/metacontroller
+	@go -C migrate test -run '^$$' -bench Hooks -benchtime 10000x $(GOTESTFLAGS) ./metacontroller
 
 .PHONY: bench-node
 bench-node: build node-tools e2e-images ## Measure on a real node, beside bare pods and the bare engine in them

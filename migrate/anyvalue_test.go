@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/migrate/convert"
 )
 
 // TestAnyValueAnywhere checks that any value of a field is either rejected or mentioned in a note, and that the result can be converted again.

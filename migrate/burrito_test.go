@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // TestEngineOfABurritoLayer checks that the engine is that of the repository unless the layer sets another one, as in burrito.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/cli/migration"
-	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/migrate/convert"
 )
 
 // TestTableOfCapabilities checks that the table has the capabilities of each converted system, each with its equivalent in Cairn or a reason.

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"cairn.dev/cairn/internal/controller/convert"
+	"cairn.dev/cairn/migrate/convert"
 	"cairn.dev/cairn/migrate/generate"
 )
 

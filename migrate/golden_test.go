@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -1,9 +1,9 @@
 // Package migrate converts objects of other systems that run OpenTofu and Terraform on Kubernetes to Cairn's, and notes for every field
 // what it became, or why it became nothing. It needs no cluster and no clock: the same objects have the same result.
 //
-// It is a module of its own, beside the core, which imports nothing of it. Each system has a package, which imports convert (the frame that
-// converters share) and manifest (objects, fields and notes); kinds, below, lists them all. These two and alustan are in the core, whose hook
-// for metacontroller converts alustan's Terraforms. Package generate creates Stacks from a repository of code.
+// It is a module of its own, beside the core, which imports nothing of it. Each system has a package, which imports
+// convert (what converters share) and manifest (objects, fields and notes); kinds, below, lists them all. Package
+// generate creates Stacks from a repository of code, and package metacontroller answers hooks.
 //
 // To add a system: a package with a list of its kinds and their converters, the list named below and in migration.Systems, and in testdata/<system> for each version
 // <version>.fields (one path of its schema a line, as in Terraform.spec.vars[].name) and <version>.yaml (objects that have all of them), beside
@@ -17,9 +17,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/alustan"
+	"cairn.dev/cairn/migrate/alustan"
 	"cairn.dev/cairn/migrate/burrito"
+	"cairn.dev/cairn/migrate/convert"
 	"cairn.dev/cairn/migrate/galleybytes"
 	"cairn.dev/cairn/migrate/tfoperator"
 	"cairn.dev/cairn/migrate/tofucontroller"

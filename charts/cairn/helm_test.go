@@ -399,7 +399,7 @@ func TestMetacontrollerReachesTheHooks(t *testing.T) {
 // peersOfHooks are those that the chart lets connect to the hooks for metacontroller.
 func peersOfHooks(t *testing.T, args ...string) any {
 	t.Helper()
-	policy := parse(t, render(t, args...))["NetworkPolicy cairn-system cairn"]
+	policy := parse(t, render(t, args...))["NetworkPolicy cairn-system cairn-metacontroller"]
 	rules, _, _ := unstructured.NestedSlice(policy.Object, "spec", "ingress")
 	for _, rule := range rules {
 		if rule := rule.(map[string]any); fmt.Sprint(rule["ports"]) == "[map[port:8082]]" {

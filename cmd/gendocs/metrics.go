@@ -24,30 +24,22 @@ type metric struct {
 // those that a process exports.
 func metricsPage(repository fs.FS) (string, error) {
 	var all []metric
-	err := fs.WalkDir(repository, "internal", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
-			return err
-		}
-		source, err := fs.ReadFile(repository, name)
-		if err != nil {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok {
-				if m := metricOf(call); m.help != "" {
-					all = append(all, m)
-				}
+	for _, folder := range []string{"internal", "migrate/metacontroller"} {
+		err := fs.WalkDir(repository, folder, func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+				return err
 			}
-			return true
+			source, err := fs.ReadFile(repository, name)
+			if err != nil {
+				return err
+			}
+			found, err := metricsOf(name, source)
+			all = append(all, found...)
+			return err
 		})
-		return nil
-	})
-	if err != nil {
-		return "", err
+		if err != nil {
+			return "", err
+		}
 	}
 	for _, k := range kinds.All {
 		if k.ConditionsOf() != nil {
@@ -64,6 +56,23 @@ func metricsPage(repository fs.FS) (string, error) {
 		rows = append(rows, []string{"`" + m.name + "`", m.kind, strings.Join(m.labels, ", "), prose(stop(m.help))})
 	}
 	return table([]string{"Metric", "Type", "Labels", "Description"}, rows), nil
+}
+
+// metricsOf returns the metrics that a file creates.
+func metricsOf(name string, source []byte) (all []metric, err error) {
+	file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if m := metricOf(call); m.help != "" {
+				all = append(all, m)
+			}
+		}
+		return true
+	})
+	return all, nil
 }
 
 // metricOf returns the metric that a call creates, without a help if it creates none.

@@ -52,8 +52,6 @@ type Options struct {
 	ServerAddress string
 	// WebAddress is what the server for Git providers and browsers listens on, plain HTTP; "0" for none.
 	WebAddress string
-	// MetacontrollerAddress is what the server for metacontroller's hooks listens on, plain HTTP; "0", as "", for none.
-	MetacontrollerAddress string
 	// SignIn configures how users sign in with a browser.
 	SignIn auth.SignIn
 	// ServerURL is where runners find the server.

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/controller/metacontroller"
 	"cairn.dev/cairn/internal/controller/run/dispatch"
 	"cairn.dev/cairn/internal/controller/run/index"
 	"cairn.dev/cairn/internal/server"
@@ -29,7 +28,7 @@ import (
 	"cairn.dev/cairn/internal/server/webhook"
 )
 
-// addServer adds the server for runners and users, and those for webhooks and for metacontroller.
+// addServer adds the server for runners and users, and the one for Git providers and browsers.
 func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 	at, err := endpointsOf(o, p.log)
 	if err != nil {
@@ -91,23 +90,15 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	return errors.Join(err, addPlain(mgr, p, o, s))
 }
 
-// addPlain adds the servers without TLS: for metacontroller, and for Git providers and browsers.
+// addPlain adds the server without TLS: for Git providers and browsers.
 func addPlain(mgr ctrl.Manager, p *parts, o Options, s *server.Server) error {
-	var err error
-	if o.MetacontrollerAddress != "" && o.MetacontrollerAddress != "0" {
-		hooks := metacontroller.NewHandler(metacontroller.HandlerOptions{
-			Log: p.log, Record: p.telemetry.server.MetacontrollerHook,
-		})
-		err = mgr.Add(&server.Plain{Address: o.MetacontrollerAddress, Handler: hooks, Log: p.log})
+	if o.WebAddress == "0" {
+		return nil
 	}
-	if o.WebAddress != "0" {
-		webhooks := webhook.Repositories{
-			Cache: mgr.GetClient(), Client: p.direct, Record: p.telemetry.server.Webhook, Traces: p.telemetry.traces, Log: p.log,
-		}
-		web := &server.Plain{Address: o.WebAddress, Handler: s.WebHandler(webhooks.Handler()), Log: p.log}
-		err = errors.Join(err, mgr.Add(web))
+	webhooks := webhook.Repositories{
+		Cache: mgr.GetClient(), Client: p.direct, Record: p.telemetry.server.Webhook, Traces: p.telemetry.traces, Log: p.log,
 	}
-	return err
+	return mgr.Add(&server.Plain{Address: o.WebAddress, Handler: s.WebHandler(webhooks.Handler()), Log: p.log})
 }
 
 // clientCA verifies client certificates of users; nil where none are accepted.

@@ -4,9 +4,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/migrate/convert"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // burrito's engine is that of the layer, or else of its repository, flag by flag: opentofu or terraform, and terragrunt over it. So it is

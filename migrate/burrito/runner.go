@@ -8,8 +8,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/version"
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert"
+	"cairn.dev/cairn/migrate/convert/manifest"
 	"cairn.dev/cairn/migrate/pod"
 	"cairn.dev/cairn/migrate/states"
 )

@@ -1,5 +1,5 @@
-// Package command has the commands that create Stacks from objects of other systems and from code: `cairn migrate` and
-// `cairn generate`.
+// Package command has the commands that create Stacks from objects of other systems and from code: `cairn migrate`,
+// `cairn generate`, and `cairn-migrate hooks` for metacontroller.
 package command
 
 import (
@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 )
 
-// New returns the root command of cairn-migrate. It is that of cairn with these two commands alone, so that messages and
+// New returns the root command of cairn-migrate. It is that of cairn with these commands alone, so that messages and
 // examples are the same.
 func New(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{Short: "Creates Stacks from objects of other systems, and from code"}
@@ -25,5 +25,6 @@ func New(s *session.Session) *cobra.Command {
 		s.AddFlags(c.PersistentFlags())
 		cmd.AddCommand(c)
 	}
+	cmd.AddCommand(hooksCommand())
 	return cmd
 }

@@ -18,9 +18,9 @@ import (
 
 	"cairn.dev/cairn/internal/cli/migration"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
 	"cairn.dev/cairn/migrate"
+	"cairn.dev/cairn/migrate/convert"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 func convertObjects(ctx context.Context, s *session.Session, o migration.MigrateOptions) error {

@@ -15,7 +15,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/version"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // Objects converts objects of these kinds, which may be in any order and are left as they are. An error lists what is

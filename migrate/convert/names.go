@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // MaxStackName is how long the name of a Stack may be.

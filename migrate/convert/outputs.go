@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // AddStack adds the Stack of an object: with its name, its namespace, and the labels and annotations that no tool owns.

@@ -7,7 +7,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/version"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // A task of the operator is a step of its workflow. Those before and after init, plan and apply are hooks; the same with -delete are those of a destroy.

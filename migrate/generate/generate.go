@@ -13,8 +13,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	build "cairn.dev/cairn/internal/base/version"
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // Code is a repository of code that no Stack runs yet.

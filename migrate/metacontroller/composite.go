@@ -6,9 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/alustan"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/alustan"
+	"cairn.dev/cairn/migrate/convert"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // CompositeRequest is what metacontroller sends to the sync and finalize hooks of a CompositeController.

@@ -18,7 +18,7 @@ func TestObjectsOfTheAlustanDocument(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			read := func(name string) map[string]Object {
 				t.Helper()
-				file, err := os.Open("../../../migrate/testdata/alustan/" + name)
+				file, err := os.Open("../testdata/alustan/" + name)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,11 +12,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/jsonsize"
-	"cairn.dev/cairn/internal/userapi"
 )
 
 const (
@@ -30,22 +31,19 @@ const (
 	atOnce = 8
 )
 
-// What becomes of a request.
+// Results of requests.
 const (
-	// ResultAnswered: metacontroller applies the response.
-	ResultAnswered = "answered"
-	// ResultRejected: the request is not right.
-	ResultRejected = "rejected"
-	// ResultBusy: there were too many at once.
-	ResultBusy = "busy"
+	resultAnswered = "answered" // metacontroller applies the response
+	resultRejected = "rejected" // the request is invalid
+	resultBusy     = "busy"     // too many at once
 )
 
 // HandlerOptions of a Handler.
 type HandlerOptions struct {
 	// Log gets a line for each request at debug. No body is ever in it.
 	Log *slog.Logger
-	// Record is called for each request: with the hook, composite or decorator, and the result, one of the Result constants. Nil records nothing.
-	Record func(hook, result string)
+	// Metrics is where the count of requests is registered; nil for nowhere.
+	Metrics prometheus.Registerer
 }
 
 // Handler answers
@@ -60,14 +58,17 @@ type Handler struct {
 	HandlerOptions
 	mux   *http.ServeMux
 	slots chan struct{}
+	hooks *prometheus.CounterVec
 }
 
 // NewHandler creates a Handler.
 func NewHandler(o HandlerOptions) *Handler {
-	if o.Record == nil {
-		o.Record = func(string, string) {}
-	}
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), slots: make(chan struct{}, atOnce)}
+	h.hooks = promauto.With(o.Metrics).NewCounterVec(prometheus.CounterOpts{
+		Name: "cairn_metacontroller_hooks_total",
+		Help: "Hooks that metacontroller called. hook is composite or decorator; result is answered, " +
+			"rejected or busy.",
+	}, []string{"hook", "result"})
 	composite, decorator := answer(h, "composite", Composite), answer(h, "decorator", Decorator)
 	h.mux.Handle("POST /sync", composite)
 	h.mux.Handle("POST /finalize", composite)
@@ -79,6 +80,8 @@ func NewHandler(o HandlerOptions) *Handler {
 // ServeHTTP answers a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
+func (h *Handler) count(hook, result string) { h.hooks.WithLabelValues(hook, result).Inc() }
+
 // answer handles the requests of one kind of controller.
 func answer[Request, Answer any](h *Handler, hook string, decide func(Request, Options) (Answer, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +91,7 @@ func answer[Request, Answer any](h *Handler, hook string, decide func(Request, O
 		case h.slots <- struct{}{}:
 			defer func() { <-h.slots }()
 		case <-ctx.Done():
-			h.Record(hook, ResultBusy)
+			h.count(hook, resultBusy)
 			w.Header().Set("Retry-After", "1")
 			problem(w, http.StatusTooManyRequests, "too many requests at once: try again")
 			return
@@ -99,13 +102,13 @@ func answer[Request, Answer any](h *Handler, hook string, decide func(Request, O
 			body, err = respond(body, r.URL.Query().Get("apply"), decide)
 		}
 		if err != nil {
-			h.Record(hook, ResultRejected)
+			h.count(hook, resultRejected)
 			// Why is in the answer alone: it may quote the body.
 			h.Log.Debug("hook refused", "hook", hook, "path", r.URL.Path, "from", r.RemoteAddr, "status", codeOf(err))
 			problem(w, codeOf(err), err.Error())
 			return
 		}
-		h.Record(hook, ResultAnswered)
+		h.count(hook, resultAnswered)
 		h.Log.Debug("hook answered", "hook", hook, "path", r.URL.Path, "from", r.RemoteAddr, "bytes", len(body))
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body) //nolint:gosec // JSON for metacontroller; no browser asks here
@@ -155,7 +158,9 @@ func codeOf(err error) int {
 
 // problem answers with an error, as RFC 9457 has it. metacontroller shows it in an event of the parent.
 func problem(w http.ResponseWriter, code int, detail string) {
-	data, _ := json.Marshal(userapi.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Detail: detail}) // strings and a number always can be
+	data, _ := json.Marshal(map[string]any{ // strings and a number always can be
+		"type": "about:blank", "title": http.StatusText(code), "status": code, "detail": detail,
+	})
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(code)
 	_, _ = w.Write(data)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"cairn.dev/cairn/internal/userapi"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 func call(t testing.TB, h http.Handler, method, path string, body io.Reader) *httptest.ResponseRecorder {
@@ -22,8 +22,7 @@ func call(t testing.TB, h http.Handler, method, path string, body io.Reader) *ht
 }
 
 func TestHandlerAnswers(t *testing.T) {
-	counted := map[string]int{}
-	h := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler), Record: func(hook, result string) { counted[hook+" "+result]++ }})
+	h := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler)})
 	for hook, paths := range map[string][]string{
 		"composite": {"/sync", "/finalize"}, "decorator": {"/metacontroller/configmaps/sync", "/metacontroller/configmaps/finalize"},
 	} {
@@ -47,7 +46,10 @@ func TestHandlerAnswers(t *testing.T) {
 		{"/metacontroller/configmaps/sync", `{}`, 422, "it has to be a ConfigMap"},
 	} {
 		w := call(t, h, http.MethodPost, c.path, strings.NewReader(c.body))
-		var p userapi.Problem
+		var p struct {
+			Status int
+			Detail string
+		}
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != c.code || p.Status != c.code || !strings.Contains(p.Detail, c.message) ||
 			w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s %.40s: %d %s", c.path, c.body, w.Code, w.Body)
@@ -56,8 +58,13 @@ func TestHandlerAnswers(t *testing.T) {
 	if w := call(t, h, http.MethodGet, "/sync", nil); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d", w.Code)
 	}
-	if counted["composite answered"] != 2 || counted["decorator answered"] != 2 || counted["composite rejected"] != 5 || counted["decorator rejected"] != 1 {
-		t.Errorf("%v", counted)
+	for of, want := range map[[2]string]float64{
+		{"composite", "answered"}: 2, {"decorator", "answered"}: 2,
+		{"composite", "rejected"}: 5, {"decorator", "rejected"}: 1,
+	} {
+		if got := testutil.ToFloat64(h.hooks.WithLabelValues(of[0], of[1])); got != want {
+			t.Errorf("%v: %v", of, got)
+		}
 	}
 }
 

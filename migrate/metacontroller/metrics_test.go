@@ -11,15 +11,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"cairn.dev/cairn/internal/controller/metacontroller"
-	"cairn.dev/cairn/internal/server/servermetrics"
+	"cairn.dev/cairn/migrate/metacontroller"
 )
 
 // TestOnlyHooksAreServedAndCounted checks that the handler serves nothing but the hooks.
 func TestOnlyHooksAreServedAndCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	log := slog.New(slog.DiscardHandler)
-	hooks := metacontroller.NewHandler(metacontroller.HandlerOptions{Log: log, Record: servermetrics.New(registry).MetacontrollerHook})
+	hooks := metacontroller.NewHandler(metacontroller.HandlerOptions{Log: log, Metrics: registry})
 	body, err := os.ReadFile("testdata/recorded/composite/create.json")
 	if err != nil {
 		t.Fatal(err)

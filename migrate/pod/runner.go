@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
+	"cairn.dev/cairn/migrate/convert"
+	"cairn.dev/cairn/migrate/convert/manifest"
 	"cairn.dev/cairn/migrate/states"
 )
 

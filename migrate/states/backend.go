@@ -15,9 +15,9 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/version"
-	"cairn.dev/cairn/internal/controller/convert"
-	"cairn.dev/cairn/internal/controller/convert/manifest"
 	"cairn.dev/cairn/internal/engine/hclparse"
+	"cairn.dev/cairn/migrate/convert"
+	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
 // SecretArgument is the name of an argument that has, or may have, a secret for its value.

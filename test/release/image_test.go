@@ -186,8 +186,12 @@ func TestServerImageHasNoShellAndNoScripts(t *testing.T) {
 	}
 	i.noShell()
 	i.hasLibraries()
-	for _, program := range []string{"/usr/local/bin/cairn-controller", "/usr/local/bin/cairn-runner"} {
-		out, err := i.inside(t.Context(), nil, program, "version")
+	for program, argument := range map[string]string{
+		"/usr/local/bin/cairn-controller": "version",
+		"/usr/local/bin/cairn-migrate":    "--version",
+		"/usr/local/bin/cairn-runner":     "version",
+	} {
+		out, err := i.inside(t.Context(), nil, program, argument)
 		if want := i.config().Config.Labels["org.opencontainers.image.version"]; err != nil || strings.TrimSpace(out) != want {
 			t.Errorf("%s: %s, %v; want %s", program, out, err, want)
 		}

@@ -152,7 +152,10 @@ func checkIndex(t *testing.T, address, files, name string) {
 
 // contents are Debian packages and Go modules in the images.
 var contents = map[string][]string{
-	"cairn":       {"git", "openssh-client", "libc6", "tzdata", "stdlib", "cairn.dev/cairn", "sigs.k8s.io/controller-runtime"},
+	"cairn": {
+		"git", "openssh-client", "libc6", "tzdata", "stdlib", "cairn.dev/cairn", "cairn.dev/cairn/migrate",
+		"sigs.k8s.io/controller-runtime",
+	},
 	"cairn-tools": {"git", "openssh-client", "libc6", "bash", "curl", "jq", "stdlib", "github.com/opentofu/opentofu"},
 }
 

@@ -143,9 +143,6 @@ spec:
         {{- if $server }}
         - --listen=:8443
         - --web-listen=:8080
-        {{- if $.Values.metacontroller.enabled }}
-        - --metacontroller=:8082
-        {{- end }}
         {{- if not $.Values.publishEndpoint }}
         - --publish-endpoint=false
         {{- end }}
@@ -240,9 +237,6 @@ spec:
         {{- if $server }}
         - {name: server, containerPort: 8443}
         - {name: web, containerPort: 8080}
-        {{- if $.Values.metacontroller.enabled }}
-        - {name: metacontroller, containerPort: 8082}
-        {{- end }}
         {{- end }}
         - {name: metrics, containerPort: 9090}
         - {name: health, containerPort: 8081}
@@ -331,6 +325,12 @@ spec:
       {{- with $.Values.extraVolumes }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
+      {{- include "cairn.placement" (dict "root" $ "component" $half "spread" (ne $half "serve")) }}
+{{- end }}
+
+{{- /* The nodes of the pods of a component: (dict "root" $ "component" "operator" "spread" true). */}}
+{{- define "cairn.placement" }}
+{{- $ := .root }}{{ $component := .component }}
       {{- with $.Values.nodeSelector }}
       nodeSelector:
         {{- toYaml . | nindent 8 }}
@@ -343,7 +343,7 @@ spec:
       affinity:
         {{- toYaml . | nindent 8 }}
       {{- else }}
-      {{- if ne $half "serve" }}
+      {{- if .spread }}
       affinity:
         podAntiAffinity:
           preferredDuringSchedulingIgnoredDuringExecution:
@@ -353,13 +353,13 @@ spec:
               labelSelector:
                 matchLabels:
                   {{- include "cairn.selector" $ | nindent 18 }}
-                  app.kubernetes.io/component: {{ $half }}
+                  app.kubernetes.io/component: {{ $component }}
       {{- end }}
       {{- end }}
       {{- if $.Values.topologySpreadConstraints }}
       topologySpreadConstraints:
         {{- toYaml $.Values.topologySpreadConstraints | nindent 8 }}
-      {{- else if ne $half "serve" }}
+      {{- else if .spread }}
       topologySpreadConstraints:
       {{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
       - topologyKey: {{ $key }}
@@ -369,7 +369,7 @@ spec:
         labelSelector:
           matchLabels:
             {{- include "cairn.selector" $ | nindent 12 }}
-            app.kubernetes.io/component: {{ $half }}
+            app.kubernetes.io/component: {{ $component }}
       {{- end }}
       {{- end }}
 {{- end }}

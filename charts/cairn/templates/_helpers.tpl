@@ -45,6 +45,11 @@ app.kubernetes.io/part-of: cairn
 {{- include "cairn.fullname" $ }}{{ if eq $.Values.mode "split" }}-{{ index . 1 }}{{ end }}
 {{- end }}
 
+{{/* The name of the objects with the hooks of metacontroller. The name of a Service has at most 63 characters. */}}
+{{- define "cairn.metacontroller" -}}
+{{- include "cairn.fullname" . | trunc 48 | trimSuffix "-" }}-metacontroller
+{{- end }}
+
 {{- define "cairn.serverURL" -}}
 https://{{ include "cairn.fullname" . }}.{{ .Release.Namespace }}.svc:8443
 {{- end }}

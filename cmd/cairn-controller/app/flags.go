@@ -151,8 +151,6 @@ func (p *processFlags) serverFlags() *pflag.FlagSet {
 	f.StringVar(&p.ServerAddress, "listen", ":8443", "address that the server listens on, for runners and users (TLS)")
 	f.StringVar(&p.WebAddress, "web-listen", ":8080",
 		"address for webhooks of Git providers and for the web UI, plain HTTP: put an Ingress in front; 0 disables them")
-	f.StringVar(&p.MetacontrollerAddress, "metacontroller", "0",
-		"address for the hooks of metacontroller, plain HTTP, for example :8082 ("+version.Docs+"how-to/metacontroller.md); 0 disables them")
 	f.BoolVar(&p.PublicTrusted, "public-trusted", false,
 		"the certificate at public-url is from a CA that clients trust, such as an Ingress's; without this flag it is the "+
 			"server's own")

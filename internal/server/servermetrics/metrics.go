@@ -24,7 +24,6 @@ type Metrics struct {
 	logs     prometheus.Counter
 	policies *prometheus.HistogramVec
 	webhooks *prometheus.CounterVec
-	hooks    *prometheus.CounterVec
 	signIns  *prometheus.CounterVec
 	actions  *prometheus.CounterVec
 	misuses  prometheus.Counter
@@ -65,11 +64,6 @@ func New(r prometheus.Registerer) *Metrics {
 			Help: "Webhooks of Git providers. result is accepted, ignored, repeated, rejected, busy or failed; " +
 				"git_provider is unknown without a valid signature.",
 		}, []string{"git_provider", "result"}),
-		hooks: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_metacontroller_hooks_total",
-			Help: "Hooks that metacontroller called. hook is composite or decorator; result is answered, " +
-				"rejected or busy.",
-		}, []string{"hook", "result"}),
 		signIns: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_sign_ins_total",
 			Help: "Attempts to sign in with a browser. method is Token, OIDC or Link; result is success or denied.",
@@ -169,13 +163,6 @@ func (m *Metrics) PolicyChecked(began time.Time, said runnerapi.PolicyResult, er
 func (m *Metrics) Webhook(gitProvider, result string) {
 	if m != nil {
 		m.webhooks.WithLabelValues(cmp.Or(gitProvider, "unknown"), result).Inc()
-	}
-}
-
-// MetacontrollerHook counts a hook of metacontroller.
-func (m *Metrics) MetacontrollerHook(hook, result string) {
-	if m != nil {
-		m.hooks.WithLabelValues(hook, result).Inc()
 	}
 }
 
