@@ -19,7 +19,7 @@ type Options struct {
 	attempt.Options
 	// Server is the server's URL, and CA the PEM of the certificate authorities that it has to be from.
 	Server string
-	CA    []byte
+	CA     []byte
 }
 
 // firstPatience is how long a runner that has no order yet waits for the server.
