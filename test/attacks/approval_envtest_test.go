@@ -149,6 +149,7 @@ func TestSelfApproval(t *testing.T) {
 		s.applied(net)
 		s.done(s.patches("alice", net, `{"spec":{"preventSelfApproval":false}}`))
 		s.keeps(&v1alpha1.KeptSelfApproval{RemovedBy: "alice"})
+		s.observed(net)
 		s.done(s.patches("bob", net, coded("two", "")))
 		run := s.run("net-2", v1alpha1.PhaseAwaitingApproval)
 		s.denied(s.approves("alice", run), another)

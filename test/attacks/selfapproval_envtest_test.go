@@ -73,6 +73,7 @@ func TestSelfApprovalOfSeveralUsers(t *testing.T) {
 	runStory(t, c, "each of the authors, co-authors and committers of the commits of one fetch", func(s story) {
 		r := s.repositories()
 		r.commitBy(r.good, gitserver.Change{Author: "Dan <dan@example.org>", Files: map[string]string{"net/main.tf": code("one")["main.tf"]}})
+		r.upToDate()
 		net := r.stack(prevents)
 		net.Spec.Source.Git.Path = "net"
 		s.applied(net)
@@ -102,6 +103,7 @@ func TestSelfApprovalOfSeveralUsers(t *testing.T) {
 		r := s.repositories()
 		net := r.stack(prevents)
 		r.commitBy(r.good, gitserver.Change{Author: "Dan <dan@example.org>", Files: code("two")})
+		r.upToDate()
 		s.applied(net)
 		_, err := r.good.Git("update-ref", "refs/heads/main", "refs/heads/main~1")
 		must(s.T, err)

@@ -26,14 +26,14 @@ import (
 
 // loot is what a hook copied out of its pod.
 type loot struct {
-	store, token, ca string
+	server, token, ca string
 }
 
 // steal is a hook that copies all that it can read into a folder, and waits.
 const steal = `#!/bin/sh
 argument() { tr '\0' '\n' <"/proc/$PPID/cmdline" | sed -n "s/^--$1=//p"; }
 cp "$(argument token)" %[1]s/token
-argument store >%[1]s/store
+argument server >%[1]s/server
 touch %[1]s/stolen
 for i in $(seq 600); do [ -e %[1]s/go ] && exit 0; sleep 0.1; done
 exit 1
@@ -46,7 +46,7 @@ func (l loot) request(s story, key, method, path string, body []byte) (int, stri
 	roots.AppendCertsFromPEM([]byte(l.ca))
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	defer web.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(s.Context(), method, l.store+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(s.Context(), method, l.server+path, bytes.NewReader(body))
 	must(s.T, err)
 	request.Header.Set("Authorization", "Bearer "+l.token)
 	request.Header.Set(runnerapi.AttemptHeader, "2")
@@ -61,8 +61,8 @@ func (l loot) request(s story, key, method, path string, body []byte) (int, stri
 	return answer.StatusCode, answer.Header.Get(runnerapi.ReasonHeader), string(text)
 }
 
-// storeCA returns the certificate authority of the server, as each pod has it.
-func (s story) storeCA() string {
+// serverCA returns the certificate authority of the server, as each pod has it.
+func (s story) serverCA() string {
 	s.Helper()
 	pods := &corev1.PodList{}
 	must(s.T, s.cluster.List(s.Context(), pods, client.InNamespace(s.namespace)))
@@ -113,7 +113,7 @@ func TestStolenTokenIsRejected(t *testing.T) {
 			must(s.T, err)
 			return strings.TrimSpace(string(data))
 		}
-		stolen := loot{store: read("store"), token: read("token"), ca: s.storeCA()}
+		stolen := loot{server: read("server"), token: read("token"), ca: s.serverCA()}
 		stolen.useless(s)
 		must(s.T, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 		run := s.run("net-1", v1alpha1.PhaseSucceeded)

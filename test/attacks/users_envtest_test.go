@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +195,16 @@ func (s story) keeps(want *v1alpha1.KeptSelfApproval) {
 	})
 }
 
+// observed waits until the operator has read the Stack: of two changes before that the users are not known.
+func (s story) observed(net *v1alpha1.Stack) {
+	s.Helper()
+	s.until("the change is read", func(ctx context.Context) (bool, error) {
+		now := &v1alpha1.Stack{}
+		err := s.cluster.Get(ctx, client.ObjectKeyFromObject(net), now)
+		return now.Status.ObservedGeneration == now.Generation, err
+	})
+}
+
 // code of one resource with an input.
 func code(input string) map[string]string {
 	return map[string]string{"main.tf": fmt.Sprintf("resource \"terraform_data\" \"disk\" { input = %q }\n", input)}
@@ -276,6 +287,20 @@ func (r repositories) fetch() {
 	r.Helper()
 	at := time.Now().UTC().Format(time.RFC3339Nano)
 	r.done(r.patches("bob", r.object, fmt.Sprintf(`{"metadata":{"annotations":{"cairn.dev/requested-at":%q}}}`, at)))
+}
+
+// upToDate fetches the newest commit, so that a Stack which is created then starts from it.
+func (r repositories) upToDate() {
+	r.Helper()
+	head, err := r.good.Git("rev-parse", "refs/heads/main")
+	must(r.T, err)
+	r.fetch()
+	r.until("the newest commit is fetched", func(ctx context.Context) (bool, error) {
+		err := r.cluster.Get(ctx, client.ObjectKeyFromObject(r.object), r.object)
+		return slices.ContainsFunc(r.object.Status.Refs, func(ref v1alpha1.RefStatus) bool {
+			return strings.HasSuffix(ref.Revision, strings.TrimSpace(head))
+		}), err
+	})
 }
 
 // fetched waits until the Repository is fetched from its URL.
