@@ -110,26 +110,37 @@ func TestPages(t *testing.T) {
 		"the first two":                        {"limit=2", "data/blog web/blog"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			values, err := url.ParseQuery(test.query)
-			if err != nil {
-				t.Fatal(err)
-			}
-			page, err := Stacks.Query.Page(fleet, values)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, row := range page.Items {
-				got = append(got, row.Namespace+"/"+row.Name)
-			}
-			if got := strings.Join(got, " "); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			page := expectRows(t, Stacks.Query, fleet, test.query, test.want, func(row userapi.Stack) string {
+				return row.Namespace + "/" + row.Name
+			})
 			if page.Total < len(page.Items) || (page.Next != "") != (page.Total > len(page.Items)) {
 				t.Errorf("%d of %d, next %q", len(page.Items), page.Total, page.Next)
 			}
 		})
 	}
+}
+
+// expectRows checks the names of the rows that a query finds, and returns their page.
+func expectRows[R any](
+	t *testing.T, list List[R], rows []*R, query, want string, name func(R) string,
+) userapi.Page[R] {
+	t.Helper()
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := list.Page(rows, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range page.Items {
+		got = append(got, name(row))
+	}
+	if got := strings.Join(got, " "); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	return page
 }
 
 func TestBadQueries(t *testing.T) {

@@ -109,21 +109,7 @@ func TestPullRequestsAreFiltered(t *testing.T) {
 		"an author":                    {"q=Mallory", "infra-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			values, err := url.ParseQuery(test.query)
-			if err != nil {
-				t.Fatal(err)
-			}
-			page, err := PullRequests.Query.Page(rows, values)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, row := range page.Items {
-				got = append(got, row.Name)
-			}
-			if got := strings.Join(got, " "); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			expectRows(t, PullRequests.Query, rows, test.query, test.want, func(row userapi.PullRequest) string { return row.Name })
 		})
 	}
 	if _, err := PullRequests.Query.Page(rows, url.Values{"stacks": {"shop/net"}}); err == nil || !strings.Contains(err.Error(), "stack, state") {

@@ -55,7 +55,7 @@ func identity(o document.Output, key types.NamespacedName, name string) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(o.Value))
 	decoder.UseNumber()
 	if err := decoder.Decode(&value); err != nil {
-		value = nil // an output without a value: what is there was read as JSON before
+		value = nil // an output without a value: any other one was read as JSON before
 	}
 	data, err := json.Marshal([]any{key.Namespace, key.Name, name, o.Sensitive, value})
 	if err != nil {
