@@ -176,6 +176,18 @@ func TestPartialApplyIsRememberedAfterItsRunIsDeleted(t *testing.T) {
 	}
 }
 
+// TestRecordedPlanAppliesNothingOnceApplyIsNever checks a partial apply whose Run a user deleted, and a later plan without
+// changes. Once spec.apply is Never that plan is no longer read-only, but the status has recorded it as one.
+func TestRecordedPlanAppliesNothingOnceApplyIsNever(t *testing.T) {
+	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), lastRun("net-3"),
+		withRun("net-3", "Succeeded", "sha256:now", planOperation, requestedByAlice, func(r *v1alpha1.Run) { r.Status.Plan.Changes = false }))
+	w.Stack.Status.History = nextHistory(w)
+	never(&w)
+	if got := appliedInputs(w); got != "" {
+		t.Errorf("the applied inputs are %s", got)
+	}
+}
+
 // TestDestroyLeavesNothingDue checks that no apply is due after a destroy, so the user who requests one causes it.
 func TestDestroyLeavesNothingDue(t *testing.T) {
 	by := func(name string) func(*Snapshot) {
