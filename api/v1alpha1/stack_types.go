@@ -14,7 +14,7 @@ import (
 // +kubebuilder:resource:categories=cairn
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Resources",type=integer,JSONPath=`.status.resources`
+// +kubebuilder:printcolumn:name="Resources",type=string,JSONPath=`.status.resources`
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.lastRun`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`

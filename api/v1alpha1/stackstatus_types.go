@@ -80,9 +80,9 @@ type StackStatus struct {
 	// +optional
 	PlannedState *PlannedState `json:"plannedState,omitempty"`
 
-	// Resources is the number of resources in the state. -1 means unknown: the engine encrypts the state.
+	// Resources is the number of resources in the state, or unknown if the engine encrypts the state.
 	// +optional
-	Resources int32 `json:"resources,omitempty"`
+	Resources ResourceCount `json:"resources,omitempty"`
 
 	// LastHandledRequest is the last request for a Run (annotation cairn.dev/requested-at) that was accepted or rejected.
 	// +optional

@@ -15,7 +15,7 @@ import (
 // +kubebuilder:resource:categories=cairn
 // +kubebuilder:printcolumn:name="Version",type=integer,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Serial",type=integer,JSONPath=`.status.serial`
-// +kubebuilder:printcolumn:name="Resources",type=integer,JSONPath=`.status.resources`
+// +kubebuilder:printcolumn:name="Resources",type=string,JSONPath=`.status.resources`
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.size`
 // +kubebuilder:printcolumn:name="Locked by",type=string,JSONPath=`.status.lock['run','by']`
 // +kubebuilder:printcolumn:name="Updated by",type=string,JSONPath=`.status.updatedBy`
@@ -72,10 +72,10 @@ type StateStatus struct {
 	// Size is the size of the current version in bytes, before compression.
 	// +optional
 	Size int64 `json:"size,omitempty"`
-	// Resources is the number of resource instances in the current version, without data sources. -1 means unknown: the
+	// Resources is the number of resource instances in the current version, without data sources, or unknown if the
 	// engine encrypts the state.
 	// +optional
-	Resources int32 `json:"resources,omitempty"`
+	Resources ResourceCount `json:"resources,omitempty"`
 	// UpdatedBy is the name of the Run that wrote the current version. Unset if a user wrote it: versions has
 	// the name of the user. Example: net-7.
 	// +optional

@@ -44,7 +44,7 @@ func (s *testServer) followBackend(w http.ResponseWriter, r *http.Request, body 
 	const pod types.UID = "pod"
 	seen, now := decision.Observed{Type: r.URL.Query().Get("type"), State: summary(body)}, v1alpha1.StateStatus{Backend: s.backend}
 	if has := summary(s.state); has != nil {
-		now.Version, now.Serial, now.Lineage, now.SHA256, now.Resources = int64(s.versions)+1, has.Serial, has.Lineage, has.SHA256, has.Resources
+		now.Version, now.Serial, now.Lineage, now.SHA256, now.Resources = int64(s.versions)+1, has.Serial, has.Lineage, has.SHA256, v1alpha1.ResourceCount(has.Resources)
 		seen.Equal = seen.State != nil && has.Resources == seen.State.Resources && (s.move || has.Lineage == seen.State.Lineage || s.backend != nil && s.backend.Version == 0)
 	}
 	seen.Unmoved = seen.State != nil && s.backend != nil && s.backend.Version < now.Version && string(body) == string(s.seen)

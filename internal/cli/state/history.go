@@ -44,7 +44,7 @@ func showHistory(ctx context.Context, s *session.Session, key client.ObjectKey, 
 	if st.Status.Version == 0 {
 		fmt.Fprintf(s.ErrOut, "The state of Stack %s has no version yet.\n", key.Name)
 	} else {
-		counts := map[int64]int32{st.Status.Version: st.Status.Resources}
+		counts := map[int64]int32{st.Status.Version: int32(st.Status.Resources)}
 		if format == session.FormatWide {
 			if err := countVersions(ctx, s, st, counts); err != nil {
 				return err

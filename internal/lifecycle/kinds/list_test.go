@@ -44,7 +44,7 @@ func revision(of string) func(*v1alpha1.Stack) {
 	return func(s *v1alpha1.Stack) { s.Status.Revision = of }
 }
 
-func has(resources int32) func(*v1alpha1.Stack) {
+func has(resources v1alpha1.ResourceCount) func(*v1alpha1.Stack) {
 	return func(s *v1alpha1.Stack) { s.Status.Resources = resources }
 }
 

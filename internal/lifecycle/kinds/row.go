@@ -49,11 +49,3 @@ func ready(conditions []metav1.Condition) metav1.Condition {
 
 // newReason is shown of objects that have no condition yet.
 const newReason = "New"
-
-// resourceCount returns the number of resources in a state, which is not known of one that its engine encrypts.
-func resourceCount(n int32) any {
-	if n < 0 {
-		return "unknown"
-	}
-	return n
-}

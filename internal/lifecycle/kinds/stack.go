@@ -72,7 +72,7 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Message: intern(is.Message), Changed: when(&is.LastTransitionTime), Apply: intern(string(s.Spec.Apply)),
 		Engine:    intern(string(s.EngineOf().Name)),
 		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Destroyed: s.Destroyed(),
-		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun,
+		Resources: int32(s.Status.Resources), Run: s.Status.CurrentRun, LastRun: s.Status.LastRun,
 		Revision: intern(s.Status.Revision), Uses: s.Dependencies(), UsedOutputs: usedOutputs(s), Labels: labelsOf(s.Labels),
 		Drifted: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
 		Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
@@ -122,7 +122,7 @@ func stackCells(s *v1alpha1.Stack, age Age) []any {
 		reason = "Deleting:" + reason
 	}
 	return []any{
-		s.Name, string(is.Status), cmp.Or(reason, newReason), resourceCount(s.Status.Resources),
+		s.Name, string(is.Status), cmp.Or(reason, newReason), s.Status.Resources,
 		cmp.Or(s.Status.LastRun, "-"), age(s.CreationTimestamp.Time), string(s.Spec.Apply), drift(s, age),
 		cmp.Or(s.Status.Revision, "-"), is.Message,
 	}

@@ -17,7 +17,7 @@ var States = &Type[v1alpha1.State, userapi.State]{
 	List: func() client.ObjectList { return &v1alpha1.StateList{} },
 	Row: func(s *v1alpha1.State) userapi.State {
 		row := userapi.State{
-			Object: ObjectOf(s), Version: s.Status.Version, Serial: s.Status.Serial, Size: s.Status.Size, Resources: s.Status.Resources,
+			Object: ObjectOf(s), Version: s.Status.Version, Serial: s.Status.Serial, Size: s.Status.Size, Resources: int32(s.Status.Resources),
 			SHA256: s.Status.SHA256, UpdatedBy: intern(s.Status.UpdatedBy), Rescued: s.Status.Rescued != nil,
 		}
 		if l := s.Status.Lock; l != nil {
@@ -65,7 +65,7 @@ func stateCells(s *v1alpha1.State, age Age) []any {
 		updated = s.Status.Versions[n-1].At.Time
 	}
 	return []any{
-		s.Name, s.Status.Version, s.Status.Serial, resourceCount(s.Status.Resources), Size(s.Status.Size), locked,
+		s.Name, s.Status.Version, s.Status.Serial, s.Status.Resources, Size(s.Status.Size), locked,
 		cmp.Or(s.Status.UpdatedBy, "-"), age(updated), age(s.CreationTimestamp.Time), int32(len(s.Status.Versions)),
 		cmp.Or(s.Status.Lineage, "-"),
 	}

@@ -295,7 +295,7 @@ func (s *API) changed(
 }
 
 func versionOf(now v1alpha1.StateStatus) userapi.StateVersion {
-	return userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}
+	return userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: int32(now.Resources)}
 }
 
 // moveState lets the state move to the Stack's current backend.

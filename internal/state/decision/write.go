@@ -61,7 +61,7 @@ func Accept(
 ) (v1alpha1.StateStatus, []v1alpha1.StateVersion) {
 	next := *st.DeepCopy()
 	next.Version, next.Serial, next.Lineage = v.Version, s.Serial, s.Lineage
-	next.SHA256, next.Size, next.Resources = s.SHA256, s.Size, s.Resources
+	next.SHA256, next.Size, next.Resources = s.SHA256, s.Size, v1alpha1.ResourceCount(s.Resources)
 	next.UpdatedBy, next.Outputs, next.OutputsVersion = v.Run, s.Outputs, v.Version
 	if next.Rescued != nil && next.Rescued.SHA256 == s.SHA256 {
 		next.Rescued = nil

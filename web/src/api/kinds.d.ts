@@ -2857,11 +2857,8 @@ export interface components {
                      */
                     stateVersion?: number;
                 };
-                /**
-                 * Format: int32
-                 * @description Resources is the number of resources in the state. -1 means unknown: the engine encrypts the state.
-                 */
-                resources?: number;
+                /** @description Resources is the number of resources in the state, or unknown if the engine encrypts the state. */
+                resources?: unknown;
                 /**
                  * @description Retry is what a user who retries the Stack requests, with cairn retry or in the web UI. It is set from the
                  *     start of an apply or destroy until one succeeds or is superseded, and while the Stack is being deleted.
@@ -3135,11 +3132,10 @@ export interface components {
                     sha256: string;
                 };
                 /**
-                 * Format: int32
-                 * @description Resources is the number of resource instances in the current version, without data sources. -1 means unknown: the
+                 * @description Resources is the number of resource instances in the current version, without data sources, or unknown if the
                  *     engine encrypts the state.
                  */
-                resources?: number;
+                resources?: unknown;
                 /**
                  * @description Revision is the revision of the code of the last apply that started. A new Stack with this State lists the users
                  *     of later commits. Unset if an older release of Cairn applied it. Example: main@sha1:1f3c....

@@ -401,7 +401,7 @@ func isReady(w Snapshot) (Decision, bool) {
 	return d, true
 }
 
-func resources(w Snapshot) int32 {
+func resources(w Snapshot) v1alpha1.ResourceCount {
 	if w.State == nil {
 		return 0
 	}
@@ -409,7 +409,7 @@ func resources(w Snapshot) int32 {
 }
 
 // countResources words a number of resources, which is not known of a state that its engine encrypts.
-func countResources(n int32) string {
+func countResources(n v1alpha1.ResourceCount) string {
 	if n < 0 {
 		return "resources"
 	}

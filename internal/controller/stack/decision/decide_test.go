@@ -53,7 +53,7 @@ func withCurrentRun(run string) func(*Snapshot) {
 	return func(w *Snapshot) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = run, run }
 }
 
-func state(resources int32) func(*Snapshot) {
+func state(resources v1alpha1.ResourceCount) func(*Snapshot) {
 	return func(w *Snapshot) {
 		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{
 			Version: 1, UpdatedBy: "net-0", Resources: resources, InputsDigest: "sha256:last", StackUID: w.Stack.UID,

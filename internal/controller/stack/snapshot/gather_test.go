@@ -103,7 +103,7 @@ func deletedStack(resources *int32, orphan bool) decision.Snapshot {
 		w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
 	}
 	if resources != nil {
-		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, Resources: *resources}}
+		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, Resources: v1alpha1.ResourceCount(*resources)}}
 	}
 	return w
 }
