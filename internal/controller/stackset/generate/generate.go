@@ -1,0 +1,180 @@
+// Package generate lists what a StackSet makes a Stack for: directories of a repository, entries of lists, and each with
+// each. It is pure: the names of the files of one commit in, items out, and the same items for the same names.
+package generate
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Generator lists items. Exactly one field is set.
+type Generator struct {
+	Directories *Directories
+	// List has the params of each item.
+	List []map[string]any
+	// Matrix combines each item of a generator with each of the next ones.
+	Matrix []Generator
+}
+
+// Directories are those that match a pattern of Include and none of Exclude, and have a file that matches Marker.
+type Directories struct {
+	Include, Exclude []string
+	// Marker is a glob for the name of a file; empty means a file of OpenTofu, Terraform or Terragrunt.
+	Marker string
+}
+
+// Item is what one Stack is made from.
+type Item struct {
+	// Directory in the repository; empty for an item that is of none.
+	Directory string
+	Params    map[string]any
+}
+
+// code has the names of files that a root module has.
+var code = []string{"*.tf", "*.tofu", "*.tf.json", "*.tofu.json", "terragrunt.hcl"}
+
+// Items are those of all generators, in the order of the generators and of the directories' names. files are the paths of
+// all files of a commit. More than most items are an error: none of them counts.
+func Items(generators []Generator, files []string, most int) ([]Item, error) {
+	tree := newTree(files)
+	var all []Item
+	for i, g := range generators {
+		items, err := g.items(tree, most)
+		if err != nil {
+			return nil, fmt.Errorf("generators[%d]: %w", i, err)
+		}
+		if all = append(all, items...); len(all) > most {
+			return nil, tooMany(most)
+		}
+	}
+	return all, nil
+}
+
+func tooMany(most int) error {
+	return fmt.Errorf("there are more than spec.maxStacks (%d) items: raise it, or exclude directories", most)
+}
+
+func (g Generator) items(t tree, most int) ([]Item, error) {
+	set := 0
+	for _, is := range []bool{g.Directories != nil, g.List != nil, g.Matrix != nil} {
+		if is {
+			set++
+		}
+	}
+	switch {
+	case set != 1:
+		return nil, fmt.Errorf("set one of directories, list and matrix")
+	case g.Directories != nil:
+		return g.Directories.items(t, most)
+	case g.Matrix != nil:
+		return product(g.Matrix, t, most)
+	}
+	var items []Item
+	for _, params := range g.List {
+		items = append(items, Item{Params: maps.Clone(params)})
+	}
+	return items, nil
+}
+
+// product combines each item with each. A param that two of them have is an error: one would hide the other.
+func product(generators []Generator, t tree, most int) ([]Item, error) {
+	all := []Item{{Params: map[string]any{}}}
+	for i, g := range generators {
+		items, err := g.items(t, most)
+		if err != nil {
+			return nil, fmt.Errorf("matrix[%d]: %w", i, err)
+		}
+		if len(all)*len(items) > most {
+			return nil, tooMany(most)
+		}
+		next := make([]Item, 0, len(all)*len(items))
+		for _, a := range all {
+			for _, b := range items {
+				both, err := combine(a, b)
+				if err != nil {
+					return nil, fmt.Errorf("matrix[%d]: %w", i, err)
+				}
+				next = append(next, both)
+			}
+		}
+		all = next
+	}
+	return all, nil
+}
+
+func combine(a, b Item) (Item, error) {
+	if a.Directory != "" && b.Directory != "" {
+		return Item{}, fmt.Errorf("only one generator of a matrix can have directories")
+	}
+	params := maps.Clone(a.Params)
+	for name, value := range b.Params {
+		if _, taken := params[name]; taken {
+			return Item{}, fmt.Errorf("params.%s is of two generators", name)
+		}
+		params[name] = value
+	}
+	return Item{Directory: a.Directory + b.Directory, Params: params}, nil
+}
+
+// tree has the names of the files of each directory.
+type tree map[string][]string
+
+func newTree(files []string) tree {
+	t := tree{}
+	for _, file := range files {
+		dir, name := path.Split(file)
+		dir = strings.TrimSuffix(dir, "/")
+		t[dir] = append(t[dir], name)
+	}
+	return t
+}
+
+func (d Directories) items(t tree, most int) ([]Item, error) {
+	if len(d.Include) == 0 {
+		return nil, fmt.Errorf("directories.include is empty")
+	}
+	patterns := make([]pattern, len(d.Include))
+	for i, text := range d.Include {
+		var err error
+		if patterns[i], err = parsePattern(text); err != nil {
+			return nil, fmt.Errorf("directories.include[%d] %w", i, err)
+		}
+	}
+	for i, text := range d.Exclude {
+		if err := checkGlob(text); err != nil {
+			return nil, fmt.Errorf("directories.exclude[%d] %w", i, err)
+		}
+	}
+	markers := code
+	if d.Marker != "" {
+		if err := checkGlob(d.Marker); err != nil {
+			return nil, fmt.Errorf("directories.marker %w", err)
+		}
+		markers = []string{d.Marker}
+	}
+	var items []Item
+	for _, dir := range slices.Sorted(maps.Keys(t)) {
+		if dir == "" || matchesAny(d.Exclude, dir) || !slices.ContainsFunc(t[dir], func(name string) bool { return matchesAny(markers, name) }) {
+			continue
+		}
+		for _, p := range patterns { // the first that matches names its parts
+			if params := p.capture(dir); params != nil {
+				items = append(items, Item{Directory: dir, Params: params})
+				break
+			}
+		}
+		if len(items) > most {
+			return nil, tooMany(most)
+		}
+	}
+	return items, nil
+}
+
+func matchesAny(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, name) })
+}
