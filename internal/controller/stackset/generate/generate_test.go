@@ -50,7 +50,7 @@ func TestItems(t *testing.T) {
 		"the first pattern that matches counts": {
 			generators: []Generator{dirs("", "modules/{name}", "modules/{other}")}, want: []string{"modules/net map[name:net]"},
 		},
-		"a directory without code has no Stack":             {generators: []Generator{dirs("", "envs/dev/web/notes")}},
+		"a directory without code has no Stack":              {generators: []Generator{dirs("", "envs/dev/web/notes")}},
 		"a directory that only has directories has no Stack": {generators: []Generator{dirs("", "envs/{env}")}},
 		"another marker": {
 			generators: []Generator{{Directories: &Directories{Include: []string{"**"}, Marker: "README*"}}}, want: []string{"envs/dev/web/notes map[]"},
