@@ -17,6 +17,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&State{}, &StateList{},
 		&Repository{}, &RepositoryList{},
 		&PullRequest{}, &PullRequestList{},
+		&StackSet{}, &StackSetList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -21,7 +21,7 @@ type Reason struct {
 }
 
 // ReasonUse is a set of places where a reason appears.
-type ReasonUse uint8
+type ReasonUse uint16
 
 // Places of reasons.
 const (
@@ -31,6 +31,8 @@ const (
 	InRepository
 	// InPullRequest: the condition Ready of a PullRequest.
 	InPullRequest
+	// InStackSet: the condition Ready of a StackSet.
+	InStackSet
 	// InRun: the condition Succeeded of a Run.
 	InRun
 	// InOther: another condition.
@@ -107,8 +109,8 @@ func (w WaitsFor) Text() string {
 }
 
 var (
-	allReasons = slices.Concat(stackReasons, runReasons, repositoryReasons, pullRequestReasons, otherReasons,
-		failureReasons, eventReasons)
+	allReasons = slices.Concat(stackReasons, runReasons, repositoryReasons, pullRequestReasons, stackSetReasons,
+		otherReasons, failureReasons, eventReasons)
 	reasonsByName = func() map[string]Reason {
 		byName := make(map[string]Reason, len(allReasons))
 		for _, r := range allReasons {

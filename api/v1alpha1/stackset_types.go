@@ -6,29 +6,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// StackSetLabel is on each Stack of a StackSet, with its name. A Stack that a user created belongs to the StackSet of the
-// same namespace once it has this label.
+// StackSetLabel is on each Stack of a StackSet, with the name of the StackSet, which is in the same namespace. A StackSet
+// takes over a Stack that a user created once the user has added this label.
 const StackSetLabel = "cairn.dev/stackset"
 
-// Annotations of Stacks that a StackSet writes, and of a StackSet that a user writes.
+// Annotations of Stacks that a StackSet writes, and of StackSets that users write.
 const (
-	// RenderedAnnotation is the digest of what the StackSet applied last.
+	// RenderedAnnotation of a Stack is the digest of the rendered template that its StackSet applied last.
 	RenderedAnnotation = "cairn.dev/stackset-rendered"
-	// ItemGoneAnnotation is why the StackSet does not generate the Stack any more. The StackSet suspended it.
+	// ItemGoneAnnotation of a Stack tells why its StackSet does not generate it any more. The StackSet has suspended it.
 	ItemGoneAnnotation = "cairn.dev/stackset-item-gone"
-	// ConfirmDeletionsAnnotation is the digest of the Stacks to delete (status.deletions.digest). It needs the verb destroy.
+	// ConfirmDeletionsAnnotation of a StackSet is the digest of the Stacks that it may delete (status.deletions.digest).
+	// It requires the verb destroy for stacks.
 	ConfirmDeletionsAnnotation = "cairn.dev/confirm-deletions"
 )
 
-// StackSetMode is what a StackSet does with what it generates.
+// StackSetMode is what a StackSet does with the Stacks that it generates.
 // +kubebuilder:validation:Enum=Create;Preview
 type StackSetMode string
 
 // Modes of a StackSet.
 const (
-	// StackSetCreate creates, changes and removes Stacks.
+	// StackSetCreate creates and changes Stacks, and suspends or deletes those that are not generated any more.
 	StackSetCreate StackSetMode = "Create"
-	// StackSetPreview writes nothing but the status.
+	// StackSetPreview writes nothing but the status, which lists what Create would do.
 	StackSetPreview StackSetMode = "Preview"
 )
 
@@ -40,136 +41,307 @@ type StackSetPrune string
 const (
 	// PruneKeep suspends the Stack.
 	PruneKeep StackSetPrune = "Keep"
-	// PruneDelete also deletes it, once a user has confirmed the list of all of them.
+	// PruneDelete suspends the Stack, and deletes it once a user has confirmed the list of all Stacks to delete.
 	PruneDelete StackSetPrune = "Delete"
 )
 
-// StackSet creates a Stack for each directory of a repository, and keeps them as its template has them.
+// StackSet generates Stacks: one for each directory of a repository, or for each entry of a list, from one template.
+// Deleting a StackSet deletes no Stack.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=cairn,shortName=ss
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Stacks",type=integer,JSONPath=`.status.generated`
+// +kubebuilder:printcolumn:name="Applied",type=integer,JSONPath=`.status.applied`
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.failed`
+// +kubebuilder:printcolumn:name="Gone",type=integer,JSONPath=`.status.gone`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type StackSet struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec declares what to generate.
+	// Spec declares which Stacks to generate.
 	Spec StackSetSpec `json:"spec"`
-	// Status reports what was generated.
+	// Status reports what was generated. observedGeneration is -1 until an operator reconciles the StackSet.
+	// +kubebuilder:default={"observedGeneration":-1}
+	// +structType=atomic
+	// +optional
 	Status StackSetStatus `json:"status,omitempty"`
 }
 
-// StackSetSpec declares what to generate.
+// StackSetList is a list of StackSets.
+//
+// +kubebuilder:object:root=true
+type StackSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []StackSet `json:"items"`
+}
+
+// StackSetSpec declares which Stacks to generate.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.repository) || !self.generators.exists(g, has(g.directories) || (has(g.matrix) && g.matrix.exists(m, has(m.directories))))",message="directories need spec.repository"
 type StackSetSpec struct {
-	// Mode Preview writes nothing but the status. Default: Create.
+	// Mode is Create or Preview. Preview writes nothing but the status, which lists what Create would do. Default: Create.
+	// +kubebuilder:default=Create
+	// +optional
 	Mode StackSetMode `json:"mode,omitempty"`
-	// Repository whose directories are listed.
+
+	// Repository is the Repository whose directories are listed. Its spec.allowedNamespaces must include the namespace of
+	// the StackSet. Required for directories.
+	// +optional
 	Repository *RepositoryRef `json:"repository,omitempty"`
-	// Ref is the branch, tag or commit. Default: that of the Repository.
+
+	// Ref is the branch, tag or commit whose directories are listed. Default: spec.ref of the Repository.
+	// +kubebuilder:validation:MaxLength=255
+	// +optional
 	Ref string `json:"ref,omitempty"`
-	// Generators list the items, of which each becomes a Stack.
+
+	// Generators list items. Each item becomes a Stack.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
 	Generators []StackSetGenerator `json:"generators"`
-	// Template of the Stacks. Strings can have CEL in ${...}, with the variables params and directory.
+
+	// Template is what each Stack is created from. Its strings can contain CEL expressions in ${...} with the variables
+	// params (the params of the item) and directory (the path of its directory). A string that is one expression gets
+	// the type of its value. $${ stands for the text ${.
 	Template StackSetTemplate `json:"template"`
-	// Prune is what happens with a Stack that is not generated any more. Default: Keep.
+
+	// Prune is what happens with a Stack that is not generated any more. Keep suspends it. Delete suspends it too, and
+	// deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each deletion
+	// is then subject to the deletionPolicy of the Stack. Default: Keep.
+	// +kubebuilder:default=Keep
+	// +optional
 	Prune StackSetPrune `json:"prune,omitempty"`
-	// MaxDeletions is how many Stacks, or which part of them, may disappear at once. If more do, none is suspended or
-	// deleted. Default: 10%.
+
+	// MaxDeletions is how many Stacks of this StackSet may disappear at once: a number, or a percentage of its Stacks. If
+	// more do, it suspends and deletes none, and says so. A percentage above 0% permits at least one. Default: 10%.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="a number of at least 0, or a percentage from 0% to 100%"
+	// +optional
 	MaxDeletions *intstr.IntOrString `json:"maxDeletions,omitempty"`
-	// MaxStacks is how many Stacks are generated at most. Default: 1000.
+
+	// MaxStacks is how many Stacks are generated at most. If there are more items, nothing is written. Default: 1000.
+	// +kubebuilder:default=1000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20000
+	// +optional
 	MaxStacks *int32 `json:"maxStacks,omitempty"`
-	// Rollout limits how many Stacks change at once.
+
+	// Rollout limits how many Stacks get a changed template at once.
+	// +optional
 	Rollout *StackSetRollout `json:"rollout,omitempty"`
-	// Ignore are fields that users may change. Example: [spec.suspend].
+
+	// Ignore are the fields of existing Stacks that users may change. The StackSet sets them when it creates a Stack, and
+	// not afterwards. It restores all other fields of the template. Each is a path of field names.
+	// Example: [spec.suspend].
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=200
+	// +kubebuilder:validation:items:Pattern=`^spec(\.[a-zA-Z][a-zA-Z0-9]*)+$`
+	// +listType=set
+	// +optional
 	Ignore []string `json:"ignore,omitempty"`
-	// Moved lets a Stack continue under its old name when its item gets another one.
+
+	// Moved keeps a Stack when the name that the template has for its item changes: the Stack continues under its old
+	// name, with its State.
+	// +kubebuilder:validation:MaxItems=1000
+	// +listType=map
+	// +listMapKey=to
+	// +optional
 	Moved []StackSetMove `json:"moved,omitempty"`
 }
 
-// StackSetGenerator lists items. Exactly one field is set.
+// StackSetGenerator lists items.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.directories), has(self.list), has(self.matrix)].filter(x, x).size() == 1",message="set one of directories, list and matrix"
 type StackSetGenerator struct {
 	StackSetItems `json:",inline"`
-	// Matrix combines each item of each with each of the others.
+
+	// Matrix combines each item of each entry with each item of the others.
+	// +kubebuilder:validation:MinItems=2
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:items:XValidation:rule="has(self.directories) != has(self.list)",message="set one of directories and list"
+	// +listType=atomic
+	// +optional
 	Matrix []StackSetItems `json:"matrix,omitempty"`
 }
 
-// StackSetItems are directories, or the entries of a list.
+// StackSetItems are directories of the Repository, or the entries of a list.
 type StackSetItems struct {
-	// Directories of the Repository that contain code.
+	// Directories are the directories of the Repository that contain a root module.
+	// +optional
 	Directories *StackSetDirectories `json:"directories,omitempty"`
-	// List has the params of each item.
+
+	// List contains the params of each item. Example: [{env: dev, replicas: 1}, {env: prod, replicas: 3}].
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:Type=object
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +listType=atomic
+	// +optional
 	List []apiextensionsv1.JSON `json:"list,omitempty"`
 }
 
-// StackSetDirectories are those that Include matches and Exclude does not.
+// StackSetDirectories selects directories of the Repository.
 type StackSetDirectories struct {
-	// Include are patterns for paths, with captures. Example: ["envs/{env}/{name}"].
+	// Include are patterns for the paths of directories. * and ? match within one name, ** matches any number of
+	// directories, and {name} matches one name or the rest of it, and makes it params.name. The first pattern that
+	// matches a directory applies. Example: ["envs/{env}/{team}/{name}"].
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=500
+	// +listType=atomic
 	Include []string `json:"include"`
-	// Exclude are globs. Example: ["envs/*/sandbox/**"].
+
+	// Exclude are globs for paths of directories that are not items, whatever include matches.
+	// Example: ["envs/*/sandbox/**"].
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=500
+	// +listType=atomic
+	// +optional
 	Exclude []string `json:"exclude,omitempty"`
-	// Marker is a glob for the name of a file that a directory must have. Default: a file of OpenTofu, Terraform or Terragrunt.
+
+	// Marker is a glob for the name of a file that a directory must contain. Example: backend.tf. Default: a file of
+	// OpenTofu, Terraform or Terragrunt (*.tf, *.tofu, *.tf.json, *.tofu.json, terragrunt.hcl).
+	// +kubebuilder:validation:MaxLength=500
+	// +optional
 	Marker string `json:"marker,omitempty"`
 }
 
-// StackSetTemplate is the template of a Stack.
+// StackSetTemplate is what each Stack is created from.
 type StackSetTemplate struct {
-	// Metadata of the Stacks: name, labels and annotations.
+	// Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset too.
 	Metadata StackSetMetadata `json:"metadata"`
-	// Spec of the Stacks.
+	// Spec is the spec of the Stacks. It has the fields of spec of a Stack; strings can contain expressions.
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:XPreserveUnknownFields
 	Spec apiextensionsv1.JSON `json:"spec"`
 }
 
 // StackSetMetadata is the metadata of the Stacks.
 type StackSetMetadata struct {
-	Name        string            `json:"name"`
-	Labels      map[string]string `json:"labels,omitempty"`
+	// Name is the name of each Stack. Different items must have different names. Example: "${params.env}-${params.name}".
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2000
+	Name string `json:"name"`
+	// Labels of the Stacks. Values can contain expressions.
+	// +kubebuilder:validation:MaxProperties=50
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations of the Stacks. Values can contain expressions. Annotations of cairn.dev are rejected.
+	// +kubebuilder:validation:MaxProperties=50
+	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.startsWith('cairn.dev/'))",message="a StackSet cannot set annotations of cairn.dev"
+	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// StackSetRollout limits how many Stacks change at once.
+// StackSetRollout limits how many Stacks get a changed template at once.
 type StackSetRollout struct {
-	// MaxConcurrent is how many Stacks may be between a change of their spec and its apply. Default: 10.
+	// MaxConcurrent is how many Stacks may have the changed template without having applied it. Default: 10.
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
-	// Order has a selector for each group; a group starts when the one before has applied its change. Stacks of no group
-	// are last.
+
+	// Order contains a label selector for each group of Stacks, by the labels of the template. A group begins once all
+	// Stacks of the groups before it have applied the changed template. Stacks that no selector matches are last.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
+	// +optional
 	Order []metav1.LabelSelector `json:"order,omitempty"`
-	// PauseAfterFailures is how many Stacks may fail before no other one is changed. Default: 3.
+
+	// PauseAfterFailures is how many Stacks may fail with the changed template before it is given to no other Stack.
+	// Default: 3.
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +optional
 	PauseAfterFailures *int32 `json:"pauseAfterFailures,omitempty"`
 }
 
-// StackSetMove lets the Stack From continue as the item whose name is To.
+// StackSetMove keeps the Stack From for the item whose name is To.
 type StackSetMove struct {
+	// From is the name of the Stack.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	From string `json:"from"`
-	To   string `json:"to"`
+	// To is the name that the template has for the item now.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	To string `json:"to"`
 }
 
 // StackSetStatus reports what was generated.
 type StackSetStatus struct {
-	// ObservedGeneration of the spec.
+	// ObservedGeneration is the generation of the spec that the status reports on.
+	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Revision that was listed. Example: main@sha1:1f3c.
+	// Revision is the ref and the commit whose directories were listed. Example: main@sha1:1f3c….
+	// +optional
 	Revision string `json:"revision,omitempty"`
-	// Generated, Applied, Changing, Failed and Gone count Stacks.
+	// Generated is the number of Stacks that the generators and the template result in.
+	// +optional
 	Generated int32 `json:"generated,omitempty"`
-	// Applied have applied the inputs of the current template.
+	// Applied is the number of Stacks that have applied the inputs of the current template.
+	// +optional
 	Applied int32 `json:"applied,omitempty"`
-	// Changing have the current template, and did not apply it yet.
+	// Changing is the number of Stacks that have the current template and have not applied it yet.
+	// +optional
 	Changing int32 `json:"changing,omitempty"`
-	// Outdated have an earlier template.
+	// Outdated is the number of Stacks that have an earlier template, or fields that differ from the template.
+	// +optional
 	Outdated int32 `json:"outdated,omitempty"`
-	// Failed are those of Changing whose Run failed.
+	// Failed is the number of Stacks of changing that failed.
+	// +optional
 	Failed int32 `json:"failed,omitempty"`
-	// Gone are not generated any more.
+	// Gone is the number of Stacks of the StackSet that are not generated any more.
+	// +optional
 	Gone int32 `json:"gone,omitempty"`
-	// Deletions are the Stacks that wait to be deleted.
+	// Preview is what mode Create would do. Only in mode Preview.
+	// +optional
+	Preview *StackSetPreviewed `json:"preview,omitempty"`
+	// Deletions are the Stacks that wait for a user who confirms that they are deleted. Only with prune Delete.
+	// +optional
 	Deletions *StackSetDeletions `json:"deletions,omitempty"`
-	// Conditions: Ready.
+	// Conditions: Ready, and Stalled while it waits until a user acts.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// StackSetPreviewed is what mode Create would do.
+type StackSetPreviewed struct {
+	// Create, Change and Suspend are the names of the first 20 Stacks that would be created, changed and suspended.
+	// +listType=atomic
+	// +optional
+	Create []string `json:"create,omitempty"`
+	// +listType=atomic
+	// +optional
+	Change []string `json:"change,omitempty"`
+	// +listType=atomic
+	// +optional
+	Suspend []string `json:"suspend,omitempty"`
+	// Samples are up to three of the Stacks, with metadata and spec.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +listType=atomic
+	// +optional
+	Samples []apiextensionsv1.JSON `json:"samples,omitempty"`
 }
 
 // StackSetDeletions are the Stacks that wait to be deleted.
 type StackSetDeletions struct {
-	// Digest of the exact list of names and UIDs.
+	// Digest identifies the exact list of Stacks, by name and UID. The annotation cairn.dev/confirm-deletions confirms it.
 	Digest string `json:"digest"`
-	// Names of the first of them.
+	// Count is the number of Stacks.
+	Count int32 `json:"count"`
+	// Names are the names of the first 20 Stacks.
+	// +listType=atomic
 	Names []string `json:"names"`
 }

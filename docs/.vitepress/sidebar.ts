@@ -22,7 +22,7 @@ const howTo: Record<string, string[]> = {
 const first: Record<string, string[]> = {
   tutorials: ['index', 'first-stack', 'monorepo', 'approvals', 'aws'],
   concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies', 'security-model'],
-  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-state', 'failures'],
+  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-stackset', 'reasons-state', 'failures'],
   reference: ['api', 'cli', 'helm', 'environment', 'metrics', 'http-api'],
   about: ['comparison', 'faq'],
   contributing: ['architecture', 'packages', 'testing', 'reliability', 'simulation', 'faults', 'mutants', 'performance'],

@@ -77,19 +77,6 @@ type Decision struct {
 	Reason, Message string
 }
 
-// Reasons of the Ready condition.
-const (
-	ReasonComplete       = "Complete"
-	ReasonRolling        = "RollingOut"
-	ReasonPaused         = "RolloutPaused"
-	ReasonPreview        = "Previewed"
-	ReasonNameConflict   = "NamesCollide"
-	ReasonNotOwned       = "StackNotOwned"
-	ReasonNothing        = "NothingGenerated"
-	ReasonTooManyGone    = "TooManyGone"
-	ReasonAwaitsDeletion = "AwaitingDeletionConfirmation"
-)
-
 // plan is what Decide works on.
 type plan struct {
 	Snapshot
@@ -132,7 +119,7 @@ func namesCollide(p *plan) bool {
 		r := &p.Rendered[i]
 		name := p.nameOf(r.Stack.Name)
 		if other, taken := from[name]; taken {
-			return p.unready(ReasonNameConflict, "%s and %s have the same name %s: include what differs in template.metadata.name; "+
+			return p.unready(v1alpha1.ReasonNamesCollide, "%s and %s have the same name %s: include what differs in template.metadata.name; "+
 				"nothing is written", describe(other), describe(r.Directory), name)
 		}
 		from[name], p.want[name] = r.Directory, r
@@ -171,7 +158,7 @@ func isNotOwned(p *plan) bool {
 		return false
 	}
 	slices.Sort(foreign)
-	return p.unready(ReasonNotOwned, "%s not of this StackSet: kubectl label stack NAME %s=%s has it take a Stack over; nothing "+
+	return p.unready(v1alpha1.ReasonStackNotOwned, "%s not of this StackSet: kubectl label stack NAME %s=%s has it take a Stack over; nothing "+
 		"is written", names(foreign, "is", "are"), v1alpha1.StackSetLabel, p.Set.Name)
 }
 
@@ -238,9 +225,9 @@ func nothingIsGenerated(p *plan) bool {
 		return false
 	}
 	if len(p.own) == 0 {
-		return p.unready(ReasonNothing, "the generators list nothing: check include, exclude and marker")
+		return p.unready(v1alpha1.ReasonNothingGenerated, "the generators list nothing: check include, exclude and marker")
 	}
-	return p.unready(ReasonNothing, "the generators list nothing, and %d Stacks of the set exist: none is suspended or deleted",
+	return p.unready(v1alpha1.ReasonNothingGenerated, "the generators list nothing, and %d Stacks of the set exist: none is suspended or deleted",
 		len(p.own))
 }
 
@@ -254,7 +241,7 @@ func isPreview(p *plan) bool {
 			created++
 		}
 	}
-	p.d.Ready, p.d.Reason = metav1.ConditionTrue, ReasonPreview
+	p.d.Ready, p.d.Reason = metav1.ConditionTrue, v1alpha1.ReasonPreviewed
 	p.d.Message = fmt.Sprintf("mode Create would create %d Stacks, change %d, and suspend %d that are gone", created,
 		p.d.Status.Outdated, len(p.gone))
 	return true
@@ -272,7 +259,7 @@ func tooManyAreGone(p *plan) bool {
 	if fresh <= limit {
 		return false
 	}
-	return p.unready(ReasonTooManyGone, "%d of %d Stacks are not generated any more, and spec.maxDeletions allows %d at once: "+
+	return p.unready(v1alpha1.ReasonTooManyGone, "%d of %d Stacks are not generated any more, and spec.maxDeletions allows %d at once: "+
 		"check the generators, or raise it; nothing is written", fresh, len(p.own), limit)
 }
 
@@ -304,16 +291,16 @@ func write(p *plan) bool {
 	s := p.d.Status
 	switch {
 	case paused != "":
-		return p.unready(ReasonPaused, "%s", paused)
+		return p.unready(v1alpha1.ReasonRolloutPaused, "%s", paused)
 	case s.Deletions != nil:
-		return p.unready(ReasonAwaitsDeletion, "%s not generated any more; cairn confirm-deletions %s --digest=%s deletes %s",
+		return p.unready(v1alpha1.ReasonAwaitingDeletionConfirmation, "%s not generated any more; cairn confirm-deletions %s --digest=%s deletes %s",
 			names(s.Deletions.Names, "is", "are"), p.Set.Name, s.Deletions.Digest, "them, each after a destroy plan that waits")
 	case s.Outdated > 0 || s.Changing > 0 || len(p.d.Writes) > 0:
-		p.d.Ready, p.d.Reason = metav1.ConditionUnknown, ReasonRolling
+		p.d.Ready, p.d.Reason = metav1.ConditionUnknown, v1alpha1.ReasonRollingOut
 		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d wait", s.Applied, s.Generated,
 			s.Changing, s.Outdated)
 	default:
-		p.d.Ready, p.d.Reason, p.d.Message = metav1.ConditionTrue, ReasonComplete, fmt.Sprintf("%d Stacks", s.Generated)
+		p.d.Ready, p.d.Reason, p.d.Message = metav1.ConditionTrue, v1alpha1.ReasonComplete, fmt.Sprintf("%d Stacks", s.Generated)
 	}
 	return true
 }
@@ -345,7 +332,7 @@ func (p *plan) writeGone() {
 		}
 		return
 	}
-	p.d.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: digest}
+	p.d.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: digest, Count: int32(len(left))}
 	for _, s := range left[:min(len(left), 20)] {
 		p.d.Status.Deletions.Names = append(p.d.Status.Deletions.Names, s.Name)
 	}

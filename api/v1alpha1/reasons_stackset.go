@@ -1,0 +1,45 @@
+package v1alpha1
+
+// Reasons of the Ready condition of a StackSet.
+const (
+	// ReasonComplete: all Stacks have applied the template.
+	ReasonComplete = "Complete"
+	// ReasonRollingOut: Stacks are created, or have not applied the template yet.
+	ReasonRollingOut = "RollingOut"
+	// ReasonRolloutPaused: Stacks failed with the current template. Correct the template or these Stacks.
+	ReasonRolloutPaused = "RolloutPaused"
+	// ReasonPreviewed: spec.mode is Preview. status.preview lists what mode Create would do.
+	ReasonPreviewed = "Previewed"
+	// ReasonGeneratorsInvalid: a generator cannot be read. The message has its field.
+	ReasonGeneratorsInvalid = "GeneratorsInvalid"
+	// ReasonRenderingFailed: the template cannot be rendered. The message has the expression and the directory.
+	ReasonRenderingFailed = "RenderingFailed"
+	// ReasonNamesCollide: several items have the same name. Include what differs in template.metadata.name.
+	ReasonNamesCollide = "NamesCollide"
+	// ReasonStackNotOwned: a Stack of that name exists, and is not of the StackSet. Label it, or choose another name.
+	ReasonStackNotOwned = "StackNotOwned"
+	// ReasonStackRejected: the API server rejected a Stack. The message has its answer.
+	ReasonStackRejected = "StackRejected"
+	// ReasonNothingGenerated: the generators list nothing. No Stack is suspended or deleted.
+	ReasonNothingGenerated = "NothingGenerated"
+	// ReasonTooManyGone: more Stacks than spec.maxDeletions are not generated any more. None is suspended or deleted.
+	ReasonTooManyGone = "TooManyGone"
+	// ReasonAwaitingDeletionConfirmation: Stacks wait until a user confirms that they are deleted.
+	ReasonAwaitingDeletionConfirmation = "AwaitingDeletionConfirmation"
+)
+
+// stackSetReasons describes the reasons of this file.
+var stackSetReasons = []Reason{
+	{Name: ReasonComplete, In: InStackSet},
+	{Name: ReasonRollingOut, In: InStackSet},
+	{Name: ReasonRolloutPaused, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonPreviewed, In: InStackSet},
+	{Name: ReasonGeneratorsInvalid, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonRenderingFailed, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonNamesCollide, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonStackNotOwned, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonStackRejected, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonNothingGenerated, In: InStackSet, Severity: SeverityWarning},
+	{Name: ReasonTooManyGone, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonAwaitingDeletionConfirmation, In: InStackSet, Severity: SeverityWarning},
+}
