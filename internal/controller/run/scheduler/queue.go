@@ -19,7 +19,7 @@ const (
 	RankPlan
 	// RankPullRequest is for plans that show what a pull request would do.
 	RankPullRequest
-	// RankDrift is for drift checks.
+	// RankDrift is for drift checks, and for the first plans of Stacks that a StackSet created.
 	RankDrift
 
 	ranks

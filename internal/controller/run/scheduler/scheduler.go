@@ -57,7 +57,7 @@ func (t *Scheduler) Admit(ctx context.Context, run *v1alpha1.Run, stack *v1alpha
 		return Admission{}, err
 	}
 	e := entry(run, stack)
-	e.Rank = rank(run, phase)
+	e.Rank = rank(run, stack, phase)
 	admission := t.queue.Admit(e)
 	t.notify(ctx, admission.Wake)
 	return admission, nil
@@ -77,7 +77,7 @@ func (t *Scheduler) observe(run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1
 		return t.queue.Remove(client.ObjectKeyFromObject(run))
 	}
 	e := entry(run, stack)
-	e.Rank, e.Running = rank(run, a.Phase), true
+	e.Rank, e.Running = rank(run, stack, a.Phase), true
 	return t.queue.Set(e)
 }
 
@@ -133,15 +133,22 @@ func entry(run *v1alpha1.Run, stack *v1alpha1.Stack) Entry {
 }
 
 // rank of an attempt of a Run.
-func rank(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) Rank {
+func rank(run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase) Rank {
 	switch {
 	case phase == v1alpha1.AttemptApply, run.Spec.Operation == v1alpha1.OperationDestroy:
 		return RankApply
 	case run.Spec.PullRequest != nil:
 		return RankPullRequest
-	case run.Spec.Cause.Type == v1alpha1.CauseDrift:
+	case run.Spec.Cause.Type == v1alpha1.CauseDrift, isFirstOfSet(run, stack):
 		return RankDrift
 	default:
 		return RankPlan
 	}
+}
+
+// isFirstOfSet reports the first plan of a Stack that a StackSet created: there may be thousands at once, and no user
+// waits for one of them who did not request it.
+func isFirstOfSet(run *v1alpha1.Run, stack *v1alpha1.Stack) bool {
+	return stack.Labels[v1alpha1.StackSetLabel] != "" && len(stack.Status.History) == 0 &&
+		stack.Status.AppliedInputsDigest == "" && run.Spec.Cause.Type != v1alpha1.CauseManual
 }

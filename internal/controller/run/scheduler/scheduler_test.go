@@ -14,19 +14,32 @@ import (
 )
 
 func TestRankOfAnAttempt(t *testing.T) {
+	user, ofSet := &v1alpha1.Stack{}, &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.StackSetLabel: "platform"}}}
+	planned := ofSet.DeepCopy()
+	planned.Status.History = []v1alpha1.PastRun{{Name: "net-1"}}
+	applied := ofSet.DeepCopy()
+	applied.Status.AppliedInputsDigest = "sha256:a"
+	first := v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}}
 	for name, tt := range map[string]struct {
 		spec  v1alpha1.RunSpec
+		of    *v1alpha1.Stack
 		phase v1alpha1.AttemptPhase
 		want  Rank
 	}{
-		"a plan that a user waits for":       {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, v1alpha1.AttemptPlan, RankPlan},
-		"an apply":                           {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, v1alpha1.AttemptApply, RankApply},
-		"the plan of a destroy":              {v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy}, v1alpha1.AttemptPlan, RankApply},
-		"the plan of a pull request":         {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, PullRequest: &v1alpha1.RunPullRequest{}}, v1alpha1.AttemptPlan, RankPullRequest},
-		"a drift check":                      {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, v1alpha1.AttemptPlan, RankDrift},
-		"the apply that puts back the drift": {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, v1alpha1.AttemptApply, RankApply},
+		"a plan that a user waits for":              {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, user, v1alpha1.AttemptPlan, RankPlan},
+		"an apply":                                  {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, user, v1alpha1.AttemptApply, RankApply},
+		"the plan of a destroy":                     {v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy}, user, v1alpha1.AttemptPlan, RankApply},
+		"the plan of a pull request":                {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, PullRequest: &v1alpha1.RunPullRequest{}}, user, v1alpha1.AttemptPlan, RankPullRequest},
+		"a drift check":                             {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, user, v1alpha1.AttemptPlan, RankDrift},
+		"the apply that puts back the drift":        {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, user, v1alpha1.AttemptApply, RankApply},
+		"the first plan of a user's Stack":          {first, user, v1alpha1.AttemptPlan, RankPlan},
+		"the first plan of a Stack of a set":        {first, ofSet, v1alpha1.AttemptPlan, RankDrift},
+		"its apply":                                 {first, ofSet, v1alpha1.AttemptApply, RankApply},
+		"its next plan":                             {first, planned, v1alpha1.AttemptPlan, RankPlan},
+		"a plan of one that applied":                {first, applied, v1alpha1.AttemptPlan, RankPlan},
+		"a first plan of one that a user requested": {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual}}, ofSet, v1alpha1.AttemptPlan, RankPlan},
 	} {
-		if got := rank(&v1alpha1.Run{Spec: tt.spec}, tt.phase); got != tt.want {
+		if got := rank(&v1alpha1.Run{Spec: tt.spec}, tt.of, tt.phase); got != tt.want {
 			t.Errorf("%s has rank %d", name, got)
 		}
 	}
