@@ -12,10 +12,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -23,28 +23,37 @@ import (
 
 // Snapshot is the input of Decide.
 type Snapshot struct {
+	Now time.Time
 	Set *v1alpha1.StackSet
 	// Problem is why it is not known what the set generates: a fetch, a file, an expression. Nothing is written then.
 	Problem *Problem
+	// Revision is the ref and the commit whose directories were listed; empty for none.
+	Revision string
 	// Rendered are the Stacks that the set generates.
 	Rendered []Rendered
-	// Stacks of the namespace: those of the set and, of others, those with a name of Rendered.
+	// Same reports that a Stack has all that is rendered, whatever else it has.
+	Same func(*Rendered, *v1alpha1.Stack) bool
+	// Stacks of the namespace: those of the set and, of others, those with a name of Rendered or of spec.moved.
 	Stacks []v1alpha1.Stack
 }
 
 // Problem is why it is not known what the set generates.
-type Problem struct{ Reason, Message string }
+type Problem struct {
+	Reason, Message string
+	// Transient: it ends without a user.
+	Transient bool
+}
 
 // Rendered is a Stack as the template has it.
 type Rendered struct {
-	// Stack has the name, labels, annotations and spec of the template.
-	Stack *v1alpha1.Stack
+	// Name and Labels of the template.
+	Name   string
+	Labels map[string]string
 	// Directory it is from; empty for none.
 	Directory string
-	// Digest of the template's result.
+	// JSON has metadata and spec, and Digest identifies it.
+	JSON   []byte
 	Digest string
-	// Same reports that the Stack of that name has all of it, whatever else it has.
-	Same bool
 }
 
 // Action is what is done with a Stack.
@@ -56,12 +65,16 @@ const (
 	Change  Action = "Change"
 	Suspend Action = "Suspend"
 	Delete  Action = "Delete"
+	// Release ends the suspension by the set of a Stack that is being deleted, so that it can be destroyed.
+	Release Action = "Release"
 )
 
 // Write is one write.
 type Write struct {
 	Action Action
-	// Name of the Stack that is written, and the Rendered that it gets; nil for one that is suspended or deleted.
+	// Stack that the decision is about; nil for one that is created.
+	Stack *v1alpha1.Stack
+	// Name of the Stack that is written, and the Rendered that it gets; nil for one that it does not get any.
 	Name     string
 	Rendered *Rendered
 	// Why a Stack is suspended.
@@ -71,27 +84,33 @@ type Write struct {
 // Decision is the next step for a StackSet.
 type Decision struct {
 	Writes []Write
+	// Status without the conditions.
 	Status v1alpha1.StackSetStatus
-	// Ready, Reason and Message are the condition.
+	// Ready, Reason and Message are the condition. Stalled: it waits until a user acts.
 	Ready           metav1.ConditionStatus
 	Reason, Message string
+	Stalled         bool
 }
 
 // plan is what Decide works on.
 type plan struct {
 	Snapshot
-	own  map[string]*v1alpha1.Stack // of the set, by name
-	want map[string]*Rendered       // by the name of the Stack that has it, or gets it
-	gone []*v1alpha1.Stack
-	d    Decision
+	own   map[string]*v1alpha1.Stack // of the set, by name
+	want  map[string]*Rendered       // by the name of the Stack that has it, or gets it
+	stage map[string]stage           // of the Stacks that are wanted and exist
+	gone  []*v1alpha1.Stack
+	d     Decision
 }
 
 // Decide returns what is written next.
 func Decide(w Snapshot) Decision {
-	p := plan{Snapshot: w, own: map[string]*v1alpha1.Stack{}, want: map[string]*Rendered{}}
+	p := plan{Snapshot: w, own: map[string]*v1alpha1.Stack{}, want: map[string]*Rendered{}, stage: map[string]stage{}}
 	p.d.Status = *w.Set.Status.DeepCopy()
 	p.d.Status.ObservedGeneration = w.Set.Generation
-	for _, rule := range []func(*plan) bool{isUnknown, namesCollide, isNotOwned, count, nothingIsGenerated, isPreview, tooManyAreGone, write} {
+	rules := []func(*plan) bool{
+		isUnknown, namesCollide, isNotOwned, count, nothingIsGenerated, isPreview, tooManyAreGone, write,
+	}
+	for _, rule := range rules {
 		if rule(&p) {
 			break
 		}
@@ -101,6 +120,7 @@ func Decide(w Snapshot) Decision {
 
 func (p *plan) unready(reason, format string, args ...any) bool {
 	p.d.Ready, p.d.Reason, p.d.Message = metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)
+	p.d.Stalled = true
 	return true
 }
 
@@ -109,15 +129,38 @@ func isUnknown(p *plan) bool {
 	if p.Problem == nil {
 		return false
 	}
-	return p.unready(p.Problem.Reason, "%s; no Stack is created, changed, suspended or deleted meanwhile", p.Problem.Message)
+	p.unready(p.Problem.Reason, "%s; no Stack is created, changed, suspended or deleted meanwhile", p.Problem.Message)
+	p.d.Stalled = !p.Problem.Transient
+	return true
 }
 
 // namesCollide rejects the set as a whole: one of two Stacks of a name would hide the other.
 func namesCollide(p *plan) bool {
-	from := map[string]string{}
+	p.d.Status.Revision = p.Revision
+	for i := range p.Stacks {
+		if s := &p.Stacks[i]; s.Labels[v1alpha1.StackSetLabel] == p.Set.Name {
+			p.own[s.Name] = s
+		}
+	}
+	there := make(map[string]bool, len(p.Stacks))
+	for i := range p.Stacks {
+		there[p.Stacks[i].Name] = true
+	}
+	moved := make(map[string]string, len(p.Set.Spec.Moved))
+	for _, m := range p.Set.Spec.Moved {
+		moved[m.To] = m.From
+	}
+	from := make(map[string]string, len(p.Rendered))
 	for i := range p.Rendered {
 		r := &p.Rendered[i]
-		name := p.nameOf(r.Stack.Name)
+		name := r.Name
+		if old, ok := moved[name]; ok && there[old] {
+			if there[name] { // each has a State of its own
+				return p.unready(v1alpha1.ReasonNamesCollide, "spec.moved: Stacks %s and %s both exist, and only one can continue for %s: "+
+					"delete the other one, or the entry; nothing is written", old, name, describe(r.Directory))
+			}
+			name = old
+		}
 		if other, taken := from[name]; taken {
 			return p.unready(v1alpha1.ReasonNamesCollide, "%s and %s have the same name %s: include what differs in template.metadata.name; "+
 				"nothing is written", describe(other), describe(r.Directory), name)
@@ -125,16 +168,6 @@ func namesCollide(p *plan) bool {
 		from[name], p.want[name] = r.Directory, r
 	}
 	return false
-}
-
-// nameOf is the name of the Stack that continues as the one that is rendered with a name.
-func (p *plan) nameOf(rendered string) string {
-	for _, m := range p.Set.Spec.Moved {
-		if m.To == rendered && slices.ContainsFunc(p.Stacks, func(s v1alpha1.Stack) bool { return s.Name == m.From }) {
-			return m.From
-		}
-	}
-	return rendered
 }
 
 func describe(directory string) string {
@@ -146,11 +179,7 @@ func describe(directory string) string {
 func isNotOwned(p *plan) bool {
 	var foreign []string
 	for i := range p.Stacks {
-		s := &p.Stacks[i]
-		switch {
-		case s.Labels[v1alpha1.StackSetLabel] == p.Set.Name:
-			p.own[s.Name] = s
-		case p.want[s.Name] != nil:
+		if s := &p.Stacks[i]; p.own[s.Name] == nil && p.want[s.Name] != nil {
 			foreign = append(foreign, s.Name)
 		}
 	}
@@ -163,60 +192,49 @@ func isNotOwned(p *plan) bool {
 }
 
 func names(all []string, one, many string) string {
-	const most = 3
 	if len(all) == 1 {
 		return "Stack " + all[0] + " " + one
 	}
-	text := "Stacks " + strings.Join(all[:min(len(all), most)], ", ")
+	return "Stacks " + list(all) + " " + many
+}
+
+// list names the first few.
+func list(all []string) string {
+	const most = 3
+	text := strings.Join(all[:min(len(all), most)], ", ")
 	if n := len(all) - most; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return text + " " + many
+	return text
 }
 
 // count fills the figures of the status.
 func count(p *plan) bool {
 	s := &p.d.Status
 	s.Generated, s.Applied, s.Changing, s.Outdated, s.Failed, s.Gone = int32(len(p.want)), 0, 0, 0, 0, 0
+	s.Preview, s.Deletions = nil, nil
 	for _, name := range slices.Sorted(maps.Keys(p.own)) {
 		stack := p.own[name]
 		r := p.want[name]
-		switch {
-		case r == nil:
+		if r == nil {
 			p.gone = append(p.gone, stack)
 			s.Gone++
-		case !isCurrent(stack, r):
+			continue
+		}
+		p.stage[name] = p.stageOf(stack, r)
+		switch p.stage[name] {
+		case outdated, deleting:
 			s.Outdated++
-		case hasApplied(stack):
+		case applied:
 			s.Applied++
+		case failed:
+			s.Changing++
+			s.Failed++
 		default:
 			s.Changing++
-			if hasFailed(stack) {
-				s.Failed++
-			}
 		}
 	}
 	return false
-}
-
-// isCurrent reports that a Stack has what the template has now.
-func isCurrent(stack *v1alpha1.Stack, r *Rendered) bool {
-	return r.Same && stack.Annotations[v1alpha1.RenderedAnnotation] == r.Digest && stack.Annotations[v1alpha1.ItemGoneAnnotation] == ""
-}
-
-// hasApplied reports that a Stack has applied the inputs of its current spec. That it is Ready is not enough: it may be so
-// for the spec before. That the digests are equal is not enough: they may be those of the spec before, too.
-func hasApplied(stack *v1alpha1.Stack) bool {
-	ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
-	return stack.Status.ObservedGeneration == stack.Generation && ready != nil && ready.ObservedGeneration == stack.Generation &&
-		ready.Status == metav1.ConditionTrue && stack.Status.AppliedInputsDigest != "" &&
-		stack.Status.AppliedInputsDigest == stack.Status.InputsDigest
-}
-
-func hasFailed(stack *v1alpha1.Stack) bool {
-	ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
-	stalled := apimeta.IsStatusConditionTrue(stack.Status.Conditions, v1alpha1.ConditionStalled)
-	return ready != nil && ready.ObservedGeneration == stack.Generation && ready.Status == metav1.ConditionFalse && stalled
 }
 
 // nothingIsGenerated: an empty list is the likeliest sign of a mistake.
@@ -231,45 +249,79 @@ func nothingIsGenerated(p *plan) bool {
 		len(p.own))
 }
 
+const (
+	// mostNames is how many names a list in the status has, and mostSamples how many Stacks.
+	mostNames   = 20
+	mostSamples = 3
+	// mostSample is how many bytes a sample has.
+	mostSample = 32 << 10
+)
+
+// isPreview lists what mode Create would do.
 func isPreview(p *plan) bool {
 	if p.Set.Spec.Mode != v1alpha1.StackSetPreview {
 		return false
 	}
-	created := 0
-	for name := range p.want {
-		if p.own[name] == nil {
-			created++
+	var created, changed, suspended []string
+	preview := &v1alpha1.StackSetPreviewed{}
+	for _, name := range slices.Sorted(maps.Keys(p.want)) {
+		switch {
+		case p.own[name] == nil:
+			created = append(created, name)
+		case p.stage[name] == outdated:
+			changed = append(changed, name)
+		}
+		if r := p.want[name]; len(preview.Samples) < mostSamples && len(r.JSON) > 0 && len(r.JSON) <= mostSample {
+			preview.Samples = append(preview.Samples, apiextensionsv1.JSON{Raw: r.JSON})
 		}
 	}
+	for _, s := range p.fresh() {
+		suspended = append(suspended, s.Name)
+	}
+	preview.Create, preview.Change, preview.Suspend = first(created), first(changed), first(suspended)
+	p.d.Status.Preview = preview
 	p.d.Ready, p.d.Reason = metav1.ConditionTrue, v1alpha1.ReasonPreviewed
-	p.d.Message = fmt.Sprintf("mode Create would create %d Stacks, change %d, and suspend %d that are gone", created,
-		p.d.Status.Outdated, len(p.gone))
+	p.d.Message = fmt.Sprintf("mode Create would create %d Stacks, change %d, and suspend %d that are gone", len(created),
+		len(changed), len(suspended))
+	if limit := p.mostGone(); len(suspended) > limit {
+		p.d.Message += fmt.Sprintf("; it would write nothing, because spec.maxDeletions allows %d at once", limit)
+	}
 	return true
+}
+
+func first(all []string) []string { return all[:min(len(all), mostNames)] }
+
+// fresh are the Stacks that are gone, and not suspended yet. One that a user deletes must not be suspended: it would
+// not be destroyed.
+func (p *plan) fresh() (stacks []*v1alpha1.Stack) {
+	for _, s := range p.gone {
+		if s.Annotations[v1alpha1.ItemGoneAnnotation] == "" && s.DeletionTimestamp == nil {
+			stacks = append(stacks, s)
+		}
+	}
+	return stacks
 }
 
 // tooManyAreGone prevents that a mistake in a pattern, or half a tree, suspends or deletes many.
 func tooManyAreGone(p *plan) bool {
-	fresh := 0
-	for _, s := range p.gone {
-		if s.Annotations[v1alpha1.ItemGoneAnnotation] == "" {
-			fresh++
-		}
-	}
-	limit := mostGone(p.Set.Spec.MaxDeletions, len(p.own))
+	fresh, limit := len(p.fresh()), p.mostGone()
 	if fresh <= limit {
 		return false
 	}
 	return p.unready(v1alpha1.ReasonTooManyGone, "%d of %d Stacks are not generated any more, and spec.maxDeletions allows %d at once: "+
-		"check the generators, or raise it; nothing is written", fresh, len(p.own), limit)
+		"check the generators, or raise it; nothing is written", fresh, p.present(), limit)
 }
 
-// mostGone is spec.maxDeletions of a number of Stacks; a part of them is at least one.
-func mostGone(limit *intstr.IntOrString, of int) int {
+// present is how many Stacks the set had before the last ones went.
+func (p *plan) present() int { return len(p.own) - len(p.gone) + len(p.fresh()) }
+
+// mostGone is spec.maxDeletions as a number of Stacks; a part of them is at least one.
+func (p *plan) mostGone() int {
 	value := intstr.FromString("10%")
-	if limit != nil {
+	if limit := p.Set.Spec.MaxDeletions; limit != nil {
 		value = *limit
 	}
-	n, err := intstr.GetScaledValueFromIntOrPercent(&value, of, false)
+	n, err := intstr.GetScaledValueFromIntOrPercent(&value, p.present(), false)
 	if err != nil {
 		return 0
 	}
@@ -281,7 +333,7 @@ func mostGone(limit *intstr.IntOrString, of int) int {
 
 // write decides the writes: first what is gone, then new Stacks, then changes as far as the rollout allows.
 func write(p *plan) bool {
-	p.writeGone()
+	confirm := p.writeGone()
 	for _, name := range slices.Sorted(maps.Keys(p.want)) {
 		if p.own[name] == nil {
 			p.d.Writes = append(p.d.Writes, Write{Action: Create, Name: name, Rendered: p.want[name]})
@@ -292,119 +344,58 @@ func write(p *plan) bool {
 	switch {
 	case paused != "":
 		return p.unready(v1alpha1.ReasonRolloutPaused, "%s", paused)
-	case s.Deletions != nil:
-		return p.unready(v1alpha1.ReasonAwaitingDeletionConfirmation, "%s not generated any more; cairn confirm-deletions %s --digest=%s deletes %s",
-			names(s.Deletions.Names, "is", "are"), p.Set.Name, s.Deletions.Digest, "them, each after a destroy plan that waits")
+	case confirm != "":
+		return p.unready(v1alpha1.ReasonAwaitingDeletionConfirmation, "%s", confirm)
 	case s.Outdated > 0 || s.Changing > 0 || len(p.d.Writes) > 0:
 		p.d.Ready, p.d.Reason = metav1.ConditionUnknown, v1alpha1.ReasonRollingOut
 		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d wait", s.Applied, s.Generated,
-			s.Changing, s.Outdated)
+			s.Changing, s.Outdated) + p.waitsFor()
 	default:
 		p.d.Ready, p.d.Reason, p.d.Message = metav1.ConditionTrue, v1alpha1.ReasonComplete, fmt.Sprintf("%d Stacks", s.Generated)
 	}
 	return true
 }
 
-// writeGone suspends what is gone, and deletes it if a user confirmed the exact list.
-func (p *plan) writeGone() {
-	p.d.Status.Deletions = nil
-	for _, s := range p.gone {
-		if s.Annotations[v1alpha1.ItemGoneAnnotation] == "" {
-			p.d.Writes = append(p.d.Writes, Write{Action: Suspend, Name: s.Name, Why: "StackSet " + p.Set.Name + " does not generate it any more"})
-		}
-	}
-	if p.Set.Spec.Prune != v1alpha1.PruneDelete {
-		return
+// writeGone suspends what is gone, and deletes it if a user confirmed the exact list. It returns what a user can
+// confirm.
+func (p *plan) writeGone() (confirm string) {
+	for _, s := range p.fresh() {
+		p.d.Writes = append(p.d.Writes, Write{Action: Suspend, Stack: s, Name: s.Name, Why: "StackSet " + p.Set.Name + " does not generate it any more"})
 	}
 	var left []*v1alpha1.Stack
 	for _, s := range p.gone {
-		if s.DeletionTimestamp == nil {
+		switch {
+		case s.DeletionTimestamp == nil:
 			left = append(left, s)
+		case s.Annotations[v1alpha1.ItemGoneAnnotation] != "":
+			p.d.Writes = append(p.d.Writes, Write{Action: Release, Stack: s, Name: s.Name})
 		}
 	}
-	if len(left) == 0 {
-		return
+	if p.Set.Spec.Prune != v1alpha1.PruneDelete || len(left) == 0 {
+		return ""
 	}
-	digest := digestOf(left)
+	digest := Digest(left)
 	if p.Set.Annotations[v1alpha1.ConfirmDeletionsAnnotation] == digest {
 		for _, s := range left {
-			p.d.Writes = append(p.d.Writes, Write{Action: Delete, Name: s.Name})
+			p.d.Writes = append(p.d.Writes, Write{Action: Delete, Stack: s, Name: s.Name})
 		}
-		return
+		return ""
 	}
-	p.d.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: digest, Count: int32(len(left))}
-	for _, s := range left[:min(len(left), 20)] {
-		p.d.Status.Deletions.Names = append(p.d.Status.Deletions.Names, s.Name)
+	var all []string
+	for _, s := range left {
+		all = append(all, s.Name)
 	}
+	p.d.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: digest, Count: int32(len(left)), Names: first(all)}
+	return fmt.Sprintf("%s not generated any more; cairn confirm-deletions %s --digest=%s deletes %s", names(all, "is", "are"),
+		p.Set.Name, digest, "them, each by its deletionPolicy")
 }
 
-// digestOf names an exact list of Stacks, by UID: one of the same name that was created since is another.
-func digestOf(stacks []*v1alpha1.Stack) string {
+// Digest identifies an exact list of Stacks in the order of their names, by UID: one of the same name that was created
+// since is another.
+func Digest(stacks []*v1alpha1.Stack) string {
 	h := sha256.New()
 	for _, s := range stacks {
 		fmt.Fprintf(h, "%s %s\n", s.Name, s.UID)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:40]
-}
-
-// rollOut changes outdated Stacks, group after group, and returns why it does not.
-func (p *plan) rollOut() (paused string) {
-	limit, failures := int32(10), int32(3)
-	var order []metav1.LabelSelector
-	if r := p.Set.Spec.Rollout; r != nil {
-		if r.MaxConcurrent != nil {
-			limit = *r.MaxConcurrent
-		}
-		if r.PauseAfterFailures != nil {
-			failures = *r.PauseAfterFailures
-		}
-		order = r.Order
-	}
-	if p.d.Status.Outdated == 0 {
-		return ""
-	}
-	if p.d.Status.Failed >= failures {
-		return fmt.Sprintf("%d Stacks failed with the current template, and %d wait: correct the template or these Stacks",
-			p.d.Status.Failed, p.d.Status.Outdated)
-	}
-	groups := make([][]string, len(order)+1)
-	complete := make([]bool, len(groups))
-	for i := range complete {
-		complete[i] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.want)) {
-		stack, r := p.own[name], p.want[name]
-		g := groupOf(order, r.Stack.Labels)
-		switch {
-		case stack == nil: // a new Stack changes nothing that exists, and no group waits for it
-		case !isCurrent(stack, r):
-			groups[g], complete[g] = append(groups[g], name), false
-		case !hasApplied(stack):
-			complete[g] = false
-		}
-	}
-	room := limit - p.d.Status.Changing
-	for g, outdated := range groups {
-		for _, name := range outdated {
-			if room <= 0 {
-				return ""
-			}
-			room--
-			p.d.Writes = append(p.d.Writes, Write{Action: Change, Name: name, Rendered: p.want[name]})
-		}
-		if !complete[g] {
-			return ""
-		}
-	}
-	return ""
-}
-
-// groupOf is the first group whose selector matches; the one after the last for none.
-func groupOf(order []metav1.LabelSelector, of map[string]string) int {
-	for i := range order {
-		if selector, err := metav1.LabelSelectorAsSelector(&order[i]); err == nil && selector.Matches(labels.Set(of)) {
-			return i
-		}
-	}
-	return len(order)
 }

@@ -16,10 +16,10 @@ import (
 
 // newSnapshot has a set that generates a Stack of each name, and the Stacks that applied them.
 func newSnapshot(names []string, changes ...func(*Snapshot)) Snapshot {
-	w := Snapshot{Set: &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "platform", Generation: 3}}}
+	w := Snapshot{Same: func(*Rendered, *v1alpha1.Stack) bool { return true }, Set: &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "platform", Generation: 3}}}
 	for _, name := range names {
 		renders(name, "env", "dev")(&w)
-		exists(name, applied)(&w)
+		exists(name, isApplied)(&w)
 	}
 	for _, change := range changes {
 		change(&w)
@@ -29,11 +29,11 @@ func newSnapshot(names []string, changes ...func(*Snapshot)) Snapshot {
 
 func renders(name string, labels ...string) func(*Snapshot) {
 	return func(w *Snapshot) {
-		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
+		r := Rendered{Name: name, Labels: map[string]string{}, Directory: "envs/" + name, Digest: "sha256:now", JSON: []byte(`{}`)}
 		for i := 0; i+1 < len(labels); i += 2 {
-			s.Labels[labels[i]] = labels[i+1]
+			r.Labels[labels[i]] = labels[i+1]
 		}
-		w.Rendered = append(w.Rendered, Rendered{Stack: s, Directory: "envs/" + name, Digest: "sha256:now", Same: true})
+		w.Rendered = append(w.Rendered, r)
 	}
 }
 
@@ -44,6 +44,7 @@ func exists(name string, changes ...func(*v1alpha1.Stack)) func(*Snapshot) {
 			Labels:      map[string]string{v1alpha1.StackSetLabel: "platform"},
 			Annotations: map[string]string{v1alpha1.RenderedAnnotation: "sha256:now"},
 		}}
+		s.Status.InputsDigest, s.Status.AppliedInputsDigest = "sha256:a", "sha256:before"
 		for _, change := range changes {
 			change(&s)
 		}
@@ -56,33 +57,51 @@ func ready(s *v1alpha1.Stack, status metav1.ConditionStatus, generation int64) {
 	s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, ObservedGeneration: generation}}
 }
 
-func applied(s *v1alpha1.Stack) {
+func isApplied(s *v1alpha1.Stack) {
 	ready(s, metav1.ConditionTrue, 2)
 	s.Status.InputsDigest, s.Status.AppliedInputsDigest = "sha256:a", "sha256:a"
 }
 
-func failed(s *v1alpha1.Stack) {
-	ready(s, metav1.ConditionFalse, 2)
-	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue})
-}
+func isFailed(s *v1alpha1.Stack) { waits(v1alpha1.ReasonRunFailed)(s) }
 
-func outdated(s *v1alpha1.Stack) { s.Annotations[v1alpha1.RenderedAnnotation] = "sha256:before" }
-func running(s *v1alpha1.Stack)  { ready(s, metav1.ConditionUnknown, 2) }
-func suspended(s *v1alpha1.Stack) {
+// waits has a condition that is not Ready.
+func waits(reason string) func(*v1alpha1.Stack) {
+	return func(s *v1alpha1.Stack) {
+		ready(s, metav1.ConditionFalse, 2)
+		s.Status.Conditions[0].Reason = reason
+		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue})
+	}
+}
+func isNewStack(s *v1alpha1.Stack)  { s.Status.AppliedInputsDigest = "" }
+func isDeleting(s *v1alpha1.Stack)  { s.DeletionTimestamp = &metav1.Time{} }
+func isSuspended(s *v1alpha1.Stack) { s.Spec.Suspend = true; waits(v1alpha1.ReasonSuspended)(s) }
+func neverApplies(s *v1alpha1.Stack) {
+	s.Spec.Apply = v1alpha1.ApplyNever
+	waits(v1alpha1.ReasonChangesPending)(s)
+}
+func differs(w *Snapshot) { w.Same = func(*Rendered, *v1alpha1.Stack) bool { return false } }
+
+func isOutdated(s *v1alpha1.Stack) { s.Annotations[v1alpha1.RenderedAnnotation] = "sha256:before" }
+func running(s *v1alpha1.Stack)    { ready(s, metav1.ConditionUnknown, 2) }
+func isGone(s *v1alpha1.Stack) {
 	s.Annotations[v1alpha1.ItemGoneAnnotation] = "gone"
 }
 func foreign(s *v1alpha1.Stack) { s.Labels = nil }
 
 // readyForBefore is Ready, and has applied all, for the spec before the last change.
 func readyForBefore(s *v1alpha1.Stack) {
-	applied(s)
+	isApplied(s)
 	s.Generation = 3
 }
 
 // isNotRead has a problem that leaves the condition as it was, as while a dependency is read.
 func isNotRead(s *v1alpha1.Stack) {
-	applied(s)
+	isApplied(s)
 	s.Generation, s.Status.ObservedGeneration = 3, 3
+}
+
+func moves(from, to string) func(*v1alpha1.StackSetSpec) {
+	return func(s *v1alpha1.StackSetSpec) { s.Moved = []v1alpha1.StackSetMove{{From: from, To: to}} }
 }
 
 func spec(change func(*v1alpha1.StackSetSpec)) func(*Snapshot) {
@@ -100,7 +119,7 @@ func confirmed(names ...string) func(*Snapshot) {
 				list = append(list, &w.Stacks[i])
 			}
 		}
-		w.Set.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: digestOf(list)}
+		w.Set.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: Digest(list)}
 	}
 }
 
@@ -132,45 +151,68 @@ func TestDecide(t *testing.T) {
 	}{
 		"nothing to do":                                   {newSnapshot(three), "", "True Complete", "3 Stacks"},
 		"a new directory gets a Stack":                    {newSnapshot(three, renders("d")), "Create d", "Unknown RollingOut", "3 of 4"},
-		"a changed template changes Stacks":               {newSnapshot(nil, renders("a"), exists("a", applied, outdated)), "Change a", "Unknown RollingOut", "1 wait"},
-		"a field that somebody changed is restored":       {newSnapshot(nil, renders("a"), exists("a", applied), func(w *Snapshot) { w.Rendered[0].Same = false }), "Change a", "Unknown RollingOut", ""},
-		"a directory that comes back continues its Stack": {newSnapshot(nil, renders("a"), exists("a", applied, suspended)), "Change a", "Unknown RollingOut", ""},
+		"a changed template changes Stacks":               {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated)), "Change a", "Unknown RollingOut", "1 wait"},
+		"a field that somebody changed is restored":       {newSnapshot(nil, renders("a"), exists("a", isApplied), differs), "Change a", "Unknown RollingOut", ""},
+		"a directory that comes back continues its Stack": {newSnapshot(nil, renders("a"), exists("a", isApplied, isGone)), "Change a", "Unknown RollingOut", ""},
 
-		"a directory that is gone suspends its Stack": {newSnapshot(three, exists("old", applied)), "Suspend old", "Unknown RollingOut", ""},
-		"and that is all with prune Keep":             {newSnapshot(three, exists("old", applied, suspended)), "", "True Complete", ""},
-		"with prune Delete it waits for a user":       {newSnapshot(three, spec(deletes), exists("old", applied, suspended)), "", "False AwaitingDeletionConfirmation", "Stack old is not generated any more"},
-		"who confirms the exact list":                 {newSnapshot(three, spec(deletes), exists("old", applied, suspended), confirmed("old")), "Delete old", "Unknown RollingOut", ""},
-		"a list that grew since is not deleted":       {newSnapshot(twenty(), spec(deletes), exists("old", applied, suspended), confirmed("old"), exists("older", applied, suspended)), "", "False AwaitingDeletionConfirmation", "Stacks old, older are"},
-		"nor is another Stack of the name": {newSnapshot(three, spec(deletes), exists("old", applied, suspended), confirmed("old"), func(w *Snapshot) {
+		"a directory that is gone suspends its Stack": {newSnapshot(three, exists("old", isApplied)), "Suspend old", "Unknown RollingOut", ""},
+		"and that is all with prune Keep":             {newSnapshot(three, exists("old", isApplied, isGone)), "", "True Complete", ""},
+		"with prune Delete it waits for a user":       {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone)), "", "False AwaitingDeletionConfirmation", "Stack old is not generated any more"},
+		"who confirms the exact list":                 {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone), confirmed("old")), "Delete old", "Unknown RollingOut", ""},
+		"a list that grew since is not deleted":       {newSnapshot(twenty(), spec(deletes), exists("old", isApplied, isGone), confirmed("old"), exists("older", isApplied, isGone)), "", "False AwaitingDeletionConfirmation", "Stacks old, older are"},
+		"nor is another Stack of the name": {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone), confirmed("old"), func(w *Snapshot) {
 			w.Stacks[3].UID = "another"
 		}), "", "False AwaitingDeletionConfirmation", ""},
 
-		"a failed fetch writes nothing (argo-cd 18212)": {newSnapshot(nil, exists("a", applied), exists("b", applied), func(w *Snapshot) {
-			w.Problem = &Problem{"FetchFailed", "the remote is away"}
+		"a failed fetch writes nothing (argo-cd 18212)": {newSnapshot(nil, exists("a", isApplied), exists("b", isApplied), func(w *Snapshot) {
+			w.Problem = &Problem{Reason: "FetchFailed", Message: "the remote is away"}
 		}), "", "False FetchFailed", "no Stack is created, changed, suspended or deleted"},
-		"an empty result writes nothing (argo-cd 14318)":           {newSnapshot(nil, exists("a", applied), exists("b", applied)), "", "False NothingGenerated", "2 Stacks of the set exist"},
+		"an empty result writes nothing (argo-cd 14318)":           {newSnapshot(nil, exists("a", isApplied), exists("b", isApplied)), "", "False NothingGenerated", "2 Stacks of the set exist"},
 		"an empty result of a new set":                             {newSnapshot(nil), "", "False NothingGenerated", "check include"},
 		"half a tree writes nothing (argo-cd 18480)":               {newSnapshot(twenty()[:10], func(w *Snapshot) { w.Rendered = w.Rendered[:5] }, renders("new")), "", "False TooManyGone", "5 of 10 Stacks"},
 		"one may always go":                                        {newSnapshot(three, func(w *Snapshot) { w.Rendered = w.Rendered[:2] }), "Suspend c", "Unknown RollingOut", ""},
-		"those that went before do not count":                      {newSnapshot(twenty()[:10], exists("x", applied, suspended), exists("y", applied, suspended), exists("z", applied)), "Suspend z", "Unknown RollingOut", ""},
-		"maxDeletions 0 suspends none":                             {newSnapshot(three, most("0"), exists("old", applied)), "", "False TooManyGone", "allows 0"},
+		"those that went before do not count":                      {newSnapshot(twenty()[:10], exists("x", isApplied, isGone), exists("y", isApplied, isGone), exists("z", isApplied)), "Suspend z", "Unknown RollingOut", ""},
+		"maxDeletions 0 suspends none":                             {newSnapshot(three, most("0"), exists("old", isApplied)), "", "False TooManyGone", "allows 0"},
 		"maxDeletions 100% suspends all but the last":              {newSnapshot(three, most("100%"), func(w *Snapshot) { w.Rendered = w.Rendered[:1] }), "Suspend b, Suspend c", "Unknown RollingOut", ""},
 		"two directories with one name write nothing":              {newSnapshot(three, renders("a")), "", "False NamesCollide", "envs/a and envs/a have the same name a"},
-		"a Stack of a user is not adopted, and nothing is written": {newSnapshot(three, renders("d"), exists("d", applied, foreign), renders("e")), "", "False StackNotOwned", "kubectl label stack NAME cairn.dev/stackset=platform"},
-		"a Stack of another set is not changed":                    {newSnapshot(three, exists("d", applied, func(s *v1alpha1.Stack) { s.Labels[v1alpha1.StackSetLabel] = "other" })), "", "True Complete", ""},
-		"a moved directory continues its Stack": {newSnapshot(nil, exists("old", applied, outdated), renders("new"), spec(func(s *v1alpha1.StackSetSpec) {
+		"a Stack of a user is not adopted, and nothing is written": {newSnapshot(three, renders("d"), exists("d", isApplied, foreign), renders("e")), "", "False StackNotOwned", "kubectl label stack NAME cairn.dev/stackset=platform"},
+		"a Stack of another set is not changed":                    {newSnapshot(three, exists("d", isApplied, func(s *v1alpha1.Stack) { s.Labels[v1alpha1.StackSetLabel] = "other" })), "", "True Complete", ""},
+		"a moved directory continues its Stack": {newSnapshot(nil, exists("old", isApplied, isOutdated), renders("new"), spec(func(s *v1alpha1.StackSetSpec) {
 			s.Moved = []v1alpha1.StackSetMove{{From: "old", To: "new"}}
 		})), "Change old", "Unknown RollingOut", ""},
-		"a preview writes nothing": {newSnapshot(three, spec(previews), renders("d"), exists("old", applied), exists("x", applied, outdated), renders("x")), "", "True Previewed", "would create 1 Stacks, change 1, and suspend 1"},
+		"a preview writes nothing": {newSnapshot(three, spec(previews), renders("d"), exists("old", isApplied), exists("x", isApplied, isOutdated), renders("x")), "", "True Previewed", "would create 1 Stacks, change 1, and suspend 1"},
 
-		"at most so many Stacks change at once":          {newSnapshot(nil, rollout(2, 3), renders("a"), exists("a", outdated), renders("b"), exists("b", running), renders("c"), exists("c", outdated)), "Change a", "Unknown RollingOut", "0 of 3 Stacks have applied the template, 1 are changing, 2 wait"},
-		"a group starts when the one before has applied": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", running), renders("z", "env", "prod"), exists("z", applied, outdated)), "", "Unknown RollingOut", ""},
-		"then it does": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", applied), renders("z", "env", "prod"), exists("z", applied, outdated)), "Change z", "Unknown RollingOut", ""},
-		"Ready for the spec before is not applied (argo-cd 29410)":     {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", readyForBefore), renders("z", "env", "prod"), exists("z", applied, outdated)), "", "Unknown RollingOut", ""},
-		"nor is a Stack whose inputs are not read yet (argo-cd 29347)": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isNotRead), renders("z", "env", "prod"), exists("z", applied, outdated)), "", "Unknown RollingOut", ""},
-		"it pauses after failures":                                     {newSnapshot(nil, rollout(9, 2), renders("a"), exists("a", failed), renders("b"), exists("b", failed), renders("c"), exists("c", outdated)), "", "False RolloutPaused", "2 Stacks failed"},
-		"new Stacks are created meanwhile":                             {newSnapshot(nil, rollout(9, 1), renders("a"), exists("a", failed), renders("b"), renders("c"), exists("c", outdated)), "Create b", "False RolloutPaused", ""},
-		"Stacks of no group are last":                                  {newSnapshot(nil, rollout(5, 3, "dev"), renders("a"), exists("a", outdated), renders("z", "env", "dev"), exists("z", outdated)), "Change z", "Unknown RollingOut", ""},
+		"at most so many Stacks change at once":          {newSnapshot(nil, rollout(2, 3), renders("a"), exists("a", isOutdated), renders("b"), exists("b", running), renders("c"), exists("c", isOutdated)), "Change a", "Unknown RollingOut", "0 of 3 Stacks have applied the template, 1 are changing, 2 wait"},
+		"a group starts when the one before has applied": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", running), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
+		"then it does": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isApplied), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
+		"Ready for the spec before is not applied (argo-cd 29410)":     {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", readyForBefore), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
+		"nor is a Stack whose inputs are not read yet (argo-cd 29347)": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isNotRead), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
+		"it pauses after failures":                                     {newSnapshot(nil, rollout(9, 2), renders("a"), exists("a", isFailed), renders("b"), exists("b", isFailed), renders("c"), exists("c", isOutdated)), "", "False RolloutPaused", "2 Stacks failed"},
+		"new Stacks are created meanwhile":                             {newSnapshot(nil, rollout(9, 1), renders("a"), exists("a", isFailed), renders("b"), renders("c"), exists("c", isOutdated)), "Create b", "False RolloutPaused", ""},
+		"Stacks of no group are last":                                  {newSnapshot(nil, rollout(5, 3, "dev"), renders("a"), exists("a", isOutdated), renders("z", "env", "dev"), exists("z", isOutdated)), "Change z", "Unknown RollingOut", ""},
+		"a suspended Stack holds up nothing, and says so":              {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", isSuspended), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "1 are suspended or never apply, and are not waited for: a"},
+		"nor does one that never applies, once it planned":             {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", neverApplies), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "a"},
+		"an approval is waited for by name":                            {newSnapshot(nil, rollout(5, 1, "dev"), renders("a", "env", "dev"), exists("a", waits(v1alpha1.ReasonAwaitingApproval)), renders("z"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", "1 wait for an approval: a"},
+		"new Stacks hold up no change":                                 {newSnapshot(nil, rollout(1, 3, "dev"), renders("a", "env", "dev"), exists("a", isNewStack, waits(v1alpha1.ReasonAwaitingApproval)), renders("b"), exists("b", isNewStack, waits(v1alpha1.ReasonAwaitingApproval)), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
+		"and get a changed template at once":                           {newSnapshot(nil, rollout(1, 3), renders("a"), exists("a", isNewStack, isOutdated), renders("b"), exists("b", isNewStack, isOutdated)), "Change a, Change b", "Unknown RollingOut", ""},
+		"drift that was found since does not undo an apply":            {newSnapshot(nil, renders("a"), exists("a", isApplied, waits(v1alpha1.ReasonDrifted))), "", "True Complete", ""},
+		"a Stack that is being deleted is not changed":                 {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated, isDeleting)), "", "Unknown RollingOut", "1 are being deleted, and created again then: a"},
+		"a Stack that a user deletes is not suspended":                 {newSnapshot(three, exists("old", isApplied, isDeleting)), "", "True Complete", ""},
+		"nor does it stay suspended":                                   {newSnapshot(three, exists("old", isApplied, isGone, isDeleting)), "Release old", "Unknown RollingOut", ""},
+		"one that is being deleted needs no confirmation":              {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone, isDeleting)), "Release old", "Unknown RollingOut", ""},
+		"a move of two Stacks that both exist writes nothing":          {newSnapshot(nil, exists("old", isApplied), renders("new"), exists("new", isApplied), renders("more"), spec(moves("old", "new"))), "", "False NamesCollide", "Stacks old and new both exist"},
+		"a move to a Stack of a user writes nothing":                   {newSnapshot(nil, exists("old", isApplied), renders("new"), exists("new", foreign), spec(moves("old", "new"))), "", "False NamesCollide", ""},
+		"a move of a Stack of a user writes nothing":                   {newSnapshot(nil, exists("old", foreign), renders("new"), spec(moves("old", "new"))), "", "False StackNotOwned", "Stack old"},
+		"a move that is over":                                          {newSnapshot(nil, renders("new"), exists("new", isApplied), spec(moves("old", "new"))), "", "True Complete", ""},
+		"a move to the name of another item writes nothing":            {newSnapshot(nil, renders("old"), exists("old", isApplied), renders("new"), spec(moves("old", "new"))), "", "False NamesCollide", ""},
+		"Stacks that went before are no part of the percentage": {newSnapshot(twenty()[:9], most("10%"), func(w *Snapshot) {
+			for i := range 20 {
+				exists(fmt.Sprintf("gone-%d", i), isGone)(w)
+			}
+			exists("x", isApplied)(w)
+			exists("y", isApplied)(w)
+		}), "", "False TooManyGone", "2 of 11 Stacks"},
+		"a preview that would write nothing": {newSnapshot(three, spec(previews), func(w *Snapshot) { w.Rendered = w.Rendered[:1] }), "", "True Previewed", "it would write nothing, because spec.maxDeletions allows 1 at once"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.snapshot)
@@ -185,5 +227,34 @@ func TestDecide(t *testing.T) {
 				t.Errorf("%s: %s", got, d.Message)
 			}
 		})
+	}
+}
+
+func TestStatus(t *testing.T) {
+	w := newSnapshot(nil, spec(previews), func(w *Snapshot) {
+		for i := range 30 {
+			renders(fmt.Sprintf("s-%02d", i))(w)
+			w.Rendered[i].JSON = []byte(`{"spec":{}}`)
+		}
+	})
+	d := Decide(w)
+	p := d.Status.Preview
+	if len(p.Create) != 20 || len(p.Samples) != 3 || string(p.Samples[0].Raw) != `{"spec":{}}` || !strings.Contains(d.Message, "create 30") {
+		t.Errorf("preview %+v: %s", p, d.Message)
+	}
+	d = Decision{Ready: metav1.ConditionUnknown, Reason: v1alpha1.ReasonRollingOut, Message: strings.Repeat("x", 9000)}
+	s := Status(w, d, nil)
+	if len(s.Conditions) != 1 || len(s.Conditions[0].Message) != 4096 {
+		t.Errorf("conditions %+v", s.Conditions)
+	}
+	s = Status(w, d, []Rejection{{"a", "Invalid"}, {"b", "Invalid"}})
+	if len(s.Conditions) != 2 || s.Conditions[0].Reason != v1alpha1.ReasonStackRejected || s.Conditions[0].Message != "the API server rejected Stack a: Invalid; and 1 more" {
+		t.Errorf("conditions %+v", s.Conditions)
+	}
+	for reason, stalled := range map[string]bool{v1alpha1.ReasonRepositoryNotReady: false, v1alpha1.ReasonRefNotFound: true} {
+		w.Problem = &Problem{Reason: reason, Message: "m", Transient: !stalled}
+		if d := Decide(w); d.Stalled != stalled {
+			t.Errorf("%s: stalled is %t", reason, d.Stalled)
+		}
 	}
 }

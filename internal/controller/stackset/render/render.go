@@ -1,0 +1,184 @@
+// Package render lists what a StackSet generates: the Stacks of its template for the items of its generators. It is
+// pure: the spec and the names of the files of one commit in, Stacks out.
+package render
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	strictjson "sigs.k8s.io/json"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/controller/stackset/generate"
+	"cairn.dev/cairn/internal/controller/stackset/template"
+)
+
+// mostStacks is the default of spec.maxStacks.
+const mostStacks = 1000
+
+// Renderer renders the Stacks of one generation of a StackSet. It keeps what it rendered last, so that a commit that
+// adds one directory renders one Stack. It is not safe for concurrent use.
+type Renderer struct {
+	generators []generate.Generator
+	template   *template.Template
+	most       int
+	last       map[string]decision.Rendered
+	// Rendered counts the items that were rendered so far.
+	Rendered int
+}
+
+// New compiles the generators and the template of a StackSet.
+func New(set *v1alpha1.StackSet) (*Renderer, *decision.Problem) {
+	r := &Renderer{most: mostStacks}
+	if set.Spec.MaxStacks != nil {
+		r.most = int(*set.Spec.MaxStacks)
+	}
+	for i, g := range set.Spec.Generators {
+		generator, err := generatorOf(g)
+		if err != nil {
+			return nil, invalid(fmt.Errorf("generators[%d].%w", i, err))
+		}
+		r.generators = append(r.generators, generator)
+	}
+	text, err := json.Marshal(set.Spec.Template)
+	if err == nil {
+		r.template, err = template.Compile(text)
+	}
+	if err != nil {
+		return nil, failed(err)
+	}
+	return r, nil
+}
+
+func invalid(err error) *decision.Problem {
+	return &decision.Problem{Reason: v1alpha1.ReasonGeneratorsInvalid, Message: "spec." + err.Error()}
+}
+
+func failed(err error) *decision.Problem {
+	return &decision.Problem{Reason: v1alpha1.ReasonRenderingFailed, Message: "spec." + err.Error()}
+}
+
+func generatorOf(g v1alpha1.StackSetGenerator) (generate.Generator, error) {
+	if len(g.Matrix) == 0 {
+		return itemsOf(g.StackSetItems)
+	}
+	var all generate.Generator
+	for i, items := range g.Matrix {
+		one, err := itemsOf(items)
+		if err != nil {
+			return all, fmt.Errorf("matrix[%d].%w", i, err)
+		}
+		all.Matrix = append(all.Matrix, one)
+	}
+	return all, nil
+}
+
+func itemsOf(items v1alpha1.StackSetItems) (g generate.Generator, err error) {
+	if d := items.Directories; d != nil {
+		g.Directories = &generate.Directories{Include: d.Include, Exclude: d.Exclude, Marker: d.Marker}
+	}
+	for i, entry := range items.List {
+		params := map[string]any{}
+		if err := utiljson.Unmarshal(entry.Raw, &params); err != nil { // integers stay integers
+			return g, fmt.Errorf("list[%d]: %w", i, err)
+		}
+		g.List = append(g.List, params)
+	}
+	return g, nil
+}
+
+// Stacks returns what the StackSet generates for the paths of all files of a commit. An error is that of ctx.
+func (r *Renderer) Stacks(ctx context.Context, files []string) ([]decision.Rendered, *decision.Problem, error) {
+	items, err := generate.Items(r.generators, files, r.most)
+	if err != nil {
+		return nil, invalid(err), nil
+	}
+	all, next := make([]decision.Rendered, 0, len(items)), make(map[string]decision.Rendered, len(items))
+	for _, item := range items {
+		params, err := json.Marshal(item.Params)
+		if err != nil {
+			return nil, invalid(err), nil
+		}
+		key := item.Directory + "\x00" + string(params)
+		one, known := r.last[key]
+		if !known {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+			if one, err = r.render(ctx, item); err != nil {
+				return nil, failed(err), nil
+			}
+			r.Rendered++
+		}
+		next[key] = one
+		all = append(all, one)
+	}
+	r.last = next
+	return all, nil, nil
+}
+
+// render renders the Stack of an item. An error is a *template.Error.
+func (r *Renderer) render(ctx context.Context, item generate.Item) (decision.Rendered, error) {
+	data, err := r.template.Render(ctx, item.Directory, item.Params)
+	if err != nil {
+		return decision.Rendered{}, err
+	}
+	stack, err := decode(data)
+	if err != nil {
+		if e, ok := errors.AsType[*template.Error](err); ok {
+			e.Directory, e.Params = item.Directory, item.Params
+		}
+		return decision.Rendered{}, err
+	}
+	sum := sha256.Sum256(data)
+	return decision.Rendered{
+		Name: stack.Name, Labels: stack.Labels, Directory: item.Directory,
+		JSON: data, Digest: "sha256:" + hex.EncodeToString(sum[:16]),
+	}, nil
+}
+
+// decode reads a rendered Stack, and checks what the API server would reject or drop.
+func decode(data []byte) (*v1alpha1.Stack, error) {
+	stack := &v1alpha1.Stack{}
+	strict, err := strictjson.UnmarshalStrict(data, stack)
+	if err != nil {
+		return nil, &template.Error{Field: "spec", Reason: strings.TrimPrefix(err.Error(), "json: ")}
+	}
+	if len(strict) > 0 {
+		return nil, &template.Error{Field: "spec", Reason: strict[0].Error()}
+	}
+	for _, problem := range validation.NameIsDNSSubdomain(stack.Name, false) {
+		return nil, &template.Error{Field: "metadata.name", Reason: fmt.Sprintf("%q is no name of a Stack: %s", stack.Name, problem)}
+	}
+	for _, metadata := range []struct {
+		field  string
+		values map[string]string
+		check  func(map[string]string, *field.Path) field.ErrorList
+	}{
+		{"metadata.labels", stack.Labels, metav1validation.ValidateLabels},
+		{"metadata.annotations", stack.Annotations, validation.ValidateAnnotations},
+	} {
+		for _, name := range slices.Sorted(maps.Keys(metadata.values)) {
+			if strings.HasPrefix(name, "cairn.dev/") || name == corev1.LastAppliedConfigAnnotation {
+				return nil, &template.Error{Field: metadata.field + "." + name, Reason: "a StackSet cannot set it"}
+			}
+		}
+		if problems := metadata.check(metadata.values, field.NewPath(metadata.field)); len(problems) > 0 {
+			return nil, &template.Error{Field: metadata.field, Reason: problems[0].ErrorBody()}
+		}
+	}
+	return stack, nil
+}
