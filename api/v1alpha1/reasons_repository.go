@@ -56,7 +56,7 @@ var repositoryReasons = []Reason{
 	{Name: ReasonMirrorTooLarge, In: InRepository | InStack, Severity: SeverityError},
 	{Name: ReasonRemoteNotFound, In: InRepository, Severity: SeverityError},
 	{Name: ReasonUnreachable, In: InRepository, Severity: SeverityError},
-	{Name: ReasonRefNotFound, In: InRepository | InStack, Severity: SeverityError},
+	{Name: ReasonRefNotFound, In: InRepository | InStack | InStackSet, Severity: SeverityError},
 	{Name: ReasonTimeout, In: InRepository, Severity: SeverityError},
 	{Name: ReasonConfigurationInvalid, In: InRepository | InStack, Severity: SeverityError},
 	{Name: ReasonCredentialsNotFound, In: InRepository | InOther, Severity: SeverityError},

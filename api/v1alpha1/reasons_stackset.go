@@ -28,6 +28,17 @@ const (
 	ReasonAwaitingDeletionConfirmation = "AwaitingDeletionConfirmation"
 )
 
+// Reasons of events of a StackSet.
+const (
+	// EventStacksCreated, EventStacksChanged, EventStacksSuspended and EventStacksDeleted: the StackSet wrote Stacks.
+	EventStacksCreated   = "StacksCreated"
+	EventStacksChanged   = "StacksChanged"
+	EventStacksSuspended = "StacksSuspended"
+	EventStacksDeleted   = "StacksDeleted"
+	// EventFieldsRestored: fields of the template that others had changed in a Stack have its values again.
+	EventFieldsRestored = "FieldsRestored"
+)
+
 // stackSetReasons describes the reasons of this file.
 var stackSetReasons = []Reason{
 	{Name: ReasonComplete, In: InStackSet},
@@ -42,4 +53,9 @@ var stackSetReasons = []Reason{
 	{Name: ReasonNothingGenerated, In: InStackSet, Severity: SeverityWarning},
 	{Name: ReasonTooManyGone, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonAwaitingDeletionConfirmation, In: InStackSet, Severity: SeverityWarning},
+	{Name: EventStacksCreated, In: InEvent},
+	{Name: EventStacksChanged, In: InEvent},
+	{Name: EventStacksSuspended, In: InEvent},
+	{Name: EventStacksDeleted, In: InEvent},
+	{Name: EventFieldsRestored, In: InEvent},
 }

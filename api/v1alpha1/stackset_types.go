@@ -1,8 +1,11 @@
 package v1alpha1
 
 import (
+	"cmp"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -153,6 +156,14 @@ type StackSetSpec struct {
 	// +listMapKey=to
 	// +optional
 	Moved []StackSetMove `json:"moved,omitempty"`
+}
+
+// RepositoryKey returns the namespace and name of the Repository whose directories are listed; ok is false for none.
+func (s *StackSet) RepositoryKey() (key types.NamespacedName, ok bool) {
+	if s.Spec.Repository == nil {
+		return key, false
+	}
+	return types.NamespacedName{Namespace: cmp.Or(s.Spec.Repository.Namespace, s.Namespace), Name: s.Spec.Repository.Name}, true
 }
 
 // StackSetGenerator lists items.

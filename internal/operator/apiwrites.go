@@ -54,7 +54,7 @@ func resultOf(answer *http.Response, err error) string {
 
 // written are the resources that Cairn writes. Any other one is other.
 var written = map[string]bool{
-	"stacks": true, "stacks/status": true, "runs": true, "runs/status": true, "states": true, "repositories": true, "repositories/status": true,
+	"stacks": true, "stacks/status": true, "stacksets": true, "stacksets/status": true, "runs": true, "runs/status": true, "states": true, "repositories": true, "repositories/status": true,
 	"pods": true, "secrets": true, "configmaps": true, "events": true, "leases": true, "serviceaccounts/token": true,
 	"tokenreviews": true, "subjectaccessreviews": true, "localsubjectaccessreviews": true,
 }

@@ -24,6 +24,7 @@ import (
 	"cairn.dev/cairn/internal/controller/run/scheduler"
 	"cairn.dev/cairn/internal/controller/stack"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
+	"cairn.dev/cairn/internal/controller/stackset"
 	stacksource "cairn.dev/cairn/internal/controller/stack/source"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/state"
@@ -76,11 +77,13 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		},
 		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, WebURL: cmp.Or(o.SignIn.URL, o.PublicURL),
 	}
+	sets := &stackset.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr)}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),
 		mgr.Add(mirrors), mgr.Add(sources), mgr.Add(turns),
 		repositories.SetupWithManager(mgr, p.watch.over("repository", repositories)),
 		stacks.SetupWithManager(mgr, mirrors.Moved(), p.watch.over("stack", stacks)),
+		sets.SetupWithManager(mgr, mirrors.Subscribe(), p.watch.over("stackset", sets)),
 		states.SetupWithManager(mgr, p.watch.over("state", states)),
 		runs.SetupWithManager(mgr, p.watch.over("run", runs)),
 		discovery.SetupWithManager(mgr, p.watch.over("discovery", discovery)),

@@ -56,7 +56,7 @@ func (m *Mirrors) open(ctx context.Context, uid types.UID, one *mirror, want ope
 	one.git, one.opened, one.filled, one.commits = repo, want, filled, map[string]resolved{}
 	m.mu.Unlock()
 	if filled {
-		m.send(m.moved, one.key) // not under mu: who takes it asks for commits
+		m.sendMoved(one.key) // not under mu: who takes it asks for commits
 	}
 	return repo, nil
 }

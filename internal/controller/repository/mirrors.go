@@ -46,6 +46,8 @@ type Mirrors struct {
 	// ended gets each Repository whose fetch ended, moved each whose mirror has new commits, exists now, or was
 	// fetched for another spec or request.
 	ended, moved chan Event
+	// subscribers get what moved gets. They are added before the first fetch.
+	subscribers []chan Event
 
 	// owned is the lock of dir: open since the first use of the folder.
 	owning sync.Mutex
@@ -104,6 +106,13 @@ func (m *Mirrors) Ended() <-chan Event { return m.ended }
 
 // Moved returns the Repositories whose refs may name other commits now, or whose spec or request is another one.
 func (m *Mirrors) Moved() <-chan Event { return m.moved }
+
+// Subscribe returns a channel that receives the Repositories of Moved too. It is called before the first fetch.
+func (m *Mirrors) Subscribe() <-chan Event {
+	c := make(chan Event, 1000)
+	m.subscribers = append(m.subscribers, c)
+	return c
+}
 
 // Start owns the fetches: when ctx is done they are ended and waited for.
 func (m *Mirrors) Start(ctx context.Context) error {
@@ -198,7 +207,7 @@ func (m *Mirrors) fetch(
 	}
 	m.send(m.ended, one.key)
 	if moved {
-		m.send(m.moved, one.key)
+		m.sendMoved(one.key)
 	}
 }
 
@@ -254,6 +263,13 @@ func (m *Mirrors) enter(ctx context.Context, namespace string) (leave func(), er
 		return nil, err
 	}
 	return func() { m.slots.Release(1); each.Release(1) }, nil
+}
+
+func (m *Mirrors) sendMoved(key types.NamespacedName) {
+	m.send(m.moved, key)
+	for _, c := range m.subscribers {
+		m.send(c, key)
+	}
 }
 
 func (m *Mirrors) send(c chan Event, key types.NamespacedName) {

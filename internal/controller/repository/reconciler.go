@@ -108,10 +108,26 @@ func (r *Reconciler) mine(repo *v1alpha1.Repository) bool {
 	return r.Mine == nil || r.Mine(repo.Namespace)
 }
 
-// used reports whether Stacks read from a Repository.
+// used reports whether Stacks or StackSets read from a Repository.
 func (r *Reconciler) used(ctx context.Context, repo *v1alpha1.Repository) (bool, error) {
 	stacks, err := r.stacks(ctx, repo)
-	return len(stacks) > 0, err
+	if err != nil || len(stacks) > 0 {
+		return len(stacks) > 0, err
+	}
+	sets, err := r.stackSets(ctx, repo)
+	return len(sets) > 0, err
+}
+
+// stackSets returns the StackSets that list the directories of a Repository, as the cache has them.
+func (r *Reconciler) stackSets(ctx context.Context, repo *v1alpha1.Repository) ([]v1alpha1.StackSet, error) {
+	var list v1alpha1.StackSetList
+	if err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list.Items, func(s v1alpha1.StackSet) bool {
+		key, ok := s.RepositoryKey()
+		return !ok || key != client.ObjectKeyFromObject(repo) || !Allows(repo, s.Namespace)
+	}), nil
 }
 
 // stacks returns the Stacks that read from a Repository, as the cache has them: they must not be changed.
@@ -229,7 +245,7 @@ func (r *Reconciler) gatherHook(ctx context.Context, w *Snapshot) error {
 	return err
 }
 
-// wantedRefs are the refs that Stacks read, and the default one, in order.
+// wantedRefs are the refs that Stacks and StackSets read, and the default one, in order.
 func (r *Reconciler) wantedRefs(ctx context.Context, repo *v1alpha1.Repository) ([]string, error) {
 	refs := []string{defaultRef(repo)}
 	stacks, err := r.stacks(ctx, repo)
@@ -239,6 +255,15 @@ func (r *Reconciler) wantedRefs(ctx context.Context, repo *v1alpha1.Repository) 
 	for _, s := range stacks {
 		if ref := s.Spec.Source.Git.Ref; ref != "" {
 			refs = append(refs, ref)
+		}
+	}
+	sets, err := r.stackSets(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sets {
+		if s.Spec.Ref != "" {
+			refs = append(refs, s.Spec.Ref)
 		}
 	}
 	slices.Sort(refs)

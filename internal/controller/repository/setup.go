@@ -23,6 +23,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		For(&v1alpha1.Repository{}, builder.WithPredicates(changed)).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(repositoryOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.StackSet{}, handler.EnqueueRequestsFromMapFunc(listedBy),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(pulledFrom),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.repositoriesOf)).
@@ -38,6 +40,14 @@ func fetched(_ context.Context, repo types.NamespacedName) []reconcile.Request {
 // repositoryOf returns the Repository that a Stack reads from.
 func repositoryOf(_ context.Context, o client.Object) []reconcile.Request {
 	if key, ok := o.(*v1alpha1.Stack).RepositoryKey(); ok {
+		return []reconcile.Request{{NamespacedName: key}}
+	}
+	return nil
+}
+
+// listedBy returns the Repository whose directories a StackSet lists.
+func listedBy(_ context.Context, o client.Object) []reconcile.Request {
+	if key, ok := o.(*v1alpha1.StackSet).RepositoryKey(); ok {
 		return []reconcile.Request{{NamespacedName: key}}
 	}
 	return nil

@@ -1,0 +1,234 @@
+package stackset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/source/git"
+)
+
+// sets is what is known of each StackSet. A set is reconciled by one goroutine at a time.
+type sets struct {
+	mu  sync.Mutex
+	all map[types.NamespacedName]*known
+}
+
+// known is what is known of one generation of a StackSet.
+type known struct {
+	uid        types.UID
+	generation int64
+	// renderer of the generation; nil with a problem of the spec.
+	renderer *render.Renderer
+	invalid  *decision.Problem
+	// source is the tree that was listed last, and rendered is the result for it, or the problem.
+	source   string
+	listed   bool
+	rendered []decision.Rendered
+	problem  *decision.Problem
+	// same has what was compared, by UID of the Stack.
+	same map[types.UID]compared
+	// rejected are writes that the API server rejected, by name of the Stack.
+	rejected map[string]rejected
+}
+
+// compared is a comparison of a version of a Stack with a digest of the template.
+type compared struct {
+	version, digest string
+	same            bool
+}
+
+// rejected is a write that is not tried again for some time.
+type rejected struct {
+	// write identifies the action and what was to be written.
+	write, message string
+	at             time.Time
+}
+
+func (s *sets) of(set *v1alpha1.StackSet) *known {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := client.ObjectKeyFromObject(set)
+	if k := s.all[key]; k != nil && k.uid == set.UID && k.generation == set.Generation {
+		return k
+	}
+	if s.all == nil {
+		s.all = map[types.NamespacedName]*known{}
+	}
+	k := &known{
+		uid: set.UID, generation: set.Generation, same: map[types.UID]compared{}, rejected: map[string]rejected{},
+	}
+	k.renderer, k.invalid = render.New(set)
+	s.all[key] = k
+	return k
+}
+
+func (s *sets) forget(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, key)
+}
+
+// gather reads what a decision needs. Nothing of it is changed: the Stacks are those of the cache.
+func (r *Reconciler) gather(ctx context.Context, set *v1alpha1.StackSet, k *known) (decision.Snapshot, error) {
+	w := decision.Snapshot{Now: r.now(), Set: set, Problem: k.invalid, Revision: set.Status.Revision}
+	w.Same = func(one *decision.Rendered, stack *v1alpha1.Stack) bool { return k.isSame(set, one, stack) }
+	if w.Problem == nil {
+		if err := r.gatherRendered(ctx, &w, k); err != nil {
+			return w, err
+		}
+	}
+	if w.Problem != nil {
+		return w, nil
+	}
+	var list v1alpha1.StackList
+	if err := r.Client.List(ctx, &list, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return w, err
+	}
+	w.Stacks = k.relevant(set, list.Items)
+	return w, nil
+}
+
+// relevant are the Stacks of a set, and those with a name that it generates or moves.
+func (k *known) relevant(set *v1alpha1.StackSet, all []v1alpha1.Stack) (stacks []v1alpha1.Stack) {
+	names := make(map[string]bool, len(k.rendered))
+	for i := range k.rendered {
+		names[k.rendered[i].Name] = true
+	}
+	for _, m := range set.Spec.Moved {
+		names[m.From] = true
+	}
+	there := make(map[types.UID]bool, len(k.same))
+	for i := range all {
+		s := &all[i]
+		if s.Labels[v1alpha1.StackSetLabel] == set.Name || names[s.Name] {
+			stacks, there[s.UID] = append(stacks, *s), true
+		}
+	}
+	for uid := range k.same {
+		if !there[uid] {
+			delete(k.same, uid)
+		}
+	}
+	return stacks
+}
+
+// isSame compares a Stack with what is rendered, once for each version of the Stack.
+func (k *known) isSame(set *v1alpha1.StackSet, one *decision.Rendered, stack *v1alpha1.Stack) bool {
+	last := k.same[stack.UID]
+	if last.version == stack.ResourceVersion && last.digest == one.Digest {
+		return last.same
+	}
+	found, err := render.Differences(one.JSON, stack, set.Spec.Ignore)
+	next := compared{version: stack.ResourceVersion, digest: one.Digest, same: err == nil && len(found) == 0}
+	k.same[stack.UID] = next
+	return next.same
+}
+
+// gatherRendered lists what the set generates at the commit of its ref.
+func (r *Reconciler) gatherRendered(ctx context.Context, w *decision.Snapshot, k *known) error {
+	var mirror *git.Mirror
+	source, tree := "", ""
+	w.Revision = ""
+	if w.Set.Spec.Repository != nil {
+		repo, err := r.repository(ctx, w)
+		if repo == nil {
+			return err
+		}
+		found, commit, err := r.Mirrors.Commit(ctx, repo.UID, cmp.Or(w.Set.Spec.Ref, repo.Spec.Ref))
+		if w.Problem = problemOf(repo, err); w.Problem != nil || err != nil {
+			return unless(w.Problem, err)
+		}
+		mirror, tree, source, w.Revision = found, commit.Tree, string(repo.UID)+"/"+commit.Tree, repository.Revision(commit)
+		if !k.listed || k.source != source {
+			files, err := filesOf(ctx, mirror, tree)
+			if w.Problem = problemOf(repo, err); w.Problem != nil || err != nil {
+				return unless(w.Problem, err)
+			}
+			return k.render(ctx, w, source, files)
+		}
+	} else if !k.listed {
+		return k.render(ctx, w, source, nil)
+	}
+	w.Rendered, w.Problem = k.rendered, k.problem
+	return nil
+}
+
+func unless(p *decision.Problem, err error) error {
+	if p != nil {
+		return nil
+	}
+	return err
+}
+
+// render keeps the result for a source.
+func (k *known) render(ctx context.Context, w *decision.Snapshot, source string, files []string) error {
+	all, problem, err := k.renderer.Stacks(ctx, files)
+	if err != nil {
+		return err
+	}
+	k.source, k.listed, k.rendered, k.problem = source, true, all, problem
+	w.Rendered, w.Problem = all, problem
+	return nil
+}
+
+// filesOf are the paths of the files of a tree.
+func filesOf(ctx context.Context, mirror *git.Mirror, id string) ([]string, error) {
+	tree, err := mirror.Tree(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, 0, tree.Len())
+	tree.Walk("", func(e git.Entry) {
+		if e.Kind == git.KindFile || e.Kind == git.KindExec {
+			files = append(files, e.Path)
+		}
+	})
+	return files, nil
+}
+
+// repository is the Repository of a set, if it may use it; nil with a Problem in the snapshot, or an error.
+func (r *Reconciler) repository(ctx context.Context, w *decision.Snapshot) (*v1alpha1.Repository, error) {
+	key, _ := w.Set.RepositoryKey()
+	repo := &v1alpha1.Repository{}
+	err := r.Client.Get(ctx, key, repo)
+	if err == nil && repository.Allows(repo, w.Set.Namespace) {
+		return repo, nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	message := fmt.Sprintf("Repository %s is not found: create it, or correct spec.repository", key.Name)
+	if key.Namespace != w.Set.Namespace {
+		message = fmt.Sprintf("Repository %s is not found, or its spec.allowedNamespaces does not name %s", key, w.Set.Namespace)
+	}
+	w.Problem = &decision.Problem{Reason: v1alpha1.ReasonRepositoryNotFound, Message: message}
+	return nil, nil
+}
+
+// problemOf is what prevents that the directories of a Repository are listed; nil for no error, and for one that is
+// only logged. While a fetch fails, the last commit counts.
+func problemOf(repo *v1alpha1.Repository, err error) *decision.Problem {
+	if errors.Is(err, repository.ErrNotFetched) {
+		p := &decision.Problem{Reason: v1alpha1.ReasonRepositoryNotReady, Transient: true}
+		if trouble := repository.Trouble(repo); trouble != "" {
+			p.Message = "waits for Repository " + repo.Name + ": " + trouble
+		}
+		return p
+	}
+	if reason := code.Reason(err); err != nil && reason != "" {
+		return &decision.Problem{Reason: reason, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
+	}
+	return nil
+}

@@ -1,0 +1,313 @@
+package stackset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/run"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/controller/stackset/render"
+)
+
+const (
+	// FieldManager owns what the template has, and GoneManager owns the suspension of a Stack that is not generated any
+	// more: a Stack that a user suspended too stays so when its directory returns.
+	FieldManager = "cairn-stackset"
+	GoneManager  = "cairn-stackset-gone"
+	// atOnce is how many Stacks are written at the same time, and mostWrites how many in one reconcile. Deletions are
+	// all in one: what is left of a confirmed list is another list.
+	atOnce     = 10
+	mostWrites = 100
+	// mostConflicts is how often a deletion is tried while other writers change the Stack.
+	mostConflicts = 5
+)
+
+// outcome is what was written.
+type outcome struct {
+	// done are the names of Stacks by action.
+	done map[decision.Action][]string
+	// restored are the fields that a user had changed, and the manager.
+	restored []restored
+	rejected []decision.Rejection
+	// again: not everything was written.
+	again bool
+	err   error
+}
+
+// write does the writes of a decision, as far as one reconcile does. A Stack that the API server rejects does not hold
+// up the others, and is tried again later.
+func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.Decision, k *known) outcome {
+	out := outcome{done: map[decision.Action][]string{}}
+	deletions, writes := split(d.Writes)
+	if len(deletions) > 0 {
+		if deletions, out.err = r.confirmed(ctx, w, k); out.err != nil {
+			deletions, out.again = nil, true
+		}
+	}
+	writes = slices.DeleteFunc(writes, func(one decision.Write) bool { return k.waits(w, one) })
+	if len(writes) > mostWrites {
+		writes, out.again = writes[:mostWrites], true
+	}
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, one := range append(deletions, writes...) {
+		group.Go(func() error {
+			fields, err := r.one(ctx, w.Set, one)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				delete(k.rejected, one.Name)
+				out.done[one.Action] = append(out.done[one.Action], one.Name)
+				out.restored = append(out.restored, fields...)
+			case isRejection(err):
+				k.rejected[one.Name] = rejected{identity(one), err.Error(), w.Now}
+			case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err):
+				out.again = true
+			default:
+				out.err = errors.Join(out.err, fmt.Errorf("%s Stack %s: %w", one.Action, one.Name, err))
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
+	out.rejected = k.rejections(d.Writes)
+	return out
+}
+
+func split(writes []decision.Write) (deletions, others []decision.Write) {
+	for _, one := range writes {
+		if one.Action == decision.Delete {
+			deletions = append(deletions, one)
+		} else {
+			others = append(others, one)
+		}
+	}
+	return deletions, others
+}
+
+func identity(one decision.Write) string {
+	if one.Rendered != nil {
+		return string(one.Action) + " " + one.Rendered.Digest
+	}
+	return string(one.Action)
+}
+
+// waits reports that a write was rejected a short time ago.
+func (k *known) waits(w decision.Snapshot, one decision.Write) bool {
+	last, ok := k.rejected[one.Name]
+	return ok && last.write == identity(one) && w.Now.Sub(last.at) < later
+}
+
+// rejections are those of the writes that are due.
+func (k *known) rejections(due []decision.Write) (all []decision.Rejection) {
+	left := map[string]rejected{}
+	for _, one := range due {
+		if last, ok := k.rejected[one.Name]; ok && last.write == identity(one) {
+			left[one.Name] = last
+			all = append(all, decision.Rejection{Name: one.Name, Message: last.message})
+		}
+	}
+	k.rejected = left
+	slices.SortFunc(all, func(a, b decision.Rejection) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// isRejection reports an error that stays the same until a user changes something.
+func isRejection(err error) bool { return run.IsRejection(err) || apierrors.IsBadRequest(err) }
+
+// confirmed decides the deletions again, from what the API server has: a cache that is late must not delete.
+func (r *Reconciler) confirmed(ctx context.Context, w decision.Snapshot, k *known) ([]decision.Write, error) {
+	set := &v1alpha1.StackSet{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(w.Set), set); err != nil {
+		return nil, err
+	}
+	if set.UID != w.Set.UID || set.Generation != w.Set.Generation || set.DeletionTimestamp != nil {
+		return nil, conflict(set.Name, "the StackSet changed")
+	}
+	var list v1alpha1.StackList
+	of := client.MatchingLabels{v1alpha1.StackSetLabel: set.Name}
+	if err := r.Live.List(ctx, &list, client.InNamespace(set.Namespace), of); err != nil {
+		return nil, err
+	}
+	w.Set = set
+	foreign := slices.DeleteFunc(slices.Clone(w.Stacks), func(s v1alpha1.Stack) bool { return s.Labels[v1alpha1.StackSetLabel] == set.Name })
+	w.Stacks = append(list.Items, foreign...)
+	slices.SortFunc(w.Stacks, func(a, b v1alpha1.Stack) int { return cmp.Compare(a.Name, b.Name) })
+	deletions, _ := split(decision.Decide(w).Writes)
+	return deletions, nil
+}
+
+func conflict(name, why string) error {
+	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), name, errors.New(why))
+}
+
+// one does one write. It returns the fields that it restored.
+func (r *Reconciler) one(ctx context.Context, set *v1alpha1.StackSet, one decision.Write) ([]restored, error) {
+	if one.Action == decision.Create {
+		return nil, r.create(ctx, set, one)
+	}
+	live := &v1alpha1.Stack{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(one.Stack), live); err != nil {
+		return nil, err
+	}
+	if err := isStill(set, one, live); err != nil {
+		return nil, err
+	}
+	switch one.Action {
+	case decision.Change:
+		return r.change(ctx, set, one, live)
+	case decision.Suspend:
+		return nil, r.suspend(ctx, one, live)
+	case decision.Release:
+		return nil, r.release(ctx, live)
+	}
+	return nil, r.delete(ctx, set, one, live)
+}
+
+// isStill reports whether the Stack is the one that was decided about.
+func isStill(set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack) error {
+	switch {
+	case live.UID != one.Stack.UID:
+		return conflict(live.Name, "it was created again")
+	case live.Labels[v1alpha1.StackSetLabel] != set.Name:
+		return conflict(live.Name, "it is not of the StackSet any more")
+	case (live.DeletionTimestamp != nil) != (one.Action == decision.Release):
+		return conflict(live.Name, "its deletion has begun")
+	case one.Action == decision.Change && live.Generation != one.Stack.Generation:
+		return conflict(live.Name, "it changed")
+	}
+	return nil
+}
+
+// noVersion is the resourceVersion of no object that exists: an apply with it creates the object, and fails if there is
+// one.
+const noVersion = "1"
+
+// create creates a Stack. One that a user created meanwhile stays as it is.
+func (r *Reconciler) create(ctx context.Context, set *v1alpha1.StackSet, one decision.Write) error {
+	body, err := bodyOf(set, one)
+	if err != nil {
+		return err
+	}
+	body.SetResourceVersion(noVersion)
+	return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(body), client.FieldOwner(FieldManager))
+}
+
+// bodyOf is what the template has for a Stack.
+func bodyOf(set *v1alpha1.StackSet, one decision.Write) (*unstructured.Unstructured, error) {
+	object, err := render.Object(one.Rendered.JSON)
+	if err != nil {
+		return nil, err
+	}
+	body := &unstructured.Unstructured{Object: object}
+	identify(body, set.Namespace, one.Name)
+	labels, annotations := body.GetLabels(), body.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	labels[v1alpha1.StackSetLabel], annotations[v1alpha1.RenderedAnnotation] = set.Name, one.Rendered.Digest
+	annotations[v1alpha1.ChangedByAnnotation] = author(set.Name)
+	body.SetLabels(labels)
+	body.SetAnnotations(annotations)
+	return body, nil
+}
+
+// author is who changes a Stack, for the rules about approvals of one's own changes.
+func author(set string) string { return "stackset:" + set }
+
+func identify(body *unstructured.Unstructured, namespace, name string) {
+	body.SetAPIVersion(v1alpha1.GroupVersion.String())
+	body.SetKind("Stack")
+	body.SetNamespace(namespace)
+	body.SetName(name)
+}
+
+// change applies the template to a Stack as it is, and ends the suspension of one whose directory returned.
+func (r *Reconciler) change(ctx context.Context, set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack) ([]restored, error) {
+	fields, err := restoredFields(set, one, live)
+	if err != nil {
+		return nil, err
+	}
+	body, err := bodyOf(set, one)
+	if err != nil {
+		return nil, err
+	}
+	if err := keepIgnored(body, set.Spec.Ignore, live); err != nil {
+		return nil, err
+	}
+	body.SetUID(live.UID)
+	body.SetResourceVersion(live.ResourceVersion)
+	apply := client.ApplyConfigurationFromUnstructured(body)
+	if err := r.Client.Apply(ctx, apply, client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
+		return nil, err
+	}
+	if live.Annotations[v1alpha1.ItemGoneAnnotation] == "" {
+		return fields, nil
+	}
+	live.ResourceVersion = body.GetResourceVersion()
+	return fields, r.release(ctx, live)
+}
+
+// suspend suspends a Stack that is not generated any more.
+func (r *Reconciler) suspend(ctx context.Context, one decision.Write, live *v1alpha1.Stack) error {
+	body := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"suspend": true}}}
+	identify(body, live.Namespace, live.Name)
+	body.SetUID(live.UID)
+	body.SetResourceVersion(live.ResourceVersion)
+	body.SetAnnotations(map[string]string{
+		v1alpha1.ItemGoneAnnotation: one.Why, v1alpha1.ChangedByAnnotation: author(live.Labels[v1alpha1.StackSetLabel]),
+	})
+	return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(body), client.FieldOwner(GoneManager), client.ForceOwnership)
+}
+
+// release ends the suspension by the set: what only GoneManager applied is removed, and what a user set stays.
+func (r *Reconciler) release(ctx context.Context, live *v1alpha1.Stack) error {
+	body := &unstructured.Unstructured{Object: map[string]any{}}
+	identify(body, live.Namespace, live.Name)
+	body.SetUID(live.UID)
+	body.SetResourceVersion(live.ResourceVersion)
+	body.SetAnnotations(map[string]string{v1alpha1.ChangedByAnnotation: author(live.Labels[v1alpha1.StackSetLabel])})
+	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(body), client.FieldOwner(GoneManager), client.ForceOwnership)
+	if err != nil || body.GetAnnotations()[v1alpha1.ItemGoneAnnotation] == "" {
+		return err
+	}
+	before := &v1alpha1.Stack{} // a user copied the annotation
+	before.Namespace, before.Name, before.ResourceVersion = live.Namespace, live.Name, body.GetResourceVersion()
+	before.Annotations = map[string]string{v1alpha1.ItemGoneAnnotation: body.GetAnnotations()[v1alpha1.ItemGoneAnnotation]}
+	after := before.DeepCopy()
+	after.Annotations = nil
+	return r.Client.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager))
+}
+
+// delete deletes a Stack, and ends its suspension so that it can be destroyed. A Stack that another writer changes is
+// read again: what is left of a confirmed list would have to be confirmed again.
+func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack) error {
+	for range mostConflicts {
+		err := r.Client.Delete(ctx, live, client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion})
+		if !apierrors.IsConflict(err) {
+			return client.IgnoreNotFound(err) // the event of the deletion releases it
+		}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if err := isStill(set, one, live); err != nil {
+			return err
+		}
+	}
+	return conflict(live.Name, "others change it")
+}
