@@ -13,6 +13,8 @@ const (
 	// ChangedByAnnotation is the user who last changed the spec of a Stack or Repository. The API server rejects any other name. It
 	// sets the annotation where it supports MutatingAdmissionPolicy.
 	ChangedByAnnotation = "cairn.dev/changed-by"
+	// ChangedByStackSet begins the name of a Stack that Cairn changed for a StackSet: stackset:NAME.
+	ChangedByStackSet = "stackset:"
 )
 
 // Hook is a script that runs before or after a step of an attempt. It runs in the directory of the root module,

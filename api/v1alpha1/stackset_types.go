@@ -241,8 +241,9 @@ type StackSetMetadata struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2000
 	Name string `json:"name"`
-	// Labels of the Stacks. Values can contain expressions.
+	// Labels of the Stacks. Values can contain expressions. Labels of cairn.dev are rejected.
 	// +kubebuilder:validation:MaxProperties=50
+	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.startsWith('cairn.dev/'))",message="a StackSet cannot set labels of cairn.dev"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 	// Annotations of the Stacks. Values can contain expressions. Annotations of cairn.dev are rejected.

@@ -50,13 +50,15 @@ var users = map[string]struct {
 	"dora":  {roles: []string{"cairn-edit", "cairn-destroy"}},
 	"root":  {rights: []rbacv1.PolicyRule{may("*", "*")}},
 	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
+	"seth":  {rights: []rbacv1.PolicyRule{may("stacksets", "get", "create", "update", "patch"), may("stacks", "get", "create", "patch")}},
 	"cole":  {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "delete", "deletecollection")}},
 	// One who may update Runs, and decide nothing about them.
 	"rudi": {rights: []rbacv1.PolicyRule{may("runs", "get", "update", "patch")}},
 	// What a controller of GitOps has, and what Cairn's operator needs at least.
 	gitops: {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "watch", "create", "update", "patch", "delete")}},
 	operator: {rights: []rbacv1.PolicyRule{
-		may("stacks,runs", "get", "list", "watch"), may("stacks", "patch"), may("stacks/finalizers", "update"), may("stacks/status,runs/status", "patch"),
+		may("stacks,runs", "get", "list", "watch"), may("stacks", "patch"), may("stacks/finalizers", "update"), may("stacks/status,runs/status,stacksets/status", "patch"),
+		may("stacks", "create", "delete"),
 		may("runs", "create", "delete"), may("states", "get", "create", "update", "patch", "delete"),
 	}},
 }
@@ -128,7 +130,7 @@ func introduce(ctx context.Context) error {
 func inForce(ctx context.Context) (bool, error) {
 	for user, want := range map[string]string{
 		"eve": "patch stacks", "vera": "get runs/plan", "pete": "plan stacks", "alan": "apply stacks", "carol": "destroy stacks", "bob": "approve runs", "cass": "cancel runs", "sue": "shell stacks",
-		"ed": "update stacks", "abe": "update stacks", "dora": "destroy stacks", "root": "destroy stacks", "cole": "deletecollection stacks", "rita": "recover states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
+		"ed": "update stacks", "abe": "update stacks", "dora": "destroy stacks", "root": "destroy stacks", "cole": "deletecollection stacks", "seth": "create stacks", "rita": "recover states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
 	} {
 		verb, resource, _ := strings.Cut(want, " ")
 		if ok, err := allowed(ctx, user, verb, resource); !ok {
@@ -807,20 +809,20 @@ func TestOperatorIsNotRestrictedByPolicies(t *testing.T) {
 func TestRoles(t *testing.T) {
 	settled(t)
 	all := []string{
-		"get stacks", "list stacks", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
-		"patch stacks", "update stacks", "create stacks", "delete stacks", "update repositories", "plan stacks", "apply stacks", "destroy stacks",
+		"get stacks", "list stacks", "list stacksets", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
+		"patch stacks", "update stacks", "create stacks", "delete stacks", "create stacksets", "update stacksets", "delete stacksets", "update repositories", "plan stacks", "apply stacks", "destroy stacks",
 		"patch runs", "update runs", "create runs", "delete runs", "approve runs", "reject runs", "cancel runs",
 		"update states", "patch states", "pull states", "push states", "rollback states", "unlock states", "recover states",
-		"update stacks/status", "patch runs/status", "update stacks/finalizers",
+		"update stacks/status", "patch stacksets/status", "patch runs/status", "update stacks/finalizers",
 	}
 	for role, want := range map[string]string{
-		"cairn-view":    "get stacks, list stacks, watch runs, get states, list repositories, get runs/plan, get runs/logs",
+		"cairn-view":    "get stacks, list stacks, list stacksets, watch runs, get states, list repositories, get runs/plan, get runs/logs",
 		"cairn-plan":    "get stacks, patch stacks, plan stacks",
 		"cairn-apply":   "get stacks, patch stacks, apply stacks",
 		"cairn-destroy": "get stacks, patch stacks, destroy stacks",
 		"cairn-approve": "patch runs, approve runs, reject runs",
 		"cairn-cancel":  "patch runs, cancel runs",
-		"cairn-edit":    "get stacks, patch stacks, update stacks, create stacks, delete stacks, update repositories, delete runs",
+		"cairn-edit":    "get stacks, patch stacks, update stacks, create stacks, delete stacks, create stacksets, update stacksets, delete stacksets, update repositories, delete runs",
 		"cairn-state":   "get states, pull states, push states, rollback states, unlock states, recover states",
 	} {
 		t.Run(role, func(t *testing.T) {

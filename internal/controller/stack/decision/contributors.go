@@ -144,6 +144,10 @@ func addUser(u *v1alpha1.Unapplied, kind v1alpha1.ContributorKind, user string, 
 		u.Unknown = fmt.Sprintf("%s has no annotation %s", object, v1alpha1.ChangedByAnnotation)
 		return
 	}
+	if set, ok := strings.CutPrefix(user, v1alpha1.ChangedByStackSet); ok { // several users may have changed its template
+		u.Unknown = fmt.Sprintf("StackSet %s changed %s", set, object)
+		return
+	}
 	if generation > before+1 {
 		u.Unknown = fmt.Sprintf("%s changed more than once before Cairn read it (generations %d to %d)", object, before+1, generation)
 	}

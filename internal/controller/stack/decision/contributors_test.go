@@ -199,6 +199,10 @@ func TestContributors(t *testing.T) {
 			h.changes("")
 			h.expect(h.starts("sha256:two"), "Stack net has no annotation cairn.dev/changed-by")
 		},
+		"a change by a StackSet, whose template several users may have changed": func(h *history) {
+			h.changes("stackset:platform")
+			h.expect(h.starts("sha256:two"), "StackSet platform changed Stack net")
+		},
 		"commits that cannot be listed": func(h *history) {
 			h.commits("it is not in the repository")
 			h.expect(h.starts("sha256:two"), "it is not in the repository")
