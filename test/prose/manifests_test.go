@@ -17,7 +17,9 @@ import (
 // fencedYAML is a block of YAML, which may be indented as a part of a list.
 var fencedYAML = regexp.MustCompile("(?s)\n( *)```yaml(\n.*?\n) *```")
 
-// manifests returns the Stacks and Repositories in the blocks of YAML of a page. A block that is only a spec is one of a
+var kindOfCairn = regexp.MustCompile(`kind: (Stack|StackSet|Repository)\n`)
+
+// manifests returns the Stacks, StackSets and Repositories in the blocks of YAML of a page. A block that is only a spec is one of a
 // Stack.
 func manifests(page string) (all []string) {
 	for _, block := range fencedYAML.FindAllStringSubmatch(page, -1) {
@@ -27,7 +29,7 @@ func manifests(page string) (all []string) {
 			if strings.HasPrefix(document, "spec:\n") {
 				document = "kind: Stack\n" + document
 			}
-			if strings.Contains(document, "kind: Stack\n") || strings.Contains(document, "kind: Repository\n") {
+			if kindOfCairn.MatchString(document) {
 				all = append(all, document)
 			}
 		}
@@ -44,6 +46,8 @@ func decode(manifest string) error {
 	switch kind.Kind {
 	case "Stack":
 		return yaml.UnmarshalStrict([]byte(manifest), &v1alpha1.Stack{})
+	case "StackSet":
+		return yaml.UnmarshalStrict([]byte(manifest), &v1alpha1.StackSet{})
 	case "Repository":
 		return yaml.UnmarshalStrict([]byte(manifest), &v1alpha1.Repository{})
 	}
