@@ -22,7 +22,7 @@ var resources = []struct {
 	plural string
 	object any
 }{
-	{"stacks", v1alpha1.Stack{}}, {"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}},
+	{"stacks", v1alpha1.Stack{}}, {"stacksets", v1alpha1.StackSet{}}, {"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}},
 	{"repositories", v1alpha1.Repository{}},
 }
 

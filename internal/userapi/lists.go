@@ -90,6 +90,8 @@ type Stack struct {
 	Repository string `json:"repository,omitempty"`
 	// The directory of the root module in the Repository.
 	Path string `json:"path,omitempty"`
+	// The StackSet that generates it, in the same namespace. Absent if there is none.
+	StackSet string `json:"stackSet,omitempty"`
 	// The revision of the code.
 	Revision string `json:"revision,omitempty"`
 	// The number of resources in the state.
@@ -124,6 +126,43 @@ type UsedOutput struct {
 	Output string `json:"output,omitempty"`
 	// The name of the variable that has the value of the output. Absent with Terragrunt.
 	Variable string `json:"variable,omitempty"`
+}
+
+// A StackSet is a row of the list of StackSets.
+type StackSet struct {
+	Object
+	// The status of the condition Ready: True, False or Unknown.
+	Ready string `json:"ready"`
+	// The reason of the condition Ready.
+	Reason string `json:"reason,omitempty"`
+	// The message of the condition Ready.
+	Message string `json:"message,omitempty"`
+	// The time at which the status of Ready changed.
+	Changed *time.Time `json:"changed,omitempty"`
+	// Whether the StackSet waits until a user acts.
+	Stalled bool `json:"stalled"`
+	// The value of spec.mode: Create or Preview.
+	Mode string `json:"mode"`
+	// The Repository whose directories are listed, as namespace/name. Absent if only lists generate Stacks.
+	Repository string `json:"repository,omitempty"`
+	// The ref and the commit whose directories were listed.
+	Revision string `json:"revision,omitempty"`
+	// The number of Stacks that the generators and the template result in.
+	Generated int32 `json:"generated"`
+	// The number of Stacks that have applied the inputs of the current template.
+	Applied int32 `json:"applied"`
+	// The number of Stacks that have the current template and have not applied it yet.
+	Changing int32 `json:"changing"`
+	// The number of Stacks that have an earlier template, or fields that differ from the template.
+	Outdated int32 `json:"outdated"`
+	// The number of Stacks of changing that failed.
+	Failed int32 `json:"failed"`
+	// The number of Stacks of the StackSet that are not generated any more.
+	Gone int32 `json:"gone"`
+	// The number of Stacks that wait for a user who confirms that they are deleted.
+	AwaitingDeletions int32 `json:"awaitingDeletions"`
+	// Whether the StackSet is being deleted.
+	Deleted bool `json:"deleted"`
 }
 
 // A Run is a row of the list of Runs.

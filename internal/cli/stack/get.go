@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,6 +28,8 @@ import (
 type getOptions struct {
 	everywhere, watch bool
 	selector, format  string
+	// stackSet is the StackSet of the Stacks.
+	stackSet string
 	// types are those of resources in the states.
 	types []string
 }
@@ -54,6 +57,8 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 			cairn get pr
 			cairn get stack net -o yaml
 			cairn get stacks -l team=data -o name
+			cairn get stacks --stackset platform
+			cairn get stacksets
 			cairn get resources -A --type aws_s3_bucket`),
 		ValidArgsFunction: s.Complete(completeGet),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,6 +69,9 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 				return errors.New("--type is of resources: use it with get resources")
 			}
 			kind, names := parseGet(args)
+			if g.stackSet != "" && kind != kinds.Kind(kinds.Stacks) {
+				return errors.New("--stackset is of Stacks: use it with get stacks")
+			}
 			return get(cmd.Context(), s, kind, names, g)
 		},
 	}
@@ -71,6 +79,8 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 	f.BoolVarP(&g.everywhere, "all-namespaces", "A", false, "in all namespaces")
 	f.BoolVarP(&g.watch, "watch", "w", false, "continue, and show each change")
 	f.StringVarP(&g.selector, "selector", "l", "", "only those with these labels, for example team=data,env!=dev")
+	f.StringVar(&g.stackSet, "stackset", "", "only the Stacks of this StackSet")
+	_ = cmd.RegisterFlagCompletionFunc("stackset", s.Complete(completeStackSets)) // the flag is in the line before
 	f.StringSliceVar(&g.types, "type", nil, "only resources of this type; repeat it for several types")
 	session.AddFormatFlag(cmd, &g.format, session.FormatWide, session.FormatName)
 	return cmd
@@ -104,9 +114,18 @@ func get(ctx context.Context, s *session.Session, kind kinds.Kind, names []strin
 		return err
 	}
 	selector, err := labels.Parse(g.selector)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("-l %s: %w", g.selector, err)
+	}
+	if g.stackSet != "" {
+		_, name := session.SplitKind(g.stackSet)
+		of, err := labels.NewRequirement(v1alpha1.StackSetLabel, selection.Equals, []string{name})
+		if err != nil {
+			return fmt.Errorf("--stackset %s: %w", g.stackSet, err)
+		}
+		selector = selector.Add(*of)
+	}
+	switch {
 	case g.everywhere && len(names) > 0:
 		return errors.New("names are of one namespace: use either -A or names")
 	case g.watch && g.format != "" && g.format != session.FormatWide:
@@ -276,6 +295,11 @@ func printList(s *session.Session, format string, list client.ObjectList, one bo
 		return nil
 	}
 	return s.PrintObject(format, all)
+}
+
+// completeStackSets completes the name of a StackSet.
+func completeStackSets(ctx context.Context, s *session.Session, _ []string) ([]string, error) {
+	return s.CompleteNames(ctx, nil, kinds.StackSets.NewList())
 }
 
 // completeGet completes a kind, and then names.

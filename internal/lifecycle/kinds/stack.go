@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"cmp"
-	"path"
 	"strconv"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -37,14 +36,15 @@ var Stacks = &Type[v1alpha1.Stack, userapi.Stack]{
 			"drifted":    func(s *userapi.Stack) string { return strconv.FormatBool(s.Drifted) },
 			"suspended":  func(s *userapi.Stack) string { return strconv.FormatBool(s.Suspended) },
 			"deleted":    func(s *userapi.Stack) string { return strconv.FormatBool(s.Deleted) },
-			"repository": repositoryName,
+			"repository": func(s *userapi.Stack) string { return baseName(s.Repository) },
+			"stackset":   func(s *userapi.Stack) string { return s.StackSet },
 			"engine":     func(s *userapi.Stack) string { return s.Engine },
 			"commit":     func(s *userapi.Stack) string { return commitOf(s.Revision) },
 		},
 		Labels:   func(s *userapi.Stack) []string { return s.Labels },
 		NotReady: func(s *userapi.Stack) bool { return s.Ready == string(metav1.ConditionFalse) },
 		Words: func(s *userapi.Stack) []string {
-			return append([]string{s.Namespace + "/" + s.Name, repositoryName(s), s.Message}, s.Labels...)
+			return append([]string{s.Namespace + "/" + s.Name, baseName(s.Repository), s.Message}, s.Labels...)
 		},
 	},
 	Columns:    []string{"Name", "Ready", "Reason", "Resources", "Run", "Age", "+Apply", "+Drift", "+Revision", MessageColumn},
@@ -57,14 +57,6 @@ var Stacks = &Type[v1alpha1.Stack, userapi.Stack]{
 // +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks,verbs=get;list;watch
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks,verbs=list;watch
 
-// repositoryName is the name of the Repository of a Stack, without its namespace; empty when it has none.
-func repositoryName(s *userapi.Stack) string {
-	if s.Repository == "" {
-		return ""
-	}
-	return path.Base(s.Repository)
-}
-
 func stack(s *v1alpha1.Stack) userapi.Stack {
 	is := ready(s.Status.Conditions)
 	row := userapi.Stack{
@@ -74,8 +66,9 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Destroyed: s.Destroyed(),
 		Resources: int32(s.Status.Resources), Run: s.Status.CurrentRun, LastRun: s.Status.LastRun,
 		Revision: intern(s.Status.Revision), Uses: s.Dependencies(), UsedOutputs: usedOutputs(s), Labels: labelsOf(s.Labels),
-		Drifted: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
-		Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
+		StackSet: intern(s.Labels[v1alpha1.StackSetLabel]),
+		Drifted:  apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
+		Stalled:  apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
 	row.Failing = failing(is, row.Stalled)
 	if key, ok := s.RepositoryKey(); ok {

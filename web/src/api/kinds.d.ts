@@ -2976,6 +2976,306 @@ export interface components {
             };
         };
         /**
+         * @description StackSet generates Stacks: one for each directory of a repository, or for each entry of a list, from one template.
+         *     Deleting a StackSet deletes no Stack.
+         */
+        StackSet: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec declares which Stacks to generate. */
+            spec: {
+                /** @description Generators list items. Each item becomes a Stack. */
+                generators: {
+                    /** @description Directories are the directories of the Repository that contain a root module. */
+                    directories?: {
+                        /**
+                         * @description Exclude are globs for paths of directories that are not items, whatever include matches.
+                         *     Example: ["envs/*\/sandbox/**"].
+                         */
+                        exclude?: string[];
+                        /**
+                         * @description Include are patterns for the paths of directories. * and ? match within one name, ** matches any number of
+                         *     directories, and {name} matches one name or the rest of it, and makes it params.name. The first pattern that
+                         *     matches a directory applies. Example: ["envs/{env}/{team}/{name}"].
+                         */
+                        include: string[];
+                        /**
+                         * @description Marker is a glob for the name of a file that a directory must contain. Example: backend.tf. Default: a file of
+                         *     OpenTofu, Terraform or Terragrunt (*.tf, *.tofu, *.tf.json, *.tofu.json, terragrunt.hcl).
+                         */
+                        marker?: string;
+                    };
+                    /** @description List contains the params of each item. Example: [{env: dev, replicas: 1}, {env: prod, replicas: 3}]. */
+                    list?: Record<string, never>[];
+                    /** @description Matrix combines each item of each entry with each item of the others. */
+                    matrix?: {
+                        /** @description Directories are the directories of the Repository that contain a root module. */
+                        directories?: {
+                            /**
+                             * @description Exclude are globs for paths of directories that are not items, whatever include matches.
+                             *     Example: ["envs/*\/sandbox/**"].
+                             */
+                            exclude?: string[];
+                            /**
+                             * @description Include are patterns for the paths of directories. * and ? match within one name, ** matches any number of
+                             *     directories, and {name} matches one name or the rest of it, and makes it params.name. The first pattern that
+                             *     matches a directory applies. Example: ["envs/{env}/{team}/{name}"].
+                             */
+                            include: string[];
+                            /**
+                             * @description Marker is a glob for the name of a file that a directory must contain. Example: backend.tf. Default: a file of
+                             *     OpenTofu, Terraform or Terragrunt (*.tf, *.tofu, *.tf.json, *.tofu.json, terragrunt.hcl).
+                             */
+                            marker?: string;
+                        };
+                        /** @description List contains the params of each item. Example: [{env: dev, replicas: 1}, {env: prod, replicas: 3}]. */
+                        list?: Record<string, never>[];
+                    }[];
+                }[];
+                /**
+                 * @description Ignore are the fields of existing Stacks that users may change. The StackSet sets them when it creates a Stack, and
+                 *     not afterwards. It restores all other fields of the template. Each is a path of field names.
+                 *     Example: [spec.suspend].
+                 */
+                ignore?: string[];
+                /**
+                 * @description MaxDeletions is how many Stacks of this StackSet may disappear at once: a number, or a percentage of its Stacks. If
+                 *     more do, it suspends and deletes none, and says so. A percentage above 0% permits at least one. Default: 10%.
+                 */
+                maxDeletions?: number | string;
+                /**
+                 * Format: int32
+                 * @description MaxStacks is how many Stacks are generated at most. If there are more items, nothing is written. Default: 1000.
+                 * @default 1000
+                 */
+                maxStacks: number;
+                /**
+                 * @description Mode is Create or Preview. Preview writes nothing but the status, which lists what Create would do. Default: Create.
+                 * @default Create
+                 * @enum {string}
+                 */
+                mode: "Create" | "Preview";
+                /**
+                 * @description Moved keeps a Stack when the name that the template has for its item changes: the Stack continues under its old
+                 *     name, with its State.
+                 */
+                moved?: {
+                    /** @description From is the name of the Stack. */
+                    from: string;
+                    /** @description To is the name that the template has for the item now. */
+                    to: string;
+                }[];
+                /**
+                 * @description Prune is what happens with a Stack that is not generated any more. Keep suspends it. Delete suspends it too, and
+                 *     deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each deletion
+                 *     is then subject to the deletionPolicy of the Stack. Default: Keep.
+                 * @default Keep
+                 * @enum {string}
+                 */
+                prune: "Keep" | "Delete";
+                /** @description Ref is the branch, tag or commit whose directories are listed. Default: spec.ref of the Repository. */
+                ref?: string;
+                /**
+                 * @description Repository is the Repository whose directories are listed. Its spec.allowedNamespaces must include the namespace of
+                 *     the StackSet. Required for directories.
+                 */
+                repository?: {
+                    /** @description Name is the name of the Repository. */
+                    name: string;
+                    /**
+                     * @description Namespace is the namespace of the Repository. Its spec.allowedNamespaces must include the namespace of
+                     *     the Stack. Default: the namespace of the Stack.
+                     */
+                    namespace?: string;
+                };
+                /** @description Rollout limits how many Stacks get a changed template at once. */
+                rollout?: {
+                    /**
+                     * Format: int32
+                     * @description MaxConcurrent is how many Stacks may have the changed template without having applied it. Default: 10.
+                     * @default 10
+                     */
+                    maxConcurrent: number;
+                    /**
+                     * @description Order contains a label selector for each group of Stacks, by the labels of the template. A group begins once all
+                     *     Stacks of the groups before it have applied the changed template. Stacks that no selector matches are last.
+                     */
+                    order?: {
+                        /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */
+                        matchExpressions?: {
+                            /** @description key is the label key that the selector applies to. */
+                            key: string;
+                            /**
+                             * @description operator represents a key's relationship to a set of values.
+                             *     Valid operators are In, NotIn, Exists and DoesNotExist.
+                             */
+                            operator: string;
+                            /**
+                             * @description values is an array of string values. If the operator is In or NotIn,
+                             *     the values array must be non-empty. If the operator is Exists or DoesNotExist,
+                             *     the values array must be empty. This array is replaced during a strategic
+                             *     merge patch.
+                             */
+                            values?: string[];
+                        }[];
+                        /**
+                         * @description matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels
+                         *     map is equivalent to an element of matchExpressions, whose key field is "key", the
+                         *     operator is "In", and the values array contains only "value". The requirements are ANDed.
+                         */
+                        matchLabels?: {
+                            [key: string]: string;
+                        };
+                    }[];
+                    /**
+                     * Format: int32
+                     * @description PauseAfterFailures is how many Stacks may fail with the changed template before it is given to no other Stack.
+                     *     Default: 3.
+                     * @default 3
+                     */
+                    pauseAfterFailures: number;
+                };
+                /**
+                 * @description Template is what each Stack is created from. Its strings can contain CEL expressions in ${...} with the variables
+                 *     params (the params of the item) and directory (the path of its directory). A string that is one expression gets
+                 *     the type of its value. $${ stands for the text ${.
+                 */
+                template: {
+                    /** @description Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset too. */
+                    metadata: {
+                        /** @description Annotations of the Stacks. Values can contain expressions. Annotations of cairn.dev are rejected. */
+                        annotations?: {
+                            [key: string]: string;
+                        };
+                        /** @description Labels of the Stacks. Values can contain expressions. */
+                        labels?: {
+                            [key: string]: string;
+                        };
+                        /** @description Name is the name of each Stack. Different items must have different names. Example: "${params.env}-${params.name}". */
+                        name: string;
+                    };
+                    /** @description Spec is the spec of the Stacks. It has the fields of spec of a Stack; strings can contain expressions. */
+                    spec: Record<string, never>;
+                };
+            };
+            /**
+             * @description Status reports what was generated. observedGeneration is -1 until an operator reconciles the StackSet.
+             * @default {
+             *       "observedGeneration": -1
+             *     }
+             */
+            status: {
+                /**
+                 * Format: int32
+                 * @description Applied is the number of Stacks that have applied the inputs of the current template.
+                 */
+                applied?: number;
+                /**
+                 * Format: int32
+                 * @description Changing is the number of Stacks that have the current template and have not applied it yet.
+                 */
+                changing?: number;
+                /** @description Conditions: Ready, and Stalled while it waits until a user acts. */
+                conditions?: {
+                    /**
+                     * Format: date-time
+                     * @description lastTransitionTime is the last time the condition transitioned from one status to another.
+                     *     This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
+                     */
+                    lastTransitionTime: string;
+                    /**
+                     * @description message is a human readable message indicating details about the transition.
+                     *     This may be an empty string.
+                     */
+                    message: string;
+                    /**
+                     * Format: int64
+                     * @description observedGeneration represents the .metadata.generation that the condition was set based upon.
+                     *     For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
+                     *     with respect to the current state of the instance.
+                     */
+                    observedGeneration?: number;
+                    /**
+                     * @description reason contains a programmatic identifier indicating the reason for the condition's last transition.
+                     *     Producers of specific condition types may define expected values and meanings for this field,
+                     *     and whether the values are considered a guaranteed API.
+                     *     The value should be a CamelCase string.
+                     *     This field may not be empty.
+                     */
+                    reason: string;
+                    /**
+                     * @description status of the condition, one of True, False, Unknown.
+                     * @enum {string}
+                     */
+                    status: "True" | "False" | "Unknown";
+                    /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
+                    type: string;
+                }[];
+                /** @description Deletions are the Stacks that wait for a user who confirms that they are deleted. Only with prune Delete. */
+                deletions?: {
+                    /**
+                     * Format: int32
+                     * @description Count is the number of Stacks.
+                     */
+                    count: number;
+                    /** @description Digest identifies the exact list of Stacks, by name and UID. The annotation cairn.dev/confirm-deletions confirms it. */
+                    digest: string;
+                    /** @description Names are the names of the first 20 Stacks. */
+                    names: string[];
+                };
+                /**
+                 * Format: int32
+                 * @description Failed is the number of Stacks of changing that failed.
+                 */
+                failed?: number;
+                /**
+                 * Format: int32
+                 * @description Generated is the number of Stacks that the generators and the template result in.
+                 */
+                generated?: number;
+                /**
+                 * Format: int32
+                 * @description Gone is the number of Stacks of the StackSet that are not generated any more.
+                 */
+                gone?: number;
+                /**
+                 * Format: int64
+                 * @description ObservedGeneration is the generation of the spec that the status reports on.
+                 */
+                observedGeneration?: number;
+                /**
+                 * Format: int32
+                 * @description Outdated is the number of Stacks that have an earlier template, or fields that differ from the template.
+                 */
+                outdated?: number;
+                /** @description Preview is what mode Create would do. Only in mode Preview. */
+                preview?: {
+                    change?: string[];
+                    /** @description Create, Change and Suspend are the names of the first 20 Stacks that would be created, changed and suspended. */
+                    create?: string[];
+                    /** @description Samples are up to three of the Stacks, with metadata and spec. */
+                    samples?: unknown[];
+                    suspend?: string[];
+                };
+                /** @description Revision is the ref and the commit whose directories were listed. Example: main@sha1:1f3c…. */
+                revision?: string;
+            };
+        };
+        /**
          * @description State describes the Terraform state of a Stack: its versions and its lock. It has the name of the Stack. The
          *     content is in Secrets of type cairn.dev/state, or in the bucket; this object specifies which versions are valid.
          *     Only Cairn writes States.

@@ -1231,6 +1231,8 @@ export interface paths {
                     /** @description The sort key, with - in front for descending order. */
                     sort?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stackset?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     suspended?: string;
                 };
                 header?: never;
@@ -1698,6 +1700,224 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/stacksets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The stacksets of a namespace. Needs list on stacksets. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    mode?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    ready?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    reason?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    repository?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stalled?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfStackSet"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/stacksets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the stacksets, with the whole object. Needs get on stacksets. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfStackSet"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/stacksets/{name}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The actions on a StackSet that the roles of the caller allow, in any phase. Needs get on stacksets. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Access"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/stacksets/{name}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The events of a StackSet, the newest first. Needs get on stacksets. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Events"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2945,6 +3165,8 @@ export interface paths {
                     /** @description The sort key, with - in front for descending order. */
                     sort?: string;
                     /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stackset?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
                     suspended?: string;
                 };
                 header?: never;
@@ -2960,6 +3182,78 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["PageOfStack"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stacksets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The stacksets of all namespaces in which the caller can list them. Needs list on stacksets. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    mode?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    ready?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    reason?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    repository?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    stalled?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfStackSet"];
                     };
                 };
                 /** @description Error, as in RFC 9457. */
@@ -3207,6 +3501,14 @@ export interface components {
             row: components["schemas"]["Stack"];
         };
         /** @description A Detail is an object with its row. */
+        DetailOfStackSet: {
+            /** @description The object as in Kubernetes, without managed fields. */
+            object?: {
+                [key: string]: unknown;
+            };
+            row: components["schemas"]["StackSet"];
+        };
+        /** @description A Detail is an object with its row. */
         DetailOfState: {
             /** @description The object as in Kubernetes, without managed fields. */
             object?: {
@@ -3430,6 +3732,22 @@ export interface components {
             groups?: components["schemas"]["Group"][];
             /** @description The rows of this page. */
             items?: components["schemas"]["Stack"][];
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description The number of rows that match, on all pages.
+             */
+            total: number;
+        };
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
+        PageOfStackSet: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
+            /** @description The rows of this page. */
+            items?: components["schemas"]["StackSet"][];
             /** @description The value of the parameter `after` for the next page. Absent on the last page. */
             next?: string;
             /**
@@ -3806,6 +4124,8 @@ export interface components {
             revision?: string;
             /** @description The name of the Run in progress. */
             run?: string;
+            /** @description The StackSet that generates it, in the same namespace. Absent if there is none. */
+            stackSet?: string;
             /** @description Whether the Stack waits until a user acts. */
             stalled: boolean;
             /** @description Whether spec.suspend is true. */
@@ -3816,6 +4136,76 @@ export interface components {
             usedOutputs?: components["schemas"]["UsedOutput"][];
             /** @description The names of the Stacks that this one depends on. */
             uses?: string[];
+        };
+        /** @description A StackSet is a row of the list of StackSets. */
+        StackSet: {
+            /**
+             * Format: int64
+             * @description The number of Stacks that have applied the inputs of the current template.
+             */
+            applied: number;
+            /**
+             * Format: int64
+             * @description The number of Stacks that wait for a user who confirms that they are deleted.
+             */
+            awaitingDeletions: number;
+            /**
+             * Format: date-time
+             * @description The time at which the status of Ready changed.
+             */
+            changed?: string;
+            /**
+             * Format: int64
+             * @description The number of Stacks that have the current template and have not applied it yet.
+             */
+            changing: number;
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
+            created: string;
+            /** @description Whether the StackSet is being deleted. */
+            deleted: boolean;
+            /**
+             * Format: int64
+             * @description The number of Stacks of changing that failed.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description The number of Stacks that the generators and the template result in.
+             */
+            generated: number;
+            /**
+             * Format: int64
+             * @description The number of Stacks of the StackSet that are not generated any more.
+             */
+            gone: number;
+            /** @description The message of the condition Ready. */
+            message?: string;
+            /** @description The value of spec.mode: Create or Preview. */
+            mode: string;
+            /** @description The name of the object. */
+            name: string;
+            /** @description The namespace of the object. */
+            namespace: string;
+            /**
+             * Format: int64
+             * @description The number of Stacks that have an earlier template, or fields that differ from the template.
+             */
+            outdated: number;
+            /** @description The status of the condition Ready: True, False or Unknown. */
+            ready: string;
+            /** @description The reason of the condition Ready. */
+            reason?: string;
+            /** @description The Repository whose directories are listed, as namespace/name. Absent if only lists generate Stacks. */
+            repository?: string;
+            /** @description The ref and the commit whose directories were listed. */
+            revision?: string;
+            /** @description Whether the StackSet waits until a user acts. */
+            stalled: boolean;
+            /** @description The UID of the object. */
+            uid: string;
         };
         /** @description A State is a row of the list of States. */
         State: {
