@@ -50,6 +50,27 @@ const fromGit = (name, path, spec) => ({
   spec: { apply: 'Automatic', ...spec, source: { git: { repository: { name: 'infra' }, path } } },
 })
 
+/** A StackSet that creates no Stacks: the tests count those that there are. */
+const environments = {
+  apiVersion: 'cairn.dev/v1alpha1',
+  kind: 'StackSet',
+  metadata: { name: 'environments', namespace },
+  spec: {
+    mode: 'Preview',
+    repository: { name: 'infra' },
+    generators: [{ directories: { include: ['envs/{env}/{name}'] } }],
+    template: {
+      metadata: { name: '${params.env}-${params.name}', labels: { env: '${params.env}' } },
+      spec: {
+        source: { git: { repository: { name: 'infra' }, path: '${directory}' } },
+        apply: "${params.env == 'prod' ? 'Manual' : 'Automatic'}",
+        variables: [{ name: 'name', value: '${params.name}' }],
+      },
+    },
+    rollout: { order: [{ matchLabels: { env: 'dev' } }, { matchLabels: { env: 'prod' } }] },
+  },
+}
+
 /**
  * Creates a pull request as Cairn describes it. Its Repository has no credentials for a Git provider, so that Cairn leaves it as it is; what
  * Cairn does with real ones is tested by test/gitea.
@@ -140,6 +161,8 @@ export async function createFleet(cairn) {
     await until('run/cluster-1', 'jsonpath={.status.phase}=AwaitingApproval')
     await until('run/alerts-1', 'jsonpath={.status.phase}=Failed')
     await createPullRequest(cairn, git.url)
+    await apply(environments)
+    await until('stackset/environments', 'condition=Ready')
     const revision = await kubectl('get', 'stack/network', `--namespace=${namespace}`, '--output=jsonpath={.status.revision}')
     return { stop, commit: revision.split(':').at(-1) }
   } catch (error) {

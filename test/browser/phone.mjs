@@ -47,6 +47,7 @@ describe('a phone', () => {
     ['/stacks', 'pocket'],
     ['/stacks/default/pocket', 'Read the plan of pocket-1'],
     ['/stacks/default/pocket?tab=spec', 'apiVersion'],
+    ['/stacksets', 'StackSets'],
     ['/runs', 'pocket-1'],
     ['/runs/default/pocket-1', 'eu-central-1'],
     ['/runs/default/pocket-1?tab=text', 'will be created'],

@@ -10,6 +10,8 @@ export const views = [
   { path: '/stacks/prod/network?tab=dependencies', shows: 'Required by' },
   { path: '/stacks/prod/network?tab=events', shows: 'Events' },
   { path: '/stacks/prod/network?tab=spec', shows: /envs\/prod\/network/ },
+  { path: '/stacksets', shows: 'environments' },
+  { path: '/stacksets/prod/environments', shows: 'Mode Create would', screen: 'stackset' },
   { path: '/runs', shows: 'alerts-1', screen: 'runs' },
   { path: '/runs/prod/database-2', shows: 'terraform_data.disk', screen: 'run-plan', dark: true, phone: true },
   { path: '/runs/prod/database-2?tab=text', shows: /will be replaced/ },

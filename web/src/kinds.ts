@@ -1,5 +1,5 @@
 import type { LucideIcon } from 'lucide-react'
-import { Activity, Boxes, Database, GitBranch, GitPullRequest } from 'lucide-react'
+import { Activity, Blocks, Boxes, Database, GitBranch, GitPullRequest } from 'lucide-react'
 import { inWords } from './ui/tone'
 import { safe } from './views/text/escape'
 
@@ -36,6 +36,21 @@ const stack: Filter = { label: 'Stack', free: true }
 /** The kinds of objects by their names in routes and in the API. Lists, sidebar, command palette and live changes read it. */
 export const kinds = {
   stacks: { kind: 'Stack', label: 'Stacks', key: 's', icon: Boxes, found: true, filters: {}, sort: 'name' },
+  stacksets: {
+    kind: 'StackSet',
+    label: 'StackSets',
+    key: 'n',
+    icon: Blocks,
+    found: true,
+    filters: {
+      namespace,
+      ready: { label: 'Ready' },
+      reason: { label: 'Reason', word: inWords },
+      mode: { label: 'Mode' },
+      repository: { label: 'Repository', free: true },
+    },
+    sort: 'name',
+  },
   runs: {
     kind: 'Run',
     label: 'Runs',

@@ -5,6 +5,7 @@ export type { Plural }
 
 type Schemas = components['schemas']
 export type Stack = Schemas['Stack']
+export type StackSet = Schemas['StackSet']
 export type Run = Schemas['Run']
 export type Repository = Schemas['Repository']
 export type State = Schemas['State']

@@ -6,6 +6,7 @@ import type { components as Api } from './schema'
 type Kinds = components['schemas']
 export type Metadata = Kinds['Metadata']
 export type StackObject = Kinds['Stack']
+export type StackSetObject = Kinds['StackSet']
 export type RunObject = Kinds['Run']
 export type RepositoryObject = Kinds['Repository']
 export type StateObject = Kinds['State']

@@ -42,6 +42,16 @@ const list = { ...object, validateSearch: listSearch }
 const kindRoutes = [
   createRoute({
     ...list,
+    path: '/stacksets',
+    component: lazyRouteComponent(() => import('../pages/StackSets')),
+  }),
+  createRoute({
+    ...object,
+    path: '/stacksets/$namespace/$name',
+    component: lazyRouteComponent(() => import('../pages/StackSet')),
+  }),
+  createRoute({
+    ...list,
     path: '/runs',
     component: lazyRouteComponent(() => import('../pages/Runs')),
   }),

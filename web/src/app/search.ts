@@ -46,6 +46,7 @@ export const stacksSearch = z.object({
   ready: words,
   reason: words,
   repository: words,
+  stackset: words,
   engine: words,
   label: words,
   failing: flag,

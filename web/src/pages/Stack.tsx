@@ -252,6 +252,18 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
         </span>
       ),
     ],
+    [
+      'StackSet',
+      row.stackSet && (
+        <Link
+          to="/stacksets/$namespace/$name"
+          params={{ namespace: row.namespace, name: row.stackSet }}
+          className="link"
+        >
+          {row.stackSet}
+        </Link>
+      ),
+    ],
     ['Engine', `${row.engine}${spec.engine.version ? ` ${spec.engine.version}` : ''}`],
     [
       'Auto-apply',

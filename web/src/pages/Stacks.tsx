@@ -71,6 +71,14 @@ export default function Stacks() {
           chosen={search.repository}
           onChange={(repository) => set({ repository })}
         />
+        <Filter
+          {...of}
+          label="StackSet"
+          field="stackset"
+          free
+          chosen={search.stackset}
+          onChange={(stackset) => set({ stackset })}
+        />
         <Filter {...of} label="Engine" field="engine" chosen={search.engine} onChange={(engine) => set({ engine })} />
         <Toggle label="Failing" on={search.failing === true} onChange={(on) => set({ failing: on || undefined })} />
         <Toggle label="Drifted" on={search.drifted === true} onChange={(on) => set({ drifted: on || undefined })} />

@@ -1,4 +1,4 @@
-import type { PullRequest, Run, Stack } from '../api/client'
+import type { PullRequest, Run, Stack, StackSet } from '../api/client'
 
 /** A Stack for tests: one that is fine. */
 export function aStack(of: Partial<Stack> = {}): Stack {
@@ -70,6 +70,32 @@ export function aPullRequest(of: Partial<PullRequest> = {}): PullRequest {
     pending: 0,
     plan: { changes: true, add: 2, change: 1, destroy: 0, replace: 0, import: 0, forget: 0 },
     updated: '2026-01-01T00:00:00Z',
+    deleted: false,
+    ...of,
+  }
+}
+
+/** A StackSet for tests: one that is complete. */
+export function aStackSet(of: Partial<StackSet> = {}): StackSet {
+  const name = of.name ?? 'platform'
+  return {
+    namespace: 'shop',
+    name,
+    uid: `set-${name}`,
+    created: '2026-01-01T00:00:00Z',
+    ready: 'True',
+    reason: 'Complete',
+    message: '40 Stacks',
+    stalled: false,
+    mode: 'Create',
+    repository: 'shop/infra',
+    generated: 40,
+    applied: 40,
+    changing: 0,
+    outdated: 0,
+    failed: 0,
+    gone: 0,
+    awaitingDeletions: 0,
     deleted: false,
     ...of,
   }
