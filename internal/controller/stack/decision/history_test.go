@@ -157,6 +157,19 @@ func TestHistoryAfterChangesOfTheApplyPolicy(t *testing.T) {
 	}
 }
 
+// TestPlanOfAUserIsNotRepeatedOnceApplyIsNever checks that the history keeps the inputs of a plan that a user requested,
+// although it is read-only and neither the last Run nor the last plan. Once spec.apply is Never, such a plan is the result.
+func TestPlanOfAUserIsNotRepeatedOnceApplyIsNever(t *testing.T) {
+	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:before", applyStarted),
+		withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice), withRun("net-3", "Succeeded", "sha256:before", driftCheck), lastRun("net-3"))
+	w.Stack.Status.History = nextHistory(w)
+	w.Runs = RunsInHistory(w.Stack)
+	never(&w)
+	if d := Decide(w); d.Start != nil {
+		t.Errorf("got %s, which starts %+v", d.Reason, d.Start)
+	}
+}
+
 // TestPartialApplyIsRememberedAfterItsRunIsDeleted checks an apply that failed in the middle, whose Run a user deleted
 // before a plan without changes. That the inputs were applied earlier does not set Ready.
 func TestPartialApplyIsRememberedAfterItsRunIsDeleted(t *testing.T) {
