@@ -94,10 +94,6 @@ type StateStatus struct {
 	// most 1,000.
 	// +optional
 	Outputs map[string]string `json:"outputs,omitempty"`
-	// OutputsVersion is the version that outputs describes. If it is lower than version, an older release of
-	// Cairn wrote the current version and outputs is not up to date.
-	// +optional
-	OutputsVersion int64 `json:"outputsVersion,omitempty"`
 	// Lock is the lock of the state. An apply holds it, or the engine of a user on the user's machine. Unset
 	// if the state is not locked.
 	// +optional

@@ -154,19 +154,3 @@ func TestOutputIsSentAfterTheFingerprintKeyWasLost(t *testing.T) {
 	user.expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)
 	e.user("net-2", map[string]string{"vpc#id": now["id"]}).expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
 }
-
-// A state from before there were fingerprints gets them soon: until then none is sent, and the runner retries.
-func TestOutputWithoutAFingerprintIsRetried(t *testing.T) {
-	e := newEnv(t)
-	vpc := e.newProducer("vpc")
-	first := vpc.has(`"id":{"value":1}`)
-	key := types.NamespacedName{Namespace: e.namespace, Name: "vpc"}
-	st := &v1alpha1.State{}
-	must(t, apiserver.Kube.Get(t.Context(), key, st))
-	st.Status.Outputs, st.Status.OutputsVersion = nil, 0
-	must(t, apiserver.Kube.Update(t.Context(), st))
-	user := e.user("net-1", map[string]string{"vpc#id": first["id"]})
-	user.expect(503, "try again", "GET", "/v1/outputs/vpc/id", nil)
-	must(t, e.state.FillOutputs(t.Context(), key))
-	user.expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
-}

@@ -116,7 +116,7 @@ func TestStartedDeletionContinues(t *testing.T) {
 		"a Stack whose policy is Orphan by now": func(s *Store) error { return s.Orphan(t.Context(), netKey) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			st := stateWith("1", v1alpha1.StateStatus{Version: 3, OutputsVersion: 3, Resources: 2})
+			st := stateWith("1", v1alpha1.StateStatus{Version: 3, Resources: 2})
 			st.DeletionTimestamp = &start
 			kube := &oneState{state: st}
 			s, b := kube.store(t)
@@ -134,7 +134,7 @@ func TestStartedDeletionContinues(t *testing.T) {
 }
 
 func TestStateIsKeptWithItsStack(t *testing.T) {
-	st := stateWith("1", v1alpha1.StateStatus{Version: 3, OutputsVersion: 3})
+	st := stateWith("1", v1alpha1.StateStatus{Version: 3})
 	st.DeletionTimestamp = &start
 	kube := &oneState{state: st, stack: true}
 	s, _ := kube.store(t)

@@ -18,12 +18,8 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// damagedAgain is the interval at which a state with damaged bytes is read again: a backup may have restored them.
-const damagedAgain = time.Hour
-
 // Reconciler deletes States that users deleted, with all their bytes, once their Stack is gone: what a Stack with
-// spec.deletionPolicy Orphan left. While there is a Stack its State stays. States that an earlier Cairn wrote get
-// the fingerprints of their outputs.
+// spec.deletionPolicy Orphan left. While there is a Stack its State stays.
 type Reconciler struct {
 	// Client reads from a cache.
 	Client client.Reader
@@ -42,31 +38,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 }
 
 // isDue reports whether a State has to be reconciled.
-func isDue(st *v1alpha1.State) bool {
-	return lacksFingerprints(st.Status) || st.DeletionTimestamp != nil
-}
+func isDue(st *v1alpha1.State) bool { return st.DeletionTimestamp != nil }
 
-// Reconcile checks whether a State lacks fingerprints, and whether it is to be deleted.
+// Reconcile deletes a State that a user deleted, unless its Stack exists. A deletion that began before there was a Stack
+// is completed.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	st := &v1alpha1.State{}
 	if err := r.Client.Get(ctx, req.NamespacedName, st); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	var result ctrl.Result
-	var err error
-	if lacksFingerprints(st.Status) {
-		err = r.States.FillOutputs(ctx, req.NamespacedName)
-		result, err = r.later(req, "outputs of a state are not known", err, damagedAgain)
+	if st.DeletionTimestamp == nil {
+		return ctrl.Result{}, nil
 	}
-	if err != nil || st.DeletionTimestamp == nil {
-		return result, err
-	}
-	return r.end(ctx, req)
-}
-
-// end deletes a State that a user deleted, unless its Stack exists. A deletion that began before there was a Stack
-// is completed.
-func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if begun, err := r.States.resumeEnd(ctx, req.NamespacedName); begun || err != nil {
 		return ctrl.Result{}, err
 	}
@@ -77,17 +60,12 @@ func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, er
 	if !apierrors.IsNotFound(err) {
 		return ctrl.Result{}, fmt.Errorf("read Stack %s: %w", req.NamespacedName, err)
 	}
-	return r.later(req, "a deleted State stays", r.States.Purge(ctx, req.NamespacedName), time.Minute)
-}
-
-// later logs why a change is rejected, which only a user can change, and tries again after a time.
-func (r *Reconciler) later(req ctrl.Request, what string, err error, after time.Duration) (ctrl.Result, error) {
-	rejected, ok := errors.AsType[*decision.Rejection](err)
-	if !ok {
-		return ctrl.Result{}, err
+	err = r.States.Purge(ctx, req.NamespacedName)
+	if rejected, ok := errors.AsType[*decision.Rejection](err); ok { // only a user can change it
+		r.States.fence.Log.Warn("a deleted State stays", "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
+		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	}
-	r.States.fence.Log.Warn(what, "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
-	return ctrl.Result{RequeueAfter: after}, nil
+	return ctrl.Result{}, err
 }
 
 // Lean removes from a State what no decision needs, for a cache with ten thousand of them: the facts about its

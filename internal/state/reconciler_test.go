@@ -9,21 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/state/document"
 )
 
-func TestFingerprintsAreDue(t *testing.T) {
+func TestOnlyDeletedStatesAreDue(t *testing.T) {
 	now := metav1.Now()
 	for name, tt := range map[string]struct {
 		st   v1alpha1.State
 		want bool
 	}{
-		"outputs were read":              {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 2}}, false},
-		"resources are unknown":          {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, Resources: document.Unknown}}, false},
-		"no version":                     {v1alpha1.State{}, false},
-		"outputs were not read":          {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 1}}, true},
-		"deleted":                        {v1alpha1.State{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, true},
-		"deleted, and outputs were read": {v1alpha1.State{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}, Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 2}}, true},
+		"a version":  {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2}}, false},
+		"no version": {v1alpha1.State{}, false},
+		"deleted":    {v1alpha1.State{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, true},
 	} {
 		if got := isDue(&tt.st); got != tt.want {
 			t.Errorf("%s: %v", name, got)
@@ -39,7 +35,7 @@ func TestLeanKeepsOnlyNeededFields(t *testing.T) {
 	at := func(hour int) metav1.Time { return metav1.Date(2026, 11, 20, hour, 0, 0, 0, time.UTC) }
 	meta := metav1.ObjectMeta{Namespace: "prod", Name: "net", UID: "u", ResourceVersion: "7", Generation: 3, CreationTimestamp: at(1), DeletionTimestamp: new(at(8))}
 	status := v1alpha1.StateStatus{
-		Version: 7, Serial: 9, Size: 100, Resources: 3, UpdatedBy: "net-7", InputsDigest: "sha256:i", Outputs: map[string]string{"id": "f"}, OutputsVersion: 7,
+		Version: 7, Serial: 9, Size: 100, Resources: 3, UpdatedBy: "net-7", InputsDigest: "sha256:i", Outputs: map[string]string{"id": "f"},
 		Lock:    &v1alpha1.Lock{ID: "l", Run: "net-8", Attempt: 2, PodUID: "p", Who: "runner@net-8", Since: at(7)},
 		Rescued: &v1alpha1.RescuedState{SHA256: "sha256:r", Run: "net-6", Lineage: "one"},
 		Backend: &v1alpha1.StateBackend{Type: "s3", Version: 6}, Move: &v1alpha1.StateMove{Version: 7, By: "alice"},

@@ -78,7 +78,7 @@ func (r *testEnv) setState(resources int32, outputs map[string]string) {
 		r.Make(state)
 	}
 	state.Status = v1alpha1.StateStatus{
-		Version: 1, UpdatedBy: "net-0", OutputsVersion: 1, Resources: v1alpha1.ResourceCount(resources), Outputs: outputs,
+		Version: 1, UpdatedBy: "net-0", Resources: v1alpha1.ResourceCount(resources), Outputs: outputs,
 		InputsDigest: "sha256:" + strings.Repeat("0", 64), StackUID: r.stack.UID,
 	}
 	apiserver.Must(r.T, r.Env.Client.Update(r.Context(), state))

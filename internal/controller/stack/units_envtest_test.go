@@ -149,7 +149,7 @@ func TestUnitWithoutAStackIsNoDependency(t *testing.T) {
 	g.Seen(state)
 	app.reconcile()
 	app.expectReady("True", "Applied", "")
-	state.Status.OutputsVersion, state.Status.Outputs = 2, outputs
+	state.Status.Outputs = outputs
 	apiserver.Must(t, g.Env.Client.Update(t.Context(), state))
 	g.Seen(state)
 	app.reconcile()

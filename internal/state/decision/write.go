@@ -62,7 +62,7 @@ func Accept(
 	next := *st.DeepCopy()
 	next.Version, next.Serial, next.Lineage = v.Version, s.Serial, s.Lineage
 	next.SHA256, next.Size, next.Resources = s.SHA256, s.Size, v1alpha1.ResourceCount(s.Resources)
-	next.UpdatedBy, next.Outputs, next.OutputsVersion = v.Run, s.Outputs, v.Version
+	next.UpdatedBy, next.Outputs = v.Run, s.Outputs
 	if next.Rescued != nil && next.Rescued.SHA256 == s.SHA256 {
 		next.Rescued = nil
 	}

@@ -3393,12 +3393,6 @@ export interface components {
                     [key: string]: string;
                 };
                 /**
-                 * Format: int64
-                 * @description OutputsVersion is the version that outputs describes. If it is lower than version, an older release of
-                 *     Cairn wrote the current version and outputs is not up to date.
-                 */
-                outputsVersion?: number;
-                /**
                  * @description Rescued is a state that a runner could not write when its apply ended. Cairn accepts it as a version
                  *     before the next plan. If another version was written in the meantime, Cairn plans nothing until a user
                  *     merges both and runs cairn state push --force.

@@ -214,12 +214,7 @@ func (g *Gatherer) gatherUnitOutputs(ctx context.Context, w *decision.Snapshot, 
 			if client.IgnoreNotFound(err) != nil {
 				return err
 			}
-			fingerprint := outputsFingerprint(state.Status)
-			if fingerprint == "" {
-				w.Problem = outputsUnread(name)
-				return nil
-			}
-			doc.Versions[decision.OutputsKey(name)] = fingerprint
+			doc.Versions[decision.OutputsKey(name)] = outputsFingerprint(state.Status)
 		}
 	}
 	return nil
@@ -240,14 +235,11 @@ func runUnit(repo *v1alpha1.Repository, stacks []v1alpha1.Stack, reader *v1alpha
 	return names[:min(len(names), mostStacksOfUnit)]
 }
 
-// outputsFingerprint identifies the outputs of a state; empty until they were read. Where there is no fingerprint
+// outputsFingerprint identifies the outputs of a state. Where there is no fingerprint
 // of each output, as when the engine encrypts the state, it identifies the state.
 func outputsFingerprint(st v1alpha1.StateStatus) string {
-	switch {
-	case st.Resources < 0, len(st.Outputs) >= v1alpha1.MostOutputs:
+	if st.Resources < 0 || len(st.Outputs) >= v1alpha1.MostOutputs {
 		return "state/" + st.SHA256
-	case st.Outputs == nil && st.OutputsVersion != st.Version:
-		return ""
 	}
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(st.Outputs)) {
@@ -277,8 +269,6 @@ func outputProblem(d decision.Dependency, ref *v1alpha1.OutputRef, st v1alpha1.S
 	case st.Resources < 0:
 		return outputMissing("the state of Stack %s is encrypted by its engine, so Cairn cannot read output %s: %s",
 			ref.Name, ref.Output, instead)
-	case st.Outputs == nil && st.OutputsVersion != st.Version:
-		return outputsUnread(ref.Name)
 	case len(st.Outputs) >= v1alpha1.MostOutputs:
 		return outputMissing("output %s of Stack %s is not among its first %d by name, which are all that others can "+
 			"use: %s",
@@ -286,10 +276,6 @@ func outputProblem(d decision.Dependency, ref *v1alpha1.OutputRef, st v1alpha1.S
 	}
 	return outputMissing("Stack %s has no output %s, %s: add it to its code, or correct the variable that uses it",
 		ref.Name, ref.Output, onlyThese(st.Outputs))
-}
-
-func outputsUnread(stack string) *decision.Problem {
-	return outputWaits(stack, "its outputs are not read yet")
 }
 
 func outputWaits(stack, why string) *decision.Problem {

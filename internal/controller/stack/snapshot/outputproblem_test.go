@@ -27,11 +27,8 @@ func TestMessageOfAMissingOutput(t *testing.T) {
 		want      string
 	}{
 		"its Stack is not applied yet": {waits: "Running", transient: true, want: "waits for Stack vpc: Running"},
-		"an earlier Cairn wrote the state": {
-			status: v1alpha1.StateStatus{Version: 3, OutputsVersion: 2}, transient: true, want: "waits for Stack vpc: its outputs are not read yet",
-		},
 		"no state":                        {want: "Stack vpc has no output id, nor any other" + add},
-		"no outputs":                      {status: v1alpha1.StateStatus{Version: 3, OutputsVersion: 3}, want: "Stack vpc has no output id, nor any other" + add},
+		"no outputs":                      {status: v1alpha1.StateStatus{Version: 3}, want: "Stack vpc has no output id, nor any other" + add},
 		"one other output":                {status: v1alpha1.StateStatus{Outputs: outputs(1)}, want: "Stack vpc has no output id, only out-0000" + add},
 		"other outputs without a version": {status: v1alpha1.StateStatus{Version: 3, Outputs: outputs(1)}, want: "Stack vpc has no output id, only out-0000" + add},
 		"five other outputs": {
