@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/test/apiserver"
@@ -139,22 +138,6 @@ func TestUnitWithoutAStackIsNoDependency(t *testing.T) {
 	app.reconcile()
 	app.expectReady("Unknown", "Running", "")
 	app.succeed("app-2", nil)
-
-	// A State whose outputs are not read yet counts as unchanged.
-	state := &v1alpha1.State{}
-	apiserver.Must(t, g.Env.Live.Get(t.Context(), client.ObjectKeyFromObject(vpc.stack), state))
-	outputs := state.Status.Outputs
-	state.Status.Version, state.Status.Outputs = 2, nil
-	apiserver.Must(t, g.Env.Client.Update(t.Context(), state))
-	g.Seen(state)
-	app.reconcile()
-	app.expectReady("True", "Applied", "")
-	state.Status.Outputs = outputs
-	apiserver.Must(t, g.Env.Client.Update(t.Context(), state))
-	g.Seen(state)
-	app.reconcile()
-	app.expectReady("True", "Applied", "")
-	app.expectNoRun("app-3")
 }
 
 func TestUnitDependencyCycleAndItsCorrection(t *testing.T) {

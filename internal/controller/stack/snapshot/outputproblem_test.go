@@ -26,7 +26,7 @@ func TestMessageOfAMissingOutput(t *testing.T) {
 		transient bool
 		want      string
 	}{
-		"its Stack is not applied yet": {waits: "Running", transient: true, want: "waits for Stack vpc: Running"},
+		"its Stack is not applied yet":    {waits: "Running", transient: true, want: "waits for Stack vpc: Running"},
 		"no state":                        {want: "Stack vpc has no output id, nor any other" + add},
 		"no outputs":                      {status: v1alpha1.StateStatus{Version: 3}, want: "Stack vpc has no output id, nor any other" + add},
 		"one other output":                {status: v1alpha1.StateStatus{Outputs: outputs(1)}, want: "Stack vpc has no output id, only out-0000" + add},
