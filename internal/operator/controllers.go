@@ -53,7 +53,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Gatherer: snapshot.Gatherer{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sources: sources,
 			Code:   code.NewSources(mgr.GetClient(), mgr.GetAPIReader(), codes),
-			Inputs: p.inputs, StateReader: p.states, VerifiedHistory: snapshot.NewVerifiedHistory(),
+			Inputs: p.inputs, StateReader: p.states,
 			AllowShell: o.AllowShell, AllowBuild: o.Pods.Builds.Allowed, DriftInterval: o.DriftInterval,
 		},
 		States: p.states, Runs: run.Artifacts{Bucket: p.bucket}, Reserved: stack.NewReserved(),

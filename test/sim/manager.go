@@ -109,8 +109,8 @@ func (m *manager) lead() {
 	m.stack = stack.Reconciler{
 		Gatherer: snapshot.Gatherer{
 			Client: cached, Live: live, Sources: sim.shared.sources, Inputs: sim.shared.inputs, StateReader: store,
-			Code:            code.NewSources(cached, anyConfigMap{}, m.mirror),
-			VerifiedHistory: snapshot.NewVerifiedHistory(), Clock: m.clock,
+			Code:  code.NewSources(cached, anyConfigMap{}, m.mirror),
+			Clock: m.clock,
 		},
 		States: store, Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}},
 		ConflictBackoff: stack.NewConflictBackoff(), Reserved: stack.NewReserved(),

@@ -10,14 +10,12 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/stack/decision"
-	"cairn.dev/cairn/internal/controller/stack/snapshot"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -213,76 +211,4 @@ func TestFailedDeletionOfOldRunsDoesNotBlockNewRuns(t *testing.T) {
 	if r.expect("True", "Applied", "net-3 "); r.history() != "net-3" {
 		t.Errorf("the history is %q", r.history())
 	}
-}
-
-// listing is a reader that counts its lists.
-type listing struct {
-	client.Reader
-	lists *int
-}
-
-func (c listing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	if _, ok := list.(*v1alpha1.RunList); ok {
-		*c.lists++
-	}
-	return c.Reader.List(ctx, list, opts...)
-}
-
-// TestSucceededRunsMissingFromTheStatusAreListed checks a status that an older version wrote. It lacks Runs that
-// succeeded, also where the newest Run failed or is under way. They are deleted by the history limit as any others.
-func TestSucceededRunsMissingFromTheStatusAreListed(t *testing.T) {
-	r := newTestEnv(t)
-	begins := func(size string) {
-		t.Helper()
-		r.updateSpec(func(s *v1alpha1.StackSpec) {
-			sized(size)(s)
-			s.RunHistoryLimit = new(int32(10))
-		})
-		r.reconcile()
-	}
-	runs := func(next string, phase v1alpha1.RunPhase) {
-		t.Helper()
-		begins(`"` + next + `"`)
-		r.ends(next, phase)
-		r.reconcile()
-	}
-	drops := func(history []v1alpha1.PastRun) {
-		t.Helper()
-		r.Seen(r.stack)
-		r.stack.Status.History = history
-		apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
-		r.Seen(r.stack)
-		r.VerifiedHistory = snapshot.NewVerifiedHistory() // another process
-		apiserver.Must(t, r.pass(lean{r.Env.Client}))
-	}
-	runs("net-1", v1alpha1.PhaseSucceeded)
-	runs("net-2", v1alpha1.PhaseSucceeded)
-	kept := r.stack.Status.History[:1]
-	runs("net-3", v1alpha1.PhaseFailed)
-	drops(nil)
-	if r.history() != "net-1 net-2" {
-		t.Errorf("the newest failed, and the history is %q", r.history())
-	}
-	drops(kept)
-	if r.history() != "net-1 net-2" {
-		t.Errorf("after a write of an older version the history is %q", r.history())
-	}
-	lists := 0
-	r.Reconciler.Live = listing{r.Env.Live, &lists}
-	apiserver.Must(t, r.Env.Client.Delete(t.Context(), &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-3"}}))
-	begins("4")
-	if r.reconcile(); lists > 0 {
-		t.Errorf("all Runs were listed %d times because one is missing", lists)
-	}
-	if drops(nil); lists != 1 {
-		t.Errorf("another process listed all Runs %d times", lists)
-	}
-	if r.history() != "net-1 net-2" {
-		t.Errorf("the newest is under way, and the history is %q", r.history())
-	}
-	r.ends("net-4", v1alpha1.PhaseSucceeded)
-	r.updateSpec(sized("4"))
-	apiserver.Must(t, r.pass(lean{r.Env.Client}))
-	r.reconcile()
-	r.expect("True", "Applied", "net-4 ")
 }

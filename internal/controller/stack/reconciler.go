@@ -65,7 +65,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, stack); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.ConflictBackoff.Forget(req)
-			r.VerifiedHistory.Forget(req.NamespacedName)
 			r.Reserved.remove(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -92,7 +91,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	r.VerifiedHistory.Add(stack)
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 

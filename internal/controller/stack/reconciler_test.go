@@ -111,7 +111,7 @@ func (r *testEnv) begin(bucket memoryBucket) {
 	r.Reconciler = &Reconciler{
 		Gatherer: snapshot.Gatherer{
 			Client: r.Env.Client, Live: r.Env.Live, StateReader: &r.ended, Sources: source.NewSources(r.Env.Live, bucket), Inputs: inputs.NewStore(bucket),
-			VerifiedHistory: snapshot.NewVerifiedHistory(), Code: code.NewSources(r.Env.Client, r.Env.Live, nil),
+			Code: code.NewSources(r.Env.Client, r.Env.Live, nil),
 		},
 		States: &r.ended, Runs: runs.Artifacts{Bucket: bucket},
 		Events: Recorder{events.NewFakeRecorder(100)}, ConflictBackoff: NewConflictBackoff(), Reserved: NewReserved(),

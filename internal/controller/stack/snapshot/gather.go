@@ -41,8 +41,6 @@ type Gatherer struct {
 	Code        *code.Sources
 	Inputs      *inputs.Store
 	StateReader StateReader
-	// VerifiedHistory caches the Stacks whose history is known to be complete.
-	VerifiedHistory *VerifiedHistory
 	// AllowShell is whether the installation allows shells.
 	AllowShell bool
 	// AllowBuild is whether the installation builds images.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -106,75 +104,19 @@ func (g *Gatherer) refreshUnfinished(ctx context.Context, stack *v1alpha1.Stack,
 	return nil
 }
 
-// VerifiedHistory remembers of which Stacks the history is whole, as far as the API server knows: an older version,
-// which keeps none, is not at work as long as this process is.
-type VerifiedHistory struct {
-	mu     sync.Mutex
-	stacks map[client.ObjectKey]types.UID
-}
-
-// NewVerifiedHistory remembers nothing yet.
-func NewVerifiedHistory() *VerifiedHistory {
-	return &VerifiedHistory{stacks: map[client.ObjectKey]types.UID{}}
-}
-
-func (t *VerifiedHistory) contains(stack *v1alpha1.Stack) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.stacks[client.ObjectKeyFromObject(stack)] == stack.UID
-}
-
-// Add records that the history of a Stack is complete.
-func (t *VerifiedHistory) Add(stack *v1alpha1.Stack) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stacks[client.ObjectKeyFromObject(stack)] = stack.UID
-}
-
-// Forget removes a Stack.
-func (t *VerifiedHistory) Forget(key client.ObjectKey) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.stacks, key)
-}
-
-// addUnrecorded adds all Runs of a Stack that are newer than its history, where some of them are not known: the newest
-// Run or the status was deleted by hand, or an older version wrote the status. Runs before them were recorded, and
-// deleted since. Failed Runs leave gaps between the numbers too, so they are listed once.
+// addUnrecorded adds all Runs of a Stack if the status has no record of its newest Run: a user deleted that Run, or the
+// history.
 func (g *Gatherer) addUnrecorded(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	newest := stack.Status.LastRun
-	if newest == "" {
+	if newest == "" || decision.InHistory(stack, newest) || newest == stack.Status.CurrentRun || has(runs, stack, newest) {
 		return nil
 	}
-	if !decision.InHistory(stack, newest) && newest != stack.Status.CurrentRun && !has(runs, stack, newest) {
-		var run v1alpha1.Run
-		err := g.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: newest}, &run)
-		if err == nil && metav1.IsControlledBy(&run, stack) {
-			return g.addAll(ctx, stack, runs)
-		}
-		if client.IgnoreNotFound(err) != nil {
-			return err
-		}
-	}
-	if g.VerifiedHistory.contains(stack) || !lacks(stack, runs) {
-		return nil
+	var run v1alpha1.Run
+	err := g.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: newest}, &run)
+	if err != nil || !metav1.IsControlledBy(&run, stack) {
+		return client.IgnoreNotFound(err)
 	}
 	return g.addAll(ctx, stack, runs)
-}
-
-// lacks reports that a number between those of the history and that of the newest Run is not among some Runs.
-func lacks(stack *v1alpha1.Stack, runs *v1alpha1.RunList) bool {
-	recorded, newest := 0, runinfo.Number(stack.Status.LastRun)
-	for i := range stack.Status.History {
-		recorded = max(recorded, runinfo.Number(stack.Status.History[i].Name))
-	}
-	missing := newest - 1 - recorded
-	for i := range runs.Items {
-		if n := runinfo.Number(runs.Items[i].Name); n > recorded && n < newest {
-			missing--
-		}
-	}
-	return missing > 0
 }
 
 // GatherLeftover finds a Run that was created late, or a pod that has not ended and whose Run was deleted. It asks the
