@@ -54,7 +54,7 @@ func (o owned) Start(ctx context.Context) error {
 func (o owned) NeedLeaderElection() bool { return false }
 
 // open returns the engines and providers that a server serves.
-func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runnerhandler.Providers, owned, error) {
+func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, *providers.Mirror, owned, error) {
 	o := release.Options{
 		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Observe: t.download("engine"), Egress: d.Egress,
 	}

@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/engine/providers"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -55,7 +56,7 @@ type Options struct {
 	// Engines has the engines that an image lacks; nil for none.
 	Engines Engines
 	// Providers is a mirror of providers; nil for none.
-	Providers Providers
+	Providers *providers.Mirror
 	// Events records on a State that it moved, and on a Run that the token of its pod was misused; nil records nothing.
 	Events events.EventRecorder
 	// Metrics count bytes of logs; nil for none.

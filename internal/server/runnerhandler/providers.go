@@ -7,26 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/engine/providers"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// Providers is a mirror of providers.
-type Providers interface {
-	// Versions returns the versions of a provider.
-	Versions(ctx context.Context, p providers.Provider) ([]string, error)
-	// Version returns the platforms of a version, with their hashes.
-	Version(ctx context.Context, p providers.Provider, version string) (providers.Release, error)
-	// Archive returns the archive for a platform. The caller closes it.
-	Archive(ctx context.Context, p providers.Provider, version, os, arch string) (providers.Archive, error)
-	// Progress is how far the download is that one of these waits for.
-	Progress(p providers.Provider) download.Transfer
-}
-
 // provider answers with a mirror's files, in the protocol that engines know as network mirror: index.json, one
 // <version>.json for each version, and archives.
-func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) error {
+func provider(from *providers.Mirror) func(http.ResponseWriter, *http.Request, Caller) error {
 	return func(w http.ResponseWriter, r *http.Request, _ Caller) error {
 		if from == nil {
 			return httpapi.Errorf(http.StatusNotFound, "this install has no mirror of providers")
@@ -69,7 +56,7 @@ func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) e
 }
 
 // describeProvider serves the versions of a provider, or what there is of one.
-func describeProvider(ctx context.Context, from Providers, p providers.Provider, version string) (any, error) {
+func describeProvider(ctx context.Context, from *providers.Mirror, p providers.Provider, version string) (any, error) {
 	if version != "index" {
 		return from.Version(ctx, p, version)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // mirrorServer serves a mirror of a registry that has acme/cloud 1.1.0, and nothing else.
-func mirrorServer(t *testing.T, from Providers) string {
+func mirrorServer(t *testing.T, from *providers.Mirror) string {
 	t.Helper()
 	s := New(Options{Log: slog.New(slog.DiscardHandler)})
 	mux := http.NewServeMux()
