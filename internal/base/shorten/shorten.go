@@ -1,8 +1,9 @@
-// Package shorten cuts texts for where they are shown.
+// Package shorten cuts texts for where they are shown, and leaves the zero parts of durations out.
 package shorten
 
 import (
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -49,4 +50,16 @@ func Line(s string, limit int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD")), limit)
+}
+
+// Duration formats a duration without its zero parts: 1h, not 1h0m0s.
+func Duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

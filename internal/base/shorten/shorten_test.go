@@ -3,6 +3,7 @@ package shorten
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -36,4 +37,15 @@ func FuzzLine(f *testing.F) {
 			t.Fatalf("Line(%q, %d) = %q", text, limit, got)
 		}
 	})
+}
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Hour: "1h", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s", 10 * time.Second: "10s", 10 * time.Minute: "10m",
+		time.Hour + time.Second: "1h0m1s", 20 * time.Hour: "20h",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("%s: got %s, want %s", d, got, want)
+		}
+	}
 }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
-	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runner/stateproxy"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -188,7 +188,7 @@ func (s *follower) followAfter(podCtx context.Context, well bool) error {
 	ctx, cancel := interrupt.Outlive(podCtx)
 	defer cancel()
 	patience := max(s.order.Patience, lastLogWait)
-	silent := fmt.Errorf("backend %s did not answer within %s", s.backendType, report.Duration(patience))
+	silent := fmt.Errorf("backend %s did not answer within %s", s.backendType, shorten.Duration(patience))
 	ctx, cancel = context.WithTimeoutCause(ctx, patience, silent)
 	defer cancel()
 	return s.step(ctx, "state", func(ctx context.Context) (result, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runnerapi"
@@ -33,7 +34,7 @@ func (j *job) do(podCtx context.Context) runnerapi.Done {
 	defer stop(nil)
 	if j.order.Timeout > 0 {
 		var cancel context.CancelFunc
-		timeout := fmt.Errorf("timed out after %s", report.Duration(j.order.Timeout))
+		timeout := fmt.Errorf("timed out after %s", shorten.Duration(j.order.Timeout))
 		ctx, cancel = context.WithTimeoutCause(ctx, j.order.Timeout, timeout)
 		defer cancel()
 	}

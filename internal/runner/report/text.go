@@ -2,7 +2,6 @@ package report
 
 import (
 	"strings"
-	"time"
 	"unicode"
 
 	"cairn.dev/cairn/internal/base/shorten"
@@ -18,16 +17,4 @@ func Clean(secrets *redact.Redactor, text string) string {
 	text = strings.ToValidUTF8(secrets.String(text), "�")
 	isSpace := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }
 	return shorten.Bytes(strings.Join(strings.FieldsFunc(text, isSpace), " "), LongestMessage)
-}
-
-// Duration formats a duration without its zero parts: 1h, not 1h0m0s.
-func Duration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"cairn.dev/cairn/internal/engine/redact"
@@ -24,17 +23,6 @@ func TestClean(t *testing.T) {
 	} {
 		if got := Clean(secrets, text); got != want || !utf8.ValidString(got) {
 			t.Errorf("%.40q became %q", text, got)
-		}
-	}
-}
-
-func TestDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		time.Hour: "1h", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s", 10 * time.Second: "10s", 10 * time.Minute: "10m",
-		time.Hour + time.Second: "1h0m1s", 20 * time.Hour: "20h",
-	} {
-		if got := Duration(d); got != want {
-			t.Errorf("%s: got %s, want %s", d, got, want)
 		}
 	}
 }

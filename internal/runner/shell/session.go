@@ -23,7 +23,7 @@ import (
 	"syscall"
 	"time"
 
-	"cairn.dev/cairn/internal/runner/report"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/runner/workspace"
 )
 
@@ -100,10 +100,10 @@ func (s *Session) Wait(ctx context.Context, text io.Writer) (message string, err
 	for {
 		select {
 		case <-s.left:
-			return fmt.Sprintf("%s after %s", s.lastExit(), report.Duration(time.Since(began).Round(time.Second))), nil
+			return fmt.Sprintf("%s after %s", s.lastExit(), shorten.Duration(time.Since(began).Round(time.Second))), nil
 		case <-timeout.C:
 			if !s.entered() {
-				return "no user entered within " + report.Duration(entryTimeout), nil
+				return "no user entered within " + shorten.Duration(entryTimeout), nil
 			}
 		case <-ctx.Done():
 			if s.entered() {

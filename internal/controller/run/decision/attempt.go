@@ -3,10 +3,10 @@ package decision
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -50,7 +50,7 @@ func podCannotStart(w Snapshot) (Decision, bool) {
 		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, runinfo.Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet), maxDetail)),
 	}
 	if failure.Class != v1alpha1.FailureConfigurationError {
-		failure.Message += fmt.Sprintf("; given up after %s", short(w.Pod.Patience))
+		failure.Message += fmt.Sprintf("; given up after %s", shorten.Duration(w.Pod.Patience))
 	}
 	return Decision{DeletePod: true, End: failure}, true
 }
@@ -82,7 +82,7 @@ func attemptIsOverdue(w Snapshot) (Decision, bool) {
 		DeletePod: w.Pod.State != PodTerminating,
 		Reason:    v1alpha1.ReasonTimeoutExceeded,
 		Message: fmt.Sprintf("pod %s did not end at the timeout of %s and is deleted; where the work needs longer, raise spec.timeout of Stack %s",
-			a.Pod, short(w.Stack.Spec.Timeout.Duration), w.Stack.Name),
+			a.Pod, shorten.Duration(w.Stack.Spec.Timeout.Duration), w.Stack.Name),
 		RequeueAfter: time.Minute,
 	}
 	if since, silent := silence(w); silent { // that it is deleted changes nothing
@@ -137,16 +137,4 @@ func Interrupted(a *v1alpha1.Attempt, why string) *v1alpha1.Failure {
 	}
 	f.Message = fmt.Sprintf("interrupted: pod %s %s", a.Pod, why)
 	return f
-}
-
-// short formats a duration without zero parts: 1h, not 1h0m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
