@@ -71,12 +71,8 @@ func Open(ctx context.Context, rawURL string, keys Keys) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	young, err := newYoung()
-	if err != nil {
-		return nil, errors.Join(err, blobs.Close())
-	}
 	return &Bucket{
-		blobs: blobs, keys: func() Keys { return keys }, young: young, sync: (*os.File).Sync, lockFile: lockFile(rawURL),
+		blobs: blobs, keys: func() Keys { return keys }, young: newYoung(), sync: (*os.File).Sync, lockFile: lockFile(rawURL),
 	}, nil
 }
 

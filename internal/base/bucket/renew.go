@@ -9,6 +9,8 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"cairn.dev/cairn/internal/base/weightedlru"
 )
 
 // What several objects of Kubernetes may name by its content belongs to none of them: it is deleted when none names
@@ -39,13 +41,11 @@ type young struct {
 	held map[string]chan struct{}
 }
 
-func newYoung() (*young, error) {
-	looked, err := lru.New[string, time.Time](mostLooked)
-	if err != nil {
-		return nil, err
+func newYoung() *young {
+	return &young{
+		looked: weightedlru.Sized[string, time.Time](mostLooked), lost: weightedlru.Sized[string, struct{}](mostLooked),
+		held: map[string]chan struct{}{},
 	}
-	lost, err := lru.New[string, struct{}](mostLooked)
-	return &young{looked: looked, lost: lost, held: map[string]chan struct{}{}}, err
 }
 
 // hold reserves a key for the caller until it calls the function that is returned. It waits for one key only, and

@@ -6,8 +6,18 @@ import (
 	"math"
 	"sync"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
+
+// Sized returns a cache of at most so many entries, for those that are of about the same size.
+func Sized[K comparable, V any](entries int) *lru.Cache[K, V] {
+	cache, err := lru.New[K, V](entries)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return cache
+}
 
 // Cache keeps values by key. Its methods may be called at the same time.
 type Cache[K comparable, V any] struct {

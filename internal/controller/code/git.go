@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/weightedlru"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/decision"
@@ -150,11 +151,9 @@ type Codes struct {
 
 // NewCodes reads from the mirrors.
 func NewCodes(mirrors *repository.Mirrors) *Codes {
-	last, err := lru.New[types.UID, string](100_000)
-	if err != nil {
-		panic(err) // only for a size below one
+	return &Codes{
+		mirrors: mirrors, closures: closure.New(closure.Options{}), observed: weightedlru.Sized[types.UID, string](100_000),
 	}
-	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), observed: last}
 }
 
 // Of returns the code of a Stack whose source is in the Repository. For an error that is not transient, Reason is

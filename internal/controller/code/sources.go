@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/weightedlru"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
@@ -52,12 +53,8 @@ type Git interface {
 
 // NewSources reads code from ConfigMaps and from git.
 func NewSources(cache, live client.Reader, git Git) *Sources {
-	facts, err := lru.New[string, closure.Engine](knownSources)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
 	return &Sources{
-		Cache: cache, Live: live, Git: git, facts: facts,
+		Cache: cache, Live: live, Git: git, facts: weightedlru.Sized[string, closure.Engine](knownSources),
 		closures: closure.New(closure.Options{CacheBytes: knownCode}),
 	}
 }

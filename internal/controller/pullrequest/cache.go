@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"cairn.dev/cairn/internal/base/weightedlru"
 )
 
 // cacheSize is the number of entries of a cache.
@@ -16,13 +18,7 @@ type cache[K comparable, V any] struct {
 }
 
 func (c *cache[K, V]) open() *lru.Cache[K, V] {
-	c.once.Do(func() {
-		entries, err := lru.New[K, V](cacheSize)
-		if err != nil {
-			panic(err) // only for a size below one
-		}
-		c.entries = entries
-	})
+	c.once.Do(func() { c.entries = weightedlru.Sized[K, V](cacheSize) })
 	return c.entries
 }
 

@@ -118,16 +118,8 @@ func New(o Options) (*Mirror, error) {
 		o.Requested = func(bool, error) {}
 	}
 	o.Fresh = cmp.Or(o.Fresh, 5*time.Minute)
-	hashed, err := lru.New[string, sums](mostKnown)
-	if err != nil {
-		return nil, err
-	}
-	registry, err := newRegistry(o)
-	if err != nil {
-		return nil, err
-	}
 	m := &Mirror{
-		Options: o, registry: registry, hashed: hashed, pulls: semaphore.NewWeighted(mostPulls),
+		Options: o, registry: newRegistry(o), hashed: weightedlru.Sized[string, sums](mostKnown), pulls: semaphore.NewWeighted(mostPulls),
 		lists: weightedlru.New[Provider, known](mostLists, weightedlru.EntryOverhead),
 	}
 	if err := m.open(); err != nil {

@@ -511,10 +511,7 @@ func TestErrorOmitsTheQueryOfAURL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRegistry(Options{Client: &http.Client{Transport: refusing{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRegistry(Options{Client: &http.Client{Transport: refusing{}}})
 	if _, _, err := r.get(t.Context(), u); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "cdn.example.com/x.zip") {
 		t.Error(err)
 	}
@@ -526,10 +523,7 @@ func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, e
 
 // The failure must not take minutes.
 func TestUnresponsiveRegistryIsReportedWithinTheTimeout(t *testing.T) {
-	r, err := newRegistry(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRegistry(Options{})
 	if own, ok := r.client.Transport.(*egress.Transport); !ok || own.Direct.ResponseHeaderTimeout != download.Answer || own.Proxied.TLSHandshakeTimeout != download.Answer {
 		t.Errorf("it is asked for longer: %+v", own)
 	}

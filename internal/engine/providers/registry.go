@@ -12,6 +12,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/base/weightedlru"
 )
 
 // What is taken from a registry at most, and how long it may take.
@@ -39,7 +40,7 @@ type service struct {
 	at  time.Time
 }
 
-func newRegistry(o Options) (registry, error) {
+func newRegistry(o Options) registry {
 	client := http.Client{Transport: download.Transport(o.Egress, 0)}
 	if o.Client != nil {
 		client = *o.Client
@@ -53,8 +54,9 @@ func newRegistry(o Options) (registry, error) {
 		}
 		return nil
 	}
-	services, err := lru.New[string, service](mostKnown)
-	return registry{client: &client, largest: largestArchive, fresh: o.Fresh, now: o.Now, services: services}, err
+	return registry{
+		client: &client, largest: largestArchive, fresh: o.Fresh, now: o.Now, services: weightedlru.Sized[string, service](mostKnown),
+	}
 }
 
 // versions lists the versions of a provider.

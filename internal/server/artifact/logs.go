@@ -20,6 +20,7 @@ import (
 
 	"cairn.dev/cairn/internal/base/broadcast"
 	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/base/weightedlru"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
@@ -50,11 +51,7 @@ type logEnd struct {
 
 // NewLogs keeps logs in a bucket.
 func NewLogs(b *bucket.Bucket) *Logs {
-	open, err := lru.New[string, *logEnd](openLogs)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return &Logs{bucket: b, open: open}
+	return &Logs{bucket: b, open: weightedlru.Sized[string, *logEnd](openLogs)}
 }
 
 // AttemptLogFolder returns the folder with the log of an attempt. The operator deletes it with the Run.

@@ -9,6 +9,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"cairn.dev/cairn/internal/base/weightedlru"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
@@ -39,11 +40,7 @@ type budget struct {
 }
 
 func newFailureLimit(now func() time.Time) *failureLimit {
-	sources, err := lru.New[netip.Prefix, *budget](knownSources)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return &failureLimit{now: now, sources: sources}
+	return &failureLimit{now: now, sources: weightedlru.Sized[netip.Prefix, *budget](knownSources)}
 }
 
 // begin reports whether a token of the source of a request may be reviewed. It counts as invalid until valid is called.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
 
+	"cairn.dev/cairn/internal/base/weightedlru"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
@@ -82,21 +83,13 @@ type refusedToken struct {
 func NewPodAuthenticator(from, keys PodVerifier, now func() time.Time) *PodAuthenticator {
 	t := &PodAuthenticator{
 		from: from, now: now, marker: newMarker(),
-		known: newCache[knownToken](knownTokens), refused: newCache[refusedToken](rejectedTokens),
+		known: weightedlru.Sized[mark, knownToken](knownTokens), refused: weightedlru.Sized[mark, refusedToken](rejectedTokens),
 		limit: newFailureLimit(now),
 	}
 	if keys != nil {
 		t.keys = NewPodAuthenticator(keys, nil, now)
 	}
 	return t
-}
-
-func newCache[V any](size int) *lru.Cache[mark, V] {
-	cache, err := lru.New[mark, V](size)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return cache
 }
 
 // Authenticate returns the pod that sends a request.

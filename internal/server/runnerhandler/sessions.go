@@ -19,6 +19,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/bucket"
+	"cairn.dev/cairn/internal/base/weightedlru"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -53,11 +54,7 @@ type session struct {
 }
 
 func newSessions(b *bucket.Bucket) *sessions {
-	open, err := lru.New[types.UID, *session](openSessions)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return &sessions{bucket: b, open: open}
+	return &sessions{bucket: b, open: weightedlru.Sized[types.UID, *session](openSessions)}
 }
 
 func (s *sessions) of(pod types.UID) *session {

@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"cairn.dev/cairn/internal/base/weightedlru"
 )
 
 const (
@@ -71,10 +71,6 @@ func (m *Mirror) hasCommit(ctx context.Context, id string) error {
 
 // newView returns a Mirror that reads the objects of this one, and writes to a new folder.
 func (m *Mirror) newView() (*Mirror, error) {
-	roots, err := lru.New[string, string](mostRoots)
-	if err != nil {
-		return nil, err
-	}
 	folder, err := os.MkdirTemp(m.path(sessions), "merge-")
 	if err != nil {
 		return nil, err
@@ -85,7 +81,7 @@ func (m *Mirror) newView() (*Mirror, error) {
 		return nil, errors.Join(errClosed, os.RemoveAll(folder))
 	}
 	view := &Mirror{
-		dir: m.dir, o: m.o, objects: folder, source: m, number: m.o.Trees.opened.Add(1), roots: roots, apps: m.apps,
+		dir: m.dir, o: m.o, objects: folder, source: m, number: m.o.Trees.opened.Add(1), roots: weightedlru.Sized[string, string](mostRoots), apps: m.apps,
 		refs: m.refs, origin: m.origin, redirect: m.redirect,
 	}
 	view.o.within = m.root()

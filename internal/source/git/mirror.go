@@ -23,6 +23,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"cairn.dev/cairn/internal/base/egress"
+	"cairn.dev/cairn/internal/base/weightedlru"
 )
 
 // What is in a Mirror's folder. There is a repository only once a fetch has filled it.
@@ -113,12 +114,8 @@ func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
 	if o.Trees == nil {
 		o.Trees = NewTrees(mostTrees)
 	}
-	roots, err := lru.New[string, string](mostRoots)
-	if err != nil {
-		return nil, fmt.Errorf("open mirror: %w", err)
-	}
 	m := &Mirror{
-		dir: dir, o: o, number: o.Trees.opened.Add(1), roots: roots, beside: map[string]*Mirror{},
+		dir: dir, o: o, number: o.Trees.opened.Add(1), roots: weightedlru.Sized[string, string](mostRoots), beside: map[string]*Mirror{},
 		queue: &queue{turn: make(chan struct{}, 1)}, apps: &apps{turn: make(chan struct{}, 1)},
 		oversized: &oversized{commits: map[string]oversize{}},
 	}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/weightedlru"
 	"cairn.dev/cairn/internal/controller/run/index"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
@@ -27,11 +28,7 @@ type RunsByPod struct {
 // NewRunsByPod creates a RunsByPod. The cache has the Runs that are not finished, with index.PodField, and may lack others; live has
 // all Runs.
 func NewRunsByPod(cache, live client.Reader) *RunsByPod {
-	finished, err := lru.New[types.UID, *v1alpha1.Run](rememberedRuns)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return &RunsByPod{cache: cache, live: live, finished: finished}
+	return &RunsByPod{cache: cache, live: live, finished: weightedlru.Sized[types.UID, *v1alpha1.Run](rememberedRuns)}
 }
 
 // ByPod returns the Run that names the pod in one of its attempts; nil when none does. A Run that the cache does not have, since it

@@ -47,21 +47,14 @@ const (
 // NewSources reads ConfigMaps past the cache, which has only their metadata.
 func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 	return &Sources{
-		live: live, Bucket: bucket, packed: newCache(), checked: newCache(),
+		live: live, Bucket: bucket,
+		packed: weightedlru.Sized[string, string](knownSources), checked: weightedlru.Sized[string, string](knownSources),
 		texts: weightedlru.New[string, *Text](knownTexts, weightedlru.EntryOverhead), later: newPacks(),
 		Compile: func(_ context.Context, modules []policy.Module) error {
 			_, err := policy.Compile(modules)
 			return err
 		},
 	}
-}
-
-func newCache() *lru.Cache[string, string] {
-	cache, err := lru.New[string, string](knownSources)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return cache
 }
 
 // Packed sends the Stacks whose code is packed now, or could not be.
