@@ -19,10 +19,7 @@ type FetchOptions struct {
 }
 
 // Fetch updates branches and tags to those of the remote. It receives only what is new, drops what is gone, and
-// accepts a push by force. One Fetch runs at a time. Callers that ask meanwhile for the same, with the same
-// credentials, share the next.
-//
-// When ctx is over Fetch returns; the fetch itself ends only when none of those that share it is left.
+// accepts a push by force. One Fetch runs at a time; the others wait for it.
 //
 // ErrNoRef means that branches and tags are those of the remote now, and only some of Commits were not found. After
 // any other error they are those of the last fetch that succeeded; if ctx ended while commits were fetched, Refs
@@ -34,50 +31,40 @@ func (m *Mirror) Fetch(ctx context.Context, remote Remote, o FetchOptions) error
 	if err := remote.Auth.Check(); err != nil {
 		return fail(ErrConfig, "%s", err)
 	}
-	f, err := m.board(remote, o)
-	if err != nil {
-		return err
+	if !m.begin() {
+		return errClosed
 	}
+	defer m.work.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(m.ctx, cancel)
+	defer stop()
 	select {
-	case <-f.done:
-		return f.err
+	case m.turn <- struct{}{}:
 	case <-ctx.Done():
-		m.queue.leave(f)
 		return stopped(ctx, "fetch "+remote.URL)
 	}
+	err := m.fetch(ctx, remote, o)
+	switch {
+	case err == nil, errors.Is(err, ErrNoRef):
+		m.work.Go(func() { m.maintain(); <-m.turn }) // no caller waits for it
+		return err
+	case ctx.Err() != nil:
+		err = stopped(ctx, "fetch "+remote.URL)
+	}
+	<-m.turn
+	return err
 }
 
-// board joins a fetch that has not begun, or starts one.
-func (m *Mirror) board(remote Remote, o FetchOptions) (*flight, error) {
+// begin reports that the Mirror is open. Close waits then until work is done.
+func (m *Mirror) begin() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ctx.Err() != nil {
-		return nil, errClosed
+		return false
 	}
-	ctx, cancel := context.WithCancel(m.ctx)
-	f, began := m.queue.join(remote, o, cancel)
-	if began {
-		m.work.Go(func() { m.fly(ctx, f) })
-	} else {
-		cancel()
-	}
-	return f, nil
-}
-
-// fly runs a fetch for all that wait for it, then cleans up while no caller waits.
-func (m *Mirror) fly(ctx context.Context, f *flight) {
-	defer f.cancel()
-	if err := m.queue.begin(ctx, f); err != nil { // no caller is left, or the Mirror was closed
-		f.err = fmt.Errorf("fetch %s: %w", f.remote.URL, err)
-		close(f.done)
-		return
-	}
-	defer func() { <-m.queue.turn }()
-	f.err = m.fetch(ctx, f.remote, f.o)
-	close(f.done)
-	if f.err == nil || errors.Is(f.err, ErrNoRef) {
-		m.maintain()
-	}
+	m.work.Add(1)
+	return true
 }
 
 // fetch has the mirror for itself.

@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -152,65 +151,29 @@ func TestCommitsOutsideOfBranchesAreFetchedByID(t *testing.T) {
 	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{"--upload-pack=x"}}), ErrNoRef, "no such commit: --upload-pack=x")
 }
 
-func TestCallersDuringAFetchShareTheNextFetch(t *testing.T) {
+func TestOneFetchRunsAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Options{})
 	f.commit(map[string]string{"main.tf": "a"})
-	f.fetch()
 	f.http.Hang(true)
-	seen := len(f.http.Requests())
-	var group sync.WaitGroup
-	fetch := func() {
-		group.Go(func() {
-			if err := f.m.Fetch(context.Background(), f.remote(), FetchOptions{}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	fetch()
-	until(t, func() bool { return len(f.http.Requests()) > seen }) // the first is under way
-	for range 20 {
-		fetch()
-	}
-	until(t, func() bool {
-		f.m.queue.mu.Lock()
-		defer f.m.queue.mu.Unlock()
-		return len(f.m.queue.waiting) == 1 && f.m.queue.waiting[0].callers == 20
-	})
-	pushed := f.commit(map[string]string{"main.tf": "b"}) // after they asked, so they need not see it, but do: none began
-	f.http.Hang(false)
-	group.Wait()
-	f.at("main", pushed)
-	if n := len(f.http.Requests()) - seen; n > 8 { // two fetches, one of which had commits to fetch
-		t.Errorf("21 callers made %d requests", n)
-	}
-}
-
-func TestCallersWithOtherCredentialsDoNotShareAFetch(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, Options{})
-	f.commit(map[string]string{"main.tf": "a"})
-	f.http.RequireBasic("alice", "the right password")
-	f.http.Hang(true)
-	right := f.remote()
-	right.Auth = Auth{Username: "alice", Password: "the right password"}
-	errs := map[string]chan error{"right": make(chan error, 2), "wrong": make(chan error, 1)}
-	go func() { errs["right"] <- f.m.Fetch(context.Background(), right, FetchOptions{}) }()
+	errs := make(chan error, 1)
+	go func() { errs <- f.m.Fetch(context.Background(), f.remote(), FetchOptions{}) }()
 	until(t, func() bool { return len(f.http.Requests()) > 0 })
-	go func() { errs["right"] <- f.m.Fetch(context.Background(), right, FetchOptions{}) }()
-	go func() { errs["wrong"] <- f.m.Fetch(context.Background(), f.remote(), FetchOptions{}) }()
-	until(t, func() bool {
-		f.m.queue.mu.Lock()
-		defer f.m.queue.mu.Unlock()
-		return len(f.m.queue.waiting) == 2
-	})
+	seen := len(f.http.Requests())
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	fails(t, f.m.Fetch(ctx, f.remote(), FetchOptions{}), ErrTimeout, "took too long")
+	if n := len(f.http.Requests()); n > seen {
+		t.Errorf("a second fetch made %d requests meanwhile", n-seen)
+	}
 	f.http.Hang(false)
-	f.must(<-errs["right"])
-	f.must(<-errs["right"])
-	fails(t, <-errs["wrong"], ErrAuthentication, "wants credentials")
+	f.must(<-errs)
+	pushed := f.commit(map[string]string{"main.tf": "b"})
+	f.fetch()
+	f.at("main", pushed)
 }
 
-func TestFetchIsCanceledWithItsLastCallerOrTheMirror(t *testing.T) {
+func TestFetchIsCanceledWithItsCallerOrTheMirror(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Options{})
 	f.commit(map[string]string{"main.tf": "a"})

@@ -76,8 +76,8 @@ type Mirror struct {
 	objects string
 	source  *Mirror
 
-	queue     *queue
-	suspect   atomic.Bool // an object could not be read: the next Fetch checks the mirror
+	turn      chan struct{} // has one while a fetch runs
+	suspect   atomic.Bool   // an object could not be read: the next Fetch checks the mirror
 	oversized *oversized
 	readers   *readers
 	apps      *apps
@@ -116,7 +116,7 @@ func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
 	}
 	m := &Mirror{
 		dir: dir, o: o, number: o.Trees.opened.Add(1), roots: weightedlru.Sized[string, string](mostRoots), beside: map[string]*Mirror{},
-		queue: &queue{turn: make(chan struct{}, 1)}, apps: &apps{turn: make(chan struct{}, 1)},
+		turn: make(chan struct{}, 1), apps: &apps{turn: make(chan struct{}, 1)},
 		oversized: &oversized{commits: map[string]oversize{}},
 	}
 	m.readers = &readers{m: m, turns: make(chan struct{}, mostReaders)}
