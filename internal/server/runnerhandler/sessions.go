@@ -69,12 +69,12 @@ func (s *sessions) of(pod types.UID) *session {
 }
 
 // bound returns the digest of the key that the pod of a caller is bound to, and binds the pod to a key if it is not bound yet.
-// It is empty if there is no such key: the runner is of a version without sessions, and its requests have no key.
+// It is empty if there is no such key: the Run was deleted, and the binding with it.
 func (s *sessions) bound(ctx context.Context, c Caller, digest string) (string, error) {
 	entry := s.of(c.Pod.UID)
 	entry.mu.Lock()
 	defer entry.mu.Unlock()
-	if entry.digest != "" || c.Run == nil { // the binding is deleted with the Run
+	if entry.digest != "" || c.Run == nil {
 		return entry.digest, nil
 	}
 	key := artifact.SessionKey(c.Run, c.Pod.UID)
@@ -88,7 +88,7 @@ func (s *sessions) bound(ctx context.Context, c Caller, digest string) (string, 
 		return "", httpapi.Errorf(http.StatusGone, "the session of pod %s is no longer in the bucket, so a request of its "+
 			"runner cannot be distinguished from others", c.Pod.Name)
 	case digest == "":
-		return "", nil
+		return "", httpapi.Errorf(http.StatusBadRequest, "a request of a runner has header %s", runnerapi.SessionHeader)
 	default:
 		if err := s.bucket.Put(ctx, key, []byte(digest)); err != nil {
 			return "", fmt.Errorf("store the session of pod %s/%s: %w", c.Pod.Namespace, c.Pod.Name, err)

@@ -139,12 +139,12 @@ func TestMisuseIsRecorded(t *testing.T) {
 	})
 }
 
-// A runner of an earlier version has no key: it was started before the server was replaced, and its state must not be
-// lost.
-func TestRunnerOfAnEarlierVersion(t *testing.T) {
+// A request without a key binds no pod. A state is stored all the same.
+func TestFirstRequestHasAKey(t *testing.T) {
 	s, pod := newSessionServer(t, buckettest.New(t)), callerIn("net-1-apply-1")
-	s.expect(0, pod, "", stepsRoute)
+	s.expect(http.StatusBadRequest, pod, "", stepsRoute)
 	s.expect(0, pod, "", "POST /v1/state")
+	s.expect(0, pod, "key of the runner", stepsRoute)
 }
 
 // A user who can write the bucket deletes the session, and waits for a restart of the server: then a hook sends the first request. A
