@@ -61,7 +61,7 @@ func New(r prometheus.Registerer) *Metrics {
 		}, []string{"result"}),
 		webhooks: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_webhooks_total",
-			Help: "Webhooks of Git providers. result is accepted, ignored, repeated, rejected, busy or failed; " +
+			Help: "Webhooks of Git providers. result is accepted, ignored, rejected, busy or failed; " +
 				"git_provider is unknown without a valid signature.",
 		}, []string{"git_provider", "result"}),
 		signIns: in.NewCounterVec(prometheus.CounterOpts{

@@ -37,9 +37,6 @@ const (
 	// mostLarge is how many bodies larger than small are read at a time: a client is not authenticated before its body is
 	// read.
 	mostLarge = 4
-	// remembered is how many deliveries, and for how long.
-	remembered    = 10_000
-	rememberedFor = 24 * time.Hour
 	// retryAfter is the Retry-After of transient failures.
 	retryAfter = 10 * time.Second
 )
@@ -75,8 +72,6 @@ const (
 	ResultAccepted = "accepted"
 	// ResultIgnored: it is an event that needs no fetch.
 	ResultIgnored = "ignored"
-	// ResultRepeated: it was taken before.
-	ResultRepeated = "repeated"
 	// ResultRejected: it is not signed with a secret of the Repository, or not what a Git provider sends.
 	ResultRejected = "rejected"
 	// ResultBusy: there were too many at once.
@@ -88,15 +83,14 @@ const (
 // Handler takes webhooks at POST /hooks/{namespace}/{repository}.
 //
 //	202  a push, or an event of a pull request: the Repository is woken
-//	200  a ping, another event, or a delivery that was taken before
+//	200  a ping, or another event
 //	401  not signed with a secret of the Repository, or there is no such Repository: the response is the same
 //	400  validly signed, and not what a Git provider sends; 405, 413, 415 as usual
 //	429  too many requests at once
 //	503  Secrets or RequestFetch failed: the Git provider should try again
 type Handler struct {
 	Options
-	mux  *http.ServeMux
-	seen *deliveries
+	mux *http.ServeMux
 	// slots are of those that are worked on, whose body is there; large of those whose body is larger than most.
 	slots, large chan struct{}
 	decoy        [][]byte
@@ -114,7 +108,6 @@ func New(o Options) *Handler {
 	h := &Handler{
 		Options: o,
 		mux:     http.NewServeMux(),
-		seen:    newDeliveries(remembered, rememberedFor, o.Now),
 		slots:   make(chan struct{}, cmp.Or(o.Concurrent, 16)),
 		large:   make(chan struct{}, min(cmp.Or(o.Concurrent, 16), mostLarge)),
 		decoy:   [][]byte{[]byte(rand.Text())},
@@ -211,7 +204,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 	default:
 		log.Debug("webhook", "provider", event.Provider, "event", event.Kind, "ref", event.Ref, "delivery", event.Delivery)
 		event.At = at
-		result = h.take(w, r, log, namespace, repository, event, body)
+		result = h.take(w, r, log, namespace, repository, event)
 	}
 }
 
@@ -235,8 +228,11 @@ func (h *Handler) verify(r *http.Request, namespace, repository string, body []b
 	return event, wrong
 }
 
-// take does what a webhook asks for that is signed well, and returns the result.
-func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, event gitprovider.Event, body []byte) string {
+// take requests what a webhook that is signed well is for, and returns the result. One that is sent again requests another
+// fetch: the ID of a delivery is not signed, and a fetch that finds nothing new costs a request.
+func (h *Handler) take(
+	w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, event gitprovider.Event,
+) string {
 	if event.Ping {
 		answer(w, http.StatusOK, "pong")
 		return ResultIgnored
@@ -245,17 +241,7 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger,
 		answer(w, http.StatusOK, "nothing to do for this event")
 		return ResultIgnored
 	}
-	// Two Repositories may have the same webhook, and each is woken.
-	delivery := event
-	if delivery.Delivery != "" {
-		delivery.Delivery = namespace + "/" + repository + "/" + event.Delivery
-	}
-	if h.seen.Again(delivery, body) {
-		answer(w, http.StatusOK, "seen already")
-		return ResultRepeated
-	}
 	if err := h.RequestFetch(r.Context(), namespace, repository, event); err != nil {
-		h.seen.Forget(delivery, body) // or it would count as repeated when it is sent again
 		log.Warn("repository not woken", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
 		return ResultFailed
