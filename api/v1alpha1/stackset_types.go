@@ -150,7 +150,7 @@ type StackSetSpec struct {
 	Ignore []string `json:"ignore,omitempty"`
 
 	// Moved keeps a Stack when the name that the template has for its item changes: the Stack continues under its old
-	// name, with its State.
+	// name, with its State. If both Stacks exist, nothing is written until a user deletes one of them or the entry.
 	// +kubebuilder:validation:MaxItems=1000
 	// +listType=map
 	// +listMapKey=to
@@ -255,7 +255,8 @@ type StackSetMetadata struct {
 
 // StackSetRollout limits how many Stacks get a changed template at once.
 type StackSetRollout struct {
-	// MaxConcurrent is how many Stacks may have the changed template without having applied it. Default: 10.
+	// MaxConcurrent is how many Stacks may have the changed template without having applied it. Stacks that are
+	// suspended, that never apply, or that have applied nothing yet do not count. Default: 10.
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
@@ -263,7 +264,8 @@ type StackSetRollout struct {
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
 
 	// Order contains a label selector for each group of Stacks, by the labels of the template. A group begins once all
-	// Stacks of the groups before it have applied the changed template. Stacks that no selector matches are last.
+	// Stacks of the groups before it have applied the changed template. It does not wait for Stacks that are suspended,
+	// that never apply, or that have applied nothing yet. Stacks that no selector matches are last.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional

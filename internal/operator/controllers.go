@@ -24,8 +24,8 @@ import (
 	"cairn.dev/cairn/internal/controller/run/scheduler"
 	"cairn.dev/cairn/internal/controller/stack"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
-	"cairn.dev/cairn/internal/controller/stackset"
 	stacksource "cairn.dev/cairn/internal/controller/stack/source"
+	"cairn.dev/cairn/internal/controller/stackset"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/state"
 )

@@ -221,11 +221,11 @@ func (r *Reconciler) repository(ctx context.Context, w *decision.Snapshot) (*v1a
 // only logged. While a fetch fails, the last commit counts.
 func problemOf(repo *v1alpha1.Repository, err error) *decision.Problem {
 	if errors.Is(err, repository.ErrNotFetched) {
-		p := &decision.Problem{Reason: v1alpha1.ReasonRepositoryNotReady, Transient: true}
-		if trouble := repository.Trouble(repo); trouble != "" {
-			p.Message = "waits for Repository " + repo.Name + ": " + trouble
+		trouble := repository.Trouble(repo)
+		return &decision.Problem{
+			Reason: v1alpha1.ReasonRepositoryNotReady, Transient: true, Pending: trouble == "",
+			Message: "waits for Repository " + repo.Name + ": " + cmp.Or(trouble, err.Error()),
 		}
-		return p
 	}
 	if reason := code.Reason(err); err != nil && reason != "" {
 		return &decision.Problem{Reason: reason, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}

@@ -62,8 +62,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 	}
-	if w.Problem != nil && w.Problem.Transient && set.Status.ObservedGeneration == set.Generation && w.Problem.Message == "" {
-		return ctrl.Result{RequeueAfter: later}, nil // as after a restart: the mirror is being opened
+	if w.Problem != nil && w.Problem.Pending && set.Status.ObservedGeneration == set.Generation {
+		return ctrl.Result{RequeueAfter: later}, nil // the event of the fetch is sooner
 	}
 	d := decision.Decide(w)
 	out := r.write(ctx, w, d, known)

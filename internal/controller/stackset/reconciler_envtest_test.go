@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -275,6 +276,12 @@ func TestStackSetWritesNothingWithoutACommit(t *testing.T) {
 	e.expect("", v1alpha1.ReasonRepositoryNotReady)
 	repositoryIs("", "infra", "")
 	e.expect("", v1alpha1.ReasonComplete)
+	mirrors := e.Mirrors
+	e.Mirrors = repository.NewMirrors(t.TempDir()) // after a restart
+	if writes := e.pass(); len(writes) != 0 {
+		t.Errorf("a restart writes %q", writes)
+	}
+	e.Mirrors = mirrors
 	e.http.Answer(503)
 	e.fetch() // fails: the last commit counts
 	e.expect("", v1alpha1.ReasonComplete)

@@ -40,8 +40,9 @@ type Snapshot struct {
 // Problem is why it is not known what the set generates.
 type Problem struct {
 	Reason, Message string
-	// Transient: it ends without a user.
-	Transient bool
+	// Transient: it ends without a user. Pending: it is about to end, as after a restart, so that a status that is known
+	// stays.
+	Transient, Pending bool
 }
 
 // Rendered is a Stack as the template has it.
