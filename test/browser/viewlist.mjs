@@ -11,7 +11,7 @@ export const views = [
   { path: '/stacks/prod/network?tab=events', shows: 'Events' },
   { path: '/stacks/prod/network?tab=spec', shows: /envs\/prod\/network/ },
   { path: '/stacksets', shows: 'environments' },
-  { path: '/stacksets/prod/environments', shows: 'Mode Create would', screen: 'stackset' },
+  { path: '/stacksets/prod/environments', shows: 'Mode Create would' },
   { path: '/runs', shows: 'alerts-1', screen: 'runs' },
   { path: '/runs/prod/database-2', shows: 'terraform_data.disk', screen: 'run-plan', dark: true, phone: true },
   { path: '/runs/prod/database-2?tab=text', shows: /will be replaced/ },
