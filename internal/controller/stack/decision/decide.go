@@ -249,10 +249,14 @@ func isSuspended(w Snapshot, stands Decision) (Decision, bool) {
 	return d, true
 }
 
-// suspension reports that a Stack starts nothing, and the request that waits.
+// suspension reports that a Stack starts nothing, who suspended it, and the request that waits.
 func suspension(w Snapshot) Decision {
-	d, _ := stalled(v1alpha1.ReasonSuspended, "nothing is planned, applied or destroyed until spec.suspend is "+
-		"false: cairn resume %s", w.Stack.Name)
+	gone := ""
+	if w.Stack.Annotations[v1alpha1.ItemGoneAnnotation] != "" {
+		gone = "StackSet " + w.Stack.Labels[v1alpha1.StackSetLabel] + " does not generate it any more; "
+	}
+	d, _ := stalled(v1alpha1.ReasonSuspended, "%snothing is planned, applied or destroyed until spec.suspend is "+
+		"false: cairn resume %s", gone, w.Stack.Name)
 	if q, waits := PendingRequest(w); waits {
 		d.Message += "; the Run that was " + q.Who() + " waits for that"
 	}

@@ -37,8 +37,12 @@ func newSnapshot(options ...func(*Snapshot)) Snapshot {
 	return w
 }
 
-func deleted(w *Snapshot)     { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
-func suspended(w *Snapshot)   { w.Stack.Spec.Suspend = true }
+func deleted(w *Snapshot)   { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
+func suspended(w *Snapshot) { w.Stack.Spec.Suspend = true }
+func notGenerated(w *Snapshot) {
+	w.Stack.Labels = map[string]string{v1alpha1.StackSetLabel: "platform"}
+	w.Stack.Annotations = map[string]string{v1alpha1.ItemGoneAnnotation: "its directory is gone"}
+}
 func never(w *Snapshot)       { w.Stack.Spec.Apply = v1alpha1.ApplyNever }
 func orphan(w *Snapshot)      { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
 func protect(w *Snapshot)     { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }
@@ -152,6 +156,10 @@ func TestDecide(t *testing.T) {
 		},
 		"a suspended Stack starts nothing": {
 			snapshot: newSnapshot(suspended), ready: "False", reason: "Suspended", stalled: true,
+		},
+		"a Stack that its StackSet suspended names the cause": {
+			snapshot: newSnapshot(suspended, notGenerated), ready: "False", reason: "Suspended", stalled: true,
+			message: "StackSet platform does not generate it any more; nothing is planned",
 		},
 		"a missing input is reported": {
 			snapshot: newSnapshot(withMissingSecret), ready: "False", reason: "SecretNotFound", message: "Secret db", stalled: true,
