@@ -301,22 +301,22 @@ type StackSetStatus struct {
 	Revision string `json:"revision,omitempty"`
 	// Generated is the number of Stacks that the generators and the template result in.
 	// +optional
-	Generated int32 `json:"generated,omitempty"`
+	Generated int32 `json:"generated"`
 	// Applied is the number of Stacks that have applied the inputs of the current template.
 	// +optional
-	Applied int32 `json:"applied,omitempty"`
+	Applied int32 `json:"applied"`
 	// Changing is the number of Stacks that have the current template and have not applied it yet.
 	// +optional
-	Changing int32 `json:"changing,omitempty"`
+	Changing int32 `json:"changing"`
 	// Outdated is the number of Stacks that have an earlier template, or fields that differ from the template.
 	// +optional
-	Outdated int32 `json:"outdated,omitempty"`
+	Outdated int32 `json:"outdated"`
 	// Failed is the number of Stacks of changing that failed.
 	// +optional
-	Failed int32 `json:"failed,omitempty"`
+	Failed int32 `json:"failed"`
 	// Gone is the number of Stacks of the StackSet that are not generated any more.
 	// +optional
-	Gone int32 `json:"gone,omitempty"`
+	Gone int32 `json:"gone"`
 	// Preview is what mode Create would do. Only in mode Preview.
 	// +optional
 	Preview *StackSetPreviewed `json:"preview,omitempty"`

@@ -22,12 +22,12 @@ func (r *Reconciler) record(w decision.Snapshot, out outcome) {
 	}{
 		{decision.Create, v1alpha1.EventStacksCreated, "created"},
 		{decision.Change, v1alpha1.EventStacksChanged, "changed"},
-		{decision.Suspend, v1alpha1.EventStacksSuspended, "suspended, since the StackSet does not generate them any more"},
+		{decision.Suspend, v1alpha1.EventStacksSuspended, "suspended, not generated any more"},
 		{decision.Delete, v1alpha1.EventStacksDeleted, "deleted, as a user confirmed"},
 	} {
 		if names := out.done[what.action]; len(names) > 0 {
 			slices.Sort(names)
-			r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, what.reason, string(what.action), "%d Stacks %s: %s", len(names), what.text, few(names))
+			r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, what.reason, string(what.action), "%s %s: %s", count(len(names)), what.text, few(names))
 		}
 	}
 	if len(out.restored) == 0 {
@@ -43,6 +43,13 @@ func (r *Reconciler) record(w decision.Snapshot, out outcome) {
 	}
 	slices.Sort(fields)
 	r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, v1alpha1.EventFieldsRestored, "Change", "restored from the template: %s", few(fields))
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 Stack"
+	}
+	return fmt.Sprintf("%d Stacks", n)
 }
 
 func few(all []string) string {

@@ -353,6 +353,13 @@ func write(p *plan) bool {
 			s.Changing, s.Outdated) + p.waitsFor()
 	default:
 		p.d.Ready, p.d.Reason, p.d.Message = metav1.ConditionTrue, v1alpha1.ReasonComplete, fmt.Sprintf("%d Stacks", s.Generated)
+		if len(p.gone) > 0 {
+			var gone []string
+			for _, stack := range p.gone {
+				gone = append(gone, stack.Name)
+			}
+			p.d.Message += "; " + names(gone, "is", "are") + " not generated any more"
+		}
 	}
 	return true
 }

@@ -156,7 +156,7 @@ func TestDecide(t *testing.T) {
 		"a directory that comes back continues its Stack": {newSnapshot(nil, renders("a"), exists("a", isApplied, isGone)), "Change a", "Unknown RollingOut", ""},
 
 		"a directory that is gone suspends its Stack": {newSnapshot(three, exists("old", isApplied)), "Suspend old", "Unknown RollingOut", ""},
-		"and that is all with prune Keep":             {newSnapshot(three, exists("old", isApplied, isGone)), "", "True Complete", ""},
+		"and that is all with prune Keep":             {newSnapshot(three, exists("old", isApplied, isGone)), "", "True Complete", "3 Stacks; Stack old is not generated any more"},
 		"with prune Delete it waits for a user":       {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone)), "", "False AwaitingDeletionConfirmation", "Stack old is not generated any more"},
 		"who confirms the exact list":                 {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone), confirmed("old")), "Delete old", "Unknown RollingOut", ""},
 		"a list that grew since is not deleted":       {newSnapshot(twenty(), spec(deletes), exists("old", isApplied, isGone), confirmed("old"), exists("older", isApplied, isGone)), "", "False AwaitingDeletionConfirmation", "Stacks old, older are"},
