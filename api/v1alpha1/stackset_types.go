@@ -163,7 +163,8 @@ func (s *StackSet) RepositoryKey() (key types.NamespacedName, ok bool) {
 	if s.Spec.Repository == nil {
 		return key, false
 	}
-	return types.NamespacedName{Namespace: cmp.Or(s.Spec.Repository.Namespace, s.Namespace), Name: s.Spec.Repository.Name}, true
+	ref := s.Spec.Repository
+	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, s.Namespace), Name: ref.Name}, true
 }
 
 // StackSetGenerator lists items.

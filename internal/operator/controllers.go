@@ -77,7 +77,9 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		},
 		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, WebURL: cmp.Or(o.SignIn.URL, o.PublicURL),
 	}
-	sets := &stackset.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr)}
+	sets := &stackset.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),
+	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),
 		mgr.Add(mirrors), mgr.Add(sources), mgr.Add(turns),

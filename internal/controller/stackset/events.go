@@ -27,7 +27,8 @@ func (r *Reconciler) record(w decision.Snapshot, out outcome) {
 	} {
 		if names := out.done[what.action]; len(names) > 0 {
 			slices.Sort(names)
-			r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, what.reason, string(what.action), "%s %s: %s", count(len(names)), what.text, few(names))
+			r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, what.reason, string(what.action), "%s %s: %s",
+				count(len(names)), what.text, few(names))
 		}
 	}
 	if len(out.restored) == 0 {
@@ -42,7 +43,8 @@ func (r *Reconciler) record(w decision.Snapshot, out outcome) {
 		fields = append(fields, text)
 	}
 	slices.Sort(fields)
-	r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, v1alpha1.EventFieldsRestored, "Change", "restored from the template: %s", few(fields))
+	r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, v1alpha1.EventFieldsRestored, string(decision.Change),
+		"restored from the template: %s", few(fields))
 }
 
 func count(n int) string {

@@ -98,7 +98,8 @@ func keepIgnored(body *unstructured.Unstructured, ignore []string, live *v1alpha
 // isOurs reports whether the last apply of a set named a field.
 func isOurs(live *v1alpha1.Stack, path string) bool {
 	for _, e := range live.ManagedFields {
-		if e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" && owned(e, path) {
+		applied := e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+		if applied && e.Manager == FieldManager && owned(e, path) {
 			return true
 		}
 	}

@@ -150,7 +150,8 @@ func (r *Reconciler) gatherRendered(ctx context.Context, w *decision.Snapshot, k
 		if w.Problem = problemOf(repo, err); w.Problem != nil || err != nil {
 			return unless(w.Problem, err)
 		}
-		mirror, tree, source, w.Revision = found, commit.Tree, string(repo.UID)+"/"+commit.Tree, repository.Revision(commit)
+		mirror, tree = found, commit.Tree
+		source, w.Revision = string(repo.UID)+"/"+tree, repository.Revision(commit)
 		if !k.listed || k.source != source {
 			files, err := filesOf(ctx, mirror, tree)
 			if w.Problem = problemOf(repo, err); w.Problem != nil || err != nil {
@@ -211,7 +212,8 @@ func (r *Reconciler) repository(ctx context.Context, w *decision.Snapshot) (*v1a
 	}
 	message := fmt.Sprintf("Repository %s is not found: create it, or correct spec.repository", key.Name)
 	if key.Namespace != w.Set.Namespace {
-		message = fmt.Sprintf("Repository %s is not found, or its spec.allowedNamespaces does not name %s", key, w.Set.Namespace)
+		message = fmt.Sprintf("Repository %s is not found, or its spec.allowedNamespaces does not name %s", key,
+			w.Set.Namespace)
 	}
 	w.Problem = &decision.Problem{Reason: v1alpha1.ReasonRepositoryNotFound, Message: message}
 	return nil, nil

@@ -1,7 +1,7 @@
 package stackset
 
-// What the operator does here. It must not have the verb update on Stacks: by that the admission policies distinguish it
-// from users, and let it write the Stacks of StackSets alone.
+// What the operator does here. It must not have the verb update on Stacks: by that the admission policies distinguish
+// it from users, and let it write the Stacks of StackSets alone.
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacksets,verbs=get;list;watch
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacksets/status,verbs=patch

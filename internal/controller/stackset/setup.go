@@ -18,9 +18,11 @@ import (
 	"cairn.dev/cairn/internal/controller/repository"
 )
 
-// SetupWithManager adds the controller of StackSets. The channel has the Repositories of which a fetch moved branches or
-// tags. The reconciler is r, or a wrapper of it.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repository.Event, reconciler reconcile.Reconciler) error {
+// SetupWithManager adds the controller of StackSets. The channel has the Repositories of which a fetch moved branches
+// or tags. The reconciler is r, or a wrapper of it.
+func (r *Reconciler) SetupWithManager(
+	mgr ctrl.Manager, fetched <-chan repository.Event, reconciler reconcile.Reconciler,
+) error {
 	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	ofRepository := func(ctx context.Context, o client.Object) []reconcile.Request {
 		return r.setsOf(ctx, client.ObjectKeyFromObject(o))
@@ -51,7 +53,8 @@ func (r *Reconciler) setsOf(ctx context.Context, repo types.NamespacedName) (req
 func ofStacks() handler.EventHandler {
 	add := func(o client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		if name := o.GetLabels()[v1alpha1.StackSetLabel]; name != "" {
-			queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, soon)
+			set := types.NamespacedName{Namespace: o.GetNamespace(), Name: name}
+			queue.AddAfter(reconcile.Request{NamespacedName: set}, soon)
 		}
 	}
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

@@ -142,7 +142,9 @@ func (r *Reconciler) confirmed(ctx context.Context, w decision.Snapshot, k *know
 		return nil, err
 	}
 	w.Set = set
-	foreign := slices.DeleteFunc(slices.Clone(w.Stacks), func(s v1alpha1.Stack) bool { return s.Labels[v1alpha1.StackSetLabel] == set.Name })
+	foreign := slices.DeleteFunc(slices.Clone(w.Stacks), func(s v1alpha1.Stack) bool {
+		return s.Labels[v1alpha1.StackSetLabel] == set.Name
+	})
 	w.Stacks = append(list.Items, foreign...)
 	slices.SortFunc(w.Stacks, func(a, b v1alpha1.Stack) int { return cmp.Compare(a.Name, b.Name) })
 	deletions, _ := split(decision.Decide(w).Writes)
@@ -228,7 +230,7 @@ func bodyOf(set *v1alpha1.StackSet, one decision.Write) (*unstructured.Unstructu
 }
 
 // author is who changes a Stack, for the rules about approvals of one's own changes.
-func author(set string) string { return "stackset:" + set }
+func author(set string) string { return v1alpha1.ChangedByStackSet + set }
 
 func identify(body *unstructured.Unstructured, namespace, name string) {
 	body.SetAPIVersion(v1alpha1.GroupVersion.String())
@@ -238,7 +240,9 @@ func identify(body *unstructured.Unstructured, namespace, name string) {
 }
 
 // change applies the template to a Stack as it is, and ends the suspension of one whose directory returned.
-func (r *Reconciler) change(ctx context.Context, set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack) ([]restored, error) {
+func (r *Reconciler) change(
+	ctx context.Context, set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack,
+) ([]restored, error) {
 	fields, err := restoredFields(set, one, live)
 	if err != nil {
 		return nil, err
@@ -265,38 +269,44 @@ func (r *Reconciler) change(ctx context.Context, set *v1alpha1.StackSet, one dec
 
 // suspend suspends a Stack that is not generated any more.
 func (r *Reconciler) suspend(ctx context.Context, one decision.Write, live *v1alpha1.Stack) error {
-	body := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"suspend": true}}}
+	_, err := r.applyGone(ctx, live, map[string]any{"suspend": true}, map[string]string{v1alpha1.ItemGoneAnnotation: one.Why})
+	return err
+}
+
+// applyGone applies all that GoneManager has of a Stack.
+func (r *Reconciler) applyGone(
+	ctx context.Context, live *v1alpha1.Stack, spec map[string]any, annotations map[string]string,
+) (*unstructured.Unstructured, error) {
+	body := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	identify(body, live.Namespace, live.Name)
 	body.SetUID(live.UID)
 	body.SetResourceVersion(live.ResourceVersion)
-	body.SetAnnotations(map[string]string{
-		v1alpha1.ItemGoneAnnotation: one.Why, v1alpha1.ChangedByAnnotation: author(live.Labels[v1alpha1.StackSetLabel]),
-	})
-	return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(body), client.FieldOwner(GoneManager), client.ForceOwnership)
+	annotations[v1alpha1.ChangedByAnnotation] = author(live.Labels[v1alpha1.StackSetLabel])
+	body.SetAnnotations(annotations)
+	apply := client.ApplyConfigurationFromUnstructured(body)
+	return body, r.Client.Apply(ctx, apply, client.FieldOwner(GoneManager), client.ForceOwnership)
 }
 
 // release ends the suspension by the set: what only GoneManager applied is removed, and what a user set stays.
 func (r *Reconciler) release(ctx context.Context, live *v1alpha1.Stack) error {
-	body := &unstructured.Unstructured{Object: map[string]any{}}
-	identify(body, live.Namespace, live.Name)
-	body.SetUID(live.UID)
-	body.SetResourceVersion(live.ResourceVersion)
-	body.SetAnnotations(map[string]string{v1alpha1.ChangedByAnnotation: author(live.Labels[v1alpha1.StackSetLabel])})
-	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(body), client.FieldOwner(GoneManager), client.ForceOwnership)
-	if err != nil || body.GetAnnotations()[v1alpha1.ItemGoneAnnotation] == "" {
+	body, err := r.applyGone(ctx, live, map[string]any{}, map[string]string{})
+	text := body.GetAnnotations()[v1alpha1.ItemGoneAnnotation]
+	if err != nil || text == "" {
 		return err
 	}
 	before := &v1alpha1.Stack{} // a user copied the annotation
 	before.Namespace, before.Name, before.ResourceVersion = live.Namespace, live.Name, body.GetResourceVersion()
-	before.Annotations = map[string]string{v1alpha1.ItemGoneAnnotation: body.GetAnnotations()[v1alpha1.ItemGoneAnnotation]}
+	before.Annotations = map[string]string{v1alpha1.ItemGoneAnnotation: text}
 	after := before.DeepCopy()
 	after.Annotations = nil
-	return r.Client.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager))
+	return r.Client.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 // delete deletes a Stack, and ends its suspension so that it can be destroyed. A Stack that another writer changes is
 // read again: what is left of a confirmed list would have to be confirmed again.
-func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack) error {
+func (r *Reconciler) delete(
+	ctx context.Context, set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack,
+) error {
 	for range mostConflicts {
 		err := r.Client.Delete(ctx, live, client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion})
 		if !apierrors.IsConflict(err) {

@@ -384,6 +384,9 @@ func (p *plan) writeGone() (confirm string) {
 	}
 	digest := Digest(left)
 	if p.Set.Annotations[v1alpha1.ConfirmDeletionsAnnotation] == digest {
+		if len(p.fresh()) > 0 {
+			return "" // suspended first
+		}
 		for _, s := range left {
 			p.d.Writes = append(p.d.Writes, Write{Action: Delete, Stack: s, Name: s.Name})
 		}

@@ -159,6 +159,7 @@ func TestDecide(t *testing.T) {
 		"and that is all with prune Keep":             {newSnapshot(three, exists("old", isApplied, isGone)), "", "True Complete", "3 Stacks; Stack old is not generated any more"},
 		"with prune Delete it waits for a user":       {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone)), "", "False AwaitingDeletionConfirmation", "Stack old is not generated any more"},
 		"who confirms the exact list":                 {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone), confirmed("old")), "Delete old", "Unknown RollingOut", ""},
+		"which is suspended first":                    {newSnapshot(three, spec(deletes), exists("old", isApplied), confirmed("old")), "Suspend old", "Unknown RollingOut", ""},
 		"a list that grew since is not deleted":       {newSnapshot(twenty(), spec(deletes), exists("old", isApplied, isGone), confirmed("old"), exists("older", isApplied, isGone)), "", "False AwaitingDeletionConfirmation", "Stacks old, older are"},
 		"nor is another Stack of the name": {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone), confirmed("old"), func(w *Snapshot) {
 			w.Stacks[3].UID = "another"

@@ -34,7 +34,8 @@ const (
 
 func (p *plan) stageOf(stack *v1alpha1.Stack, r *Rendered) stage {
 	ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
-	known := ready != nil && ready.ObservedGeneration == stack.Generation && stack.Status.ObservedGeneration == stack.Generation
+	known := ready != nil && ready.ObservedGeneration == stack.Generation &&
+		stack.Status.ObservedGeneration == stack.Generation
 	reason := v1alpha1.Reason{}
 	if known {
 		reason, _ = v1alpha1.ReasonNamed(ready.Reason)
@@ -42,11 +43,13 @@ func (p *plan) stageOf(stack *v1alpha1.Stack, r *Rendered) stage {
 	switch {
 	case stack.DeletionTimestamp != nil:
 		return deleting
-	case stack.Annotations[v1alpha1.RenderedAnnotation] != r.Digest || stack.Annotations[v1alpha1.ItemGoneAnnotation] != "" || !p.Same(r, stack):
+	case stack.Annotations[v1alpha1.RenderedAnnotation] != r.Digest, stack.Annotations[v1alpha1.ItemGoneAnnotation] != "",
+		!p.Same(r, stack):
 		return outdated
 	case known && hasApplied(stack, ready):
 		return applied
-	case stack.Spec.Suspend, stack.Spec.Apply == v1alpha1.ApplyNever && known && ready.Reason == v1alpha1.ReasonChangesPending:
+	case stack.Spec.Suspend,
+		stack.Spec.Apply == v1alpha1.ApplyNever && known && ready.Reason == v1alpha1.ReasonChangesPending:
 		return held
 	case known && reason.WaitsFor == v1alpha1.WaitsForApproval:
 		return awaiting
@@ -78,8 +81,8 @@ func (p *plan) rollOut() (paused string) {
 		return ""
 	}
 	if p.d.Status.Failed >= failures {
-		return fmt.Sprintf("%d Stacks failed with the current template (%s), and %d wait: correct the template or these Stacks",
-			p.d.Status.Failed, list(p.in(failed)), p.d.Status.Outdated)
+		return fmt.Sprintf("%d Stacks failed with the current template (%s), and %d wait: correct the template or these "+
+			"Stacks", p.d.Status.Failed, list(p.in(failed)), p.d.Status.Outdated)
 	}
 	groups := make([][]string, len(order)+1)
 	held := make([]bool, len(groups))
@@ -172,7 +175,8 @@ func (p *plan) waitsFor() (text string) {
 		stage
 		text string
 	}{
-		{awaiting, "wait for an approval"}, {failed, "failed"}, {held, "are suspended or never apply, and are not waited for"},
+		{awaiting, "wait for an approval"}, {failed, "failed"},
+		{held, "are suspended or never apply, and are not waited for"},
 		{deleting, "are being deleted, and created again then"},
 	} {
 		if all := p.in(what.stage); len(all) > 0 {

@@ -32,7 +32,8 @@ func Status(w Snapshot, d Decision, rejected []Rejection) v1alpha1.StackSetStatu
 			Type: kind, Status: value, Reason: d.Reason, Message: runinfo.Clip(d.Message, mostMessage),
 			ObservedGeneration: w.Set.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 		}
-		if was := apimeta.FindStatusCondition(s.Conditions, kind); was != nil && was.Reason == c.Reason && c.Reason == v1alpha1.ReasonStackRejected {
+		was := apimeta.FindStatusCondition(s.Conditions, kind)
+		if was != nil && was.Reason == c.Reason && c.Reason == v1alpha1.ReasonStackRejected {
 			c.Message = runinfo.KeepIfEquivalent(was.Message, c.Message)
 		}
 		apimeta.SetStatusCondition(&s.Conditions, c)

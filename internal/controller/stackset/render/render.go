@@ -161,7 +161,8 @@ func decode(data []byte) (*v1alpha1.Stack, error) {
 		return nil, &template.Error{Field: "spec", Reason: strict[0].Error()}
 	}
 	for _, problem := range validation.NameIsDNSSubdomain(stack.Name, false) {
-		return nil, &template.Error{Field: "metadata.name", Reason: fmt.Sprintf("%q is no name of a Stack: %s", stack.Name, problem)}
+		reason := fmt.Sprintf("%q is no name of a Stack: %s", stack.Name, problem)
+		return nil, &template.Error{Field: "metadata.name", Reason: reason}
 	}
 	for _, metadata := range []struct {
 		field  string

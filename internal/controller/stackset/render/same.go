@@ -24,7 +24,7 @@ var listKeys = map[string]string{
 	"spec.windows.operations":      "",
 }
 
-// Object is a rendered Stack as JSON values. Fields without a value are left out.
+// Object is a rendered Stack as JSON values.
 func Object(data []byte) (map[string]any, error) {
 	object := map[string]any{}
 	err := utiljson.Unmarshal(data, &object)
@@ -48,8 +48,8 @@ func Remove(object map[string]any, path string) (value any, found bool) {
 }
 
 // Differences are the paths of the fields of a rendered Stack that a Stack does not have, or has with other values,
-// except those that users may change. Fields that the Stack has besides are no difference: the API server sets defaults,
-// and other users set fields that the template does not have.
+// except those that users may change. Fields that the Stack has besides are no difference: the API server sets
+// defaults, and other users set fields that the template does not have.
 func Differences(data []byte, stack *v1alpha1.Stack, ignore []string) ([]string, error) {
 	declared, err := Object(data)
 	if err != nil {
