@@ -5,6 +5,7 @@ package cairn
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -40,12 +41,13 @@ func setsAreProtected(t *testing.T) {
 	t.Helper()
 	settled(t)
 	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := as(t, "seth").Create(ctx, newSet(t, `{}`), client.DryRunAll)
-		return err != nil && strings.Contains(err.Error(), "the verbs create and update"), nil
+		err := as(t, "seth").Create(ctx, newSet(t, `{"apply":"Automatic"}`), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "cannot write StackSet"), nil
 	}))
 	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := as(t, operator).Create(ctx, newStack(nil), client.DryRunAll)
-		return err != nil && strings.Contains(err.Error(), "no StackSet"), nil
+		of := newStack(func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: "x"} })
+		err := errors.Join(as(t, operator).Create(ctx, newStack(nil), client.DryRunAll), as(t, "seth").Create(ctx, of, client.DryRunAll))
+		return err != nil && strings.Contains(err.Error(), "StackSet"), nil
 	}))
 }
 
@@ -62,7 +64,7 @@ func TestUsersAndStackSets(t *testing.T) {
 	}{
 		"an editor creates and changes a set":                              {`{"apply":"Manual","deletionPolicy":"Protect","preventSelfApproval":true}`, "ed", "", []change{{"ed", template(`{"timeout":"5m"}`), ""}}},
 		"a set without rules takes no other verb":                          {`{}`, "ed", "", nil},
-		"who may create Stacks alone":                                      {`{}`, "seth", "requires the verbs create and update on the Stacks", []change{{"seth", template(`{"timeout":"5m"}`), "create and update"}}},
+		"who may create Stacks alone":                                      {`{}`, "seth", "requires the verbs create and update on the Stacks", []change{{"seth", template(`{"timeout":"5m"}`), "the verb update on the StackSet"}, {"seth", `{"metadata":{"labels":{"a":"b"}}}`, "the verb update on the StackSet"}}},
 		"who may read":                                                     {`{}`, "vera", "forbidden", nil},
 		"automatic applies need verb approve":                              {`{"apply":"Automatic"}`, "ed", approve, []change{{"ed", template(`{"timeout":"5m"}`), approve}, {"ed", `{"spec":{"mode":"Preview"}}`, approve}, {"abe", template(`{"timeout":"5m"}`), ""}}},
 		"an expression can be Automatic":                                   {`{"apply":"${params.env == 'dev' ? 'Automatic' : 'Manual'}"}`, "ed", approve, nil},
@@ -230,7 +232,7 @@ func TestUsersAndStacksOfStackSets(t *testing.T) {
 		{"seth", hand, "verb update"}, {"ed", hand, "ed cannot hand Stack"}, {"abe", hand, "cannot hand Stack"}, {"dora", hand, "cannot hand Stack"},
 		{"alice", hand, ""},
 		{"ed", `{"metadata":{"labels":{"cairn.dev/stackset":"other"}}}`, "ed cannot hand Stack"},
-		{"seth", `{"metadata":{"labels":null}}`, "verb update"},
+		{"seth", `{"metadata":{"labels":null}}`, "verb update"}, {"seth", `{"spec":{"timeout":"5m"}}`, "verb update"},
 		{"ed", `{"spec":{"timeout":"5m"}}`, ""},
 		{"ed", `{"metadata":{"annotations":{"cairn.dev/stackset-rendered":"sha256:a"}}}`, "only Cairn sets them"},
 		{"alice", `{"metadata":{"annotations":{"cairn.dev/stackset-item-gone":"x"}}}`, "only Cairn sets them"},

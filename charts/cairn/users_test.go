@@ -50,7 +50,7 @@ var users = map[string]struct {
 	"dora":  {roles: []string{"cairn-edit", "cairn-destroy"}},
 	"root":  {rights: []rbacv1.PolicyRule{may("*", "*")}},
 	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
-	"seth":  {rights: []rbacv1.PolicyRule{may("stacksets", "get", "create", "update", "patch"), may("stacks", "get", "create", "patch")}},
+	"seth":  {rights: []rbacv1.PolicyRule{may("stacksets", "get", "create", "patch"), may("stacks", "get", "create", "patch")}},
 	"cole":  {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "delete", "deletecollection")}},
 	// One who may update Runs, and decide nothing about them.
 	"rudi": {rights: []rbacv1.PolicyRule{may("runs", "get", "update", "patch")}},

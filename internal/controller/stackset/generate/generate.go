@@ -4,6 +4,7 @@ package generate
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -127,6 +128,9 @@ type tree map[string][]string
 func newTree(files []string) tree {
 	t := tree{}
 	for _, file := range files {
+		if !fs.ValidPath(file) { // Git has no names such as .. in a tree
+			continue
+		}
 		dir, name := path.Split(file)
 		dir = strings.TrimSuffix(dir, "/")
 		t[dir] = append(t[dir], name)
@@ -177,4 +181,31 @@ func (d Directories) items(t tree, most int) ([]Item, error) {
 
 func matchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, name) })
+}
+
+// Written are the params that the author of the StackSet wrote: those of lists that no pattern captures. The others are
+// names of directories, which users who push to the repository choose.
+func Written(generators []Generator) []string {
+	written, captured := map[string]bool{}, map[string]bool{}
+	for _, g := range generators {
+		for _, g := range append(slices.Clone(g.Matrix), g) {
+			for _, params := range g.List {
+				for name := range params {
+					written[name] = true
+				}
+			}
+			if g.Directories == nil {
+				continue
+			}
+			for _, text := range g.Directories.Include {
+				if p, err := parsePattern(text); err == nil { // Items reports the error
+					for _, name := range p.names {
+						captured[name] = true
+					}
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(written, func(name string, _ bool) bool { return captured[name] })
+	return slices.Sorted(maps.Keys(written))
 }

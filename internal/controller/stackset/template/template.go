@@ -61,15 +61,21 @@ func (e *Error) Error() string {
 }
 
 // Template is one that was compiled.
-type Template struct{ root node }
+type Template struct {
+	root node
+	// choosesBy are captures that guarded fields choose by, and separators what they do not contain.
+	choosesBy  []string
+	separators map[string]string
+}
 
 // node renders a value.
 type node interface {
 	render(ctx context.Context, variables map[string]any) (any, error)
 }
 
-// Compile reads a template from JSON. An error is an *Error.
-func Compile(data []byte) (*Template, error) {
+// Compile reads a template from JSON. written are the params that the author of the StackSet wrote: expressions of
+// guarded fields read no others. An error is an *Error.
+func Compile(data []byte, written []string) (*Template, error) {
 	var root any
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.UseNumber()
@@ -84,17 +90,30 @@ func Compile(data []byte) (*Template, error) {
 	if err != nil {
 		return nil, &Error{Reason: err.Error()}
 	}
-	c := compiler{env}
+	c := compiler{env: env, guard: guard{written: written}}
+	if object, ok := root.(map[string]any); ok {
+		if metadata, ok := object["metadata"].(map[string]any); ok {
+			name, err := c.value("metadata.name", metadata["name"], 0)
+			if err != nil {
+				return nil, err
+			}
+			c.guard.separators = separatorsOf(name)
+		}
+	}
 	n, err := c.value("", root, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &Template{n}, nil
+	return &Template{n, c.choosesBy, c.guard.separators}, nil
 }
 
 // Render returns the template for an item, as JSON. An error is an *Error.
 func (t *Template) Render(ctx context.Context, directory string, params map[string]any) ([]byte, error) {
-	value, err := t.root.render(ctx, map[string]any{"params": params, "directory": directory})
+	err := t.checkCaptures(params)
+	var value any
+	if err == nil {
+		value, err = t.root.render(ctx, map[string]any{"params": params, "directory": directory})
+	}
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok {
 			e.Directory, e.Params = directory, params
@@ -104,9 +123,13 @@ func (t *Template) Render(ctx context.Context, directory string, params map[stri
 	return json.Marshal(value)
 }
 
-type compiler struct{ env *cel.Env }
+type compiler struct {
+	env       *cel.Env
+	guard     guard
+	choosesBy []string
+}
 
-func (c compiler) value(field string, value any, depth int) (node, error) {
+func (c *compiler) value(field string, value any, depth int) (node, error) {
 	if depth > deepest {
 		return nil, &Error{Field: field, Reason: fmt.Sprintf("it is nested more than %d levels deep", deepest)}
 	}
@@ -146,7 +169,7 @@ func join(field, key string) string {
 }
 
 // text compiles a string with expressions.
-func (c compiler) text(field, value string) (node, error) {
+func (c *compiler) text(field, value string) (node, error) {
 	t := text{field: field}
 	for rest := value; rest != ""; {
 		at := strings.Index(rest, "${")
@@ -163,7 +186,7 @@ func (c compiler) text(field, value string) (node, error) {
 				return nil, &Error{Field: field, Reason: "the ${ has no }; write $${ for the text ${"}
 			}
 			expression := rest[at+2 : at+2+end]
-			program, err := c.compile(expression)
+			program, err := c.compile(field, expression, at == 0 && rest == value && at+2+end+1 == len(rest))
 			if err != nil {
 				return nil, &Error{Field: field, Expression: expression, Reason: err.Error()}
 			}
@@ -207,7 +230,7 @@ func closing(s string) int {
 	return -1
 }
 
-func (c compiler) compile(expression string) (cel.Program, error) {
+func (c *compiler) compile(field, expression string, alone bool) (cel.Program, error) {
 	if strings.TrimSpace(expression) == "" {
 		return nil, errors.New("it is empty")
 	}
@@ -215,6 +238,11 @@ func (c compiler) compile(expression string) (cel.Program, error) {
 	if issues.Err() != nil {
 		return nil, issues.Err()
 	}
+	chooses, err := c.guard.check(field, checked.NativeRep(), alone)
+	if err != nil {
+		return nil, err
+	}
+	c.choosesBy = append(c.choosesBy, chooses...)
 	return c.env.Program(checked, cel.CostLimit(costLimit), cel.InterruptCheckFrequency(100))
 }
 

@@ -24,29 +24,32 @@ func TestRender(t *testing.T) {
 		"a list in a text":                              {`{"a": "x${params.list}"}`, "", "it is a list, which cannot be a part of a text"},
 		"an expression in the name of a field":          {`{"${params.env}": 1}`, "", "the name of a field cannot have an expression"},
 		"an expression that costs too much":             {`{"a": "${[1,2,3,4,5,6,7,8,9,10].map(a,[1,2,3,4,5,6,7,8,9,10].map(b,[1,2,3,4,5,6,7,8,9,10].map(c,[1,2,3,4,5,6,7,8,9,10].map(d,[1,2,3,4,5,6,7,8,9,10].map(e,1)))))}"}`, "", "cost limit exceeded"},
-		"what is no JSON":                               {`{`, "", "unexpected EOF"},
+		"what is no JSON":                               {`{`, "", "invalid character"},
 		"a template that is nested deeper than allowed": {strings.Repeat("[", 60) + strings.Repeat("]", 60), "", "more than 50 levels"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			// In a field that is not guarded: see guard_test.go.
+			const before, after = `{"spec":{"variables":[{"value":`, `}]}}`
 			got, err := func() ([]byte, error) {
-				compiled, err := Compile([]byte(tt.template))
+				compiled, err := Compile([]byte(before+tt.template+after), nil)
 				if err != nil {
 					return nil, err
 				}
 				return compiled.Render(t.Context(), "envs/prod/net", params)
 			}()
+			wrong := strings.Replace(tt.wrong, "template.", "template.spec.variables[0].value.", 1)
 			switch {
-			case tt.wrong == "" && (err != nil || string(got) != tt.want):
+			case wrong == "" && (err != nil || string(got) != before+tt.want+after):
 				t.Errorf("%s, %v, want %s", got, err, tt.want)
-			case tt.wrong != "" && (err == nil || !strings.Contains(err.Error(), tt.wrong)):
-				t.Errorf("%s, %v, want the error %q", got, err, tt.wrong)
+			case wrong != "" && (err == nil || !strings.Contains(err.Error(), wrong)):
+				t.Errorf("%s, %v, want the error %q", got, err, wrong)
 			}
 		})
 	}
 }
 
 func BenchmarkRender(b *testing.B) {
-	compiled, err := Compile([]byte(`{"metadata": {"name": "${params.env}-${params.name}"}, "spec": {"source": {"git": {"path": "${directory}"}}, "apply": "${params.env == 'prod' ? 'Manual' : 'Automatic'}"}}`))
+	compiled, err := Compile([]byte(`{"metadata": {"name": "${params.env}-${params.name}"}, "spec": {"source": {"git": {"path": "${directory}"}}, "apply": "${params.env == 'prod' ? 'Manual' : 'Automatic'}"}}`), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
