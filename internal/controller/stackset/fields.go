@@ -95,6 +95,20 @@ func keepIgnored(body *unstructured.Unstructured, ignore []string, live *v1alpha
 	return nil
 }
 
+// rules are the fields that a Stack keeps when the template has them no more: their removal loosens what they require.
+// A template that ends a rule has to set the field, and its author needs the verb for that.
+var rules = []string{"spec.deletionPolicy", "spec.preventSelfApproval", "spec.requireApprovalFor"}
+
+// absentRules are those that a rendered Stack does not have.
+func absentRules(body *unstructured.Unstructured) (absent []string) {
+	for _, path := range rules {
+		if _, found, _ := unstructured.NestedFieldNoCopy(body.Object, strings.Split(path, ".")...); !found {
+			absent = append(absent, path)
+		}
+	}
+	return absent
+}
+
 // isOurs reports whether the last apply of a set named a field.
 func isOurs(live *v1alpha1.Stack, path string) bool {
 	for _, e := range live.ManagedFields {

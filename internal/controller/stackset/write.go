@@ -251,7 +251,7 @@ func (r *Reconciler) change(
 	if err != nil {
 		return nil, err
 	}
-	if err := keepIgnored(body, set.Spec.Ignore, live); err != nil {
+	if err := keepIgnored(body, append(absentRules(body), set.Spec.Ignore...), live); err != nil {
 		return nil, err
 	}
 	body.SetUID(live.UID)

@@ -55,7 +55,7 @@ func New(set *v1alpha1.StackSet) (*Renderer, *decision.Problem) {
 	}
 	text, err := json.Marshal(set.Spec.Template)
 	if err == nil {
-		r.template, err = template.Compile(text)
+		r.template, err = template.Compile(text, generate.Written(r.generators))
 	}
 	if err != nil {
 		return nil, failed(err)

@@ -45,8 +45,9 @@ func TestStacks(t *testing.T) {
 	}{
 		"each directory in each environment": {nil, "api-dev api-prod web-dev web-prod", "", ""},
 		"an integer stays one":               {[]string{"${params.replicas}", "${params.replicas + 1}"}, "api-dev api-prod web-dev web-prod", "", ""},
-		"an unknown field": {[]string{"source:", "sorce:"}, "", "RenderingFailed",
-			`spec.template.spec: unknown field "spec.sorce" (directory services/api) with params env=dev, name=api`},
+		"an unknown field": {[]string{"variables:", "variabels:"}, "", "RenderingFailed",
+			`spec.template.spec: unknown field "spec.variabels" (directory services/api) with params env=dev, name=api`},
+		"a directory in an unknown field": {[]string{"source:", "sorce:"}, "", "RenderingFailed", "directory is not permitted in this field"},
 		"a value of another type": {[]string{"variables: [{name: replicas, value: \"${params.replicas}\"}]", "suspend: \"${params.env}\""}, "", "RenderingFailed", "cannot unmarshal string"},
 		"a name that is none":     {[]string{"${params.name}-${params.env}", "${params.name}_${params.env}"}, "", "RenderingFailed", `template.metadata.name: "api_dev" is no name of a Stack`},
 		"a label that is none":    {[]string{"{env: \"${params.env}\"}", "{env: \"${params.env} x\"}"}, "", "RenderingFailed", "template.metadata.labels"},

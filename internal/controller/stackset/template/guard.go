@@ -107,7 +107,7 @@ func paramOf(params ast.NavigableExpr) string {
 	case ast.CallKind:
 		call := parent.AsCall()
 		if !slices.Contains([]string{operators.Index, operators.OptIndex, operators.OptSelect}, call.FunctionName()) ||
-			call.Args()[0].ID() != params.ID() || call.Args()[1].Kind() != ast.LiteralKind {
+			call.Args()[0].ID() != params.ID() {
 			return ""
 		}
 		name, _ := call.Args()[1].AsLiteral().(types.String)
