@@ -88,10 +88,28 @@ func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error
 // errOther returns the error of an object that is neither a Stack nor a Run.
 func (s *Session) errOther(kind, arg string) error {
 	k, _ := kinds.Named(kind)
-	if k == kinds.Kind(kinds.PullRequests) {
+	switch k {
+	case kinds.Kind(kinds.PullRequests):
 		return fmt.Errorf("%s is a PullRequest: `%s describe %s` lists its Stacks and Runs", arg, s.Command(), arg)
+	case kinds.Kind(kinds.StackSets):
+		return fmt.Errorf("%s is a StackSet: `%s get stacks --stackset %s` lists its Stacks", arg, s.Command(), arg)
 	}
 	return fmt.Errorf("%s is a %s: use the name of a Stack or Run; `%s get %s` shows it", arg, k.Named().Kind, s.Command(), arg)
+}
+
+// StackSet returns the StackSet with a name.
+func (s *Session) StackSet(ctx context.Context, arg string) (*v1alpha1.StackSet, error) {
+	ns, err := s.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	_, name := SplitKind(arg)
+	set := &v1alpha1.StackSet{}
+	err = s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, set)
+	if apierrors.IsNotFound(err) {
+		return nil, Explained(err, "there is no StackSet %s in namespace %s: `%s get stacksets` lists them", name, ns, s.Command())
+	}
+	return set, err
 }
 
 // PullRequest returns the PullRequest with a name, or with a number that only one Repository of the namespace has:

@@ -16,18 +16,22 @@ import (
 
 func describeCommand(s *session.Session) *cobra.Command {
 	return &cobra.Command{
-		Use:     "describe STACK|RUN|pr/NUMBER",
+		Use:     "describe STACK|RUN|stackset/NAME|pr/NUMBER",
 		Aliases: []string{"why"},
-		Short:   "Show the details of a Stack, Run or PullRequest: why it is not Ready, and what to do next",
+		Short:   "Show the details of a Stack, Run, StackSet or PullRequest: why it is not Ready, and what to do next",
 		Example: s.Examples(`
 			cairn describe net
 			cairn describe net-7
+			cairn describe stackset/platform
 			cairn describe pr/12`),
 		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(session.CompleteAll),
+		ValidArgsFunction: s.Complete(completeDescribe),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if kind, _ := session.SplitKind(args[0]); kind == "pullrequest" {
+			switch kind, _ := session.SplitKind(args[0]); kind {
+			case "pullrequest":
 				return describePullRequest(cmd.Context(), s, args[0])
+			case "stackset":
+				return describeStackSet(cmd.Context(), s, args[0])
 			}
 			d, err := describe(cmd.Context(), s, args[0])
 			if err != nil {
@@ -36,6 +40,19 @@ func describeCommand(s *session.Session) *cobra.Command {
 			return d.Write(s.Text(), s.Style())
 		},
 	}
+}
+
+// completeDescribe completes the argument of describe.
+func completeDescribe(ctx context.Context, s *session.Session, args []string) ([]string, error) {
+	names, err := session.CompleteAll(ctx, s, args)
+	if err != nil {
+		return nil, err
+	}
+	sets, _ := s.CompleteNames(ctx, args, &v1alpha1.StackSetList{}) // a user may see none of these
+	for _, name := range sets {
+		names = append(names, "stackset/"+name)
+	}
+	return names, nil
 }
 
 // describe gathers the description of a Stack or Run. It omits objects that the user may not read.
@@ -74,6 +91,19 @@ func describe(ctx context.Context, s *session.Session, arg string) (screen.Descr
 		d.Events = append(d.Events, events...)
 	}
 	return d, nil
+}
+
+// describeStackSet describes a StackSet.
+func describeStackSet(ctx context.Context, s *session.Session, arg string) error {
+	set, err := s.StackSet(ctx, arg)
+	if err != nil {
+		return err
+	}
+	events, err := eventsOf(ctx, s, set)
+	if err != nil {
+		return err
+	}
+	return screen.StackSet(s.Text(), set, events, s.Style())
 }
 
 // eventsOf returns the events of an object.

@@ -106,6 +106,11 @@ func FetchRepository(at string) client.Patch {
 	return merge(annotations(map[string]string{v1alpha1.RequestedAtAnnotation: at}))
 }
 
+// ConfirmDeletions lets a StackSet delete the Stacks of a list, by its digest.
+func ConfirmDeletions(digest string) client.Patch {
+	return merge(annotations(map[string]string{v1alpha1.ConfirmDeletionsAnnotation: digest}))
+}
+
 func annotations(all map[string]string) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": all}}
 }

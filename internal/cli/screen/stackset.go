@@ -1,0 +1,82 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Deletions returns a table of Stacks that a user can confirm to delete.
+func Deletions(stacks []*v1alpha1.Stack) *metav1.Table {
+	return table(stacks, func(s **v1alpha1.Stack) []any {
+		directory, resources := "-", fmt.Sprint((*s).Status.Resources)
+		if git := (*s).Spec.Source.Git; git != nil {
+			directory = cmp.Or(git.Path, ".")
+		}
+		if (*s).Status.Resources < 0 { // the engine encrypts the state
+			resources = "unknown"
+		}
+		return []any{(*s).Name, directory, resources, string((*s).Spec.DeletionPolicy)}
+	}, func(s **v1alpha1.Stack) runtime.Object { return *s }, "Name", "Directory", "Resources", "Deletion policy")
+}
+
+// StackSet prints the description of a StackSet, with its events.
+func StackSet(w io.Writer, set *v1alpha1.StackSet, events []corev1.Event, s Style) error {
+	p := newPage(w, s)
+	ready := condition(set.Status.Conditions, v1alpha1.ConditionReady)
+	reason := cmp.Or(ready.Reason, "New")
+	switch ready.Status {
+	case "True":
+		reason = s.paint(green, "Ready: "+reason)
+	case "False":
+		reason = s.paint(red, "not Ready: "+reason)
+	default:
+		reason = s.paint(yellow, "not Ready: "+reason)
+	}
+	p.text("%s  %s", s.paint(bold, fmt.Sprintf("StackSet %s in %s", set.Name, set.Namespace)), reason)
+	p.message(ready.Message)
+	p.row("Mode", string(set.Spec.Mode))
+	p.row("Prune", string(set.Spec.Prune))
+	if r := set.Spec.Repository; r != nil {
+		p.row("Repository", r.Name)
+	}
+	p.row("Revision", Clean(set.Status.Revision))
+	p.row("Age", s.age(set.CreationTimestamp.Time))
+	status := set.Status
+	p.row("Stacks", fmt.Sprintf("%d generated: %d applied, %d changing (%d failed), %d outdated; %d gone",
+		status.Generated, status.Applied, status.Changing, status.Failed, status.Outdated, status.Gone))
+	if preview := status.Preview; preview != nil {
+		p.title("Mode Create would do")
+		p.row("  create", strings.Join(preview.Create, ", "))
+		p.row("  change", strings.Join(preview.Change, ", "))
+		p.row("  suspend", strings.Join(preview.Suspend, ", "))
+	}
+	if deletions := status.Deletions; deletions != nil {
+		p.title("Wait for a confirmation that they are deleted")
+		for _, name := range deletions.Names {
+			p.text("  %s", name)
+		}
+		if more := int(deletions.Count) - len(deletions.Names); more > 0 {
+			p.text("  and %d more", more)
+		}
+	}
+	Description{Events: events}.events(p)
+	p.text("")
+	p.row(s.paint(bold, "What to do next"), strings.Join(stackSetHints(set, s), "; "))
+	return p.end()
+}
+
+// stackSetHints returns the commands to use now, each with its purpose.
+func stackSetHints(set *v1alpha1.StackSet, s Style) (hints []string) {
+	if d := set.Status.Deletions; d != nil {
+		hints = append(hints, s.Command()+" confirm-deletions "+set.Name+" shows all of them, and asks")
+	}
+	return append(hints, s.Command()+" get stacks --stackset "+set.Name+" shows the Stacks")
+}

@@ -1,0 +1,116 @@
+package stackset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/screen"
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/lifecycle/action"
+)
+
+func confirmDeletionsCommand(s *session.Session) *cobra.Command {
+	var digest string
+	cmd := &cobra.Command{
+		Use:   "confirm-deletions STACKSET",
+		Short: "Let a StackSet delete the Stacks that it does not generate any more",
+		Long: `Shows all Stacks that the StackSet does not generate any more, with their resources and their deletionPolicy,
+and asks. Once you confirm, the StackSet deletes exactly these Stacks. If another Stack joins or leaves the list, it
+deletes none, and the new list needs a new confirmation. What a deletion does is up to the deletionPolicy of each Stack:
+Destroy destroys its resources first, with a plan that waits for an approval if the Stack requires one; Orphan leaves
+its resources and its State; with Protect the API server denies the deletion.
+
+With --digest it confirms the list that you read before, without asking; the message of the StackSet has that digest.
+Without a terminal it needs --digest. It needs spec.prune Delete, and the verb destroy on stacks.`,
+		Example: s.Examples(`
+			cairn confirm-deletions platform
+			cairn confirm-deletions platform --digest 1f3c8a0e5b7d2946c1a3f58e0d9b7c6a4e2f1083`),
+		Args:              s.MaxArgs(1),
+		ValidArgsFunction: s.Complete(complete),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return confirmDeletions(cmd.Context(), s, args[0], digest)
+		},
+	}
+	cmd.Flags().StringVar(&digest, "digest", "", "digest of the list that you read; another list is rejected")
+	return cmd
+}
+
+func confirmDeletions(ctx context.Context, s *session.Session, arg, read string) error {
+	set, err := s.StackSet(ctx, arg)
+	if err != nil {
+		return err
+	}
+	stacks, err := stacksOf(ctx, s, set)
+	if err != nil {
+		return err
+	}
+	listed, err := awaiting(set, stacks)
+	if err != nil {
+		return fmt.Errorf("%w; `%s describe stackset/%s` shows why", err, s.Command(), set.Name)
+	}
+	if err := s.PrintTable(screen.Deletions(listed), false, false); err != nil {
+		return err
+	}
+	digest := set.Status.Deletions.Digest
+	if err := confirmList(ctx, s, set, listed, read); err != nil {
+		return err
+	}
+	if err := s.Patch(ctx, set, action.ConfirmDeletions(digest)); err != nil {
+		return fmt.Errorf("the deletions are not confirmed: %w", err)
+	}
+	_, err = fmt.Fprintf(s.Text(), "StackSet %s deletes these Stacks now; `%s get stacks --stackset %s -w` follows them.\n",
+		set.Name, s.Command(), set.Name)
+	return err
+}
+
+// awaiting returns the Stacks that a confirmation deletes: those that the operator listed. It computes their digest
+// itself, since the status names only the first of them.
+func awaiting(set *v1alpha1.StackSet, stacks []v1alpha1.Stack) ([]*v1alpha1.Stack, error) {
+	switch {
+	case set.Spec.Prune != v1alpha1.PruneDelete:
+		return nil, fmt.Errorf("spec.prune of StackSet %s is %s: it deletes no Stack", set.Name, v1alpha1.PruneKeep)
+	case set.Status.Deletions == nil:
+		return nil, fmt.Errorf("no Stack of StackSet %s waits for a confirmation", set.Name)
+	}
+	var listed []*v1alpha1.Stack
+	for i := range stacks {
+		if st := &stacks[i]; st.Annotations[v1alpha1.ItemGoneAnnotation] != "" && st.DeletionTimestamp == nil {
+			listed = append(listed, st)
+		}
+	}
+	if decision.Digest(listed) != set.Status.Deletions.Digest {
+		return nil, fmt.Errorf("the list of Stacks that StackSet %s does not generate is changing: run the command again", set.Name)
+	}
+	return listed, nil
+}
+
+// confirmList returns nil if the user confirms the list: they named its digest, or confirm it below the list.
+func confirmList(ctx context.Context, s *session.Session, set *v1alpha1.StackSet, listed []*v1alpha1.Stack, read string) error {
+	digest := set.Status.Deletions.Digest
+	command := fmt.Sprintf("%s confirm-deletions %s --digest %s", s.Command(), set.Name, digest)
+	switch {
+	case read != "" && !strings.EqualFold(read, digest):
+		return fmt.Errorf("nothing was done: the list is another one than the one with the digest %s; after you read it, use `%s`",
+			screen.Clean(read), command)
+	case read != "":
+		return nil
+	case !s.TTY:
+		return fmt.Errorf("nothing was done: without a terminal the list is confirmed by its digest; after you read it, use `%s`",
+			command)
+	}
+	ok, err := s.Ask(ctx, fmt.Sprintf("Delete %s of StackSet %s? Enter the name of the StackSet to confirm:",
+		count(len(listed)), set.Name), set.Name)
+	switch {
+	case ctx.Err() != nil:
+		return session.Interrupted("interrupted: nothing was done")
+	case err == nil && !ok:
+		return errors.New("nothing was done")
+	}
+	return err
+}
