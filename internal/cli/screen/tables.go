@@ -92,3 +92,8 @@ func runDuration(r *v1alpha1.Run, s Style) string {
 	active, _ := runinfo.Duration(r, s.Now)
 	return duration.HumanDuration(active)
 }
+
+// Rows returns a table of rows that are no objects.
+func Rows(rows [][]any, names ...string) *metav1.Table {
+	return table(rows, func(r *[]any) []any { return *r }, func(*[]any) runtime.Object { return nil }, names...)
+}

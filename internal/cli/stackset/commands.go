@@ -14,7 +14,7 @@ import (
 
 // Commands returns the commands for StackSets.
 func Commands(s *session.Session) []*cobra.Command {
-	return []*cobra.Command{confirmDeletionsCommand(s)}
+	return []*cobra.Command{previewCommand(s), confirmDeletionsCommand(s)}
 }
 
 // complete completes the argument of a command for one StackSet.

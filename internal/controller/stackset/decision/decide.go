@@ -52,6 +52,8 @@ type Rendered struct {
 	Labels map[string]string
 	// Directory it is from; empty for none.
 	Directory string
+	// Params of its item.
+	Params map[string]any
 	// JSON has metadata and spec, and Digest identifies it.
 	JSON   []byte
 	Digest string

@@ -145,7 +145,7 @@ func (r *Renderer) render(ctx context.Context, item generate.Item) (decision.Ren
 	}
 	sum := sha256.Sum256(data)
 	return decision.Rendered{
-		Name: stack.Name, Labels: stack.Labels, Directory: item.Directory,
+		Name: stack.Name, Labels: stack.Labels, Directory: item.Directory, Params: item.Params,
 		JSON: data, Digest: "sha256:" + hex.EncodeToString(sum[:16]),
 	}, nil
 }

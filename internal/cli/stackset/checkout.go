@@ -1,0 +1,137 @@
+package stackset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/hashicorp/hcl/v2"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine/hclparse"
+)
+
+// checkout is the working tree of a Git repository.
+type checkout struct {
+	root string
+	// files are the paths of the regular files from the root: tracked ones, and new ones that git does not ignore.
+	files []string
+}
+
+// readCheckout lists the working tree that contains a directory.
+func readCheckout(ctx context.Context, dir string) (checkout, error) {
+	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return checkout{}, fmt.Errorf("%s is in no working tree of git (%w): select one with --dir", dir, err)
+	}
+	c := checkout{root: strings.TrimSuffix(root, "\n")}
+	listed, err := git(ctx, c.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+	if err != nil {
+		return c, err
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
+		// A deleted file is still in git's index. Cairn does not read symbolic links and submodules as files.
+		if info, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+			c.files = append(c.files, name)
+		}
+	}
+	slices.Sort(c.files)
+	return c, nil
+}
+
+// git returns the output of a git command in a directory.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		line, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+		return "", errors.New(line)
+	}
+	return string(out), err
+}
+
+// forgotten returns the directories that probably have a root module, and are not in used: they have code, no module of
+// the repository calls them, and no exclude of the StackSet matches them.
+func (c checkout) forgotten(set *v1alpha1.StackSet, used map[string]bool) []string {
+	excluded := excludes(set)
+	var directories []string
+	called, has := map[string]bool{}, map[string]bool{}
+	for _, file := range c.files {
+		dir, name := path.Split(file)
+		dir = path.Clean(dir)
+		switch {
+		case isCode(name):
+			has[dir] = true
+			for _, to := range calls(filepath.Join(c.root, filepath.FromSlash(file)), name) {
+				called[path.Join(dir, to)] = true
+			}
+		case name == "terragrunt.hcl" && dir != ".":
+			has[dir] = true
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(has)) {
+		isExcluded := slices.ContainsFunc(excluded, func(glob string) bool { return doublestar.MatchUnvalidated(glob, dir) })
+		if !used[dir] && !called[dir] && !isExcluded {
+			directories = append(directories, dir)
+		}
+	}
+	return directories
+}
+
+// excludes are the globs of all generators of a StackSet.
+func excludes(set *v1alpha1.StackSet) (globs []string) {
+	for _, g := range set.Spec.Generators {
+		for _, items := range append(slices.Clone(g.Matrix), g.StackSetItems) {
+			if items.Directories != nil {
+				globs = append(globs, items.Directories.Exclude...)
+			}
+		}
+	}
+	return globs
+}
+
+// isCode returns whether a file has code of OpenTofu or Terraform.
+func isCode(name string) bool {
+	plain := strings.TrimSuffix(name, ".json")
+	return strings.HasSuffix(plain, ".tf") || strings.HasSuffix(plain, ".tofu")
+}
+
+var (
+	moduleSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}}
+	sourceSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}}}
+)
+
+// calls returns the sources of the local modules that a file calls. It returns none for a file that cannot be read.
+func calls(file, name string) (sources []string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	body, _ := hclparse.ParseAny(text, name, strings.HasSuffix(name, ".json"))
+	if body == nil {
+		return nil
+	}
+	content, _, _ := body.PartialContent(moduleSchema)
+	for _, block := range content.Blocks {
+		in, _, _ := block.Body.PartialContent(sourceSchema)
+		source := in.Attributes["source"]
+		if source == nil {
+			continue
+		}
+		value, _ := source.Expr.Value(nil)
+		if !value.IsWhollyKnown() || value.IsNull() || value.Type().FriendlyName() != "string" {
+			continue
+		}
+		if text := value.AsString(); strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") {
+			sources = append(sources, text)
+		}
+	}
+	return sources
+}

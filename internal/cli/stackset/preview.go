@@ -1,0 +1,206 @@
+package stackset
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/screen"
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/controller/stackset/render"
+)
+
+// previewOptions are the flags of preview.
+type previewOptions struct {
+	name, dir, format string
+	diff              bool
+}
+
+func previewCommand(s *session.Session) *cobra.Command {
+	var o previewOptions
+	cmd := &cobra.Command{
+		Use:   "preview FILE",
+		Short: "Show the Stacks that the StackSet in a file generates from a checkout; nothing is written",
+		Long: `Renders the StackSet in a YAML file as the operator does, and shows the Stacks that it generates. It reads the
+files of the Git working tree that contains the current directory, or DIR: tracked files as they are there, and new files
+that git does not ignore. spec.repository, spec.ref and spec.mode are not considered. It needs no cluster, and writes
+nothing. FILE is - for standard input.
+
+It fails if the StackSet is invalid, if the template cannot be rendered for a directory, and if several directories have
+the same name. It also lists the directories that probably contain a root module and have no Stack: they have code, no
+module of the repository calls them, and no exclude matches them.
+
+With --diff it compares the Stacks with those in the cluster, and shows which ones the StackSet would create, change and
+suspend, and the fields that it would change. This needs list on stacks.
+
+Exit codes: 0 success, 1 failed, 2 there are changes (only with --diff).`,
+		Example: s.Examples(`
+			cairn preview platform.yaml
+			cairn preview platform.yaml --dir ../infra -o yaml
+			cairn preview platform.yaml --diff`),
+		Args: s.MaxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return preview(cmd.Context(), s, args[0], o)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.dir, "dir", ".", "directory in the Git working tree that the directories are listed of")
+	f.StringVar(&o.name, "name", "", "name of the StackSet, if FILE has several")
+	_ = cmd.MarkFlagDirname("dir") // the flag is in the lines before
+	f.BoolVar(&o.diff, "diff", false, "compare with the Stacks in the cluster")
+	session.AddFormatFlag(cmd, &o.format)
+	return cmd
+}
+
+func preview(ctx context.Context, s *session.Session, file string, o previewOptions) error {
+	set, err := readSet(ctx, s, file, o.name)
+	if err != nil {
+		return err
+	}
+	var code checkout
+	if set.Spec.Repository != nil {
+		if code, err = readCheckout(ctx, o.dir); err != nil {
+			return err
+		}
+	}
+	rendered, err := renderSet(ctx, set, code.files)
+	if err != nil {
+		return fmt.Errorf("StackSet %s: %w", set.Name, err)
+	}
+	if o.diff {
+		return diff(ctx, s, set, rendered, o.format)
+	}
+	if o.format != "" {
+		return printStacks(s, set, rendered, o.format)
+	}
+	if len(rendered) > 0 {
+		if err := s.PrintTable(tableOf(rendered), false, false); err != nil {
+			return err
+		}
+	}
+	s.Note("StackSet %s generates %s.", set.Name, count(len(rendered)))
+	used := map[string]bool{}
+	for _, r := range rendered {
+		used[r.Directory] = true
+	}
+	if none := code.forgotten(set, used); len(none) > 0 {
+		s.Note("%d more directories probably contain a root module, and have no Stack: %s.", len(none), firstOf(none))
+	}
+	return nil
+}
+
+// firstOf lists some of the directories.
+func firstOf(directories []string) string {
+	const most = 10
+	text := strings.Join(directories[:min(len(directories), most)], ", ")
+	if more := len(directories) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return screen.Clean(text)
+}
+
+// renderSet returns the Stacks that a StackSet generates for the files of a repository.
+func renderSet(ctx context.Context, set *v1alpha1.StackSet, files []string) ([]decision.Rendered, error) {
+	renderer, problem := render.New(set)
+	if problem != nil {
+		return nil, problemError(problem)
+	}
+	rendered, problem, err := renderer.Stacks(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	if problem != nil {
+		return nil, problemError(problem)
+	}
+	return rendered, collisions(rendered)
+}
+
+func problemError(p *decision.Problem) error {
+	return fmt.Errorf("%s: %s", p.Reason, screen.Clean(p.Message))
+}
+
+// collisions returns an error with all names that several items have.
+func collisions(rendered []decision.Rendered) error {
+	directories := map[string][]string{}
+	for _, r := range rendered {
+		directories[r.Name] = append(directories[r.Name], itemOf(r))
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(directories)) {
+		if all := directories[name]; len(all) > 1 {
+			lines = append(lines, fmt.Sprintf("\n  %s: %s", name, firstOf(all)))
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: include in template.metadata.name what differs between these items:%s", v1alpha1.ReasonNamesCollide,
+		strings.Join(lines, ""))
+}
+
+// itemOf describes the item of a Stack.
+func itemOf(r decision.Rendered) string {
+	if r.Directory == "" {
+		return paramsOf(r)
+	}
+	return r.Directory
+}
+
+// paramsOf formats the params of an item.
+func paramsOf(r decision.Rendered) string {
+	var params []string
+	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
+		params = append(params, fmt.Sprintf("%s=%v", name, r.Params[name]))
+	}
+	if params == nil {
+		return "-"
+	}
+	return strings.Join(params, " ")
+}
+
+func tableOf(rendered []decision.Rendered) *metav1.Table {
+	rows := make([][]any, len(rendered))
+	for i, r := range rendered {
+		directory := r.Directory
+		if directory == "" {
+			directory = "-"
+		}
+		rows[i] = []any{r.Name, directory, paramsOf(r)}
+	}
+	return screen.Rows(rows, "Stack", "Directory", "Params")
+}
+
+// printStacks prints the Stacks as a list of objects.
+func printStacks(s *session.Session, set *v1alpha1.StackSet, rendered []decision.Rendered, format string) error {
+	all := &corev1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []runtime.RawExtension{}}
+	for _, r := range rendered {
+		object, err := render.Object(r.JSON)
+		if err != nil {
+			return err
+		}
+		stack := &unstructured.Unstructured{Object: object}
+		stack.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Stack"))
+		stack.SetNamespace(set.Namespace)
+		labels := map[string]string{v1alpha1.StackSetLabel: set.Name}
+		maps.Copy(labels, stack.GetLabels())
+		stack.SetLabels(labels)
+		all.Items = append(all.Items, runtime.RawExtension{Object: stack})
+	}
+	return s.PrintObject(format, all)
+}
