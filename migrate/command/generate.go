@@ -24,7 +24,7 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, o migrati
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	code := generate.Code{Files: os.DirFS(dir), URL: o.Repository, Ref: o.Ref}
+	code := generate.Code{Files: os.DirFS(dir), URL: o.Repository, Ref: o.Ref, StackSet: o.StackSet}
 	code.Namespace = s.Overrides.Context.Namespace
 	// The path of DIR in the repository is also needed if the URL is set.
 	place, err := gitOutput(ctx, dir, "rev-parse", "--show-toplevel", "--show-prefix")

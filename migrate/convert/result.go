@@ -14,8 +14,9 @@ import (
 
 // Result is what the objects of other systems became.
 type Result struct {
-	// Repositories and Stacks, each list by namespace and name.
+	// Repositories, StackSets and Stacks, each list by namespace and name.
 	Repositories []v1alpha1.Repository
+	StackSets    []v1alpha1.StackSet
 	Stacks       []v1alpha1.Stack
 	// Notes have an entry for each field of each object; those of an object are together.
 	Notes []manifest.Note
@@ -23,7 +24,7 @@ type Result struct {
 	origins map[types.NamespacedName]manifest.Ref
 }
 
-// Manifests are the objects as YAML: Repositories, then Stacks. The same result has the same bytes.
+// Manifests are the objects as YAML: Repositories, then StackSets, then Stacks. The same result has the same bytes.
 func (r *Result) Manifests() ([]byte, error) {
 	objects, err := r.Objects()
 	if err != nil {
@@ -47,9 +48,9 @@ func (r *Result) Manifests() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Objects are the manifests as values: Repositories, then Stacks.
+// Objects are the manifests as values: Repositories, then StackSets, then Stacks.
 func (r *Result) Objects() ([]map[string]any, error) {
-	objects := make([]map[string]any, 0, len(r.Repositories)+len(r.Stacks))
+	objects := make([]map[string]any, 0, len(r.Repositories)+len(r.StackSets)+len(r.Stacks))
 	add := func(o any) error {
 		fields, err := plainFields(o)
 		objects = append(objects, fields)
@@ -57,6 +58,11 @@ func (r *Result) Objects() ([]map[string]any, error) {
 	}
 	for i := range r.Repositories {
 		if err := add(&r.Repositories[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range r.StackSets {
+		if err := add(&r.StackSets[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -55,7 +55,9 @@ type folder struct {
 	includes bool
 	// unitStack is true when there is a terragrunt.stack.hcl.
 	unitStack bool
-	problems  []string
+	// listed is true when a StackSet lists it: it has a regular file of code.
+	listed   bool
+	problems []string
 }
 
 // requiredArguments are those that backends cannot get from the environment.
@@ -94,7 +96,13 @@ func readCode(fsys fs.FS) (map[string]*folder, error) {
 		case !entry.Type().IsRegular():
 			return nil
 		}
-		return readFile(fsys, name, found)
+		if err := readFile(fsys, name, found); err != nil {
+			return err
+		}
+		if dir, base := path.Split(name); entry.Type().IsRegular() && (isCode(base) || base == "terragrunt.hcl") {
+			found[strings.TrimSuffix(dir, "/")].listed = true
+		}
+		return nil
 	})
 	for _, link := range slices.Sorted(maps.Keys(links)) {
 		if f := found[links[link]]; f != nil {
@@ -144,7 +152,7 @@ func readFile(fsys fs.FS, name string, found map[string]*folder) error {
 	}
 	isJSON := strings.HasSuffix(base, ".json")
 	switch plain := strings.TrimSuffix(base, ".json"); {
-	case strings.HasSuffix(plain, ".tf"), strings.HasSuffix(plain, ".tofu"):
+	case isCode(base):
 		f := at()
 		f.code = true
 		return f.read(fsys, name, isJSON, (*folder).engineCode)
@@ -166,6 +174,12 @@ func readFile(fsys fs.FS, name string, found map[string]*folder) error {
 		at().pinned = true
 	}
 	return nil
+}
+
+// isCode returns whether a file has code of OpenTofu or Terraform.
+func isCode(base string) bool {
+	plain := strings.TrimSuffix(base, ".json")
+	return strings.HasSuffix(plain, ".tf") || strings.HasSuffix(plain, ".tofu")
 }
 
 func (f *folder) read(fsys fs.FS, name string, isJSON bool, take func(*folder, hcl.Body)) error {

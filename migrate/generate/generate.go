@@ -28,6 +28,8 @@ type Code struct {
 	URL, Ref string
 	// Namespace for the objects; empty leaves it to the command that applies them.
 	Namespace string
+	// StackSet generates one StackSet in place of the Stacks that it can generate.
+	StackSet bool
 }
 
 // library are folders with modules for other code, or with examples.
@@ -86,6 +88,9 @@ func Generate(in Code) (convert.Result, error) {
 	}
 	g.repository(a)
 	g.r.Repositories = []v1alpha1.Repository{g.from.Repository}
+	if g.StackSet {
+		return g.r, g.stackSet()
+	}
 	return g.r, nil
 }
 

@@ -38,6 +38,8 @@ type MigrateOptions struct {
 type GenerateOptions struct {
 	// Repository is its URL, and Ref a branch, tag or commit of it; empty for those of the Git remote.
 	Repository, Ref string
+	// StackSet writes one StackSet in place of the Stacks that can share a template.
+	StackSet bool
 	// Format of the output; empty for manifests.
 	Format string
 }
@@ -102,10 +104,15 @@ terragrunt.hcl that has a source, Terragrunt runs it, and the directory of that 
 has a backend block, the state stays there (backend: {fromCode: true}); otherwise Cairn stores the state.
 
 The repository's URL is that of git's remote origin, unless --repository is set. Plans wait for an approval (apply:
-Manual), and deleting a Stack keeps its resources (deletionPolicy: Orphan), until you change these fields.`,
+Manual), and deleting a Stack keeps its resources (deletionPolicy: Orphan), until you change these fields.
+
+With --stackset it writes one StackSet in place of the Stacks that differ only in their names and directories. Its
+patterns match exactly their directories: what else they would match is excluded. Root modules with other settings keep
+a Stack of their own. cairn preview FILE shows the Stacks that the StackSet generates.`,
 		Example: s.Examples(`
 			cairn generate . > stacks.yaml
 			cairn generate envs/prod -n prod
+			cairn generate . --stackset > stackset.yaml
 			cairn generate . --repository https://git.example.com/acme/infra.git --ref main`),
 		Args: s.MaxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -122,6 +129,7 @@ Manual), and deleting a Stack keeps its resources (deletionPolicy: Orphan), unti
 	f.StringVar(&o.Repository, "repository", "",
 		"URL of the repository, for example https://git.example.com/acme/infra.git; default: that of git's remote origin")
 	f.StringVar(&o.Ref, "ref", "", "branch, tag or commit of the Repository; default: the remote's default branch")
+	f.BoolVar(&o.StackSet, "stackset", false, "write one StackSet in place of the Stacks that can share a template")
 	session.AddFormatFlag(cmd, &o.Format)
 	f.Lookup("output").Usage += ": one document with objects and notes on standard output"
 	return cmd
