@@ -97,7 +97,7 @@ func previewOf(t *testing.T, text, dir string, args ...string) (out, errOut stri
 
 func TestPreview(t *testing.T) {
 	dir := checkoutOf(t, infra)
-	if err := os.RemoveAll(filepath.Join(dir, "envs/dev/deleted")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, "envs", "dev", "deleted")); err != nil {
 		t.Fatal(err)
 	}
 	out, errOut, err := previewOf(t, platform, filepath.Join(dir, "envs"))
