@@ -17,7 +17,7 @@ const StackSetLabel = "cairn.dev/stackset"
 const (
 	// RenderedAnnotation of a Stack is the digest of the rendered template that its StackSet applied last.
 	RenderedAnnotation = "cairn.dev/stackset-rendered"
-	// ItemGoneAnnotation of a Stack tells why its StackSet does not generate it any more. The StackSet has suspended it.
+	// ItemGoneAnnotation of a Stack has the reason why its StackSet, which suspended it, does not generate it any more.
 	ItemGoneAnnotation = "cairn.dev/stackset-item-gone"
 	// ConfirmDeletionsAnnotation of a StackSet is the digest of the Stacks that it may delete (status.deletions.digest).
 	// It requires the verb destroy for stacks.
@@ -122,7 +122,7 @@ type StackSetSpec struct {
 	Prune StackSetPrune `json:"prune,omitempty"`
 
 	// MaxDeletions is how many Stacks of this StackSet may disappear at once: a number, or a percentage of its Stacks. If
-	// more do, it suspends and deletes none, and says so. A percentage above 0% permits at least one. Default: 10%.
+	// more do, it suspends and deletes none, and reports it. A percentage above 0% permits at least one. Default: 10%.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="a number of at least 0, or a percentage from 0% to 100%"
 	// +optional
@@ -201,7 +201,7 @@ type StackSetItems struct {
 // StackSetDirectories selects directories of the Repository.
 type StackSetDirectories struct {
 	// Include are patterns for the paths of directories. * and ? match within one name, ** matches any number of
-	// directories, and {name} matches one name or the rest of it, and makes it params.name. The first pattern that
+	// directories, and {name} matches one name or the rest of it, and sets params.name. The first pattern that
 	// matches a directory applies. Example: ["envs/{env}/{team}/{name}"].
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100

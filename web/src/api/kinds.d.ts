@@ -3009,7 +3009,7 @@ export interface components {
                         exclude?: string[];
                         /**
                          * @description Include are patterns for the paths of directories. * and ? match within one name, ** matches any number of
-                         *     directories, and {name} matches one name or the rest of it, and makes it params.name. The first pattern that
+                         *     directories, and {name} matches one name or the rest of it, and sets params.name. The first pattern that
                          *     matches a directory applies. Example: ["envs/{env}/{team}/{name}"].
                          */
                         include: string[];
@@ -3032,7 +3032,7 @@ export interface components {
                             exclude?: string[];
                             /**
                              * @description Include are patterns for the paths of directories. * and ? match within one name, ** matches any number of
-                             *     directories, and {name} matches one name or the rest of it, and makes it params.name. The first pattern that
+                             *     directories, and {name} matches one name or the rest of it, and sets params.name. The first pattern that
                              *     matches a directory applies. Example: ["envs/{env}/{team}/{name}"].
                              */
                             include: string[];
@@ -3054,7 +3054,7 @@ export interface components {
                 ignore?: string[];
                 /**
                  * @description MaxDeletions is how many Stacks of this StackSet may disappear at once: a number, or a percentage of its Stacks. If
-                 *     more do, it suspends and deletes none, and says so. A percentage above 0% permits at least one. Default: 10%.
+                 *     more do, it suspends and deletes none, and reports it. A percentage above 0% permits at least one. Default: 10%.
                  */
                 maxDeletions?: number | string;
                 /**
