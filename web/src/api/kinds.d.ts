@@ -3071,7 +3071,7 @@ export interface components {
                 mode: "Create" | "Preview";
                 /**
                  * @description Moved keeps a Stack when the name that the template has for its item changes: the Stack continues under its old
-                 *     name, with its State.
+                 *     name, with its State. If both Stacks exist, nothing is written until a user deletes one of them or the entry.
                  */
                 moved?: {
                     /** @description From is the name of the Stack. */
@@ -3106,13 +3106,15 @@ export interface components {
                 rollout?: {
                     /**
                      * Format: int32
-                     * @description MaxConcurrent is how many Stacks may have the changed template without having applied it. Default: 10.
+                     * @description MaxConcurrent is how many Stacks may have the changed template without having applied it. Stacks that are
+                     *     suspended, that never apply, or that have applied nothing yet do not count. Default: 10.
                      * @default 10
                      */
                     maxConcurrent: number;
                     /**
                      * @description Order contains a label selector for each group of Stacks, by the labels of the template. A group begins once all
-                     *     Stacks of the groups before it have applied the changed template. Stacks that no selector matches are last.
+                     *     Stacks of the groups before it have applied the changed template. It does not wait for Stacks that are suspended,
+                     *     that never apply, or that have applied nothing yet. Stacks that no selector matches are last.
                      */
                     order?: {
                         /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */
@@ -3161,7 +3163,7 @@ export interface components {
                         annotations?: {
                             [key: string]: string;
                         };
-                        /** @description Labels of the Stacks. Values can contain expressions. */
+                        /** @description Labels of the Stacks. Values can contain expressions. Labels of cairn.dev are rejected. */
                         labels?: {
                             [key: string]: string;
                         };
