@@ -64,8 +64,8 @@ func confirmDeletions(ctx context.Context, s *session.Session, arg, read string)
 	if err := s.Patch(ctx, set, action.ConfirmDeletions(digest)); err != nil {
 		return fmt.Errorf("the deletions are not confirmed: %w", err)
 	}
-	_, err = fmt.Fprintf(s.Text(), "StackSet %s deletes these Stacks now; `%s get stacks --stackset %s -w` follows them.\n",
-		set.Name, s.Command(), set.Name)
+	_, err = fmt.Fprintf(s.Text(), "StackSet %s deletes these Stacks now; each plan that destroys resources waits for an "+
+		"approval. `%s get stacks --stackset %s -w` follows them.\n", set.Name, s.Command(), set.Name)
 	return err
 }
 

@@ -3,6 +3,7 @@
 package stackset
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,6 +201,8 @@ func TestStackSetDeletesWhatIsConfirmed(t *testing.T) {
 	e.settle()
 	if s := e.stack("dev-app"); s.Spec.Suspend {
 		t.Error("dev-app is deleted and suspended")
+	} else if !slices.Contains(s.Spec.RequireApprovalFor, v1alpha1.ChangeStackDeletion) {
+		t.Errorf("the destroy plan of dev-app requires an approval for %q", s.Spec.RequireApprovalFor)
 	}
 	if s := e.stack("prod-net"); s.DeletionTimestamp != nil || s.Spec.Suspend {
 		t.Error("prod-net is gone")

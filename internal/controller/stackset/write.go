@@ -173,7 +173,7 @@ func (r *Reconciler) one(ctx context.Context, set *v1alpha1.StackSet, one decisi
 	case decision.Suspend:
 		return nil, r.suspend(ctx, one, live)
 	case decision.Release:
-		return nil, r.release(ctx, live)
+		return nil, r.release(ctx, live, map[string]any{"requireApprovalFor": []any{string(v1alpha1.ChangeStackDeletion)}})
 	}
 	return nil, r.delete(ctx, set, one, live)
 }
@@ -264,7 +264,7 @@ func (r *Reconciler) change(
 		return fields, nil
 	}
 	live.ResourceVersion = body.GetResourceVersion()
-	return fields, r.release(ctx, live)
+	return fields, r.release(ctx, live, map[string]any{})
 }
 
 // suspend suspends a Stack that is not generated any more.
@@ -287,9 +287,11 @@ func (r *Reconciler) applyGone(
 	return body, r.Client.Apply(ctx, apply, client.FieldOwner(GoneManager), client.ForceOwnership)
 }
 
-// release ends the suspension by the set: what only GoneManager applied is removed, and what a user set stays.
-func (r *Reconciler) release(ctx context.Context, live *v1alpha1.Stack) error {
-	body, err := r.applyGone(ctx, live, map[string]any{}, map[string]string{})
+// release ends the suspension by the set: what only GoneManager applied is removed, and what a user set stays. Of a
+// Stack that is being deleted it requires an approval of the destroy plan: who confirmed the list saw names, and not
+// which resources are destroyed.
+func (r *Reconciler) release(ctx context.Context, live *v1alpha1.Stack, spec map[string]any) error {
+	body, err := r.applyGone(ctx, live, spec, map[string]string{})
 	text := body.GetAnnotations()[v1alpha1.ItemGoneAnnotation]
 	if err != nil || text == "" {
 		return err

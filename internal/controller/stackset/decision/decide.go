@@ -400,7 +400,7 @@ func (p *plan) writeGone() (confirm string) {
 	}
 	p.d.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: digest, Count: int32(len(left)), Names: first(all)}
 	return fmt.Sprintf("%s not generated any more; cairn confirm-deletions %s --digest=%s deletes %s", names(all, "is", "are"),
-		p.Set.Name, digest, "them, each by its deletionPolicy")
+		p.Set.Name, digest, "them, each as its deletionPolicy has it")
 }
 
 // Digest identifies an exact list of Stacks in the order of their names, by UID: one of the same name that was created
