@@ -57,8 +57,12 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
+// library are names of directories with modules for other code, or with examples.
+var library = []string{"modules", "module", "examples", "example", "test", "tests", "testdata", "fixtures"}
+
 // forgotten returns the directories that probably have a root module, and are not in used: they have code, no module of
-// the repository calls them, and no exclude of the StackSet matches them.
+// the repository calls them, they are not in a directory of modules or examples, and no exclude of the StackSet matches
+// them.
 func (c checkout) forgotten(set *v1alpha1.StackSet, used map[string]bool) []string {
 	excluded := excludes(set)
 	var directories []string
@@ -78,7 +82,8 @@ func (c checkout) forgotten(set *v1alpha1.StackSet, used map[string]bool) []stri
 	}
 	for _, dir := range slices.Sorted(maps.Keys(has)) {
 		isExcluded := slices.ContainsFunc(excluded, func(glob string) bool { return doublestar.MatchUnvalidated(glob, dir) })
-		if !used[dir] && !called[dir] && !isExcluded {
+		inLibrary := slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return slices.Contains(library, part) })
+		if !used[dir] && !called[dir] && !inLibrary && !isExcluded {
 			directories = append(directories, dir)
 		}
 	}

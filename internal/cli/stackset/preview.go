@@ -38,7 +38,7 @@ nothing. FILE is - for standard input.
 
 It fails if the StackSet is invalid, if the template cannot be rendered for a directory, and if several directories have
 the same name. It also lists the directories that probably contain a root module and have no Stack: they have code, no
-module of the repository calls them, and no exclude matches them.
+module of the repository calls them, they are in no directory such as modules or examples, and no exclude matches them.
 
 With --diff it compares the Stacks with those in the cluster, and shows which ones the StackSet would create, change and
 suspend, and the fields that it would change. This needs list on stacks.
@@ -100,7 +100,7 @@ func preview(ctx context.Context, s *session.Session, file string, o previewOpti
 		used[r.Directory] = true
 	}
 	if none := code.forgotten(set, used); len(none) > 0 {
-		s.Note("%d more directories probably contain a root module, and have no Stack: %s.", len(none), firstOf(none))
+		s.Note("Directories that probably contain a root module, and have no Stack (%d): %s.", len(none), firstOf(none))
 	}
 	return nil
 }

@@ -75,8 +75,8 @@ func checkoutOf(t *testing.T, files map[string]string) string {
 
 var infra = map[string]string{
 	".gitignore": "ignored/\n", "README.md": "",
-	"envs/dev/net/main.tf": "module \"net\" {\n  source = \"../../../modules/net\"\n}\n", "envs/prod/net/main.tf": "", "envs/prod/net/files/a.txt": "",
-	"envs/dev/sandbox/main.tf": "", "modules/net/main.tf": "", "legacy/mail/main.tf": "",
+	"envs/dev/net/main.tf": "module \"net\" {\n  source = \"../../../lib\"\n}\n", "envs/prod/net/main.tf": "", "envs/prod/net/files/a.txt": "",
+	"envs/dev/sandbox/main.tf": "", "modules/net/main.tf": "", "examples/all/main.tf": "", "lib/main.tf": "", "legacy/mail/main.tf": "",
 	"+envs/dev/new/main.tf": "", "+ignored/main.tf": "", "envs/dev/deleted/main.tf": "",
 }
 
@@ -114,7 +114,7 @@ func TestPreview(t *testing.T) {
 	}, rows); diff != "" {
 		t.Error(diff)
 	}
-	want := "StackSet platform generates 3 Stacks.\n1 more directories probably contain a root module, and have no Stack: legacy/mail.\n"
+	want := "StackSet platform generates 3 Stacks.\nDirectories that probably contain a root module, and have no Stack (1): legacy/mail.\n"
 	if diff := cmp.Diff(want, errOut); diff != "" {
 		t.Error(diff)
 	}
