@@ -111,7 +111,7 @@ func TestServerImpersonatesUsersToPatchOnly(t *testing.T) {
 		return c.Patch(t.Context(), stack.DeepCopy(), patch)
 	}
 	alice := as("oidc:alice", "oidc:ops")
-	for end := time.Now().Add(patience); ; { // until the roles are known
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // until the roles are known
 		err := asks(alice, "oidc:alice")
 		if err == nil {
 			break

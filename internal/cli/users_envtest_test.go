@@ -468,7 +468,7 @@ func (d *cliEnv) allow(user, resource string, verbs ...string) {
 // until waits for changes of RBAC.
 func (d *cliEnv) until(done func() bool) {
 	d.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			d.Fatal("it never came to be")
 		}

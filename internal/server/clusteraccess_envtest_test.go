@@ -101,7 +101,7 @@ func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 	}
 
 	// What a review knows and keys do not: that the pod is gone.
-	pod.kill()
+	pod.forced()
 	if _, err := issuer.VerifyPod(t.Context(), pod.token); err != nil {
 		t.Errorf("refused: %v", err)
 	}

@@ -27,7 +27,7 @@ import (
 func (r *runner) forced() {
 	r.Helper()
 	r.kill()
-	must(r.T, poll.PollUntilContextTimeout(r.Context(), 10*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	must(r.T, poll.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: r.token, Audiences: []string{runnerapi.Audience}}}
 		err := apiserver.Kube.Create(ctx, review)
 		return !review.Status.Authenticated, err

@@ -216,7 +216,7 @@ func forbidden(err error) *userapi.Error {
 
 func (p *userServer) eventually(ok func() bool) {
 	p.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); {
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.Fatal("it never became so")
 		}

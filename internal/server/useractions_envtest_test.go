@@ -41,7 +41,7 @@ func (e *env) judged() {
 	label := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, judgedLabel))
 	must(e.T, apiserver.Kube.Patch(e.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}, label))
 	probe := e.waitingRun("probe-1")
-	for end := time.Now().Add(2 * time.Minute); ; {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"approval":{"by":"nobody","planDigest":%q}}}`, planDigest))
 		err := apiserver.Kube.Patch(e.Context(), probe.DeepCopy(), patch, client.DryRunAll)
 		if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.approval.by is nobody") {
