@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -69,8 +70,10 @@ func startPod(t testing.TB, s *testServer, inputs map[string]string, env ...stri
 		p.ended <- Run(ctx, Options{
 			Server: s.server.URL, CA: s.ca(), Options: attempt.Options{
 				TokenFile: token, Work: p.work, Inputs: p.inputs,
-				Environ: append([]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_SERVER_CA_PEM=pem"}, env...),
-				Output:  output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
+				Environ: slices.Concat(
+					[]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_SERVER_CA_PEM=pem"}, program.Garbage(t), env,
+				),
+				Output: output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
 				Cgroup: s.cgroup, DisownedAfter: 300 * time.Millisecond,
 			},
 		})

@@ -22,6 +22,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/test/leaks"
+	"cairn.dev/cairn/test/program"
 )
 
 // patience is the time limit of each wait of a test: a wait that ends early costs nothing, and a busy machine takes its time.
@@ -47,6 +48,7 @@ func Main(m *testing.M, crds string) {
 	if err != nil {
 		panic(err)
 	}
+	program.CollectLess()
 	env, err := start(tools, crds)
 	if err != nil {
 		panic("start the API server (run make tools first): " + err.Error())

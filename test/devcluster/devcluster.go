@@ -22,6 +22,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/test/ports"
+	"cairn.dev/cairn/test/program"
 )
 
 // Cluster is a `cairn dev` that runs until the end of the test.
@@ -109,6 +110,7 @@ func Main(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
+	program.CollectLess()
 	code := m.Run()
 	if shared.Cluster != nil && shared.err == nil {
 		shared.stop()

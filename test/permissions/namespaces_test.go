@@ -14,7 +14,13 @@ import (
 
 	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/test/devcluster"
+	"cairn.dev/cairn/test/program"
 )
+
+func TestMain(m *testing.M) {
+	program.CollectLess()
+	m.Run()
+}
 
 // Cairn watches two namespaces, with Roles only: it writes nothing to a third, and sends no request that needs a ClusterRole.
 func TestInstallationInNamespacesNeedsOnlyRoles(t *testing.T) {

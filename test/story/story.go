@@ -72,6 +72,7 @@ func (e Environment) Setup(env *testscript.Env, namespace string) error {
 	env.Setenv("NAMESPACE", namespace)
 	env.Setenv("KUBECONFIG", kubeconfig)
 	env.Setenv("EXAMPLES", filepath.Join(e.Root, "examples"))
+	env.Setenv("GOGC", os.Getenv("GOGC"))
 	env.Setenv("PATH", strings.Join([]string{e.Tools, e.Bin, os.Getenv("PATH")}, string(os.PathListSeparator)))
 	return nil
 }
@@ -114,7 +115,7 @@ func (e Environment) Eventually(ts *testscript.TestScript, neg bool, args []stri
 		ts.Fatalf("usage: eventually REGEXP COMMAND [ARG...]")
 	}
 	want := compile(ts, args[0])
-	deadline, pause := time.Now().Add(Timeout), 50*time.Millisecond
+	deadline, pause := time.Now().Add(Timeout), 100*time.Millisecond
 	for {
 		out, _ := e.Command(ts, args[1], args[2:]...).CombinedOutput() // a command that fails is retried
 		if want.Match(out) {
@@ -124,8 +125,9 @@ func (e Environment) Eventually(ts *testscript.TestScript, neg bool, args []stri
 		if time.Now().After(deadline) {
 			ts.Fatalf("the output of %s did not match %q; the last output is:\n%s", strings.Join(args[1:], " "), args[0], out)
 		}
-		time.Sleep(pause) // kubectl cannot watch for a pattern
-		pause = min(pause*5/4, 300*time.Millisecond)
+		// kubectl cannot watch for a pattern, and to start it takes a processor for 50 milliseconds.
+		time.Sleep(pause)
+		pause = min(pause*3/2, 600*time.Millisecond)
 	}
 }
 
