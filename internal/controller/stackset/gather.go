@@ -100,8 +100,8 @@ func (r *Reconciler) gather(ctx context.Context, set *v1alpha1.StackSet, k *know
 	return w, nil
 }
 
-// relevant are the Stacks of a set, and those with a name that it generates or moves.
-func (k *known) relevant(set *v1alpha1.StackSet, all []v1alpha1.Stack) (stacks []v1alpha1.Stack) {
+// relevant are the Stacks of a set, and those with a name that it generates or moves. It changes the list.
+func (k *known) relevant(set *v1alpha1.StackSet, all []v1alpha1.Stack) []v1alpha1.Stack {
 	names := make(map[string]bool, len(k.rendered))
 	for i := range k.rendered {
 		names[k.rendered[i].Name] = true
@@ -110,18 +110,23 @@ func (k *known) relevant(set *v1alpha1.StackSet, all []v1alpha1.Stack) (stacks [
 		names[m.From] = true
 	}
 	there := make(map[types.UID]bool, len(k.same))
+	kept := 0
 	for i := range all {
 		s := &all[i]
-		if s.Labels[v1alpha1.StackSetLabel] == set.Name || names[s.Name] {
-			stacks, there[s.UID] = append(stacks, *s), true
+		if s.Labels[v1alpha1.StackSetLabel] != set.Name && !names[s.Name] {
+			continue
 		}
+		if there[s.UID] = true; kept != i { // a Stack is large
+			all[kept] = *s
+		}
+		kept++
 	}
 	for uid := range k.same {
 		if !there[uid] {
 			delete(k.same, uid)
 		}
 	}
-	return stacks
+	return all[:kept]
 }
 
 // isSame compares a Stack with what is rendered, once for each version of the Stack.
