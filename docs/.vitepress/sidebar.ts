@@ -14,7 +14,7 @@ const howTo: Record<string, string[]> = {
   'Plans and approvals': ['approvals', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
   'States': ['state', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans'],
   'Images and engines': ['images', 'image-builds', 'provider-images', 'terragrunt'],
-  'Migrate': ['migrate', 'migrate-states', 'migrate-checks', 'metacontroller', 'metacontroller-details'],
+  'Migrate': ['migrate', 'adopt-root-modules', 'migrate-states', 'migrate-checks', 'metacontroller', 'metacontroller-details'],
   'Monitor': ['monitoring', 'metrics'],
 }
 

@@ -3,8 +3,10 @@
 package scripts
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -76,5 +78,6 @@ func (c cluster) setup(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("DATA", c.Data)
+	env.Setenv("ROOT_MODULES", cmp.Or(os.Getenv("ROOT_MODULES"), "30")) // of adopt-root-modules.txtar
 	return c.Setup(env, name)
 }
