@@ -84,7 +84,7 @@ export default function StackSet() {
         <Events kind="stacksets" namespace={namespace} name={name} />
       </Section>
       <Section title="Spec" actions={<CopyButton text={yaml} label="Copy the YAML" />}>
-        <pre className="overflow-x-auto p-3 font-mono text-sm">{safeText(yaml)}</pre>
+        <pre className="p-3 font-mono text-sm break-words whitespace-pre-wrap">{safeText(yaml)}</pre>
       </Section>
     </>
   )
@@ -349,7 +349,7 @@ function Preview({ preview }: { preview: NonNullable<Status['preview']> }) {
           <ul aria-label="Samples" className="divide-line divide-y">
             {samples.map((sample, i) => (
               <li key={i}>
-                <pre className="overflow-x-auto p-3 font-mono text-sm">
+                <pre className="p-3 font-mono text-sm break-words whitespace-pre-wrap">
                   {safeText(stringify(sample, { lineWidth: 0 }))}
                 </pre>
               </li>
