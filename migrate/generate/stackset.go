@@ -104,7 +104,7 @@ func (g *generator) commonShape() (most string) {
 	return most
 }
 
-// covered are the directories of a shape whose Stacks have the name that an expression of the directory gives, and the
+// covered are the directories of a shape whose Stacks have the name that an expression of the directory returns, and the
 // expression.
 func (g *generator) covered(shape string) (directories map[string]bool, name string) {
 	var same []v1alpha1.Stack

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/stackset/render"
 )
 
 // fencedYAML is a block of YAML, which may be indented as a part of a list.
@@ -19,8 +22,8 @@ var fencedYAML = regexp.MustCompile("(?s)\n( *)```yaml(\n.*?\n) *```")
 
 var kindOfCairn = regexp.MustCompile(`kind: (Stack|StackSet|Repository)\n`)
 
-// manifests returns the Stacks, StackSets and Repositories in the blocks of YAML of a page. A block that is only a spec is one of a
-// Stack.
+// manifests returns the Stacks, StackSets and Repositories in the blocks of YAML of a page. A block that is only a spec
+// is one of a Stack.
 func manifests(page string) (all []string) {
 	for _, block := range fencedYAML.FindAllStringSubmatch(page, -1) {
 		text := strings.ReplaceAll(block[2], "\n"+block[1], "\n")
@@ -47,7 +50,11 @@ func decode(manifest string) error {
 	case "Stack":
 		return yaml.UnmarshalStrict([]byte(manifest), &v1alpha1.Stack{})
 	case "StackSet":
-		return yaml.UnmarshalStrict([]byte(manifest), &v1alpha1.StackSet{})
+		set := &v1alpha1.StackSet{}
+		if err := yaml.UnmarshalStrict([]byte(manifest), set); err != nil {
+			return err
+		}
+		return generates(set)
 	case "Repository":
 		return yaml.UnmarshalStrict([]byte(manifest), &v1alpha1.Repository{})
 	}
@@ -75,6 +82,31 @@ func TestManifestsOfDocumentationAreValid(t *testing.T) {
 	if err != nil || checked < 20 {
 		t.Fatal(checked, err)
 	}
+}
+
+var wildcard = regexp.MustCompile(`\{\w+\}|\*+`)
+
+// generates renders a StackSet for a directory of each of its patterns.
+func generates(set *v1alpha1.StackSet) error {
+	var files []string
+	for _, g := range set.Spec.Generators {
+		for _, items := range append(g.Matrix, g.StackSetItems) {
+			if items.Directories == nil {
+				continue
+			}
+			for _, pattern := range items.Directories.Include {
+				files = append(files, wildcard.ReplaceAllString(pattern, "x")+"/main.tf")
+			}
+		}
+	}
+	renderer, problem := render.New(set)
+	if problem == nil {
+		_, problem, _ = renderer.Stacks(context.Background(), files)
+	}
+	if problem != nil {
+		return errors.New(problem.Message)
+	}
+	return nil
 }
 
 func TestInvalidManifestIsReported(t *testing.T) {

@@ -3082,7 +3082,8 @@ export interface components {
                 /**
                  * @description Prune is what happens with a Stack that is not generated any more. Keep suspends it. Delete suspends it too, and
                  *     deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each deletion
-                 *     is then subject to the deletionPolicy of the Stack. Default: Keep.
+                 *     is then subject to the deletionPolicy of the Stack, and a plan that destroys its resources waits for an approval.
+                 *     Default: Keep.
                  * @default Keep
                  * @enum {string}
                  */
