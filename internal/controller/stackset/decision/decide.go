@@ -374,11 +374,13 @@ func (p *plan) writeGone() (confirm string) {
 	}
 	var left []*v1alpha1.Stack
 	for _, s := range p.gone {
-		switch {
-		case s.DeletionTimestamp == nil:
+		if s.DeletionTimestamp == nil {
 			left = append(left, s)
-		case s.Annotations[v1alpha1.ItemGoneAnnotation] != "":
-			p.d.Writes = append(p.d.Writes, Write{Action: Release, Stack: s, Name: s.Name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.own)) { // also one whose directory returned
+		if s := p.own[name]; s.DeletionTimestamp != nil && s.Annotations[v1alpha1.ItemGoneAnnotation] != "" {
+			p.d.Writes = append(p.d.Writes, Write{Action: Release, Stack: s, Name: name})
 		}
 	}
 	if p.Set.Spec.Prune != v1alpha1.PruneDelete || len(left) == 0 {

@@ -200,6 +200,7 @@ func TestDecide(t *testing.T) {
 		"a Stack that is being deleted is not changed":                 {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated, isDeleting)), "", "Unknown RollingOut", "1 are being deleted, and created again then: a"},
 		"a Stack that a user deletes is not suspended":                 {newSnapshot(three, exists("old", isApplied, isDeleting)), "", "True Complete", ""},
 		"nor does it stay suspended":                                   {newSnapshot(three, exists("old", isApplied, isGone, isDeleting)), "Release old", "Unknown RollingOut", ""},
+		"nor if its directory returns meanwhile":                       {newSnapshot(nil, renders("a"), exists("a", isApplied, isGone, isDeleting)), "Release a", "Unknown RollingOut", ""},
 		"one that is being deleted needs no confirmation":              {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone, isDeleting)), "Release old", "Unknown RollingOut", ""},
 		"a move of two Stacks that both exist writes nothing":          {newSnapshot(nil, exists("old", isApplied), renders("new"), exists("new", isApplied), renders("more"), spec(moves("old", "new"))), "", "False NamesCollide", "Stacks old and new both exist"},
 		"a move to a Stack of a user writes nothing":                   {newSnapshot(nil, exists("old", isApplied), renders("new"), exists("new", foreign), spec(moves("old", "new"))), "", "False NamesCollide", ""},
