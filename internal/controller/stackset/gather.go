@@ -158,7 +158,7 @@ func (r *Reconciler) gatherRendered(ctx context.Context, w *decision.Snapshot, k
 		mirror, tree = found, commit.Tree
 		source, w.Revision = string(repo.UID)+"/"+tree, repository.Revision(commit)
 		if !k.listed || k.source != source {
-			files, err := filesOf(ctx, mirror, tree)
+			files, err := r.filesOf(ctx, mirror, tree)
 			if w.Problem = problemOf(repo, err); w.Problem != nil || err != nil {
 				return unless(w.Problem, err)
 			}
@@ -190,8 +190,14 @@ func (k *known) render(ctx context.Context, w *decision.Snapshot, source string,
 }
 
 // filesOf are the paths of the files of a tree.
-func filesOf(ctx context.Context, mirror *git.Mirror, id string) ([]string, error) {
-	tree, err := mirror.Tree(ctx, id)
+func (r *Reconciler) filesOf(ctx context.Context, mirror *git.Mirror, id string) ([]string, error) {
+	list := r.Tree
+	if list == nil {
+		list = func(ctx context.Context, mirror *git.Mirror, id string) (*git.Tree, error) {
+			return mirror.Tree(ctx, id)
+		}
+	}
+	tree, err := list(ctx, mirror, id)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,9 @@ type Reconciler struct {
 	// Live reads past the cache, before anything is changed or deleted.
 	Live    client.Reader
 	Mirrors Mirrors
-	Events  events.EventRecorder
+	// Tree lists the files of a commit; Mirror.Tree when nil.
+	Tree   func(context.Context, *git.Mirror, string) (*git.Tree, error)
+	Events events.EventRecorder
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time
 

@@ -24,13 +24,15 @@ const (
 	// more: a Stack that a user suspended too stays so when its directory returns.
 	FieldManager = "cairn-stackset"
 	GoneManager  = "cairn-stackset-gone"
-	// atOnce is how many Stacks are written at the same time, and mostWrites how many in one reconcile. Deletions are
-	// all in one: what is left of a confirmed list is another list.
-	atOnce     = 10
+	// mostWrites is how many Stacks are written in one reconcile. Deletions are all in one: what is left of a confirmed
+	// list is another list.
 	mostWrites = 100
 	// mostConflicts is how often a deletion is tried while other writers change the Stack.
 	mostConflicts = 5
 )
+
+// atOnce is how many Stacks are written at the same time.
+var atOnce = 10
 
 // outcome is what was written.
 type outcome struct {
@@ -142,6 +144,9 @@ func (r *Reconciler) confirmed(ctx context.Context, w decision.Snapshot, k *know
 		return nil, err
 	}
 	w.Set = set
+	if err := r.gatherRendered(ctx, &w, k); err != nil { // a directory may have returned
+		return nil, err
+	}
 	foreign := slices.DeleteFunc(slices.Clone(w.Stacks), func(s v1alpha1.Stack) bool {
 		return s.Labels[v1alpha1.StackSetLabel] == set.Name
 	})

@@ -1,0 +1,209 @@
+package stackset
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+)
+
+// newQuiet has a set with the Stacks dev-a, dev-b and dev-c, which applied the template. Nothing fails.
+func newQuiet(t *testing.T) (*history, *process) {
+	t.Helper()
+	h := newHistory(t, 1)
+	h.quiet = true
+	h.git.push([]string{"dev/a", "dev/b", "dev/c"})
+	h.git.fetch()
+	h.api.changeSet(func(s *v1alpha1.StackSet) {
+		s.Spec.Prune, s.Spec.MaxDeletions = v1alpha1.PruneDelete, new(intstr.FromString("100%"))
+	})
+	h.settle()
+	if names := slices.Sorted(maps.Keys(h.api.stacks)); !slices.Equal(names, []string{"dev-a", "dev-b", "dev-c"}) || h.problem != "" {
+		t.Fatalf("Stacks %v: %s", names, h.problem)
+	}
+	return h, h.processes[0]
+}
+
+// confirmDeletion has a user confirm what the set reports.
+func (h *history) confirmDeletion(t *testing.T) {
+	t.Helper()
+	if h.api.set.Status.Deletions == nil {
+		t.Fatalf("status %+v", h.api.set.Status)
+	}
+	h.api.changeSet(func(s *v1alpha1.StackSet) {
+		s.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: s.Status.Deletions.Digest}
+	})
+}
+
+// TestStackSetDeletesWhatIsStillConfirmed checks what changes after a deletion was decided from a cache: before the Stacks
+// are read from the API server, or right before the Stack is deleted.
+func TestStackSetDeletesWhatIsStillConfirmed(t *testing.T) {
+	again := func(h *history, name string) {
+		s := h.api.stacks[name]
+		h.api.put(name, nil)
+		h.api.edit(name, func(n *v1alpha1.Stack) { n.Labels, n.Annotations, n.Spec = s.Labels, s.Annotations, s.Spec })
+	}
+	unlabel := func(h *history) {
+		h.api.edit("dev-b", func(s *v1alpha1.Stack) { s.Labels = map[string]string{"env": "dev"} })
+	}
+	for name, tt := range map[string]struct {
+		change func(*history)
+		late   bool
+		want   int
+	}{
+		"nothing":                  {func(*history) {}, false, 1},
+		"a status":                 {func(h *history) { h.stack("dev-b", func(s *v1alpha1.Stack) { s.Status.LastRun = "x" }) }, true, 1},
+		"the set is created again": {func(h *history) { h.changeLive(func(s *v1alpha1.StackSet) { s.UID = "other" }) }, false, 0},
+		"the set is being deleted": {func(h *history) {
+			h.changeLive(func(s *v1alpha1.StackSet) { s.DeletionTimestamp = &metav1.Time{Time: h.now} })
+		}, false, 0},
+		"the set is deleted":            {func(h *history) { h.api.putSet(nil) }, false, 0},
+		"the spec":                      {func(h *history) { h.changeLive(func(s *v1alpha1.StackSet) { s.Generation++ }) }, false, 0},
+		"the confirmation is withdrawn": {func(h *history) { h.changeLive(func(s *v1alpha1.StackSet) { s.Annotations = nil }) }, false, 0},
+		"the directory returns": {func(h *history) {
+			h.git.push([]string{"dev/a", "dev/b", "dev/c"})
+			h.git.fetch()
+		}, false, 0},
+		"the commit is not known any more": {func(h *history) { h.git.trouble = errGit }, false, 0},
+		"a Stack joins the set": {func(h *history) {
+			h.api.edit("dev-x", func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: setName} })
+		}, false, 0},
+		"the Stack is created again":                   {func(h *history) { again(h, "dev-b") }, false, 0},
+		"the Stack leaves the set":                     {unlabel, false, 0},
+		"the Stack is created again after it was read": {func(h *history) { again(h, "dev-b") }, true, 0},
+		"the Stack leaves the set after it was read":   {unlabel, true, 0},
+		"a user deletes the Stack after it was read":   {func(h *history) { must(h.api.remove("dev-b", nil, nil)) }, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, p := newQuiet(t)
+			h.git.push([]string{"dev/a", "dev/c"})
+			h.git.fetch()
+			h.settle()
+			h.confirmDeletion(t)
+			for p.receive() {
+			}
+			k := p.reconciler.sets.of(p.set)
+			p.step = step{set: p.set, there: map[types.UID]string{}}
+			w, err := p.reconciler.gather(t.Context(), p.set, k)
+			must(err)
+			d := decision.Decide(w)
+			if len(d.Writes) != 1 || d.Writes[0].Action != decision.Delete {
+				t.Fatalf("%+v", d)
+			}
+			if tt.late {
+				h.before = func(what string) {
+					if what == "delete dev-b" {
+						h.before = nil
+						tt.change(h)
+					}
+				}
+			} else {
+				tt.change(h)
+			}
+			p.reconciler.write(t.Context(), w, d, k)
+			if n := h.count["delete"]; n != tt.want {
+				t.Errorf("%d Stacks are deleted, want %d", n, tt.want)
+			}
+		})
+	}
+}
+
+// changeLive is a change of the StackSet that the cache does not have yet.
+func (h *history) changeLive(do func(*v1alpha1.StackSet)) {
+	next := h.api.set.DeepCopy()
+	do(next)
+	h.api.putSet(next)
+}
+
+// stack changes a Stack without its fields being a user's.
+func (h *history) stack(name string, do func(*v1alpha1.Stack)) {
+	next := h.api.stacks[name].DeepCopy()
+	do(next)
+	h.api.put(name, next)
+}
+
+// TestStackSetDeletesNothingBySurprise checks the cases that deleted what other generators had created.
+func TestStackSetDeletesNothingBySurprise(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fail   func(*history)
+		reason string
+	}{
+		"argo-cd 18212: git does not answer":                                {func(h *history) { h.git.trouble = errGit }, v1alpha1.ReasonComplete},
+		"argo-cd 14318: git answers without content, and nothing is listed": {func(h *history) { h.git.push(nil) }, v1alpha1.ReasonNothingGenerated},
+		"argo-cd 18480: the list fails": {func(h *history) {
+			h.git.push([]string{"dev/a", "dev/b", "dev/c"})
+			h.git.treeTrouble = errGit
+		}, v1alpha1.ReasonComplete},
+		"argo-cd 22127: a process without a mirror starts": {func(h *history) {
+			h.git.push([]string{"dev/a", "dev/b", "dev/c"})
+			h.git.trouble = repository.ErrNotFetched
+			h.processes[0].start()
+		}, v1alpha1.ReasonComplete},
+		"argo-cd 22127: a part of a matrix lists half": {func(h *history) {
+			h.api.changeSet(func(s *v1alpha1.StackSet) { s.Spec.MaxDeletions = nil })
+			h.git.push([]string{"dev/a"})
+		}, v1alpha1.ReasonTooManyGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, p := newQuiet(t)
+			uids := map[string]types.UID{}
+			for name, s := range h.api.stacks {
+				uids[name] = s.UID
+			}
+			tt.fail(h)
+			writes := h.api.writes
+			for range 3 {
+				h.git.fetch()
+				h.settle()
+				h.now = h.now.Add(later)
+				p.enqueue(h.now)
+			}
+			for name, uid := range uids {
+				if s := h.api.stacks[name]; s == nil || s.UID != uid || s.Spec.Suspend || s.DeletionTimestamp != nil {
+					t.Errorf("Stack %s is %+v", name, s)
+				}
+			}
+			c := apimeta.FindStatusCondition(h.api.set.Status.Conditions, v1alpha1.ConditionReady)
+			if c == nil || c.Reason != tt.reason {
+				t.Errorf("condition %+v, want %s", c, tt.reason)
+			}
+			if n := h.api.writes - writes; n > 1 { // the status
+				t.Errorf("%d writes", n)
+			}
+		})
+	}
+}
+
+// TestStackSetWritesWhatItRead checks a Stack that a user takes from the set right before it is changed or suspended.
+func TestStackSetWritesWhatItRead(t *testing.T) {
+	for name, cause := range map[string]func(*history){
+		"a change": func(h *history) {
+			h.api.changeSet(func(s *v1alpha1.StackSet) { s.Spec.Template = templateOf(plain, "w5") })
+		},
+		"a suspension": func(h *history) { h.git.push([]string{"dev/a", "dev/c"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := newQuiet(t)
+			cause(h)
+			h.git.fetch()
+			h.before = func(what string) {
+				if what == "apply dev-b" {
+					h.before = nil
+					h.api.edit("dev-b", func(s *v1alpha1.Stack) { s.Labels = map[string]string{"env": "dev"} })
+				}
+			}
+			h.settle()
+			if s := h.api.stacks["dev-b"]; h.before != nil || s.Spec.Workspace != "w0" || s.Spec.Suspend || s.Labels[v1alpha1.StackSetLabel] != "" {
+				t.Errorf("the Stack of a user was written: %+v", s)
+			}
+		})
+	}
+}

@@ -1,0 +1,1025 @@
+package stackset
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/source/git"
+)
+
+var (
+	histories = flag.Int("histories", 300, "number of random histories of TestStackSetHistories")
+	seed      = flag.Uint64("seed", 1, "seed of the first history")
+	trace     = flag.Bool("trace", false, "print the steps of each history")
+)
+
+const namespace, setName = "web", "platform"
+
+// TestStackSetHistories runs the controller of StackSets in random histories of a set, its repository and its Stacks: in
+// processes that are killed at any request, with requests and responses that are lost, and caches that are late. The API
+// server, git and the controller of Stacks are models. Each write is checked when it arrives. After some steps nothing
+// fails any longer: then the set must have the reason that its spec, commit and Stacks result in, with exactly these
+// Stacks, and further reconciles must write nothing. In one of four histories there are two processes, as if one had not
+// detected yet that it is no longer the leader; the limits of a rollout do not hold then.
+func TestStackSetHistories(t *testing.T) {
+	ended := map[string]int{}
+	writes := map[string]int{}
+	for i := range *histories {
+		s := *seed + uint64(i)
+		h := newHistory(t, s)
+		if problem := h.live(); problem != "" {
+			t.Fatalf("seed %d: %s\nreplay: go test ./internal/controller/stackset -run TestStackSetHistories -histories 1 -seed %d -trace", s, problem, s)
+		}
+		ended[h.ended]++
+		for what, n := range h.count {
+			writes[what] += n
+		}
+	}
+	t.Logf("ended: %v; writes: %v", ended, writes)
+	if *histories >= 500 {
+		for _, what := range []string{"create", "change", "suspend", "release", "delete"} {
+			if writes[what] == 0 {
+				t.Errorf("no history had the write %s", what)
+			}
+		}
+	}
+}
+
+// history is one history: the models, and the processes of Cairn.
+type history struct {
+	rand      *rand.Rand
+	now       time.Time
+	api       *apiModel
+	git       *gitModel
+	processes []*process
+	// quiet: nothing fails any longer.
+	quiet bool
+	// before is called before a request.
+	before func(string)
+	depth  int
+	// meaning are the Stacks, by name and UID, that the digests stand for which the set reported.
+	meaning map[string][]string
+	// has are the templates that a Stack applied, by UID, and changing the one that the operator changed it to.
+	has      map[types.UID]map[string]bool
+	changing map[types.UID]string
+	// suspended are the Stacks that were suspended for a listing, and joined those that users added to the set.
+	suspended map[string]map[types.UID]bool
+	joined    map[types.UID]bool
+	problem   string
+	ended     string
+	count     map[string]int
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	t.Helper()
+	before := atOnce
+	atOnce = 1 // so that a history follows from its seed
+	t.Cleanup(func() { atOnce = before })
+	h := &history{
+		rand: rand.New(rand.NewPCG(seed, 0)), now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), meaning: map[string][]string{},
+		has: map[types.UID]map[string]bool{}, changing: map[types.UID]string{}, suspended: map[string]map[types.UID]bool{},
+		joined: map[types.UID]bool{}, count: map[string]int{},
+	}
+	h.git, h.api = newGitModel(h), newAPIModel(h)
+	h.api.newSet()
+	processes := 1
+	if seed%4 == 0 {
+		processes = 2
+	}
+	for range processes {
+		p := &process{history: h}
+		h.processes = append(h.processes, p)
+		p.start()
+	}
+	return h
+}
+
+func (h *history) tracef(format string, args ...any) {
+	if *trace {
+		fmt.Printf(h.now.Format("15:04:05 ")+format+"\n", args...)
+	}
+}
+
+func (h *history) violates(format string, args ...any) {
+	if h.problem == "" {
+		h.problem = fmt.Sprintf(format, args...)
+		h.tracef("VIOLATION %s", h.problem)
+	}
+}
+
+func (h *history) live() string {
+	for range 100 + h.rand.IntN(150) {
+		if h.act(); h.problem != "" {
+			return h.problem
+		}
+	}
+	h.tracef("nothing fails any longer")
+	h.quiet = true
+	h.end()
+	for range 10 { // longer than the longest retry
+		h.settle()
+		h.now = h.now.Add(later + time.Second)
+	}
+	if h.check(); h.problem != "" {
+		return h.problem
+	}
+	writes := h.api.version
+	for _, p := range h.processes {
+		p.enqueue(h.now)
+	}
+	if h.settle(); h.api.version != writes {
+		h.violates("%d writes although nothing changed", h.api.version-writes)
+	}
+	return h.problem
+}
+
+// act does one of these: an action of a user, a step of a Stack, an event, a reconcile, or the end of a process.
+func (h *history) act() {
+	p := h.processes[h.rand.IntN(len(h.processes))]
+	switch n := h.rand.IntN(100); {
+	case n < 18:
+		h.user()
+	case n < 40:
+		h.stackStep(false)
+	case n < 42:
+		h.tracef("!  a process is killed")
+		p.start()
+	case n < 55:
+		h.now = h.now.Add(time.Duration(h.rand.IntN(3000)) * time.Millisecond)
+	case n < 56:
+		h.now = h.now.Add(later)
+	case n < 58:
+		p.relist()
+	case n < 80:
+		for range 1 + h.rand.IntN(5) {
+			p.receive()
+		}
+	default:
+		p.work()
+	}
+}
+
+// others have others work while a process waits for the API server. It can be killed.
+func (h *history) others() {
+	if h.quiet || h.depth > 2 || h.rand.IntN(4) > 0 {
+		return
+	}
+	h.depth++
+	defer func() { h.depth-- }()
+	for range 1 + h.rand.IntN(6) {
+		h.act()
+	}
+}
+
+// settle works until nothing is due soon.
+func (h *history) settle() {
+	for range 5000 {
+		busy := h.stackStep(true)
+		next := h.now.Add(time.Hour)
+		for _, p := range h.processes {
+			for p.receive() {
+				busy = true
+			}
+			busy = p.work() || busy
+			if p.due != nil && p.due.Before(next) {
+				next = *p.due
+			}
+		}
+		switch {
+		case h.problem != "":
+			return
+		case busy:
+		case next.Sub(h.now) < later:
+			h.now = next
+		default:
+			return
+		}
+	}
+	h.violates("it does not become idle")
+}
+
+// process is an operator. Its cache and its memory are lost when it is killed.
+type process struct {
+	*history
+	reconciler *Reconciler
+	// instance counts its starts: what an earlier one does is without effect.
+	instance int
+	stacks   map[string]*v1alpha1.Stack
+	set      *v1alpha1.StackSet
+	// seen is how much of the log the cache has.
+	seen int
+	due  *time.Time
+	busy bool
+	// step is what the current reconcile has read and done, and confirmations the values of the annotation since it began.
+	step          step
+	confirmations []string
+}
+
+type step struct {
+	set    *v1alpha1.StackSet
+	listed map[string]*v1alpha1.Stack
+	// tree that was listed; unknown: a read failed.
+	tree    string
+	unknown bool
+	// read is the tree that the mirrors had when the Stacks were read from the API server.
+	read string
+	// there are the Stacks of the set when the reconcile began.
+	there map[types.UID]string
+}
+
+func (p *process) start() {
+	p.instance++
+	p.busy = false
+	p.relist()
+	mirrors := &mirrors{p, p.instance}
+	p.reconciler = &Reconciler{
+		Client: &kube{process: p, of: p.instance}, Live: &kube{process: p, of: p.instance, live: true}, Mirrors: mirrors, Tree: mirrors.tree,
+		Events: noEvents{}, Clock: func() time.Time { return p.now },
+	}
+	p.enqueue(p.now)
+}
+
+func (p *process) enqueue(at time.Time) {
+	if p.due == nil || at.Before(*p.due) {
+		p.due = &at
+	}
+}
+
+// relist is a watch that broke: the events until now are lost, and their sum is received.
+func (p *process) relist() {
+	p.stacks, p.set, p.seen = maps.Clone(p.api.stacks), p.api.set, len(p.api.log)
+	p.enqueue(p.now.Add(soon))
+}
+
+// receive handles the next event of the watches.
+func (p *process) receive() bool {
+	if p.seen == len(p.api.log) {
+		return false
+	}
+	e := p.api.log[p.seen]
+	p.seen++
+	if e.ofSet {
+		before := p.set
+		p.set = e.set
+		if before == nil || e.set == nil || before.UID != e.set.UID || before.Generation != e.set.Generation || !maps.Equal(before.Annotations, e.set.Annotations) {
+			p.enqueue(p.now)
+		}
+		return true
+	}
+	for _, s := range []*v1alpha1.Stack{e.before, e.now} {
+		if s != nil && s.Labels[v1alpha1.StackSetLabel] == setName {
+			p.enqueue(p.now.Add(soon))
+		}
+	}
+	if e.now == nil {
+		delete(p.stacks, e.name)
+	} else {
+		p.stacks[e.name] = e.now
+	}
+	return true
+}
+
+func (p *process) work() bool {
+	if p.busy || p.due == nil || p.due.After(p.now) {
+		return false
+	}
+	p.due, p.busy = nil, true
+	p.confirmations = []string{p.api.confirmation()}
+	p.step = step{set: p.set, tree: "none", there: map[types.UID]string{}}
+	for _, s := range p.api.stacks {
+		if s.Labels[v1alpha1.StackSetLabel] == setName && s.DeletionTimestamp == nil {
+			p.step.there[s.UID] = s.Name
+		}
+	}
+	of := p.instance
+	p.tracef("process %d reconciles", slices.Index(p.processes, p))
+	ctx := logr.NewContext(context.Background(), logr.Discard())
+	result, err := p.reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: setName}})
+	if of != p.instance {
+		return true
+	}
+	p.busy = false
+	switch {
+	case err != nil:
+		p.tracef("      %v", err)
+		p.enqueue(p.now.Add(time.Second))
+	case result.RequeueAfter > 0:
+		p.enqueue(p.now.Add(result.RequeueAfter))
+	}
+	return true
+}
+
+// wanted is what a set generates from a tree, by the name of the Stack that has it, and why that is not known.
+func (h *history) wanted(set *v1alpha1.StackSet, tree string, there map[string]*v1alpha1.Stack) (map[string]decision.Rendered, string) {
+	key := set.Spec.Template.Metadata.Name + string(set.Spec.Template.Spec.Raw)
+	r := renderers[key]
+	if r == nil {
+		found, problem := render.New(set)
+		if problem != nil {
+			return nil, problem.Reason
+		}
+		r, renderers[key] = found, found
+	}
+	all, problem, err := r.Stacks(context.Background(), h.git.trees[tree])
+	must(err)
+	if problem != nil {
+		return nil, problem.Reason
+	}
+	moved := map[string]string{}
+	for _, m := range set.Spec.Moved {
+		moved[m.To] = m.From
+	}
+	names := map[string]decision.Rendered{}
+	for _, one := range all {
+		if from := moved[one.Name]; there[from] != nil {
+			if there[one.Name] != nil {
+				return nil, v1alpha1.ReasonNamesCollide
+			}
+			one.Name = from
+		}
+		if _, taken := names[one.Name]; taken {
+			return nil, v1alpha1.ReasonNamesCollide
+		}
+		names[one.Name] = one
+	}
+	return names, ""
+}
+
+// strict checks spec.rollout.maxConcurrent too: it is exceeded when the cache is late and users edit Stacks meanwhile.
+const strict = false
+
+// renderers by template: compiling them for each history would take most of the time.
+var renderers = map[string]*render.Renderer{}
+
+// checkWrite checks what holds for each write of a Stack.
+func (p *process) checkWrite(before *v1alpha1.Stack) {
+	p.api.writes++
+	switch {
+	case p.step.unknown:
+		p.violates("Stack %s is written although what the set generates is not known", before.Name)
+	case p.step.set == nil:
+		p.violates("Stack %s is written without a set", before.Name)
+	case p.step.set.Spec.Mode == v1alpha1.StackSetPreview:
+		p.violates("Stack %s is written in mode Preview", before.Name)
+	case before.Labels[v1alpha1.StackSetLabel] != setName:
+		p.violates("Stack %s is written, which is not of the set", before.Name)
+	}
+	if p.step.set != nil {
+		if _, problem := p.wanted(p.step.set, p.step.tree, p.step.listed); problem != "" {
+			p.violates("Stack %s is written in spite of %s", before.Name, problem)
+		}
+	}
+}
+
+// checkApply checks an apply that the API server accepted.
+func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered string, suspends bool) {
+	set := p.step.set
+	what := "change"
+	switch {
+	case before == nil:
+		what = "create"
+		p.checkWrite(now)
+	case manager == GoneManager && !suspends:
+		what = "release"
+		p.checkWrite(before)
+	case manager == GoneManager:
+		what = "suspend"
+		p.checkWrite(before)
+		p.checkSuspension(before)
+	default:
+		p.checkWrite(before)
+	}
+	p.history.count[what]++
+	if what != "change" || p.problem != "" {
+		return
+	}
+	want, _ := p.wanted(set, p.step.tree, p.step.listed)
+	if now.Generation == before.Generation && isReady(now) {
+		p.applied(now)
+	}
+	if now.Generation == before.Generation || before.Status.AppliedInputsDigest == "" || len(p.processes) > 1 {
+		return
+	}
+	// The limits of a rollout.
+	p.changing[now.UID] = rendered
+	most, order := int32(10), []metav1.LabelSelector(nil)
+	if r := set.Spec.Rollout; r != nil {
+		most, order = *r.MaxConcurrent, r.Order
+	}
+	n := int32(0)
+	for name, one := range want {
+		if s := p.api.stacks[name]; s != nil && s.Labels[v1alpha1.StackSetLabel] == setName && s.DeletionTimestamp == nil && !s.Spec.Suspend && p.changing[s.UID] == one.Digest {
+			n++
+		}
+		s := p.step.listed[name]
+		if s == nil || s.Labels[v1alpha1.StackSetLabel] != setName || s.Status.AppliedInputsDigest == "" || s.DeletionTimestamp != nil || s.Spec.Suspend || p.joined[s.UID] {
+			continue
+		}
+		if group(order, one.Labels) < group(order, now.Labels) && !p.has[s.UID][one.Digest] {
+			p.violates("Stack %s is changed before %s of an earlier group has applied the template", now.Name, name)
+		}
+	}
+	if n > most && strict {
+		p.violates("%d Stacks change at once, and maxConcurrent is %d", n, most)
+	}
+}
+
+func group(order []metav1.LabelSelector, of map[string]string) int {
+	for i, s := range order {
+		if s.MatchLabels["env"] == of["env"] {
+			return i
+		}
+	}
+	return len(order)
+}
+
+// limitOf is spec.maxDeletions of a number of Stacks.
+func limitOf(set *v1alpha1.StackSet, present int) int {
+	most := intstr.FromString("10%")
+	if set.Spec.MaxDeletions != nil {
+		most = *set.Spec.MaxDeletions
+	}
+	if most.Type == intstr.Int {
+		return int(most.IntVal)
+	}
+	var percent int
+	_, err := fmt.Sscanf(most.StrVal, "%d%%", &percent)
+	must(err)
+	if percent == 0 {
+		return 0
+	}
+	return max(1, present*percent/100)
+}
+
+// checkSuspension checks that a listing suspends no more than spec.maxDeletions, and only what it does not have.
+func (p *process) checkSuspension(s *v1alpha1.Stack) {
+	set := p.step.set
+	want, _ := p.wanted(set, p.step.tree, p.step.listed)
+	if _, ok := want[s.Name]; ok {
+		p.violates("Stack %s is suspended, and its directory exists", s.Name)
+	}
+	if s.DeletionTimestamp != nil {
+		p.violates("Stack %s is suspended while it is deleted", s.Name)
+	}
+	listing := fmt.Sprint(p.step.tree, set.UID, set.Generation)
+	if p.suspended[listing] == nil {
+		p.suspended[listing] = map[types.UID]bool{}
+	}
+	if !p.joined[s.UID] {
+		p.suspended[listing][s.UID] = true
+	}
+	present := 0
+	for _, s := range p.step.listed {
+		if s.Labels[v1alpha1.StackSetLabel] == setName {
+			present++
+		}
+	}
+	if n, most := len(p.suspended[listing]), limitOf(set, present); n > most {
+		p.violates("%d Stacks are suspended for a listing, and spec.maxDeletions allows %d of %d", n, most, present)
+	}
+}
+
+func identityOf(s *v1alpha1.Stack) string { return s.Name + " " + string(s.UID) }
+
+// checkDelete checks that a user confirmed the deletion of exactly the Stacks that are gone.
+func (p *process) checkDelete(s *v1alpha1.Stack) {
+	p.count["delete"]++
+	p.checkWrite(s)
+	if p.problem != "" {
+		return
+	}
+	want, problem := p.wanted(p.step.set, p.step.tree, p.step.listed)
+	if _, ok := want[s.Name]; ok || problem != "" {
+		p.violates("Stack %s is deleted, and its directory exists %s", s.Name, problem)
+	}
+	if p.step.read == "" {
+		p.violates("Stack %s is deleted, and was not read from the API server", s.Name)
+		return
+	}
+	if now, _ := p.wanted(p.step.set, p.step.read, p.step.listed); now[s.Name].Digest != "" {
+		p.violates("Stack %s is deleted, and its directory was back before the Stacks were read", s.Name)
+	}
+	if p.step.set.Spec.Prune != v1alpha1.PruneDelete {
+		p.violates("Stack %s is deleted with prune Keep", s.Name)
+	}
+	if p.api.set != nil && p.api.set.UID != p.step.set.UID {
+		return // deleted and created again meanwhile, as a race
+	}
+	for _, digest := range p.confirmations {
+		confirmed := p.meaning[digest]
+		if digest == "" || !slices.Contains(confirmed, identityOf(s)) {
+			continue
+		}
+		for uid, name := range p.step.there {
+			now := p.api.stacks[name]
+			_, wanted := want[name]
+			if now != nil && now.UID == uid && now.DeletionTimestamp == nil && now.Labels[v1alpha1.StackSetLabel] == setName && !wanted &&
+				!slices.Contains(confirmed, identityOf(now)) {
+				p.violates("Stack %s is deleted, and %s was not on the list that a user confirmed", s.Name, name)
+			}
+		}
+		return
+	}
+	p.violates("Stack %s is deleted, and no user confirmed it: %q", identityOf(s), p.confirmations)
+}
+
+// checkReport records what a reported digest stands for.
+func (p *process) checkReport(next *v1alpha1.StackSet) {
+	if d := next.Status.Deletions; d == nil || (p.step.set.Status.Deletions != nil && p.step.set.Status.Deletions.Digest == d.Digest) {
+		return
+	}
+	want, problem := p.wanted(p.step.set, p.step.tree, p.step.listed)
+	if problem != "" {
+		return
+	}
+	var all []string
+	for _, s := range p.step.listed {
+		if _, ok := want[s.Name]; !ok && s.Labels[v1alpha1.StackSetLabel] == setName && s.DeletionTimestamp == nil {
+			all = append(all, identityOf(s))
+		}
+	}
+	slices.Sort(all)
+	if before := p.meaning[next.Status.Deletions.Digest]; before != nil && !slices.Equal(before, all) {
+		p.violates("digest %s stands for %v and %v", next.Status.Deletions.Digest, before, all)
+	}
+	p.meaning[next.Status.Deletions.Digest] = all
+}
+
+// gitModel is a git server and the mirrors of the processes.
+type gitModel struct {
+	*history
+	// trees are the files by ID of the tree; pushed is the one of the branch, and fetched the one of the mirrors.
+	trees           map[string][]string
+	pushed, fetched string
+	before          string
+	trouble         error
+	treeTrouble     error
+}
+
+func newGitModel(h *history) *gitModel {
+	g := &gitModel{history: h, trees: map[string][]string{"none": nil}}
+	var all []string
+	for _, d := range directories() {
+		if h.rand.IntN(2) == 0 {
+			all = append(all, d)
+		}
+	}
+	g.push(append(all, "dev/a", "prod/a"))
+	g.fetched = g.pushed
+	return g
+}
+
+func directories() (all []string) {
+	for _, env := range []string{"dev", "prod"} {
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			all = append(all, env+"/"+name)
+		}
+	}
+	return all
+}
+
+func (g *gitModel) push(of []string) {
+	of = slices.Compact(slices.Sorted(slices.Values(of)))
+	files := []string{}
+	for _, d := range of {
+		files = append(files, d+"/main.tf")
+	}
+	g.pushed = fmt.Sprintf("%040x", len(g.trees))
+	g.trees[g.pushed] = files
+}
+
+func (g *gitModel) has() (all []string) {
+	for _, f := range g.trees[g.pushed] {
+		all = append(all, strings.TrimSuffix(f, "/main.tf"))
+	}
+	return all
+}
+
+func (g *gitModel) fetch() {
+	g.fetched = g.pushed
+	for _, p := range g.processes {
+		p.enqueue(p.now)
+	}
+}
+
+// mirrors are those of an instance of a process.
+type mirrors struct {
+	*process
+	of int
+}
+
+func (m *mirrors) Commit(context.Context, types.UID, string) (*git.Mirror, git.Commit, error) {
+	if m.of != m.instance {
+		return nil, git.Commit{}, errLost
+	}
+	if m.git.trouble != nil {
+		m.step.unknown = true
+		return nil, git.Commit{}, m.git.trouble
+	}
+	m.step.tree = m.git.fetched
+	return nil, git.Commit{ID: m.git.fetched, Tree: m.git.fetched, Ref: "main"}, nil
+}
+
+func (m *mirrors) tree(_ context.Context, _ *git.Mirror, id string) (*git.Tree, error) {
+	if m.git.treeTrouble != nil {
+		m.step.unknown = true
+		return nil, m.git.treeTrouble
+	}
+	var listing strings.Builder
+	listed := map[string]bool{}
+	for _, f := range m.git.trees[id] {
+		for _, d := range []string{path.Dir(path.Dir(f)), path.Dir(f)} {
+			if !listed[d] {
+				fmt.Fprintf(&listing, "040000 tree %040x\t%s\x00", 1, d)
+			}
+			listed[d] = true
+		}
+		fmt.Fprintf(&listing, "100644 blob %040x\t%s\x00", 1, f)
+	}
+	return git.ParseTree(id, []byte(listing.String()))
+}
+
+var errGit = errors.New("git failed")
+
+// push changes what the repository has.
+func (h *history) push() {
+	all := h.git.has()
+	pick := func() int { return h.rand.IntN(len(all)) }
+	d := directories()[h.rand.IntN(len(directories()))]
+	switch n := h.rand.IntN(12); {
+	case n < 4 || len(all) == 0:
+		all = append(all, d)
+	case n < 8:
+		i := pick()
+		all = slices.Delete(all, i, i+1)
+	case n < 9: // a rename
+		i := pick()
+		from, to := strings.ReplaceAll(all[i], "/", "-"), strings.ReplaceAll(d, "/", "-")
+		all[i] = d
+		if h.rand.IntN(2) == 0 && from != to {
+			h.api.changeSet(func(s *v1alpha1.StackSet) { s.Spec.Moved = []v1alpha1.StackSetMove{{From: from, To: to}} })
+		}
+	case n < 10: // half a tree
+		h.git.before = h.git.pushed
+		h.rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		all = all[:len(all)/2]
+	case n < 11 && h.git.before != "":
+		h.git.pushed = h.git.before
+		all = h.git.has()
+	case n == 11 && h.rand.IntN(3) == 0:
+		all = nil
+	}
+	h.git.push(all)
+	h.tracef("push %s: %v", h.git.pushed[36:], all)
+}
+
+// user does an action of a user.
+func (h *history) user() {
+	if h.api.set == nil && h.rand.IntN(4) == 0 {
+		h.tracef("the set is created again")
+		h.api.newSet()
+		return
+	}
+	switch n := h.rand.IntN(40); {
+	case n < 7:
+		h.push()
+		if h.rand.IntN(2) == 0 {
+			h.git.fetch()
+		}
+	case n < 10:
+		h.tracef("fetch")
+		h.git.fetch()
+	case n < 12:
+		h.git.trouble = []error{nil, errGit, repository.ErrNotFetched, git.ErrNoRef}[h.rand.IntN(4)]
+		h.git.treeTrouble = []error{nil, nil, errGit}[h.rand.IntN(3)]
+		h.tracef("git: %v, %v", h.git.trouble, h.git.treeTrouble)
+	case n < 15:
+		h.git.trouble, h.git.treeTrouble = nil, nil
+	case n < 23:
+		h.changeSpec()
+	case n < 28:
+		h.confirm()
+	case n < 29:
+		if h.api.set != nil {
+			h.tracef("the set is deleted")
+			h.api.putSet(nil)
+		}
+	default:
+		h.changeStack()
+	}
+}
+
+const workspace = `{"source":{"git":{"repository":{"name":"infra"},"path":"${directory}"}},"workspace":"%s","timeout":"1h0m0s"}`
+
+func templateOf(name, value string) v1alpha1.StackSetTemplate {
+	return v1alpha1.StackSetTemplate{
+		Metadata: v1alpha1.StackSetMetadata{Name: name, Labels: map[string]string{"env": "${params.env}"}},
+		Spec:     apiextensionsv1.JSON{Raw: fmt.Appendf(nil, workspace, value)},
+	}
+}
+
+// plain is the name that the templates have usually.
+const plain = "${params.env}-${params.name}"
+
+func (a *apiModel) newSet() {
+	a.version++
+	set := &v1alpha1.StackSet{}
+	set.Namespace, set.Name, set.UID, set.Generation = namespace, setName, types.UID(fmt.Sprintf("set-%d", a.version)), 1
+	set.Spec = v1alpha1.StackSetSpec{
+		Mode: v1alpha1.StackSetCreate, Repository: &v1alpha1.RepositoryRef{Name: "infra"}, Template: templateOf(plain, "w0"),
+		Generators: []v1alpha1.StackSetGenerator{{StackSetItems: v1alpha1.StackSetItems{Directories: &v1alpha1.StackSetDirectories{Include: []string{"{env}/{name}"}}}}},
+	}
+	if a.rand.IntN(2) == 0 {
+		set.Spec.Prune = v1alpha1.PruneDelete
+	}
+	a.putSet(set)
+}
+
+func (h *history) changeSpec() {
+	h.api.changeSet(func(set *v1alpha1.StackSet) {
+		s := &set.Spec
+		switch n := h.rand.IntN(20); {
+		case n < 6:
+			s.Template = templateOf(plain, fmt.Sprintf("w%d", h.rand.IntN(4)))
+		case n == 6:
+			s.Template = templateOf(plain, "${params.nothing}")
+		case n == 7:
+			s.Template = templateOf(plain, "${directory")
+		case n == 8:
+			s.Template = templateOf("${params.env}", "w0")
+		case n == 9:
+			s.Template = templateOf(plain+"-x", "w0")
+		case n < 12:
+			s.Prune = []v1alpha1.StackSetPrune{v1alpha1.PruneKeep, v1alpha1.PruneDelete, v1alpha1.PruneDelete}[h.rand.IntN(3)]
+		case n < 14:
+			s.MaxDeletions = []*intstr.IntOrString{nil, new(intstr.FromInt32(0)), new(intstr.FromInt32(2)), new(intstr.FromString("50%")), new(intstr.FromString("100%"))}[h.rand.IntN(5)]
+		case n == 14:
+			s.Mode = v1alpha1.StackSetPreview
+		case n < 17:
+			s.Mode = v1alpha1.StackSetCreate
+		case n < 19:
+			s.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: new(int32(1 + h.rand.IntN(3))), PauseAfterFailures: new(int32(1 + h.rand.IntN(3)))}
+			if h.rand.IntN(2) == 0 {
+				s.Rollout.Order = []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}, {MatchLabels: map[string]string{"env": "prod"}}}
+			}
+		default:
+			s.Ignore = [][]string{nil, {"spec.suspend"}, {"spec.timeout"}}[h.rand.IntN(3)]
+		}
+		h.tracef("spec: %s %s %s, prune %s, maxDeletions %v, %+v", s.Mode, s.Template.Metadata.Name, s.Template.Spec.Raw, s.Prune, s.MaxDeletions, s.Rollout)
+	})
+}
+
+// confirm is a confirmation of the current digest, of another, or of none.
+func (h *history) confirm() {
+	h.api.changeSet(func(s *v1alpha1.StackSet) {
+		digest := ""
+		switch n := h.rand.IntN(10); {
+		case n < 6 && s.Status.Deletions != nil:
+			digest = s.Status.Deletions.Digest
+		case n < 8 && len(h.meaning) > 0:
+			all := slices.Sorted(maps.Keys(h.meaning))
+			digest = all[h.rand.IntN(len(all))]
+		case n == 8:
+			digest = fmt.Sprintf("%040x", h.rand.Uint64())
+		}
+		h.tracef("a user confirms %q", digest)
+		s.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: digest}
+	})
+}
+
+// changeStack is what users do with Stacks.
+func (h *history) changeStack() {
+	d := directories()
+	name := strings.ReplaceAll(d[h.rand.IntN(len(d))], "/", "-")
+	there := h.api.stacks[name]
+	label := func(value string) func(*v1alpha1.Stack) {
+		return func(s *v1alpha1.Stack) {
+			s.Labels = map[string]string{v1alpha1.StackSetLabel: value, "env": s.Labels["env"]}
+		}
+	}
+	what := h.rand.IntN(12)
+	h.tracef("a user does %d with Stack %s", what, name)
+	if there == nil {
+		if what < 3 {
+			of := []string{"", "other", setName}[what]
+			h.api.edit(name, func(s *v1alpha1.Stack) { label(of)(s); s.Spec.Source.Inline = map[string]string{"main.tf": ""} })
+			h.joined[h.api.stacks[name].UID] = true
+		}
+		return
+	}
+	switch what {
+	case 0, 1:
+		must(h.api.remove(name, nil, nil))
+	case 2:
+		if there.DeletionTimestamp == nil { // created again, as it was
+			h.api.put(name, nil)
+			h.api.edit(name, func(s *v1alpha1.Stack) { s.Labels, s.Annotations, s.Spec = there.Labels, there.Annotations, there.Spec })
+			h.joined[h.api.stacks[name].UID] = true
+		}
+	case 3:
+		h.api.edit(name, label([]string{"", "other"}[h.rand.IntN(2)]))
+	case 4, 5:
+		h.api.edit(name, label(setName))
+		if there.Labels[v1alpha1.StackSetLabel] != setName {
+			h.joined[there.UID] = true
+		}
+	case 6, 7:
+		delete(h.changing, there.UID)
+		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Suspend = !s.Spec.Suspend })
+	case 8:
+		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Hour} })
+	case 9:
+		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Workspace = "mine" })
+	case 10:
+		h.api.invalid[name] = !h.api.invalid[name]
+	case 11:
+		h.api.edit(name, func(s *v1alpha1.Stack) {
+			s.Annotations = maps.Clone(s.Annotations)
+			if s.Annotations[v1alpha1.ItemGoneAnnotation] != "" {
+				delete(s.Annotations, v1alpha1.ItemGoneAnnotation)
+				h.joined[s.UID] = true
+			} else if s.Annotations != nil {
+				s.Annotations[v1alpha1.ItemGoneAnnotation] = "copied"
+			}
+		})
+	}
+}
+
+// stackStep is a step of the controller of Stacks; all of them: each Stack to its end.
+func (h *history) stackStep(all bool) (busy bool) {
+	names := slices.Sorted(maps.Keys(h.api.stacks))
+	if len(names) == 0 {
+		return false
+	}
+	if !all {
+		names = []string{names[h.rand.IntN(len(names))]}
+	}
+	for _, name := range names {
+		s := h.api.stacks[name].DeepCopy()
+		ready := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
+		reason, status := "Planning", metav1.ConditionUnknown
+		switch {
+		case h.quiet && s.Spec.Suspend && s.Annotations[v1alpha1.ItemGoneAnnotation] == "":
+			h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Suspend = false })
+			busy = true
+			continue
+		case s.DeletionTimestamp != nil && !s.Spec.Suspend:
+			s.Finalizers = nil // destroyed
+			h.api.put(name, s)
+			busy = true
+			continue
+		case s.Spec.Suspend:
+			reason, status = v1alpha1.ReasonSuspended, metav1.ConditionFalse
+		case s.Status.ObservedGeneration == s.Generation && ready != nil && (all || h.rand.IntN(3) > 0):
+			reason, status = "Applied", metav1.ConditionTrue
+		case s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Status == metav1.ConditionUnknown:
+			reason, status = []string{v1alpha1.ReasonRunFailed, v1alpha1.ReasonAwaitingApproval}[h.rand.IntN(2)], metav1.ConditionFalse
+		}
+		if status == metav1.ConditionUnknown {
+			s.Status.InputsDigest = fmt.Sprintf("sha256:%d", s.Generation)
+		}
+		if status == metav1.ConditionTrue {
+			s.Status.AppliedInputsDigest = s.Status.InputsDigest
+			s.Finalizers = []string{v1alpha1.Finalizer}
+			h.applied(s)
+		}
+		if status == metav1.ConditionTrue || s.Spec.Suspend {
+			delete(h.changing, s.UID)
+		}
+		if s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Reason == reason {
+			continue
+		}
+		s.Status.ObservedGeneration = s.Generation
+		apimeta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionReady, Status: status, Reason: reason, ObservedGeneration: s.Generation, LastTransitionTime: metav1.Time{Time: h.now},
+		})
+		h.tracef("Stack %s is %s", name, reason)
+		h.api.put(name, s)
+		busy = true
+	}
+	return busy
+}
+
+// applied records that a Stack has applied its template.
+func (h *history) applied(s *v1alpha1.Stack) {
+	if h.has[s.UID] == nil {
+		h.has[s.UID] = map[string]bool{}
+	}
+	h.has[s.UID][s.Annotations[v1alpha1.RenderedAnnotation]] = true
+}
+
+func isReady(s *v1alpha1.Stack) bool {
+	return s.Status.ObservedGeneration == s.Generation && apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady)
+}
+
+// end has users correct everything that they can, in most histories.
+func (h *history) end() {
+	h.git.trouble, h.git.treeTrouble = nil, nil
+	h.api.invalid = map[string]bool{}
+	if h.api.set == nil {
+		h.api.newSet()
+	}
+	if h.rand.IntN(4) > 0 {
+		h.api.changeSet(func(s *v1alpha1.StackSet) {
+			s.Spec.Mode, s.Spec.MaxDeletions, s.Spec.Moved = v1alpha1.StackSetCreate, new(intstr.FromString("100%")), nil
+			s.Spec.Template = templateOf(plain, "w9")
+		})
+		for _, name := range slices.Sorted(maps.Keys(h.api.stacks)) {
+			if h.api.stacks[name].Labels[v1alpha1.StackSetLabel] != setName {
+				must(h.api.remove(name, nil, nil))
+			}
+		}
+		h.git.push(append(h.git.has(), "dev/a"))
+	}
+	h.git.fetch()
+}
+
+// check checks the condition of the set and its Stacks in the end.
+func (h *history) check() {
+	set := h.api.set
+	c := apimeta.FindStatusCondition(set.Status.Conditions, v1alpha1.ConditionReady)
+	if c == nil || c.ObservedGeneration != set.Generation {
+		h.violates("the set has no condition: %+v", c)
+		return
+	}
+	h.ended = c.Reason
+	want, reason := h.wanted(set, h.git.fetched, h.api.stacks)
+	var gone, fresh, present int
+	for name, s := range h.api.stacks {
+		own := s.Labels[v1alpha1.StackSetLabel] == setName
+		_, wanted := want[name]
+		switch {
+		case wanted && !own && reason == "":
+			reason = v1alpha1.ReasonStackNotOwned
+		case own && !wanted && s.Annotations[v1alpha1.ItemGoneAnnotation] == "":
+			fresh++
+		case own && !wanted:
+			gone++
+		}
+		if own && (wanted || s.Annotations[v1alpha1.ItemGoneAnnotation] == "") {
+			present++
+		}
+	}
+	switch {
+	case reason != "":
+	case len(want) == 0:
+		reason = v1alpha1.ReasonNothingGenerated
+	case set.Spec.Mode == v1alpha1.StackSetPreview:
+		reason = v1alpha1.ReasonPreviewed
+	case fresh > limitOf(set, present):
+		reason = v1alpha1.ReasonTooManyGone
+	default:
+		reason = v1alpha1.ReasonComplete
+		if gone > 0 && set.Spec.Prune == v1alpha1.PruneDelete {
+			reason = v1alpha1.ReasonAwaitingDeletionConfirmation
+		}
+		h.checkComplete(want)
+	}
+	if c.Reason != reason {
+		h.violates("the set is %s (%s), and should be %s", c.Reason, c.Message, reason)
+	}
+}
+
+// checkComplete checks that exactly what is wanted exists, with the template applied, and that the rest is suspended.
+func (h *history) checkComplete(want map[string]decision.Rendered) {
+	for name, one := range want {
+		s := h.api.stacks[name]
+		switch {
+		case s == nil:
+			h.violates("Stack %s does not exist", name)
+		case s.Annotations[v1alpha1.RenderedAnnotation] != one.Digest || !h.has[s.UID][one.Digest]:
+			h.violates("Stack %s has not applied the template", name)
+		case s.Annotations[v1alpha1.ItemGoneAnnotation] != "" || s.Spec.Suspend || s.DeletionTimestamp != nil:
+			h.violates("Stack %s is suspended or deleted, and its directory exists", name)
+		case s.Spec.Workspace == "mine":
+			h.violates("a field of Stack %s is not restored", name)
+		}
+	}
+	for name, s := range h.api.stacks {
+		_, ok := want[name] // users can resume a Stack that is gone
+		if !ok && s.Labels[v1alpha1.StackSetLabel] == setName && s.Annotations[v1alpha1.ItemGoneAnnotation] == "" {
+			h.violates("Stack %s is gone, and not suspended", name)
+		}
+	}
+}
