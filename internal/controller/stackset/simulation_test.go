@@ -418,7 +418,8 @@ func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered stri
 	if now.Generation == before.Generation && isReady(now) {
 		p.applied(now)
 	}
-	if now.Generation == before.Generation || before.Status.AppliedInputsDigest == "" || len(p.processes) > 1 {
+	decided := p.step.listed[now.Name] // one that was new then has no limits
+	if now.Generation == before.Generation || decided == nil || decided.Status.AppliedInputsDigest == "" || len(p.processes) > 1 {
 		return
 	}
 	// The limits of a rollout.
