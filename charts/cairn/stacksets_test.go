@@ -241,10 +241,10 @@ func TestUsersAndStacksOfStackSets(t *testing.T) {
 		{"ed", `{"metadata":{"annotations":{"cairn.dev/stackset-item-gone":null}}}`, ""},
 		{"ed", `{"metadata":{"labels":null}}`, ""},
 	})
-	labelled := func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: "platform"} }
+	labeled := func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: "platform"} }
 	gone := func(s *v1alpha1.Stack) { s.Annotations = map[string]string{v1alpha1.ItemGoneAnnotation: "x"} }
-	check(t, as(t, "seth").Create(t.Context(), newStack(labelled)), "seth cannot create a Stack of StackSet platform")
-	check(t, as(t, "ed").Create(t.Context(), newStack(labelled)), "")
+	check(t, as(t, "seth").Create(t.Context(), newStack(labeled)), "seth cannot create a Stack of StackSet platform")
+	check(t, as(t, "ed").Create(t.Context(), newStack(labeled)), "")
 	check(t, as(t, "ed").Create(t.Context(), newStack(gone)), "only Cairn sets them")
 	check(t, as(t, "root").Create(t.Context(), newStack(gone)), "") // from a backup
 	check(t, as(t, "seth").Create(t.Context(), newStack(nil)), "")

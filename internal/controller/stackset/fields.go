@@ -49,7 +49,7 @@ func owned(e metav1.ManagedFieldsEntry, path string) bool {
 		return false
 	}
 	fields := map[string]any{}
-	if json.Unmarshal(e.FieldsV1.Raw, &fields) != nil {
+	if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil {
 		return false
 	}
 	for _, name := range strings.Split(path, ".") {

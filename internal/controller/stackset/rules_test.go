@@ -17,7 +17,7 @@ func TestRulesThatTheTemplateHasNoMoreStay(t *testing.T) {
 	}}
 	live.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply,
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:deletionPolicy":{},"f:preventSelfApproval":{}}}`)},
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:deletionPolicy":{},"f:preventSelfApproval":{}}}`),
 	}}
 	for name, tt := range map[string]struct{ spec, want map[string]any }{
 		"those that the set applied, and no others": {map[string]any{}, map[string]any{"deletionPolicy": "Protect", "preventSelfApproval": true}},

@@ -20,10 +20,11 @@ import (
 )
 
 const (
-	// FieldManager owns what the template has, and GoneManager owns the suspension of a Stack that is not generated any
-	// more: a Stack that a user suspended too stays so when its directory returns.
+	// FieldManager owns what the template has.
 	FieldManager = "cairn-stackset"
-	GoneManager  = "cairn-stackset-gone"
+	// GoneManager owns the suspension of a Stack that is not generated any more: a Stack that a user suspended too stays
+	// so when its directory returns.
+	GoneManager = "cairn-stackset-gone"
 	// mostWrites is how many Stacks are written in one reconcile. Deletions are all in one: what is left of a confirmed
 	// list is another list.
 	mostWrites = 100
@@ -150,7 +151,7 @@ func (r *Reconciler) confirmed(ctx context.Context, w decision.Snapshot, k *know
 	foreign := slices.DeleteFunc(slices.Clone(w.Stacks), func(s v1alpha1.Stack) bool {
 		return s.Labels[v1alpha1.StackSetLabel] == set.Name
 	})
-	w.Stacks = append(list.Items, foreign...)
+	w.Stacks = slices.Concat(list.Items, foreign)
 	slices.SortFunc(w.Stacks, func(a, b v1alpha1.Stack) int { return cmp.Compare(a.Name, b.Name) })
 	deletions, _ := split(decision.Decide(w).Writes)
 	return deletions, nil
