@@ -41,6 +41,9 @@ type known struct {
 	same map[types.UID]compared
 	// rejected are writes that the API server rejected, by name of the Stack.
 	rejected map[string]rejected
+	// written are the generations that changes resulted in, by UID of the Stack, until the cache has them. They are of all
+	// generations of the set.
+	written map[types.UID]int64
 }
 
 // compared is a comparison of a version of a Stack with a digest of the template.
@@ -60,14 +63,19 @@ func (s *sets) of(set *v1alpha1.StackSet) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := client.ObjectKeyFromObject(set)
-	if k := s.all[key]; k != nil && k.uid == set.UID && k.generation == set.Generation {
-		return k
+	last := s.all[key]
+	if last != nil && last.uid == set.UID && last.generation == set.Generation {
+		return last
 	}
 	if s.all == nil {
 		s.all = map[types.NamespacedName]*known{}
 	}
 	k := &known{
 		uid: set.UID, generation: set.Generation, same: map[types.UID]compared{}, rejected: map[string]rejected{},
+		written: map[types.UID]int64{},
+	}
+	if last != nil {
+		k.written = last.written
 	}
 	k.renderer, k.invalid = render.New(set)
 	s.all[key] = k
@@ -98,6 +106,24 @@ func (r *Reconciler) gather(ctx context.Context, set *v1alpha1.StackSet, k *know
 	}
 	w.Stacks = k.relevant(set, list.Items)
 	return w, nil
+}
+
+// isBehind reports that the cache does not have all changes of Stacks yet: by what it has, more Stacks would be changed
+// at once than the rollout permits.
+func (k *known) isBehind(stacks []v1alpha1.Stack) bool {
+	if len(k.written) == 0 {
+		return false
+	}
+	there := make(map[types.UID]int64, len(stacks))
+	for i := range stacks {
+		there[stacks[i].UID] = stacks[i].Generation
+	}
+	for uid, generation := range k.written {
+		if now, is := there[uid]; !is || now >= generation {
+			delete(k.written, uid)
+		}
+	}
+	return len(k.written) > 0
 }
 
 // relevant are the Stacks of a set, and those with a name that it generates or moves. It changes the list.

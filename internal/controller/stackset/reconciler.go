@@ -67,6 +67,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if w.Problem != nil && w.Problem.Pending && set.Status.ObservedGeneration == set.Generation {
 		return ctrl.Result{RequeueAfter: later}, nil // the event of the fetch is sooner
 	}
+	if w.Problem == nil && known.isBehind(w.Stacks) {
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
 	d := decision.Decide(w)
 	out := r.write(ctx, w, d, known)
 	err = errors.Join(out.err, r.report(ctx, set, decision.Status(w, d, out.rejected)))

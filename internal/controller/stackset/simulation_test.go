@@ -366,9 +366,6 @@ func (h *history) wanted(set *v1alpha1.StackSet, tree string, there map[string]*
 	return names, ""
 }
 
-// strict checks spec.rollout.maxConcurrent too: it is exceeded when the cache is late and users edit Stacks meanwhile.
-const strict = false
-
 // renderers by template: compiling them for each history would take most of the time.
 var renderers = map[string]*render.Renderer{}
 
@@ -441,7 +438,7 @@ func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered stri
 			p.violates("Stack %s is changed before %s of an earlier group has applied the template", now.Name, name)
 		}
 	}
-	if n > most && strict {
+	if n > most {
 		p.violates("%d Stacks change at once, and maxConcurrent is %d", n, most)
 	}
 }

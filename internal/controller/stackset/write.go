@@ -66,14 +66,17 @@ func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.
 	group.SetLimit(atOnce)
 	for _, one := range append(deletions, writes...) {
 		group.Go(func() error {
-			fields, err := r.one(ctx, w.Set, one)
+			result, err := r.one(ctx, w.Set, one)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil:
 				delete(k.rejected, one.Name)
 				out.done[one.Action] = append(out.done[one.Action], one.Name)
-				out.restored = append(out.restored, fields...)
+				out.restored = append(out.restored, result.restored...)
+				if result.generation > 0 {
+					k.written[one.Stack.UID] = result.generation
+				}
 			case isRejection(err):
 				k.rejected[one.Name] = rejected{identity(one), err.Error(), w.Now}
 			case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err):
@@ -161,27 +164,36 @@ func conflict(name, why string) error {
 	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), name, errors.New(why))
 }
 
-// one does one write. It returns the fields that it restored.
-func (r *Reconciler) one(ctx context.Context, set *v1alpha1.StackSet, one decision.Write) ([]restored, error) {
+// result of a write.
+type result struct {
+	// restored are the fields that it restored.
+	restored []restored
+	// generation that a change resulted in.
+	generation int64
+}
+
+// one does one write.
+func (r *Reconciler) one(ctx context.Context, set *v1alpha1.StackSet, one decision.Write) (result, error) {
 	if one.Action == decision.Create {
-		return nil, r.create(ctx, set, one)
+		return result{}, r.create(ctx, set, one)
 	}
 	live := &v1alpha1.Stack{}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(one.Stack), live); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	if err := isStill(set, one, live); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	switch one.Action {
 	case decision.Change:
 		return r.change(ctx, set, one, live)
 	case decision.Suspend:
-		return nil, r.suspend(ctx, one, live)
+		return result{}, r.suspend(ctx, one, live)
 	case decision.Release:
-		return nil, r.release(ctx, live, map[string]any{"requireApprovalFor": []any{string(v1alpha1.ChangeStackDeletion)}})
+		approval := map[string]any{"requireApprovalFor": []any{string(v1alpha1.ChangeStackDeletion)}}
+		return result{}, r.release(ctx, live, approval)
 	}
-	return nil, r.delete(ctx, set, one, live)
+	return result{}, r.delete(ctx, set, one, live)
 }
 
 // isStill reports whether the Stack is the one that was decided about.
@@ -248,29 +260,30 @@ func identify(body *unstructured.Unstructured, namespace, name string) {
 // change applies the template to a Stack as it is, and ends the suspension of one whose directory returned.
 func (r *Reconciler) change(
 	ctx context.Context, set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack,
-) ([]restored, error) {
+) (result, error) {
 	fields, err := restoredFields(set, one, live)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	body, err := bodyOf(set, one)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	if err := keepIgnored(body, append(absentRules(body), set.Spec.Ignore...), live); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	body.SetUID(live.UID)
 	body.SetResourceVersion(live.ResourceVersion)
 	apply := client.ApplyConfigurationFromUnstructured(body)
 	if err := r.Client.Apply(ctx, apply, client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
-		return nil, err
+		return result{}, err
 	}
+	changed := result{restored: fields, generation: body.GetGeneration()}
 	if live.Annotations[v1alpha1.ItemGoneAnnotation] == "" {
-		return fields, nil
+		return changed, nil
 	}
 	live.ResourceVersion = body.GetResourceVersion()
-	return fields, r.release(ctx, live, map[string]any{})
+	return changed, r.release(ctx, live, map[string]any{})
 }
 
 // suspend suspends a Stack that is not generated any more.
