@@ -52,7 +52,7 @@ type step struct {
 var stories = []story{
 	{name: "automatic", apply: v1alpha1.ApplyAutomatic, steps: life},
 	{name: "approved", apply: v1alpha1.ApplyManual, steps: life},
-	files, pushed, fromCode,
+	files, pushed, fromCode, fromSet,
 }
 
 // life returns the steps of the first stories.
@@ -132,8 +132,10 @@ func (l *lane) runStory(ctx context.Context, s story, h hooks) (outcome, error) 
 	l.cloud.Store(cloud.New())
 	l.states.Store(&httpstate.Server{})
 	l.witness.begin()
-	if err := until(ctx, patience, l.dropRepository); err != nil { // of a story that ended early
-		return outcome{}, err
+	for _, drop := range []func(context.Context) error{l.dropStackSet, l.dropRepository} { // of a story that ended early
+		if err := until(ctx, patience, drop); err != nil {
+			return outcome{}, err
+		}
 	}
 	if h.begin != nil {
 		h.begin()
