@@ -3,6 +3,7 @@
 package stackset
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -235,6 +236,28 @@ func TestStackSetLeavesStacksOfUsers(t *testing.T) {
 	e.expect("apply dev-net", v1alpha1.ReasonRollingOut)
 	if s := e.stack("dev-net"); s.Spec.Source.Git == nil || s.Spec.Source.Git.Path != "dev/net" {
 		t.Errorf("%+v", s.Spec.Source)
+	}
+}
+
+// TestStackSetLeavesAStackOfAUserThatIsTheSame checks a Stack of which the template changes no field: only the
+// resourceVersion of the apply prevents that the StackSet takes it over.
+func TestStackSetLeavesAStackOfAUserThatIsTheSame(t *testing.T) {
+	e := newEnv(t)
+	w, err := e.gather(t.Context(), e.set, e.sets.of(e.set))
+	apiserver.Must(t, err)
+	d := decision.Decide(w)
+	at := slices.IndexFunc(d.Writes, func(one decision.Write) bool { return one.Name == "dev-net" })
+	same := &v1alpha1.Stack{}
+	apiserver.Must(t, json.Unmarshal(d.Writes[at].Rendered.JSON, same))
+	same.Spec.Timeout = nil // the API server has another text for the same time
+	e.Make(same)
+	d.Writes[at].Rendered.JSON, err = json.Marshal(map[string]any{
+		"metadata": map[string]any{"name": same.Name}, "spec": map[string]any{"source": same.Spec.Source},
+	})
+	apiserver.Must(t, err)
+	e.write(t.Context(), w, d, e.sets.of(e.set))
+	if s := e.stack("dev-net"); s.Labels[v1alpha1.StackSetLabel] != "" {
+		t.Errorf("the Stack of a user has the labels %v", s.Labels)
 	}
 }
 
