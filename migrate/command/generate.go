@@ -53,7 +53,7 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, o migrati
 	if err != nil {
 		return err
 	}
-	if len(result.Stacks) == 0 {
+	if len(result.Stacks)+len(result.StackSets) == 0 {
 		s.Note("Found no root module in %s.", dir)
 	}
 	return printMigration(s, result, o.Format)
