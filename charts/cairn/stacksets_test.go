@@ -252,7 +252,7 @@ func TestUsersAndStacksOfStackSets(t *testing.T) {
 
 // The policies recognize the operator by this: with the verb, it could write each Stack, and the name of a user would be its own.
 func TestOperatorHasNoVerbUpdateOnStacks(t *testing.T) {
-	data, err := Manifests.ReadFile("files/roles/operator.yaml")
+	data, err := roles.ReadFile("files/roles/operator.yaml")
 	apiserver.Must(t, err)
 	role := &rbacv1.ClusterRole{}
 	apiserver.Must(t, yaml.Unmarshal(data, role))

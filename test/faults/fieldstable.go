@@ -117,7 +117,6 @@ var uncovered = []reason{
 	{`(Stack|Repository) spec\.engine\.wrapped\..*`, "", "of Terragrunt, which has to be fetched from its maker first (internal/runner/terragrunt_test.go and internal/controller/stack/engine_envtest_test.go)"},
 	{`(PullRequest|(Repository|Stack) spec\.pullRequests|Run spec\.pullRequest)\b.*`, "", "pull requests need a Git provider, which test/gitea runs"},
 	{`StackSet spec\..*`, "", "a set writes Stacks: internal/controller/stackset has right and wrong ones"},
-	{`StackSet spec\..*`, "", "internal/controller/stackset/generate and template have right and wrong ones"},
 	{`State spec\..*`, "", "Cairn's own: internal/state/restored_envtest_test.go has a State that lost its status"},
 	{`Stack spec\.backend\..*`, "", "a backend of the engine's own wants a server: test/scripts/testdata/backends.txtar and internal/runner/backend_test.go have right and wrong ones"},
 }

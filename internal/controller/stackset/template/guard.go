@@ -87,7 +87,7 @@ func (g guard) check(field string, expression *ast.AST, alone bool) (choosesBy [
 				"choose captures", name)
 		}
 		if g.separators[name] == "" {
-			return nil, fmt.Errorf("params.%s is a capture: metadata.name must begin with ${params.%s} and a text behind it, or end "+
+			return nil, fmt.Errorf("no list has params.%s: metadata.name must begin with ${params.%s} and a text behind it, or end "+
 				"with it behind a text, so that a directory that is moved does not change this field", name, name)
 		}
 		choosesBy = append(choosesBy, name)
