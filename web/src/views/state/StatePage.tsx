@@ -71,7 +71,7 @@ function Known({ detail }: { detail: Detail<'states'> }) {
   const labels = {
     versions: `Versions: ${versions.length}`,
     diff: 'Differences',
-    resources: `Resources: ${String(status?.resources ?? 0)}`,
+    resources: `Resources: ${String((status?.resources as number | string | undefined) ?? 0)}`,
     events: 'Events',
   }
   return (
