@@ -106,11 +106,10 @@ func paramOf(params ast.NavigableExpr) string {
 		return parent.AsSelect().FieldName()
 	case ast.CallKind:
 		call := parent.AsCall()
-		if !slices.Contains([]string{operators.Index, operators.OptIndex, operators.OptSelect}, call.FunctionName()) ||
-			call.Args()[0].ID() != params.ID() {
+		if !slices.Contains([]string{operators.Index, operators.OptIndex, operators.OptSelect}, call.FunctionName()) {
 			return ""
 		}
-		name, _ := call.Args()[1].AsLiteral().(types.String)
+		name, _ := call.Args()[1].AsLiteral().(types.String) // params as an index is no literal
 		return string(name)
 	}
 	return ""
