@@ -18,18 +18,7 @@ const maxSkipped = 10
 // PullRequest prints the description of a PullRequest, with its events.
 func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s Style) error {
 	p := newPage(w, s)
-	ready := condition(pr.Status.Conditions, v1alpha1.ConditionReady)
-	reason := cmp.Or(ready.Reason, "New")
-	switch ready.Status {
-	case "True":
-		reason = s.paint(green, "Ready: "+reason)
-	case "False":
-		reason = s.paint(red, "not Ready: "+reason)
-	default:
-		reason = s.paint(yellow, "not Ready: "+reason)
-	}
-	p.text("%s  %s", s.paint(bold, fmt.Sprintf("PullRequest %s in %s", pr.Name, pr.Namespace)), reason)
-	p.message(ready.Message)
+	p.ready("PullRequest", pr, pr.Status.Conditions)
 	p.row("Title", Clean(pr.Spec.Title))
 	p.row("Author", Clean(pr.Spec.Author))
 	p.row("Merges", Clean(mergeLine(pr)))

@@ -137,6 +137,23 @@ func newPage(w io.Writer, s Style) *page {
 	return &page{out: tabwriter.NewWriter(w, 0, 4, 2, ' ', 0), style: s}
 }
 
+// ready prints the name of an object, and its Ready condition.
+func (p *page) ready(kind string, o metav1.Object, conditions []metav1.Condition) {
+	is := condition(conditions, v1alpha1.ConditionReady)
+	reason := cmp.Or(is.Reason, "New")
+	switch is.Status {
+	case metav1.ConditionTrue:
+		reason = p.style.paint(green, "Ready: "+reason)
+	case metav1.ConditionFalse:
+		reason = p.style.paint(red, "not Ready: "+reason)
+	default:
+		reason = p.style.paint(yellow, "not Ready: "+reason)
+	}
+	name := fmt.Sprintf("%s %s in %s", kind, o.GetName(), o.GetNamespace())
+	p.text("%s  %s", p.style.paint(bold, name), reason)
+	p.message(is.Message)
+}
+
 // text prints a line without columns.
 func (p *page) text(format string, args ...any) {
 	p.flush()

@@ -16,32 +16,18 @@ import (
 // Deletions returns a table of Stacks that a user can confirm to delete.
 func Deletions(stacks []*v1alpha1.Stack) *metav1.Table {
 	return table(stacks, func(s **v1alpha1.Stack) []any {
-		directory, resources := "-", fmt.Sprint((*s).Status.Resources)
+		directory := "-"
 		if git := (*s).Spec.Source.Git; git != nil {
 			directory = cmp.Or(git.Path, ".")
 		}
-		if (*s).Status.Resources < 0 { // the engine encrypts the state
-			resources = "unknown"
-		}
-		return []any{(*s).Name, directory, resources, string((*s).Spec.DeletionPolicy)}
+		return []any{(*s).Name, directory, (*s).Status.Resources.String(), string((*s).Spec.DeletionPolicy)}
 	}, func(s **v1alpha1.Stack) runtime.Object { return *s }, "Name", "Directory", "Resources", "Deletion policy")
 }
 
 // StackSet prints the description of a StackSet, with its events.
 func StackSet(w io.Writer, set *v1alpha1.StackSet, events []corev1.Event, s Style) error {
 	p := newPage(w, s)
-	ready := condition(set.Status.Conditions, v1alpha1.ConditionReady)
-	reason := cmp.Or(ready.Reason, "New")
-	switch ready.Status {
-	case "True":
-		reason = s.paint(green, "Ready: "+reason)
-	case "False":
-		reason = s.paint(red, "not Ready: "+reason)
-	default:
-		reason = s.paint(yellow, "not Ready: "+reason)
-	}
-	p.text("%s  %s", s.paint(bold, fmt.Sprintf("StackSet %s in %s", set.Name, set.Namespace)), reason)
-	p.message(ready.Message)
+	p.ready("StackSet", set, set.Status.Conditions)
 	p.row("Mode", string(set.Spec.Mode))
 	p.row("Prune", string(set.Spec.Prune))
 	if r := set.Spec.Repository; r != nil {
