@@ -152,7 +152,7 @@ func TestDecide(t *testing.T) {
 		"nothing to do":                                   {newSnapshot(three), "", "True Complete", "3 Stacks"},
 		"a new directory gets a Stack":                    {newSnapshot(three, renders("d")), "Create d", "Unknown RollingOut", "3 of 4"},
 		"a changed template changes Stacks":               {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated)), "Change a", "Unknown RollingOut", "1 wait"},
-		"a field that a user changed is restored":       {newSnapshot(nil, renders("a"), exists("a", isApplied), differs), "Change a", "Unknown RollingOut", ""},
+		"a field that a user changed is restored":         {newSnapshot(nil, renders("a"), exists("a", isApplied), differs), "Change a", "Unknown RollingOut", ""},
 		"a directory that comes back continues its Stack": {newSnapshot(nil, renders("a"), exists("a", isApplied, isGone)), "Change a", "Unknown RollingOut", ""},
 
 		"a directory that is gone suspends its Stack": {newSnapshot(three, exists("old", isApplied)), "Suspend old", "Unknown RollingOut", ""},
