@@ -3,7 +3,6 @@ package dev
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"cairn.dev/cairn/dev/ports"
 	"cairn.dev/cairn/dev/tools"
 )
 
@@ -47,19 +47,18 @@ func keptPort(ctx context.Context, path string) (int, error) {
 			return port, nil
 		}
 	}
-	// Below the range that systems take ports from for connections: none of those can get in between here and the start.
-	const from, to, tries = 20000, 32000, 100
-	for range tries {
-		port := from + rand.IntN(to-from) //nolint:gosec // a port is no secret
-		if !free(ctx, port) {
-			continue
-		}
-		if err := os.WriteFile(path, []byte(strconv.Itoa(port)), 0o600); err != nil {
-			return 0, fmt.Errorf("keep the port: %w", err)
-		}
-		return port, nil
+	address, err := ports.Free(ctx, "127.0.0.1")
+	if err != nil {
+		return 0, err
 	}
-	return 0, fmt.Errorf("no port is free on 127.0.0.1")
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(path, []byte(port), 0o600); err != nil {
+		return 0, fmt.Errorf("keep the port: %w", err)
+	}
+	return strconv.Atoi(port)
 }
 
 func free(ctx context.Context, port int) bool {

@@ -24,7 +24,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/test/apiserver"
-	"cairn.dev/cairn/test/ports"
+	"cairn.dev/cairn/dev/ports"
 )
 
 // process is a Cairn that runs in this process.

@@ -13,7 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
-	"cairn.dev/cairn/test/ports"
+	"cairn.dev/cairn/dev/ports"
 )
 
 // TestHooksAreServed starts the command with the arguments of the chart, and addresses of this machine.

@@ -21,7 +21,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/dev"
-	"cairn.dev/cairn/test/ports"
+	"cairn.dev/cairn/dev/ports"
 	"cairn.dev/cairn/test/program"
 )
 

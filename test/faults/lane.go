@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	chart "cairn.dev/cairn/charts/cairn"
+	"cairn.dev/cairn/dev/ports"
 	"cairn.dev/cairn/test/cloud"
 	"cairn.dev/cairn/test/httpstate"
 )
@@ -127,7 +128,7 @@ func (l *lane) prepare(ctx context.Context) error {
 }
 
 func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
-	listen, err := freeAddress()
+	listen, err := ports.Free(ctx, "127.0.0.1")
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
 		if i > 0 {
 			actor = fmt.Sprintf("operator-%d", i+1)
 		}
-		operator, err := l.startCairn("operator", actor, "cairn-operator", args...)
+		operator, err := l.startCairn(ctx, "operator", actor, "cairn-operator", args...)
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
 			}
 		}
 	}
-	if l.server, err = l.startCairn("server", "server", "cairn-server", args...); err != nil {
+	if l.server, err = l.startCairn(ctx, "server", "server", "cairn-server", args...); err != nil {
 		return err
 	}
 	for _, c := range l.cairns() {

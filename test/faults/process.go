@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"cairn.dev/cairn/dev/ports"
 	"cairn.dev/cairn/dev/process"
 	"cairn.dev/cairn/test/faults/proxy"
 )
@@ -35,12 +35,12 @@ type cairn struct {
 }
 
 // startCairn starts `cairn NAME` as a ServiceAccount in Cairn's own namespace.
-func (l *lane) startCairn(name, actor, account string, args ...string) (*cairn, error) {
+func (l *lane) startCairn(ctx context.Context, name, actor, account string, args ...string) (*cairn, error) {
 	config, err := l.config(l.own, account)
 	if err != nil {
 		return nil, err
 	}
-	health, err := freeAddress()
+	health, err := ports.Free(ctx, "127.0.0.1")
 	if err != nil {
 		return nil, err
 	}
@@ -60,15 +60,6 @@ func (l *lane) startCairn(name, actor, account string, args ...string) (*cairn, 
 	}
 	c.ended.Go(c.supervise)
 	return c, nil
-}
-
-// freeAddress returns an address on this machine that nothing listens on.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block on this machine
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 func (c *cairn) start() error {

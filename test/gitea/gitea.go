@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"cairn.dev/cairn/dev/ports"
 	"cairn.dev/cairn/dev/tools"
-	"cairn.dev/cairn/test/ports"
 )
 
 // Admin is the login of the administrator.

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"cairn.dev/cairn/test/ports"
+	"cairn.dev/cairn/dev/ports"
 )
 
 // ErrNone says that this machine has none.

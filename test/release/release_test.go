@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/dev/ports"
 	"cairn.dev/cairn/dev/tools"
 )
 
@@ -26,12 +26,10 @@ const version = "0.0.1-test.1"
 // registry starts a registry on this machine, and returns its address.
 func registry(t *testing.T) string {
 	t.Helper()
-	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := ports.Free(t.Context(), "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := free.Addr().String()
-	free.Close()
 	dir := t.TempDir()
 	config := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %s/data}}\nhttp: {addr: %q}\n", dir, address)
 	if err := os.WriteFile(dir+"/config.yaml", []byte(config), 0o600); err != nil {

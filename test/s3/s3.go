@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"cairn.dev/cairn/dev/ports"
 	"cairn.dev/cairn/dev/tools"
-	"cairn.dev/cairn/test/ports"
 )
 
 // Region that the server says it is in.

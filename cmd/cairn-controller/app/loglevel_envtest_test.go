@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"cairn.dev/cairn/dev/ports"
 	"cairn.dev/cairn/test/apiserver"
-	"cairn.dev/cairn/test/ports"
 )
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../../charts/cairn/files/crds") }

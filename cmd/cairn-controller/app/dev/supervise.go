@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"cairn.dev/cairn/dev/ports"
 	children "cairn.dev/cairn/dev/process"
 )
 
@@ -38,11 +39,11 @@ func (c *cluster) addProcesses(ctx context.Context, o options, data string, kube
 	if err != nil {
 		return err
 	}
-	store, err := freeAddress(ctx)
+	store, err := ports.Free(ctx, "127.0.0.1")
 	if err != nil {
 		return err
 	}
-	web, err := freeAddress(ctx)
+	web, err := ports.Free(ctx, "127.0.0.1")
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (c *cluster) addProcesses(ctx context.Context, o options, data string, kube
 	}
 	args = append(args, o.serveArgs...)
 	for _, name := range o.processes() {
-		health, err := freeAddress(ctx)
+		health, err := ports.Free(ctx, "127.0.0.1")
 		if err != nil {
 			return err
 		}
@@ -107,16 +108,6 @@ func onThisMachine(address string) string {
 		return ""
 	}
 	return net.JoinHostPort(host, port)
-}
-
-// freeAddress returns an address of this machine that is free.
-func freeAddress(ctx context.Context) (string, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // run restarts the process until ctx is done, and stops it then.

@@ -1,4 +1,4 @@
-// Package ports finds ports for servers that tests start as programs, or that listen by themselves.
+// Package ports finds ports for servers that are started as programs, or that listen by themselves.
 package ports
 
 import (
