@@ -169,7 +169,7 @@ func sameWithStackSet(t *testing.T, files fstest.MapFS, folder string) (withSet 
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		all, problem, err := renderer.Stacks(t.Context(), paths)
+		all, problem, err := renderer.Stacks(t.Context(), paths, nil)
 		if err != nil || problem != nil {
 			t.Fatal(err, problem)
 		}

@@ -225,6 +225,14 @@ type StackSetDirectories struct {
 	// +kubebuilder:validation:MaxLength=500
 	// +optional
 	Marker string `json:"marker,omitempty"`
+
+	// SettingsFile is the name of a file in a directory with settings of its Stack: variables, variable files,
+	// dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to the
+	// repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._-]+$`
+	// +optional
+	SettingsFile string `json:"settingsFile,omitempty"`
 }
 
 // StackSetTemplate is what each Stack is created from.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/stackset/render"
 	"cairn.dev/cairn/internal/engine/hclparse"
 )
 
@@ -45,6 +47,23 @@ func readCheckout(ctx context.Context, dir string) (checkout, error) {
 	}
 	slices.Sort(c.files)
 	return c, nil
+}
+
+// ID returns nothing: a preview renders the files once.
+func (c checkout) ID(string) string { return "" }
+
+// Read returns the content of a file, or render.ErrTooLarge.
+func (c checkout) Read(_ context.Context, path string, limit int64) ([]byte, error) {
+	file, err := os.Open(filepath.Join(c.root, filepath.FromSlash(path)))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if int64(len(data)) > limit {
+		return nil, render.ErrTooLarge
+	}
+	return data, err
 }
 
 // git returns the output of a git command in a directory.

@@ -79,7 +79,7 @@ func preview(ctx context.Context, s *session.Session, file string, o previewOpti
 			return err
 		}
 	}
-	rendered, err := renderSet(ctx, set, code.files)
+	rendered, err := renderSet(ctx, set, code)
 	if err != nil {
 		return fmt.Errorf("StackSet %s: %w", set.Name, err)
 	}
@@ -115,13 +115,13 @@ func firstOf(directories []string) string {
 	return screen.Clean(text)
 }
 
-// renderSet returns the Stacks that a StackSet generates for the files of a repository.
-func renderSet(ctx context.Context, set *v1alpha1.StackSet, files []string) ([]decision.Rendered, error) {
+// renderSet returns the Stacks that a StackSet generates for the files of a working tree.
+func renderSet(ctx context.Context, set *v1alpha1.StackSet, code checkout) ([]decision.Rendered, error) {
 	renderer, problem := render.New(set)
 	if problem != nil {
 		return nil, problemError(problem)
 	}
-	rendered, problem, err := renderer.Stacks(ctx, files)
+	rendered, problem, err := renderer.Stacks(ctx, code.files, code)
 	if err != nil {
 		return nil, err
 	}

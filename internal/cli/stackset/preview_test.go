@@ -2,6 +2,7 @@ package stackset
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,6 +137,29 @@ func TestPreviewPrintsObjects(t *testing.T) {
 	}
 }
 
+// TestPreviewReadsSettingsFiles checks that a preview has the settings of the working tree, as the operator reads them.
+func TestPreviewReadsSettingsFiles(t *testing.T) {
+	text := strings.Replace(platform, `exclude: ["envs/*/sandbox"]`, "settingsFile: cairn.yaml", 1)
+	dir := checkoutOf(t, map[string]string{"envs/dev/net/main.tf": "", "envs/dev/net/cairn.yaml": "variables: [{name: replicas, value: 5}]", "envs/dev/cairn.yaml": "x"})
+	out, _, err := previewOf(t, text, dir, "-o", "yaml")
+	var list struct{ Items []v1alpha1.Stack }
+	if err := errors.Join(err, yaml.Unmarshal([]byte(out), &list)); err != nil || len(list.Items) != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if v := list.Items[0].Spec.Variables; len(v) != 1 || string(v[0].Value.Raw) != "5" {
+		t.Errorf("%+v", v)
+	}
+	for settings, want := range map[string]string{
+		"apply: Automatic":                        `RenderingFailed: envs/dev/net/cairn.yaml: apply cannot be set here, and has the value "Automatic"`,
+		"# " + strings.Repeat("x", 20_000) + "\n": "envs/dev/net/cairn.yaml: it has more than 16384 bytes",
+	} {
+		dir := checkoutOf(t, map[string]string{"envs/dev/net/main.tf": "", "envs/dev/net/cairn.yaml": settings})
+		if _, _, err := previewOf(t, text, dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
 func TestPreviewFails(t *testing.T) {
 	dir := checkoutOf(t, infra)
 	for name, tt := range map[string]struct{ old, new, want string }{
@@ -181,7 +205,7 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := sets[0]
-	rendered, err := renderSet(t.Context(), set, []string{"envs/dev/net/main.tf", "envs/prod/net/main.tf", "envs/prod/db/main.tf"})
+	rendered, err := renderSet(t.Context(), set, checkout{files: []string{"envs/dev/net/main.tf", "envs/prod/net/main.tf", "envs/prod/db/main.tf"}})
 	if err != nil {
 		t.Fatal(err)
 	}

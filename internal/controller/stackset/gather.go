@@ -184,14 +184,14 @@ func (r *Reconciler) gatherRendered(ctx context.Context, w *decision.Snapshot, k
 		mirror, tree = found, commit.Tree
 		source, w.Revision = string(repo.UID)+"/"+tree, repository.Revision(commit)
 		if !k.listed || k.source != source {
-			files, err := r.filesOf(ctx, mirror, tree)
+			files, tree, err := r.filesOf(ctx, mirror, tree)
 			if w.Problem = problemOf(repo, err); w.Problem != nil || err != nil {
 				return unless(w.Problem, err)
 			}
-			return k.render(ctx, w, source, files)
+			return k.render(ctx, w, source, files, contents{mirror, tree})
 		}
 	} else if !k.listed {
-		return k.render(ctx, w, source, nil)
+		return k.render(ctx, w, source, nil, contents{})
 	}
 	w.Rendered, w.Problem = k.rendered, k.problem
 	return nil
@@ -205,8 +205,8 @@ func unless(p *decision.Problem, err error) error {
 }
 
 // render keeps the result for a source.
-func (k *known) render(ctx context.Context, w *decision.Snapshot, source string, files []string) error {
-	all, problem, err := k.renderer.Stacks(ctx, files)
+func (k *known) render(ctx context.Context, w *decision.Snapshot, source string, files []string, in render.Contents) error {
+	all, problem, err := k.renderer.Stacks(ctx, files, in)
 	if err != nil {
 		return err
 	}
@@ -215,8 +215,27 @@ func (k *known) render(ctx context.Context, w *decision.Snapshot, source string,
 	return nil
 }
 
+// contents are those of the files of a tree.
+type contents struct {
+	mirror *git.Mirror
+	tree   *git.Tree
+}
+
+func (c contents) ID(path string) string {
+	entry, _ := c.tree.Entry(path)
+	return entry.ID
+}
+
+func (c contents) Read(ctx context.Context, path string, limit int64) ([]byte, error) {
+	data, err := c.mirror.Blob(ctx, c.ID(path), limit)
+	if _, ok := errors.AsType[*git.SizeError](err); ok {
+		return nil, render.ErrTooLarge
+	}
+	return data, err
+}
+
 // filesOf are the paths of the files of a tree.
-func (r *Reconciler) filesOf(ctx context.Context, mirror *git.Mirror, id string) ([]string, error) {
+func (r *Reconciler) filesOf(ctx context.Context, mirror *git.Mirror, id string) ([]string, *git.Tree, error) {
 	list := r.Tree
 	if list == nil {
 		list = func(ctx context.Context, mirror *git.Mirror, id string) (*git.Tree, error) {
@@ -225,7 +244,7 @@ func (r *Reconciler) filesOf(ctx context.Context, mirror *git.Mirror, id string)
 	}
 	tree, err := list(ctx, mirror, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	files := make([]string, 0, tree.Len())
 	tree.Walk("", func(e git.Entry) {
@@ -233,7 +252,7 @@ func (r *Reconciler) filesOf(ctx context.Context, mirror *git.Mirror, id string)
 			files = append(files, e.Path)
 		}
 	})
-	return files, nil
+	return files, tree, nil
 }
 
 // repository is the Repository of a set, if it may use it; nil with a Problem in the snapshot, or an error.

@@ -17,6 +17,7 @@ import (
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 	"cairn.dev/cairn/test/apiserver"
+	"cairn.dev/cairn/test/gitserver"
 )
 
 // TestStackSetCreatesAStackForEachDirectory checks creation, that nothing is written while nothing changes, and that a
@@ -409,5 +410,42 @@ func TestStackSetWritesOnlyWhatItDecidedOn(t *testing.T) {
 				t.Error("it is suspended")
 			}
 		})
+	}
+}
+
+// TestSettingsFileChangesTheStackOfItsDirectory checks that a push of a settings file alone changes one Stack, and that
+// one which sets more than it can, or that is too large, writes nothing, also of other directories.
+func TestSettingsFileChangesTheStackOfItsDirectory(t *testing.T) {
+	e := newEnv(t, func(s *v1alpha1.StackSetSpec) { s.Generators[0].Directories.SettingsFile = "cairn.yaml" })
+	settings := func(text string) {
+		_, err := e.remote.Commit(gitserver.Change{Files: map[string]string{"dev/net/cairn.yaml": text, "docs/cairn.yaml": "apply: Automatic"}})
+		apiserver.Must(t, err)
+		e.fetch()
+	}
+	e.settle()
+	settings("variables: [{name: replicas, value: 5}]\ndependsOn: [{name: prod-net}]")
+	e.expect("apply dev-net", v1alpha1.ReasonRollingOut)
+	s := e.stack("dev-net")
+	if string(s.Spec.Variables[0].Value.Raw) != "5" || len(s.Spec.DependsOn) != 1 || s.Spec.Apply != v1alpha1.ApplyManual {
+		t.Errorf("%+v", s.Spec)
+	}
+	e.edit("dev-net", func(s *v1alpha1.Stack) { s.Spec.DependsOn = nil })
+	e.expect("apply dev-net", v1alpha1.ReasonRollingOut)
+	for text, wrong := range map[string]string{
+		"runner: {serviceAccountName: admin}":                                `dev/net/cairn.yaml: runner.serviceAccountName cannot be set here, and has the value "admin"`,
+		"variables: [{name: a, value: x}]\n# " + strings.Repeat("x", 20_000): "dev/net/cairn.yaml: it has more than 16384 bytes",
+	} {
+		settings(text)
+		e.push("-dev/app", "dev/new")
+		e.expect("", v1alpha1.ReasonRenderingFailed)
+		if c := e.ready(); !strings.HasPrefix(c.Message, wrong) {
+			t.Errorf("%s", c.Message)
+		}
+		e.push("dev/app", "-dev/new")
+	}
+	settings("")
+	e.expect("apply dev-net", v1alpha1.ReasonRollingOut)
+	if s := e.stack("dev-net"); string(s.Spec.Variables[0].Value.Raw) != "1" || len(s.Spec.DependsOn) != 0 {
+		t.Errorf("%+v", s.Spec)
 	}
 }

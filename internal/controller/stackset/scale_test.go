@@ -61,7 +61,7 @@ func (f *fleet) pass(tb testing.TB, source string) decision.Decision {
 	w := decision.Snapshot{Now: time.Unix(0, 0), Set: f.set}
 	w.Same = func(one *decision.Rendered, stack *v1alpha1.Stack) bool { return f.known.isSame(f.set, one, stack) }
 	if f.known.source != source {
-		if err := f.known.render(tb.Context(), &w, source, f.files); err != nil {
+		if err := f.known.render(tb.Context(), &w, source, f.files, nil); err != nil {
 			tb.Fatal(err)
 		}
 	}

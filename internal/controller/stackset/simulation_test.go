@@ -341,7 +341,7 @@ func (h *history) wanted(set *v1alpha1.StackSet, tree string, there map[string]*
 		}
 		r, renderers[key] = found, found
 	}
-	all, problem, err := r.Stacks(context.Background(), h.git.trees[tree])
+	all, problem, err := r.Stacks(context.Background(), h.git.trees[tree], nil)
 	must(err)
 	if problem != nil {
 		return nil, problem.Reason

@@ -3018,6 +3018,12 @@ export interface components {
                          *     OpenTofu, Terraform or Terragrunt (*.tf, *.tofu, *.tf.json, *.tofu.json, terragrunt.hcl).
                          */
                         marker?: string;
+                        /**
+                         * @description SettingsFile is the name of a file in a directory with settings of its Stack: variables, variable files,
+                         *     dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to the
+                         *     repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
+                         */
+                        settingsFile?: string;
                     };
                     /** @description List contains the params of each item. Example: [{env: dev, replicas: 1}, {env: prod, replicas: 3}]. */
                     list?: Record<string, never>[];
@@ -3041,6 +3047,12 @@ export interface components {
                              *     OpenTofu, Terraform or Terragrunt (*.tf, *.tofu, *.tf.json, *.tofu.json, terragrunt.hcl).
                              */
                             marker?: string;
+                            /**
+                             * @description SettingsFile is the name of a file in a directory with settings of its Stack: variables, variable files,
+                             *     dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to the
+                             *     repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
+                             */
+                            settingsFile?: string;
                         };
                         /** @description List contains the params of each item. Example: [{env: dev, replicas: 1}, {env: prod, replicas: 3}]. */
                         list?: Record<string, never>[];

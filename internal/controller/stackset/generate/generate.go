@@ -27,13 +27,17 @@ type Directories struct {
 	Include, Exclude []string
 	// Marker is a glob for the name of a file; empty means a file of OpenTofu, Terraform or Terragrunt.
 	Marker string
+	// SettingsFile is the name of a file with settings of the Stack of its directory; empty for none.
+	SettingsFile string
 }
 
 // Item is what one Stack is made from.
 type Item struct {
 	// Directory in the repository; empty for an item that is of none.
 	Directory string
-	Params    map[string]any
+	// SettingsFile is the path of the settings file of the directory; empty for none.
+	SettingsFile string
+	Params       map[string]any
 }
 
 // code has the names of files that a root module has.
@@ -119,7 +123,7 @@ func combine(a, b Item) (Item, error) {
 		}
 		params[name] = value
 	}
-	return Item{Directory: a.Directory + b.Directory, Params: params}, nil
+	return Item{Directory: a.Directory + b.Directory, SettingsFile: a.SettingsFile + b.SettingsFile, Params: params}, nil
 }
 
 // tree has the names of the files of each directory.
@@ -168,7 +172,11 @@ func (d Directories) items(t tree, most int) ([]Item, error) {
 		}
 		for _, p := range patterns { // the first that matches names its parts
 			if params := p.capture(dir); params != nil {
-				items = append(items, Item{Directory: dir, Params: params})
+				item := Item{Directory: dir, Params: params}
+				if slices.Contains(t[dir], d.SettingsFile) {
+					item.SettingsFile = dir + "/" + d.SettingsFile
+				}
+				items = append(items, item)
 				break
 			}
 		}

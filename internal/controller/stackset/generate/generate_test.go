@@ -10,14 +10,14 @@ import (
 
 var repository = strings.Fields(`
 README.md main.tf
-envs/prod/web/net/main.tf envs/prod/web/net/files/index.html envs/prod/web/db/main.tofu
+envs/prod/web/net/main.tf envs/prod/web/net/cairn.yaml envs/prod/web/net/files/index.html envs/prod/web/db/main.tofu
 envs/dev/web/net/main.tf envs/dev/web/sandbox/main.tf envs/dev/web/sandbox/deeper/main.tf
 envs/dev/web/notes/README.md
 modules/net/main.tf services/app-shop/terragrunt.hcl`)
 
 func words(items []Item) (all []string) {
 	for _, i := range items {
-		all = append(all, fmt.Sprintf("%s %v", i.Directory, i.Params))
+		all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %v %s", i.Directory, i.Params, i.SettingsFile), " "))
 	}
 	return all
 }
@@ -58,6 +58,10 @@ func TestItems(t *testing.T) {
 		"each directory with each environment": {
 			generators: []Generator{{Matrix: []Generator{dirs("", "services/app-{name}"), environments}}},
 			want:       []string{"services/app-shop map[env:dev name:shop size:1]", "services/app-shop map[env:prod name:shop size:3]"},
+		},
+		"the settings file of a directory, also in a matrix": {
+			generators: []Generator{{Matrix: []Generator{{Directories: &Directories{Include: []string{"envs/*/*/net"}, SettingsFile: "cairn.yaml"}}, {List: []map[string]any{{}}}}}},
+			want:       []string{"envs/dev/web/net map[]", "envs/prod/web/net map[] envs/prod/web/net/cairn.yaml"},
 		},
 		"a param of two generators":   {generators: []Generator{{Matrix: []Generator{dirs("", "envs/{env}/web/net"), environments}}}, wrong: "generators[0]: matrix[1]: params.env is of two generators"},
 		"more items than the limit":   {generators: []Generator{dirs("", "**")}, wrong: "more than spec.maxStacks (5)"},

@@ -68,7 +68,11 @@ func invalid(err error) *decision.Problem {
 }
 
 func failed(err error) *decision.Problem {
-	return &decision.Problem{Reason: v1alpha1.ReasonRenderingFailed, Message: "spec." + err.Error()}
+	message := err.Error()
+	if _, ok := errors.AsType[*template.Error](err); ok {
+		message = "spec." + message
+	}
+	return &decision.Problem{Reason: v1alpha1.ReasonRenderingFailed, Message: message}
 }
 
 func generatorOf(g v1alpha1.StackSetGenerator) (generate.Generator, error) {
@@ -88,7 +92,7 @@ func generatorOf(g v1alpha1.StackSetGenerator) (generate.Generator, error) {
 
 func itemsOf(items v1alpha1.StackSetItems) (g generate.Generator, err error) {
 	if d := items.Directories; d != nil {
-		g.Directories = &generate.Directories{Include: d.Include, Exclude: d.Exclude, Marker: d.Marker}
+		g.Directories = &generate.Directories{Include: d.Include, Exclude: d.Exclude, Marker: d.Marker, SettingsFile: d.SettingsFile}
 	}
 	for i, entry := range items.List {
 		params := map[string]any{}
@@ -100,28 +104,41 @@ func itemsOf(items v1alpha1.StackSetItems) (g generate.Generator, err error) {
 	return g, nil
 }
 
-// Stacks returns what the StackSet generates for the paths of all files of a commit. An error is that of ctx.
-func (r *Renderer) Stacks(ctx context.Context, files []string) ([]decision.Rendered, *decision.Problem, error) {
+// Stacks returns what the StackSet generates for the paths of all files of a commit, of which it reads the settings files
+// that it has not read yet. An error is that of ctx, or of reading a file.
+func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents) ([]decision.Rendered, *decision.Problem, error) {
 	items, err := generate.Items(r.generators, files, r.most)
 	if err != nil {
 		return nil, invalid(err), nil
 	}
 	all, next := make([]decision.Rendered, 0, len(items)), make(map[string]decision.Rendered, len(items))
+	size := 0
 	for _, item := range items {
 		params, err := json.Marshal(item.Params)
 		if err != nil {
 			return nil, invalid(err), nil
 		}
 		key := item.Directory + "\x00" + string(params)
+		if item.SettingsFile != "" {
+			key += "\x00" + contents.ID(item.SettingsFile)
+		}
 		one, known := r.last[key]
 		if !known {
 			if err := ctx.Err(); err != nil {
 				return nil, nil, err
 			}
-			if one, err = r.render(ctx, item); err != nil {
+			if one, err = r.render(ctx, item, contents); err != nil {
+				if unread, ok := errors.AsType[*readError](err); ok {
+					return nil, nil, unread
+				}
 				return nil, failed(err), nil
 			}
 			r.Rendered++
+		}
+		if item.SettingsFile != "" {
+			if size += len(one.JSON); size > mostSettings {
+				return nil, invalid(fmt.Errorf("generators: the Stacks with settings files have more than %d bytes in all", mostSettings)), nil
+			}
 		}
 		next[key] = one
 		all = append(all, one)
@@ -130,9 +147,12 @@ func (r *Renderer) Stacks(ctx context.Context, files []string) ([]decision.Rende
 	return all, nil, nil
 }
 
-// render renders the Stack of an item. An error is a *template.Error.
-func (r *Renderer) render(ctx context.Context, item generate.Item) (decision.Rendered, error) {
+// render renders the Stack of an item. An error is a *template.Error, a *readError, or one of a settings file.
+func (r *Renderer) render(ctx context.Context, item generate.Item, contents Contents) (decision.Rendered, error) {
 	data, err := r.template.Render(ctx, item.Directory, item.Params)
+	if err == nil && item.SettingsFile != "" {
+		data, err = withSettings(ctx, data, item.SettingsFile, contents)
+	}
 	if err != nil {
 		return decision.Rendered{}, err
 	}
@@ -153,12 +173,8 @@ func (r *Renderer) render(ctx context.Context, item generate.Item) (decision.Ren
 // decode reads a rendered Stack, and checks what the API server would reject or drop.
 func decode(data []byte) (*v1alpha1.Stack, error) {
 	stack := &v1alpha1.Stack{}
-	strict, err := strictjson.UnmarshalStrict(data, stack)
-	if err != nil {
-		return nil, &template.Error{Field: "spec", Reason: strings.TrimPrefix(err.Error(), "json: ")}
-	}
-	if len(strict) > 0 {
-		return nil, &template.Error{Field: "spec", Reason: strict[0].Error()}
+	if strict, err := strictjson.UnmarshalStrict(data, stack); err != nil || len(strict) > 0 {
+		return nil, &template.Error{Field: "spec", Reason: wrongField(data, err, strict)}
 	}
 	for _, problem := range validation.NameIsDNSSubdomain(stack.Name, false) {
 		reason := fmt.Sprintf("%q is no name of a Stack: %s", stack.Name, problem)

@@ -46,9 +46,13 @@ func TestStacks(t *testing.T) {
 		"each directory in each environment": {nil, "api-dev api-prod web-dev web-prod", "", ""},
 		"an integer stays one":               {[]string{"${params.replicas}", "${params.replicas + 1}"}, "api-dev api-prod web-dev web-prod", "", ""},
 		"an unknown field": {[]string{"variables:", "variabels:"}, "", "RenderingFailed",
-			`spec.template.spec: unknown field "spec.variabels" (directory services/api) with params env=dev, name=api`},
+			`spec.template.spec: unknown field "spec.variabels", with the value [{"name":"replicas","value":1}] (directory services/api) with params env=dev, name=api`},
+		"an unknown field of an entry": {[]string{"{name: replicas,", "{name: replicas, sensitive: yes,"}, "", "RenderingFailed",
+			`unknown field "spec.variables[0].sensitive", with the value true (directory services/api)`},
+		"a long value of an unknown field": {[]string{"variables:", "note: " + strings.Repeat("x", 200) + "\n      variables:"}, "", "RenderingFailed",
+			`unknown field "spec.note", with the value "` + strings.Repeat("x", 98) + "… (directory services/api)"},
 		"a directory in an unknown field": {[]string{"source:", "sorce:"}, "", "RenderingFailed", "directory is not permitted in this field"},
-		"a value of another type":         {[]string{"variables: [{name: replicas, value: \"${params.replicas}\"}]", "suspend: \"${params.env}\""}, "", "RenderingFailed", "cannot unmarshal string"},
+		"a value of another type":         {[]string{"variables: [{name: replicas, value: \"${params.replicas}\"}]", "suspend: \"${params.env}\""}, "", "RenderingFailed", `of type bool, with the value "dev" (directory services/api)`},
 		"a name that is none":             {[]string{"${params.name}-${params.env}", "${params.name}_${params.env}"}, "", "RenderingFailed", `template.metadata.name: "api_dev" is no name of a Stack`},
 		"a label that is none":            {[]string{"{env: \"${params.env}\"}", "{env: \"${params.env} x\"}"}, "", "RenderingFailed", "template.metadata.labels"},
 		"a label of Cairn":                {[]string{"labels: {env: ", "labels: {cairn.dev/x: "}, "", "RenderingFailed", "template.metadata.labels.cairn.dev/x: a StackSet cannot set it"},
@@ -62,7 +66,7 @@ func TestStacks(t *testing.T) {
 			r, problem := New(parsed(t, set, tt.changes...))
 			var names []string
 			if problem == nil {
-				all, p, err := r.Stacks(t.Context(), files)
+				all, p, err := r.Stacks(t.Context(), files, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +100,7 @@ func TestStacksAreRenderedOnce(t *testing.T) {
 		want int
 	}{{"services/web/main.tf", 2}, {"README.md", 2}, {"services/api/main.tf", 4}} {
 		files = append(files, tt.add)
-		if _, problem, err := r.Stacks(t.Context(), files); problem != nil || err != nil || r.Rendered != tt.want {
+		if _, problem, err := r.Stacks(t.Context(), files, nil); problem != nil || err != nil || r.Rendered != tt.want {
 			t.Errorf("%s: %d were rendered, want %d: %v, %v", tt.add, r.Rendered, tt.want, problem, err)
 		}
 	}

@@ -41,6 +41,16 @@ var classes = map[string]class{
 	"spec.deletionPolicy":       choice,
 }
 
+// settable are the fields that the settings file of a directory can set, beside the template: each is free, or the name
+// of an entry beside a free one. The name and the path of a Stack identify it, and labels select rules: they are not.
+var settable = []string{
+	"spec.dependsOn[].name",
+	"spec.source.git.triggers",
+	"spec.variableFiles[].path",
+	"spec.variables[].name",
+	"spec.variables[].value",
+}
+
 var index = regexp.MustCompile(`\[[0-9]+\]`)
 
 // classOf is the class of a field such as spec.variables[0].value.
