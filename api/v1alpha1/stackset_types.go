@@ -327,6 +327,11 @@ type StackSetStatus struct {
 	// Gone is the number of Stacks of the StackSet that are not generated any more.
 	// +optional
 	Gone int32 `json:"gone"`
+	// Groups are the groups of spec.rollout.order, in their order, and then the Stacks that no selector matches. Only with
+	// an order.
+	// +listType=atomic
+	// +optional
+	Groups []StackSetGroup `json:"groups,omitempty"`
 	// Preview is what mode Create would do. Only in mode Preview.
 	// +optional
 	Preview *StackSetPreviewed `json:"preview,omitempty"`
@@ -338,6 +343,18 @@ type StackSetStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// StackSetGroup is the progress of a group of Stacks.
+type StackSetGroup struct {
+	// Name is the selector of the group, or "others" for the Stacks that no selector matches. Example: env=dev.
+	Name string `json:"name"`
+	// Generated is the number of Stacks that the generators and the template result in.
+	Generated int32 `json:"generated"`
+	// Applied is the number of Stacks that have applied the inputs of the current template.
+	Applied int32 `json:"applied"`
+	// Failed is the number of Stacks that failed with the current template.
+	Failed int32 `json:"failed"`
 }
 
 // StackSetPreviewed is what mode Create would do.

@@ -21,6 +21,7 @@ func (d *cliEnv) stackSet(gone ...string) *v1alpha1.StackSet {
 	d.Helper()
 	set := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "platform"}}
 	set.Spec.Prune = v1alpha1.PruneDelete
+	set.Spec.Rollout = &v1alpha1.StackSetRollout{Order: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}}}
 	set.Spec.Generators = []v1alpha1.StackSetGenerator{{}}
 	set.Spec.Generators[0].List = []apiextensionsv1.JSON{{Raw: []byte(`{"name": "kept"}`)}}
 	set.Spec.Template.Metadata.Name = "${params.name}"
@@ -119,6 +120,7 @@ func TestStackSetsAreShown(t *testing.T) {
 	d.want(0, "platform", "", "get", "ss")
 	d.want(0, "AwaitingDeletionConfirmation", "", "describe", "stackset/platform")
 	d.want(0, "cairn confirm-deletions platform shows all of them, and asks", "", "describe", "stackset/platform")
+	d.want(0, "0 of 1 applied, 0 failed", "", "describe", "stackset/platform")
 	d.want(0, "platform\n", "", "__complete", "confirm-deletions", "")
 	d.want(0, "stackset/platform\n", "", "__complete", "describe", "stackset/")
 	d.want(0, "platform\n", "", "__complete", "get", "--stackset=")

@@ -38,6 +38,12 @@ func StackSet(w io.Writer, set *v1alpha1.StackSet, events []corev1.Event, s Styl
 	status := set.Status
 	p.row("Stacks", fmt.Sprintf("%d generated: %d applied, %d changing (%d failed), %d outdated; %d gone",
 		status.Generated, status.Applied, status.Changing, status.Failed, status.Outdated, status.Gone))
+	if len(status.Groups) > 0 {
+		p.title("Groups of the rollout")
+		for _, g := range status.Groups {
+			p.row("  "+Clean(g.Name), fmt.Sprintf("%d of %d applied, %d failed", g.Applied, g.Generated, g.Failed))
+		}
+	}
 	if preview := status.Preview; preview != nil {
 		p.title("Mode Create would do")
 		p.row("  create", strings.Join(preview.Create, ", "))

@@ -3268,6 +3268,29 @@ export interface components {
                  */
                 gone?: number;
                 /**
+                 * @description Groups are the groups of spec.rollout.order, in their order, and then the Stacks that no selector matches. Only with
+                 *     an order.
+                 */
+                groups?: {
+                    /**
+                     * Format: int32
+                     * @description Applied is the number of Stacks that have applied the inputs of the current template.
+                     */
+                    applied: number;
+                    /**
+                     * Format: int32
+                     * @description Failed is the number of Stacks that failed with the current template.
+                     */
+                    failed: number;
+                    /**
+                     * Format: int32
+                     * @description Generated is the number of Stacks that the generators and the template result in.
+                     */
+                    generated: number;
+                    /** @description Name is the selector of the group, or "others" for the Stacks that no selector matches. Example: env=dev. */
+                    name: string;
+                }[];
+                /**
                  * Format: int64
                  * @description ObservedGeneration is the generation of the spec that the status reports on.
                  */

@@ -44,7 +44,7 @@ export default function StackSet() {
   if (!row || !object) {
     return <Pending title={name} over={over} query={detail} label="Loading the StackSet" />
   }
-  const { preview, deletions }: Partial<Status> = object.status ?? {}
+  const { preview, deletions, groups }: Partial<Status> = object.status ?? {}
   const order = object.spec.rollout?.order ?? []
   const yaml = asYAML('StackSet', object)
   return (
@@ -77,7 +77,7 @@ export default function StackSet() {
       <NotReady row={row} />
       {order.length > 0 && (
         <Section title="Order of the rollout">
-          <Order row={row} order={order} />
+          <Order row={row} order={order} groups={groups} />
         </Section>
       )}
       <Section title="Events" bare>
@@ -267,7 +267,14 @@ function NotReady({ row }: { row: Row }) {
 type Selector = NonNullable<NonNullable<Spec['rollout']>['order']>[number]
 
 /** The groups of the rollout. A group begins when the Stacks of all groups before it have applied the template. */
-function Order({ row, order }: { row: Row; order: Selector[] }) {
+function Order({ row, order, groups = [] }: { row: Row; order: Selector[]; groups?: Status['groups'] }) {
+  const progress = (i: number) =>
+    groups[i] && (
+      <span className="text-muted float-right text-sm tabular-nums">
+        {groups[i].applied.toLocaleString('en')} of {groups[i].generated.toLocaleString('en')} applied
+        {groups[i].failed > 0 && `, ${groups[i].failed.toLocaleString('en')} failed`}
+      </span>
+    )
   return (
     <ol className="divide-line list-inside list-decimal divide-y">
       {order.map((selector, i) => {
@@ -281,10 +288,11 @@ function Order({ row, order }: { row: Row; order: Selector[] }) {
             ) : (
               <span className="font-mono text-sm">{safe(JSON.stringify(selector))}</span>
             )}
+            {progress(i)}
           </li>
         )
       })}
-      <li className="text-muted px-3 py-1.5">all other Stacks</li>
+      <li className="text-muted px-3 py-1.5">all other Stacks{progress(order.length)}</li>
     </ol>
   )
 }

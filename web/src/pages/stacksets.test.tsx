@@ -50,6 +50,13 @@ describe('StackSets', () => {
           rollout: {
             order: [{ matchLabels: { env: 'dev' } }, { matchExpressions: [{ key: 'env', operator: 'Exists' }] }],
           },
+          status: {
+            groups: [
+              { name: 'env=dev', generated: 1500, applied: 5, failed: 3 },
+              { name: 'env', generated: 20, applied: 0, failed: 0 },
+              { name: 'others', generated: 1, applied: 1, failed: 0 },
+            ],
+          },
         } as object,
       ),
       '/api/v1/stacks': {
@@ -71,6 +78,14 @@ describe('StackSets', () => {
     expect(await screen.findByRole('list', { name: 'Stacks that are not ready' })).toHaveTextContent(
       /prod-net.*Plan failed.*no such region/,
     )
+    const groups = screen
+      .getAllByRole('listitem')
+      .filter((item) => / applied/.test(item.textContent) && / of /.test(item.textContent))
+    expect(groups.map((item) => item.textContent)).toEqual([
+      'env=dev5 of 1,500 applied, 3 failed',
+      expect.stringMatching(/"Exists".*0 of 20 applied$/) as string,
+      'all other Stacks1 of 1 applied',
+    ])
     expect(screen.getByRole('link', { name: 'env=dev' })).toBeInTheDocument()
     expect(screen.getByText(/"Exists"/).closest('a')).toBeNull() // the list of Stacks has no such filter
   })

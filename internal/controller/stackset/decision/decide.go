@@ -237,6 +237,7 @@ func count(p *plan) bool {
 			s.Changing++
 		}
 	}
+	s.Groups = p.progress()
 	return false
 }
 

@@ -260,3 +260,30 @@ func TestStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestGroups checks the progress of each group of a rollout.
+func TestGroups(t *testing.T) {
+	order := spec(func(s *v1alpha1.StackSetSpec) {
+		s.Rollout = &v1alpha1.StackSetRollout{Order: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}, {
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "env", Operator: metav1.LabelSelectorOpIn, Values: []string{"prod", "live"}}},
+		}}}
+	})
+	w := newSnapshot([]string{"a", "b"}, order, renders("c", "env", "dev"), exists("c", isFailed), renders("d", "env", "dev"),
+		renders("e", "env", "prod"), exists("e", isApplied, isOutdated), renders("f"), exists("f", isApplied), exists("old", isApplied, isGone))
+	want := []v1alpha1.StackSetGroup{
+		{Name: "env=dev", Generated: 4, Applied: 2, Failed: 1}, {Name: "env in (live,prod)", Generated: 1}, {Name: "others", Generated: 1, Applied: 1},
+	}
+	d := Decide(w)
+	if diff := cmp.Diff(want, d.Status.Groups); diff != "" {
+		t.Error(diff)
+	}
+	w.Set.Status, w.Set.Spec.Rollout = d.Status, nil
+	if got := Decide(w).Status.Groups; got != nil {
+		t.Errorf("without an order: %+v", got)
+	}
+	long := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "env", Operator: metav1.LabelSelectorOpIn, Values: []string{strings.Repeat("x", 9000)}}}}
+	w.Set.Spec.Rollout = &v1alpha1.StackSetRollout{Order: []metav1.LabelSelector{long}}
+	if got := Decide(w).Status.Groups; len(got) != 2 || len(got[0].Name) > 200 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 // stage is how far a Stack is with the current template.
@@ -157,6 +158,33 @@ func groupOf(order []labels.Selector, of map[string]string) int {
 		}
 	}
 	return len(order)
+}
+
+// mostGroupName is how many bytes the name of a group has in the status.
+const mostGroupName = 200
+
+// progress counts the Stacks of each group of the order.
+func (p *plan) progress() []v1alpha1.StackSetGroup {
+	_, _, order := p.limits()
+	if len(order) == 0 {
+		return nil
+	}
+	groups := make([]v1alpha1.StackSetGroup, len(order)+1)
+	for i := range order {
+		groups[i].Name = shorten.Bytes(metav1.FormatLabelSelector(&p.Set.Spec.Rollout.Order[i]), mostGroupName)
+	}
+	groups[len(order)].Name = "others"
+	for name, r := range p.want {
+		group := &groups[groupOf(order, r.Labels)]
+		group.Generated++
+		switch p.stage[name] {
+		case applied:
+			group.Applied++
+		case failed:
+			group.Failed++
+		}
+	}
+	return groups
 }
 
 // in are the names of the Stacks in a stage.
