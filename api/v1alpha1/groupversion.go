@@ -18,6 +18,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&Repository{}, &RepositoryList{},
 		&PullRequest{}, &PullRequestList{},
 		&StackSet{}, &StackSetList{},
+		&StackGrant{}, &StackGrantList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

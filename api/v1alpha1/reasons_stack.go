@@ -38,6 +38,9 @@ const (
 	ReasonDependencyNotReady = "DependencyNotReady"
 	// ReasonDependencyNotFound: a Stack that this one depends on does not exist. Create it, or remove the dependency.
 	ReasonDependencyNotFound = "DependencyNotFound"
+	// ReasonDependencyNotGranted: no StackGrant allows this Stack to depend on a Stack of another namespace. Create one
+	// there, or remove the dependency.
+	ReasonDependencyNotGranted = "DependencyNotGranted"
 	// ReasonDependentsExist: another Stack depends on this one, so it is not destroyed. Delete that one first.
 	ReasonDependentsExist = "DependentsExist"
 )
@@ -171,6 +174,7 @@ var stackReasons = []Reason{
 	{Name: ReasonDependencyNotFound, In: InStack, Severity: SeverityError, Next: []string{
 		"cairn get stacks {dependencies} shows its dependencies",
 	}},
+	{Name: ReasonDependencyNotGranted, In: InStack, Severity: SeverityError},
 	{Name: ReasonDependentsExist, In: InStack, Severity: SeverityError},
 	{Name: ReasonDeletionProtected, In: InStack, Severity: SeverityWarning, WaitsFor: WaitsForDecision},
 	{Name: ReasonApplyNever, In: InStack, Severity: SeverityWarning, WaitsFor: WaitsForDecision},

@@ -79,11 +79,17 @@ const (
 	WindowDeny WindowKind = "Deny"
 )
 
-// Dependency references a Stack in the same namespace that Cairn applies first.
+// Dependency references a Stack that Cairn applies first.
 type Dependency struct {
 	// Name is the name of the Stack.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
+	// Namespace is the namespace of the Stack. Another one than that of this Stack requires a StackGrant there.
+	// Default: the namespace of this Stack. Example: network.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 }

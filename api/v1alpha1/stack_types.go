@@ -146,8 +146,8 @@ type StackSpec struct {
 	// +optional
 	Windows []Window `json:"windows,omitempty"`
 
-	// DependsOn lists Stacks in the same namespace that Cairn applies before it plans this one, and destroys
-	// after it. At most 50. Example: [{name: net}].
+	// DependsOn lists Stacks that Cairn applies before it plans this one, and destroys after it. Each name can occur
+	// once. At most 50. Example: [{name: net}].
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=map
 	// +listMapKey=name

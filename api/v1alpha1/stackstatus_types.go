@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -149,15 +150,16 @@ type Unit struct {
 }
 
 // Dependencies returns the names of the Stacks that have to be applied before this one, each once: those of its spec, in
-// that order, and those that run the Terragrunt units that its code depends on.
+// that order, and those that run the Terragrunt units that its code depends on. The name of a Stack in another namespace
+// is namespace/name.
 func (s *Stack) Dependencies() []string {
 	var names []string
 	for _, d := range s.Spec.DependsOn {
-		names = append(names, d.Name)
+		names = append(names, s.NameOf(types.NamespacedName{Namespace: d.Namespace, Name: d.Name}))
 	}
 	for _, v := range s.Spec.Variables {
 		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
-			names = append(names, v.ValueFrom.Stack.Name)
+			names = append(names, s.NameOf(v.ValueFrom.Stack.Key()))
 		}
 	}
 	for _, u := range s.Status.Units {
@@ -169,6 +171,23 @@ func (s *Stack) Dependencies() []string {
 		listed[name] = true
 		return again
 	})
+}
+
+// NameOf returns the name of another Stack as Dependencies does: with its namespace if that is neither empty nor that of
+// this Stack.
+func (s *Stack) NameOf(other types.NamespacedName) string {
+	if other.Namespace == "" || other.Namespace == s.Namespace {
+		return other.Name
+	}
+	return other.String()
+}
+
+// KeyOf is the inverse of NameOf.
+func (s *Stack) KeyOf(name string) types.NamespacedName {
+	if namespace, name, elsewhere := strings.Cut(name, "/"); elsewhere {
+		return types.NamespacedName{Namespace: namespace, Name: name}
+	}
+	return types.NamespacedName{Namespace: s.Namespace, Name: name}
 }
 
 // Destroyed reports that nothing is left of the Stack, because a user asked for that. A destroy that succeeded may leave

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // ObjectRef references an object in the same namespace.
@@ -69,17 +70,36 @@ type ValueFrom struct {
 	Stack *OutputRef `json:"stack,omitempty"`
 }
 
-// OutputRef references an output of another Stack in the same namespace.
+// OutputRef references an output of another Stack.
 type OutputRef struct {
 	// Name is the name of the Stack.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
+	// Namespace is the namespace of the Stack. Another one than that of this Stack requires a StackGrant there.
+	// Default: the namespace of this Stack. Example: network.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 	// Output is the name of the output in the code of that Stack.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Output string `json:"output"`
+}
+
+// Key returns the name of the Stack, with the namespace if that is set.
+func (r OutputRef) Key() types.NamespacedName {
+	return types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+}
+
+// String returns the name of the Stack, as namespace/name if the namespace is set.
+func (r OutputRef) String() string {
+	if r.Namespace == "" {
+		return r.Name
+	}
+	return r.Key().String()
 }
 
 // VariableFile references an object that contains variable files (*.tfvars and *.tfvars.json keys), or one

@@ -23,7 +23,7 @@ var resources = []struct {
 	object any
 }{
 	{"stacks", v1alpha1.Stack{}}, {"stacksets", v1alpha1.StackSet{}}, {"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}},
-	{"repositories", v1alpha1.Repository{}},
+	{"repositories", v1alpha1.Repository{}}, {"stackgrants", v1alpha1.StackGrant{}},
 }
 
 // api collects the text about the types of the API.

@@ -181,7 +181,8 @@ type Variable struct {
 	// File below the runner's inputs folder, and its name for users. Example: key password of Secret db.
 	File string `json:"file,omitempty"`
 	From string `json:"from,omitempty"`
-	// Stack and Output name an output to ask the server for: GET /v1/outputs/{stack}/{output}.
+	// Stack and Output name an output to ask the server for: GET /v1/outputs/{stack}/{output}. A Stack of another
+	// namespace is namespace/name.
 	Stack  string `json:"stack,omitempty"`
 	Output string `json:"output,omitempty"`
 	// Secret values are kept out of logs and reports.

@@ -3,6 +3,7 @@ package server
 // For runners it reads past the cache before it rejects one, and writes the outputs of Stacks.
 //
 // +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=runs,verbs=get
+// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stackgrants,verbs=list
 // +kubebuilder:rbac:roleName=server,groups="",resources=pods,verbs=get
 // +kubebuilder:rbac:roleName=server,groups="",resources=secrets;configmaps,verbs=get;create;update
 

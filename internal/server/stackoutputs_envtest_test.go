@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -55,7 +56,8 @@ func (e *env) user(run string, of map[string]string) *runner {
 	doc := inputs.Document{Source: e.source, Versions: map[string]string{}, Variables: []v1alpha1.Variable{{Name: "plain"}}}
 	for name, fingerprint := range of {
 		stack, output, _ := strings.Cut(name, "#")
-		from := &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: stack, Output: output}}
+		key := (&v1alpha1.Stack{}).KeyOf(stack)
+		from := &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Namespace: key.Namespace, Name: key.Name, Output: output}}
 		doc.Variables = append(doc.Variables, v1alpha1.Variable{Name: output, ValueFrom: from})
 		if fingerprint != "" {
 			doc.Versions["Stack/"+name] = fingerprint
@@ -104,6 +106,35 @@ func TestOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
 		t.Errorf("a state without outputs has fingerprints %v", gone)
 	}
 	next.expect(409, "output id of Stack vpc is gone since Run net-2 was created", "GET", "/v1/outputs/vpc/id", nil)
+}
+
+// TestOutputOfAnotherNamespaceRequiresAGrant checks that the server asks for the StackGrant again, except for an apply.
+func TestOutputOfAnotherNamespaceRequiresAGrant(t *testing.T) {
+	e, network := newEnv(t), newEnv(t)
+	id := network.newProducer("vpc").has(`"id":{"value":1,"sensitive":true}`)["id"]
+	stack := network.namespace + "/vpc"
+	path := "/v1/outputs/" + network.namespace + "%2Fvpc/id"
+	user := e.user("app-1", map[string]string{stack + "#id": id})
+	no := "no StackGrant in namespace " + network.namespace + " allows Stacks of namespace " + e.namespace
+	user.expect(422, no, "GET", path, nil)
+	user.expect(403, "no variable of Run app-1", "GET", "/v1/outputs/vpc/id", nil)
+	user.expect(403, "no variable of Run app-1", "GET", "/v1/outputs/"+network.namespace+"%2Fother/id", nil)
+
+	grant := &v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: network.namespace, Name: "shop"}, Spec: v1alpha1.StackGrantSpec{
+		From: []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStack, Namespace: e.namespace}}, Stacks: []string{"vpc"},
+	}}
+	must(t, apiserver.Kube.Create(t.Context(), grant))
+	got, err := user.client().StackOutput(t.Context(), stack, "id")
+	must(t, err)
+	if diff := cmp.Diff(runnerapi.Output{Value: json.RawMessage("1"), Sensitive: true}, got); diff != "" {
+		t.Error(diff)
+	}
+
+	must(t, apiserver.Kube.Delete(t.Context(), grant))
+	user.expect(422, no, "GET", path, nil)
+	run := &v1alpha1.Run{}
+	must(t, apiserver.Kube.Get(t.Context(), types.NamespacedName{Namespace: e.namespace, Name: "app-1"}, run))
+	e.newPod("app-1-apply-1", run).begin(run, v1alpha1.AttemptApply).expect(200, `"value":1`, "GET", path, nil)
 }
 
 func TestUnavailableOutputs(t *testing.T) {

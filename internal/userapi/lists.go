@@ -102,7 +102,7 @@ type Stack struct {
 	LastRun string `json:"lastRun,omitempty"`
 	// What a retry requests. Absent if there is nothing to retry.
 	Retry *Retry `json:"retry,omitempty"`
-	// The names of the Stacks that this one depends on.
+	// The names of the Stacks that this one depends on, as namespace/name for those of other namespaces.
 	Uses []string `json:"uses,omitempty"`
 	// The outputs of these Stacks that this one uses. A dependency that has none here is only the order.
 	UsedOutputs []UsedOutput `json:"usedOutputs,omitempty"`

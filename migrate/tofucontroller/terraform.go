@@ -229,17 +229,25 @@ func convertRetry(o *convert.Object, s *v1alpha1.StackSpec) {
 
 func convertDependencies(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpec) {
 	for _, f := range o.At("spec", "dependsOn").Items() {
-		name, namespace := f.At("name").Text(), f.At("namespace").Text()
-		if namespace != "" && namespace != o.Ref.Namespace {
-			f.Unsupported("%s/%s: a Stack depends on those of its own namespace", namespace, name)
-			continue
-		}
-		if other := c.Find(group, "Terraform", o.Ref.Namespace, name); other != nil && other.StackName != "" {
+		name, namespace := f.At("name").Text(), cmp.Or(f.At("namespace").Text(), o.Ref.Namespace)
+		if other := c.Find(group, "Terraform", namespace, name); other != nil && other.StackName != "" {
 			name = other.StackName
 		}
 		dependency := v1alpha1.Dependency{Name: name}
+		if namespace != o.Ref.Namespace {
+			dependency.Namespace = namespace
+		}
+		if slices.ContainsFunc(s.DependsOn, func(d v1alpha1.Dependency) bool { return d.Name == name && d != dependency }) {
+			f.Unsupported("%s/%s: spec.dependsOn has another Stack of this name", namespace, name)
+			continue
+		}
 		if !slices.Contains(s.DependsOn, dependency) {
 			s.DependsOn = append(s.DependsOn, dependency)
+		}
+		if dependency.Namespace != "" {
+			f.ToDo("create a StackGrant in namespace %s from namespace %s for Stack %s, on which spec.dependsOn depends", namespace,
+				o.Ref.Namespace, name)
+			continue
 		}
 		f.Became("spec.dependsOn %s", name)
 	}

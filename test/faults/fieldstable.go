@@ -116,6 +116,8 @@ var uncovered = []reason{
 	{`Stack spec\.runner\.build\..*`, "", "an image is built on a real node: test/e2e/testdata/build.txtar, and internal/controller/stack and internal/controller/run have right and wrong ones"},
 	{`(Stack|Repository) spec\.engine\.wrapped\..*`, "", "of Terragrunt, which has to be fetched from its maker first (internal/runner/terragrunt_test.go and internal/controller/stack/engine_envtest_test.go)"},
 	{`(PullRequest|(Repository|Stack) spec\.pullRequests|Run spec\.pullRequest)\b.*`, "", "pull requests need a Git provider, which test/gitea runs"},
+	{`StackGrant spec\..*`, "", "what a grant changes is of other namespaces: internal/controller/stack/grants_envtest_test.go"},
+	{`Stack spec\.(dependsOn\[\]|variables\[\]\.valueFrom\.stack)\.namespace`, "", "another namespace needs a StackGrant: internal/controller/stack/grants_envtest_test.go"},
 	{`StackSet spec\..*`, "", "a set writes Stacks: internal/controller/stackset has right and wrong ones"},
 	{`State spec\..*`, "", "Cairn's own: internal/state/restored_envtest_test.go has a State that lost its status"},
 	{`Stack spec\.backend\..*`, "", "a backend of the engine's own wants a server: test/scripts/testdata/backends.txtar and internal/runner/backend_test.go have right and wrong ones"},

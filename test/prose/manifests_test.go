@@ -20,9 +20,9 @@ import (
 // fencedYAML is a block of YAML, which may be indented as a part of a list.
 var fencedYAML = regexp.MustCompile("(?s)\n( *)```yaml(\n.*?\n) *```")
 
-var kindOfCairn = regexp.MustCompile(`kind: (Stack|StackSet|Repository)\n`)
+var kindOfCairn = regexp.MustCompile(`kind: (Stack|StackSet|StackGrant|Repository)\n`)
 
-// manifests returns the Stacks, StackSets and Repositories in the blocks of YAML of a page. A block that is only a spec
+// manifests returns the Stacks, StackSets, StackGrants and Repositories in the blocks of YAML of a page. A block that is only a spec
 // is one of a Stack.
 func manifests(page string) (all []string) {
 	for _, block := range fencedYAML.FindAllStringSubmatch(page, -1) {
@@ -55,6 +55,8 @@ func decode(manifest string) error {
 			return err
 		}
 		return generates(set)
+	case "StackGrant":
+		return yaml.UnmarshalStrict([]byte(manifest), &v1alpha1.StackGrant{})
 	case "Repository":
 		return yaml.UnmarshalStrict([]byte(manifest), &v1alpha1.Repository{})
 	}

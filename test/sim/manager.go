@@ -230,7 +230,7 @@ func (m *manager) enqueueFor(k kind, c change) {
 
 func (m *manager) addDependents(name string) {
 	for _, o := range m.view.objects[stacks] {
-		if slices.Contains(snapshot.IndexDependencies(o), name) {
+		if slices.Contains(snapshot.IndexDependencies(o), namespace+"/"+name) {
 			m.add(ofStack, o.GetName())
 		}
 	}
@@ -239,7 +239,7 @@ func (m *manager) addDependents(name string) {
 // addWaiting enqueues the Stacks that depend on one by others, and wait.
 func (m *manager) addWaiting(name string, seen map[string]bool) {
 	for _, o := range m.view.objects[stacks] {
-		if seen[o.GetName()] || !slices.Contains(snapshot.IndexDependencies(o), name) {
+		if seen[o.GetName()] || !slices.Contains(snapshot.IndexDependencies(o), namespace+"/"+name) {
 			continue
 		}
 		seen[o.GetName()] = true

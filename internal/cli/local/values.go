@@ -227,9 +227,10 @@ func (v *localValues) object(ctx context.Context, o client.Object, name string) 
 // output returns an output of another Stack, from its state or, if the user may not read that, from its status, which
 // has outputs that are not sensitive.
 func (v *localValues) output(ctx context.Context, ref *v1alpha1.OutputRef) (json.RawMessage, error) {
-	outputs, ok := v.states[ref.Name]
+	name := v.stack.NameOf(ref.Key())
+	outputs, ok := v.states[name]
 	if !ok {
-		data, err := state.Pull(ctx, v.Session, client.ObjectKey{Namespace: v.stack.Namespace, Name: ref.Name}, 0)
+		data, err := state.Pull(ctx, v.Session, v.stack.KeyOf(name), 0)
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -238,14 +239,14 @@ func (v *localValues) output(ctx context.Context, ref *v1alpha1.OutputRef) (json
 		}
 		state, err := engine.ParseState(data)
 		if err != nil {
-			return nil, fmt.Errorf("stack %s: %w", ref.Name, err)
+			return nil, fmt.Errorf("stack %s: %w", name, err)
 		}
 		outputs = state.Outputs
-		v.states[ref.Name] = outputs
+		v.states[name] = outputs
 	}
 	output, ok := outputs[ref.Output]
 	if !ok {
-		return nil, &unreadable{fmt.Sprintf("Stack %s has no output %s", ref.Name, ref.Output)}
+		return nil, &unreadable{fmt.Sprintf("Stack %s has no output %s", name, ref.Output)}
 	}
 	return output.Value, nil
 }
@@ -253,14 +254,14 @@ func (v *localValues) output(ctx context.Context, ref *v1alpha1.OutputRef) (json
 func (v *localValues) outputInStatus(
 	ctx context.Context, ref *v1alpha1.OutputRef, cause error,
 ) (json.RawMessage, error) {
-	stack, err := v.Session.Stack(ctx, ref.Name)
-	if err != nil {
+	name, stack := v.stack.NameOf(ref.Key()), &v1alpha1.Stack{}
+	if err := v.Session.Get(ctx, v.stack.KeyOf(name), stack); err != nil {
 		return nil, &unreadable{err.Error()}
 	}
 	if output, ok := stack.Status.Outputs[ref.Output]; ok {
 		return output.Raw, nil
 	}
-	return nil, &unreadable{fmt.Sprintf("output %s of Stack %s: %v", ref.Output, ref.Name, cause)}
+	return nil, &unreadable{fmt.Sprintf("output %s of Stack %s: %v", ref.Output, name, cause)}
 }
 
 // overriddenNames returns the variables that the user sets: in files, and with -var among the engine's arguments.

@@ -118,7 +118,7 @@ func dependencyLine(st *v1alpha1.Stack) string {
 func usedOutputs(st *v1alpha1.Stack, dependency string) string {
 	var outputs []string
 	for _, v := range st.Spec.Variables {
-		if v.ValueFrom == nil || v.ValueFrom.Stack == nil || v.ValueFrom.Stack.Name != dependency {
+		if v.ValueFrom == nil || v.ValueFrom.Stack == nil || st.NameOf(v.ValueFrom.Stack.Key()) != dependency {
 			continue
 		}
 		if output := v.ValueFrom.Stack.Output; !slices.Contains(outputs, output) {

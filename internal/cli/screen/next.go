@@ -2,6 +2,7 @@ package screen
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -44,7 +45,8 @@ func (d Description) hints(s Style) []string {
 func (d Description) names() map[string]string {
 	names := map[string]string{}
 	if st := d.Stack; st != nil {
-		names["{stack}"], names["{dependencies}"] = st.Name, strings.Join(st.Dependencies(), " ")
+		elsewhere := func(name string) bool { return strings.Contains(name, "/") }
+		names["{stack}"], names["{dependencies}"] = st.Name, strings.Join(slices.DeleteFunc(st.Dependencies(), elsewhere), " ")
 		if st.Status.Drift != nil {
 			names["{driftRun}"] = st.Status.Drift.Run
 		}

@@ -9,6 +9,10 @@ package stack
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=states,verbs=get
 // +kubebuilder:rbac:roleName=operator,groups=events.k8s.io,resources=events,verbs=create;patch
 
+// It lists the StackGrants that allow dependencies on Stacks of other namespaces.
+//
+// +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stackgrants,verbs=list;watch
+
 // Past the cache it reads the ConfigMaps that are code, scripts and policies, whether the objects with outputs are
 // there, and whether the namespace is about to end.
 //

@@ -41,6 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.related)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(find.deletedRunOf)).
 		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(find.usersOf)).
+		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(find.granted)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom), builder.WithPredicates(readiness())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("Secret"))).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("ConfigMap"))).
@@ -133,7 +134,27 @@ func (l lookups) usersOf(ctx context.Context, o client.Object) []reconcile.Reque
 }
 
 func (l lookups) dependents(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{snapshot.DependencyIndex: o.GetName()})
+	return l.list(ctx, &v1alpha1.StackList{}, client.MatchingFields{snapshot.DependencyIndex: client.ObjectKeyFromObject(o).String()})
+}
+
+// granted finds the Stacks that need a StackGrant of the namespace, and those of the namespace that they depend on: a
+// deletion no longer waits for one whose StackGrant is withdrawn.
+func (l lookups) granted(ctx context.Context, o client.Object) (requests []reconcile.Request) {
+	var stacks v1alpha1.StackList
+	if err := l.cache.List(ctx, &stacks, client.UnsafeDisableDeepCopy,
+		client.MatchingFields{snapshot.DependencyIndex: snapshot.InNamespace(o.GetNamespace())}); err != nil {
+		return nil // only for a cache that is stopping
+	}
+	for i := range stacks.Items {
+		stack := &stacks.Items[i]
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(stack)})
+		for _, name := range stack.Dependencies() {
+			if key := stack.KeyOf(name); key.Namespace == o.GetNamespace() {
+				requests = append(requests, reconcile.Request{NamespacedName: key})
+			}
+		}
+	}
+	return requests
 }
 
 // unitUsers finds the Stacks whose code depends on the Terragrunt unit that a Stack runs, or ran.
@@ -150,7 +171,7 @@ func (l lookups) unitUsers(ctx context.Context, o client.Object) []reconcile.Req
 func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := append(l.dependentsAndWaiting(ctx, o), l.unitUsers(ctx, o)...)
 	for _, name := range o.(*v1alpha1.Stack).Dependencies() {
-		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
+		key, other := o.(*v1alpha1.Stack).KeyOf(name), &v1alpha1.Stack{}
 		if err := l.cache.Get(ctx, key, other); err != nil {
 			continue
 		}
@@ -164,27 +185,28 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 // dependentsAndWaiting finds the Stacks that name a Stack as a dependency, and those that depend on it by others and
 // wait. The status of the latter may be late: they also check again after a time.
 func (l lookups) dependentsAndWaiting(ctx context.Context, o client.Object) (requests []reconcile.Request) {
-	seen := map[string]bool{o.GetName(): true}
-	for names, direct := []string{o.GetName()}, true; len(names) > 0; direct = false {
-		var next []string
-		for _, name := range names {
+	self := client.ObjectKeyFromObject(o)
+	seen := map[client.ObjectKey]bool{self: true}
+	for keys, direct := []client.ObjectKey{self}, true; len(keys) > 0; direct = false {
+		var next []client.ObjectKey
+		for _, key := range keys {
 			var stacks v1alpha1.StackList
-			if err := l.cache.List(ctx, &stacks, client.InNamespace(o.GetNamespace()),
-				client.MatchingFields{snapshot.DependencyIndex: name}, client.UnsafeDisableDeepCopy); err != nil {
+			if err := l.cache.List(ctx, &stacks, client.MatchingFields{snapshot.DependencyIndex: key.String()},
+				client.UnsafeDisableDeepCopy); err != nil {
 				return nil // only for a cache that is stopping
 			}
 			for i := range stacks.Items {
-				stack := &stacks.Items[i]
-				if seen[stack.Name] {
+				stack, by := &stacks.Items[i], client.ObjectKeyFromObject(&stacks.Items[i])
+				if seen[by] {
 					continue
 				}
-				seen[stack.Name], next = true, append(next, stack.Name)
+				seen[by], next = true, append(next, by)
 				if direct || decision.ReadyReason(stack.Status) == v1alpha1.ReasonDependencyNotReady {
-					requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(stack)})
+					requests = append(requests, reconcile.Request{NamespacedName: by})
 				}
 			}
 		}
-		names = next
+		keys = next
 	}
 	return requests
 }

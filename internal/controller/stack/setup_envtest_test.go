@@ -151,6 +151,13 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 		r.Seen(s)
 	}
 	r.Seen(newStack(elsewhere, "alien", "vpc", "net"))
+	shop := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: v1alpha1.StackSpec{
+		Source:    v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
+		DependsOn: []v1alpha1.Dependency{{Name: "dns", Namespace: r.Namespace}, {Name: "alien"}},
+	}}
+	elsewhere.Make(shop)
+	r.Seen(shop)
+	grant := &v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: r.Namespace}}
 	apiserver.Must(t, r.Client.Delete(t.Context(), dns)) // it remains because of its finalizer
 	r.Seen(dns)
 
@@ -210,9 +217,13 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 		got  []reconcile.Request
 		want string
 	}{
-		"a Stack enqueues those that depend on it":          {ask.related(t.Context(), vpc), "net"},
-		"and those that are deleted and wait for it":        {ask.related(t.Context(), net), "dns web"},
-		"a Stack enqueues those that wait for it by others": {ask.related(t.Context(), key), "middle waits"},
+		"a Stack enqueues those that depend on it":                          {ask.related(t.Context(), vpc), "net"},
+		"and those that are deleted and wait for it":                        {ask.related(t.Context(), net), "dns web"},
+		"a Stack enqueues those that wait for it by others":                 {ask.related(t.Context(), key), "middle waits"},
+		"a Stack enqueues those of other namespaces":                        {ask.related(t.Context(), dns), "net " + elsewhere.Namespace + "/shop"},
+		"a dependent enqueues a deleted Stack of another namespace":         {ask.related(t.Context(), shop), "dns"},
+		"a State enqueues dependents of other namespaces":                   {ask.usersOf(t.Context(), state("dns")), "dns net " + elsewhere.Namespace + "/shop"},
+		"a StackGrant enqueues those that need one and what they depend on": {ask.granted(t.Context(), grant), "dns " + elsewhere.Namespace + "/shop"},
 		"and not twice": {ask.related(t.Context(), middle), "applied waits"},
 		"a Stack without dependents enqueues none":                  {ask.related(t.Context(), web), ""},
 		"a Stack enqueues those whose unit depends on its own":      {ask.unitUsers(t.Context(), db), "api job"},

@@ -94,7 +94,7 @@ func usedOutputs(s *v1alpha1.Stack) []userapi.UsedOutput {
 		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {
 			continue
 		}
-		stack, output := v.ValueFrom.Stack.Name, v.ValueFrom.Stack.Output
+		stack, output := s.NameOf(v.ValueFrom.Stack.Key()), v.ValueFrom.Stack.Output
 		used = append(used, userapi.UsedOutput{Stack: intern(stack), Output: intern(output), Variable: intern(v.Name)})
 	}
 	for _, u := range s.Status.Units {

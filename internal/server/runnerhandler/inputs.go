@@ -1,11 +1,14 @@
 package runnerhandler
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/inputs"
@@ -99,7 +102,11 @@ func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) erro
 	if !uses(doc, stack, output) {
 		return httpapi.Errorf(http.StatusForbidden, "no variable of Run %s takes its value from output %.80q of Stack %.80q", c.RunName, output, stack)
 	}
-	of := types.NamespacedName{Namespace: c.Pod.Namespace, Name: stack}
+	user := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: c.Pod.Namespace, Name: c.Stack}}
+	of := user.KeyOf(stack)
+	if err := s.checkGrant(r.Context(), c, of); err != nil {
+		return err
+	}
 	free, err := s.memory.AcquireState(r.Context(), of)
 	if err != nil {
 		return err
@@ -112,12 +119,33 @@ func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) erro
 	if err != nil {
 		return err
 	}
-	was := doc.Versions["Stack/"+stack+"#"+output]
+	was := doc.Versions["Stack/"+user.NameOf(of)+"#"+output]
 	if was == "" || was != is {
 		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s changed since Run %s was created", output, stack, c.RunName)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Output{Value: found.Value, Sensitive: found.Sensitive})
+}
+
+// checkGrant rejects the use of an output of another namespace without a StackGrant, which may be withdrawn since the Run
+// was created. An apply has a plan with the value already.
+func (s *API) checkGrant(ctx context.Context, c Caller, stack types.NamespacedName) error {
+	attempt, refused := decision.CurrentAttempt(c.Run, c.Holder())
+	switch {
+	case refused != nil:
+		return refused
+	case stack.Namespace == c.Pod.Namespace || attempt.Phase == v1alpha1.AttemptApply:
+		return nil
+	}
+	grants := &v1alpha1.StackGrantList{}
+	if err := s.Live.List(ctx, grants, client.InNamespace(stack.Namespace)); err != nil {
+		return err
+	}
+	if grants.Allow(v1alpha1.GrantStack, c.Pod.Namespace, stack) {
+		return nil
+	}
+	return httpapi.Errorf(http.StatusUnprocessableEntity, "no StackGrant in namespace %s allows Stacks of namespace %s to use "+
+		"outputs of Stack %s", stack.Namespace, c.Pod.Namespace, stack.Name)
 }
 
 // uses returns true if a variable takes its value from an output of a Stack.
@@ -126,7 +154,7 @@ func uses(doc inputs.Document, stack, output string) bool {
 		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {
 			continue
 		}
-		if ref := v.ValueFrom.Stack; ref.Name == stack && ref.Output == output {
+		if ref := v.ValueFrom.Stack; ref.String() == stack && ref.Output == output {
 			return true
 		}
 	}

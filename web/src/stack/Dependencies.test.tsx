@@ -35,6 +35,15 @@ test('the dependencies of a Stack have their outputs, and what is not found', as
   expect(screen.queryByRole('link', { name: 'gone' })).not.toBeInTheDocument()
 })
 
+test('a dependency of another namespace has its namespace, and is not listed as not found', async () => {
+  const far = { ...web, uses: ['infra/net'], usedOutputs: [{ stack: 'infra/net', output: 'id', variable: 'vpc' }] }
+  showApp('/stacks/shop/web?tab=dependencies', {
+    '/api/v1/namespaces/shop/stacks/web': { body: { row: far, object: { metadata, spec } } },
+    '/api/v1/stacks?namespace=shop&limit=500': { body: { items: [far], total: 1 } },
+  })
+  expect(await rowsOf('Depends on')).toEqual(['infra/netid → var.vpc'])
+})
+
 test('a destroy waits for the Stacks that depend on it, and its confirmation names them in order', async () => {
   const { context } = showApp('/stacks/shop/web', {
     '/api/v1/namespaces/shop/stacks/web': { body: { row: web, object: { metadata, spec } } },

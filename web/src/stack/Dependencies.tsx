@@ -6,7 +6,7 @@ import { Badge, ReadyBadge } from '../ui/Badge'
 import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import type { StackNode, UsedOutput } from '../views/graph/stacks'
-import { graphOfStacks, idOf, notFound, outputsOf } from '../views/graph/stacks'
+import { graphOfStacks, idOf, nameIn, notFound, outputsOf } from '../views/graph/stacks'
 import { outputsText } from '../views/graph/words'
 import { safe } from '../views/text/escape'
 import { destroyedFirst, stacksOf } from './depends'
@@ -32,8 +32,9 @@ export function Dependencies({ stack }: { stack: Stack }) {
         title="Depends on"
         none="No dependencies."
         items={found(uses)}
-        listed={!denied}
-        outputs={(n) => outputsOf(stack, n.name)}
+        listed={(n) => !denied && n.namespace === stack.namespace}
+        nameOf={(n) => nameIn(stack.namespace, n.id)}
+        outputs={(n) => outputsOf(stack, nameIn(stack.namespace, n.id))}
       />
       {denied ? (
         <section>
@@ -45,7 +46,6 @@ export function Dependencies({ stack }: { stack: Stack }) {
           title="Required by"
           none="No other Stack depends on it."
           items={found(usedBy)}
-          listed
           outputs={(n) => (n.stack ? outputsOf(n.stack, stack.name) : [])}
         />
       )}
@@ -72,13 +72,15 @@ function List({
   title,
   none,
   items,
-  listed,
+  listed = () => true,
+  nameOf = (n) => n.name,
   outputs,
 }: {
   title: string
   none: string
   items: StackNode[]
-  listed: boolean
+  listed?: (node: StackNode) => boolean
+  nameOf?: (node: StackNode) => string
   outputs: (node: StackNode) => UsedOutput[]
 }) {
   return (
@@ -99,9 +101,9 @@ function List({
                   {n.name}
                 </Link>
               ) : (
-                <span className="min-w-0 font-medium break-words">{safe(n.name)}</span>
+                <span className="min-w-0 font-medium break-words">{safe(nameOf(n))}</span>
               )}
-              {n.stack ? <ReadyBadge of={n.stack} /> : listed && <Badge tone="bad">{notFound}</Badge>}
+              {n.stack ? <ReadyBadge of={n.stack} /> : listed(n) && <Badge tone="bad">{notFound}</Badge>}
               <span className="text-muted min-w-0 flex-1 truncate text-sm">
                 {n.stack?.message && safe(n.stack.message)}
               </span>

@@ -112,7 +112,7 @@ func (p *Volumes) addVariables(doc inputs.Document) {
 			continue
 		}
 		if of := v.ValueFrom.Stack; of != nil {
-			p.variables = append(p.variables, runnerapi.Variable{Name: v.Name, Stack: of.Name, Output: of.Output})
+			p.variables = append(p.variables, runnerapi.Variable{Name: v.Name, Stack: of.String(), Output: of.Output})
 			continue
 		}
 		pl := Volume{dir: fmt.Sprintf("variables/%02d", i)}

@@ -9,12 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
 // Dependency is a Stack that has to be applied before this one is planned.
 type Dependency struct {
+	// Name is as in Stack.Dependencies.
 	Name string
 	// Waits is why Stacks that depend on it wait; empty when its last applied inputs are its current ones.
 	Waits string
@@ -36,8 +38,9 @@ func (d Dependency) RequeueAfter() time.Duration {
 // unwatchedRequeue is when to check again whether a wait ended that may end without an event.
 const unwatchedRequeue = 30 * time.Second
 
-// Dependent is a Stack that names this one as a dependency.
+// Dependent is a Stack that names this one as a dependency, and may.
 type Dependent struct {
+	// Name is as in Stack.Dependencies.
 	Name string
 	// Deleting reports that it is being deleted.
 	Deleting bool
@@ -76,36 +79,45 @@ func WaitReason(s *v1alpha1.Stack) string {
 	return fmt.Sprintf("it is not Ready (%s)", ready.Reason) // its message changes often, and is in its own status
 }
 
+// Lookup returns a Stack that another one names as a dependency; nil when there is none, or when no StackGrant allows
+// the dependency.
+type Lookup func(by *v1alpha1.Stack, name types.NamespacedName) (*v1alpha1.Stack, error)
+
 // DependencyPath returns a path of dependencies from a Stack to the named one, which may be itself; empty when there is
-// none. lookup returns a Stack by name, nil when there is none.
-func DependencyPath(
-	from *v1alpha1.Stack, to string, lookup func(name string) (*v1alpha1.Stack, error),
-) ([]string, error) {
-	seen := map[string]bool{}
-	var walk func(s *v1alpha1.Stack, way []string) ([]string, error)
-	walk = func(s *v1alpha1.Stack, way []string) ([]string, error) {
+// none.
+func DependencyPath(from *v1alpha1.Stack, to types.NamespacedName, lookup Lookup) ([]types.NamespacedName, error) {
+	// A name can be found by one Stack and not by another one, to which it is not granted.
+	type edge struct {
+		namespace string
+		to        types.NamespacedName
+	}
+	seen := map[edge]bool{}
+	var walk func(s *v1alpha1.Stack, way []types.NamespacedName) ([]types.NamespacedName, error)
+	walk = func(s *v1alpha1.Stack, way []types.NamespacedName) ([]types.NamespacedName, error) {
 		for _, name := range s.Dependencies() {
-			if name == to {
-				return append(way, name), nil
-			}
-			if seen[name] {
+			key := s.KeyOf(name)
+			if seen[edge{s.Namespace, key}] {
 				continue
 			}
-			seen[name] = true
-			next, err := lookup(name)
+			seen[edge{s.Namespace, key}] = true
+			next, err := lookup(s, key)
 			if err != nil {
 				return nil, err
 			}
 			if next == nil {
 				continue
 			}
-			if found, err := walk(next, append(slices.Clone(way), name)); found != nil || err != nil {
+			further := append(slices.Clone(way), key)
+			if key == to {
+				return further, nil
+			}
+			if found, err := walk(next, further); found != nil || err != nil {
 				return found, err
 			}
 		}
 		return nil, nil
 	}
-	return walk(from, []string{from.Name})
+	return walk(from, []types.NamespacedName{{Namespace: from.Namespace, Name: from.Name}})
 }
 
 func dependsOnItself(w Snapshot) (Decision, bool) {
@@ -148,6 +160,14 @@ func NeedsDependencies(w Snapshot) bool {
 // MissingDependency is the message about a Stack that does not exist.
 func MissingDependency(name string) string {
 	return fmt.Sprintf("Stack %s, which this one depends on, is not found: create it, or remove the dependency", name)
+}
+
+// UngrantedDependency is the message about a Stack of another namespace that no StackGrant allows to depend on. It is the
+// same whether that Stack exists or not.
+func UngrantedDependency(namespace string, on types.NamespacedName) string {
+	return fmt.Sprintf("no StackGrant in namespace %[1]s allows Stacks of namespace %[3]s to depend on Stack %[1]s/%[2]s: "+
+		"create one there with spec {from: [{kind: Stack, namespace: %[3]s}], stacks: [%[2]s]}, or remove the dependency",
+		on.Namespace, on.Name, namespace)
 }
 
 // dependentsGoFirst: what is built on this Stack is destroyed before it.

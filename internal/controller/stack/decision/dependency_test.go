@@ -9,6 +9,7 @@ import (
 	"cairn.dev/cairn/internal/controller/inputs"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -92,6 +93,25 @@ func TestDependenciesOfAStack(t *testing.T) {
 	if diff := cmp.Diff([]string{"vpc", "dns", "db", "vpc-blue"}, s.Dependencies()); diff != "" {
 		t.Error(diff)
 	}
+
+	s.Namespace, s.Status.Units = "shop", nil
+	s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "vpc", Namespace: "network"}, {Name: "db", Namespace: "shop"}}
+	s.Spec.Variables[0].ValueFrom.Stack = &v1alpha1.OutputRef{Name: "vpc", Namespace: "network", Output: "o"}
+	if diff := cmp.Diff([]string{"network/vpc", "db"}, s.Dependencies()); diff != "" {
+		t.Error(diff)
+	}
+	for name, want := range map[string]string{"network/vpc": "network/vpc", "db": "shop/db"} {
+		if got := s.KeyOf(name).String(); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// known looks up Stacks by name.
+func known(stacks map[string]*v1alpha1.Stack) Lookup {
+	return func(_ *v1alpha1.Stack, key types.NamespacedName) (*v1alpha1.Stack, error) {
+		return stacks[key.Name], nil
+	}
 }
 
 func TestReaches(t *testing.T) {
@@ -104,7 +124,7 @@ func TestReaches(t *testing.T) {
 		stacks[name] = s
 	}
 	reaches := func(from, to string) bool {
-		path, err := DependencyPath(stacks[from], to, func(name string) (*v1alpha1.Stack, error) { return stacks[name], nil })
+		path, err := DependencyPath(stacks[from], types.NamespacedName{Name: to}, known(stacks))
 		return path != nil && err == nil
 	}
 	// In overlapping cycles each Stack reaches the others, so that neither of two waits for the other.
@@ -177,7 +197,11 @@ func TestCycle(t *testing.T) {
 		"unit":  {"unit", "other", "unit"},
 		"other": {"other", "unit", "other"},
 	} {
-		got, err := DependencyPath(stacks[name], name, func(name string) (*v1alpha1.Stack, error) { return stacks[name], nil })
+		path, err := DependencyPath(stacks[name], types.NamespacedName{Name: name}, known(stacks))
+		var got []string
+		for _, key := range path {
+			got = append(got, key.Name)
+		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}

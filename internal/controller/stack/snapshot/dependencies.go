@@ -20,10 +20,52 @@ import (
 )
 
 // gatherCycle finds a way over dependencies back to the Stack.
-func (g *Gatherer) gatherCycle(ctx context.Context, w *decision.Snapshot) (err error) {
+func (g *Gatherer) gatherCycle(ctx context.Context, w *decision.Snapshot) error {
 	self := current(w)
-	w.Cycle, err = decision.DependencyPath(self, self.Name, g.lookup(ctx, w.Stack.Namespace))
-	return err
+	path, err := decision.DependencyPath(self, client.ObjectKeyFromObject(self), g.lookup(ctx))
+	if err != nil {
+		return err
+	}
+	for _, key := range path {
+		known, err := g.isGranted(ctx, self.Namespace, key)
+		if err != nil {
+			return err
+		}
+		name := self.NameOf(key)
+		if !known {
+			name = "a Stack of another namespace"
+		}
+		w.Cycle = append(w.Cycle, name)
+	}
+	return nil
+}
+
+// isGranted reports whether Stacks of a namespace may depend on a Stack, and so know of it.
+func (g *Gatherer) isGranted(ctx context.Context, from string, stack client.ObjectKey) (bool, error) {
+	if stack.Namespace == from {
+		return true, nil
+	}
+	grants := &v1alpha1.StackGrantList{}
+	err := g.Client.List(ctx, grants, client.InNamespace(stack.Namespace), client.UnsafeDisableDeepCopy)
+	return grants.Allow(v1alpha1.GrantStack, from, stack), err
+}
+
+// gatherGrants finds a dependency that no StackGrant allows.
+func (g *Gatherer) gatherGrants(ctx context.Context, w *decision.Snapshot) error {
+	for _, name := range w.Stack.Dependencies() {
+		key := w.Stack.KeyOf(name)
+		if granted, err := g.isGranted(ctx, w.Stack.Namespace, key); err != nil || granted {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		w.Problem = &decision.Problem{
+			Reason: v1alpha1.ReasonDependencyNotGranted, Message: decision.UngrantedDependency(w.Stack.Namespace, key),
+		}
+		return nil
+	}
+	return nil
 }
 
 // current is the Stack with the units of its code as that is now, which its status may not have yet.
@@ -36,35 +78,62 @@ func current(w *decision.Snapshot) *v1alpha1.Stack {
 // gatherDependencies reads what the Stack depends on until one of them waits, those that it names first. It follows the
 // chain: one commit may change both ends of it, and nothing of what is in between.
 func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot) error {
-	lookup := g.lookup(ctx, w.Stack.Namespace)
-	seen := map[string]bool{w.Stack.Name: true}
-	for names, indirect := current(w).Dependencies(), false; len(names) > 0; indirect = true {
-		var next []string
-		for _, name := range names {
-			if seen[name] {
+	// A step goes from a Stack to one that it names. shown is what the Stack that is decided on may know of that one.
+	type step struct {
+		by          *v1alpha1.Stack
+		name, shown string
+	}
+	self, lookup := current(w), g.lookup(ctx)
+	var steps []step
+	for _, name := range self.Dependencies() {
+		steps = append(steps, step{self, name, name})
+	}
+	seen := map[client.ObjectKey]bool{client.ObjectKeyFromObject(self): true}
+	for indirect := false; len(steps) > 0; indirect = true {
+		var next []step
+		for _, s := range steps {
+			key := s.by.KeyOf(s.name)
+			if seen[key] {
 				continue
 			}
-			seen[name] = true
-			other, err := lookup(name)
+			other, err := lookup(s.by, key)
 			if err != nil {
 				return err
 			}
-			if other == nil && indirect { // only the Stack that names it waits for it to be created
-				continue
-			}
-			d, err := g.dependency(ctx, name, other)
+			known, err := g.isGranted(ctx, self.Namespace, key)
 			if err != nil {
 				return err
 			}
-			d.Unwatched = d.Unwatched || indirect
+			if other == nil && (indirect || !known) { // only the Stack that names it waits for it to be created, or granted
+				continue
+			}
+			seen[key] = true
+			d, err := g.dependency(ctx, self.NameOf(key), other)
+			if err != nil {
+				return err
+			}
+			if d.Unwatched = d.Unwatched || indirect; !known {
+				d = decision.Dependency{Name: s.shown, Waits: behindAnother(d.Waits), Unwatched: true}
+			}
 			if w.Dependencies = append(w.Dependencies, d); d.Missing || d.Waits != "" {
 				return nil
 			}
-			next = append(next, other.Dependencies()...)
+			for _, name := range other.Dependencies() {
+				next = append(next, step{other, name, d.Name})
+			}
 		}
-		names = next
+		steps = next
 	}
 	return nil
+}
+
+// behindAnother is why a dependency is waited for whose own dependency waits and must not be named; empty if it does not
+// wait.
+func behindAnother(waits string) string {
+	if waits == "" {
+		return ""
+	}
+	return "a Stack of another namespace, which it depends on, is not Ready"
 }
 
 // dependency is whether Stacks that depend on another one, nil if it does not exist, wait for it. Its status may be from
@@ -90,7 +159,10 @@ func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.
 	}
 	switch {
 	case now.Problem != nil && now.Problem.Transient:
-		d.Waits, d.Unwatched = "what it reads is not known yet: "+now.Problem.Message, true
+		d.Waits, d.Unwatched = "what it reads is not known yet", true
+		if name == other.Name { // the objects of another namespace are not named
+			d.Waits += ": " + now.Problem.Message
+		}
 	case now.Problem != nil, now.Digest != other.Status.InputsDigest:
 		d.Waits, d.Unwatched = "what it reads has changed", true
 	}
@@ -108,11 +180,14 @@ func reported(name string, other *v1alpha1.Stack) decision.Dependency {
 // readDependency returns whether Stacks that depend on another one wait for it.
 type readDependency func(ctx context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error)
 
-// lookup returns Stacks of a namespace by name; nil for one that is not found.
-func (g *Gatherer) lookup(ctx context.Context, namespace string) func(string) (*v1alpha1.Stack, error) {
-	return func(name string) (*v1alpha1.Stack, error) {
+// lookup returns a Stack that another one names as a dependency; nil for one that is not found, or not granted.
+func (g *Gatherer) lookup(ctx context.Context) decision.Lookup {
+	return func(by *v1alpha1.Stack, key client.ObjectKey) (*v1alpha1.Stack, error) {
+		if granted, err := g.isGranted(ctx, by.Namespace, key); err != nil || !granted {
+			return nil, err
+		}
 		other := &v1alpha1.Stack{}
-		err := g.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, other)
+		err := g.Client.Get(ctx, key, other)
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
@@ -120,16 +195,23 @@ func (g *Gatherer) lookup(ctx context.Context, namespace string) func(string) (*
 	}
 }
 
-// gatherDependents finds the Stacks that have to be destroyed before this one.
+// gatherDependents finds the Stacks that have to be destroyed before this one: a Stack of another namespace only if a
+// StackGrant allows it to depend on this one, so that no stranger prevents a deletion.
 func (g *Gatherer) gatherDependents(ctx context.Context, w *decision.Snapshot) error {
 	var stacks v1alpha1.StackList
-	err := g.Client.List(ctx, &stacks, client.InNamespace(w.Stack.Namespace), client.MatchingFields{DependencyIndex: w.Stack.Name})
-	if err != nil {
+	self := client.ObjectKeyFromObject(w.Stack)
+	if err := g.Client.List(ctx, &stacks, client.MatchingFields{DependencyIndex: self.String()}); err != nil {
 		return err
 	}
 	for i := range stacks.Items {
 		other := &stacks.Items[i]
-		back, err := decision.DependencyPath(w.Stack, other.Name, g.lookup(ctx, w.Stack.Namespace))
+		if granted, err := g.isGranted(ctx, other.Namespace, self); err != nil || !granted {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		back, err := decision.DependencyPath(w.Stack, client.ObjectKeyFromObject(other), g.lookup(ctx))
 		if err != nil {
 			return err
 		}
@@ -138,7 +220,7 @@ func (g *Gatherer) gatherDependents(ctx context.Context, w *decision.Snapshot) e
 			return err
 		}
 		d := decision.NewDependent(other, its.State)
-		d.Circular = back != nil
+		d.Name, d.Circular = w.Stack.NameOf(client.ObjectKeyFromObject(other)), back != nil
 		w.Dependents = append(w.Dependents, d)
 	}
 	return nil
@@ -153,23 +235,24 @@ func (g *Gatherer) gatherUsedOutputs(
 		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {
 			continue
 		}
-		ref := v.ValueFrom.Stack
-		state := &v1alpha1.State{}
-		err := g.Client.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: ref.Name}, state)
+		ref, state := v.ValueFrom.Stack, &v1alpha1.State{}
+		name := w.Stack.NameOf(ref.Key())
+		key := w.Stack.KeyOf(name)
+		err := g.Client.Get(ctx, key, state)
 		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
 		fingerprint, ok := state.Status.Outputs[ref.Output]
 		if !ok {
-			other, err := g.lookup(ctx, w.Stack.Namespace)(ref.Name)
+			other, err := g.lookup(ctx)(w.Stack, key)
 			if err != nil {
 				return err
 			}
-			d, err := read(ctx, ref.Name, other)
-			w.Problem = outputProblem(d, ref, state.Status)
+			d, err := read(ctx, name, other)
+			w.Problem = outputProblem(d, ref.Output, state.Status)
 			return err
 		}
-		doc.Versions[decision.OutputKey(ref.Name, ref.Output)] = fingerprint
+		doc.Versions[decision.OutputKey(name, ref.Output)] = fingerprint
 	}
 	return g.gatherUnitOutputs(ctx, w, doc)
 }
@@ -253,14 +336,14 @@ const namedOutputs = 5
 
 // outputProblem is why there is no value of an output that the State of its Stack, a dependency, has no fingerprint of.
 // The first two reasons are transient.
-func outputProblem(d decision.Dependency, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *decision.Problem {
+func outputProblem(d decision.Dependency, output string, st v1alpha1.StateStatus) *decision.Problem {
 	switch {
 	case d.Missing:
 		return &decision.Problem{
 			Transient: true, Missing: true, Reason: v1alpha1.ReasonDependencyNotFound, Message: decision.MissingDependency(d.Name),
 		}
 	case d.Waits != "":
-		p := outputWaits(ref.Name, d.Waits)
+		p := outputWaits(d.Name, d.Waits)
 		p.After = d.RequeueAfter()
 		return p
 	}
@@ -268,14 +351,14 @@ func outputProblem(d decision.Dependency, ref *v1alpha1.OutputRef, st v1alpha1.S
 	switch {
 	case st.Resources < 0:
 		return outputMissing("the state of Stack %s is encrypted by its engine, so Cairn cannot read output %s: %s",
-			ref.Name, ref.Output, instead)
+			d.Name, output, instead)
 	case len(st.Outputs) >= v1alpha1.MostOutputs:
 		return outputMissing("output %s of Stack %s is not among its first %d by name, which are all that others can "+
 			"use: %s",
-			ref.Output, ref.Name, v1alpha1.MostOutputs, instead)
+			output, d.Name, v1alpha1.MostOutputs, instead)
 	}
 	return outputMissing("Stack %s has no output %s, %s: add it to its code, or correct the variable that uses it",
-		ref.Name, ref.Output, onlyThese(st.Outputs))
+		d.Name, output, onlyThese(st.Outputs))
 }
 
 func outputWaits(stack, why string) *decision.Problem {

@@ -291,6 +291,9 @@ func (g *Gatherer) gatherValues(
 	if w.Problem != nil {
 		return nil
 	}
+	if err := g.gatherGrants(ctx, w); err != nil || w.Problem != nil {
+		return err
+	}
 	spec := w.Stack.Spec
 	if doc.Build == nil {
 		spec.Runner.Build = nil // nor are its credentials needed

@@ -12,8 +12,23 @@ import (
 // DependencyIndex is the field by which the cache finds the Stacks that depend on another one.
 const DependencyIndex = "cairn.dev/dependencies"
 
-// IndexDependencies returns the values of DependencyIndex.
-func IndexDependencies(o client.Object) []string { return o.(*v1alpha1.Stack).Dependencies() }
+// IndexDependencies returns the values of DependencyIndex: the keys of Stacks and, of those in other namespaces, also
+// their namespaces with a slash behind them.
+func IndexDependencies(o client.Object) []string {
+	stack := o.(*v1alpha1.Stack)
+	var values []string
+	for _, name := range stack.Dependencies() {
+		key := stack.KeyOf(name)
+		values = append(values, key.String())
+		if key.Namespace != stack.Namespace {
+			values = append(values, InNamespace(key.Namespace))
+		}
+	}
+	return values
+}
+
+// InNamespace is the value of DependencyIndex for all Stacks of another namespace.
+func InNamespace(namespace string) string { return namespace + "/" }
 
 // UnitIndex is the field by which the cache finds the Stacks that run a Terragrunt unit.
 const UnitIndex = "cairn.dev/unit"

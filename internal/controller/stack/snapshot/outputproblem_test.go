@@ -53,7 +53,7 @@ func TestMessageOfAMissingOutput(t *testing.T) {
 			if tt.transient {
 				want = &decision.Problem{Transient: true, Reason: "DependencyNotReady", Message: tt.want}
 			}
-			if diff := cmp.Diff(want, outputProblem(d, &v1alpha1.OutputRef{Name: "vpc", Output: "id"}, tt.status)); diff != "" {
+			if diff := cmp.Diff(want, outputProblem(d, "id", tt.status)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -19,7 +19,7 @@ var stackFields = map[string]class{
 	"variables[].name": guarded, "variables[].value": free, "variables[].valueFrom": guarded,
 	"variableFiles[].secret": guarded, "variableFiles[].configMap": guarded, "variableFiles[].path": free,
 	"env": guarded, "envFrom": guarded, "engine": guarded, "workspace": guarded, "backend": guarded, "commands": guarded,
-	"apply": choice, "requireApprovalFor": guarded, "drift": guarded, "windows": guarded, "dependsOn[].name": free,
+	"apply": choice, "requireApprovalFor": guarded, "drift": guarded, "windows": guarded, "dependsOn[].name": free, "dependsOn[].namespace": guarded,
 	"moduleCredentials": guarded, "preventSelfApproval": guarded, "hooks": guarded, "policies": guarded, "outputs": guarded,
 	"retry": guarded, "timeout": guarded, "deletionPolicy": choice, "suspend": guarded, "runHistoryLimit": guarded,
 	"runner": guarded, "pullRequests": guarded,

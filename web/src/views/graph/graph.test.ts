@@ -4,7 +4,7 @@ import { besideAll } from './grid'
 import { choices, grouped, isGroup, summary } from './groups'
 import { byLayer } from './StackList'
 import { graphOfStacks, layersOf, matches, near, part } from './stacks'
-import { edgeLabel, outputsText } from './words'
+import { edgeLabel, outputsText, relations } from './words'
 
 const stack = (id: string, ...uses: string[]): Stack => {
   const [namespace = '', name = ''] = id.split('/')
@@ -30,6 +30,17 @@ describe('the graph of Stacks', () => {
       { from: 'a/vpc', to: 'a/dns', outputs: [] },
     ])
     expect(graph.nodes[0]?.usedBy).toEqual(['a/cluster', 'a/dns'])
+  })
+  it('has edges to Stacks of other namespaces, which have their namespace in words', () => {
+    const used = [{ stack: 'b/vpc', output: 'id', variable: 'id' }]
+    const shop = { ...stack('a/shop', 'vpc', 'b/vpc'), usedOutputs: used }
+    const both = graphOfStacks([stack('a/vpc'), shop, stack('b/vpc')])
+    expect(both.edges).toEqual([
+      { from: 'a/vpc', to: 'a/shop', outputs: [] },
+      { from: 'b/vpc', to: 'a/shop', outputs: used },
+    ])
+    const words = both.nodes.map(relations)
+    expect(words).toEqual(['required by shop', 'depends on vpc (order only), b/vpc (id)', 'required by a/shop'])
   })
   it('has a node without a row for a Stack that is not found', () => {
     const missing = graph.nodes.filter((n) => !n.stack)

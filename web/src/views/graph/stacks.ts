@@ -5,6 +5,10 @@ export type UsedOutput = NonNullable<Stack['usedOutputs']>[number]
 
 export const idOf = (s: { namespace: string; name: string }) => `${s.namespace}/${s.name}`
 
+/** The name of a Stack in a namespace: that of one in another namespace has it before a slash. */
+export const nameIn = (namespace: string, id: string) =>
+  id.startsWith(`${namespace}/`) ? id.slice(namespace.length + 1) : id
+
 /** A Stack with what goes before it and what comes after it. One that others depend on, but that is not found, has no row. */
 export type StackNode = {
   id: string
@@ -34,9 +38,10 @@ export function graphOfStacks(stacks: Stack[]): StackGraph {
   for (const stack of stacks) {
     const node = nodes.get(idOf(stack))!
     for (const name of new Set(stack.uses)) {
-      const id = idOf({ namespace: node.namespace, name })
+      const id = name.includes('/') ? name : idOf({ namespace: node.namespace, name }) // with a slash: of another namespace
       if (id === node.id) continue
-      const used = nodes.get(id) ?? { id, namespace: node.namespace, name, uses: [], usedBy: [] }
+      const [namespace = '', own = ''] = id.split('/')
+      const used = nodes.get(id) ?? { id, namespace, name: own, uses: [], usedBy: [] }
       nodes.set(id, used)
       node.uses.push(id)
       used.usedBy.push(node.id)

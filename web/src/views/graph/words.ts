@@ -1,6 +1,6 @@
 import { inWords } from '../../ui/tone'
 import { safe } from '../text/escape'
-import { notFound, outputsOf } from './stacks'
+import { nameIn, notFound, outputsOf } from './stacks'
 import type { StackNode, UsedOutput } from './stacks'
 
 /** The outputs that a dependency passes, with the variables of other names that receive them: "zone, id → var.vpc". */
@@ -32,12 +32,12 @@ export function relations(n: StackNode): string {
   const parts = []
   const { stack } = n
   if (stack && n.uses.length > 0)
-    parts.push(`depends on ${few(n.uses, (name) => ` (${outputsText(outputsOf(stack, name))})`)}`)
-  if (n.usedBy.length > 0) parts.push(`required by ${few(n.usedBy)}`)
+    parts.push(`depends on ${few(n, n.uses, (name) => ` (${outputsText(outputsOf(stack, name))})`)}`)
+  if (n.usedBy.length > 0) parts.push(`required by ${few(n, n.usedBy)}`)
   return parts.join('; ') || 'has no dependencies'
 }
 
-function few(ids: string[], more: (name: string) => string = () => ''): string {
-  const names = ids.slice(0, 5).map((id) => id.slice(id.indexOf('/') + 1))
+function few(of: StackNode, ids: string[], more: (name: string) => string = () => ''): string {
+  const names = ids.slice(0, 5).map((id) => nameIn(of.namespace, id))
   return names.map((name) => safe(name) + more(name)).join(', ') + (ids.length > 5 ? ` and ${ids.length - 5} more` : '')
 }
