@@ -245,7 +245,7 @@ func convertDependencies(c *convert.Conversion, o *convert.Object, s *v1alpha1.S
 			s.DependsOn = append(s.DependsOn, dependency)
 		}
 		if dependency.Namespace != "" {
-			f.ToDo("create a StackGrant in namespace %s from namespace %s for Stack %s, on which spec.dependsOn depends", namespace,
+			f.ToDo("create a StackGrant in namespace %s that allows Stacks of namespace %s to depend on Stack %s", namespace,
 				o.Ref.Namespace, name)
 			continue
 		}

@@ -4134,7 +4134,7 @@ export interface components {
             uid: string;
             /** @description The outputs of these Stacks that this one uses. A dependency that has none here is only the order. */
             usedOutputs?: components["schemas"]["UsedOutput"][];
-            /** @description The names of the Stacks that this one depends on. */
+            /** @description The names of the Stacks that this one depends on, as namespace/name for those of other namespaces. */
             uses?: string[];
         };
         /** @description A StackSet is a row of the list of StackSets. */
