@@ -25,6 +25,10 @@ import (
 
 // apiModel is the API server with the Stacks of a namespace and one StackSet. Server-side apply is the real one, with the
 // types that it infers. It changes no stored object, so that caches share them.
+//
+// The simulations of Stacks and Runs (test/sim) and of pull requests have models of their own: theirs have no
+// managedFields, which decide most of what this one checks, and their kinds, indexes, lost requests and caches are those of
+// their controllers. What the three have in common are the preconditions of a deletion and of a write, some twenty lines.
 type apiModel struct {
 	*history
 	merge   *managedfields.FieldManager
@@ -292,7 +296,12 @@ func (k *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	}
 	if k.live {
 		return k.request("list", false, func() error {
-			k.step.read = k.git.fetched
+			k.step.read, k.step.live = k.git.fetched, map[string]*v1alpha1.Stack{}
+			for name, s := range k.api.stacks {
+				if o.LabelSelector.Matches(labels.Set(s.Labels)) {
+					k.step.live[name] = s
+				}
+			}
 			return read(k.api.stacks)
 		})
 	}

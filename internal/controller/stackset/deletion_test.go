@@ -182,6 +182,61 @@ func TestStackSetDeletesNothingBySurprise(t *testing.T) {
 	}
 }
 
+// TestStackSetSuspendsByWhatExists checks a cache that does not have a new Stack yet when two directories are gone of
+// which one may be: by the cache it is one, and then again one.
+func TestStackSetSuspendsByWhatExists(t *testing.T) {
+	h, p := newQuiet(t)
+	h.api.changeSet(func(s *v1alpha1.StackSet) { s.Spec.MaxDeletions = new(intstr.FromInt32(1)) })
+	h.git.push([]string{"dev/a", "dev/b", "dev/c", "dev/d"})
+	h.git.fetch()
+	for p.receive() {
+	}
+	p.work()
+	h.git.push([]string{"dev/a", "dev/b"})
+	h.git.fetch()
+	p.work()
+	h.settle()
+	for _, name := range []string{"dev-c", "dev-d"} {
+		if s := h.api.stacks[name]; s == nil || s.Spec.Suspend {
+			t.Errorf("Stack %s is %+v", name, s)
+		}
+	}
+	if c := apimeta.FindStatusCondition(h.api.set.Status.Conditions, v1alpha1.ConditionReady); c.Reason != v1alpha1.ReasonTooManyGone {
+		t.Errorf("condition %+v", c)
+	}
+}
+
+// TestStackSetSuspendsByOneCommit checks a commit that is another, or not known any more, when the Stacks were read: what
+// was decided by the one before is not written.
+func TestStackSetSuspendsByOneCommit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*history)
+		writes int
+	}{
+		"nothing": {func(*history) {}, 2},
+		"a commit without the new directory": {func(h *history) {
+			h.git.push([]string{"dev/a", "dev/b"})
+			h.git.fetch()
+		}, 0},
+		"a mirror that is removed": {func(h *history) { h.git.trouble = repository.ErrNotFetched }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, p := newQuiet(t)
+			h.git.push([]string{"dev/a", "dev/b", "dev/d"})
+			h.git.fetch()
+			k := p.reconciler.sets.of(p.set)
+			p.step = step{set: p.set, there: map[types.UID]string{}}
+			w, err := p.reconciler.gather(t.Context(), p.set, k)
+			must(err)
+			tt.change(h)
+			p.reconciler.write(t.Context(), w, decision.Decide(w), k)
+			if n := h.count["create"] - 3 + h.count["suspend"]; n != tt.writes {
+				t.Errorf("%d writes, want %d: %v", n, tt.writes, h.count)
+			}
+		})
+	}
+}
+
 // TestStackSetWritesWhatItRead checks a Stack that a user takes from the set right before it is changed or suspended.
 func TestStackSetWritesWhatItRead(t *testing.T) {
 	for name, cause := range map[string]func(*history){

@@ -2,12 +2,14 @@ package stackset
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +42,8 @@ const namespace, setName = "web", "platform"
 // processes that are killed at any request, with requests and responses that are lost, and caches that are late. The API
 // server, git and the controller of Stacks are models. Each write is checked when it arrives. After some steps nothing
 // fails any longer: then the set must have the reason that its spec, commit and Stacks result in, with exactly these
-// Stacks, and further reconciles must write nothing. In one of four histories there are two processes, as if one had not
+// Stacks, and further reconciles must write nothing. The set has directories, a list, both, or a matrix of both, and
+// users change which. In one of four histories there are two processes, as if one had not
 // detected yet that it is no longer the leader; the limits of a rollout do not hold then.
 func TestStackSetHistories(t *testing.T) {
 	ended := map[string]int{}
@@ -58,7 +61,7 @@ func TestStackSetHistories(t *testing.T) {
 	}
 	t.Logf("ended: %v; writes: %v", ended, writes)
 	if *histories >= 500 {
-		for _, what := range []string{"create", "change", "suspend", "release", "delete"} {
+		for _, what := range []string{"create", "change", "suspend", "release", "delete", "of a move", "that keeps an ignored field"} {
 			if writes[what] == 0 {
 				t.Errorf("no history had the write %s", what)
 			}
@@ -89,6 +92,8 @@ type history struct {
 	problem   string
 	ended     string
 	count     map[string]int
+	// usual are the generators that the set has at first.
+	usual int
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
@@ -102,6 +107,9 @@ func newHistory(t *testing.T, seed uint64) *history {
 		joined: map[types.UID]bool{}, count: map[string]int{},
 	}
 	h.git, h.api = newGitModel(h), newAPIModel(h)
+	if seed%2 == 0 {
+		h.usual = h.rand.IntN(4)
+	}
 	h.api.newSet()
 	processes := 1
 	if seed%4 == 0 {
@@ -192,9 +200,13 @@ func (h *history) others() {
 	}
 }
 
-// settle works until nothing is due soon.
+// settle works until nothing is due soon, or nothing was written for longer than the longest retry.
 func (h *history) settle() {
+	version, since := h.api.version, h.now
 	for range 5000 {
+		if h.api.version != version {
+			version, since = h.api.version, h.now
+		}
 		busy := h.stackStep(true)
 		next := h.now.Add(time.Hour)
 		for _, p := range h.processes {
@@ -210,7 +222,7 @@ func (h *history) settle() {
 		case h.problem != "":
 			return
 		case busy:
-		case next.Sub(h.now) < later:
+		case next.Sub(h.now) < later && next.Sub(since) < 3*later:
 			h.now = next
 		default:
 			return
@@ -242,10 +254,25 @@ type step struct {
 	// tree that was listed; unknown: a read failed.
 	tree    string
 	unknown bool
-	// read is the tree that the mirrors had when the Stacks were read from the API server.
+	// read is the tree that the mirrors had when the Stacks were read from the API server, and live these Stacks.
 	read string
+	live map[string]*v1alpha1.Stack
+	// again is the tree that the mirrors had at last.
+	again string
 	// there are the Stacks of the set when the reconcile began.
 	there map[types.UID]string
+}
+
+// decided are the Stacks by which a suspension or a deletion was decided.
+func (s step) decided() map[string]*v1alpha1.Stack {
+	all := map[string]*v1alpha1.Stack{}
+	maps.Copy(all, s.live)
+	for name, stack := range s.listed {
+		if all[name] == nil && (s.live == nil || stack.Labels[v1alpha1.StackSetLabel] != setName) {
+			all[name] = stack
+		}
+	}
+	return all
 }
 
 func (p *process) start() {
@@ -332,7 +359,7 @@ func (p *process) work() bool {
 
 // wanted is what a set generates from a tree, by the name of the Stack that has it, and why that is not known.
 func (h *history) wanted(set *v1alpha1.StackSet, tree string, there map[string]*v1alpha1.Stack) (map[string]decision.Rendered, string) {
-	key := set.Spec.Template.Metadata.Name + string(set.Spec.Template.Spec.Raw)
+	key := string(mustJSON(set.Spec.Generators)) + string(mustJSON(set.Spec.Template))
 	r := renderers[key]
 	if r == nil {
 		found, problem := render.New(set)
@@ -366,7 +393,7 @@ func (h *history) wanted(set *v1alpha1.StackSet, tree string, there map[string]*
 	return names, ""
 }
 
-// renderers by template: compiling them for each history would take most of the time.
+// renderers by generators and template: compiling them for each history would take most of the time.
 var renderers = map[string]*render.Renderer{}
 
 // checkWrite checks what holds for each write of a Stack.
@@ -381,6 +408,8 @@ func (p *process) checkWrite(before *v1alpha1.Stack) {
 		p.violates("Stack %s is written in mode Preview", before.Name)
 	case before.Labels[v1alpha1.StackSetLabel] != setName:
 		p.violates("Stack %s is written, which is not of the set", before.Name)
+	case p.step.again != "" && p.step.again != p.step.tree:
+		p.violates("Stack %s is written although the commit changed", before.Name)
 	}
 	if p.step.set != nil {
 		if _, problem := p.wanted(p.step.set, p.step.tree, p.step.listed); problem != "" {
@@ -412,6 +441,7 @@ func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered stri
 		return
 	}
 	want, _ := p.wanted(set, p.step.tree, p.step.listed)
+	p.checkFields(before, now, want[now.Name])
 	if now.Generation == before.Generation && isReady(now) {
 		p.applied(now)
 	}
@@ -443,6 +473,44 @@ func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered stri
 	}
 }
 
+// checkFields checks that a change of a Stack keeps what users may change, and what would loosen its rules.
+func (p *process) checkFields(before, now *v1alpha1.Stack, one decision.Rendered) {
+	declared := declaredBy(one)
+	for _, path := range p.step.set.Spec.Ignore {
+		if fields[path](now) != fields[path](before) {
+			p.violates("field %s of Stack %s is changed, which is ignored", path, now.Name)
+		}
+		if fields[path](now) != fields[path](declared) {
+			p.history.count["that keeps an ignored field"]++
+		}
+	}
+	if declared.Spec.DeletionPolicy == "" && now.Spec.DeletionPolicy != before.Spec.DeletionPolicy {
+		p.violates("the deletionPolicy of Stack %s is changed, and the template has none", now.Name)
+	}
+	if declared.Name != now.Name {
+		p.history.count["of a move"]++
+	}
+}
+
+// fields are those that histories change, by path.
+var fields = map[string]func(*v1alpha1.Stack) any{
+	"spec.suspend":        func(s *v1alpha1.Stack) any { return s.Spec.Suspend },
+	"spec.workspace":      func(s *v1alpha1.Stack) any { return s.Spec.Workspace },
+	"spec.deletionPolicy": func(s *v1alpha1.Stack) any { return s.Spec.DeletionPolicy },
+	"spec.timeout": func(s *v1alpha1.Stack) any {
+		if s.Spec.Timeout == nil {
+			return nil
+		}
+		return *s.Spec.Timeout
+	},
+}
+
+func declaredBy(one decision.Rendered) *v1alpha1.Stack {
+	s := &v1alpha1.Stack{}
+	must(json.Unmarshal(one.JSON, s))
+	return s
+}
+
 func group(order []metav1.LabelSelector, of map[string]string) int {
 	for i, s := range order {
 		if s.MatchLabels["env"] == of["env"] {
@@ -472,8 +540,8 @@ func limitOf(set *v1alpha1.StackSet, present int) int {
 
 // checkSuspension checks that a listing suspends no more than spec.maxDeletions, and only what it does not have.
 func (p *process) checkSuspension(s *v1alpha1.Stack) {
-	set := p.step.set
-	want, _ := p.wanted(set, p.step.tree, p.step.listed)
+	set, stacks := p.step.set, p.step.decided()
+	want, _ := p.wanted(set, p.step.tree, stacks)
 	if _, ok := want[s.Name]; ok {
 		p.violates("Stack %s is suspended, and its directory exists", s.Name)
 	}
@@ -488,7 +556,7 @@ func (p *process) checkSuspension(s *v1alpha1.Stack) {
 		p.suspended[listing][s.UID] = true
 	}
 	present := 0
-	for _, s := range p.step.listed {
+	for _, s := range stacks {
 		if s.Labels[v1alpha1.StackSetLabel] == setName {
 			present++
 		}
@@ -507,7 +575,7 @@ func (p *process) checkDelete(s *v1alpha1.Stack) {
 	if p.problem != "" {
 		return
 	}
-	want, problem := p.wanted(p.step.set, p.step.tree, p.step.listed)
+	want, problem := p.wanted(p.step.set, p.step.tree, p.step.decided())
 	if _, ok := want[s.Name]; ok || problem != "" {
 		p.violates("Stack %s is deleted, and its directory exists %s", s.Name, problem)
 	}
@@ -515,7 +583,7 @@ func (p *process) checkDelete(s *v1alpha1.Stack) {
 		p.violates("Stack %s is deleted, and was not read from the API server", s.Name)
 		return
 	}
-	if now, _ := p.wanted(p.step.set, p.step.read, p.step.listed); now[s.Name].Digest != "" {
+	if now, _ := p.wanted(p.step.set, p.step.read, p.step.decided()); now[s.Name].Digest != "" {
 		p.violates("Stack %s is deleted, and its directory was back before the Stacks were read", s.Name)
 	}
 	if p.step.set.Spec.Prune != v1alpha1.PruneDelete {
@@ -635,7 +703,9 @@ func (m *mirrors) Commit(context.Context, types.UID, string) (*git.Mirror, git.C
 		m.step.unknown = true
 		return nil, git.Commit{}, m.git.trouble
 	}
-	m.step.tree = m.git.fetched
+	if m.step.again = m.git.fetched; m.step.tree == "none" {
+		m.step.tree = m.git.fetched
+	}
 	return nil, git.Commit{ID: m.git.fetched, Tree: m.git.fetched, Ref: "main"}, nil
 }
 
@@ -728,28 +798,73 @@ func (h *history) user() {
 	}
 }
 
-const workspace = `{"source":{"git":{"repository":{"name":"infra"},"path":"${directory}"}},"workspace":"%s","timeout":"1h0m0s"}`
-
-func templateOf(name, value string) v1alpha1.StackSetTemplate {
+// templateOf is a template with a workspace. By its last character it has a timeout and a deletionPolicy or not.
+func templateOf(name, workspace string) v1alpha1.StackSetTemplate {
+	more := ""
+	switch workspace[len(workspace)-1] {
+	case '1':
+		more = `,"timeout":"1h0m0s","deletionPolicy":"Protect"`
+	case '2': // neither
+	default:
+		more = `,"timeout":"1h0m0s"`
+	}
 	return v1alpha1.StackSetTemplate{
 		Metadata: v1alpha1.StackSetMetadata{Name: name, Labels: map[string]string{"env": "${params.env}"}},
-		Spec:     apiextensionsv1.JSON{Raw: fmt.Appendf(nil, workspace, value)},
+		Spec: apiextensionsv1.JSON{Raw: fmt.Appendf(nil,
+			`{"source":{"git":{"repository":{"name":"infra"},"path":"${directory}"}},"workspace":"%s"%s}`, workspace, more)},
 	}
 }
 
-// plain is the name that the templates have usually.
+// plain is the name that the templates have usually, and plainOf the one for the generators of a set.
 const plain = "${params.env}-${params.name}"
+
+func plainOf(s *v1alpha1.StackSetSpec) string {
+	if s.Generators[0].Matrix != nil {
+		return plain + "-${params.size}"
+	}
+	return plain
+}
+
+func listOf(entries ...string) (items v1alpha1.StackSetItems) {
+	for _, e := range entries {
+		items.List = append(items.List, apiextensionsv1.JSON{Raw: []byte(e)})
+	}
+	return items
+}
+
+// generate gives a set one of the generators, with the name that their items need.
+func (h *history) generate(s *v1alpha1.StackSetSpec, kind int) {
+	directories := v1alpha1.StackSetItems{Directories: &v1alpha1.StackSetDirectories{Include: []string{"{env}/{name}"}}}
+	entries := []string{`{"env":"dev","name":"e"}`, `{"env":"prod","name":"x"}`, `{"env":"dev","name":"y"}`, `{"env":"prod","name":"z"}`}
+	half := entries[:1+h.rand.IntN(len(entries))]
+	s.Repository = &v1alpha1.RepositoryRef{Name: "infra"}
+	switch kind {
+	case 0:
+		s.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: directories}}
+	case 1: // both have dev-e
+		s.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: directories}, {StackSetItems: listOf(half[min(1, len(half)-1):]...)}}
+	case 2:
+		directories.Directories.Exclude = []string{"prod/*"}
+		sizes := []string{`{"size":"s"}`, `{"size":"l"}`}
+		s.Generators = []v1alpha1.StackSetGenerator{{Matrix: []v1alpha1.StackSetItems{directories, listOf(sizes[:1+h.rand.IntN(2)]...)}}}
+	default:
+		s.Repository = nil
+		s.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: listOf(half...)}}
+	}
+}
 
 func (a *apiModel) newSet() {
 	a.version++
 	set := &v1alpha1.StackSet{}
 	set.Namespace, set.Name, set.UID, set.Generation = namespace, setName, types.UID(fmt.Sprintf("set-%d", a.version)), 1
-	set.Spec = v1alpha1.StackSetSpec{
-		Mode: v1alpha1.StackSetCreate, Repository: &v1alpha1.RepositoryRef{Name: "infra"}, Template: templateOf(plain, "w0"),
-		Generators: []v1alpha1.StackSetGenerator{{StackSetItems: v1alpha1.StackSetItems{Directories: &v1alpha1.StackSetDirectories{Include: []string{"{env}/{name}"}}}}},
-	}
+	set.Spec = v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate}
+	a.generate(&set.Spec, a.usual)
+	set.Spec.Template = templateOf(plainOf(&set.Spec), "w0")
 	if a.rand.IntN(2) == 0 {
 		set.Spec.Prune = v1alpha1.PruneDelete
+	}
+	if a.rand.IntN(3) == 0 {
+		set.Spec.MaxDeletions = new(intstr.FromString("100%"))
 	}
 	a.putSet(set)
 }
@@ -757,17 +872,17 @@ func (a *apiModel) newSet() {
 func (h *history) changeSpec() {
 	h.api.changeSet(func(set *v1alpha1.StackSet) {
 		s := &set.Spec
-		switch n := h.rand.IntN(20); {
+		switch n := h.rand.IntN(25); {
 		case n < 6:
-			s.Template = templateOf(plain, fmt.Sprintf("w%d", h.rand.IntN(4)))
+			s.Template = templateOf(plainOf(s), fmt.Sprintf("w%d", h.rand.IntN(4)))
 		case n == 6:
-			s.Template = templateOf(plain, "${params.nothing}")
+			s.Template = templateOf(plainOf(s), "${params.nothing}")
 		case n == 7:
-			s.Template = templateOf(plain, "${directory")
+			s.Template = templateOf(plainOf(s), "${directory")
 		case n == 8:
 			s.Template = templateOf("${params.env}", "w0")
 		case n == 9:
-			s.Template = templateOf(plain+"-x", "w0")
+			s.Template = templateOf(plainOf(s)+"-x", "w0")
 		case n < 12:
 			s.Prune = []v1alpha1.StackSetPrune{v1alpha1.PruneKeep, v1alpha1.PruneDelete, v1alpha1.PruneDelete}[h.rand.IntN(3)]
 		case n < 14:
@@ -781,11 +896,51 @@ func (h *history) changeSpec() {
 			if h.rand.IntN(2) == 0 {
 				s.Rollout.Order = []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}, {MatchLabels: map[string]string{"env": "prod"}}}
 			}
+		case n < 21:
+			s.Ignore = [][]string{nil, {"spec.suspend"}, {"spec.timeout"}, {"spec.timeout", "spec.workspace"}, {"spec.deletionPolicy"}}[h.rand.IntN(5)]
+		case n < 23: // also half a list
+			h.generate(s, h.usual)
+		case n < 24:
+			h.changeGenerators(s)
 		default:
-			s.Ignore = [][]string{nil, {"spec.suspend"}, {"spec.timeout"}}[h.rand.IntN(3)]
+			s.Moved = nil
+			if from, to := h.anyName(), h.anyName(); h.rand.IntN(3) > 0 {
+				s.Moved = []v1alpha1.StackSetMove{{From: from, To: to}, {From: h.anyName(), To: from}}
+			}
 		}
-		h.tracef("spec: %s %s %s, prune %s, maxDeletions %v, %+v", s.Mode, s.Template.Metadata.Name, s.Template.Spec.Raw, s.Prune, s.MaxDeletions, s.Rollout)
+		h.tracef("spec: %s %s %s %s, prune %s, maxDeletions %v, %+v, moved %v, ignore %v", s.Mode, mustJSON(s.Generators), s.Template.Metadata.Name,
+			s.Template.Spec.Raw, s.Prune, s.MaxDeletions, s.Rollout, s.Moved, s.Ignore)
 	})
+}
+
+// changeGenerators changes the generators and, if that changes the names, moves the Stacks in one of two cases.
+func (h *history) changeGenerators(s *v1alpha1.StackSetSpec) {
+	before := plainOf(s)
+	if h.generate(s, h.rand.IntN(4)); plainOf(s) == before {
+		return
+	}
+	s.Template = templateOf(plainOf(s), "w0")
+	s.Moved = nil
+	if h.rand.IntN(2) == 0 {
+		return
+	}
+	for _, d := range directories() {
+		from, to := strings.ReplaceAll(d, "/", "-"), strings.ReplaceAll(d, "/", "-")+"-s"
+		if before != plain {
+			from, to = to, from
+		}
+		s.Moved = append(s.Moved, v1alpha1.StackSetMove{From: from, To: to})
+	}
+}
+
+// anyName is the name of a Stack that exists or can.
+func (h *history) anyName() string {
+	all := slices.Sorted(maps.Keys(h.api.stacks))
+	if len(all) > 0 && h.rand.IntN(2) == 0 {
+		return all[h.rand.IntN(len(all))]
+	}
+	d := directories()
+	return strings.ReplaceAll(d[h.rand.IntN(len(d))], "/", "-")
 }
 
 // confirm is a confirmation of the current digest, of another, or of none.
@@ -793,7 +948,7 @@ func (h *history) confirm() {
 	h.api.changeSet(func(s *v1alpha1.StackSet) {
 		digest := ""
 		switch n := h.rand.IntN(10); {
-		case n < 6 && s.Status.Deletions != nil:
+		case n < 8 && s.Status.Deletions != nil:
 			digest = s.Status.Deletions.Digest
 		case n < 8 && len(h.meaning) > 0:
 			all := slices.Sorted(maps.Keys(h.meaning))
@@ -808,15 +963,14 @@ func (h *history) confirm() {
 
 // changeStack is what users do with Stacks.
 func (h *history) changeStack() {
-	d := directories()
-	name := strings.ReplaceAll(d[h.rand.IntN(len(d))], "/", "-")
+	name := h.anyName()
 	there := h.api.stacks[name]
 	label := func(value string) func(*v1alpha1.Stack) {
 		return func(s *v1alpha1.Stack) {
 			s.Labels = map[string]string{v1alpha1.StackSetLabel: value, "env": s.Labels["env"]}
 		}
 	}
-	what := h.rand.IntN(12)
+	what := h.rand.IntN(15)
 	h.tracef("a user does %d with Stack %s", what, name)
 	if there == nil {
 		if what < 3 {
@@ -849,6 +1003,15 @@ func (h *history) changeStack() {
 		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Hour} })
 	case 9:
 		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Workspace = "mine" })
+	case 12:
+		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionOrphan })
+	case 13:
+		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Timeout = nil })
+	case 14:
+		h.api.edit(name, func(s *v1alpha1.Stack) {
+			s.Labels = maps.Clone(s.Labels)
+			delete(s.Labels, "env")
+		})
 	case 10:
 		h.api.invalid[name] = !h.api.invalid[name]
 	case 11:
@@ -941,7 +1104,7 @@ func (h *history) end() {
 	if h.rand.IntN(4) > 0 {
 		h.api.changeSet(func(s *v1alpha1.StackSet) {
 			s.Spec.Mode, s.Spec.MaxDeletions, s.Spec.Moved = v1alpha1.StackSetCreate, new(intstr.FromString("100%")), nil
-			s.Spec.Template = templateOf(plain, "w9")
+			s.Spec.Template = templateOf(plainOf(&s.Spec), "w9")
 		})
 		for _, name := range slices.Sorted(maps.Keys(h.api.stacks)) {
 			if h.api.stacks[name].Labels[v1alpha1.StackSetLabel] != setName {
@@ -1010,14 +1173,36 @@ func (h *history) checkComplete(want map[string]decision.Rendered) {
 			h.violates("Stack %s has not applied the template", name)
 		case s.Annotations[v1alpha1.ItemGoneAnnotation] != "" || s.Spec.Suspend || s.DeletionTimestamp != nil:
 			h.violates("Stack %s is suspended or deleted, and its directory exists", name)
-		case s.Spec.Workspace == "mine":
-			h.violates("a field of Stack %s is not restored", name)
+		}
+		if h.problem == "" {
+			h.checkRestored(s, declaredBy(one))
 		}
 	}
 	for name, s := range h.api.stacks {
 		_, ok := want[name] // users can resume a Stack that is gone
 		if !ok && s.Labels[v1alpha1.StackSetLabel] == setName && s.Annotations[v1alpha1.ItemGoneAnnotation] == "" {
 			h.violates("Stack %s is gone, and not suspended", name)
+		}
+	}
+}
+
+// checkRestored checks that a Stack has what the template declares, except what users may change, and nothing that an
+// earlier template declared.
+func (h *history) checkRestored(s, declared *v1alpha1.Stack) {
+	for path, field := range fields {
+		switch value := field(declared); {
+		case slices.Contains(h.api.set.Spec.Ignore, path), path == "spec.suspend":
+		case !reflect.ValueOf(value).IsValid(), reflect.ValueOf(value).IsZero():
+			if isOurs(s, path) && !slices.Contains(rules, path) {
+				h.violates("the set still has field %s of Stack %s", path, s.Name)
+			}
+		case field(s) != value:
+			h.violates("field %s of Stack %s is not restored: %v", path, s.Name, field(s))
+		}
+	}
+	for name, value := range declared.Labels {
+		if s.Labels[name] != value {
+			h.violates("label %s of Stack %s is not restored", name, s.Name)
 		}
 	}
 }

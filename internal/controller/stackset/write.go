@@ -51,13 +51,16 @@ type outcome struct {
 // up the others, and is tried again later.
 func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.Decision, k *known) outcome {
 	out := outcome{done: map[decision.Action][]string{}}
-	deletions, writes := split(d.Writes)
-	if len(deletions) > 0 {
-		if deletions, out.err = r.confirmed(ctx, w, k); out.err != nil {
-			deletions, out.again = nil, true
+	waits := func(one decision.Write) bool { return k.waits(w, one) }
+	due := slices.DeleteFunc(slices.Clone(d.Writes), waits)
+	removals, writes := split(due, decision.Suspend, decision.Delete)
+	if len(removals) > 0 {
+		if removals, out.err = r.confirmed(ctx, w, k); out.err != nil {
+			writes = nil // the rest was decided from the same
 		}
 	}
-	writes = slices.DeleteFunc(writes, func(one decision.Write) bool { return k.waits(w, one) })
+	deletions, suspensions := split(slices.DeleteFunc(removals, waits), decision.Delete)
+	writes = append(suspensions, writes...)
 	if len(writes) > mostWrites {
 		writes, out.again = writes[:mostWrites], true
 	}
@@ -92,15 +95,16 @@ func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.
 	return out
 }
 
-func split(writes []decision.Write) (deletions, others []decision.Write) {
+// split returns the writes with one of the actions, and the others.
+func split(writes []decision.Write, actions ...decision.Action) (of, others []decision.Write) {
 	for _, one := range writes {
-		if one.Action == decision.Delete {
-			deletions = append(deletions, one)
+		if slices.Contains(actions, one.Action) {
+			of = append(of, one)
 		} else {
 			others = append(others, one)
 		}
 	}
-	return deletions, others
+	return of, others
 }
 
 func identity(one decision.Write) string {
@@ -133,7 +137,8 @@ func (k *known) rejections(due []decision.Write) (all []decision.Rejection) {
 // isRejection reports an error that stays the same until a user changes something.
 func isRejection(err error) bool { return run.IsRejection(err) || apierrors.IsBadRequest(err) }
 
-// confirmed decides the deletions again, from what the API server has: a cache that is late must not delete.
+// confirmed decides the suspensions and deletions again, from what the API server has: a cache that is late must not
+// delete, nor suspend more than spec.maxDeletions because it does not have new Stacks yet.
 func (r *Reconciler) confirmed(ctx context.Context, w decision.Snapshot, k *known) ([]decision.Write, error) {
 	set := &v1alpha1.StackSet{}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(w.Set), set); err != nil {
@@ -148,16 +153,20 @@ func (r *Reconciler) confirmed(ctx context.Context, w decision.Snapshot, k *know
 		return nil, err
 	}
 	w.Set = set
-	if err := r.gatherRendered(ctx, &w, k); err != nil { // a directory may have returned
+	revision := w.Revision
+	if err := r.gatherRendered(ctx, &w, k); err != nil {
 		return nil, err
+	}
+	if w.Revision != revision { // a directory may have returned
+		return nil, conflict(set.Name, "the commit changed")
 	}
 	foreign := slices.DeleteFunc(slices.Clone(w.Stacks), func(s v1alpha1.Stack) bool {
 		return s.Labels[v1alpha1.StackSetLabel] == set.Name
 	})
 	w.Stacks = slices.Concat(list.Items, foreign)
 	slices.SortFunc(w.Stacks, func(a, b v1alpha1.Stack) int { return cmp.Compare(a.Name, b.Name) })
-	deletions, _ := split(decision.Decide(w).Writes)
-	return deletions, nil
+	removals, _ := split(decision.Decide(w).Writes, decision.Suspend, decision.Delete)
+	return removals, nil
 }
 
 func conflict(name, why string) error {
