@@ -1424,6 +1424,49 @@ export interface components {
             };
         };
         /**
+         * @description StackGrant allows Stacks of other namespaces to depend on Stacks of its own namespace and to use their outputs. It
+         *     has no status. A deletion withdraws it: Runs in progress continue, and no new ones start.
+         */
+        StackGrant: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec declares who can use which Stacks. */
+            spec: {
+                /**
+                 * @description From lists the kinds and namespaces of the objects that can use the Stacks. At most 50. Example: [{kind: Stack,
+                 *     namespace: shop}].
+                 */
+                from: {
+                    /**
+                     * @description Kind is the kind of the objects. Stack: they can depend on the Stacks and use their outputs.
+                     * @enum {string}
+                     */
+                    kind: "Stack";
+                    /** @description Namespace is the namespace of the objects. Example: shop. */
+                    namespace: string;
+                }[];
+                /**
+                 * @description Stacks are the names of the Stacks in the namespace of the StackGrant, which may not exist yet. At most 100.
+                 *     Default: all Stacks of the namespace. Example: [net].
+                 */
+                stacks?: string[];
+            };
+        };
+        /**
          * @description Stack is a root module with its variables and its state. Cairn plans every change of a Stack, waits for an
          *     approval if required, and applies exactly the approved plan. When a Stack is deleted, Cairn destroys its
          *     resources.
@@ -1540,12 +1583,17 @@ export interface components {
                  */
                 deletionPolicy: "Destroy" | "Orphan" | "Protect";
                 /**
-                 * @description DependsOn lists Stacks in the same namespace that Cairn applies before it plans this one, and destroys
-                 *     after it. At most 50. Example: [{name: net}].
+                 * @description DependsOn lists Stacks that Cairn applies before it plans this one, and destroys after it. Each name can occur
+                 *     once. At most 50. Example: [{name: net}].
                  */
                 dependsOn?: {
                     /** @description Name is the name of the Stack. */
                     name: string;
+                    /**
+                     * @description Namespace is the namespace of the Stack. Another one than that of this Stack requires a StackGrant there.
+                     *     Default: the namespace of this Stack. Example: network.
+                     */
+                    namespace?: string;
                 }[];
                 /**
                  * @description Drift configures how often Cairn checks for drift, and what happens when it detects drift. If unset,
@@ -2314,6 +2362,11 @@ export interface components {
                         stack?: {
                             /** @description Name is the name of the Stack. */
                             name: string;
+                            /**
+                             * @description Namespace is the namespace of the Stack. Another one than that of this Stack requires a StackGrant there.
+                             *     Default: the namespace of this Stack. Example: network.
+                             */
+                            namespace?: string;
                             /** @description Output is the name of the output in the code of that Stack. */
                             output: string;
                         };
