@@ -19,6 +19,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&PullRequest{}, &PullRequestList{},
 		&StackSet{}, &StackSetList{},
 		&StackGrant{}, &StackGrantList{},
+		&VariableSet{}, &VariableSetList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

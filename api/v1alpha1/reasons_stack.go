@@ -98,6 +98,10 @@ const (
 	ReasonModuleNotFound = "ModuleNotFound"
 	// ReasonVariableInvalid: a number in spec.variables has more digits than the API server keeps. Write it as a string.
 	ReasonVariableInvalid = "VariableInvalid"
+	// ReasonVariableSetConflict: two VariableSets have the same name for the Stack. Set it in the Stack, or in one of them.
+	ReasonVariableSetConflict = "VariableSetConflict"
+	// ReasonVariableSetInvalid: a VariableSet cannot be used. The message has the VariableSet and the error.
+	ReasonVariableSetInvalid = "VariableSetInvalid"
 	// ReasonVariableFileNotFound: the commit has no such variable file. Correct spec.variableFiles, or add it.
 	ReasonVariableFileNotFound = "VariableFileNotFound"
 	// ReasonTriggerInvalid: an item of spec.source.git.triggers is no glob. Correct it.
@@ -199,6 +203,8 @@ var stackReasons = []Reason{
 	{Name: ReasonCodeNotFound, In: InStack, Severity: SeverityError},
 	{Name: ReasonModuleNotFound, In: InStack, Severity: SeverityError},
 	{Name: ReasonVariableInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonVariableSetConflict, In: InStack, Severity: SeverityError},
+	{Name: ReasonVariableSetInvalid, In: InStack, Severity: SeverityError},
 	{Name: ReasonVariableFileNotFound, In: InStack, Severity: SeverityError},
 	{Name: ReasonTriggerInvalid, In: InStack, Severity: SeverityError},
 	{Name: ReasonTerragruntStackNotSupported, In: InStack, Severity: SeverityError},

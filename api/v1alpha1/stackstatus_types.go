@@ -46,6 +46,13 @@ type StackStatus struct {
 	// +optional
 	Source *GitOrigin `json:"source,omitempty"`
 
+	// VariableSets are the VariableSets that select the Stack, by name, with the names of the values that come from each.
+	// Unset if there is none.
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	VariableSets []AppliedVariableSet `json:"variableSets,omitempty"`
+
 	// Unapplied are the users who changed the inputs since they were applied. A Run has them in spec.causedBy.
 	// +optional
 	Unapplied *Unapplied `json:"unapplied,omitempty"`

@@ -50,7 +50,7 @@ var users = map[string]struct {
 	"dora":  {roles: []string{"cairn-edit", "cairn-destroy"}},
 	"root":  {rights: []rbacv1.PolicyRule{may("*", "*")}},
 	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
-	"seth":  {rights: []rbacv1.PolicyRule{may("stacksets", "get", "create", "patch"), may("stacks", "get", "create", "patch")}},
+	"seth":  {rights: []rbacv1.PolicyRule{may("stacksets", "get", "create", "patch"), may("variablesets", "get", "create", "patch", "delete"), may("stacks", "get", "create", "patch")}},
 	"cole":  {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "delete", "deletecollection")}},
 	// One who may update Runs, and decide nothing about them.
 	"rudi": {rights: []rbacv1.PolicyRule{may("runs", "get", "update", "patch")}},
@@ -809,20 +809,20 @@ func TestOperatorIsNotRestrictedByPolicies(t *testing.T) {
 func TestRoles(t *testing.T) {
 	settled(t)
 	all := []string{
-		"get stacks", "list stacks", "list stacksets", "list stackgrants", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
-		"patch stacks", "update stacks", "create stacks", "delete stacks", "create stacksets", "update stacksets", "delete stacksets", "create stackgrants", "update repositories", "plan stacks", "apply stacks", "destroy stacks",
+		"get stacks", "list stacks", "list stacksets", "list stackgrants", "list variablesets", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
+		"patch stacks", "update stacks", "create stacks", "delete stacks", "create stacksets", "update stacksets", "delete stacksets", "create stackgrants", "create variablesets", "delete variablesets", "update repositories", "plan stacks", "apply stacks", "destroy stacks",
 		"patch runs", "update runs", "create runs", "delete runs", "approve runs", "reject runs", "cancel runs",
 		"update states", "patch states", "pull states", "push states", "rollback states", "unlock states", "recover states",
 		"update stacks/status", "patch stacksets/status", "patch runs/status", "update stacks/finalizers",
 	}
 	for role, want := range map[string]string{
-		"cairn-view":    "get stacks, list stacks, list stacksets, list stackgrants, watch runs, get states, list repositories, get runs/plan, get runs/logs",
+		"cairn-view":    "get stacks, list stacks, list stacksets, list stackgrants, list variablesets, watch runs, get states, list repositories, get runs/plan, get runs/logs",
 		"cairn-plan":    "get stacks, patch stacks, plan stacks",
 		"cairn-apply":   "get stacks, patch stacks, apply stacks",
 		"cairn-destroy": "get stacks, patch stacks, destroy stacks",
 		"cairn-approve": "patch runs, approve runs, reject runs",
 		"cairn-cancel":  "patch runs, cancel runs",
-		"cairn-edit":    "get stacks, patch stacks, update stacks, create stacks, delete stacks, create stacksets, update stacksets, delete stacksets, create stackgrants, update repositories, delete runs",
+		"cairn-edit":    "get stacks, patch stacks, update stacks, create stacks, delete stacks, create stacksets, update stacksets, delete stacksets, create stackgrants, create variablesets, delete variablesets, update repositories, delete runs",
 		"cairn-state":   "get states, pull states, push states, rollback states, unlock states, recover states",
 	} {
 		t.Run(role, func(t *testing.T) {

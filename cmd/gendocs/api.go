@@ -24,6 +24,7 @@ var resources = []struct {
 }{
 	{"stacks", v1alpha1.Stack{}}, {"stacksets", v1alpha1.StackSet{}}, {"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}},
 	{"repositories", v1alpha1.Repository{}}, {"stackgrants", v1alpha1.StackGrant{}},
+	{"variablesets", v1alpha1.VariableSet{}},
 }
 
 // api collects the text about the types of the API.

@@ -124,7 +124,13 @@ func (g *Gatherer) gatherAffected(
 ) (complete bool, err error) {
 	var affected []*v1alpha1.Stack
 	for i := range stacks {
-		stack := &stacks[i]
+		stack, problem, err := snapshot.WithVariableSets(ctx, g.Client, &stacks[i])
+		if err != nil {
+			return false, err
+		}
+		if problem != nil {
+			stack = &stacks[i]
+		}
 		affects, err := proposal.Affects(ctx, repo, stack)
 		if err != nil {
 			return false, fmt.Errorf("find the affected Stacks: %w", err)
@@ -133,6 +139,9 @@ func (g *Gatherer) gatherAffected(
 			continue
 		}
 		one := Affected{Key: Key{stack.Namespace, stack.Name}, UID: string(stack.UID)}
+		if problem != nil { // not remembered: it ends without a change of the Stack
+			one.Problem, one.Waits = problem.Message, true
+		}
 		if proposal.Deletes(stack) {
 			one.DeletedDirectory = stack.Spec.Source.Git.Path
 		}
@@ -163,8 +172,10 @@ func (g *Gatherer) gatherAffected(
 		if i >= int(*w.Settings.MaxStacks) && !slices.Contains(commands.Requested, one.String()) {
 			continue
 		}
-		if err := g.gatherInputs(ctx, repo, affected[i], proposal, one); err != nil {
-			return false, err
+		if one.Problem == "" {
+			if err := g.gatherInputs(ctx, repo, affected[i], proposal, one); err != nil {
+				return false, err
+			}
 		}
 		complete = complete && !one.Waits
 	}
@@ -296,7 +307,7 @@ func hashOf(repo *v1alpha1.Repository, stacks []v1alpha1.Stack) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d\n", repo.UID, repo.Generation)
 	for i := range stacks {
-		fmt.Fprintf(h, "%s %d\n", stacks[i].UID, stacks[i].Generation)
+		fmt.Fprintf(h, "%s %d %v\n", stacks[i].UID, stacks[i].Generation, stacks[i].Status.VariableSets)
 	}
 	return h.Sum64()
 }

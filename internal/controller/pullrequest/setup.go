@@ -3,6 +3,7 @@ package pullrequest
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -48,9 +49,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(find.sharing)).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(plannedFor)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.pullRequestsOf)).
-		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, setsChanged()))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(reconciler)
+}
+
+// setsChanged passes the changes of the values that a Stack has from VariableSets.
+func setsChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1alpha1.Stack), e.ObjectNew.(*v1alpha1.Stack)
+		return !equality.Semantic.DeepEqual(before.Status.VariableSets, after.Status.VariableSets)
+	}}
 }
 
 // plannedFor returns the PullRequest of a Run.

@@ -43,6 +43,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(find.usersOf)).
 		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(find.granted)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom), builder.WithPredicates(readiness())).
+		Watches(&v1alpha1.VariableSet{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("Secret"))).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("ConfigMap"))).
 		WatchesRawSource(source.Channel(fetched, moved(r.Client, r.Code))).
@@ -71,12 +72,18 @@ func moved(cache client.Reader, codes code.Git) handler.TypedEventHandler[types.
 				return // only for a cache that is stopping
 			}
 			for i := range stacks.Items {
-				if repository.Allows(repo, stacks.Items[i].Namespace) && codes.Changed(ctx, repo, &stacks.Items[i]) {
+				if repository.Allows(repo, stacks.Items[i].Namespace) && changed(ctx, cache, codes, repo, &stacks.Items[i]) {
 					first(queue, client.ObjectKeyFromObject(&stacks.Items[i]))
 				}
 			}
 		},
 	}
+}
+
+// changed reports whether the code of a Stack may be another than it knows. The values of VariableSets can name files.
+func changed(ctx context.Context, cache client.Reader, codes code.Git, repo *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
+	with, problem, err := snapshot.WithVariableSets(ctx, cache, stack)
+	return err != nil || problem != nil || codes.Changed(ctx, repo, with)
 }
 
 // readiness passes changes that the Stacks of a Repository need besides its commits, for which moved is: its spec, and
@@ -119,8 +126,28 @@ func (l lookups) deletedRunOf(ctx context.Context, pod client.Object) []reconcil
 // stacksOf finds the Stacks that read or write a Secret or ConfigMap.
 func (l lookups) stacksOf(kind string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{snapshot.ObjectIndex: snapshot.ObjectKey(kind, o.GetName())})
+		same, names := client.InNamespace(o.GetNamespace()), client.MatchingFields{snapshot.ObjectIndex: snapshot.ObjectKey(kind, o.GetName())}
+		requests := l.list(ctx, &v1alpha1.StackList{}, same, names)
+		var sets v1alpha1.VariableSetList
+		if err := l.cache.List(ctx, &sets, same, names, client.UnsafeDisableDeepCopy); err != nil {
+			return requests // only for a cache that is stopping
+		}
+		for i := range sets.Items {
+			requests = append(requests, l.selectedBy(ctx, &sets.Items[i])...)
+		}
+		return requests
 	}
+}
+
+// selectedBy finds the Stacks that a VariableSet selects: all of the namespace if its selector is invalid, which stops
+// them. Of a changed one, it is called for both versions.
+func (l lookups) selectedBy(ctx context.Context, o client.Object) []reconcile.Request {
+	same := client.InNamespace(o.GetNamespace())
+	selector, err := metav1.LabelSelectorAsSelector(&o.(*v1alpha1.VariableSet).Spec.StackSelector)
+	if err != nil {
+		return l.list(ctx, &v1alpha1.StackList{}, same)
+	}
+	return l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingLabelsSelector{Selector: selector})
 }
 
 // stacksFrom finds the Stacks that read from a Repository.

@@ -108,6 +108,7 @@ func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
 func setupIndexes() []apiserver.Index {
 	return append(indexes(),
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.ObjectIndex, Values: snapshot.IndexObjects},
+		apiserver.Index{Of: &v1alpha1.VariableSet{}, Field: snapshot.ObjectIndex, Values: snapshot.VariableSetObjects},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.UnitUserIndex, Values: snapshot.IndexUnitUsers})
 }
 
@@ -158,6 +159,10 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	elsewhere.Make(shop)
 	r.Seen(shop)
 	grant := &v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: r.Namespace}}
+	labeled := newStack(r, "labeled")
+	labeled.Labels = map[string]string{"env": "prod"}
+	apiserver.Must(t, r.Client.Update(t.Context(), labeled))
+	r.Seen(labeled)
 	apiserver.Must(t, r.Client.Delete(t.Context(), dns)) // it remains because of its finalizer
 	r.Seen(dns)
 
@@ -199,6 +204,15 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	r.Gone(ended)
 	unit(r, "late", "live/late", v1alpha1.Unit{Path: "live/ended"})
 
+	prod := newVariableSet("prod", map[string]string{"env": "prod"}, v1alpha1.Variable{
+		Name: "key", ValueFrom: &v1alpha1.ValueFrom{Secret: &v1alpha1.KeyRef{Name: "keys", Key: "key"}},
+	})
+	r.Make(prod)
+	r.Seen(prod)
+	everything := newVariableSet("everything", nil)
+	invalid := newVariableSet("invalid", map[string]string{"env": "no value"})
+	invalid.Namespace, everything.Namespace = r.Namespace, elsewhere.Namespace
+
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-2"}, Spec: v1alpha1.RunSpec{
 		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
 		Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, InputsDigest: "sha256:" + strings.Repeat("0", 64),
@@ -225,23 +239,27 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 		"a State enqueues dependents of other namespaces":                   {ask.usersOf(t.Context(), state("dns")), "dns net " + elsewhere.Namespace + "/shop"},
 		"a StackGrant enqueues those that need one and what they depend on": {ask.granted(t.Context(), grant), "dns " + elsewhere.Namespace + "/shop"},
 		"and not twice": {ask.related(t.Context(), middle), "applied waits"},
-		"a Stack without dependents enqueues none":                  {ask.related(t.Context(), web), ""},
-		"a Stack enqueues those whose unit depends on its own":      {ask.unitUsers(t.Context(), db), "api job"},
-		"also those whose status does not name it yet":              {ask.related(t.Context(), db), "api api job"},
-		"a deleted Stack enqueues its dependents":                   {ask.related(t.Context(), ended), "late"},
-		"a Stack without a unit enqueues no units":                  {ask.unitUsers(t.Context(), code), ""},
-		"a State enqueues the units that depend on its Stack's":     {ask.usersOf(t.Context(), state("db")), "api db"},
-		"a State enqueues its Stack and those that use its outputs": {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
-		"a State without a Stack enqueues that name":                {ask.usersOf(t.Context(), state("none")), "none"},
-		"a pod of a deleted Run enqueues the Stack":                 {ask.deletedRunOf(t.Context(), pod(*run, "net-1", "1")), "net"},
-		"also of one that was created again":                        {ask.deletedRunOf(t.Context(), pod(*run, "net-2", "2")), "net"},
-		"a pod of a Run enqueues none":                              {ask.deletedRunOf(t.Context(), pod(*run, "net-2", run.UID)), ""},
-		"a pod of a controller that is no Run enqueues none":        {ask.deletedRunOf(t.Context(), pod(*run, "job", "3")), ""},
-		"a pod without a controller enqueues none":                  {ask.deletedRunOf(t.Context(), &corev1.Pod{}), ""},
-		"a Repository enqueues its Stacks in all namespaces":        {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
-		"a Repository without Stacks enqueues none":                 {ask.stacksFrom(t.Context(), open), ""},
-		"a Secret enqueues the Stacks that read it":                 {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
-		"a ConfigMap of the same name does not":                     {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
+		"a Stack without dependents enqueues none":                   {ask.related(t.Context(), web), ""},
+		"a Stack enqueues those whose unit depends on its own":       {ask.unitUsers(t.Context(), db), "api job"},
+		"also those whose status does not name it yet":               {ask.related(t.Context(), db), "api api job"},
+		"a deleted Stack enqueues its dependents":                    {ask.related(t.Context(), ended), "late"},
+		"a Stack without a unit enqueues no units":                   {ask.unitUsers(t.Context(), code), ""},
+		"a State enqueues the units that depend on its Stack's":      {ask.usersOf(t.Context(), state("db")), "api db"},
+		"a State enqueues its Stack and those that use its outputs":  {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
+		"a State without a Stack enqueues that name":                 {ask.usersOf(t.Context(), state("none")), "none"},
+		"a pod of a deleted Run enqueues the Stack":                  {ask.deletedRunOf(t.Context(), pod(*run, "net-1", "1")), "net"},
+		"also of one that was created again":                         {ask.deletedRunOf(t.Context(), pod(*run, "net-2", "2")), "net"},
+		"a pod of a Run enqueues none":                               {ask.deletedRunOf(t.Context(), pod(*run, "net-2", run.UID)), ""},
+		"a pod of a controller that is no Run enqueues none":         {ask.deletedRunOf(t.Context(), pod(*run, "job", "3")), ""},
+		"a pod without a controller enqueues none":                   {ask.deletedRunOf(t.Context(), &corev1.Pod{}), ""},
+		"a Repository enqueues its Stacks in all namespaces":         {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
+		"a Repository without Stacks enqueues none":                  {ask.stacksFrom(t.Context(), open), ""},
+		"a Secret enqueues the Stacks that read it":                  {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
+		"a Secret enqueues the Stacks that read it by a VariableSet": {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "keys")), "labeled"},
+		"a VariableSet enqueues the Stacks that it selects":          {ask.selectedBy(t.Context(), prod), "labeled"},
+		"one that selects all enqueues those of its namespace":       {ask.selectedBy(t.Context(), everything), elsewhere.Namespace + "/alien " + elsewhere.Namespace + "/guest " + elsewhere.Namespace + "/job " + elsewhere.Namespace + "/shop"},
+		"one whose selector is invalid enqueues all":                 {ask.selectedBy(t.Context(), invalid), names(r, ask.list(t.Context(), &v1alpha1.StackList{}, client.InNamespace(r.Namespace)))},
+		"a ConfigMap of the same name does not":                      {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
 	} {
 		if got := names(r, tt.got); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)

@@ -139,7 +139,7 @@ func rank(run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase)
 		return RankApply
 	case run.Spec.PullRequest != nil:
 		return RankPullRequest
-	case run.Spec.Cause.Type == v1alpha1.CauseDrift, isFirstOfSet(run, stack):
+	case run.Spec.Cause.Type == v1alpha1.CauseDrift, run.Spec.Cause.Type == v1alpha1.CauseVariableSet, isFirstOfSet(run, stack):
 		return RankDrift
 	default:
 		return RankPlan

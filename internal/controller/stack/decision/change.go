@@ -45,6 +45,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	if !ownEngine {
 		engine = "spec.engine of the Stack or its Repository"
 	}
+	variables, env := changedVariables(w, last, &now), changedEnv(w, last, &now)
 	for _, part := range []struct {
 		name    string
 		changed bool
@@ -55,9 +56,9 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		{"spec.source.git", commit && (origin == changedInStack || otherRef), true},
 		{"the Repository", commit && origin == changedInRepository, false},
 		{engine, now.Engine != last.Engine || !slices.Equal(now.Wrapped, last.Wrapped), ownEngine},
-		{"spec.variables", !equality.Semantic.DeepEqual(now.Variables, last.Variables), true},
+		{"spec.variables", variables.others, variables.own},
 		{"spec.variableFiles", !equality.Semantic.DeepEqual(now.VariableFiles, last.VariableFiles), true},
-		{"spec.env", !equality.Semantic.DeepEqual(now.Env, last.Env) || !equality.Semantic.DeepEqual(now.EnvFrom, last.EnvFrom), true},
+		{"spec.env", env.others || !equality.Semantic.DeepEqual(now.EnvFrom, last.EnvFrom), env.own},
 		{"spec.moduleCredentials", !equality.Semantic.DeepEqual(now.ModuleCredentials, last.ModuleCredentials), true},
 		{"spec.workspace", now.Workspace != last.Workspace, true},
 		{"spec.backend", !equality.Semantic.DeepEqual(now.Backend, last.Backend), true},
@@ -84,7 +85,13 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	case len(changed) > 0:
 		return ofSpec(w, changed[0], inSpec)
 	}
+	if sets := slices.Concat(variables.sets, env.sets); len(sets) > 0 {
+		return ofVariableSets(sets)
+	}
 	if kind, changed := changedVersions(last, &now); len(changed) > 0 {
+		if kind == v1alpha1.CauseVariables && ofSetsAlone(w, last) {
+			kind = v1alpha1.CauseVariableSet
+		}
 		return v1alpha1.Cause{Type: kind, Message: strings.Join(changed, ", ") + " changed"}
 	}
 	return ofSpec(w, "what is declared is not applied", true)
@@ -168,6 +175,16 @@ func ownCommands(spec *v1alpha1.StackSpec, now, last inputs.Commands) bool {
 }
 
 func sameName(a, b inputs.Policy) bool { return a.Name == b.Name }
+
+// ofSetsAlone reports that only VariableSets name the objects whose version changed.
+func ofSetsAlone(w Snapshot, last *inputs.Document) bool {
+	for name, version := range w.Inputs.Versions {
+		if last.Versions[name] != version && !w.OfSets[name] {
+			return false
+		}
+	}
+	return len(last.Versions) == len(w.Inputs.Versions)
+}
 
 // changedVersions names the outputs and objects whose version changed, outputs first, at most five of them, and
 // returns the type of cause that they are.

@@ -59,6 +59,7 @@ func unapplied(w Snapshot) *v1alpha1.Unapplied {
 	}
 	recordSpec(w, u)
 	recordRepository(w, u)
+	recordVariableSets(w, u)
 	if u.InputsDigest != "" && u.InputsDigest == w.Digest && compareOrigins(appliedOrigin(w), w.Source) == "" {
 		u.Contributors, u.Unknown = nil, ""
 	}
@@ -136,6 +137,17 @@ func recordRepository(w Snapshot, u *v1alpha1.Unapplied) {
 		addUser(u, v1alpha1.ContributorRepository, w.RepositoryChangedBy, w.RepositoryGeneration, before, "Repository "+w.Source.Repository)
 	}
 	u.RepositoryGeneration = w.RepositoryGeneration
+}
+
+// recordVariableSets records that VariableSets changed an input: who changed one since the last apply is not known. The
+// status has the VariableSets of its inputs digest.
+func recordVariableSets(w Snapshot, u *v1alpha1.Unapplied) {
+	if w.Effective == nil || w.Digest == "" || w.Digest == w.Stack.Status.InputsDigest {
+		return
+	}
+	if set := changedVariableSet(w.Stack.Status.VariableSets, w.Effective.Status.VariableSets); set != "" {
+		u.Unknown = fmt.Sprintf("VariableSet %s, or the labels that it selects, changed", set)
+	}
 }
 
 // addUser adds the user of one generation of an object. Of more than one at once only the last user is known.

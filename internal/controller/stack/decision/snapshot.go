@@ -17,6 +17,11 @@ import (
 type Snapshot struct {
 	Now   time.Time
 	Stack *v1alpha1.Stack
+	// Effective is the Stack with the values of the VariableSets that select it, which its status names; what inputs are
+	// read from. It is never written.
+	Effective *v1alpha1.Stack
+	// OfSets has the objects that the inputs are read from, as kind/name: true if only VariableSets name it.
+	OfSets map[string]bool
 	// Inputs as the spec and its sources are now. The digest is empty when Problem has a reason why there are none.
 	Inputs inputs.Document
 	Digest string

@@ -27,6 +27,9 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 			s.Revision = w.Revision
 		}
 		s.InputsDigest = w.Digest
+		if w.Effective != nil {
+			s.VariableSets = w.Effective.Status.VariableSets
+		}
 	}
 	if _, waits := PendingRequest(w); !waits || !isReservedNotCreated(w) { // the name of a Run stays reserved while its request is pending
 		s.CurrentRun = ""

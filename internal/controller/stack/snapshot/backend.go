@@ -19,7 +19,7 @@ func checkBackend(w *decision.Snapshot) *decision.Problem {
 	if b.FromCode && b.Type == "" {
 		return nil
 	}
-	spec := w.Stack.Spec
+	spec := w.Effective.Spec
 	config := map[string]json.RawMessage{}
 	for name, value := range b.Config {
 		config[name] = value.Raw

@@ -37,7 +37,8 @@ func TestErrorsOfABackend(t *testing.T) {
 		"no backend, and the state is in one": {v1alpha1.StackSpec{}, elsewhere, "BackendMigrationRequired the state is in backend s3 (serial 9 when it was last seen), and spec.backend is gone"},
 	} {
 		got := ""
-		p := checkBackend(&decision.Snapshot{Stack: &v1alpha1.Stack{Spec: test.spec}, State: test.state})
+		stack := &v1alpha1.Stack{Spec: test.spec}
+		p := checkBackend(&decision.Snapshot{Stack: stack, Effective: stack, State: test.state})
 		if p == nil {
 			p = checkBackendOf(test.spec.Backend, test.spec.Engine.Name)
 		}
@@ -48,7 +49,9 @@ func TestErrorsOfABackend(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	refs := references(&v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "s3", ConfigFrom: []v1alpha1.BackendConfig{{Secret: v1alpha1.ObjectRef{Name: "keys"}}}}})
+	refs := references(&v1alpha1.Stack{Spec: v1alpha1.StackSpec{
+		Backend: &v1alpha1.Backend{Type: "s3", ConfigFrom: []v1alpha1.BackendConfig{{Secret: v1alpha1.ObjectRef{Name: "keys"}}}},
+	}})
 	if len(refs) != 1 || refs[0] != (Reference{Kind: "Secret", Name: "keys", Why: "spec.backend.configFrom[0]"}) {
 		t.Errorf("%+v", refs)
 	}

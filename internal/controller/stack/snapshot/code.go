@@ -16,7 +16,7 @@ import (
 
 // gatherCode puts the current code into the document, or reports why there is none.
 func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *inputs.Document, from code.Source) error {
-	found, problem, err := from.Resolve(ctx, w.Stack)
+	found, problem, err := from.Resolve(ctx, w.Effective)
 	w.Code, w.Problem = found.Facts, problem
 	if err != nil || problem != nil {
 		return err

@@ -21,7 +21,7 @@ func (g *Gatherer) GatherCommits(ctx context.Context, w *decision.Snapshot) erro
 	}
 	since, inclusive := decision.UnappliedSince(*w)
 	commits := decision.Commits{Base: since}
-	found, err := g.Code.Contributors(ctx, repo, w.Stack, since, w.Commit.ID)
+	found, err := g.Code.Contributors(ctx, repo, w.Effective, since, w.Commit.ID)
 	switch {
 	case errors.Is(err, git.ErrNoRef) && w.Stack.Status.Source != nil && *w.Stack.Status.Source != *w.Source:
 		// The user who chose another source is one of the contributors: all that is there now is their change.
@@ -38,7 +38,7 @@ func (g *Gatherer) GatherCommits(ctx context.Context, w *decision.Snapshot) erro
 	}
 	people := found.Users
 	if inclusive {
-		first, err := g.Code.CommitContributors(ctx, repo, w.Stack, commits.Base)
+		first, err := g.Code.CommitContributors(ctx, repo, w.Effective, commits.Base)
 		if err != nil {
 			return fmt.Errorf("read the authors of commit %s: %w", commits.Base, err)
 		}

@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/controller/stack/source"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/lifecycle/variableset"
 	"cairn.dev/cairn/internal/lifecycle/window"
 	statedecision "cairn.dev/cairn/internal/state/decision"
 )
@@ -82,6 +83,9 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		}
 		return w, g.gatherNamespace(ctx, &w)
 	}
+	if err := g.gatherVariableSets(ctx, &w); err != nil {
+		return w, err
+	}
 	doc, err := g.gatherSource(ctx, &w, g.Code.Own()) // the code has what the Stack depends on
 	if err != nil {
 		return w, err
@@ -119,16 +123,16 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 // setting of the installation is the same for each.
 func (g *Gatherer) newSnapshot(stack *v1alpha1.Stack) decision.Snapshot {
 	return decision.Snapshot{
-		Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild, DriftInterval: g.DriftInterval,
-		IgnoredEnv: ignoredEnv(stack),
+		Now: g.Now(), Stack: stack, Effective: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild,
+		DriftInterval: g.DriftInterval, IgnoredEnv: ignoredEnv(stack),
 	}
 }
 
-// ignoredEnv returns the variables of spec.env that the engine does not get, each with the reason.
+// ignoredEnv returns the variables of spec.env, and of VariableSets, that the engine does not get, each with the reason.
 func ignoredEnv(stack *v1alpha1.Stack) (ignored []string) {
 	for _, e := range stack.Spec.Env {
 		if why := engine.Withheld(e.Name, stack.Spec.Backend != nil); why != "" {
-			ignored = append(ignored, fmt.Sprintf("%s (%s)", e.Name, why))
+			ignored = append(ignored, fmt.Sprintf("%s%s (%s)", e.Name, ofSet(variableset.EnvFrom(stack, e.Name)), why))
 		}
 	}
 	return ignored
@@ -249,9 +253,9 @@ func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal
 	return w, g.gatherValues(ctx, &w, doc, g.dependency)
 }
 
-// gatherSource begins the document with the spec and the code.
+// gatherSource begins the document with the spec and the code, unless a problem is known.
 func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, from code.Source) (inputs.Document, error) {
-	spec := w.Stack.Spec
+	spec := w.Effective.Spec
 	doc := inputs.Document{
 		Engine: spec.Engine, Variables: spec.Variables, VariableFiles: spec.VariableFiles,
 		Env: spec.Env, EnvFrom: spec.EnvFrom, Outputs: spec.Outputs, Versions: map[string]string{},
@@ -262,10 +266,13 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, from 
 	if doc.Workspace == engine.DefaultWorkspace {
 		doc.Workspace = ""
 	}
+	if w.Problem != nil {
+		return doc, nil
+	}
 	if w.Problem = checkBackend(w); w.Problem != nil {
 		return doc, nil
 	}
-	if w.Problem = checkNumbers(spec.Variables); w.Problem != nil {
+	if w.Problem = checkNumbers(w.Effective); w.Problem != nil {
 		return doc, nil
 	}
 	if err := podspec.CheckTemplate(doc); err != nil {
@@ -294,15 +301,17 @@ func (g *Gatherer) gatherValues(
 	if err := g.gatherGrants(ctx, w); err != nil || w.Problem != nil {
 		return err
 	}
-	spec := w.Stack.Spec
+	stack := *w.Effective
 	if doc.Build == nil {
-		spec.Runner.Build = nil // nor are its credentials needed
+		stack.Spec.Runner.Build = nil // nor are its credentials needed
 	}
 	var err error
-	if w.Problem, err = namesState(&spec); err != nil || w.Problem != nil {
+	if w.Problem, err = namesState(&stack.Spec); err != nil || w.Problem != nil {
 		return err
 	}
-	for _, ref := range references(&spec) {
+	refs := references(&stack)
+	w.OfSets = ofSets(refs, references(w.Stack))
+	for _, ref := range refs {
 		meta, err := g.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
 		switch {
 		case err != nil:

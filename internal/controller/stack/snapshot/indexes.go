@@ -80,7 +80,7 @@ func ObjectKey(kind, name string) string { return kind + "/" + name }
 func IndexObjects(o client.Object) []string {
 	stack := o.(*v1alpha1.Stack)
 	var keys []string
-	for _, r := range references(&stack.Spec) {
+	for _, r := range references(stack) {
 		keys = append(keys, r.key())
 	}
 	for _, name := range code.ConfigMaps(stack) {

@@ -9,16 +9,17 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/lifecycle/variableset"
 )
 
 // roundedDigits is how many significant digits a number has at least that the API server has rounded: it stores one that
 // is no 64-bit integer as a floating-point number, which has 15 digits or more.
 const roundedDigits = 16
 
-// checkNumbers rejects a number in spec.variables that the API server has rounded: no user would see that the engine gets
+// checkNumbers rejects a number in spec.variables, or in a VariableSet, that the API server has rounded: no user would see that the engine gets
 // another one.
-func checkNumbers(variables []v1alpha1.Variable) *decision.Problem {
-	for _, v := range variables {
+func checkNumbers(stack *v1alpha1.Stack) *decision.Problem {
+	for _, v := range stack.Spec.Variables {
 		if v.Value == nil {
 			continue
 		}
@@ -30,8 +31,9 @@ func checkNumbers(variables []v1alpha1.Variable) *decision.Problem {
 				break
 			}
 			if n, ok := token.(json.Number); ok && isRounded(n) {
-				return &decision.Problem{Reason: v1alpha1.ReasonVariableInvalid, Message: fmt.Sprintf("spec.variables[%s] has the number %s, "+
-					"which the API server rounded: write a number of more than 18 digits as a string, which the engine converts", v.Name, n)}
+				return &decision.Problem{Reason: v1alpha1.ReasonVariableInvalid, Message: fmt.Sprintf("spec.variables[%s]%s has the number %s, "+
+					"which the API server rounded: write a number of more than 18 digits as a string, which the engine converts",
+					v.Name, ofSet(variableset.VariableFrom(stack, v.Name)), n)}
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/run/podspec"
 	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/lifecycle/variableset"
 )
 
 // Reference is an object that a Stack's inputs are read from.
@@ -25,7 +26,8 @@ type Reference struct {
 func (r Reference) key() string { return ObjectKey(r.Kind, r.Name) }
 
 // references are all objects that the Stack's values come from; its code is not among them.
-func references(spec *v1alpha1.StackSpec) []Reference {
+func references(stack *v1alpha1.Stack) []Reference {
+	spec := &stack.Spec
 	var refs []Reference
 	secret := func(name, why string, optional *bool) {
 		refs = append(refs, Reference{Kind: "Secret", Name: name, Why: why, Optional: optional != nil && *optional})
@@ -42,7 +44,7 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 		}
 	}
 	for _, v := range spec.Variables {
-		switch why := "variable " + v.Name; {
+		switch why := "variable " + v.Name + ofSet(variableset.VariableFrom(stack, v.Name)); {
 		case v.ValueFrom == nil:
 		case v.ValueFrom.Secret != nil:
 			secret(v.ValueFrom.Secret.Name, why, nil)
@@ -51,11 +53,12 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 		}
 	}
 	for _, e := range spec.Env {
+		why := "env " + e.Name + ofSet(variableset.EnvFrom(stack, e.Name))
 		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
-			secret(e.ValueFrom.SecretKeyRef.Name, "env "+e.Name, e.ValueFrom.SecretKeyRef.Optional)
+			secret(e.ValueFrom.SecretKeyRef.Name, why, e.ValueFrom.SecretKeyRef.Optional)
 		}
 		if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
-			configMap(e.ValueFrom.ConfigMapKeyRef.Name, "env "+e.Name, e.ValueFrom.ConfigMapKeyRef.Optional)
+			configMap(e.ValueFrom.ConfigMapKeyRef.Name, why, e.ValueFrom.ConfigMapKeyRef.Optional)
 		}
 	}
 	for _, e := range spec.EnvFrom {

@@ -20,7 +20,7 @@ func TestIndexHasConfigMapsOfHooksAndPolicies(t *testing.T) {
 	if got, want := IndexObjects(stack), []string{"ConfigMap/scripts", "ConfigMap/rules"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for _, ref := range references(&stack.Spec) {
+	for _, ref := range references(stack) {
 		if p := ref.problem(); !ref.Text || p.Reason != "ConfigMapNotFound" || !strings.Contains(p.Message, "[") {
 			t.Errorf("%+v: %+v", ref, p)
 		}
