@@ -166,6 +166,14 @@ type PullRequestStatus struct {
 	// +listType=atomic
 	// +optional
 	Skipped []string `json:"skipped,omitempty"`
+	// StackSets are those whose lists of Stacks the merge changes, or cannot render: those with an error first, at most
+	// 20. They are compared at the base and at the merge. Nothing is written to them or to their Stacks.
+	// +listType=atomic
+	// +optional
+	StackSets []PullRequestStackSet `json:"stackSets,omitempty"`
+	// MoreStackSets is the number of StackSets beyond these.
+	// +optional
+	MoreStackSets int32 `json:"moreStackSets,omitempty"`
 	// Commands are the results of comments that are commands.
 	// +optional
 	Commands PullRequestCommands `json:"commands,omitempty"`
@@ -229,6 +237,72 @@ type PullRequestStack struct {
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
 }
+
+// PullRequestStackSet is a StackSet whose list of Stacks a pull request changes.
+type PullRequestStackSet struct {
+	// Namespace of the StackSet and of its Stacks.
+	Namespace string `json:"namespace"`
+	// Name of the StackSet.
+	Name string `json:"name"`
+	// Reason is the reason that the StackSet would have after the merge if it then wrote nothing. The status of the pull
+	// request fails. Unset if it would write, or if it has the same error without the merge. Example: RenderingFailed.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Message explains the reason, or is what else prevents that the StackSet writes.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Prune is spec.prune of the StackSet: what happens with Stacks that go.
+	// +optional
+	Prune StackSetPrune `json:"prune,omitempty"`
+	// Go is the number of Stacks that would not be generated any more.
+	// +optional
+	Go int32 `json:"go,omitempty"`
+	// Change is the number of Stacks whose spec, labels or annotations would differ.
+	// +optional
+	Change int32 `json:"change,omitempty"`
+	// Return is the number of Stacks that exist, were gone, and would continue.
+	// +optional
+	Return int32 `json:"return,omitempty"`
+	// Appear is the number of Stacks that would be created. They are planned after the merge.
+	// +optional
+	Appear int32 `json:"appear,omitempty"`
+	// Stacks are the first 20 of these, in the order of the numbers above.
+	// +listType=atomic
+	// +optional
+	Stacks []PullRequestStackSetStack `json:"stacks,omitempty"`
+}
+
+// PullRequestStackSetStack is a Stack of a StackSet that a pull request would change.
+type PullRequestStackSetStack struct {
+	// Effect of the merge on the Stack.
+	Effect StackSetEffect `json:"effect"`
+	// Name of the Stack.
+	Name string `json:"name"`
+	// Directory of the Stack, at most 255 bytes. Unset if its item has none.
+	// +optional
+	Directory string `json:"directory,omitempty"`
+	// Fields of the Stack that would change, at most 10. Example: [spec.source.git.path].
+	// +listType=atomic
+	// +optional
+	Fields []string `json:"fields,omitempty"`
+}
+
+// StackSetEffect is what a merge does with a Stack of a StackSet.
+//
+// +kubebuilder:validation:Enum=Go;Change;Return;Appear
+type StackSetEffect string
+
+// Effects of a merge on a Stack of a StackSet.
+const (
+	// EffectGo: the StackSet would not generate it any more.
+	EffectGo StackSetEffect = "Go"
+	// EffectChange: its spec, labels or annotations would differ.
+	EffectChange StackSetEffect = "Change"
+	// EffectReturn: it exists, was gone, and would continue.
+	EffectReturn StackSetEffect = "Return"
+	// EffectAppear: it would be created.
+	EffectAppear StackSetEffect = "Appear"
+)
 
 // PullRequestCommands are the results of comments that are commands.
 type PullRequestCommands struct {

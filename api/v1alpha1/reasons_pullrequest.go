@@ -30,6 +30,8 @@ const (
 	ReasonPullRequestPlanning = "PlansInProgress"
 	// ReasonPullRequestPlanFailed: a plan failed or a policy denied it, or a Stack is not planned.
 	ReasonPullRequestPlanFailed = "PlansFailed"
+	// ReasonStackSetFailed: a StackSet would write nothing after the merge. The message has its reason.
+	ReasonStackSetFailed = "StackSetFailed"
 	// ReasonPullRequestPlanned: all affected Stacks are planned.
 	ReasonPullRequestPlanned = "PlansReady"
 	// ReasonClosed: the pull request is merged or closed.
@@ -48,6 +50,7 @@ var pullRequestReasons = []Reason{
 	{Name: ReasonNotAffected, In: InPullRequest},
 	{Name: ReasonPullRequestPlanning, In: InPullRequest},
 	{Name: ReasonPullRequestPlanFailed, In: InPullRequest, Severity: SeverityError},
+	{Name: ReasonStackSetFailed, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonPullRequestPlanned, In: InPullRequest},
 	{Name: ReasonClosed, In: InPullRequest},
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,7 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 	for _, stack := range pr.Status.Stacks {
 		p.row("  "+stack.Namespace+"/"+stack.Name, cmp.Or(stack.Run, "-"), cmp.Or(string(stack.Phase), "-"), stackLine(stack))
 	}
+	pullRequestStackSets(p, pr)
 	if skipped := pr.Status.Skipped; len(skipped) > 0 {
 		p.title("Affected Stacks that are not planned")
 		for _, name := range skipped[:min(len(skipped), maxSkipped)] {
@@ -50,6 +52,29 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 		p.row(s.paint(bold, "What to do next"), strings.Join(hints, "; "))
 	}
 	return p.end()
+}
+
+// pullRequestStackSets prints what the merge changes in the lists of StackSets.
+func pullRequestStackSets(p *page, pr *v1alpha1.PullRequest) {
+	if len(pr.Status.StackSets) > 0 {
+		p.title("StackSets after the merge")
+	}
+	for _, set := range pr.Status.StackSets {
+		name, notes := set.Namespace+"/"+set.Name, runinfo.EffectNotes(set)
+		if set.Message != "" {
+			notes = slices.Concat([]string{Clean(set.Message)}, notes)
+		}
+		p.text("  %s: %s", name, cmp.Or(set.Reason, runinfo.Effects(set), "writes nothing"))
+		for _, note := range notes {
+			p.text("    %s", note)
+		}
+		for _, stack := range set.Stacks {
+			p.text("    %s", Clean(runinfo.EffectLine(stack)))
+		}
+	}
+	if more := pr.Status.MoreStackSets; more > 0 {
+		p.text("  and %d more", more)
+	}
 }
 
 // mergeLine returns what is merged: the head with its commit, and the base.

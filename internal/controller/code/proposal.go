@@ -73,6 +73,17 @@ func (p *Proposal) Tree() string { return p.merge.TreeID }
 // Close deletes the merge result. What it returned cannot be read afterwards.
 func (p *Proposal) Close() error { return p.merge.Close() }
 
+// Tree is all that is in a commit or a merge result, and the mirror that has its content.
+type Tree struct {
+	*git.Tree
+	Mirror *git.Mirror
+}
+
+// Trees returns the trees of the base and of the merge result, which must not have conflicts.
+func (p *Proposal) Trees() (base, merged Tree) {
+	return Tree{p.base.tree, p.base.mirror}, Tree{p.merged.tree, p.merged.mirror}
+}
+
 // Affects reports whether the code of a Stack differs between the base and the merge result. Code that a user has to
 // correct differs if its error or the files around it do. Code that cannot be read now is an error.
 func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (bool, error) {
@@ -140,7 +151,12 @@ func (c *Codes) Base(ctx context.Context, r *v1alpha1.Repository, branch string)
 
 // Reads reports whether a Stack reads the branch that a pull request is merged into.
 func (c *Codes) Reads(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, branch string) bool {
-	ref := branchOf(r, stack.Spec.Source.Git)
+	return c.IsBranch(ctx, r, stack.Spec.Source.Git.Ref, branch)
+}
+
+// IsBranch reports whether a ref, "" for spec.ref of the Repository, is a branch.
+func (c *Codes) IsBranch(ctx context.Context, r *v1alpha1.Repository, ref, branch string) bool {
+	ref = branchOf(r, &v1alpha1.GitSource{Ref: ref})
 	if ref == branch {
 		return true
 	}

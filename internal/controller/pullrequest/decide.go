@@ -118,10 +118,15 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	if w.Merge != nil {
 		next.Merge = w.Merge.DeepCopy()
 	}
+	if phase != v1alpha1.PullRequestMerging { // the lists of the merge before stay until the next one is known
+		next.StackSets, next.MoreStackSets = nil, 0
+	}
 	switch phase {
 	case v1alpha1.PullRequestPlanned:
+		listStackSets(&next, w.Merge.StackSets)
 		w.stacks(&next)
 	case v1alpha1.PullRequestAwaitingCommand:
+		listStackSets(&next, w.Merge.StackSets)
 		next.Stacks, next.Skipped = nil, nil
 		for _, a := range w.Merge.Affected {
 			if len(next.Stacks) < int(*w.Settings.MaxStacks) {
@@ -263,18 +268,26 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 			failed++
 		}
 	}
+	fails, effects := len(s.StackSets) > 0 && s.StackSets[0].Reason != "", runinfo.Effects(s.StackSets...)
+	if effects != "" {
+		effects = "; " + effects
+	}
 	switch {
-	case len(s.Stacks)+len(s.Skipped) == 0:
-		return metav1.ConditionTrue, v1alpha1.ReasonNotAffected, "no Stack is affected"
+	case len(s.Stacks)+len(s.Skipped) == 0 && !fails:
+		return metav1.ConditionTrue, v1alpha1.ReasonNotAffected, "no Stack is affected" + effects
 	case pending > 0:
 		return metav1.ConditionUnknown, v1alpha1.ReasonPullRequestPlanning, fmt.Sprintf("%d of %d plans are in progress", pending, len(s.Stacks))
 	case failed > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d of %d plans failed", failed, len(s.Stacks))
+	case fails:
+		set := s.StackSets[0]
+		return metav1.ConditionFalse, v1alpha1.ReasonStackSetFailed, runinfo.Clip(fmt.Sprintf("StackSet %s/%s after the merge: %s: %s",
+			set.Namespace, set.Name, set.Reason, set.Message), maxMessage)
 	case len(s.Skipped) == 0 && len(s.Stacks) == 1:
-		return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, "1 Stack is planned"
+		return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, "1 Stack is planned" + effects
 	case len(s.Skipped) > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d affected Stacks are not planned, because of "+
 			"spec.pullRequests.maxStacks of the Repository", len(s.Skipped))
 	}
-	return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, fmt.Sprintf("%d Stacks are planned", len(s.Stacks))
+	return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, fmt.Sprintf("%d Stacks are planned", len(s.Stacks)) + effects
 }

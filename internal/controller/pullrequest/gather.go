@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +34,9 @@ type Gatherer struct {
 
 	// merges has the last merge of each PullRequest.
 	merges cache[types.UID, merged]
+	// renderers have what StackSets generated last, by the UID of the StackSet.
+	renderers   cache[types.UID, *renderer]
+	renderersMu sync.Mutex
 }
 
 // merged is the result of a merge, what decided it, and whether nothing may run without a command.
@@ -47,6 +51,8 @@ type mergeKey struct {
 	base, head string
 	// stacks and requests are hashes of the Stacks of the Repository, and of what comments requested.
 	stacks, requests uint64
+	// stackSets is a hash of the StackSets that list the directories of the base.
+	stackSets uint64
 	// allowed: a command allowed the plans of this head.
 	allowed bool
 }
@@ -69,8 +75,12 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 	if err != nil {
 		return err
 	}
+	sets, err := g.stackSets(ctx, repo, spec.Base)
+	if err != nil {
+		return err
+	}
 	allowed := w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
-	key := mergeKey{base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), allowed}
+	key := mergeKey{base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), sets.hash(), allowed}
 	if known, ok := g.merges.get(w.PullRequest.UID); ok && known.key == key && known.restricted == "" {
 		w.Merge = known.Merge
 		return nil
@@ -90,6 +100,9 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 	}}
 	settled := proposal.Base.ID == base
 	if len(w.Merge.Conflicts) == 0 {
+		if err := g.gatherStackSets(ctx, w.Merge, sets, proposal); err != nil {
+			return err
+		}
 		complete, err := g.gatherAffected(ctx, w, repo, provider, proposal, stacks)
 		if err != nil {
 			return err

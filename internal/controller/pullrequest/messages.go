@@ -186,7 +186,7 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	report := comment.PullRequest{
 		ID:   comment.ID{Installation: "cairn", Repository: string(w.Repository.UID), Number: pull.Spec.Number},
 		Head: s.Head, Base: pull.Spec.Base, Phase: s.Phase, Answer: s.Commands.Answer, Skipped: s.Skipped,
-		MaxStacks: int(*w.Settings.MaxStacks),
+		MaxStacks: int(*w.Settings.MaxStacks), StackSets: s.StackSets, MoreStackSets: int(s.MoreStackSets),
 	}
 	switch s.Phase {
 	case v1alpha1.PullRequestConflict:

@@ -50,6 +50,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(plannedFor)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.pullRequestsOf)).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, setsChanged()))).
+		Watches(&v1alpha1.StackSet{}, handler.EnqueueRequestsFromMapFunc(find.listedBy),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(reconciler)
 }
@@ -81,6 +83,14 @@ func (l lookups) pullRequestsOf(ctx context.Context, repo client.Object) []recon
 // affectedBy returns the PullRequests of the Repository of a Stack.
 func (l lookups) affectedBy(ctx context.Context, o client.Object) []reconcile.Request {
 	if key, ok := o.(*v1alpha1.Stack).RepositoryKey(); ok {
+		return l.list(ctx, key)
+	}
+	return nil
+}
+
+// listedBy returns the PullRequests of the Repository whose directories a StackSet lists.
+func (l lookups) listedBy(ctx context.Context, o client.Object) []reconcile.Request {
+	if key, ok := o.(*v1alpha1.StackSet).RepositoryKey(); ok {
 		return l.list(ctx, key)
 	}
 	return nil

@@ -215,6 +215,9 @@ func (k *known) render(ctx context.Context, w *decision.Snapshot, source string,
 	return nil
 }
 
+// ContentsOf returns the contents of the files of a tree.
+func ContentsOf(mirror *git.Mirror, tree *git.Tree) render.Contents { return contents{mirror, tree} }
+
 // contents are those of the files of a tree.
 type contents struct {
 	mirror *git.Mirror
@@ -246,13 +249,18 @@ func (r *Reconciler) filesOf(ctx context.Context, mirror *git.Mirror, id string)
 	if err != nil {
 		return nil, nil, err
 	}
+	return Files(tree), tree, nil
+}
+
+// Files are the paths of the files of a tree, which generators list.
+func Files(tree *git.Tree) []string {
 	files := make([]string, 0, tree.Len())
 	tree.Walk("", func(e git.Entry) {
 		if e.Kind == git.KindFile || e.Kind == git.KindExec {
 			files = append(files, e.Path)
 		}
 	})
-	return files, tree, nil
+	return files
 }
 
 // repository is the Repository of a set, if it may use it; nil with a Problem in the snapshot, or an error.

@@ -178,6 +178,11 @@ export interface components {
                     tree?: string;
                 };
                 /**
+                 * Format: int32
+                 * @description MoreStackSets is the number of StackSets beyond these.
+                 */
+                moreStackSets?: number;
+                /**
                  * Format: int64
                  * @description ObservedGeneration is the generation of the spec that the status describes. -1 until an operator reconciles the
                  *     PullRequest.
@@ -199,6 +204,62 @@ export interface components {
                  *     as namespace/name. At most 1,000.
                  */
                 skipped?: string[];
+                /**
+                 * @description StackSets are those whose lists of Stacks the merge changes, or cannot render: those with an error first, at most
+                 *     20. They are compared at the base and at the merge. Nothing is written to them or to their Stacks.
+                 */
+                stackSets?: {
+                    /**
+                     * Format: int32
+                     * @description Appear is the number of Stacks that would be created. They are planned after the merge.
+                     */
+                    appear?: number;
+                    /**
+                     * Format: int32
+                     * @description Change is the number of Stacks whose spec, labels or annotations would differ.
+                     */
+                    change?: number;
+                    /**
+                     * Format: int32
+                     * @description Go is the number of Stacks that would not be generated any more.
+                     */
+                    go?: number;
+                    /** @description Message explains the reason, or is what else prevents that the StackSet writes. */
+                    message?: string;
+                    /** @description Name of the StackSet. */
+                    name: string;
+                    /** @description Namespace of the StackSet and of its Stacks. */
+                    namespace: string;
+                    /**
+                     * @description Prune is spec.prune of the StackSet: what happens with Stacks that go.
+                     * @enum {string}
+                     */
+                    prune?: "Keep" | "Delete";
+                    /**
+                     * @description Reason is the reason that the StackSet would have after the merge if it then wrote nothing. The status of the pull
+                     *     request fails. Unset if it would write, or if it has the same error without the merge. Example: RenderingFailed.
+                     */
+                    reason?: string;
+                    /**
+                     * Format: int32
+                     * @description Return is the number of Stacks that exist, were gone, and would continue.
+                     */
+                    return?: number;
+                    /** @description Stacks are the first 20 of these, in the order of the numbers above. */
+                    stacks?: {
+                        /** @description Directory of the Stack, at most 255 bytes. Unset if its item has none. */
+                        directory?: string;
+                        /**
+                         * @description Effect of the merge on the Stack.
+                         * @enum {string}
+                         */
+                        effect: "Go" | "Change" | "Return" | "Appear";
+                        /** @description Fields of the Stack that would change, at most 10. Example: [spec.source.git.path]. */
+                        fields?: string[];
+                        /** @description Name of the Stack. */
+                        name: string;
+                    }[];
+                }[];
                 /** @description Stacks are the affected Stacks that are planned, by namespace and name. */
                 stacks?: {
                     /**

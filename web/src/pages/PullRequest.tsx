@@ -27,6 +27,7 @@ import { shortRevision } from './words'
 const route = getRouteApi('/app/pullrequests/$namespace/$name')
 
 type Status = NonNullable<PullRequestObject['status']>
+type ListedSet = NonNullable<Status['stackSets']>[number]
 type Affected = NonNullable<Status['stacks']>[number]
 
 /** A pull request: what Cairn does with it, and the plans of the Stacks that it affects. */
@@ -51,6 +52,7 @@ export default function PullRequest() {
   }
   const status: Partial<Status> = object.status ?? {}
   const skipped = status.skipped ?? []
+  const sets = status.stackSets ?? []
   const conflicts = status.merge?.conflicts ?? []
   return (
     <>
@@ -86,6 +88,20 @@ export default function PullRequest() {
       <Section title={`Affected Stacks (${row.affected})`} actions={row.plan && <Counts of={row.plan} />}>
         <Stacks row={row} stacks={status.stacks ?? []} />
       </Section>
+      {sets.length > 0 && (
+        <Section title={`StackSets (${sets.length + (status.moreStackSets ?? 0)})`}>
+          <ul className="divide-line divide-y">
+            {sets.map((set) => (
+              <li key={`${set.namespace}/${set.name}`} className="p-3">
+                <Listed set={set} />
+              </li>
+            ))}
+          </ul>
+          {!!status.moreStackSets && (
+            <p className="border-line text-muted border-t p-3">{status.moreStackSets} more are not listed.</p>
+          )}
+        </Section>
+      )}
       {skipped.length > 0 && (
         <Section title={`Skipped Stacks (${skipped.length})`}>
           <p className="border-line border-b p-3">
@@ -288,6 +304,58 @@ function Notes({ stack }: { stack: Affected }) {
       )}
       {message && <span>{safe(message)}</span>}
     </span>
+  )
+}
+
+const effects: Record<string, [sign: string, color: string]> = {
+  Go: ['−', 'text-bad'],
+  Change: ['~', 'text-warn'],
+  Return: ['+', 'text-good'],
+  Appear: ['+', 'text-good'],
+}
+
+/** What the merge changes in the list of a StackSet: its error, or the Stacks that would go, change, return and appear. */
+function Listed({ set }: { set: ListedSet }) {
+  const { namespace, name, reason, message, prune, stacks = [] } = set
+  const counts = [
+    [set.go, 'go'],
+    [set.change, 'change'],
+    [set.return, 'return'],
+    [set.appear, 'appear'],
+  ].filter(([n]) => n)
+  const all = (set.go ?? 0) + (set.change ?? 0) + (set.return ?? 0) + (set.appear ?? 0)
+  return (
+    <>
+      <p className="flex flex-wrap items-baseline gap-x-3">
+        <Link to="/stacksets/$namespace/$name" params={{ namespace, name }} className="link font-medium">
+          <Named of={set} />
+        </Link>
+        {reason && <Badge tone="bad">{inWords(reason)}</Badge>}
+        <span>{counts.map(([n, word]) => `${n} would ${word}`).join(', ')}</span>
+      </p>
+      {message && <p className={`break-words ${reason ? 'text-bad' : 'text-warn'}`}>{safe(message)}</p>}
+      {!!set.go && (
+        <p className="text-muted text-sm">
+          {prune === 'Delete'
+            ? 'A Stack that goes is suspended. It is deleted once a user confirms the list.'
+            : 'A Stack that goes is suspended: its resources and its State stay.'}
+        </p>
+      )}
+      {!!set.appear && <p className="text-muted text-sm">A Stack that appears is planned after the merge.</p>}
+      <ul className="mt-1 font-mono text-sm break-all">
+        {stacks.map((s) => (
+          <li key={s.name}>
+            <span className={effects[s.effect]?.[1]}>
+              <span aria-hidden>{effects[s.effect]?.[0]} </span>
+              <span className="sr-only">{s.effect}: </span>
+              {safe(s.name)}
+            </span>{' '}
+            <span className="text-muted">{safe(s.fields?.join(', ') || s.directory || '')}</span>
+          </li>
+        ))}
+        {all > stacks.length && <li className="text-muted">and {all - stacks.length} more</li>}
+      </ul>
+    </>
   )
 }
 

@@ -633,6 +633,45 @@ describe('pull requests', () => {
     expect(document.title).toBe('infra-7 · Pull requests · Cairn')
   })
 
+  test('list what the merge changes in StackSets', async () => {
+    const hostile = '</li><img src=x onerror=alert(1)>\u202e'
+    const { container } = showApp('/pullrequests/shop/infra-7', {
+      [of]: pull(
+        { affected: 0 },
+        {
+          stackSets: [
+            { namespace: 'shop', name: 'broken', reason: 'RenderingFailed', message: `no such key: ${hostile}` },
+            {
+              namespace: 'shop',
+              name: 'platform',
+              prune: 'Keep',
+              go: 1,
+              change: 1,
+              appear: 21,
+              stacks: [
+                { effect: 'Go', name: 'dev-old', directory: 'envs/dev/old' },
+                { effect: 'Change', name: 'dev-net', directory: 'envs/net', fields: ['spec.source.git.path'] },
+                { effect: 'Appear', name: 'dev-db', directory: hostile },
+              ],
+            },
+          ],
+          moreStackSets: 2,
+        },
+      ),
+    })
+    await screen.findByRole('heading', { name: 'StackSets (4)' })
+    expect(screen.getByRole('link', { name: 'shop/platform' })).toHaveAttribute('href', '/stacksets/shop/platform')
+    expect(screen.getByText('Rendering failed')).toBeInTheDocument()
+    expect(screen.getByText(/no such key: <\/li><img/)).toBeInTheDocument()
+    expect(screen.getByText('1 would go, 1 would change, 21 would appear')).toBeInTheDocument()
+    expect(screen.getByText(/its resources and its State stay/)).toBeInTheDocument()
+    expect(screen.getByText('spec.source.git.path')).toBeInTheDocument()
+    expect(screen.getByText('and 20 more')).toBeInTheDocument()
+    expect(screen.getByText('2 more are not listed.')).toBeInTheDocument()
+    expect(container.querySelector('img')).toBeNull()
+    expect(container.textContent).not.toContain('\u202e')
+  })
+
   test('show conflicts, and that the status is about an older commit', async () => {
     showApp('/pullrequests/shop/infra-7', {
       [of]: pull(

@@ -34,6 +34,10 @@ type PullRequest struct {
 	// namespace/name.
 	Skipped   []string
 	MaxStacks int
+	// StackSets are those whose lists of Stacks the merge changes, those with an error first, and MoreStackSets is the
+	// number of others.
+	StackSets     []v1alpha1.PullRequestStackSet
+	MoreStackSets int
 }
 
 // ID identifies a pull request.
@@ -157,6 +161,16 @@ func (pr PullRequest) planned() (State, string) {
 		}
 	}
 	all := count(len(pr.Stacks), "Stack", "Stacks")
+	failing := 0
+	for _, s := range pr.StackSets {
+		if s.Reason != "" {
+			failing++
+		}
+	}
+	effects := runinfo.Effects(pr.StackSets...)
+	if effects != "" {
+		effects = " " + effects + "."
+	}
 	switch {
 	case pending > 0:
 		text := fmt.Sprintf("%d of %s planned", len(pr.Stacks)-pending-failed, all)
@@ -166,12 +180,14 @@ func (pr PullRequest) planned() (State, string) {
 		return Pending, text + "."
 	case failed > 0:
 		return Failure, fmt.Sprintf("%d of %s failed.", failed, all)
+	case failing > 0:
+		return Failure, count(failing, "StackSet has", "StackSets have") + " an error after the merge." + effects
 	case len(pr.Skipped) > 0:
 		return Failure, count(len(pr.Skipped), "affected Stack is", "affected Stacks are") + " not planned."
 	case len(pr.Stacks) == 0:
-		return Success, "No Stack is affected."
+		return Success, "No Stack is affected." + effects
 	}
-	return Success, all + " planned: " + runinfo.Summary(&sum) + "."
+	return Success, all + " planned: " + runinfo.Summary(&sum) + "." + effects
 }
 
 // sorted returns the Stacks with the failed ones first, each group by name, so that what is cut last matters most.

@@ -144,6 +144,37 @@ func hostilePullRequest() PullRequest {
 	pr := of(s, planned, stack("bad", phase(v1alpha1.PhaseCanceled)))
 	pr.Head, pr.Base, pr.URL, pr.Message, pr.Answer, pr.Skipped = hostile, hostile, "javascript:"+hostile, hostile, hostile, []string{hostile}
 	pr.ID.Installation, pr.ID.Repository = hostile, hostile
+	pr.StackSets = []v1alpha1.PullRequestStackSet{
+		{Namespace: "prod", Name: "broken", Reason: v1alpha1.ReasonRenderingFailed, Message: hostile},
+		{Namespace: "prod", Name: "platform", Change: 1, Appear: 1, Stacks: []v1alpha1.PullRequestStackSetStack{
+			{Effect: v1alpha1.EffectChange, Name: "dev-net", Directory: hostile, Fields: []string{hostile}},
+			{Effect: v1alpha1.EffectAppear, Name: hostile, Directory: hostile},
+		}},
+	}
+	return pr
+}
+
+// stackSets is a pull request that changes the lists of StackSets.
+func stackSets(failing bool) PullRequest {
+	pr := of(stack("net", plans(v1alpha1.Plan{Change: 1}, "  ~ aws_vpc.net will be changed\n")))
+	pr.StackSets, pr.MoreStackSets = []v1alpha1.PullRequestStackSet{
+		{Namespace: "prod", Name: "platform", Prune: v1alpha1.PruneDelete, Go: 1, Change: 1, Return: 1, Appear: 21,
+			Message: "3 of 12 Stacks are not generated any more, and spec.maxDeletions allows 1 at once",
+			Stacks: []v1alpha1.PullRequestStackSetStack{
+				{Effect: v1alpha1.EffectGo, Name: "dev-old", Directory: "envs/dev/old"},
+				{Effect: v1alpha1.EffectChange, Name: "dev-net", Directory: "envs/dev/network", Fields: []string{"spec.source.git.path", "spec.variables"}},
+				{Effect: v1alpha1.EffectReturn, Name: "dev-mail", Directory: "envs/dev/mail"},
+				{Effect: v1alpha1.EffectAppear, Name: "dev-db", Directory: "envs/dev/db"},
+			}},
+		{Namespace: "prod", Name: "services", Prune: v1alpha1.PruneKeep, Go: 1, Stacks: []v1alpha1.PullRequestStackSetStack{
+			{Effect: v1alpha1.EffectGo, Name: "cart", Directory: "services/cart"},
+		}},
+	}, 2
+	if failing {
+		pr.StackSets[1] = pr.StackSets[0]
+		pr.StackSets[0] = v1alpha1.PullRequestStackSet{Namespace: "prod", Name: "services", Reason: v1alpha1.ReasonRenderingFailed,
+			Message: "spec.template.spec.variables[0].value: ${int(params.size)}: type conversion error (directory services/big) with params size=big"}
+	}
 	return pr
 }
 
@@ -163,6 +194,9 @@ func TestRenderedComments(t *testing.T) {
 		"draft":    {in(Draft, ""), GitHub},
 		"fork":     {in(AwaitingCommand, "the head is in a fork", func(pr *PullRequest) { pr.Stacks = []Stack{stack("net", phase(""))} }), GitHub},
 		"hostile":  {hostilePullRequest(), GitHub},
+
+		"stacksets":        {stackSets(false), GitHub},
+		"stackset-failing": {stackSets(true), Bitbucket},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Render(tt.pr, tt.f)

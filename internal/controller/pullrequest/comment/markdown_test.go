@@ -55,7 +55,7 @@ func check(t testing.TB, text string, pr PullRequest, f Format) {
 	if f.Plain && elements["details"] > 0 || !f.Plain && elements["details"] != elements["summary"] {
 		t.Errorf("elements %v", elements)
 	}
-	if elements["details"] > len(pr.Stacks)+3 || elements["tr"] > len(pr.Stacks)+1 {
+	if elements["details"] > len(pr.Stacks)+len(pr.StackSets)+4 || elements["tr"] > len(pr.Stacks)+1 {
 		t.Errorf("elements %v of %d Stacks", elements, len(pr.Stacks))
 	}
 }

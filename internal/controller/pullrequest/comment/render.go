@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // Format is what a Git provider shows.
@@ -143,8 +144,15 @@ func newDocument(pr PullRequest, f Format) document {
 	d.head = head.String()
 	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
 	add(&d.above, section{title: "Last command", url: pr.URL}, newBlock("text", pr.Answer, f.Limit))
+	for _, s := range pr.StackSets {
+		d.addStackSet(pr, s)
+	}
 	for _, s := range pr.sorted() {
 		d.addStack(pr, s)
+	}
+	if pr.MoreStackSets > 0 {
+		add(&d.details, section{title: count(pr.MoreStackSets, "more StackSet", "more StackSets"), url: pr.URL},
+			newBlock("text", "Their lists change too. The web UI and the status of the PullRequest do not list them either.", d.Limit))
 	}
 	if n := len(pr.Skipped); n > 0 {
 		title := fmt.Sprintf("%s beyond maxStacks (%d): plan with /cairn plan NAMESPACE/NAME",
@@ -205,6 +213,26 @@ func (d *document) addStack(pr PullRequest, s Stack) {
 	}
 	add(&d.details, section{title: name + ": " + cmp.Or(about, "no plan"), url: cmp.Or(s.URL, d.url)},
 		newBlock("text", notes.String(), d.Limit), newBlock("diff", s.Text, d.Limit))
+}
+
+// addStackSet adds what the merge changes in the list of a StackSet. One with an error is above the table.
+func (d *document) addStackSet(pr PullRequest, s v1alpha1.PullRequestStackSet) {
+	key := s.Namespace + "/" + s.Name
+	name := element(key)
+	if d.Plain {
+		name = span(key)
+	}
+	to, about := &d.details, runinfo.Effects(s)
+	if s.Reason != "" {
+		to, about = &d.above, plan.Escape(s.Reason)+" after the merge"
+	}
+	var list strings.Builder
+	for _, stack := range s.Stacks {
+		list.WriteString(plan.Escape(runinfo.EffectLine(stack)) + "\n")
+	}
+	notes := slices.Concat([]string{s.Message}, runinfo.EffectNotes(s))
+	add(to, section{title: "StackSet " + name + ": " + cmp.Or(about, "writes nothing"), url: pr.URL},
+		newBlock("text", strings.Join(notes, "\n"), d.Limit), newBlock("diff", list.String(), d.Limit))
 }
 
 // add adds a section, if it has any lines.

@@ -1,0 +1,155 @@
+package pullrequest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stackset"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/controller/stackset/render"
+)
+
+// stackSets are the StackSets that list the directories of a branch, by namespace and name, with the Stacks of their
+// namespaces.
+type stackSets struct {
+	sets   []*v1alpha1.StackSet
+	stacks map[string][]v1alpha1.Stack
+}
+
+// stackSets returns the StackSets that list the directories of a branch of a Repository, and may use it. What it returns
+// must not be changed.
+func (g *Gatherer) stackSets(ctx context.Context, repo *v1alpha1.Repository, branch string) (stackSets, error) {
+	found := stackSets{stacks: map[string][]v1alpha1.Stack{}}
+	var list v1alpha1.StackSetList
+	if err := g.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return found, err
+	}
+	for i := range list.Items {
+		set := &list.Items[i]
+		key, ok := set.RepositoryKey()
+		if !ok || key != client.ObjectKeyFromObject(repo) || set.DeletionTimestamp != nil ||
+			!repository.Allows(repo, set.Namespace) || !g.Codes.IsBranch(ctx, repo, set.Spec.Ref, branch) {
+			continue
+		}
+		found.sets = append(found.sets, set)
+		if found.stacks[set.Namespace] != nil {
+			continue
+		}
+		var stacks v1alpha1.StackList
+		if err := g.Client.List(ctx, &stacks, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return found, err
+		}
+		slices.SortFunc(stacks.Items, func(a, b v1alpha1.Stack) int { return cmp.Compare(a.Name, b.Name) })
+		found.stacks[set.Namespace] = stacks.Items
+	}
+	slices.SortFunc(found.sets, func(a, b *v1alpha1.StackSet) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return found, nil
+}
+
+// hash is that of what decides the effects besides the commits: the StackSets, and which Stacks are theirs.
+func (s stackSets) hash() uint64 {
+	h := fnv.New64a()
+	namespace := ""
+	for _, set := range s.sets {
+		fmt.Fprintf(h, "%s %d\n", set.UID, set.Generation)
+		if set.Namespace == namespace {
+			continue
+		}
+		namespace = set.Namespace
+		for i := range s.stacks[namespace] {
+			stack := &s.stacks[namespace][i]
+			fmt.Fprintf(h, "%s %s\n", stack.UID, stack.Labels[v1alpha1.StackSetLabel])
+		}
+	}
+	return h.Sum64()
+}
+
+// gatherStackSets finds what the merge changes in the lists of the StackSets. It executes no code of the pull request, so
+// that it does not depend on who may plan.
+func (g *Gatherer) gatherStackSets(ctx context.Context, into *Merge, found stackSets, proposal *code.Proposal) error {
+	base, merged := proposal.Trees()
+	for _, set := range found.sets {
+		before, after, err := g.render(ctx, set, base, merged)
+		if err != nil {
+			return err
+		}
+		effect, err := effectOf(set, before, after, found.stacks[set.Namespace])
+		if err != nil {
+			return err
+		}
+		if !isEmpty(effect) {
+			into.StackSets = append(into.StackSets, effect)
+		}
+	}
+	return nil
+}
+
+// renderer renders a generation of a StackSet for one pull request at a time. It keeps what it rendered last, so that the
+// next one renders little.
+type renderer struct {
+	generation int64
+	mu         sync.Mutex
+	renderer   *render.Renderer
+	invalid    *decision.Problem
+}
+
+// render renders a StackSet at the base and at the merge.
+func (g *Gatherer) render(
+	ctx context.Context, set *v1alpha1.StackSet, base, merged code.Tree,
+) (before, after rendering, err error) {
+	r := g.rendererOf(set)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.invalid != nil {
+		return rendering{problem: r.invalid}, rendering{problem: r.invalid}, nil
+	}
+	if before, err = r.at(ctx, base); err != nil {
+		return before, after, err
+	}
+	after, err = r.at(ctx, merged)
+	return before, after, err
+}
+
+func (r *renderer) at(ctx context.Context, tree code.Tree) (of rendering, err error) {
+	of.stacks, of.problem, err = r.renderer.Stacks(ctx, stackset.Files(tree.Tree), stackset.ContentsOf(tree.Mirror, tree.Tree))
+	return of, err
+}
+
+func (g *Gatherer) rendererOf(set *v1alpha1.StackSet) *renderer {
+	g.renderersMu.Lock()
+	defer g.renderersMu.Unlock()
+	r, ok := g.renderers.get(set.UID)
+	if !ok || r.generation != set.Generation {
+		r = &renderer{generation: set.Generation}
+		r.renderer, r.invalid = render.New(set)
+		g.renderers.add(set.UID, r)
+	}
+	return r
+}
+
+// listStackSets sets the StackSets of a status: those with an error first.
+func listStackSets(next *v1alpha1.PullRequestStatus, all []v1alpha1.PullRequestStackSet) {
+	sorted := slices.SortedStableFunc(slices.Values(all), func(a, b v1alpha1.PullRequestStackSet) int {
+		return rank(a) - rank(b)
+	})
+	shown := min(len(sorted), maxSets)
+	next.StackSets, next.MoreStackSets = slices.Clip(sorted[:shown]), int32(len(sorted)-shown)
+}
+
+func rank(s v1alpha1.PullRequestStackSet) int {
+	if s.Reason != "" {
+		return 0
+	}
+	return 1
+}
