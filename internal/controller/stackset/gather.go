@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -32,10 +33,12 @@ type known struct {
 	// renderer of the generation; nil with a problem of the spec.
 	renderer *render.Renderer
 	invalid  *decision.Problem
-	// source is the tree that was listed last, and rendered is the result for it, or the problem.
+	// source is the tree that was listed last, and rendered is the result for it, or the problem. names are those of
+	// rendered, and of Stacks that are moved.
 	source   string
 	listed   bool
 	rendered []decision.Rendered
+	names    map[string]bool
 	problem  *decision.Problem
 	// same has what was compared, by UID of the Stack.
 	same map[types.UID]compared
@@ -128,31 +131,30 @@ func (k *known) isBehind(stacks []v1alpha1.Stack) bool {
 
 // relevant are the Stacks of a set, and those with a name that it generates or moves. It changes the list.
 func (k *known) relevant(set *v1alpha1.StackSet, all []v1alpha1.Stack) []v1alpha1.Stack {
-	names := make(map[string]bool, len(k.rendered))
-	for i := range k.rendered {
-		names[k.rendered[i].Name] = true
-	}
-	for _, m := range set.Spec.Moved {
-		names[m.From] = true
-	}
-	there := make(map[types.UID]bool, len(k.same))
 	kept := 0
 	for i := range all {
 		s := &all[i]
-		if s.Labels[v1alpha1.StackSetLabel] != set.Name && !names[s.Name] {
+		if s.Labels[v1alpha1.StackSetLabel] != set.Name && !k.names[s.Name] {
 			continue
 		}
-		if there[s.UID] = true; kept != i { // a Stack is large
+		if kept != i { // a Stack is large
 			all[kept] = *s
 		}
 		kept++
 	}
-	for uid := range k.same {
-		if !there[uid] {
-			delete(k.same, uid)
-		}
+	if len(k.same) > kept {
+		k.forgetOthers(all[:kept])
 	}
 	return all[:kept]
+}
+
+// forgetOthers forgets the comparisons of Stacks that are gone.
+func (k *known) forgetOthers(stacks []v1alpha1.Stack) {
+	there := make(map[types.UID]bool, len(stacks))
+	for i := range stacks {
+		there[stacks[i].UID] = true
+	}
+	maps.DeleteFunc(k.same, func(uid types.UID, _ compared) bool { return !there[uid] })
 }
 
 // isSame compares a Stack with what is rendered, once for each version of the Stack.
@@ -211,6 +213,13 @@ func (k *known) render(ctx context.Context, w *decision.Snapshot, source string,
 		return err
 	}
 	k.source, k.listed, k.rendered, k.problem = source, true, all, problem
+	k.names = make(map[string]bool, len(all))
+	for i := range all {
+		k.names[all[i].Name] = true
+	}
+	for _, m := range w.Set.Spec.Moved {
+		k.names[m.From] = true
+	}
 	w.Rendered, w.Problem = all, problem
 	return nil
 }

@@ -135,6 +135,9 @@ func TestGrowth(t *testing.T) {
 		})
 		again[n] = testing.AllocsPerRun(1, func() { f.pass(t, fmt.Sprint(commit)) })
 	}
+	if most := again[many] / (3 * many); most > 0.1 {
+		t.Errorf("a status of a Stack: %.2f allocations for each Stack of the set", most)
+	}
 	for name, allocations := range map[string]map[int]float64{"a commit": first, "a status of a Stack": again} {
 		exponent := math.Log(allocations[many]/allocations[few]) / math.Log(many/few)
 		if exponent > 1.1 {
@@ -176,6 +179,7 @@ func BenchmarkSet(b *testing.B) {
 					}
 				}
 			})
+			f.pass(b, fmt.Sprint(commit))
 			b.Run("status", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

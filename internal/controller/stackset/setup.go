@@ -16,6 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
 )
 
 // SetupWithManager adds the controller of StackSets. The channel has the Repositories of which a fetch moved branches
@@ -62,6 +63,11 @@ func ofStacks() handler.EventHandler {
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(e.Object, q) },
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(e.Object, q) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			before, wasStack := e.ObjectOld.(*v1alpha1.Stack)
+			now, isStack := e.ObjectNew.(*v1alpha1.Stack)
+			if wasStack && isStack && decision.Equivalent(before, now) {
+				return
+			}
 			add(e.ObjectOld, q)
 			add(e.ObjectNew, q)
 		},

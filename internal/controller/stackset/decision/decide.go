@@ -101,13 +101,17 @@ type plan struct {
 	own   map[string]*v1alpha1.Stack // of the set, by name
 	want  map[string]*Rendered       // by the name of the Stack that has it, or gets it
 	stage map[string]stage           // of the Stacks that are wanted and exist
-	gone  []*v1alpha1.Stack
-	d     Decision
+	// owned and wanted are the names in own and want, sorted.
+	owned, wanted []string
+	gone          []*v1alpha1.Stack
+	d             Decision
 }
 
 // Decide returns what is written next.
 func Decide(w Snapshot) Decision {
-	p := plan{Snapshot: w, own: map[string]*v1alpha1.Stack{}, want: map[string]*Rendered{}, stage: map[string]stage{}}
+	p := plan{Snapshot: w}
+	p.own, p.want = make(map[string]*v1alpha1.Stack, len(w.Stacks)), make(map[string]*Rendered, len(w.Rendered))
+	p.stage = make(map[string]stage, len(w.Stacks))
 	p.d.Status = *w.Set.Status.DeepCopy()
 	p.d.Status.ObservedGeneration = w.Set.Generation
 	rules := []func(*plan) bool{
@@ -145,15 +149,15 @@ func namesCollide(p *plan) bool {
 			p.own[s.Name] = s
 		}
 	}
-	there := make(map[string]bool, len(p.Stacks))
-	for i := range p.Stacks {
-		there[p.Stacks[i].Name] = true
-	}
-	moved := make(map[string]string, len(p.Set.Spec.Moved))
+	there, moved := map[string]bool{}, make(map[string]string, len(p.Set.Spec.Moved))
 	for _, m := range p.Set.Spec.Moved {
 		moved[m.To] = m.From
 	}
-	from := make(map[string]string, len(p.Rendered))
+	for i := range p.Stacks {
+		if len(moved) > 0 {
+			there[p.Stacks[i].Name] = true
+		}
+	}
 	for i := range p.Rendered {
 		r := &p.Rendered[i]
 		name := r.Name
@@ -164,12 +168,13 @@ func namesCollide(p *plan) bool {
 			}
 			name = old
 		}
-		if other, taken := from[name]; taken {
+		if other := p.want[name]; other != nil {
 			return p.unready(v1alpha1.ReasonNamesCollide, "%s and %s have the same name %s: include what differs in template.metadata.name; "+
-				"nothing is written", describe(other), describe(r.Directory), name)
+				"nothing is written", describe(other.Directory), describe(r.Directory), name)
 		}
-		from[name], p.want[name] = r.Directory, r
+		p.want[name] = r
 	}
+	p.owned, p.wanted = slices.Sorted(maps.Keys(p.own)), slices.Sorted(maps.Keys(p.want))
 	return false
 }
 
@@ -216,7 +221,7 @@ func count(p *plan) bool {
 	s := &p.d.Status
 	s.Generated, s.Applied, s.Changing, s.Outdated, s.Failed, s.Gone = int32(len(p.want)), 0, 0, 0, 0, 0
 	s.Preview, s.Deletions = nil, nil
-	for _, name := range slices.Sorted(maps.Keys(p.own)) {
+	for _, name := range p.owned {
 		stack := p.own[name]
 		r := p.want[name]
 		if r == nil {
@@ -268,7 +273,7 @@ func isPreview(p *plan) bool {
 	}
 	var created, changed, suspended []string
 	preview := &v1alpha1.StackSetPreviewed{}
-	for _, name := range slices.Sorted(maps.Keys(p.want)) {
+	for _, name := range p.wanted {
 		switch {
 		case p.own[name] == nil:
 			created = append(created, name)
@@ -338,7 +343,7 @@ func (p *plan) mostGone() int {
 // write decides the writes: first what is gone, then new Stacks, then changes as far as the rollout allows.
 func write(p *plan) bool {
 	confirm := p.writeGone()
-	for _, name := range slices.Sorted(maps.Keys(p.want)) {
+	for _, name := range p.wanted {
 		if p.own[name] == nil {
 			p.d.Writes = append(p.d.Writes, Write{Action: Create, Name: name, Rendered: p.want[name]})
 		}
@@ -379,7 +384,7 @@ func (p *plan) writeGone() (confirm string) {
 			left = append(left, s)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.own)) { // also one whose directory returned
+	for _, name := range p.owned { // also one whose directory returned
 		if s := p.own[name]; s.DeletionTimestamp != nil && s.Annotations[v1alpha1.ItemGoneAnnotation] != "" {
 			p.d.Writes = append(p.d.Writes, Write{Action: Release, Stack: s, Name: name})
 		}

@@ -3,7 +3,6 @@ package decision
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +33,26 @@ const (
 )
 
 func (p *plan) stageOf(stack *v1alpha1.Stack, r *Rendered) stage {
+	switch {
+	case stack.DeletionTimestamp != nil:
+		return deleting
+	case stack.Annotations[v1alpha1.RenderedAnnotation] != r.Digest, stack.Annotations[v1alpha1.ItemGoneAnnotation] != "",
+		!p.Same(r, stack):
+		return outdated
+	}
+	return stageInStatus(stack)
+}
+
+// Equivalent reports that a decision about two versions of a Stack is the same: each Run writes the status several
+// times, and most of these writes change nothing that a StackSet depends on.
+func Equivalent(a, b *v1alpha1.Stack) bool {
+	return a.UID == b.UID && a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) &&
+		maps.Equal(a.Annotations, b.Annotations) && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
+		isNew(a) == isNew(b) && stageInStatus(a) == stageInStatus(b)
+}
+
+// stageInStatus is how far a Stack is with its current spec.
+func stageInStatus(stack *v1alpha1.Stack) stage {
 	ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
 	known := ready != nil && ready.ObservedGeneration == stack.Generation &&
 		stack.Status.ObservedGeneration == stack.Generation
@@ -42,11 +61,6 @@ func (p *plan) stageOf(stack *v1alpha1.Stack, r *Rendered) stage {
 		reason, _ = v1alpha1.ReasonNamed(ready.Reason)
 	}
 	switch {
-	case stack.DeletionTimestamp != nil:
-		return deleting
-	case stack.Annotations[v1alpha1.RenderedAnnotation] != r.Digest, stack.Annotations[v1alpha1.ItemGoneAnnotation] != "",
-		!p.Same(r, stack):
-		return outdated
 	case known && hasApplied(stack, ready):
 		return applied
 	case stack.Spec.Suspend,
@@ -87,7 +101,7 @@ func (p *plan) rollOut() (paused string) {
 	}
 	groups := make([][]string, len(order)+1)
 	held := make([]bool, len(groups))
-	for _, name := range slices.Sorted(maps.Keys(p.want)) {
+	for _, name := range p.wanted {
 		stack, r := p.own[name], p.want[name]
 		if stack == nil {
 			continue
@@ -189,8 +203,8 @@ func (p *plan) progress() []v1alpha1.StackSetGroup {
 
 // in are the names of the Stacks in a stage.
 func (p *plan) in(wanted stage) (all []string) {
-	for _, name := range slices.Sorted(maps.Keys(p.stage)) {
-		if p.stage[name] == wanted {
+	for _, name := range p.owned {
+		if stage, has := p.stage[name]; has && stage == wanted {
 			all = append(all, name)
 		}
 	}

@@ -92,7 +92,7 @@ func settingOf(field string) string {
 	text, after := "{", "}"
 	for part := range strings.SplitSeq(field, ".") {
 		name, isList := strings.CutSuffix(part, "[]")
-		text, after = text+`"`+name+`":`, after
+		text += `"` + name + `":`
 		if isList {
 			text, after = text+"[{", "}]"+after
 		} else {
