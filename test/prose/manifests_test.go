@@ -103,7 +103,7 @@ func generates(set *v1alpha1.StackSet) error {
 	}
 	renderer, problem := render.New(set)
 	if problem == nil {
-		_, problem, _ = renderer.Stacks(context.Background(), files)
+		_, problem, _ = renderer.Stacks(context.Background(), files, nil)
 	}
 	if problem != nil {
 		return errors.New(problem.Message)
