@@ -3,6 +3,7 @@ package stackset
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -130,6 +131,22 @@ func (h *history) stack(name string, do func(*v1alpha1.Stack)) {
 	h.api.put(name, next)
 }
 
+// matrix has the set combine each directory with two sizes.
+func (h *history) matrix() {
+	h.api.changeSet(func(s *v1alpha1.StackSet) {
+		directories := s.Spec.Generators[0].StackSetItems
+		s.Spec.Generators = []v1alpha1.StackSetGenerator{{Matrix: []v1alpha1.StackSetItems{directories, listOf(`{"size":"s"}`, `{"size":"l"}`)}}}
+		s.Spec.Template = templateOf(plainOf(&s.Spec), "w0")
+	})
+	h.settle()
+	for name, s := range h.api.stacks { // those of the directories alone
+		if s.Spec.Suspend {
+			h.api.put(name, nil)
+		}
+	}
+	h.settle()
+}
+
 // TestStackSetDeletesNothingBySurprise checks the cases that deleted what other generators had created.
 func TestStackSetDeletesNothingBySurprise(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -142,18 +159,33 @@ func TestStackSetDeletesNothingBySurprise(t *testing.T) {
 			h.git.push([]string{"dev/a", "dev/b", "dev/c"})
 			h.git.treeTrouble = errGit
 		}, v1alpha1.ReasonComplete},
-		"argo-cd 22127: a process without a mirror starts": {func(h *history) {
+		"a process without a mirror starts": {func(h *history) {
 			h.git.push([]string{"dev/a", "dev/b", "dev/c"})
 			h.git.trouble = repository.ErrNotFetched
 			h.processes[0].start()
 		}, v1alpha1.ReasonComplete},
-		"argo-cd 22127: a part of a matrix lists half": {func(h *history) {
+		"half a tree": {func(h *history) {
 			h.api.changeSet(func(s *v1alpha1.StackSet) { s.Spec.MaxDeletions = nil })
 			h.git.push([]string{"dev/a"})
 		}, v1alpha1.ReasonTooManyGone},
+		"argo-cd 22127: what lists the directories of a matrix restarts": {func(h *history) {
+			h.git.push([]string{"dev/a", "dev/b", "dev/c", "README"})
+			h.git.treeTrouble = errGit
+			h.processes[0].start()
+		}, v1alpha1.ReasonComplete},
+		"a matrix with half of its list": {func(h *history) {
+			h.api.changeSet(func(s *v1alpha1.StackSet) {
+				s.Spec.MaxDeletions = nil
+				s.Spec.Generators[0].Matrix[1] = listOf(`{"size":"s"}`)
+			})
+		}, v1alpha1.ReasonTooManyGone},
+		"a matrix without directories": {func(h *history) { h.git.push(nil) }, v1alpha1.ReasonNothingGenerated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, p := newQuiet(t)
+			if strings.Contains(name, "matrix") {
+				h.matrix()
+			}
 			uids := map[string]types.UID{}
 			for name, s := range h.api.stacks {
 				uids[name] = s.UID

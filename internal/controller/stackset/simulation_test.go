@@ -980,6 +980,9 @@ func (h *history) changeStack() {
 		}
 		return
 	}
+	if what >= 6 && what != 10 && what != 11 { // its fields differ: it is outdated, and does not change for the rollout
+		delete(h.changing, there.UID)
+	}
 	switch what {
 	case 0, 1:
 		must(h.api.remove(name, nil, nil))
@@ -997,7 +1000,6 @@ func (h *history) changeStack() {
 			h.joined[there.UID] = true
 		}
 	case 6, 7:
-		delete(h.changing, there.UID)
 		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Suspend = !s.Spec.Suspend })
 	case 8:
 		h.api.edit(name, func(s *v1alpha1.Stack) { s.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Hour} })

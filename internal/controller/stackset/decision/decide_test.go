@@ -168,9 +168,13 @@ func TestDecide(t *testing.T) {
 		"a failed fetch writes nothing (argo-cd 18212)": {newSnapshot(nil, exists("a", isApplied), exists("b", isApplied), func(w *Snapshot) {
 			w.Problem = &Problem{Reason: "FetchFailed", Message: "the remote is away"}
 		}), "", "False FetchFailed", "no Stack is created, changed, suspended or deleted"},
+		"a list that fails writes nothing (argo-cd 18480, 22127)": {newSnapshot(nil, exists("a", isApplied), func(w *Snapshot) {
+			w.Problem = &Problem{Reason: "RepositoryNotReady", Message: "the list fails", Transient: true}
+			renders("b")(w)
+		}), "", "False RepositoryNotReady", "no Stack is created, changed, suspended or deleted"},
 		"an empty result writes nothing (argo-cd 14318)":           {newSnapshot(nil, exists("a", isApplied), exists("b", isApplied)), "", "False NothingGenerated", "2 Stacks of the set exist"},
 		"an empty result of a new set":                             {newSnapshot(nil), "", "False NothingGenerated", "check include"},
-		"half a tree writes nothing (argo-cd 18480)":               {newSnapshot(twenty()[:10], func(w *Snapshot) { w.Rendered = w.Rendered[:5] }, renders("new")), "", "False TooManyGone", "5 of 10 Stacks"},
+		"half a tree writes nothing":                               {newSnapshot(twenty()[:10], func(w *Snapshot) { w.Rendered = w.Rendered[:5] }, renders("new")), "", "False TooManyGone", "5 of 10 Stacks"},
 		"one may always go":                                        {newSnapshot(three, func(w *Snapshot) { w.Rendered = w.Rendered[:2] }), "Suspend c", "Unknown RollingOut", ""},
 		"those that went before do not count":                      {newSnapshot(twenty()[:10], exists("x", isApplied, isGone), exists("y", isApplied, isGone), exists("z", isApplied)), "Suspend z", "Unknown RollingOut", ""},
 		"maxDeletions 0 suspends none":                             {newSnapshot(three, most("0"), exists("old", isApplied)), "", "False TooManyGone", "allows 0"},
