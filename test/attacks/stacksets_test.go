@@ -1,0 +1,134 @@
+package attacks
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/source/git"
+)
+
+// hostileSet has a rule, a ServiceAccount and a hook, and takes what it can from names of directories.
+const hostileSet = `
+spec:
+  repository: {name: infra}
+  generators:
+  - directories: {include: ["envs/{env}/{name}"]}
+  template:
+    metadata:
+      name: "${params.env}"
+      annotations: {of: "${params.name}"}
+    spec:
+      source: {git: {repository: {name: infra}, path: "${directory}"}}
+      variables: [{name: of, value: "${params.name}"}]
+      apply: Manual
+      deletionPolicy: Protect
+      runner: {serviceAccountName: limited}
+      hooks: [{step: Plan, when: After, script: ./check}]
+`
+
+// TestDirectoryNamesSetNoOtherField checks names of directories, from a real repository, that contain expressions, JSON,
+// YAML and control characters: the Stacks of a StackSet have them as text where the template reads them, and nowhere else.
+func TestDirectoryNamesSetNoOtherField(t *testing.T) {
+	set := &v1alpha1.StackSet{}
+	if err := yaml.UnmarshalStrict([]byte(hostileSet), set); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{
+		"${params.env}", "$${params.env}", "${'x'}", "${", "}", "{name}", "**", "%s%d", "-rf", "$(id)", "`id`", "'", `\u0022`,
+		`","runner":{"serviceAccountName":"admin"},"x":"`, "\"}]\nrunner: {serviceAccountName: admin}\n", "a\nhooks: []", "\t", "\x01",
+		"x\u2028y", "\u202egnp", "...", "~", "null", "true", "0", "apply", "spec.runner.serviceAccountName", strings.Repeat("n", 200),
+	}
+	dir := t.TempDir()
+	for i, name := range names {
+		module := filepath.Join(dir, "envs", fmt.Sprintf("e%02d", i), name)
+		if err := os.MkdirAll(module, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(module, "main.tf"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stacks := stacksOf(t, set, dir)
+	if len(stacks) != len(names) {
+		t.Fatalf("%d Stacks of %d directories", len(stacks), len(names))
+	}
+	for i, name := range names {
+		want := &v1alpha1.Stack{}
+		if err := yaml.Unmarshal(set.Spec.Template.Spec.Raw, &want.Spec); err != nil {
+			t.Fatal(err)
+		}
+		want.Name = fmt.Sprintf("e%02d", i)
+		want.Annotations = map[string]string{"of": name}
+		want.Spec.Source.Git.Path = "envs/" + want.Name + "/" + name
+		want.Spec.Variables[0].Value.Raw = fmt.Appendf(nil, "%s", jsonOf(t, name))
+		got := stacks[slices.IndexFunc(stacks, func(s v1alpha1.Stack) bool { return s.Name == want.Name })]
+		if diff := cmp.Diff(string(jsonOf(t, want)), string(jsonOf(t, got))); diff != "" {
+			t.Errorf("directory %q: %s", name, diff)
+		}
+	}
+}
+
+// stacksOf commits a folder, and renders the Stacks of a StackSet from the listing of the commit by git.
+func stacksOf(t *testing.T, set *v1alpha1.StackSet, dir string) (all []v1alpha1.Stack) {
+	t.Helper()
+	var listing []byte
+	for _, args := range [][]string{
+		{"init", "--quiet"}, {"add", "--all"},
+		{"-c", "user.name=Alice", "-c", "user.email=alice@example.com", "commit", "--quiet", "--message", "Names"},
+		{"ls-tree", "-r", "-t", "-z", "HEAD"},
+	} {
+		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...).Output()
+		if err != nil {
+			t.Fatalf("git %q: %v", args, err)
+		}
+		listing = out
+	}
+	tree, err := git.ParseTree("tree", listing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	tree.Walk("", func(e git.Entry) {
+		if e.Kind == git.KindFile {
+			files = append(files, e.Path)
+		}
+	})
+	r, problem := render.New(set)
+	if problem != nil {
+		t.Fatal(problem.Message)
+	}
+	rendered, problem, err := r.Stacks(t.Context(), files)
+	if problem != nil || err != nil {
+		t.Fatal(problem, err)
+	}
+	for _, one := range rendered {
+		s := v1alpha1.Stack{}
+		if err := yaml.UnmarshalStrict(one.JSON, &s); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func jsonOf(t *testing.T, o any) []byte {
+	t.Helper()
+	data, err := yaml.Marshal(o)
+	if err == nil {
+		data, err = yaml.YAMLToJSON(data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
