@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// fromSet is the story of a Stack that a StackSet generates from a directory: it is created, gets a changed template, stays
-// when the StackSet is deleted, and is deleted by a user.
+// fromSet is the story of a Stack that a StackSet generates from a directory: it is created, gets a changed template, is
+// suspended when its directory is gone, and deleted when a user confirms it. A suspended Stack of a list stays.
 var fromSet = story{
 	name: "set", apply: v1alpha1.ApplyAutomatic,
 	steps: []step{
@@ -38,18 +39,52 @@ var fromSet = story{
 			changed := `[{"op":"replace","path":"/spec/template/spec/variables/0/value","value":2}]`
 			return l.Patch(ctx, l.stackSet(), client.RawPatch("application/json-patch+json", []byte(changed)))
 		}, sized(2), 2500 * time.Millisecond},
-		{"deleted", func(ctx context.Context, l *lane, apply v1alpha1.ApplyPolicy) error {
-			if err := l.dropStackSet(ctx); err != nil {
+		{"gone", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
+			code := map[string]string{"README.md": "no directory"}
+			if err := l.code.push(gitserver.Change{Rewrite: true, Files: code}); err != nil {
 				return err
 			}
-			return deleted(ctx, l, apply)
+			return l.fetch(ctx)
 		}, func(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
+			set := l.stackSet()
+			if err := l.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
+				return err
+			}
+			if d := set.Status.Deletions; d == nil || d.Count != 1 || stack == nil || !stack.Spec.Suspend {
+				return fmt.Errorf("the Stack is not suspended until a user confirms its deletion: %+v", d)
+			}
+			return nil
+		}, 1500 * time.Millisecond},
+		{"deleted", confirmed, func(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
+			if err := l.approve(ctx); err != nil { // who confirmed it saw no resources
+				return err
+			}
 			if err := gone(ctx, l, stack); err != nil {
 				return err
 			}
-			return l.dropRepository(ctx)
+			if err := l.Get(ctx, client.ObjectKey{Namespace: l.space, Name: "other"}, &v1alpha1.Stack{}); err != nil {
+				return fmt.Errorf("I2: the other Stack: %w", err)
+			}
+			return nil
 		}, 500 * time.Millisecond},
 	},
+}
+
+// confirmed is a user who confirms the deletion that the StackSet reports.
+func confirmed(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
+	set := l.stackSet()
+	if err := l.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
+		return err
+	}
+	if set.Status.Deletions == nil {
+		if set.Annotations[v1alpha1.ConfirmDeletionsAnnotation] != "" {
+			return nil // an earlier try
+		}
+		return errors.New("the StackSet reports no deletion")
+	}
+	patch := client.MergeFrom(set.DeepCopy())
+	set.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: set.Status.Deletions.Digest}
+	return l.Patch(ctx, set, patch)
 }
 
 const setCode = `
@@ -72,8 +107,10 @@ output "password" {
 
 const stackSetOf = `
 repository: {name: code}
+prune: Delete
 generators:
 - directories: {include: ["envs/{name}"]}
+- list: [{name: other, hold: true}]
 template:
   metadata: {name: "${params.name}"}
   spec:
@@ -85,21 +122,27 @@ template:
     outputs: {secret: {name: net-outputs}, configMap: {name: net-outputs}}
     retry: {backoff: 100ms}
     apply: APPLY
+    suspend: "${has(params.hold)}"
 `
 
 func (l *lane) stackSet() *v1alpha1.StackSet {
 	return &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: "platform"}}
 }
 
-// dropStackSet deletes it, and returns an error until it is deleted.
+// dropStackSet deletes it and the other Stack, and returns an error until they are deleted.
 func (l *lane) dropStackSet(ctx context.Context) error {
-	s := l.stackSet()
-	if err := l.Delete(ctx, s); client.IgnoreNotFound(err) != nil {
-		return err
+	other := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: "other"}}
+	for _, o := range []client.Object{l.stackSet(), other} {
+		if err := l.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		err := l.Get(ctx, client.ObjectKeyFromObject(o), o)
+		if err == nil {
+			err = fmt.Errorf("%T %s is still there", o, o.GetName())
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
 	}
-	err := l.Get(ctx, client.ObjectKeyFromObject(s), s)
-	if err == nil {
-		err = errors.New("the StackSet is still there")
-	}
-	return client.IgnoreNotFound(err)
+	return nil
 }
