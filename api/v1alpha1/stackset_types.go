@@ -86,7 +86,7 @@ type StackSetList struct {
 
 // StackSetSpec declares which Stacks to generate.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.repository) || !self.generators.exists(g, has(g.directories) || (has(g.matrix) && g.matrix.exists(m, has(m.directories))))",message="directories need spec.repository"
+// +kubebuilder:validation:XValidation:rule="has(self.repository) || !self.generators.exists(g, has(g.directories) || has(g.terragrunt) || (has(g.matrix) && g.matrix.exists(m, has(m.directories))))",message="directories need spec.repository"
 type StackSetSpec struct {
 	// Mode is Create or Preview. Preview writes nothing but the status, which lists what Create would do. Default: Create.
 	// +kubebuilder:default=Create
@@ -170,7 +170,7 @@ func (s *StackSet) RepositoryKey() (key types.NamespacedName, ok bool) {
 
 // StackSetGenerator lists items.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.directories), has(self.list), has(self.matrix)].filter(x, x).size() == 1",message="set one of directories, list and matrix"
+// +kubebuilder:validation:XValidation:rule="[has(self.directories), has(self.list), has(self.matrix), has(self.terragrunt)].filter(x, x).size() == 1",message="set one of directories, list, matrix and terragrunt"
 type StackSetGenerator struct {
 	StackSetItems `json:",inline"`
 
@@ -181,6 +181,11 @@ type StackSetGenerator struct {
 	// +listType=atomic
 	// +optional
 	Matrix []StackSetItems `json:"matrix,omitempty"`
+
+	// Terragrunt are the directories of the Repository with a Terragrunt unit. The Stack of a unit gets those of the units
+	// that its dependency and dependencies blocks name in spec.dependsOn.
+	// +optional
+	Terragrunt *StackSetTerragrunt `json:"terragrunt,omitempty"`
 }
 
 // StackSetItems are directories of the Repository, or the entries of a list.
@@ -233,6 +238,27 @@ type StackSetDirectories struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._-]+$`
 	// +optional
 	SettingsFile string `json:"settingsFile,omitempty"`
+}
+
+// StackSetTerragrunt selects Terragrunt units of the Repository: directories with a terragrunt.hcl that names a source
+// itself or in a file that it includes, or with code. A terragrunt.hcl that another unit includes is none.
+type StackSetTerragrunt struct {
+	// Include are patterns for the paths of directories, as in directories. Example: ["live/{env}/{name}"].
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=500
+	// +listType=atomic
+	Include []string `json:"include"`
+
+	// Exclude are globs for paths of directories that are not items, whatever include matches. A unit that depends on
+	// one of them gets no order. Example: ["live/sandbox/**"].
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=500
+	// +listType=atomic
+	// +optional
+	Exclude []string `json:"exclude,omitempty"`
 }
 
 // StackSetTemplate is what each Stack is created from.

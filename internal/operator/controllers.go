@@ -27,6 +27,7 @@ import (
 	stacksource "cairn.dev/cairn/internal/controller/stack/source"
 	"cairn.dev/cairn/internal/controller/stackset"
 	"cairn.dev/cairn/internal/server/artifact"
+	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -79,6 +80,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 	}
 	sets := &stackset.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),
+		Units: closure.New(closure.Options{CacheBytes: knownUnits}),
 	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),
@@ -92,6 +94,9 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		pulls.SetupWithManager(mgr, p.watch.over("pullrequest", pulls)),
 	)
 }
+
+// knownUnits is the memory for what is known of the Terragrunt units of StackSets, at most: some 5,000 of them.
+const knownUnits = 32 << 20
 
 // providerTimeout is the maximum duration of a request to a Git provider.
 const providerTimeout = 15 * time.Second

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -211,7 +212,8 @@ func (g *generator) excludesOf(include []string, covered map[string]bool) ([]str
 		}
 	}
 	matched := func(exclude []string) (map[string]bool, error) {
-		found, err := items.Items([]items.Generator{{Directories: &items.Directories{Include: include, Exclude: exclude}}}, files, len(files))
+		found, err := items.Items(context.Background(), []items.Generator{{Directories: &items.Directories{Include: include, Exclude: exclude}}},
+			files, nil, len(files))
 		all := map[string]bool{}
 		for _, item := range found {
 			all[item.Directory] = true

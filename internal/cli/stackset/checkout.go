@@ -18,7 +18,10 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/controller/stackset/units"
 	"cairn.dev/cairn/internal/engine/hclparse"
+	"cairn.dev/cairn/internal/source/closure"
+	source "cairn.dev/cairn/internal/source/git"
 )
 
 // checkout is the working tree of a Git repository.
@@ -26,6 +29,28 @@ type checkout struct {
 	root string
 	// files are the paths of the regular files from the root: tracked ones, and new ones that git does not ignore.
 	files []string
+	// Reader reads the units of Terragrunt in these files, with symbolic links, and the directories that contain them.
+	units.Reader
+}
+
+// tracked is the part of a directory that a commit of it would have.
+type tracked struct {
+	closure.Disk
+	names map[string]bool
+}
+
+// Entry returns the entry at a path.
+func (t tracked) Entry(name string) (source.Entry, bool) {
+	if name != "" && !t.names[name] {
+		return source.Entry{}, false
+	}
+	return t.Disk.Entry(name)
+}
+
+// Dir lists a directory in the order of the names.
+func (t tracked) Dir(name string) ([]source.Entry, bool) {
+	entries, ok := t.Disk.Dir(name)
+	return slices.DeleteFunc(entries, func(e source.Entry) bool { return !t.names[e.Path] }), ok
 }
 
 // readCheckout lists the working tree that contains a directory.
@@ -35,14 +60,23 @@ func readCheckout(ctx context.Context, dir string) (checkout, error) {
 		return checkout{}, fmt.Errorf("%s is in no working tree of git (%w): select one with --dir", dir, err)
 	}
 	c := checkout{root: strings.TrimSuffix(root, "\n")}
+	tree := tracked{closure.Disk{Root: c.root, Hidden: func(string) bool { return false }}, map[string]bool{}}
+	c.Reader = units.Reader{Closures: closure.New(closure.Options{}), Tree: tree, Blobs: tree}
 	listed, err := git(ctx, c.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 	if err != nil {
 		return c, err
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
 		// A deleted file is still in git's index. Cairn does not read symbolic links and submodules as files.
-		if info, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+		info, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(name)))
+		if err != nil {
+			continue
+		}
+		if info.Mode().IsRegular() {
 			c.files = append(c.files, name)
+		}
+		for at := name; at != "." && !tree.names[at]; at = path.Dir(at) {
+			tree.names[at] = true
 		}
 	}
 	slices.Sort(c.files)
@@ -81,8 +115,8 @@ var library = []string{"modules", "module", "examples", "example", "test", "test
 
 // forgotten returns the directories that probably have a root module, and are not in used: they have code, no module of
 // the repository calls them, they are not in a directory of modules or examples, and no exclude of the StackSet matches
-// them.
-func (c checkout) forgotten(set *v1alpha1.StackSet, used map[string]bool) []string {
+// them. Of those with a terragrunt.hcl it returns the units, and those that it cannot read.
+func (c checkout) forgotten(ctx context.Context, set *v1alpha1.StackSet, used map[string]bool) []string {
 	excluded := excludes(set)
 	var directories []string
 	called, has := map[string]bool{}, map[string]bool{}
@@ -96,6 +130,10 @@ func (c checkout) forgotten(set *v1alpha1.StackSet, used map[string]bool) []stri
 				called[path.Join(dir, to)] = true
 			}
 		case name == "terragrunt.hcl" && dir != ".":
+			if u, err := c.Unit(ctx, dir); u.Runs || err != nil {
+				has[dir] = true
+			}
+		case name == "terragrunt.stack.hcl" && dir != ".":
 			has[dir] = true
 		}
 	}
@@ -112,6 +150,9 @@ func (c checkout) forgotten(set *v1alpha1.StackSet, used map[string]bool) []stri
 // excludes are the globs of all generators of a StackSet.
 func excludes(set *v1alpha1.StackSet) (globs []string) {
 	for _, g := range set.Spec.Generators {
+		if g.Terragrunt != nil {
+			globs = append(globs, g.Terragrunt.Exclude...)
+		}
 		for _, items := range append(slices.Clone(g.Matrix), g.StackSetItems) {
 			if items.Directories != nil {
 				globs = append(globs, items.Directories.Exclude...)

@@ -1,6 +1,7 @@
 package stackset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -99,10 +100,24 @@ func preview(ctx context.Context, s *session.Session, file string, o previewOpti
 	for _, r := range rendered {
 		used[r.Directory] = true
 	}
-	if none := code.forgotten(set, used); len(none) > 0 {
+	if units := elsewhere(rendered); len(units) > 0 {
+		s.Note("Terragrunt units that others depend on, and that have no Stack of this StackSet (%d), so that it sets no order: %s.", len(units), firstOf(units))
+	}
+	if none := code.forgotten(ctx, set, used); len(none) > 0 {
 		s.Note("Directories that probably contain a root module, and have no Stack (%d): %s.", len(none), firstOf(none))
 	}
 	return nil
+}
+
+// elsewhere returns the Terragrunt units that Stacks depend on and that have none.
+func elsewhere(rendered []decision.Rendered) []string {
+	units := map[string]bool{}
+	for _, r := range rendered {
+		for _, unit := range r.Elsewhere {
+			units[cmp.Or(unit, ".")] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(units))
 }
 
 // firstOf lists some of the directories.

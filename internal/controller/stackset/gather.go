@@ -17,6 +17,7 @@ import (
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/controller/stackset/units"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -190,7 +191,7 @@ func (r *Reconciler) gatherRendered(ctx context.Context, w *decision.Snapshot, k
 			if w.Problem = problemOf(repo, err); w.Problem != nil || err != nil {
 				return unless(w.Problem, err)
 			}
-			return k.render(ctx, w, source, files, contents{mirror, tree})
+			return k.render(ctx, w, source, files, contents{mirror, tree, units.Reader{Closures: r.Units, Tree: tree, Blobs: mirror}})
 		}
 	} else if !k.listed {
 		return k.render(ctx, w, source, nil, contents{})
@@ -231,6 +232,7 @@ func ContentsOf(mirror *git.Mirror, tree *git.Tree) render.Contents { return con
 type contents struct {
 	mirror *git.Mirror
 	tree   *git.Tree
+	units.Reader
 }
 
 func (c contents) ID(path string) string {

@@ -16,6 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -40,7 +41,9 @@ type Reconciler struct {
 	Live    client.Reader
 	Mirrors Mirrors
 	// Tree lists the files of a commit; Mirror.Tree when nil.
-	Tree   func(context.Context, *git.Mirror, string) (*git.Tree, error)
+	Tree func(context.Context, *git.Mirror, string) (*git.Tree, error)
+	// Units read Terragrunt units.
+	Units  *closure.Closures
 	Events events.EventRecorder
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time

@@ -23,6 +23,8 @@ type answer struct {
 	open    []string
 	// dependencies are Terragrunt units.
 	dependencies []Dependency
+	// unit is the result of a search for it.
+	unit Unit
 
 	// facts are the entries that the search read. One without a kind does not exist; of a directory without an ID, only
 	// its kind was read.

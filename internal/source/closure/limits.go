@@ -64,7 +64,8 @@ func (a *answer) weight() int {
 	for _, g := range a.globs {
 		bytes += entryWeight + len(g.glob.base) + len(g.glob.pattern)
 	}
-	for _, d := range a.dependencies {
+	bytes += textsWeight(a.unit.Includes)
+	for _, d := range append(a.unit.Dependencies, a.dependencies...) {
 		bytes += textWeight + len(d.Path)
 	}
 	for _, d := range a.documentless {

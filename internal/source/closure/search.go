@@ -42,6 +42,10 @@ type search struct {
 	lenient bool
 	// broken continues after an error that a user corrects.
 	broken bool
+	// order: only what decides whether, and after which others, a unit of Terragrunt runs is read. runs is true if it
+	// names a source, and included are the files that it includes.
+	order, runs bool
+	included    map[string]bool
 	// delivery is not nil if the search compares downloaded modules with a closure, see delivered.go.
 	delivery *delivery
 
@@ -53,6 +57,7 @@ func newSearch(c *Closures, tree Tree, blobs Blobs) *search {
 	return &search{
 		c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{},
 		facts: map[string]git.Entry{}, named: map[string]bool{}, counted: map[string]bool{},
+		included: map[string]bool{},
 	}
 }
 

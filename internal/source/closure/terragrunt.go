@@ -97,10 +97,7 @@ func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{
-		search: s, unit: u, original: u.dir, files: map[string]bool{}, includes: map[string]string{},
-		exposed: map[string]cty.Value{},
-	}
+	r := newReading(s, u)
 	if err := r.file(ctx, p.Entry); err != nil {
 		return nil, err
 	}
@@ -143,6 +140,13 @@ type reading struct {
 	depth int
 }
 
+func newReading(s *search, u unit) *reading {
+	return &reading{
+		search: s, unit: u, original: u.dir, files: map[string]bool{}, includes: map[string]string{},
+		exposed: map[string]cty.Value{},
+	}
+}
+
 // file reads a file of the configuration, and those that it includes.
 func (r *reading) file(ctx context.Context, e git.Entry) error {
 	key := r.unit.dir + ":" + e.Path
@@ -157,6 +161,9 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 	if err != nil {
 		return err
 	}
+	if r.order && !r.isRead && c.problem != "" {
+		return fail(ErrModule, "%s: %s", e.Path, c.problem)
+	}
 	if r.unit.root {
 		r.engine.Terragrunt.require(c.terragruntVersion...)
 		r.engine.OpenTofu.require(c.engineVersion...)
@@ -164,6 +171,9 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 	}
 	var locals cty.Value
 	for _, ref := range c.refs {
+		if !r.inOrder(ref) {
+			continue
+		}
 		if ref.kind != refInclude && locals == cty.NilVal {
 			if locals, err = r.localsOf(ctx, c); err != nil {
 				return err
@@ -187,6 +197,10 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 			continue // the module of a unit that does not run
 		}
 		if !known && (ref.kind != refSource || !isRemote(ref.expr)) {
+			if r.order && !r.isRead && ref.kind != refConfig { // a path that has a part of a refConfig is not known either
+				return fail(ErrModule, "%s: only Terragrunt can evaluate its path: write one that depends on the repository alone, "+
+					"or exclude the unit", at)
+			}
 			r.open = append(r.open, at)
 			continue
 		}
@@ -226,6 +240,14 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 		dir, _ = r.tree.Entry(parentOf(p.Path)) // the path of a dependency may be that of its file
 	}
 	r.add(dir)
+	if r.order && dir.Kind == git.KindDir {
+		if err := r.isUnit(ctx, dir, name, at); err != nil {
+			if ref.optional && IsCorrectable(err) {
+				return nil
+			}
+			return err
+		}
+	}
 	switch {
 	case dir.Kind != git.KindDir:
 	case ref.kind == refUnit:
@@ -247,6 +269,7 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 // include adds a file that another one includes, and those that it includes.
 func (r *reading) include(ctx context.Context, ref ref, e git.Entry, from string) error {
 	r.add(e)
+	r.included[e.Path] = true
 	if from != path.Join(r.unit.dir, terragruntFile) {
 		return r.file(ctx, e)
 	}

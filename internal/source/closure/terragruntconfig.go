@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"cairn.dev/cairn/internal/engine/hclparse"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -21,6 +22,8 @@ type config struct {
 	locals map[string]hcl.Expression
 	// terragruntVersion and engineVersion are constraints.
 	terragruntVersion, engineVersion []string
+	// problem is the first error of the file; empty for none.
+	problem string
 	// size is the number of bytes of the file.
 	size int
 }
@@ -67,7 +70,7 @@ func (s *search) config(ctx context.Context, e git.Entry) (config, error) {
 
 // weight is how much memory a cached config takes.
 func (c config) weight() int {
-	bytes := textsWeight(c.terragruntVersion) + textsWeight(c.engineVersion)
+	bytes := len(c.problem) + textsWeight(c.terragruntVersion) + textsWeight(c.engineVersion)
 	for _, ref := range c.refs {
 		bytes += pathWeight + len(ref.what) + expressionWeight*lengthOf(ref.expr)
 	}
@@ -80,10 +83,14 @@ func (c config) weight() int {
 // readConfig reads the valid parts of a file of Terragrunt's. Its error is a hclparse.ErrTooLarge.
 func readConfig(text []byte) (config, error) {
 	c := config{size: len(text)}
-	parsed, err := parse(text, false)
+	parsed, err := hclparse.Parse(text, "", false)
+	if errors.Is(err, hclparse.ErrTooLarge) {
+		return c, err
+	}
+	c.problem = problemOf(err)
 	body, ok := parsed.(*hclsyntax.Body)
 	if !ok {
-		return c, err
+		return c, nil
 	}
 	for name, list := range map[string]*[]string{
 		"terragrunt_version_constraint": &c.terragruntVersion, "terraform_version_constraint": &c.engineVersion,

@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,9 +56,17 @@ type Rendered struct {
 	Directory string
 	// Params of its item.
 	Params map[string]any
+	// Elsewhere are the Terragrunt units that it depends on and that the set has no Stack for.
+	Elsewhere []string
 	// JSON has metadata and spec, and Digest identifies it.
 	JSON   []byte
 	Digest string
+}
+
+// DigestOf is the digest of what is rendered.
+func DigestOf(rendered []byte) string {
+	sum := sha256.Sum256(rendered)
+	return "sha256:" + hex.EncodeToString(sum[:16])
 }
 
 // Action is what is done with a Stack.
@@ -153,6 +163,7 @@ func namesCollide(p *plan) bool {
 	for _, m := range p.Set.Spec.Moved {
 		moved[m.To] = m.From
 	}
+	renamed := map[string]string{}
 	for i := range p.Stacks {
 		if len(moved) > 0 {
 			there[p.Stacks[i].Name] = true
@@ -166,7 +177,7 @@ func namesCollide(p *plan) bool {
 				return p.unready(v1alpha1.ReasonNamesCollide, "spec.moved: Stacks %s and %s both exist, and only one can continue for %s: "+
 					"delete the other one, or the entry; nothing is written", old, name, describe(r.Directory))
 			}
-			name = old
+			renamed[name], name = old, old
 		}
 		if other := p.want[name]; other != nil {
 			return p.unready(v1alpha1.ReasonNamesCollide, "%s and %s have the same name %s: include what differs in template.metadata.name; "+
@@ -174,8 +185,39 @@ func namesCollide(p *plan) bool {
 		}
 		p.want[name] = r
 	}
+	for name, r := range p.want {
+		p.want[name] = r.dependingOn(renamed)
+	}
 	p.owned, p.wanted = slices.Sorted(maps.Keys(p.own)), slices.Sorted(maps.Keys(p.want))
 	return false
+}
+
+// dependingOn is a Stack whose spec.dependsOn has the names that Stacks keep, by the names that the template has now.
+func (r *Rendered) dependingOn(renamed map[string]string) *Rendered {
+	if len(renamed) == 0 || len(r.JSON) == 0 {
+		return r
+	}
+	var object, spec map[string]json.RawMessage
+	var entries []map[string]any
+	err := errors.Join(json.Unmarshal(r.JSON, &object), json.Unmarshal(object["spec"], &spec))
+	if err != nil || len(spec["dependsOn"]) == 0 || json.Unmarshal(spec["dependsOn"], &entries) != nil {
+		return r // it was decoded when it was rendered
+	}
+	changed := false
+	for _, entry := range entries {
+		if name, ok := entry["name"].(string); ok && entry["namespace"] == nil && renamed[name] != "" {
+			entry["name"], changed = renamed[name], true
+		}
+	}
+	if !changed {
+		return r
+	}
+	next := *r
+	spec["dependsOn"], _ = json.Marshal(entries)
+	object["spec"], _ = json.Marshal(spec)
+	next.JSON, _ = json.Marshal(object)
+	next.Digest = DigestOf(next.JSON)
+	return &next
 }
 
 func describe(directory string) string {

@@ -291,3 +291,29 @@ func TestGroups(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A Stack that a move keeps has its old name: what depends on it would wait for the new one for ever.
+func TestDependenciesOnAMovedStack(t *testing.T) {
+	const before, after = `{"spec":{"b":12345678901234567890,"dependsOn":[{"name":"other"},{"name":"new"}]}}`,
+		`{"spec":{"b":12345678901234567890,"dependsOn":[{"name":"other"},{"name":"old"}]}}`
+	for name, tt := range map[string]struct {
+		change func(*Snapshot)
+		want   string
+	}{
+		"it continues under its old name":       {exists("old", isApplied), after},
+		"the move is over, or has nothing kept": {exists("x", isApplied), before},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSnapshot(nil, tt.change, spec(moves("old", "new")), renders("new"), renders("app"))
+			w.Rendered[1].JSON = []byte(before)
+			for _, write := range Decide(w).Writes {
+				if write.Name == "app" && (string(write.Rendered.JSON) != tt.want || (write.Rendered.Digest == "sha256:now") != (tt.want == before)) {
+					t.Errorf("%s %s", write.Rendered.JSON, write.Rendered.Digest)
+				}
+			}
+			if string(w.Rendered[1].JSON) != before {
+				t.Error("what was rendered changed")
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@
 package generate
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -29,6 +30,8 @@ type Directories struct {
 	Marker string
 	// SettingsFile is the name of a file with settings of the Stack of its directory; empty for none.
 	SettingsFile string
+	// Units selects the Terragrunt units among them, in place of Marker.
+	Units bool
 }
 
 // Item is what one Stack is made from.
@@ -38,24 +41,33 @@ type Item struct {
 	// SettingsFile is the path of the settings file of the directory; empty for none.
 	SettingsFile string
 	Params       map[string]any
+	// DependsOn are the directories of the Terragrunt units that it depends on and that are items too, Elsewhere those of
+	// others.
+	DependsOn, Elsewhere []string
 }
 
 // code has the names of files that a root module has.
-var code = []string{"*.tf", "*.tofu", "*.tf.json", "*.tofu.json", "terragrunt.hcl"}
+var code = []string{"*.tf", "*.tofu", "*.tf.json", "*.tofu.json", unitFile}
 
 // Items are those of all generators, in the order of the generators and of the directories' names. files are the paths of
 // all files of a commit. More than most items are an error: none of them counts.
-func Items(generators []Generator, files []string, most int) ([]Item, error) {
+func Items(ctx context.Context, generators []Generator, files []string, in Units, most int) ([]Item, error) {
 	tree := newTree(files)
 	var all []Item
 	for i, g := range generators {
 		items, err := g.items(tree, most)
+		if err == nil && g.Directories != nil && g.Directories.Units {
+			items, err = units(ctx, items, in, tree)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("generators[%d]: %w", i, err)
 		}
 		if all = append(all, items...); len(all) > most {
 			return nil, tooMany(most)
 		}
+	}
+	if err := order(all); err != nil {
+		return nil, err
 	}
 	return all, nil
 }
@@ -73,7 +85,7 @@ func (g Generator) items(t tree, most int) ([]Item, error) {
 	}
 	switch {
 	case set != 1:
-		return nil, fmt.Errorf("set one of directories, list and matrix")
+		return nil, fmt.Errorf("set one of directories, list, matrix and terragrunt")
 	case g.Directories != nil:
 		return g.Directories.items(t, most)
 	case g.Matrix != nil:
@@ -143,19 +155,23 @@ func newTree(files []string) tree {
 }
 
 func (d Directories) items(t tree, most int) ([]Item, error) {
+	field := "directories"
+	if d.Units {
+		field = "terragrunt"
+	}
 	if len(d.Include) == 0 {
-		return nil, fmt.Errorf("directories.include is empty")
+		return nil, fmt.Errorf("%s.include is empty", field)
 	}
 	patterns := make([]pattern, len(d.Include))
 	for i, text := range d.Include {
 		var err error
 		if patterns[i], err = parsePattern(text); err != nil {
-			return nil, fmt.Errorf("directories.include[%d] %w", i, err)
+			return nil, fmt.Errorf("%s.include[%d] %w", field, i, err)
 		}
 	}
 	for i, text := range d.Exclude {
 		if err := checkGlob(text); err != nil {
-			return nil, fmt.Errorf("directories.exclude[%d] %w", i, err)
+			return nil, fmt.Errorf("%s.exclude[%d] %w", field, i, err)
 		}
 	}
 	markers := code
@@ -164,6 +180,9 @@ func (d Directories) items(t tree, most int) ([]Item, error) {
 			return nil, fmt.Errorf("directories.marker %w", err)
 		}
 		markers = []string{d.Marker}
+	}
+	if d.Units {
+		markers = []string{unitFile, stackFile}
 	}
 	var items []Item
 	for _, dir := range slices.Sorted(maps.Keys(t)) {
@@ -180,7 +199,7 @@ func (d Directories) items(t tree, most int) ([]Item, error) {
 				break
 			}
 		}
-		if len(items) > most {
+		if len(items) > most && !d.Units { // some of these are no units
 			return nil, tooMany(most)
 		}
 	}

@@ -74,7 +74,7 @@ func TestItems(t *testing.T) {
 		"two kinds at once":           {generators: []Generator{{Directories: &Directories{}, List: []map[string]any{{}}}}, wrong: "set one of"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			items, err := Items(tt.generators, repository, 5)
+			items, err := Items(t.Context(), tt.generators, repository, nil, 5)
 			if tt.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.wrong) || items != nil {
 					t.Fatalf("%v, %v", items, err)

@@ -36,7 +36,7 @@ func TestWritten(t *testing.T) {
 // A capture is one name of a directory, and Git has none called . or ..: it leads to no other directory.
 func TestCapturesAreNamesInTheTree(t *testing.T) {
 	files := []string{"../main.tf", "a/../main.tf", "a/./main.tf", "a//main.tf", "/main.tf", "a/b/c/main.tf"}
-	items, err := Items([]Generator{{Directories: &Directories{Include: []string{"{name}", "a/{name}", "{a}/{b}"}}}}, files, 10)
+	items, err := Items(t.Context(), []Generator{{Directories: &Directories{Include: []string{"{name}", "a/{name}", "{a}/{b}"}}}}, files, nil, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,9 @@
 // Package render lists what a StackSet generates: the Stacks of its template for the items of its generators. It is
-// pure: the spec and the names of the files of one commit in, Stacks out.
+// pure: the spec and the names of the files of one commit in, with what Terragrunt units depend on, and Stacks out.
 package render
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -76,10 +75,14 @@ func failed(err error) *decision.Problem {
 }
 
 func generatorOf(g v1alpha1.StackSetGenerator) (generate.Generator, error) {
+	var all generate.Generator
+	if t := g.Terragrunt; t != nil {
+		all.Directories = &generate.Directories{Include: t.Include, Exclude: t.Exclude, Units: true}
+		return all, nil
+	}
 	if len(g.Matrix) == 0 {
 		return itemsOf(g.StackSetItems)
 	}
-	var all generate.Generator
 	for i, items := range g.Matrix {
 		one, err := itemsOf(items)
 		if err != nil {
@@ -107,7 +110,10 @@ func itemsOf(items v1alpha1.StackSetItems) (g generate.Generator, err error) {
 // Stacks returns what the StackSet generates for the paths of all files of a commit, of which it reads the settings files
 // that it has not read yet. An error is that of ctx, or of reading a file.
 func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents) ([]decision.Rendered, *decision.Problem, error) {
-	items, err := generate.Items(r.generators, files, r.most)
+	items, err := generate.Items(ctx, r.generators, files, contents, r.most)
+	if unread, ok := errors.AsType[*generate.ReadError](err); ok {
+		return nil, nil, unread
+	}
 	if err != nil {
 		return nil, invalid(err), nil
 	}
@@ -144,7 +150,54 @@ func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents
 		all = append(all, one)
 	}
 	r.last = next
+	if err := depend(all, items); err != nil {
+		return nil, failed(err), nil
+	}
 	return all, nil, nil
+}
+
+// depend adds the Stacks of the units that each Terragrunt unit depends on to spec.dependsOn. all are the Stacks of items.
+func depend(all []decision.Rendered, items []generate.Item) error {
+	of := map[string][]string{}
+	for i, item := range items {
+		of[item.Directory] = append(of[item.Directory], all[i].Name)
+	}
+	for i, item := range items {
+		all[i].Elsewhere = item.Elsewhere
+		if len(item.DependsOn) == 0 {
+			continue
+		}
+		object, err := Object(all[i].JSON)
+		if err != nil {
+			return err
+		}
+		entries, _, err := unstructured.NestedSlice(object, "spec", "dependsOn")
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, entry := range entries {
+			if fields, ok := entry.(map[string]any); ok && fields["namespace"] == nil {
+				name, _ := fields["name"].(string)
+				names = append(names, name)
+			}
+		}
+		for _, dir := range item.DependsOn {
+			for _, name := range of[dir] {
+				if !slices.Contains(names, name) {
+					names, entries = append(names, name), append(entries, map[string]any{"name": name})
+				}
+			}
+		}
+		if err := unstructured.SetNestedSlice(object, entries, "spec", "dependsOn"); err != nil {
+			return err
+		}
+		if all[i].JSON, err = json.Marshal(object); err != nil {
+			return err
+		}
+		all[i].Digest = decision.DigestOf(all[i].JSON)
+	}
+	return nil
 }
 
 // render renders the Stack of an item. An error is a *template.Error, a *readError, or one of a settings file.
@@ -163,10 +216,9 @@ func (r *Renderer) render(ctx context.Context, item generate.Item, contents Cont
 		}
 		return decision.Rendered{}, err
 	}
-	sum := sha256.Sum256(data)
 	return decision.Rendered{
 		Name: stack.Name, Labels: stack.Labels, Directory: item.Directory, Params: item.Params,
-		JSON: data, Digest: "sha256:" + hex.EncodeToString(sum[:16]),
+		JSON: data, Digest: decision.DigestOf(data),
 	}, nil
 }
 

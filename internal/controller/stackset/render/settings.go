@@ -13,11 +13,13 @@ import (
 	strictjson "sigs.k8s.io/json"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/stackset/generate"
 	"cairn.dev/cairn/internal/controller/stackset/template"
 )
 
 // Contents are those of the files of a commit.
 type Contents interface {
+	generate.Units
 	// ID of the content of a file: another content has another one.
 	ID(path string) string
 	// Read returns the content, or ErrTooLarge for more than limit bytes.

@@ -14,10 +14,12 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/controller/stackset/generate"
 )
 
 // fileMap are files by path. Each read is counted.
 type fileMap struct {
+	generate.Units
 	files map[string]string
 	reads int
 	err   error
