@@ -257,8 +257,11 @@ type stacksOf struct {
 }
 
 func (s stacksOf) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	stacks, ok := list.(*v1alpha1.StackList)
 	for i := range s.stacks {
-		list.(*v1alpha1.StackList).Items = append(list.(*v1alpha1.StackList).Items, *s.stacks[i].DeepCopy())
+		if ok { // there are no VariableSets
+			stacks.Items = append(stacks.Items, *s.stacks[i].DeepCopy())
+		}
 	}
 	return nil
 }
