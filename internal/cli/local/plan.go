@@ -87,6 +87,9 @@ func Run(ctx context.Context, s *session.Session, name string, p Plan, args []st
 	if err != nil {
 		return err
 	}
+	if stack, err = withVariableSets(ctx, s, stack); err != nil {
+		return err
+	}
 	temporary, err := os.MkdirTemp("", "cairn-plan-local-") // mode 0700
 	if err != nil {
 		return err

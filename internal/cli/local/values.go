@@ -14,12 +14,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/state"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/engine/hclparse"
+	"cairn.dev/cairn/internal/lifecycle/variableset"
 )
 
 // variables writes the Stack's variables to files, and returns their paths in the order of the runner: first the files,
@@ -77,6 +80,19 @@ func (l *localPlan) variables(ctx context.Context, own, args []string) ([]string
 		l.Note("The Stack's env is ignored: the engine gets your environment.")
 	}
 	return v.paths, nil
+}
+
+// withVariableSets returns the Stack with the values of the VariableSets that select it, as the operator plans it.
+func withVariableSets(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) (*v1alpha1.Stack, error) {
+	var sets v1alpha1.VariableSetList
+	err := s.List(ctx, &sets, client.InNamespace(stack.Namespace))
+	switch {
+	case apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err): // Cairn in the cluster is older than this command
+		return stack, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the VariableSets of Stack %s: %w", stack.Name, err)
+	}
+	return variableset.Apply(stack, sets.Items)
 }
 
 // unreadable is the error of a value that the user cannot read.

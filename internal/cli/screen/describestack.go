@@ -27,6 +27,9 @@ func (d Description) headStack(p *page) {
 	if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionEnvironmentIgnored); c != nil {
 		p.row("Variables", Clean(c.Message))
 	}
+	for _, set := range st.Status.VariableSets {
+		p.row("Values", variableSetLine(set))
+	}
 	p.row("Revision", Clean(st.Status.Revision))
 	p.row("Engine", engineLine(st.EngineOf()))
 	p.row("Rules", rules(st))
@@ -35,6 +38,17 @@ func (d Description) headStack(p *page) {
 	p.row("Drift", driftSentence(st, s))
 	p.row("Age", s.age(st.CreationTimestamp.Time))
 	p.row("Waits for", d.waitsFor(s))
+}
+
+// variableSetLine returns a VariableSet of a Stack, with some of the names of its values.
+func variableSetLine(set v1alpha1.AppliedVariableSet) string {
+	const most = 10
+	names := slices.Concat(set.Variables, set.Env)
+	more := ""
+	if n := len(names) - most; n > 0 {
+		names, more = names[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return Clean("of VariableSet " + set.Name + after(": ", strings.Join(names, ", ")) + more)
 }
 
 // engineLine returns the engine of a Stack.
