@@ -171,6 +171,22 @@ func TestPullRequestListsStackSets(t *testing.T) {
 	}
 }
 
+// A pull request changes the settings file of a directory: the Stack that it changes, and an error in it, are listed.
+func TestPullRequestListsSettingsOfStacks(t *testing.T) {
+	l := newListing(t, "envs/dev/net", "envs/dev/db")
+	l.set(strings.Replace(platformSet, `{include: ["envs/{env}/{name}"]}`, `{include: ["envs/{env}/{name}"], settingsFile: cairn.yaml}`, 1))
+	for name, tt := range map[string]struct{ file, want string }{
+		"another dependency":      {"dependsOn: [{name: dev-db}]\n", "1 Stack would change\n! dev-net  spec.dependsOn"},
+		"a field that is not its": {"runner: {serviceAccountName: admin}\n", v1alpha1.ReasonRenderingFailed},
+	} {
+		head := l.push(gitserver.Change{Branch: strings.ReplaceAll(name, " ", "-"), Onto: "main", Files: map[string]string{"envs/dev/net/cairn.yaml": tt.file}})
+		w := l.merge(head)
+		if diff := cmp.Diff([]string{"prod/platform: " + tt.want}, lists(w)); diff != "" {
+			t.Errorf("%s: %s %q", name, diff, w.Merge.StackSets)
+		}
+	}
+}
+
 // The author of a pull request names directories so that they are Markdown, or have the name of the Stack of another
 // owner or of another directory. They are shown as code, the status fails for the latter, and nothing is planned.
 func TestHostileDirectoryIsShownAndNotPlanned(t *testing.T) {
