@@ -44,9 +44,10 @@ func TestDirectoryNamesSetNoOtherField(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := []string{
-		"${params.env}", "$${params.env}", "${'x'}", "${", "}", "{name}", "**", "%s%d", "-rf", "$(id)", "`id`", "'", `\u0022`,
-		`","runner":{"serviceAccountName":"admin"},"x":"`, "\"}]\nrunner: {serviceAccountName: admin}\n", "a\nhooks: []", "\t", "\x01",
-		"x\u2028y", "\u202egnp", "...", "~", "null", "true", "0", "apply", "spec.runner.serviceAccountName", strings.Repeat("n", 200),
+		"${params.env}", "$${params.env}", "${'x'}", "${", "}", "{name}", "**", "%s%d", "-rf", "$(id)", "`id`", "'",
+		`","runner":{"serviceAccountName":"admin"},"x":"`, "\"}]\nrunner: {serviceAccountName: admin}\n", `\u0022`,
+		"a\nhooks: []", "\t", "\x01", "x\u2028y", "\u202egnp", "...", "~", "null", "true", "0", "apply",
+		"spec.runner.serviceAccountName", strings.Repeat("n", 200),
 	}
 	dir := t.TempDir()
 	for i, name := range names {

@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// fromSet is the story of a Stack that a StackSet generates from a directory: it is created, gets a changed template, is
-// suspended when its directory is gone, and deleted when a user confirms it. A suspended Stack of a list stays.
+// fromSet is the story of a Stack that a StackSet generates from a directory: it is created, gets a changed template,
+// is suspended when its directory is gone, and deleted when a user confirms it. A suspended Stack of a list stays.
 var fromSet = story{
 	name: "set", apply: v1alpha1.ApplyAutomatic,
 	steps: []step{
