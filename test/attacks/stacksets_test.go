@@ -36,8 +36,9 @@ spec:
       hooks: [{step: Plan, when: After, script: ./check}]
 `
 
-// TestDirectoryNamesSetNoOtherField checks names of directories, from a real repository, that contain expressions, JSON,
-// YAML and control characters: the Stacks of a StackSet have them as text where the template reads them, and nowhere else.
+// TestDirectoryNamesSetNoOtherField checks names of directories, from a real repository, that contain expressions,
+// JSON, YAML and control characters: the Stacks of a StackSet have them as text where the template reads them, and
+// nowhere else.
 func TestDirectoryNamesSetNoOtherField(t *testing.T) {
 	set := &v1alpha1.StackSet{}
 	if err := yaml.UnmarshalStrict([]byte(hostileSet), set); err != nil {
