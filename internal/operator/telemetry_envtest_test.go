@@ -23,8 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/test/apiserver"
 	"cairn.dev/cairn/dev/ports"
+	"cairn.dev/cairn/test/apiserver"
 )
 
 // process is a Cairn that runs in this process.
