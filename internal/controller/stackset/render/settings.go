@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -80,7 +81,7 @@ func checkTypes(settings map[string]any) error {
 	return nil
 }
 
-// add adds fields to those of an object. An entry of a list replaces the one with its key; others are appended.
+// add adds fields to those of an object. An entry of a list is added to the one with its key; others are appended.
 func add(path string, to, fields map[string]any) {
 	for name, value := range fields {
 		below := path + "." + name
@@ -104,13 +105,18 @@ func add(path string, to, fields map[string]any) {
 }
 
 func put(entries []any, entry any, key string) []any {
+	name := within(entry, []string{key})
 	at := slices.IndexFunc(entries, func(other any) bool {
-		return key != "" && reflect.DeepEqual(within(entry, []string{key}), within(other, []string{key}))
+		return name != nil && reflect.DeepEqual(name, within(other, []string{key}))
 	})
 	if at < 0 {
 		return append(entries, entry)
 	}
-	entries[at] = entry
+	to, fields := entries[at].(map[string]any), entry.(map[string]any) // both have the key
+	if _, has := fields["value"]; has {
+		delete(to, "valueFrom")
+	}
+	maps.Copy(to, fields) // what a settings file cannot set stays
 	return entries
 }
 

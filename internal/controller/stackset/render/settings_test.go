@@ -86,8 +86,9 @@ func TestSettingsAreAddedToTheTemplate(t *testing.T) {
 		"a field that it cannot set":   {"apply: Automatic", "", `RenderingFailed: services/web/cairn.yaml: apply cannot be set here, and has the value "Automatic"`},
 		"a value of another type": {"variableFiles: [{path: 5}]", "",
 			"RenderingFailed: services/web/cairn.yaml: cannot unmarshal number into Go struct field VariableFile.spec.variableFiles.path of type string"},
-		"a list that is an object": {`variables: {"[]": {name: a}}`, "", `services/web/cairn.yaml: variables.[] cannot be set here`},
-		"a file that is too large": {strings.Repeat("# comment\n", 2000), "", "RenderingFailed: services/web/cairn.yaml: it has more than 16384 bytes"},
+		"a list that is an object":  {`variables: {"[]": {name: a}}`, "", `services/web/cairn.yaml: variables.[] cannot be set here`},
+		"a variable without a name": {"variables: [{value: 1}]", `{` + source + `,` + files + `,` + strings.TrimSuffix(variables, "]") + `,{"value":1}]}`, ""},
+		"a file that is too large":  {strings.Repeat("# comment\n", 2000), "", "RenderingFailed: services/web/cairn.yaml: it has more than 16384 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, wrong := specOf(t, withFiles, tt.settings)
@@ -101,6 +102,29 @@ func TestSettingsAreAddedToTheTemplate(t *testing.T) {
 	}
 	if _, wrong := specOf(t, strings.Replace(withFiles, ", settingsFile: cairn.yaml", "", 1), "apply: Automatic"); wrong != "" {
 		t.Errorf("a file that the StackSet does not read: %s", wrong)
+	}
+}
+
+// A settings file removes nothing of an entry that it cannot set, but the source of a value that it sets.
+func TestEntriesKeepWhatASettingsFileCannotSet(t *testing.T) {
+	object := func(text string) map[string]any {
+		t.Helper()
+		o, err := Object([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	spec := object(`{"dependsOn": [{"name": "net", "future": "a"}], "variables": [{"name": "a", "valueFrom": {}, "future": "b"}, {"name": "b", "valueFrom": {}}]}`)
+	add("spec", spec, object(`{"dependsOn": [{"name": "net"}, {"name": "dns"}], "variables": [{"name": "a", "value": 1}, {"name": "b"}]}`))
+	want := object(`{"dependsOn": [{"name": "net", "future": "a"}, {"name": "dns"}],
+		"variables": [{"name": "a", "value": 1, "future": "b"}, {"name": "b", "valueFrom": {}}]}`)
+	if diff := cmp.Diff(want, spec); diff != "" {
+		t.Error(diff)
+	}
+	spec = object(`{"variables": ["of a wrong type"]}`)
+	if add("spec", spec, object(`{"variables": [{"value": 1}]}`)); len(spec["variables"].([]any)) != 2 {
+		t.Errorf("%v", spec)
 	}
 }
 
