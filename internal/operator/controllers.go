@@ -70,17 +70,18 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Transport: download.Transport(o.Egress, providerTimeout), Timeout: providerTimeout,
 	}}
 	discovery := &pullrequest.Discovery{Client: mgr.GetClient(), Provider: providers.Of, Mine: o.Shard.has}
+	units := closure.New(closure.Options{CacheBytes: knownUnits})
 	access := pullrequest.RBAC{Client: p.direct}
 	pulls := &pullrequest.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Access: access, Provider: providers.Of,
 		Merger: &pullrequest.Gatherer{
-			Client: mgr.GetClient(), Codes: codes, Stacks: &stacks.Gatherer, Inputs: p.inputs, Access: access,
+			Client: mgr.GetClient(), Codes: codes, Stacks: &stacks.Gatherer, Units: units, Inputs: p.inputs, Access: access,
 		},
 		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, WebURL: cmp.Or(o.SignIn.URL, o.PublicURL),
 	}
 	sets := &stackset.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),
-		Units: closure.New(closure.Options{CacheBytes: knownUnits}),
+		Units: units,
 	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),

@@ -257,11 +257,12 @@ type stacksOf struct {
 }
 
 func (s stacksOf) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	stacks, ok := list.(*v1alpha1.StackList)
+	into, ok := list.(*v1alpha1.StackList)
+	if !ok { // there are no StackSets and VariableSets
+		return nil
+	}
 	for i := range s.stacks {
-		if ok { // there are no VariableSets
-			stacks.Items = append(stacks.Items, *s.stacks[i].DeepCopy())
-		}
+		into.Items = append(into.Items, *s.stacks[i].DeepCopy())
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"cairn.dev/cairn/internal/source/closure"
+
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,6 +30,8 @@ type Gatherer struct {
 	Codes *code.Codes
 	// Stacks reads the inputs of Stacks.
 	Stacks *snapshot.Gatherer
+	// Units reads Terragrunt units for StackSets.
+	Units  *closure.Closures
 	Inputs *inputs.Store
 	// Access decides what users may do.
 	Access Access

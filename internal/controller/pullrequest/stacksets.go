@@ -16,6 +16,7 @@ import (
 	"cairn.dev/cairn/internal/controller/stackset"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/source/closure"
 )
 
 // stackSets are the StackSets that list the directories of a branch, by namespace and name, with the Stacks of their
@@ -114,15 +115,15 @@ func (g *Gatherer) render(
 	if r.invalid != nil {
 		return rendering{problem: r.invalid}, rendering{problem: r.invalid}, nil
 	}
-	if before, err = r.at(ctx, base); err != nil {
+	if before, err = r.at(ctx, g.Units, base); err != nil {
 		return before, after, err
 	}
-	after, err = r.at(ctx, merged)
+	after, err = r.at(ctx, g.Units, merged)
 	return before, after, err
 }
 
-func (r *renderer) at(ctx context.Context, tree code.Tree) (of rendering, err error) {
-	of.stacks, of.problem, err = r.renderer.Stacks(ctx, stackset.Files(tree.Tree), stackset.ContentsOf(tree.Mirror, tree.Tree))
+func (r *renderer) at(ctx context.Context, units *closure.Closures, tree code.Tree) (of rendering, err error) {
+	of.stacks, of.problem, err = r.renderer.Stacks(ctx, stackset.Files(tree.Tree), stackset.ContentsOf(units, tree.Mirror, tree.Tree))
 	return of, err
 }
 

@@ -191,7 +191,7 @@ func (r *Reconciler) gatherRendered(ctx context.Context, w *decision.Snapshot, k
 			if w.Problem = problemOf(repo, err); w.Problem != nil || err != nil {
 				return unless(w.Problem, err)
 			}
-			return k.render(ctx, w, source, files, contents{mirror, tree, units.Reader{Closures: r.Units, Tree: tree, Blobs: mirror}})
+			return k.render(ctx, w, source, files, ContentsOf(r.Units, mirror, tree))
 		}
 	} else if !k.listed {
 		return k.render(ctx, w, source, nil, contents{})
@@ -225,8 +225,10 @@ func (k *known) render(ctx context.Context, w *decision.Snapshot, source string,
 	return nil
 }
 
-// ContentsOf returns the contents of the files of a tree.
-func ContentsOf(mirror *git.Mirror, tree *git.Tree) render.Contents { return contents{mirror, tree} }
+// ContentsOf returns the contents of the files of a tree, whose Terragrunt units are read with the closures.
+func ContentsOf(all *closure.Closures, mirror *git.Mirror, tree *git.Tree) render.Contents {
+	return contents{mirror, tree, units.Reader{Closures: all, Tree: tree, Blobs: mirror}}
+}
 
 // contents are those of the files of a tree.
 type contents struct {

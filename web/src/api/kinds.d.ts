@@ -979,7 +979,7 @@ export interface components {
                      * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion, Manual or PullRequest.
                      * @enum {string}
                      */
-                    type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
+                    type: "Spec" | "Variables" | "VariableSet" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                 };
                 /**
                  * @description CausedBy are all users who caused what the Run applies: who changed the Stack, its Repository or its State since
@@ -2657,7 +2657,7 @@ export interface components {
                          * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion, Manual or PullRequest.
                          * @enum {string}
                          */
-                        type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
+                        type: "Spec" | "Variables" | "VariableSet" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                     };
                     /**
                      * @description Details are additional fields that Cairn keeps while a decision needs them. Unset for most Runs, to
@@ -2956,7 +2956,7 @@ export interface components {
                      * @description Cause is the type of the cause. Manual is a Run that a user requested.
                      * @enum {string}
                      */
-                    cause: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
+                    cause: "Spec" | "Variables" | "VariableSet" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                     /** @description Name is the name of the Run. Example: net-7. */
                     name: string;
                     /**
@@ -3087,6 +3087,28 @@ export interface components {
                      */
                     stacks?: string[];
                 }[];
+                /**
+                 * @description VariableSets are the VariableSets that select the Stack, by name, with the names of the values that come from each.
+                 *     Unset if there is none.
+                 */
+                variableSets?: {
+                    /** @description Env are the names of the environment variables whose value comes from the VariableSet. Example: [AWS_REGION]. */
+                    env?: string[];
+                    /**
+                     * Format: int64
+                     * @description Generation is the generation of the VariableSet. Example: 2.
+                     */
+                    generation?: number;
+                    /** @description Name is the name of the VariableSet. Example: prod. */
+                    name: string;
+                    /** @description UID is the UID of the VariableSet. It distinguishes the VariableSet from another one with the same name. */
+                    uid?: string;
+                    /**
+                     * @description Variables are the names of the variables whose value comes from the VariableSet. Names that the Stack sets itself
+                     *     are not listed. Example: [region].
+                     */
+                    variables?: string[];
+                }[];
             };
         };
         /**
@@ -3171,6 +3193,19 @@ export interface components {
                         /** @description List contains the params of each item. Example: [{env: dev, replicas: 1}, {env: prod, replicas: 3}]. */
                         list?: Record<string, never>[];
                     }[];
+                    /**
+                     * @description Terragrunt are the directories of the Repository with a Terragrunt unit. The Stack of a unit gets those of the units
+                     *     that its dependency and dependencies blocks name in spec.dependsOn.
+                     */
+                    terragrunt?: {
+                        /**
+                         * @description Exclude are globs for paths of directories that are not items, whatever include matches. A unit that depends on
+                         *     one of them gets no order. Example: ["live/sandbox/**"].
+                         */
+                        exclude?: string[];
+                        /** @description Include are patterns for the paths of directories, as in directories. Example: ["live/{env}/{name}"]. */
+                        include: string[];
+                    };
                 }[];
                 /**
                  * @description Ignore are the fields of existing Stacks that users may change. The StackSet sets them when it creates a Stack, and
@@ -3672,6 +3707,229 @@ export interface components {
                      * @description Version is the number of the version. The first version has number 1.
                      */
                     version: number;
+                }[];
+            };
+        };
+        /**
+         * @description VariableSet has variables and environment variables for all Stacks of its namespace that have certain labels. What a
+         *     Stack sets itself takes precedence. A change plans each selected Stack, and a deletion destroys nothing by itself.
+         */
+        VariableSet: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec declares the values and the Stacks that get them. */
+            spec: {
+                /**
+                 * @description Env are environment variables of the engine and its providers, as in spec.env of a Stack, which takes precedence.
+                 *     They take precedence over spec.envFrom. At most 100. Example: [{name: AWS_REGION, value: eu-west-1}].
+                 */
+                env?: {
+                    /**
+                     * @description Name of the environment variable.
+                     *     May consist of any printable ASCII characters except '='.
+                     */
+                    name: string;
+                    /**
+                     * @description Variable references $(VAR_NAME) are expanded
+                     *     using the previously defined environment variables in the container and
+                     *     any service environment variables. If a variable cannot be resolved,
+                     *     the reference in the input string will be unchanged. Double $$ are reduced
+                     *     to a single $, which allows for escaping the $(VAR_NAME) syntax: i.e.
+                     *     "$$(VAR_NAME)" will produce the string literal "$(VAR_NAME)".
+                     *     Escaped references will never be expanded, regardless of whether the variable
+                     *     exists or not.
+                     *     Defaults to "".
+                     */
+                    value?: string;
+                    /** @description Source for the environment variable's value. Cannot be used if value is not empty. */
+                    valueFrom?: {
+                        /** @description Selects a key of a ConfigMap. */
+                        configMapKeyRef?: {
+                            /**
+                             * @description The key to select from the ConfigMap's Data field.
+                             *     Keys in the BinaryData field are not currently propagated to container env vars.
+                             */
+                            key: string;
+                            /**
+                             * @description Name of the referent.
+                             *     This field is effectively required, but due to backwards compatibility is
+                             *     allowed to be empty. Instances of this type with an empty value here are
+                             *     almost certainly wrong.
+                             *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                             * @default
+                             */
+                            name: string;
+                            /** @description Specify whether the ConfigMap or its key must be defined */
+                            optional?: boolean;
+                        };
+                        /**
+                         * @description Selects a field of the pod: supports metadata.name, metadata.namespace, `metadata.labels['<KEY>']`, `metadata.annotations['<KEY>']`,
+                         *     spec.nodeName, spec.serviceAccountName, status.hostIP, status.podIP, status.podIPs.
+                         */
+                        fieldRef?: {
+                            /** @description Version of the schema the FieldPath is written in terms of, defaults to "v1". */
+                            apiVersion?: string;
+                            /** @description Path of the field to select in the specified API version. */
+                            fieldPath: string;
+                        };
+                        /**
+                         * @description FileKeyRef selects a key of the env file.
+                         *     Requires the EnvFiles feature gate to be enabled.
+                         */
+                        fileKeyRef?: {
+                            /**
+                             * @description The key within the env file. An invalid key will prevent the pod from starting.
+                             *     The keys defined within a source may consist of any printable ASCII characters except '='.
+                             *     During Alpha stage of the EnvFiles feature gate, the key size is limited to 128 characters.
+                             */
+                            key: string;
+                            /**
+                             * @description Specify whether the file or its key must be defined. If the file or key
+                             *     does not exist, then the env var is not published.
+                             *     If optional is set to true and the specified key does not exist,
+                             *     the environment variable will not be set in the Pod's containers.
+                             *
+                             *     If optional is set to false and the specified key does not exist,
+                             *     an error will be returned during Pod creation.
+                             * @default false
+                             */
+                            optional: boolean;
+                            /**
+                             * @description The path within the volume from which to select the file.
+                             *     Must be relative and may not contain the '..' path or start with '..'.
+                             */
+                            path: string;
+                            /** @description The name of the volume mount containing the env file. */
+                            volumeName: string;
+                        };
+                        /**
+                         * @description Selects a resource of the container: only resources limits and requests
+                         *     (limits.cpu, limits.memory, limits.ephemeral-storage, requests.cpu, requests.memory and requests.ephemeral-storage) are currently supported.
+                         */
+                        resourceFieldRef?: {
+                            /** @description Container name: required for volumes, optional for env vars */
+                            containerName?: string;
+                            /** @description Specifies the output format of the exposed resources, defaults to "1" */
+                            divisor?: number | string;
+                            /** @description Required: resource to select */
+                            resource: string;
+                        };
+                        /** @description Selects a key of a secret in the pod's namespace */
+                        secretKeyRef?: {
+                            /** @description The key of the secret to select from.  Must be a valid secret key. */
+                            key: string;
+                            /**
+                             * @description Name of the referent.
+                             *     This field is effectively required, but due to backwards compatibility is
+                             *     allowed to be empty. Instances of this type with an empty value here are
+                             *     almost certainly wrong.
+                             *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                             * @default
+                             */
+                            name: string;
+                            /** @description Specify whether the Secret or its key must be defined */
+                            optional?: boolean;
+                        };
+                    };
+                }[];
+                /**
+                 * @description StackSelector selects Stacks of the namespace by their labels. {} selects all of them. Example: {matchLabels:
+                 *     {env: prod}}.
+                 */
+                stackSelector: {
+                    /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */
+                    matchExpressions?: {
+                        /** @description key is the label key that the selector applies to. */
+                        key: string;
+                        /**
+                         * @description operator represents a key's relationship to a set of values.
+                         *     Valid operators are In, NotIn, Exists and DoesNotExist.
+                         */
+                        operator: string;
+                        /**
+                         * @description values is an array of string values. If the operator is In or NotIn,
+                         *     the values array must be non-empty. If the operator is Exists or DoesNotExist,
+                         *     the values array must be empty. This array is replaced during a strategic
+                         *     merge patch.
+                         */
+                        values?: string[];
+                    }[];
+                    /**
+                     * @description matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels
+                     *     map is equivalent to an element of matchExpressions, whose key field is "key", the
+                     *     operator is "In", and the values array contains only "value". The requirements are ANDed.
+                     */
+                    matchLabels?: {
+                        [key: string]: string;
+                    };
+                };
+                /**
+                 * @description Variables are the values of input variables of the code, as in spec.variables of a Stack, which takes precedence.
+                 *     They take precedence over spec.variableFiles. The code of each selected Stack must declare them. valueFrom.stack
+                 *     is not supported. If two VariableSets have the same name for a Stack that does not set it, the Stack starts no Run.
+                 *     At most 100. Example: [{name: region, value: eu-west-1}].
+                 */
+                variables?: {
+                    /** @description Name is the name of the variable as the code declares it. */
+                    name: string;
+                    /**
+                     * @description Value is the value of the variable, of any JSON type. The Stack stores it in plain text: use valueFrom
+                     *     for secrets. Examples: 3, "eu-west-1", {zones: [a, b]}.
+                     */
+                    value?: unknown;
+                    /**
+                     * @description ValueFrom is the source of the value. Keys of Secrets and ConfigMaps are strings; outputs of Stacks keep
+                     *     their type.
+                     */
+                    valueFrom?: {
+                        /** @description ConfigMap is a key of a ConfigMap in the namespace of the Stack. Example: {name: settings, key: region}. */
+                        configMap?: {
+                            /** @description Key is the key within data of the object. */
+                            key: string;
+                            /** @description Name is the name of the object. */
+                            name: string;
+                        };
+                        /**
+                         * @description Secret is a key of a Secret in the namespace of the Stack. The value never appears in logs or status.
+                         *     Example: {name: db, key: password}.
+                         */
+                        secret?: {
+                            /** @description Key is the key within data of the object. */
+                            key: string;
+                            /** @description Name is the name of the object. */
+                            name: string;
+                        };
+                        /**
+                         * @description Stack is an output of another Stack. The other Stack becomes a dependency, as in dependsOn. A change of
+                         *     this output starts a Run; changes of other outputs do not. Sensitive outputs stay sensitive. Example:
+                         *     {name: net, output: vpc_id}.
+                         */
+                        stack?: {
+                            /** @description Name is the name of the Stack. */
+                            name: string;
+                            /**
+                             * @description Namespace is the namespace of the Stack. Another one than that of this Stack requires a StackGrant there.
+                             *     Default: the namespace of this Stack. Example: network.
+                             */
+                            namespace?: string;
+                            /** @description Output is the name of the output in the code of that Stack. */
+                            output: string;
+                        };
+                    };
                 }[];
             };
         };
