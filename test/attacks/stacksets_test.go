@@ -109,7 +109,7 @@ func stacksOf(t *testing.T, set *v1alpha1.StackSet, dir string) (all []v1alpha1.
 	if problem != nil {
 		t.Fatal(problem.Message)
 	}
-	rendered, problem, err := r.Stacks(t.Context(), files)
+	rendered, problem, err := r.Stacks(t.Context(), files, nil)
 	if problem != nil || err != nil {
 		t.Fatal(problem, err)
 	}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"cairn.dev/cairn/internal/source/closure"
-
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,6 +17,7 @@ import (
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
+	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )

@@ -18,6 +18,7 @@ import (
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 	"cairn.dev/cairn/internal/controller/stackset/render"
 	"cairn.dev/cairn/internal/controller/stackset/units"
+	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
 )
 
