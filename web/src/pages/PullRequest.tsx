@@ -350,7 +350,7 @@ function Listed({ set }: { set: ListedSet }) {
               <span className="sr-only">{s.effect}: </span>
               {safe(s.name)}
             </span>{' '}
-            <span className="text-muted">{safe(s.fields?.join(', ') || s.directory || '')}</span>
+            <span className="text-muted">{safe(s.fields?.length ? s.fields.join(', ') : (s.directory ?? ''))}</span>
           </li>
         ))}
         {all > stacks.length && <li className="text-muted">and {all - stacks.length} more</li>}
