@@ -35,9 +35,9 @@ type PullRequest struct {
 	Skipped   []string
 	MaxStacks int
 	// StackSets are those whose lists of Stacks the merge changes, those with an error first, and MoreStackSets is the
-	// number of others.
-	StackSets     []v1alpha1.PullRequestStackSet
-	MoreStackSets int
+	// number of others. Without any, the digest of a comment is that of earlier versions, so that it is not sent again.
+	StackSets     []v1alpha1.PullRequestStackSet `json:",omitempty"`
+	MoreStackSets int                            `json:",omitempty"`
 }
 
 // ID identifies a pull request.
