@@ -22,9 +22,8 @@ var resources = []struct {
 	plural string
 	object any
 }{
-	{"stacks", v1alpha1.Stack{}}, {"stacksets", v1alpha1.StackSet{}}, {"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}},
-	{"repositories", v1alpha1.Repository{}}, {"stackgrants", v1alpha1.StackGrant{}},
-	{"variablesets", v1alpha1.VariableSet{}},
+	{"stacks", v1alpha1.Stack{}}, {"stacksets", v1alpha1.StackSet{}}, {"variablesets", v1alpha1.VariableSet{}},
+	{"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}}, {"repositories", v1alpha1.Repository{}}, {"stackgrants", v1alpha1.StackGrant{}},
 }
 
 // api collects the text about the types of the API.
