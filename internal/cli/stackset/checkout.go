@@ -88,11 +88,11 @@ func (c checkout) ID(string) string { return "" }
 
 // Read returns the content of a file, or render.ErrTooLarge.
 func (c checkout) Read(_ context.Context, path string, limit int64) ([]byte, error) {
-	file, err := os.Open(filepath.Join(c.root, filepath.FromSlash(path)))
+	file, err := os.OpenInRoot(c.root, filepath.FromSlash(path))
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // only read
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if int64(len(data)) > limit {
 		return nil, render.ErrTooLarge

@@ -2,6 +2,7 @@ package variableset
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func TestApply(t *testing.T) {
 				t.Errorf("the Stack itself changed: %s", diff)
 			}
 			if tt.reason != "" {
-				p, ok := err.(*Problem)
+				p, ok := errors.AsType[*Problem](err)
 				if !ok || p.Reason != tt.reason || !strings.Contains(p.Message, tt.message) || got != nil {
 					t.Errorf("got %v", err)
 				}

@@ -130,7 +130,7 @@ func wrongField(data []byte, err error, strict []error) string {
 		}
 	} else {
 		reason = strict[0].Error()
-		if unknown, ok := strict[0].(strictjson.FieldError); ok {
+		if unknown, ok := errors.AsType[strictjson.FieldError](strict[0]); ok {
 			field = unknown.FieldPath()
 		}
 	}
