@@ -37,6 +37,9 @@ type fakeClient struct {
 	late bool
 }
 
+// List finds nothing.
+func (*fakeClient) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
 func (d *fakeClient) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	if d.late {
 		o.SetOwnerReferences([]metav1.OwnerReference{owner(&v1alpha1.Stack{})})
@@ -206,7 +209,7 @@ func TestFailedStateCleanupIsReportedOnce(t *testing.T) {
 // TestErrorOfRunCreationIsReported checks that the Stack reports the error of a quota or of a webhook.
 func TestErrorOfRunCreationIsReported(t *testing.T) {
 	r, d, recorder := newTestReconciler(nil)
-	r.Inputs, r.Reserved = inputs.NewStore(discardBucket{}), NewReserved()
+	r.Inputs, r.Live, r.Reserved = inputs.NewStore(discardBucket{}), d, NewReserved()
 	w := newSnapshot(withAppliedInputs("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-1"))
 	for i := range 3 {
 		d.createErr = apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, "net-2", fmt.Errorf("webhook a.b denied the request: no (%d)", i))

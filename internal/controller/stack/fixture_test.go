@@ -26,6 +26,7 @@ func newSnapshot(changes ...func(*decision.Snapshot)) decision.Snapshot {
 		Inputs: inputs.Document{Source: "sha256:code"},
 		Digest: "sha256:now", Code: decision.Code{Revision: "sha256:code"},
 	}
+	w.Effective = w.Stack
 	for _, change := range changes {
 		change(&w)
 	}

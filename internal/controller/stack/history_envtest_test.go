@@ -150,7 +150,7 @@ func TestRunWithAnotherUIDIsNotDeleted(t *testing.T) {
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseFailed)
 	r.Seen(r.stack)
-	w := decision.Snapshot{Now: r.Now(), Stack: r.stack, Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
+	w := decision.Snapshot{Now: r.Now(), Stack: r.stack, Effective: r.stack, Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
 	w.Stack.Spec.RunHistoryLimit = new(int32(0))
 	w.Runs[0].UID, w.Runs[1].Name = "another", "net-2"
 	apiserver.Must(t, r.prune(t.Context(), &w))

@@ -56,7 +56,7 @@ func TestRequestCreatesOneRun(t *testing.T) {
 	blind.Client = emptyRunCache{r.Env.Client}
 	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
-	old := decision.Snapshot{Now: r.Now(), Stack: stale, Digest: r.stack.Status.InputsDigest, Runs: []v1alpha1.Run{*firstRun(r)}}
+	old := decision.Snapshot{Now: r.Now(), Stack: stale, Effective: stale, Digest: r.stack.Status.InputsDigest, Runs: []v1alpha1.Run{*firstRun(r)}}
 	if d := decision.Decide(old); d.Start == nil {
 		t.Fatal("the stale operator creates no Run")
 	} else if _, err := r.act(t.Context(), old, d); err == nil {
