@@ -28,9 +28,6 @@ func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *in
 		doc.Engine = *w.Engine
 	}
 	doc.Path = found.Path
-	if found.Repository != nil {
-		doc.Folder = inputs.FolderOf(found.Repository.Spec.URL)
-	}
 	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, found.Versions); w.Problem != nil {
 		return nil
 	}
