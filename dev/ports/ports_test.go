@@ -2,13 +2,14 @@ package ports
 
 import (
 	"net"
+	"os"
 	"strconv"
 	"testing"
 )
 
 func TestFreePortIsOutsideEphemeralRange(t *testing.T) {
-	if given() <= first {
-		t.Skip("this system gives connections all ports that the test could ask for; Linux, where CI runs, does not")
+	if given() <= first && os.Getenv("CI") == "" {
+		t.Skip("this system gives connections all ports that the test could ask for; Linux does not, and this fails in CI")
 	}
 	seen := map[string]bool{}
 	for range 20 {

@@ -95,7 +95,7 @@ func within(object any, path []string) any {
 // differ collects the paths of differences, without the indexes of lists.
 type differ struct{ paths []string }
 
-// compare compares what is declared, as the template has it and in normal form, with what is there.
+// compare finds where what is there differs from what the template declares, which is given as written and in normal form.
 func (d *differ) compare(path string, declared, normal, there any) {
 	switch declared := declared.(type) {
 	case nil: // a field without a value is none
