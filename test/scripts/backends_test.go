@@ -71,7 +71,5 @@ func deleteBucket(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: delete-bucket BUCKET")
 	}
-	for _, dir := range []string{ts.Getenv("S3_DIR"), filepath.Join(filepath.Dir(ts.Getenv("S3_DIR")), "known")} {
-		ts.Check(os.RemoveAll(filepath.Join(dir, args[0])))
-	}
+	ts.Check(os.RemoveAll(filepath.Join(ts.Getenv("S3_DIR"), args[0])))
 }
