@@ -37,6 +37,8 @@ type Order struct {
 	Destroy bool `json:"destroy,omitempty"`
 	// Source is the digest of the code's archive.
 	Source string `json:"source,omitempty"`
+	// Folder is the name of the folder that the code is unpacked to, which path.cwd contains; empty for any name.
+	Folder string `json:"folder,omitempty"`
 	// Path of the root module within the archive, with slashes; empty is the archive's root.
 	Path string `json:"path,omitempty"`
 	// Partial is true when the archive has only the files of a repository that the code reads, as far as the server knows them,

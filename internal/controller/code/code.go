@@ -61,6 +61,8 @@ type Code struct {
 	Archive Archive
 	// Path is the folder of the root module in the archive; empty for its root.
 	Path string
+	// Folder is the name that a clone of the fetched repository has; empty without a repository or a usable name.
+	Folder string
 	// Versions are what the code requires of engines.
 	Versions closure.Engine
 	// Repository that the code is in, and the Terragrunt units there that it depends on; nil for no Repository.

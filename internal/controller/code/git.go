@@ -105,6 +105,7 @@ func fromGit(
 		Source: found.Origin(r, stack), RepositoryChangedBy: r.Annotations[v1alpha1.ChangedByAnnotation],
 		RepositoryGeneration: r.Generation, Engine: engineIn(r, stack),
 	}
+	code.Folder = inputs.FolderOf(found.URL)
 	code.Versions, code.Dependencies, code.Archive = found.Engine, found.Dependencies, found.Archive()
 	if code.Path = path.Clean(stack.Spec.Source.Git.Path); code.Path == "." {
 		code.Path = ""

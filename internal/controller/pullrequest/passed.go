@@ -42,7 +42,7 @@ func Proposed(repo *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Stack 
 func ProposedDestroy(applied inputs.Document, repo *v1alpha1.Repository, stack *v1alpha1.Stack) inputs.Document {
 	runner := runnerOf(repo, stack)
 	return inputs.Document{
-		Source: applied.Source, Path: applied.Path, Engine: applied.Engine, Wrapped: applied.Wrapped,
+		Source: applied.Source, Folder: applied.Folder, Path: applied.Path, Engine: applied.Engine, Wrapped: applied.Wrapped,
 		Commands: applied.Commands, Hooks: applied.Hooks, Policies: applied.Policies,
 		Variables: applied.Variables, VariableFiles: applied.VariableFiles, ModuleCredentials: applied.ModuleCredentials,
 		Workspace: applied.Workspace,

@@ -23,7 +23,7 @@ var (
 	passed = map[reflect.Type]string{
 		reflect.TypeFor[v1alpha1.StackSpec](): "Source Engine Commands Hooks Policies Variables VariableFiles ModuleCredentials Workspace",
 		reflect.TypeFor[v1alpha1.Runner]():    "Image Build Resources",
-		reflect.TypeFor[inputs.Document](): "Source Path Engine Wrapped Commands Hooks Policies Variables VariableFiles ModuleCredentials Workspace " +
+		reflect.TypeFor[inputs.Document](): "Source Folder Path Engine Wrapped Commands Hooks Policies Variables VariableFiles ModuleCredentials Workspace " +
 			"Image Build Resources Versions",
 	}
 	withheld = map[reflect.Type]string{

@@ -26,10 +26,10 @@ type buildStep struct {
 
 // fetchContext fills the workspace with what the image is built from.
 func (s *buildStep) fetchContext(ctx context.Context) (result, error) {
-	if err := s.work.Clear(); err != nil {
+	if err := s.work.Clear(s.order.Folder); err != nil {
 		return result{}, err
 	}
-	root, err := os.OpenRoot(s.work.Code())
+	root, err := os.OpenRoot(s.code())
 	if err != nil {
 		return result{}, err
 	}
@@ -54,7 +54,7 @@ func (s *buildStep) buildImage(ctx context.Context) (result, error) {
 	if err := os.MkdirAll(s.work.Image(), 0o700); err != nil {
 		return result{}, err
 	}
-	paths := imagebuild.Paths{Code: s.work.Code(), Work: s.work.Image(), Credentials: credentials}
+	paths := imagebuild.Paths{Code: s.code(), Work: s.work.Image(), Credentials: credentials}
 	builder, err := imagebuild.New(*s.order.Build, paths)
 	if err != nil {
 		return result{}, err
@@ -104,7 +104,7 @@ func (s *buildStep) runBuilder(ctx context.Context, command, env []string) (proc
 		return process.Exit{}, noBuilder(s.order.Build, command[0])
 	}
 	cmd := exec.Command(path, command[1:]...) //nolint:noctx // it is stopped by StopGroup
-	cmd.Dir, cmd.Env = s.work.Code(), slices.Concat(s.builderEnvironment(), env)
+	cmd.Dir, cmd.Env = s.code(), slices.Concat(s.builderEnvironment(), env)
 	launcher := s.launcher()
 	exit, err := launcher.Run(ctx, cmd, process.Options{Name: command[0], Stop: launcher.StopGroup})
 	if errors.Is(err, fs.ErrNotExist) {

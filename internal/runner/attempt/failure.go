@@ -100,5 +100,5 @@ func (j *job) diskFull(err error) bool {
 		return true
 	}
 	tmp := process.Variable(j.Environ, "TMPDIR") // where there is none, it is in the workspace
-	return process.DiskFull(j.work.Code()) || tmp != "" && process.DiskFull(tmp)
+	return process.DiskFull(j.code()) || tmp != "" && process.DiskFull(tmp)
 }

@@ -31,7 +31,7 @@ type fetchStep struct {
 
 // fetch fills the workspace: the code, the variable files and, in another pod than the plan's, the plan.
 func (s *fetchStep) fetch(ctx context.Context) (result, error) {
-	if err := s.work.Clear(); err != nil {
+	if err := s.work.Clear(s.order.Folder); err != nil {
 		return result{}, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -59,7 +59,7 @@ func (s *fetchStep) fetch(ctx context.Context) (result, error) {
 
 // fetchCode downloads the code, unpacks it and checks it.
 func (s *fetchStep) fetchCode(ctx context.Context) error {
-	root, err := os.OpenRoot(s.work.Code())
+	root, err := os.OpenRoot(s.code())
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *fetchStep) fetchCode(ctx context.Context) error {
 	if err := s.adopt(ctx, root); err != nil {
 		return err
 	}
-	return s.setWorkspace(s.work.Code())
+	return s.setWorkspace(s.code())
 }
 
 // createRepository turns the folder into the root of a git repository without commits, for an engine that asks git for
@@ -154,9 +154,12 @@ func (s *fetchStep) adopt(ctx context.Context, code *os.Root) error {
 	return module.WriteFile(engine.OverrideFile, []byte(s.backend().Override()), 0o600)
 }
 
+// code is the folder of the code.
+func (j *job) code() string { return j.work.Code(j.order.Folder) }
+
 // module is the root module's folder.
 func (j *job) module() string {
-	return filepath.Join(j.work.Code(), filepath.FromSlash(j.order.Path))
+	return filepath.Join(j.code(), filepath.FromSlash(j.order.Path))
 }
 
 // fetchPlan downloads the plan to apply, and verifies that it is the one that was approved.

@@ -22,7 +22,7 @@ func TestLongNoteOnFilesLeavesAMessage(t *testing.T) {
 	secrets := redact.New()
 	secrets.Add("prod")
 	w := &workbench{job: &job{Executor: &Executor{secrets: secrets, work: work}}, setup: setup{fetched: true}}
-	dir := filepath.Join(work.Code(), "environments", strings.Repeat("prod/", 20))
+	dir := filepath.Join(work.Code(""), "environments", strings.Repeat("prod/", 20))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

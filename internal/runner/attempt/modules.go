@@ -36,7 +36,7 @@ func (s *initStep) checkModules(ctx context.Context) error {
 			wanted.VariableFiles = append(wanted.VariableFiles, file.Path)
 		}
 	}
-	disk := closure.Disk{Root: s.work.Code(), Hidden: func(name string) bool { return name == gitFolder }}
+	disk := closure.Disk{Root: s.code(), Hidden: func(name string) bool { return name == gitFolder }}
 	closures := closure.New(closure.Options{CacheBytes: largestAnalysis, Work: mostAnalysis})
 	missing, unknown, err := closures.Undelivered(ctx, disk, disk, wanted, modules)
 	if err != nil {

@@ -30,7 +30,7 @@ func (w *workbench) unreadable() string {
 	if !w.fetched {
 		return ""
 	}
-	return aboutFiles(os.DirFS(w.work.Code()), path.Clean(w.order.Path))
+	return aboutFiles(os.DirFS(w.code()), path.Clean(w.order.Path))
 }
 
 // aboutFiles returns a note on files of the code that no engine can read for what they are in git: dangling symlinks,

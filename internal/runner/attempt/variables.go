@@ -60,7 +60,7 @@ func (s *variables) gather(ctx context.Context) (variableFiles, error) {
 
 // assemble writes what was gathered to where the engine reads it, with the files of the code, which is unpacked by now.
 func (s *variables) assemble(files variableFiles) (variableFiles, error) {
-	code, err := os.OpenRoot(s.work.Code())
+	code, err := os.OpenRoot(s.code())
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := work.Clear(); err != nil {
+	if err := work.Clear(""); err != nil {
 		t.Fatal(err)
 	}
 	put := func(dir, name, text string) {
@@ -92,14 +92,14 @@ func TestVariableFileOfTheCodeIsWithinIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := work.Clear(); err != nil {
+	if err := work.Clear(""); err != nil {
 		t.Fatal(err)
 	}
 	outside := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(outside, []byte(`x = "canary"`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, filepath.Join(work.Code(), "link.tfvars")); err != nil {
+	if err := os.Symlink(outside, filepath.Join(work.Code(""), "link.tfvars")); err != nil {
 		t.Fatal(err)
 	}
 	s := &variables{&job{Executor: &Executor{work: work}}}

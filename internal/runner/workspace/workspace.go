@@ -28,8 +28,8 @@ func Open(path string) (Dir, error) {
 
 func (d Dir) join(name string) string { return filepath.Join(string(d), name) }
 
-// Code is the folder of the code.
-func (d Dir) Code() string { return d.join("code") }
+// Code is the folder of the code, which has a name of its own if the order names one.
+func (d Dir) Code(name string) string { return filepath.Join(d.join("code"), name) }
 
 // Archive is the file that the code is unpacked from.
 func (d Dir) Archive() string { return d.join("source.tar.gz") }
@@ -88,18 +88,18 @@ func (d Dir) Image() string { return d.join("image") }
 // Engines has the engines that were downloaded. It stays for the pod's further attempts.
 func (d Dir) Engines() string { return d.join("engines") }
 
-// Clear removes what an earlier attempt left.
-func (d Dir) Clear() error {
+// Clear removes what an earlier attempt left, and creates the folders of the next one: its code is in Code(code).
+func (d Dir) Clear(code string) error {
 	for _, path := range []string{
-		d.Code(), d.VariableFiles(), d.Archive(), d.Plan(), d.PlanText(), d.PlanJSON(), d.PlanDocument(), d.Events(),
+		d.Code(""), d.VariableFiles(), d.Archive(), d.Plan(), d.PlanText(), d.PlanJSON(), d.PlanDocument(), d.Events(),
 		d.WrapperCache(), d.Git(), d.BackendConfig(), d.PushedState(),
 	} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("clear the workspace: %w", err)
 		}
 	}
-	for _, path := range []string{d.Code(), d.VariableFiles(), d.Git()} {
-		if err := os.Mkdir(path, 0o700); err != nil {
+	for _, path := range []string{d.Code(code), d.VariableFiles(), d.Git()} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
 			return fmt.Errorf("clear the workspace: %w", err)
 		}
 	}

@@ -134,6 +134,7 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 		Namespace: run.Namespace, Stack: stack.Name, Run: run.Name,
 		Destroy:       runinfo.PlansDestroy(run),
 		Source:        doc.Source,
+		Folder:        doc.Folder,
 		Path:          doc.Path,
 		Workspace:     doc.Workspace,
 		Engine:        string(doc.Engine.Name),

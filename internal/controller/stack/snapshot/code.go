@@ -27,7 +27,7 @@ func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *in
 	if w.Engine != nil {
 		doc.Engine = *w.Engine
 	}
-	doc.Path = found.Path
+	doc.Path, doc.Folder = found.Path, found.Folder
 	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, found.Versions); w.Problem != nil {
 		return nil
 	}
