@@ -98,3 +98,12 @@ func TestChanged(t *testing.T) {
 	checkChanges()
 	expect(map[*v1alpha1.Stack]bool{net: false, web: false, late: false})
 }
+
+func TestFolderIsNamedLikeTheFetchedRepository(t *testing.T) {
+	repo := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/team/moved.git"}}
+	stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Git: &v1alpha1.GitSource{}}}}
+	found, problem, err := fromGit(repo, stack, GitCode{URL: "https://git.example.com/team/network.git"}, nil)
+	if found.Folder != "network" || problem != nil || err != nil {
+		t.Errorf("%q, %v, %v", found.Folder, problem, err)
+	}
+}
