@@ -20,6 +20,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&StackSet{}, &StackSetList{},
 		&StackGrant{}, &StackGrantList{},
 		&VariableSet{}, &VariableSetList{},
+		&StackPolicy{}, &StackPolicyList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

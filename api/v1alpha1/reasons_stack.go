@@ -102,6 +102,8 @@ const (
 	ReasonVariableSetConflict = "VariableSetConflict"
 	// ReasonVariableSetInvalid: a VariableSet cannot be used. The message has the VariableSet and the error.
 	ReasonVariableSetInvalid = "VariableSetInvalid"
+	// ReasonStackPolicyInvalid: a StackPolicy cannot be used. The message has the StackPolicy and the error.
+	ReasonStackPolicyInvalid = "StackPolicyInvalid"
 	// ReasonVariableFileNotFound: the commit has no such variable file. Correct spec.variableFiles, or add it.
 	ReasonVariableFileNotFound = "VariableFileNotFound"
 	// ReasonTriggerInvalid: an item of spec.source.git.triggers is no glob. Correct it.
@@ -205,6 +207,7 @@ var stackReasons = []Reason{
 	{Name: ReasonVariableInvalid, In: InStack, Severity: SeverityError},
 	{Name: ReasonVariableSetConflict, In: InStack, Severity: SeverityError},
 	{Name: ReasonVariableSetInvalid, In: InStack, Severity: SeverityError},
+	{Name: ReasonStackPolicyInvalid, In: InStack, Severity: SeverityError},
 	{Name: ReasonVariableFileNotFound, In: InStack, Severity: SeverityError},
 	{Name: ReasonTriggerInvalid, In: InStack, Severity: SeverityError},
 	{Name: ReasonTerragruntStackNotSupported, In: InStack, Severity: SeverityError},

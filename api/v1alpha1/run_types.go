@@ -168,7 +168,7 @@ const (
 
 // CauseType is the type of event that caused a Run.
 //
-// +kubebuilder:validation:Enum=Spec;Variables;VariableSet;Commit;Dependency;Drift;Deletion;Manual;PullRequest
+// +kubebuilder:validation:Enum=Spec;Variables;VariableSet;StackPolicy;Commit;Dependency;Drift;Deletion;Manual;PullRequest
 type CauseType string
 
 // Types of causes.
@@ -179,6 +179,8 @@ const (
 	CauseVariables CauseType = "Variables"
 	// CauseVariableSet: a VariableSet or the labels of the Stack changed, or a Secret or ConfigMap that only VariableSets name.
 	CauseVariableSet CauseType = "VariableSet"
+	// CauseStackPolicy: a StackPolicy changed the policies of the Stack, or the labels of the Stack did.
+	CauseStackPolicy CauseType = "StackPolicy"
 	// CauseCommit: a commit changed the code.
 	CauseCommit CauseType = "Commit"
 	// CauseDependency: an output of another Stack that this Stack uses changed.

@@ -53,6 +53,12 @@ type StackStatus struct {
 	// +optional
 	VariableSets []AppliedVariableSet `json:"variableSets,omitempty"`
 
+	// StackPolicies are the StackPolicies that select the Stack, by name, with what comes from each. Unset if there is none.
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	StackPolicies []AppliedStackPolicy `json:"stackPolicies,omitempty"`
+
 	// Unapplied are the users who changed the inputs since they were applied. A Run has them in spec.causedBy.
 	// +optional
 	Unapplied *Unapplied `json:"unapplied,omitempty"`

@@ -809,21 +809,22 @@ func TestOperatorIsNotRestrictedByPolicies(t *testing.T) {
 func TestRoles(t *testing.T) {
 	settled(t)
 	all := []string{
-		"get stacks", "list stacks", "list stacksets", "list stackgrants", "list variablesets", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
-		"patch stacks", "update stacks", "create stacks", "delete stacks", "create stacksets", "update stacksets", "delete stacksets", "create stackgrants", "create variablesets", "delete variablesets", "update repositories", "plan stacks", "apply stacks", "destroy stacks",
+		"get stacks", "list stacks", "list stacksets", "list stackgrants", "list variablesets", "list stackpolicies", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
+		"patch stacks", "update stacks", "create stacks", "delete stacks", "create stacksets", "update stacksets", "delete stacksets", "create stackgrants", "create variablesets", "delete variablesets", "create stackpolicies", "delete stackpolicies", "update repositories", "plan stacks", "apply stacks", "destroy stacks",
 		"patch runs", "update runs", "create runs", "delete runs", "approve runs", "reject runs", "cancel runs",
 		"update states", "patch states", "pull states", "push states", "rollback states", "unlock states", "recover states",
 		"update stacks/status", "patch stacksets/status", "patch runs/status", "update stacks/finalizers",
 	}
 	for role, want := range map[string]string{
-		"cairn-view":    "get stacks, list stacks, list stacksets, list stackgrants, list variablesets, watch runs, get states, list repositories, get runs/plan, get runs/logs",
-		"cairn-plan":    "get stacks, patch stacks, plan stacks",
-		"cairn-apply":   "get stacks, patch stacks, apply stacks",
-		"cairn-destroy": "get stacks, patch stacks, destroy stacks",
-		"cairn-approve": "patch runs, approve runs, reject runs",
-		"cairn-cancel":  "patch runs, cancel runs",
-		"cairn-edit":    "get stacks, patch stacks, update stacks, create stacks, delete stacks, create stacksets, update stacksets, delete stacksets, create stackgrants, create variablesets, delete variablesets, update repositories, delete runs",
-		"cairn-state":   "get states, pull states, push states, rollback states, unlock states, recover states",
+		"cairn-view":          "get stacks, list stacks, list stacksets, list stackgrants, list variablesets, list stackpolicies, watch runs, get states, list repositories, get runs/plan, get runs/logs",
+		"cairn-plan":          "get stacks, patch stacks, plan stacks",
+		"cairn-apply":         "get stacks, patch stacks, apply stacks",
+		"cairn-destroy":       "get stacks, patch stacks, destroy stacks",
+		"cairn-approve":       "patch runs, approve runs, reject runs",
+		"cairn-cancel":        "patch runs, cancel runs",
+		"cairn-edit":          "get stacks, patch stacks, update stacks, create stacks, delete stacks, create stacksets, update stacksets, delete stacksets, create stackgrants, create variablesets, delete variablesets, update repositories, delete runs",
+		"cairn-stackpolicies": "create stackpolicies, delete stackpolicies",
+		"cairn-state":         "get states, pull states, push states, rollback states, unlock states, recover states",
 	} {
 		t.Run(role, func(t *testing.T) {
 			user := "only-" + role

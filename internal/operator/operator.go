@@ -232,6 +232,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager, _ *parts, o Options) erro
 			{&v1alpha1.Run{}, index.PullRequestField, index.PullRequestUIDs},
 			{&v1alpha1.Stack{}, snapshot.ObjectIndex, snapshot.IndexObjects},
 			{&v1alpha1.VariableSet{}, snapshot.ObjectIndex, snapshot.VariableSetObjects},
+			{&v1alpha1.StackPolicy{}, snapshot.ObjectIndex, snapshot.StackPolicyObjects},
 			{&v1alpha1.Stack{}, snapshot.DependencyIndex, snapshot.IndexDependencies},
 			{&v1alpha1.Stack{}, snapshot.UnitIndex, snapshot.IndexUnit},
 			{&v1alpha1.Stack{}, snapshot.UnitUserIndex, snapshot.IndexUnitUsers},

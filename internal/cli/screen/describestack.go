@@ -93,6 +93,14 @@ func rules(st *v1alpha1.Stack) string {
 	if n := len(st.Spec.Windows); n > 0 {
 		parts = append(parts, count(n, "window"))
 	}
+	for _, p := range st.Status.StackPolicies {
+		if p.Windows > 0 {
+			parts = append(parts, count(int(p.Windows), "window")+" of StackPolicy "+p.Name)
+		}
+		for _, name := range p.Policies {
+			parts = append(parts, fmt.Sprintf("policies of %s (StackPolicy %s)", name, p.Name))
+		}
+	}
 	if n := len(st.Spec.Hooks); n > 0 {
 		parts = append(parts, count(n, "hook"))
 	}

@@ -140,7 +140,7 @@ func (g *Gatherer) gatherAffected(
 ) (complete bool, err error) {
 	var affected []*v1alpha1.Stack
 	for i := range stacks {
-		stack, problem, err := snapshot.WithVariableSets(ctx, g.Client, &stacks[i])
+		stack, problem, err := snapshot.Effective(ctx, g.Client, &stacks[i])
 		if err != nil {
 			return false, err
 		}
@@ -323,7 +323,7 @@ func hashOf(repo *v1alpha1.Repository, stacks []v1alpha1.Stack) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d\n", repo.UID, repo.Generation)
 	for i := range stacks {
-		fmt.Fprintf(h, "%s %d %v\n", stacks[i].UID, stacks[i].Generation, stacks[i].Status.VariableSets)
+		fmt.Fprintf(h, "%s %d %v %v\n", stacks[i].UID, stacks[i].Generation, stacks[i].Status.VariableSets, stacks[i].Status.StackPolicies)
 	}
 	return h.Sum64()
 }

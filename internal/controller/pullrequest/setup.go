@@ -56,11 +56,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		Complete(reconciler)
 }
 
-// setsChanged passes the changes of the values that a Stack has from VariableSets.
+// setsChanged passes the changes of what a Stack has from VariableSets and StackPolicies.
 func setsChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.Stack), e.ObjectNew.(*v1alpha1.Stack)
-		return !equality.Semantic.DeepEqual(before.Status.VariableSets, after.Status.VariableSets)
+		return !equality.Semantic.DeepEqual(before.Status.VariableSets, after.Status.VariableSets) ||
+			!equality.Semantic.DeepEqual(before.Status.StackPolicies, after.Status.StackPolicies)
 	}}
 }
 

@@ -24,6 +24,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		WatchesRawSource(source.Channel(r.Scheduler.Wake(), handler.TypedEnqueueRequestsFromMapFunc(admitted))).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(find.siblings)).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.runsOf)).
+		Watches(&v1alpha1.StackPolicy{}, handler.EnqueueRequestsFromMapFunc(find.waiting)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(find.withoutInputs)).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(find.withoutInputs)).
 		Complete(reconciler)
@@ -40,6 +41,15 @@ type lookups struct{ cache client.Reader }
 // runsOf returns the Runs of a Stack that are not finished.
 func (l lookups) runsOf(ctx context.Context, stack client.Object) []reconcile.Request {
 	return l.unfinished(ctx, client.InNamespace(stack.GetNamespace()), client.MatchingFields{index.UnfinishedField: stack.GetName()})
+}
+
+// waiting returns the Runs of the namespace that wait for a window: another version of a StackPolicy may let them begin.
+func (l lookups) waiting(ctx context.Context, o client.Object) (requests []reconcile.Request) {
+	for _, reason := range []string{v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid} {
+		requests = append(requests,
+			l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{index.ReasonField: reason})...)
+	}
+	return requests
 }
 
 // siblings returns the Runs that may have waited for a finished one. The cache has neither a Run that succeeded nor one that was

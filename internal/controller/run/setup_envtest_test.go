@@ -44,6 +44,7 @@ func TestEventReconcilesOnlyRelevantRuns(t *testing.T) {
 	planning := create("vpc-2", "vpc", v1alpha1.PhasePlanning, string(v1alpha1.PhasePlanning))
 	create("vpc-3", "vpc", v1alpha1.PhaseQueued, v1alpha1.ReasonInputsNotFound)
 	create("net-1", "net", v1alpha1.PhaseQueued, v1alpha1.ReasonQueued)
+	create("web-1", "web", v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonWindowClosed)
 	create("net-2", "net", v1alpha1.PhaseFailed, v1alpha1.ReasonInputsNotFound)
 	vpc := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "vpc"}}
 
@@ -57,6 +58,8 @@ func TestEventReconcilesOnlyRelevantRuns(t *testing.T) {
 		"a deleted Run: those that may have waited for it":        {find.siblings(t.Context(), deleted), []string{"vpc-2", "vpc-3"}},
 		"an unfinished Run: none":                                 {find.siblings(t.Context(), planning), nil},
 		"a Secret: those that wait for an object":                 {find.withoutInputs(t.Context(), apiserver.Metadata("Secret", r.Namespace, "any")), []string{"vpc-3"}},
+		"a StackPolicy: those that wait for a window":             {find.waiting(t.Context(), apiserver.Metadata("StackPolicy", r.Namespace, "any")), []string{"web-1"}},
+		"a StackPolicy of another namespace: none":                {find.waiting(t.Context(), apiserver.Metadata("StackPolicy", elsewhere.Namespace, "any")), nil},
 		"a Secret of another namespace: none":                     {find.withoutInputs(t.Context(), apiserver.Metadata("Secret", elsewhere.Namespace, "any")), nil},
 		"an admission by the scheduler: the Run that is admitted": {admitted(t.Context(), types.NamespacedName(client.ObjectKeyFromObject(planning))), []string{"vpc-2"}},
 	} {

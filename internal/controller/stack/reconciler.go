@@ -160,7 +160,7 @@ func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, d decision.D
 	request, why := decision.RejectedRequest(w)
 	if d.Start != nil {
 		if d.Start.Operation != v1alpha1.OperationDestroy { // which has the inputs of the last apply
-			if err := r.CheckVariableSets(ctx, w); err != nil {
+			if err := r.CheckEffective(ctx, w); err != nil {
 				return err
 			}
 		}

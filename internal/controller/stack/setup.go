@@ -44,6 +44,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(find.granted)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom), builder.WithPredicates(readiness())).
 		Watches(&v1alpha1.VariableSet{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.StackPolicy{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("Secret"))).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("ConfigMap"))).
 		WatchesRawSource(source.Channel(fetched, moved(r.Client, r.Code))).
@@ -82,7 +83,7 @@ func moved(cache client.Reader, codes code.Git) handler.TypedEventHandler[types.
 
 // changed reports whether the code of a Stack may be another than it knows. The values of VariableSets can name files.
 func changed(ctx context.Context, cache client.Reader, codes code.Git, repo *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
-	with, problem, err := snapshot.WithVariableSets(ctx, cache, stack)
+	with, problem, err := snapshot.Effective(ctx, cache, stack)
 	return err != nil || problem != nil || codes.Changed(ctx, repo, with)
 }
 
@@ -135,15 +136,29 @@ func (l lookups) stacksOf(kind string) handler.MapFunc {
 		for i := range sets.Items {
 			requests = append(requests, l.selectedBy(ctx, &sets.Items[i])...)
 		}
+		var policies v1alpha1.StackPolicyList
+		if err := l.cache.List(ctx, &policies, same, names, client.UnsafeDisableDeepCopy); err != nil {
+			return requests
+		}
+		for i := range policies.Items {
+			requests = append(requests, l.selectedBy(ctx, &policies.Items[i])...)
+		}
 		return requests
 	}
 }
 
-// selectedBy finds the Stacks that a VariableSet selects: all of the namespace if its selector is invalid, which stops
-// them. Of a changed one, it is called for both versions.
+// selectedBy finds the Stacks that a VariableSet or a StackPolicy selects: all of the namespace if its selector is invalid,
+// which stops them. Of a changed one, it is called for both versions.
 func (l lookups) selectedBy(ctx context.Context, o client.Object) []reconcile.Request {
 	same := client.InNamespace(o.GetNamespace())
-	selector, err := metav1.LabelSelectorAsSelector(&o.(*v1alpha1.VariableSet).Spec.StackSelector)
+	var of *metav1.LabelSelector
+	switch o := o.(type) {
+	case *v1alpha1.VariableSet:
+		of = &o.Spec.StackSelector
+	case *v1alpha1.StackPolicy:
+		of = &o.Spec.StackSelector
+	}
+	selector, err := metav1.LabelSelectorAsSelector(of)
 	if err != nil {
 		return l.list(ctx, &v1alpha1.StackList{}, same)
 	}

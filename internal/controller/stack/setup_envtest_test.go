@@ -109,6 +109,7 @@ func setupIndexes() []apiserver.Index {
 	return append(indexes(),
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.ObjectIndex, Values: snapshot.IndexObjects},
 		apiserver.Index{Of: &v1alpha1.VariableSet{}, Field: snapshot.ObjectIndex, Values: snapshot.VariableSetObjects},
+		apiserver.Index{Of: &v1alpha1.StackPolicy{}, Field: snapshot.ObjectIndex, Values: snapshot.StackPolicyObjects},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.UnitUserIndex, Values: snapshot.IndexUnitUsers})
 }
 
@@ -209,6 +210,9 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	})
 	r.Make(prod)
 	r.Seen(prod)
+	policy := newStackPolicy(map[string]string{"env": "prod"}, "rules")
+	r.Make(policy)
+	r.Seen(policy)
 	everything := newVariableSet("everything", nil)
 	invalid := newVariableSet("invalid", map[string]string{"env": "no value"})
 	invalid.Namespace, everything.Namespace = r.Namespace, elsewhere.Namespace
@@ -239,27 +243,29 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 		"a State enqueues dependents of other namespaces":                   {ask.usersOf(t.Context(), state("dns")), "dns net " + elsewhere.Namespace + "/shop"},
 		"a StackGrant enqueues those that need one and what they depend on": {ask.granted(t.Context(), grant), "dns " + elsewhere.Namespace + "/shop"},
 		"and not twice": {ask.related(t.Context(), middle), "applied waits"},
-		"a Stack without dependents enqueues none":                   {ask.related(t.Context(), web), ""},
-		"a Stack enqueues those whose unit depends on its own":       {ask.unitUsers(t.Context(), db), "api job"},
-		"also those whose status does not name it yet":               {ask.related(t.Context(), db), "api api job"},
-		"a deleted Stack enqueues its dependents":                    {ask.related(t.Context(), ended), "late"},
-		"a Stack without a unit enqueues no units":                   {ask.unitUsers(t.Context(), code), ""},
-		"a State enqueues the units that depend on its Stack's":      {ask.usersOf(t.Context(), state("db")), "api db"},
-		"a State enqueues its Stack and those that use its outputs":  {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
-		"a State without a Stack enqueues that name":                 {ask.usersOf(t.Context(), state("none")), "none"},
-		"a pod of a deleted Run enqueues the Stack":                  {ask.deletedRunOf(t.Context(), pod(*run, "net-1", "1")), "net"},
-		"also of one that was created again":                         {ask.deletedRunOf(t.Context(), pod(*run, "net-2", "2")), "net"},
-		"a pod of a Run enqueues none":                               {ask.deletedRunOf(t.Context(), pod(*run, "net-2", run.UID)), ""},
-		"a pod of a controller that is no Run enqueues none":         {ask.deletedRunOf(t.Context(), pod(*run, "job", "3")), ""},
-		"a pod without a controller enqueues none":                   {ask.deletedRunOf(t.Context(), &corev1.Pod{}), ""},
-		"a Repository enqueues its Stacks in all namespaces":         {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
-		"a Repository without Stacks enqueues none":                  {ask.stacksFrom(t.Context(), open), ""},
-		"a Secret enqueues the Stacks that read it":                  {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
-		"a Secret enqueues the Stacks that read it by a VariableSet": {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "keys")), "labeled"},
-		"a VariableSet enqueues the Stacks that it selects":          {ask.selectedBy(t.Context(), prod), "labeled"},
-		"one that selects all enqueues those of its namespace":       {ask.selectedBy(t.Context(), everything), elsewhere.Namespace + "/alien " + elsewhere.Namespace + "/guest " + elsewhere.Namespace + "/job " + elsewhere.Namespace + "/shop"},
-		"one whose selector is invalid enqueues all":                 {ask.selectedBy(t.Context(), invalid), names(r, ask.list(t.Context(), &v1alpha1.StackList{}, client.InNamespace(r.Namespace)))},
-		"a ConfigMap of the same name does not":                      {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
+		"a Stack without dependents enqueues none":                      {ask.related(t.Context(), web), ""},
+		"a Stack enqueues those whose unit depends on its own":          {ask.unitUsers(t.Context(), db), "api job"},
+		"also those whose status does not name it yet":                  {ask.related(t.Context(), db), "api api job"},
+		"a deleted Stack enqueues its dependents":                       {ask.related(t.Context(), ended), "late"},
+		"a Stack without a unit enqueues no units":                      {ask.unitUsers(t.Context(), code), ""},
+		"a State enqueues the units that depend on its Stack's":         {ask.usersOf(t.Context(), state("db")), "api db"},
+		"a State enqueues its Stack and those that use its outputs":     {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
+		"a State without a Stack enqueues that name":                    {ask.usersOf(t.Context(), state("none")), "none"},
+		"a pod of a deleted Run enqueues the Stack":                     {ask.deletedRunOf(t.Context(), pod(*run, "net-1", "1")), "net"},
+		"also of one that was created again":                            {ask.deletedRunOf(t.Context(), pod(*run, "net-2", "2")), "net"},
+		"a pod of a Run enqueues none":                                  {ask.deletedRunOf(t.Context(), pod(*run, "net-2", run.UID)), ""},
+		"a pod of a controller that is no Run enqueues none":            {ask.deletedRunOf(t.Context(), pod(*run, "job", "3")), ""},
+		"a pod without a controller enqueues none":                      {ask.deletedRunOf(t.Context(), &corev1.Pod{}), ""},
+		"a Repository enqueues its Stacks in all namespaces":            {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
+		"a Repository without Stacks enqueues none":                     {ask.stacksFrom(t.Context(), open), ""},
+		"a Secret enqueues the Stacks that read it":                     {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
+		"a Secret enqueues the Stacks that read it by a VariableSet":    {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "keys")), "labeled"},
+		"a ConfigMap enqueues the Stacks that read it by a StackPolicy": {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "rules")), "labeled"},
+		"a StackPolicy enqueues the Stacks that it selects":             {ask.selectedBy(t.Context(), policy), "labeled"},
+		"a VariableSet enqueues the Stacks that it selects":             {ask.selectedBy(t.Context(), prod), "labeled"},
+		"one that selects all enqueues those of its namespace":          {ask.selectedBy(t.Context(), everything), elsewhere.Namespace + "/alien " + elsewhere.Namespace + "/guest " + elsewhere.Namespace + "/job " + elsewhere.Namespace + "/shop"},
+		"one whose selector is invalid enqueues all":                    {ask.selectedBy(t.Context(), invalid), names(r, ask.list(t.Context(), &v1alpha1.StackList{}, client.InNamespace(r.Namespace)))},
+		"a ConfigMap of the same name does not":                         {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
 	} {
 		if got := names(r, tt.got); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)

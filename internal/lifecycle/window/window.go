@@ -1,4 +1,4 @@
-// Package window computes when spec.windows of a Stack let an operation begin.
+// Package window computes when spec.windows of a Stack, and of StackPolicies, let an operation begin.
 package window
 
 import (
@@ -18,7 +18,19 @@ import (
 // Windows decide when an operation may begin. The zero value lets everything begin at any time. It never changes, so it may
 // be kept and used from anywhere.
 type Windows struct {
-	all []window
+	lists []list
+}
+
+// List is spec.windows of one object.
+type List struct {
+	// Of names the object in messages, as in " of StackPolicy prod"; empty for the Stack.
+	Of      string
+	Windows []v1alpha1.Window
+}
+
+type list struct {
+	of      string
+	windows []window
 }
 
 // All times of windows are whole minutes: cron knows no seconds, durations may have none, and no zone is off by any since
@@ -41,16 +53,21 @@ const (
 	longest = 8760 * time.Hour
 )
 
-// Parse reads spec.windows. The error names the wrong one, and why.
-func Parse(ws []v1alpha1.Window) (Windows, error) {
+// Parse reads spec.windows of the objects that restrict a Stack. An operation begins only when each list lets it. The error
+// names the wrong window, and why.
+func Parse(lists ...List) (Windows, error) {
 	var all Windows
-	for i, w := range ws {
-		parsed, err := parseWindow(w)
-		if err != nil {
-			return Windows{}, fmt.Errorf("spec.windows[%d]: %w", i, err)
+	for _, l := range lists {
+		parsed := list{of: l.Of}
+		for i, w := range l.Windows {
+			one, err := parseWindow(w)
+			if err != nil {
+				return Windows{}, fmt.Errorf("spec.windows[%d]%s: %w", i, l.Of, err)
+			}
+			one.index = i
+			parsed.windows = append(parsed.windows, one)
 		}
-		parsed.index = i
-		all.all = append(all.all, parsed)
+		all.lists = append(all.lists, parsed)
 	}
 	return all, nil
 }
@@ -103,7 +120,7 @@ func parseSchedule(s string) (*cron.SpecSchedule, error) {
 }
 
 // Closed reports whether an operation may not begin now, why, and when it may: at until, which is zero if that is not within
-// a year. Deny wins over Allow; where there is an Allow for the operation, it may begin only inside one.
+// a year. Deny wins over Allow; where a list has an Allow for the operation, it may begin only inside one of the list.
 //
 // Its work is bounded whatever the schedules are: where nothing is closed it checks a day or two of each window, and
 // otherwise once at the year to come, a bit for each minute.
@@ -122,24 +139,27 @@ func (w Windows) Closed(op v1alpha1.Operation, now time.Time) (closed bool, why 
 
 // open is in how many minutes from at the operation may begin; n or more if it is not within n.
 func (w Windows) open(op v1alpha1.Operation, at int64, n int) int {
-	allowed, denied := newMinutes(n), newMinutes(n)
-	always := true
-	for _, x := range w.all {
-		switch {
-		case !slices.Contains(x.ops, op):
-		case x.deny:
-			x.mark(denied, at)
-		default:
-			x.mark(allowed, at)
-			always = false
+	closed := newMinutes(n)
+	for _, l := range w.lists {
+		allowed, always := newMinutes(n), true
+		for _, x := range l.windows {
+			switch {
+			case !slices.Contains(x.ops, op):
+			case x.deny:
+				x.mark(closed, at)
+			default:
+				x.mark(allowed, at)
+				always = false
+			}
+		}
+		for i := range closed {
+			if !always {
+				closed[i] |= ^allowed[i]
+			}
 		}
 	}
-	for i := range denied {
-		free := ^denied[i]
-		if !always {
-			free &= allowed[i]
-		}
-		if free != 0 {
+	for i := range closed {
+		if free := ^closed[i]; free != 0 {
 			return i*64 + bits.TrailingZeros64(free)
 		}
 	}
@@ -148,12 +168,16 @@ func (w Windows) open(op v1alpha1.Operation, at int64, n int) int {
 
 // why is the message of what is closed, and when it opens if that is known.
 func (w Windows) why(op v1alpha1.Operation, at int64, opens int) string {
-	text, ends := fmt.Sprintf("no window of spec.windows allows %s now", op), -1
-	for _, x := range w.all {
-		one := Windows{all: []window{x}}
-		if x.deny && one.open(op, at, 1) > 0 {
-			text, ends = fmt.Sprintf("spec.windows[%d] denies %s", x.index, op), one.open(op, at, ahead)
-			break
+	text, ends := "", -1
+	for _, l := range w.lists {
+		for _, x := range l.windows {
+			one := Windows{lists: []list{{windows: []window{x}}}}
+			if ends < 0 && x.deny && one.open(op, at, 1) > 0 {
+				text, ends = fmt.Sprintf("spec.windows[%d]%s denies %s", x.index, l.of, op), one.open(op, at, ahead)
+			}
+		}
+		if whole := (Windows{lists: []list{l}}); text == "" && whole.open(op, at, 1) > 0 {
+			text = fmt.Sprintf("no window of spec.windows%s allows %s now", l.of, op)
 		}
 	}
 	stamp := func(n int) string { return instant(at + int64(n)).Format(time.RFC3339) }

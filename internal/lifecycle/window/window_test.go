@@ -119,7 +119,7 @@ func TestClosed(t *testing.T) {
 			why: "spec.windows[0] denies Apply until 2026-04-23T23:00:00Z", until: "2026-04-23T23:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, err := Parse(windows(t, c.windows...))
+			w, err := Parse(List{Windows: windows(t, c.windows...)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,6 +131,42 @@ func TestClosed(t *testing.T) {
 				t.Fatal(err)
 			}
 			closed, why, until := w.Closed(c.op, at)
+			gotUntil := ""
+			if !until.IsZero() {
+				gotUntil = until.Format(time.RFC3339)
+			}
+			if closed != (c.why != "") || why != c.why || gotUntil != c.until {
+				t.Errorf("closed %v\n got %q, until %q\nwant %q, until %q", closed, why, gotUntil, c.why, c.until)
+			}
+		})
+	}
+}
+
+// TestWindowsOfEachListAreRequired checks that no list opens what another one closes.
+func TestWindowsOfEachListAreRequired(t *testing.T) {
+	for _, c := range []struct {
+		name, own, other, now, why, until string
+	}{
+		{name: "both allow", own: `Allow "0 10 * * *" 4h`, other: `Allow "0 12 * * *" 4h`, now: "2026-03-04T13:00:00Z"},
+		{name: "only the Stack's allows", own: `Allow "0 10 * * *" 4h`, other: `Allow "0 12 * * *" 4h`, now: "2026-03-04T11:00:00Z",
+			why: "no window of spec.windows of StackPolicy prod allows Apply now; it may begin at 2026-03-04T12:00:00Z", until: "2026-03-04T12:00:00Z"},
+		{name: "only the other allows", own: `Allow "0 10 * * *" 4h`, other: `Allow "0 12 * * *" 4h`, now: "2026-03-04T15:00:00Z",
+			why: "no window of spec.windows allows Apply now; it may begin at 2026-03-05T12:00:00Z", until: "2026-03-05T12:00:00Z"},
+		{name: "the other denies what the Stack's allows", own: `Allow "@daily" 24h`, other: `Deny "0 12 * * *" 1h`, now: "2026-03-04T12:00:00Z",
+			why: "spec.windows[0] of StackPolicy prod denies Apply until 2026-03-04T13:00:00Z", until: "2026-03-04T13:00:00Z"},
+		{name: "they never open together", own: `Allow "0 10 * * *" 1h`, other: `Allow "0 12 * * *" 1h`, now: "2026-03-04T10:00:00Z",
+			why: "no window of spec.windows of StackPolicy prod allows Apply now; there is no opening within a year"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, err := Parse(List{Windows: windows(t, c.own)}, List{Of: " of StackPolicy prod", Windows: windows(t, c.other)}, List{Of: " of none"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, err := time.Parse(time.RFC3339, c.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			closed, why, until := w.Closed(v1alpha1.OperationApply, at)
 			gotUntil := ""
 			if !until.IsZero() {
 				gotUntil = until.Format(time.RFC3339)
@@ -159,7 +195,7 @@ func TestParseWindowsReportsErrors(t *testing.T) {
 		{"a kind that is none", `Maybe "@daily" 1h`, `spec.windows[1]: kind "Maybe" is neither`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Parse(windows(t, `Allow "@daily" 1h`, c.window))
+			_, err := Parse(List{Windows: windows(t, `Allow "@daily" 1h`, c.window)})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -169,9 +205,9 @@ func TestParseWindowsReportsErrors(t *testing.T) {
 
 // plainly is Closed as one would write it without thinking of time: minute by minute, each looked at from each start.
 func plainly(w Windows, op v1alpha1.Operation, now time.Time, minutes int) (bool, time.Time) {
-	opened := make([]map[int64]bool, len(w.all))
+	opened := make([]map[int64]bool, len(w.lists[0].windows))
 	first := now.Unix() / 60
-	for i, x := range w.all {
+	for i, x := range w.lists[0].windows {
 		opened[i] = map[int64]bool{}
 		var before time.Time
 		for m := first - int64(x.duration) - 2; m <= first+int64(minutes); m++ {
@@ -191,7 +227,7 @@ func plainly(w Windows, op v1alpha1.Operation, now time.Time, minutes int) (bool
 	}
 	for m := first; m < first+int64(minutes); m++ {
 		allowed, denied, always := false, false, true
-		for i, x := range w.all {
+		for i, x := range w.lists[0].windows {
 			inside := false
 			for s := m - int64(x.duration) + 1; s <= m; s++ {
 				inside = inside || opened[i][s]
@@ -222,7 +258,7 @@ func TestClosedMatchesASearchMinuteByMinute(t *testing.T) {
 				pick("*", "0", "30", "*/7", "15-45/10", "59"), pick("*", "0-3", "2", "*/5", "23"), pick("*", "*", "29,25,8"), pick("*", "*", "0,5"),
 				[]int{1, 7, 59, 60, 61, 300, 1440, 2000}[r.IntN(8)], pick("UTC", "Europe/Berlin", "America/New_York", "Africa/Cairo", "Australia/Lord_Howe")))
 		}
-		w, err := Parse(windows(t, specs...))
+		w, err := Parse(List{Windows: windows(t, specs...)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,8 +289,8 @@ func FuzzWindows(f *testing.F) {
 		if deny {
 			kind = v1alpha1.WindowDeny
 		}
-		w, err := Parse([]v1alpha1.Window{{Kind: kind, Schedule: schedule, TimeZone: zone,
-			Duration: metav1.Duration{Duration: time.Duration(duration%(9000*60)) * time.Minute}}})
+		w, err := Parse(List{Windows: []v1alpha1.Window{{Kind: kind, Schedule: schedule, TimeZone: zone,
+			Duration: metav1.Duration{Duration: time.Duration(duration%(9000*60)) * time.Minute}}}})
 		if err != nil {
 			return
 		}
@@ -292,7 +328,7 @@ func BenchmarkClosed(b *testing.B) {
 			ws := windows(b, c.windows...)
 			at := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
 			for b.Loop() {
-				w, err := Parse(ws)
+				w, err := Parse(List{Windows: ws})
 				if err != nil {
 					b.Fatal(err)
 				}

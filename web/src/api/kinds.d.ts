@@ -979,7 +979,7 @@ export interface components {
                      * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion, Manual or PullRequest.
                      * @enum {string}
                      */
-                    type: "Spec" | "Variables" | "VariableSet" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
+                    type: "Spec" | "Variables" | "VariableSet" | "StackPolicy" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                 };
                 /**
                  * @description CausedBy are all users who caused what the Run applies: who changed the Stack, its Repository or its State since
@@ -1525,6 +1525,101 @@ export interface components {
                  *     Default: all Stacks of the namespace. Example: [net].
                  */
                 stacks?: string[];
+            };
+        };
+        /**
+         * @description StackPolicy has windows and policies for all Stacks of its namespace that have certain labels. They are in addition to
+         *     those of the Stacks themselves, so a StackPolicy can only restrict.
+         */
+        StackPolicy: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec declares the restrictions and the Stacks that they apply to. */
+            spec: {
+                /**
+                 * @description Policies are evaluated for each plan with changes, in addition to those of spec.policies of the Stack. The ConfigMaps
+                 *     are in the namespace of the StackPolicy. A change plans each selected Stack. At most 20. Example:
+                 *     [{configMap: {name: rules}}].
+                 */
+                policies?: {
+                    /** @description ConfigMap is a ConfigMap in the namespace of the Stack. */
+                    configMap: {
+                        /** @description Name is the name of the object. */
+                        name: string;
+                    };
+                }[];
+                /**
+                 * @description StackSelector selects Stacks of the namespace by their labels. {} selects all of them. Example: {matchLabels:
+                 *     {env: prod}}.
+                 */
+                stackSelector: {
+                    /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */
+                    matchExpressions?: {
+                        /** @description key is the label key that the selector applies to. */
+                        key: string;
+                        /**
+                         * @description operator represents a key's relationship to a set of values.
+                         *     Valid operators are In, NotIn, Exists and DoesNotExist.
+                         */
+                        operator: string;
+                        /**
+                         * @description values is an array of string values. If the operator is In or NotIn,
+                         *     the values array must be non-empty. If the operator is Exists or DoesNotExist,
+                         *     the values array must be empty. This array is replaced during a strategic
+                         *     merge patch.
+                         */
+                        values?: string[];
+                    }[];
+                    /**
+                     * @description matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels
+                     *     map is equivalent to an element of matchExpressions, whose key field is "key", the
+                     *     operator is "In", and the values array contains only "value". The requirements are ANDed.
+                     */
+                    matchLabels?: {
+                        [key: string]: string;
+                    };
+                };
+                /**
+                 * @description Windows are time spans in which plans, applies and destroys can, or cannot, start, as in spec.windows of a Stack. An
+                 *     operation starts only when the windows of the Stack, and those of each StackPolicy that selects it, allow it. At most
+                 *     20. Example: [{kind: Deny, schedule: "0 0 20 12 *", duration: 336h}].
+                 */
+                windows?: {
+                    /** @description Duration is how long the window stays open, at most 8760h. Example: 4h. */
+                    duration: string;
+                    /**
+                     * @description Kind is Allow or Deny. With Allow, the operations start only inside the window. With Deny, they do not
+                     *     start inside it.
+                     * @enum {string}
+                     */
+                    kind: "Allow" | "Deny";
+                    /**
+                     * @description Operations are the operations that the window applies to. Plan is the start of any Run. Apply and
+                     *     Destroy are the start of the apply after a plan. Default: [Apply, Destroy].
+                     */
+                    operations?: ("Apply" | "Plan" | "Destroy" | "Shell")[];
+                    /**
+                     * @description Schedule is the time when the window opens, in cron format: minute, hour, day of month, month, day of
+                     *     week. Example: "0 18 * * 5", every Friday at 18:00.
+                     */
+                    schedule: string;
+                    /** @description TimeZone is the IANA time zone of the schedule. Default: UTC. Example: Europe/Berlin. */
+                    timeZone?: string;
+                }[];
             };
         };
         /**
@@ -2657,7 +2752,7 @@ export interface components {
                          * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion, Manual or PullRequest.
                          * @enum {string}
                          */
-                        type: "Spec" | "Variables" | "VariableSet" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
+                        type: "Spec" | "Variables" | "VariableSet" | "StackPolicy" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                     };
                     /**
                      * @description Details are additional fields that Cairn keeps while a decision needs them. Unset for most Runs, to
@@ -2956,7 +3051,7 @@ export interface components {
                      * @description Cause is the type of the cause. Manual is a Run that a user requested.
                      * @enum {string}
                      */
-                    cause: "Spec" | "Variables" | "VariableSet" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
+                    cause: "Spec" | "Variables" | "VariableSet" | "StackPolicy" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual" | "PullRequest";
                     /** @description Name is the name of the Run. Example: net-7. */
                     name: string;
                     /**
@@ -3020,6 +3115,25 @@ export interface components {
                     /** @description URL is spec.url of the Repository, as the code was fetched. Example: https://git.example.com/acme/infra.git. */
                     url: string;
                 };
+                /** @description StackPolicies are the StackPolicies that select the Stack, by name, with what comes from each. Unset if there is none. */
+                stackPolicies?: {
+                    /**
+                     * Format: int64
+                     * @description Generation is the generation of the StackPolicy. Example: 2.
+                     */
+                    generation?: number;
+                    /** @description Name is the name of the StackPolicy. Example: prod. */
+                    name: string;
+                    /** @description Policies are the names of the ConfigMaps with policies that only the StackPolicy adds. Example: [rules]. */
+                    policies?: string[];
+                    /** @description UID is the UID of the StackPolicy. It distinguishes the StackPolicy from another one with the same name. */
+                    uid?: string;
+                    /**
+                     * Format: int32
+                     * @description Windows is the number of windows of the StackPolicy. Example: 1.
+                     */
+                    windows?: number;
+                }[];
                 /** @description Unapplied are the users who changed the inputs since they were applied. A Run has them in spec.causedBy. */
                 unapplied?: {
                     /**

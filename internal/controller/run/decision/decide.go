@@ -7,7 +7,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
-	"cairn.dev/cairn/internal/lifecycle/window"
+	"cairn.dev/cairn/internal/lifecycle/stackpolicy"
 )
 
 // Decision is the next action for a Run. Its parts are done in this order: end the current attempt, begin one, move
@@ -203,9 +203,9 @@ func planIsReady(w Snapshot) (Decision, bool) {
 	return d, true
 }
 
-// windowCloses reports whether spec.windows of the Stack do not let an attempt begin now.
+// windowCloses reports whether the windows of the Stack, or of a StackPolicy, do not let an attempt begin now.
 func windowCloses(w Snapshot, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase) (Decision, bool) {
-	windows, err := window.Parse(w.Stack.Spec.Windows)
+	windows, err := stackpolicy.Windows(w.Stack, w.StackPolicies)
 	if err != nil { // what they were meant to prevent is not known
 		return Decision{Phase: at, Reason: v1alpha1.ReasonWindowInvalid, Message: err.Error()}, true
 	}

@@ -115,6 +115,17 @@ func closed(operation v1alpha1.Operation) func(*Snapshot) {
 	}
 }
 
+// freeze is closed for applies, by a StackPolicy for the Stacks with labels.
+func freeze(labels map[string]string) func(*Snapshot) {
+	return func(w *Snapshot) {
+		closed(v1alpha1.OperationApply)(w)
+		w.StackPolicies = []v1alpha1.StackPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "freeze"}, Spec: v1alpha1.StackPolicySpec{
+			StackSelector: metav1.LabelSelector{MatchLabels: labels}, Windows: w.Stack.Spec.Windows,
+		}}}
+		w.Stack.Spec.Windows, w.Stack.Labels = nil, map[string]string{"env": "prod"}
+	}
+}
+
 func retried(n int32) func(*Snapshot) { return func(w *Snapshot) { w.Run.Status.Retries = n } }
 
 func nextTry(at time.Time) func(*Snapshot) {
@@ -250,6 +261,12 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(func(w *Snapshot) {
 				w.Stack.Spec.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "now and then"}}
 			}), phase: "Queued", reason: "WindowInvalid", message: "spec.windows[0]",
+		},
+		"a window of a StackPolicy keeps an apply": {
+			snapshot: snapshot(planned, pod(PodGone), freeze(map[string]string{"env": "prod"})), phase: "AwaitingApproval", reason: "WindowClosed", message: "StackPolicy freeze", requeue: time.Hour,
+		},
+		"one for other Stacks does not": {
+			snapshot: snapshot(planned, pod(PodGone), freeze(map[string]string{"env": "dev"})), phase: "Applying", begin: "Apply 2", reason: "Applying",
 		},
 		"a pod that is leaving is given no work": {
 			snapshot: snapshot(waiting, pod(PodTerminating), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",

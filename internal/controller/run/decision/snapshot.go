@@ -13,6 +13,8 @@ type Snapshot struct {
 	Run *v1alpha1.Run
 	// Stack of the Run; nil when it is gone.
 	Stack *v1alpha1.Stack
+	// StackPolicies are all of the namespace, also those that do not select the Stack.
+	StackPolicies []v1alpha1.StackPolicy
 	// Older is the name of an older Run of the Stack that is not finished; it goes first.
 	Older string
 	// Pod of the current attempt.

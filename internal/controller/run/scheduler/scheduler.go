@@ -139,7 +139,11 @@ func rank(run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase)
 		return RankApply
 	case run.Spec.PullRequest != nil:
 		return RankPullRequest
-	case run.Spec.Cause.Type == v1alpha1.CauseDrift, run.Spec.Cause.Type == v1alpha1.CauseVariableSet, isFirstOfSet(run, stack):
+	case isFirstOfSet(run, stack):
+		return RankDrift
+	}
+	switch run.Spec.Cause.Type {
+	case v1alpha1.CauseDrift, v1alpha1.CauseVariableSet, v1alpha1.CauseStackPolicy:
 		return RankDrift
 	default:
 		return RankPlan

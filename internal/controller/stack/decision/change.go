@@ -46,6 +46,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		engine = "spec.engine of the Stack or its Repository"
 	}
 	variables, env := changedVariables(w, last, &now), changedEnv(w, last, &now)
+	policies, byPolicy := !equality.Semantic.DeepEqual(now.Policies, last.Policies), changedStackPolicy(w)
 	for _, part := range []struct {
 		name    string
 		changed bool
@@ -64,7 +65,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		{"spec.backend", !equality.Semantic.DeepEqual(now.Backend, last.Backend), true},
 		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks), ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
 		{"spec.commands", now.Commands != last.Commands, ownCommands(&w.Stack.Spec, now.Commands, last.Commands)},
-		{"spec.policies", !equality.Semantic.DeepEqual(now.Policies, last.Policies), !slices.EqualFunc(now.Policies, last.Policies, sameName)},
+		{"spec.policies", policies && byPolicy == "", !slices.EqualFunc(now.Policies, last.Policies, sameName)},
 		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template) || !sameBuild(now.Build, last.Build), true},
 		{"what the image is built from", !commit && imageChanged(now.Build, last.Build), !w.CodeInObject},
 		{"spec.outputs", !equality.Semantic.DeepEqual(now.Outputs, last.Outputs), true},
@@ -87,6 +88,9 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	}
 	if sets := slices.Concat(variables.sets, env.sets); len(sets) > 0 {
 		return ofVariableSets(sets)
+	}
+	if policies {
+		return v1alpha1.Cause{Type: v1alpha1.CauseStackPolicy, Message: "StackPolicy " + byPolicy + " changed"}
 	}
 	if kind, changed := changedVersions(last, &now); len(changed) > 0 {
 		if kind == v1alpha1.CauseVariables && ofSetsAlone(w, last) {

@@ -59,7 +59,7 @@ func unapplied(w Snapshot) *v1alpha1.Unapplied {
 	}
 	recordSpec(w, u)
 	recordRepository(w, u)
-	recordVariableSets(w, u)
+	recordSelecting(w, u)
 	if u.InputsDigest != "" && u.InputsDigest == w.Digest && compareOrigins(appliedOrigin(w), w.Source) == "" {
 		u.Contributors, u.Unknown = nil, ""
 	}
@@ -139,14 +139,17 @@ func recordRepository(w Snapshot, u *v1alpha1.Unapplied) {
 	u.RepositoryGeneration = w.RepositoryGeneration
 }
 
-// recordVariableSets records that VariableSets changed an input: who changed one since the last apply is not known. The
-// status has the VariableSets of its inputs digest.
-func recordVariableSets(w Snapshot, u *v1alpha1.Unapplied) {
+// recordSelecting records that VariableSets or StackPolicies changed an input: who changed one since the last apply is not
+// known. The status has those of its inputs digest.
+func recordSelecting(w Snapshot, u *v1alpha1.Unapplied) {
 	if w.Effective == nil || w.Digest == "" || w.Digest == w.Stack.Status.InputsDigest {
 		return
 	}
 	if set := changedVariableSet(w.Stack.Status.VariableSets, w.Effective.Status.VariableSets); set != "" {
 		u.Unknown = fmt.Sprintf("VariableSet %s, or the labels that it selects, changed", set)
+	}
+	if policy := changedStackPolicy(w); policy != "" {
+		u.Unknown = fmt.Sprintf("StackPolicy %s, or the labels that it selects, changed", policy)
 	}
 }
 

@@ -28,7 +28,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 		}
 		s.InputsDigest = w.Digest
 		if w.Effective != nil {
-			s.VariableSets = w.Effective.Status.VariableSets
+			s.VariableSets, s.StackPolicies = w.Effective.Status.VariableSets, w.Effective.Status.StackPolicies
 		}
 	}
 	if _, waits := PendingRequest(w); !waits || !isReservedNotCreated(w) { // the name of a Run stays reserved while its request is pending

@@ -15,14 +15,39 @@ import (
 
 // changedVariableSet names a VariableSet of which a Stack has other values than before; empty if there is none.
 func changedVariableSet(before, now []v1alpha1.AppliedVariableSet) string {
-	for _, lists := range [][2][]v1alpha1.AppliedVariableSet{{now, before}, {before, now}} {
-		for _, set := range lists[0] {
-			if !slices.ContainsFunc(lists[1], func(o v1alpha1.AppliedVariableSet) bool { return equality.Semantic.DeepEqual(o, set) }) {
-				return set.Name
+	return firstChange(before, now).Name
+}
+
+// changedStackPolicy names a StackPolicy of which a Stack has other policies than those of its inputs; empty if there is
+// none. Its windows are no inputs.
+func changedStackPolicy(w Snapshot) string {
+	if w.Effective == nil {
+		return ""
+	}
+	return firstChange(policiesOf(w.Stack), policiesOf(w.Effective)).Name
+}
+
+// policiesOf returns the StackPolicies of a Stack that add policies.
+func policiesOf(stack *v1alpha1.Stack) []v1alpha1.AppliedStackPolicy {
+	var with []v1alpha1.AppliedStackPolicy
+	for _, p := range stack.Status.StackPolicies {
+		if len(p.Policies) > 0 {
+			with = append(with, v1alpha1.AppliedStackPolicy{Name: p.Name, UID: p.UID, Policies: p.Policies})
+		}
+	}
+	return with
+}
+
+// firstChange returns what only one of two lists has; the zero value if both have the same.
+func firstChange[T any](before, now []T) (none T) {
+	for _, lists := range [][2][]T{{now, before}, {before, now}} {
+		for _, one := range lists[0] {
+			if !slices.ContainsFunc(lists[1], func(o T) bool { return equality.Semantic.DeepEqual(o, one) }) {
+				return one
 			}
 		}
 	}
-	return ""
+	return none
 }
 
 // valuesChange is how the variables of two documents of inputs differ.

@@ -83,7 +83,7 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		}
 		return w, g.gatherNamespace(ctx, &w)
 	}
-	if err := g.gatherVariableSets(ctx, &w); err != nil {
+	if err := g.gatherEffective(ctx, &w); err != nil {
 		return w, err
 	}
 	doc, err := g.gatherSource(ctx, &w, g.Code.Own()) // the code has what the Stack depends on
@@ -279,7 +279,7 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, from 
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonTemplateInvalid, Message: err.Error()}
 		return doc, nil
 	}
-	if _, err := window.Parse(spec.Windows); err != nil {
+	if _, err := window.Parse(window.List{Windows: spec.Windows}); err != nil {
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonWindowInvalid, Message: err.Error()}
 		return doc, nil
 	}

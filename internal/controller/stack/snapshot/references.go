@@ -7,6 +7,7 @@ import (
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/run/podspec"
 	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/lifecycle/stackpolicy"
 	"cairn.dev/cairn/internal/lifecycle/variableset"
 )
 
@@ -94,13 +95,20 @@ func references(stack *v1alpha1.Stack) []Reference {
 		}
 	}
 	for i, p := range spec.Policies {
-		refs = append(refs, Reference{Kind: "ConfigMap", Name: p.ConfigMap.Name, Why: policyField(i), Text: true})
+		refs = append(refs, Reference{Kind: "ConfigMap", Name: p.ConfigMap.Name, Why: policyField(stack, i), Text: true})
 	}
 	return refs
 }
 
-func hookField(i int) string   { return fmt.Sprintf("spec.hooks[%d]", i) }
-func policyField(i int) string { return fmt.Sprintf("spec.policies[%d]", i) }
+func hookField(i int) string { return fmt.Sprintf("spec.hooks[%d]", i) }
+
+// policyField is where a policy of a Stack is declared.
+func policyField(stack *v1alpha1.Stack, i int) string {
+	if from := stackpolicy.From(stack, stack.Spec.Policies[i].ConfigMap.Name); from != "" {
+		return "spec.policies of StackPolicy " + from
+	}
+	return fmt.Sprintf("spec.policies[%d]", i)
+}
 
 // problem reports that the object of a reference is not found.
 func (r Reference) problem() *decision.Problem {

@@ -36,13 +36,14 @@ func (g *Gatherer) gatherScripts(ctx context.Context, w *decision.Snapshot, doc 
 	if err := g.gatherCommands(ctx, w, doc); err != nil || w.Problem != nil {
 		return err
 	}
-	for i, p := range w.Stack.Spec.Policies {
-		text, err := g.text(ctx, w, policyField(i), p.ConfigMap.Name)
+	for i, p := range w.Effective.Spec.Policies {
+		field := policyField(w.Effective, i)
+		text, err := g.text(ctx, w, field, p.ConfigMap.Name)
 		if err != nil || w.Problem != nil {
 			return err
 		}
 		pinned := inputs.Policy{Name: p.ConfigMap.Name, Files: source.PoliciesIn(text)}
-		if w.Problem, err = g.Sources.CheckPolicy(ctx, policyField(i), pinned, text); err != nil || w.Problem != nil {
+		if w.Problem, err = g.Sources.CheckPolicy(ctx, field, pinned, text); err != nil || w.Problem != nil {
 			return err
 		}
 		doc.Policies = append(doc.Policies, pinned)
