@@ -277,7 +277,9 @@ type StackSetMetadata struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2000
 	Name string `json:"name"`
-	// Labels of the Stacks. Values can contain expressions. Labels of cairn.dev are rejected.
+	// Labels of the Stacks. Values can contain expressions: params of lists and, if the name of the label begins with
+	// directory.cairn.dev/, also captures and the directory. Labels of cairn.dev are rejected. Example:
+	// {directory.cairn.dev/env: "${params.env}"}.
 	// +kubebuilder:validation:MaxProperties=50
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.startsWith('cairn.dev/'))",message="a StackSet cannot set labels of cairn.dev"
 	// +optional

@@ -32,8 +32,9 @@ type VariableSetList struct {
 
 // VariableSetSpec declares the values of a VariableSet and the Stacks that get them.
 type VariableSetSpec struct {
-	// StackSelector selects Stacks of the namespace by their labels. {} selects all of them. Example: {matchLabels:
-	// {env: prod}}.
+	// StackSelector selects Stacks of the namespace by their labels. {} selects all of them. Users who push to the
+	// repository of a StackSet choose the values of labels whose names begin with directory.cairn.dev/, and of no others.
+	// Example: {matchLabels: {env: prod}}.
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="operator must be In or NotIn with values, or Exists or DoesNotExist without values"
 	StackSelector metav1.LabelSelector `json:"stackSelector"`
 

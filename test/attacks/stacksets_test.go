@@ -1,7 +1,9 @@
 package attacks
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,10 +12,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/stackset/decision"
+	"cairn.dev/cairn/internal/controller/stackset/generate"
 	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/lifecycle/variableset"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -79,6 +86,91 @@ func TestDirectoryNamesSetNoOtherField(t *testing.T) {
 		}
 	}
 }
+
+// TestDirectoriesChooseNoVariableSet checks that users who push get no values of a VariableSet whose selector does not
+// name a label of directories: by the name of a directory, or by its settings file. A set that names one is for them.
+func TestDirectoriesChooseNoVariableSet(t *testing.T) {
+	set := func(key string) v1alpha1.VariableSet {
+		s := v1alpha1.VariableSet{ObjectMeta: metav1.ObjectMeta{Name: "prod"}}
+		s.Spec.StackSelector.MatchLabels = map[string]string{key: "prod"}
+		s.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "token"}}}}
+		return s
+	}
+	const template = `
+spec:
+  repository: {name: infra}
+  generators:
+  - matrix:
+    - directories: {include: ["{team}/{name}"], settingsFile: cairn.yaml}
+    - list: [{env: dev}]
+  template:
+    metadata: {name: "${params.team}-${params.name}", labels: LABELS}
+    spec: {source: {git: {repository: {name: infra}, path: "${directory}"}}}
+`
+	const rejected = "RenderingFailed"
+	for title, tt := range map[string]struct {
+		labels, settings string
+		by               string // the label that the VariableSet selects by
+		want             string
+	}{
+		"a label that a directory would set":           {`{env: "${params.team}"}`, "", "env", rejected},
+		"a choice by a directory":                      {`{env: "${params.team == 'prod' ? 'prod' : 'dev'}"}`, "", "env", rejected},
+		"a name of a label that a directory would set": {`{"${params.name}": prod}`, "", "env", rejected},
+		"a list beside a directory":                    {`{env: "${params.env}"}`, "", "env", "none"},
+		"a label in a settings file":                   {`{env: dev}`, "metadata: {labels: {env: prod}}", "env", rejected},
+		"a label at the top of a settings file":        {`{env: dev}`, "labels: {env: prod}", "env", rejected},
+		"a variable in a settings file":                {`{env: dev}`, `variables: [{name: env, value: prod}]`, "env", "none"},
+		"a label of directories":                       {`{directory.cairn.dev/env: "${params.team}"}`, "", "env", "none"},
+		"a VariableSet that names it":                  {`{directory.cairn.dev/env: "${params.team}"}`, "", "directory.cairn.dev/env", "TOKEN"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			stackSet := &v1alpha1.StackSet{}
+			if err := yaml.UnmarshalStrict([]byte(strings.Replace(template, "LABELS", tt.labels, 1)), stackSet); err != nil {
+				t.Fatal(err)
+			}
+			files := settings{"prod/env/main.tf": "", "prod/env/cairn.yaml": tt.settings}
+			r, problem := render.New(stackSet)
+			var rendered []decision.Rendered
+			if problem == nil {
+				var err error
+				if rendered, problem, err = r.Stacks(t.Context(), slices.Sorted(maps.Keys(files)), files); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := "none"
+			if problem != nil {
+				got = problem.Reason
+			}
+			for _, one := range rendered {
+				s := &v1alpha1.Stack{}
+				if err := yaml.UnmarshalStrict(one.JSON, s); err != nil {
+					t.Fatal(err)
+				}
+				with, err := variableset.Apply(s, []v1alpha1.VariableSet{set(tt.by)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range with.Spec.Env {
+					got = e.Name
+				}
+			}
+			if got != tt.want || (problem == nil) != (len(rendered) == 1) {
+				t.Errorf("got %s of %d Stacks, want %s", got, len(rendered), tt.want)
+			}
+		})
+	}
+}
+
+// settings are files of a commit by path.
+type settings map[string]string
+
+func (s settings) ID(path string) string { return s[path] }
+
+func (s settings) Read(_ context.Context, path string, _ int64) ([]byte, error) {
+	return []byte(s[path]), nil
+}
+
+func (s settings) Unit(context.Context, string) (generate.Unit, error) { return generate.Unit{}, nil }
 
 // stacksOf commits a folder, and renders the Stacks of a StackSet from the listing of the commit by git.
 func stacksOf(t *testing.T, set *v1alpha1.StackSet, dir string) (all []v1alpha1.Stack) {

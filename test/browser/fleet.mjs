@@ -60,14 +60,14 @@ const environments = {
     repository: { name: 'infra' },
     generators: [{ directories: { include: ['envs/{env}/{name}'] } }],
     template: {
-      metadata: { name: '${params.env}-${params.name}', labels: { env: '${params.env}' } },
+      metadata: { name: '${params.env}-${params.name}', labels: { 'directory.cairn.dev/env': '${params.env}' } },
       spec: {
         source: { git: { repository: { name: 'infra' }, path: '${directory}' } },
         apply: "${params.env == 'prod' ? 'Manual' : 'Automatic'}",
         variables: [{ name: 'name', value: '${params.name}' }],
       },
     },
-    rollout: { order: [{ matchLabels: { env: 'dev' } }, { matchLabels: { env: 'prod' } }] },
+    rollout: { order: [{ matchLabels: { 'directory.cairn.dev/env': 'dev' } }, { matchLabels: { 'directory.cairn.dev/env': 'prod' } }] },
   },
 }
 

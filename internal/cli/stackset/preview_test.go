@@ -33,7 +33,7 @@ spec:
       include: ["envs/{env}/{name}"]
       exclude: ["envs/*/sandbox"]
   template:
-    metadata: {name: "${params.env}-${params.name}", labels: {env: "${params.env}"}}
+    metadata: {name: "${params.env}-${params.name}", labels: {directory.cairn.dev/env: "${params.env}"}}
     spec:
       source: {git: {repository: {name: infra}, path: "${directory}"}}
       variables: [{name: replicas, value: "${params.env == 'prod' ? 3 : 1}"}]
@@ -132,7 +132,7 @@ func TestPreviewPrintsObjects(t *testing.T) {
 	}
 	s := list.Items[3]
 	if s.Kind != "Stack" || s.Name != "prod-net" || s.Namespace != "prod" || s.Labels[v1alpha1.StackSetLabel] != "platform" ||
-		s.Labels["env"] != "prod" || s.Spec.Source.Git.Path != "envs/prod/net" || string(s.Spec.Variables[0].Value.Raw) != "3" {
+		s.Labels["directory.cairn.dev/env"] != "prod" || s.Spec.Source.Git.Path != "envs/prod/net" || string(s.Spec.Variables[0].Value.Raw) != "3" {
 		t.Errorf("%s", out)
 	}
 }
@@ -172,7 +172,7 @@ func TestPreviewFails(t *testing.T) {
 		"no StackSet":       {"kind: StackSet", "kind: Stack", "has no StackSet"},
 		"no checkout":       {"", "", "is in no working tree of git"},
 		"not a name":        {"${params.env}-${params.name}", "${params.env}_${params.name}", "is no name of a Stack"},
-		"an operator label": {"labels: {env:", "labels: {cairn.dev/stackset:", "a StackSet cannot set it"},
+		"an operator label": {`labels: {directory.cairn.dev/env: "${params.env}"}`, "labels: {cairn.dev/stackset: a}", "a StackSet cannot set it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := dir

@@ -53,7 +53,7 @@ func TestStackSetDeletesWhatIsStillConfirmed(t *testing.T) {
 		h.api.edit(name, func(n *v1alpha1.Stack) { n.Labels, n.Annotations, n.Spec = s.Labels, s.Annotations, s.Spec })
 	}
 	unlabel := func(h *history) {
-		h.api.edit("dev-b", func(s *v1alpha1.Stack) { s.Labels = map[string]string{"env": "dev"} })
+		h.api.edit("dev-b", func(s *v1alpha1.Stack) { s.Labels = map[string]string{envLabel: "dev"} })
 	}
 	for name, tt := range map[string]struct {
 		change func(*history)
@@ -284,7 +284,7 @@ func TestStackSetWritesWhatItRead(t *testing.T) {
 			h.before = func(what string) {
 				if what == "apply dev-b" {
 					h.before = nil
-					h.api.edit("dev-b", func(s *v1alpha1.Stack) { s.Labels = map[string]string{"env": "dev"} })
+					h.api.edit("dev-b", func(s *v1alpha1.Stack) { s.Labels = map[string]string{envLabel: "dev"} })
 				}
 			}
 			h.settle()

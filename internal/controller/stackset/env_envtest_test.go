@@ -88,7 +88,7 @@ func (s statuses) Patch(ctx context.Context, o client.Object, p client.Patch, op
 const template = `
 metadata:
   name: ${params.env}-${params.name}
-  labels: {env: "${params.env}"}
+  labels: {directory.cairn.dev/env: "${params.env}"}
 spec:
   source: {git: {repository: {name: infra}, path: "${directory}"}}
   variables: [{name: replicas, value: "${params.env == 'prod' ? 3 : 1}"}]

@@ -29,7 +29,7 @@ func TestStackSetCreatesAStackForEachDirectory(t *testing.T) {
 		t.Errorf("events %q", events)
 	}
 	s := e.stack("prod-net")
-	if string(s.Spec.Variables[0].Value.Raw) != "3" || s.Labels["env"] != "prod" || s.Labels[v1alpha1.StackSetLabel] != "platform" || s.OwnerReferences != nil {
+	if string(s.Spec.Variables[0].Value.Raw) != "3" || s.Labels[envLabel] != "prod" || s.Labels[v1alpha1.StackSetLabel] != "platform" || s.OwnerReferences != nil {
 		t.Errorf("%+v", s)
 	}
 	if len(s.ManagedFields) != 1 || s.ManagedFields[0].Manager != FieldManager || s.ManagedFields[0].Operation != metav1.ManagedFieldsOperationApply {

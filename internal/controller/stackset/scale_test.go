@@ -31,7 +31,7 @@ func newFleet(tb testing.TB, directories int) *fleet {
 	most := int32(20_000)
 	f := &fleet{set: &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "platform", UID: "set", Generation: 1}}}
 	err := yaml.Unmarshal([]byte(`
-metadata: {name: "${params.team}-${params.name}-${params.env}", labels: {env: "${params.env}", team: "${params.team}"}}
+metadata: {name: "${params.team}-${params.name}-${params.env}", labels: {env: "${params.env}", directory.cairn.dev/team: "${params.team}"}}
 spec:
   source: {git: {repository: {name: infra}, path: "${directory}"}}
   variableFiles: [{path: "environments/${params.env}.tfvars"}]

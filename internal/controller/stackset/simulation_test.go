@@ -513,7 +513,7 @@ func declaredBy(one decision.Rendered) *v1alpha1.Stack {
 
 func group(order []metav1.LabelSelector, of map[string]string) int {
 	for i, s := range order {
-		if s.MatchLabels["env"] == of["env"] {
+		if s.MatchLabels[envLabel] == of[envLabel] {
 			return i
 		}
 	}
@@ -809,11 +809,14 @@ func templateOf(name, workspace string) v1alpha1.StackSetTemplate {
 		more = `,"timeout":"1h0m0s"`
 	}
 	return v1alpha1.StackSetTemplate{
-		Metadata: v1alpha1.StackSetMetadata{Name: name, Labels: map[string]string{"env": "${params.env}"}},
+		Metadata: v1alpha1.StackSetMetadata{Name: name, Labels: map[string]string{envLabel: "${params.env}"}},
 		Spec: apiextensionsv1.JSON{Raw: fmt.Appendf(nil,
 			`{"source":{"git":{"repository":{"name":"infra"},"path":"${directory}"}},"workspace":"%s"%s}`, workspace, more)},
 	}
 }
+
+// envLabel has the environment, from the name of a directory.
+const envLabel = "directory.cairn.dev/env"
 
 // plain is the name that the templates have usually, and plainOf the one for the generators of a set.
 const plain = "${params.env}-${params.name}"
@@ -894,7 +897,7 @@ func (h *history) changeSpec() {
 		case n < 19:
 			s.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: new(int32(1 + h.rand.IntN(3))), PauseAfterFailures: new(int32(1 + h.rand.IntN(3)))}
 			if h.rand.IntN(2) == 0 {
-				s.Rollout.Order = []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}, {MatchLabels: map[string]string{"env": "prod"}}}
+				s.Rollout.Order = []metav1.LabelSelector{{MatchLabels: map[string]string{envLabel: "dev"}}, {MatchLabels: map[string]string{envLabel: "prod"}}}
 			}
 		case n < 21:
 			s.Ignore = [][]string{nil, {"spec.suspend"}, {"spec.timeout"}, {"spec.timeout", "spec.workspace"}, {"spec.deletionPolicy"}}[h.rand.IntN(5)]
@@ -967,7 +970,7 @@ func (h *history) changeStack() {
 	there := h.api.stacks[name]
 	label := func(value string) func(*v1alpha1.Stack) {
 		return func(s *v1alpha1.Stack) {
-			s.Labels = map[string]string{v1alpha1.StackSetLabel: value, "env": s.Labels["env"]}
+			s.Labels = map[string]string{v1alpha1.StackSetLabel: value, envLabel: s.Labels[envLabel]}
 		}
 	}
 	what := h.rand.IntN(15)
@@ -1012,7 +1015,7 @@ func (h *history) changeStack() {
 	case 14:
 		h.api.edit(name, func(s *v1alpha1.Stack) {
 			s.Labels = maps.Clone(s.Labels)
-			delete(s.Labels, "env")
+			delete(s.Labels, envLabel)
 		})
 	case 10:
 		h.api.invalid[name] = !h.api.invalid[name]

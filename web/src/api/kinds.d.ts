@@ -3439,7 +3439,11 @@ export interface components {
                         annotations?: {
                             [key: string]: string;
                         };
-                        /** @description Labels of the Stacks. Values can contain expressions. Labels of cairn.dev are rejected. */
+                        /**
+                         * @description Labels of the Stacks. Values can contain expressions: params of lists and, if the name of the label begins with
+                         *     directory.cairn.dev/, also captures and the directory. Labels of cairn.dev are rejected. Example:
+                         *     {directory.cairn.dev/env: "${params.env}"}.
+                         */
                         labels?: {
                             [key: string]: string;
                         };
@@ -3961,8 +3965,9 @@ export interface components {
                     };
                 }[];
                 /**
-                 * @description StackSelector selects Stacks of the namespace by their labels. {} selects all of them. Example: {matchLabels:
-                 *     {env: prod}}.
+                 * @description StackSelector selects Stacks of the namespace by their labels. {} selects all of them. Users who push to the
+                 *     repository of a StackSet choose the values of labels whose names begin with directory.cairn.dev/, and of no others.
+                 *     Example: {matchLabels: {env: prod}}.
                  */
                 stackSelector: {
                     /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */

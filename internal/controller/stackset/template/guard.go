@@ -13,7 +13,9 @@ import (
 )
 
 // A user who pushes to the repository chooses the names of directories, and thereby captures and directory. These must
-// not decide which identity, credentials, commands or rules a Stack has.
+// not decide which identity, credentials, commands or rules a Stack has. VariableSets, rollouts and tools of others select
+// Stacks by their labels, so a label that may have a capture is one whose name begins with directoryLabel: a selector
+// with such a name trusts who can push.
 
 // class is what the expressions of a field may read.
 type class int
@@ -27,10 +29,12 @@ const (
 	free
 )
 
+// directoryLabel begins the names of the labels whose values expressions may read from names of directories.
+const directoryLabel = "directory.cairn.dev/"
+
 // classes are the fields that are not guarded, with what is below them. A new field of a Stack is guarded.
 var classes = map[string]class{
 	"metadata.name":             free,
-	"metadata.labels":           free,
 	"metadata.annotations":      free,
 	"spec.source.git.path":      free,
 	"spec.source.git.triggers":  free,
@@ -55,6 +59,9 @@ var index = regexp.MustCompile(`\[[0-9]+\]`)
 
 // classOf is the class of a field such as spec.variables[0].value.
 func classOf(field string) class {
+	if strings.HasPrefix(field, "metadata.labels."+directoryLabel) {
+		return free
+	}
 	field = index.ReplaceAllString(field, "[]")
 	for known, class := range classes {
 		if rest, below := strings.CutPrefix(field, known); below && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -83,7 +90,7 @@ func (g guard) check(field string, expression *ast.AST, alone bool) (choosesBy [
 		name := ""
 		switch strings.TrimPrefix(variable.AsIdent(), ".") {
 		case "directory":
-			return nil, errors.New("directory is not permitted in this field: users who push to the repository choose it")
+			return nil, errors.New("directory is not permitted in this field: users who push to the repository choose it" + insteadOf(field))
 		case "params":
 			if name = paramOf(variable); name == "" {
 				return nil, errors.New("write params.NAME: in this field only params of lists are permitted")
@@ -94,7 +101,7 @@ func (g guard) check(field string, expression *ast.AST, alone bool) (choosesBy [
 		}
 		if class != choice || !alone || !isChoice(root) {
 			return nil, fmt.Errorf("params.%s is not permitted in this field: it is not of a list, and users who push to the repository "+
-				"choose captures", name)
+				"choose captures%s", name, insteadOf(field))
 		}
 		if g.separators[name] == "" {
 			return nil, fmt.Errorf("no list has params.%s: metadata.name must begin with ${params.%s} and a text behind it, or end "+
@@ -103,6 +110,16 @@ func (g guard) check(field string, expression *ast.AST, alone bool) (choosesBy [
 		choosesBy = append(choosesBy, name)
 	}
 	return choosesBy, nil
+}
+
+// insteadOf names the label that may have what another label must not have; empty if the field is no label.
+func insteadOf(field string) string {
+	key, ok := strings.CutPrefix(field, "metadata.labels.")
+	if !ok {
+		return ""
+	}
+	key = directoryLabel + key[strings.LastIndex(key, "/")+1:]
+	return ". Name the label " + key + ", and select by that name where users who push may choose"
 }
 
 // paramOf is the name in params.NAME and params["NAME"]; empty for any other use of params.

@@ -61,7 +61,8 @@ func TestEachFieldOfAStackHasAClass(t *testing.T) {
 	for field := range left {
 		t.Errorf("a Stack has no field spec.%s", field)
 	}
-	for _, field := range []string{"spec.somethingNew", "spec.source", "spec.source.git", "spec.variables", "spec.variables[0]", "spec", "", "metadata", "metadata.namespace", "spec.applyX", "spec.variables[0].valueFrom.secret.name"} {
+	for _, field := range []string{"spec.somethingNew", "spec.source", "spec.source.git", "spec.variables", "spec.variables[0]", "spec", "", "metadata", "metadata.namespace", "metadata.labels", "metadata.labels.env",
+		"metadata.labels.directory.cairn.dev", "metadata.labels.directory.cairn.devX/env", "metadata.labels.x.directory.cairn.dev/env", "metadata.annotationsX", "spec.applyX", "spec.variables[0].valueFrom.secret.name"} {
 		if classOf(field) != guarded {
 			t.Errorf("%q is not guarded", field)
 		}
@@ -83,6 +84,9 @@ func TestGuard(t *testing.T) {
 	}
 	apply := func(name, expression string) string {
 		return `{"metadata":{"name":"` + name + `"},"spec":{"apply":"` + expression + `"}}`
+	}
+	label := func(labels string) string {
+		return `{"metadata":{"name":"${params.env}-${params.name}","labels":` + labels + `}}`
 	}
 	const both = "${params.env}-${params.name}"
 	const noCapture, notOfAList, noDirectory = "users who push to the repository choose captures", "only params of lists", "directory is not permitted"
@@ -117,7 +121,13 @@ func TestGuard(t *testing.T) {
 		"a variable of a Secret":                  {`{"spec":{"variables":[{"name":"a","valueFrom":{"secret":{"name":"${params.env}","key":"a"}}}]}}`, noCapture},
 		"all variables":                           {`{"spec":{"variables":"${[{'name': 'a', 'value': params.env}]}"}}`, noCapture},
 		"the ref":                                 {`{"spec":{"source":{"git":{"ref":"${params.env}"}}}}`, noCapture},
-		"fields that are free":                    {`{"metadata":{"name":"${params.name}","labels":{"a.b/c":"${directory}"}},"spec":{"source":{"git":{"path":"${directory}"}},"variables":[{"name":"a","value":"${params}"}],"dependsOn":[{"name":"${params.env}-net"}]}}`, ""},
+		"fields that are free":                    {`{"metadata":{"name":"${params.name}","labels":{"directory.cairn.dev/c":"${directory}"},"annotations":{"a.b/c":"${directory}"}},"spec":{"source":{"git":{"path":"${directory}"}},"variables":[{"name":"a","value":"${params}"}],"dependsOn":[{"name":"${params.env}-net"}]}}`, ""},
+		"a label of a directory":                  {label(`{"directory.cairn.dev/env":"${params.env}"}`), ""},
+		"a label of a list":                       {label(`{"size":"${params.size}","env":"prod"}`), ""},
+		"another label":                           {label(`{"env":"${params.env}"}`), noCapture + ". Name the label directory.cairn.dev/env, and"},
+		"another label with the directory":        {label(`{"example.com/env":"${directory.split('/')[1]}"}`), "Name the label directory.cairn.dev/env, and"},
+		"a choice of another label":               {label(`{"env":"${params.env == 'prod' ? 'prod' : 'dev'}"}`), noCapture},
+		"names of labels by a capture":            {label(`"${{params.env: 'x'}}"`), noCapture},
 		"a choice of rules by the start of names": {apply(both, "${params.env == 'prod' ? 'Manual' : params['env'] == 'dev' ? 'Automatic' : 'Never'}"), ""},
 		"a choice of rules by the end of names":   {apply(both, "${params.name == 'net' ? 'Manual' : 'Automatic'}"), ""},
 		"a choice by a list":                      {apply("${params.name}", "${params.size > 2 ? 'Manual' : 'Automatic'}"), ""},
@@ -161,7 +171,7 @@ func TestCaptureThatChoosesIsKnownByTheName(t *testing.T) {
 
 // The values are JSON values: none ends its string, or becomes a field.
 func TestValuesInjectNothing(t *testing.T) {
-	compiled, err := Compile([]byte(`{"metadata":{"labels":{"team":"${params.team}","text":"a-${params.team}"}},"spec":{"source":{"git":{"path":"${directory}"}}}}`), nil)
+	compiled, err := Compile([]byte(`{"metadata":{"annotations":{"team":"${params.team}","text":"a-${params.team}"}},"spec":{"source":{"git":{"path":"${directory}"}}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +183,7 @@ func TestValuesInjectNothing(t *testing.T) {
 		`\u0022}`:                                    `\\u0022}`,
 	} {
 		got, err := compiled.Render(t.Context(), hostile, map[string]any{"team": hostile, "secret": "s"})
-		diff := cmp.Diff(`{"metadata":{"labels":{"team":"`+want+`","text":"a-`+want+`"}},"spec":{"source":{"git":{"path":"`+want+`"}}}}`, string(got))
+		diff := cmp.Diff(`{"metadata":{"annotations":{"team":"`+want+`","text":"a-`+want+`"}},"spec":{"source":{"git":{"path":"`+want+`"}}}}`, string(got))
 		if err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}
